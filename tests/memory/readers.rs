@@ -24,7 +24,7 @@ const LONGEST: usize = 64 << 10;
 const MOST: usize = 64 << 20;
 
 fn folder(of: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(of)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(of)
 }
 
 fn seeds(reader: &str) -> Vec<Vec<u8>> {

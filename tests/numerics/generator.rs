@@ -22,7 +22,7 @@ struct Oracle {
 }
 
 fn oracle() -> Oracle {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracles/statistics.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/oracles/statistics.json");
     let all: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     serde_json::from_value(all["generator"].clone()).unwrap()
 }

@@ -41,7 +41,7 @@ const LOSS: f64 = 1e-5;
 const TRAINING: f64 = 1e-3;
 
 fn path(file: &str) -> PathBuf {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracles");
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/oracles");
     let folder = PathBuf::from(std::env::var_os("ORRERY_ORACLES").unwrap_or(default.into()));
     // The folder may hold the models flat, as this repository does, or under models/.
     let nested = folder.join("models").join(file);

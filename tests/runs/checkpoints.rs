@@ -27,7 +27,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 const FILES: [&str; 4] = ["compiled.pt", "bare.pth", "wrapped.safetensors", "krychu.pt"];
 
 fn at(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/checkpoints").join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/checkpoints").join(file)
 }
 
 /// The sizes are the file's; three layers where it does not say.

@@ -496,7 +496,7 @@ fn a_file_cut_while_open_is_noticed() {
 
 #[test]
 fn a_real_book_is_read() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/tinyshakespeare.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/tinyshakespeare.txt");
     if !path.exists() {
         println!("skipped: {} is not here", path.display());
         return;

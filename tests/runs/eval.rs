@@ -33,7 +33,7 @@ pub struct Oracle {
 impl Oracle {
     pub fn new() -> Result<Self, Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/bdh.safetensors");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/bdh.safetensors");
         let all = tensors::read(&path, &Device::Cpu)?;
         let get = |name: &str| all.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone()).ok_or(name.to_owned());
         let weights: Vec<(String, Tensor)> =

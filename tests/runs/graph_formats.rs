@@ -10,7 +10,7 @@ use orrery::analysis::{
 use serde_json::{Value, json};
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/graph_files")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/graph_files")
 }
 
 fn expected() -> BTreeMap<String, Value> {

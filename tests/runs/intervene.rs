@@ -30,7 +30,8 @@ fn losses(said: &str) -> (f64, f64) {
 #[test]
 fn losses_with_a_change_are_pytorchs() -> Outcome {
     let oracle = Oracle::new()?;
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/bdh_interventions.safetensors");
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/bdh_interventions.safetensors");
     let bytes = fs::read(&path)?;
     let (_, header) = safetensors::SafeTensors::read_metadata(&bytes)?;
     let cases = header.metadata().as_ref().and_then(|m| m.get("cases")).ok_or("no cases")?;

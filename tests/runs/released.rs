@@ -16,7 +16,7 @@ use orrery::{
 use super::folders::copy;
 
 fn folders() -> Vec<PathBuf> {
-    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/released");
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/runs/released");
     let mut folders: Vec<PathBuf> = fs::read_dir(all).unwrap().map(|e| e.unwrap().path()).collect();
     folders.sort();
     assert!(!folders.is_empty());

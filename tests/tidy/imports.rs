@@ -156,7 +156,7 @@ fn resolve_prefix(path: &[String], module: &[String]) -> Path {
     let mut absolute = module.to_vec();
     for segment in path {
         match segment.as_str() {
-            "crate" => absolute.clear(),
+            "crate" => absolute.truncate(usize::from(module.first().is_some_and(|top| top == "kernels"))),
             "self" => {}
             "super" => drop(absolute.pop()),
             name => absolute.push(name.to_owned()),

@@ -47,7 +47,7 @@ fn listing(lab: &Lab) -> String {
 fn settings_and_presets_are_as_stored() {
     let mut changed = vec![];
     for lab in LABS {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tidy/labs").join(format!("{}.txt", lab.id));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/tidy/labs").join(format!("{}.txt", lab.id));
         let now = listing(lab);
         if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
             fs::write(&path, &now).unwrap();
@@ -110,7 +110,7 @@ fn no_lab_lacks_anything() {
 
 #[test]
 fn presets_and_config_files_are_each_others() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
     let mut files: BTreeSet<String> =
         fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
     for lab in LABS {

@@ -20,7 +20,7 @@ const THRESHOLD: f32 = 25.0;
 const MAX_FAILED_PIXELS: usize = 20;
 
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/window/snapshots")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/window/snapshots")
 }
 
 fn compare_in(folder: &Path, name: &str, image: &RgbaImage) -> SnapshotResult {

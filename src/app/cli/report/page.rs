@@ -1,0 +1,257 @@
+//! The page of a report: text, tables, and the places of curves and pictures. It draws nothing.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::{super::summary, curves::CurvesData, pictures::Pictures};
+use crate::{
+    config::{Config, Knob},
+    labs::{Lab, headline::Found, lesson::Lesson, run_table},
+    telemetry::RunState,
+    ui::mirror::Mirror,
+};
+
+const STYLE: &str = include_str!("../../../../assets/report/report.css");
+const SCRIPT: &str = include_str!("../../../../assets/report/report.js");
+
+/// What a page is about.
+pub struct Report<'a> {
+    pub lab: &'static Lab,
+    pub config: &'a Config,
+    pub mirror: &'a Mirror,
+    pub found: &'a Found,
+}
+
+/// Text inside of an element or an attribute.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Inside of a script element, which ends at the first `</`.
+fn embedded(value: &Value) -> String {
+    value.to_string().replace("</", "<\\/")
+}
+
+/// The beginning of a page, up to its heading; the title is escaped.
+pub fn head(title: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+         content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <h1>{title}</h1>\n"
+    )
+}
+
+/// The end of a page: what its script draws, and the script.
+pub fn finish(out: &mut String, curves: &Value, views: &Value) {
+    let _ = write!(
+        out,
+        "<script type=\"application/json\" id=\"curve-data\">{}</script>\n<script \
+         type=\"application/json\" id=\"view-data\">{}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        embedded(curves),
+        embedded(views)
+    );
+}
+
+impl Report<'_> {
+    /// The whole file.
+    pub fn html(&self, curves: &CurvesData, pictures: &Pictures) -> String {
+        let title = escaped(&format!("{}: {}", self.lab.title, self.preset_title()));
+        let mut out = head(&title);
+        let _ = write!(
+            out,
+            "<p class=\"question\">{}</p>\n<p class=\"note\">{}</p>\n",
+            escaped(self.lab.question),
+            escaped(&self.facts())
+        );
+        self.headlines(&mut out);
+        self.views(pictures, &mut out);
+        self.curves(curves, &mut out);
+        self.settings(&mut out);
+        self.lesson(&mut out);
+        let data: Vec<Value> = curves.charts.iter().map(|c| json!(c)).collect();
+        finish(&mut out, &Value::Array(data), &view_data(pictures));
+        out
+    }
+
+    fn preset_title(&self) -> String {
+        let preset = self.lab.presets.iter().find(|p| p.id == self.config.preset);
+        preset.map_or_else(|| "settings of its own".to_owned(), |p| p.title.to_owned())
+    }
+
+    /// One line: seed, steps, how it ended, when and where.
+    fn facts(&self) -> String {
+        let info = self.mirror.info.as_ref();
+        let state = match &self.mirror.state {
+            Some(RunState::Finished) => "finished".to_owned(),
+            Some(RunState::Failed { message }) => format!("failed: {message}"),
+            Some(RunState::Stopped) => "stopped".to_owned(),
+            _ => "without an end".to_owned(),
+        };
+        let total = info.map_or(self.mirror.step, |i| i.total_steps);
+        let device = info.map_or(String::new(), |i| format!(" \u{b7} {}, {} threads", i.device, i.threads));
+        format!(
+            "seed {} \u{b7} step {} of {total}, {state}{device} \u{b7} written by Orrery {} \u{b7} {}",
+            self.config.seed,
+            self.mirror.step,
+            env!("CARGO_PKG_VERSION"),
+            self.lab.source
+        )
+    }
+
+    fn headlines(&self, out: &mut String) {
+        let groups = self.groups();
+        let keys = self.found.keys();
+        if keys.is_empty() {
+            return;
+        }
+        out.push_str("<h2>Result</h2>\n<table>\n<tr><th></th>");
+        for (_, label) in &groups {
+            let _ = write!(out, "<th class=\"number\">{}</th>", escaped(label));
+        }
+        out.push_str("<th></th></tr>\n");
+        for key in keys {
+            let Some(headline) = self.lab.headline(key) else { continue };
+            let _ = write!(out, "<tr><th>{}</th>", escaped(&headline.heading(key)));
+            for (group, _) in &groups {
+                let cell = summary::cell(headline, self.found.group(key, group).as_ref());
+                let _ = write!(out, "<td class=\"number\">{}</td>", escaped(&cell));
+            }
+            let about = format!("{} ({})", headline.about, headline.better.words());
+            let _ = writeln!(out, "<td class=\"note\">{}</td></tr>", escaped(&about));
+        }
+        out.push_str("</table>\n");
+    }
+
+    /// Groups of variants with their labels, in the run's order; of several seeds the label is the group's name.
+    fn groups(&self) -> Vec<(&str, &str)> {
+        let variants = self.mirror.variants();
+        let label = |group| match variants.iter().filter(|v| v.group == group).collect::<Vec<_>>().as_slice() {
+            [one] => one.label.as_str(),
+            _ => group,
+        };
+        let info = self.mirror.info.as_ref();
+        info.map(|info| info.groups().into_iter().map(|group| (group, label(group))).collect()).unwrap_or_default()
+    }
+
+    fn views(&self, pictures: &Pictures, out: &mut String) {
+        if pictures.views.is_empty() {
+            return;
+        }
+        out.push_str("<h2>What was seen</h2>\n");
+        if pictures.steps.len() > 1 {
+            let last = pictures.steps.len() - 1;
+            let _ = writeln!(
+                out,
+                "<div class=\"scrubber\" id=\"scrubber\" hidden><span>Step</span><input type=\"range\" min=\"0\" \
+                 max=\"{last}\" value=\"{last}\" aria-label=\"step shown\"><output></output></div>"
+            );
+        }
+        out.push_str("<div class=\"grid\">\n");
+        for view in &pictures.views {
+            let last = view.at.last().and_then(|at| view.pictures.get(*at)).map_or("", String::as_str);
+            let (title, about) = (escaped(view.view.title), escaped(view.view.about));
+            let _ = writeln!(
+                out,
+                "<figure><h3>{title}</h3><img id=\"view-{}\" alt=\"{title}\" src=\"{last}\"><figcaption>{about}</figcaption></figure>",
+                view.view.id
+            );
+        }
+        out.push_str("</div>\n");
+    }
+
+    fn curves(&self, curves: &CurvesData, out: &mut String) {
+        if curves.charts.is_empty() {
+            return;
+        }
+        let every = match curves.every {
+            1 => String::new(),
+            n => format!(" Of this long run every {n}th recorded step is here."),
+        };
+        let _ = writeln!(
+            out,
+            "<h2>Curves</h2>\n<p class=\"note\">Every scalar of the run, by its channel; the numbers are those of \
+             <code>orrery export --csv</code>.{every} Point at a curve to read it.</p>\n<div class=\"grid\" id=\"curves\"></div>\n\
+             <noscript><p>Scripts are off, so the curves are not drawn.</p></noscript>"
+        );
+    }
+
+    fn settings(&self, out: &mut String) {
+        let knobs = (self.lab.knobs)();
+        let changed = run_table::changed(self.lab, self.config);
+        let row = |knob: &Knob, out: &mut String| {
+            let value = self.config.get(knob.key).map(|v| shared_words(knob, &v.to_string())).unwrap_or_default();
+            let _ = writeln!(
+                out,
+                "<tr><td><code>{}</code></td><td class=\"number\"><code>{}</code></td><td class=\"note\">{}</td></tr>",
+                escaped(knob.key),
+                escaped(&value),
+                escaped(knob.label)
+            );
+        };
+        let _ = writeln!(out, "<h2>Settings</h2>\n<p>Preset <code>{}</code>, ", escaped(&self.config.preset));
+        match changed.is_empty() {
+            true => out.push_str("nothing changed.</p>\n"),
+            false => {
+                out.push_str("with these changes:</p>\n<table>\n");
+                knobs.iter().filter(|k| changed.contains_key(k.key)).for_each(|knob| row(knob, out));
+                out.push_str("</table>\n");
+            }
+        }
+        out.push_str("<details><summary>All settings</summary>\n<table>\n");
+        knobs.iter().for_each(|knob| row(knob, out));
+        out.push_str("</table>\n</details>\n");
+    }
+
+    /// The lab's text, whose steps need a window.
+    fn lesson(&self, out: &mut String) {
+        let Ok(lesson) = Lesson::parse(self.lab.id, self.lab.lesson) else { return };
+        let text = format!("{}\n\n{}", lesson.before, lesson.after);
+        out.push_str("<h2>About the lab</h2>\n");
+        // the heading of the page is the lab's
+        let parser = pulldown_cmark::Parser::new_ext(&text, pulldown_cmark::Options::ENABLE_TABLES);
+        let lowered = parser.map(lowered);
+        pulldown_cmark::html::push_html(out, lowered);
+    }
+}
+
+/// Headings two ranks lower, so that they stand below the page's own.
+fn lowered(event: pulldown_cmark::Event<'_>) -> pulldown_cmark::Event<'_> {
+    use pulldown_cmark::{Event, HeadingLevel, Tag, TagEnd};
+    match event {
+        Event::Start(Tag::Heading { id, classes, attrs, .. }) => {
+            Event::Start(Tag::Heading { level: HeadingLevel::H3, id, classes, attrs })
+        }
+        Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Heading(HeadingLevel::H3)),
+        Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
+        other => other,
+    }
+}
+
+/// A file is named without the folders that lead to it: the page goes to others.
+pub fn shared_words(knob: &Knob, value: &str) -> String {
+    match knob.file_kind() {
+        Some(_) => std::path::Path::new(value).file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned()),
+        None => value.to_owned(),
+    }
+}
+
+/// For the scrubber.
+fn view_data(pictures: &Pictures) -> Value {
+    let view = |v: &super::pictures::ViewPictures| {
+        (format!("view-{}", v.view.id), json!({ "pictures": v.pictures, "at": v.at }))
+    };
+    let views: Map<String, Value> = pictures.views.iter().map(view).collect();
+    json!({ "steps": pictures.steps, "views": views })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_ends_the_page_early() {
+        assert_eq!(escaped("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");
+        assert!(!embedded(&json!("</script><script>")).contains("</script"));
+    }
+}

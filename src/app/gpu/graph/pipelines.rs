@@ -1,0 +1,130 @@
+//! The pipelines of the picture and the layouts of what they read. It does not know what is drawn when.
+
+use eframe::egui_wgpu::wgpu;
+
+use super::{Edge, Uniform};
+use crate::gpu::{Target, graph_layout::Kernels};
+
+/// The format of the picture's own texture: sRGB values premultiplied by alpha, as egui blends them.
+const PICTURE: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+
+/// The pipelines and bind group layouts that all graphs share.
+pub(super) struct Pipelines {
+    pub kernels: Option<Kernels>,
+    pub edges: wgpu::RenderPipeline,
+    pub arrows: wgpu::RenderPipeline,
+    pub nodes: wgpu::RenderPipeline,
+    pub page: wgpu::RenderPipeline,
+    pub drawing: wgpu::BindGroupLayout,
+    pub laying: wgpu::BindGroupLayout,
+}
+
+impl Pipelines {
+    pub fn new(device: &wgpu::Device, target: Target) -> Self {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("graph"),
+            source: wgpu::ShaderSource::Wgsl(include_str!("../../../../shaders/graph.wgsl").into()),
+        });
+        let texture = |binding, visibility| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility,
+            ty: wgpu::BindingType::Texture {
+                sample_type: wgpu::TextureSampleType::Float { filterable: false },
+                view_dimension: wgpu::TextureViewDimension::D2,
+                multisampled: false,
+            },
+            count: None,
+        };
+        let uniform = wgpu::BindGroupLayoutEntry {
+            binding: 0,
+            visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
+            ty: wgpu::BindingType::Buffer {
+                ty: wgpu::BufferBindingType::Uniform,
+                has_dynamic_offset: false,
+                min_binding_size: wgpu::BufferSize::new(size_of::<Uniform>() as u64),
+            },
+            count: None,
+        };
+        let (vertex, fragment) = (wgpu::ShaderStages::VERTEX, wgpu::ShaderStages::FRAGMENT);
+        let group = |entries: &[wgpu::BindGroupLayoutEntry]| {
+            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("graph"), entries })
+        };
+        let drawing = group(&[uniform, texture(1, vertex), texture(2, vertex), texture(3, vertex)]);
+        let laying = group(&[texture(0, fragment)]);
+        let make = |name: (&str, &str), format, attributes: &[wgpu::VertexAttribute], stride: u64| {
+            let groups: &[Option<&wgpu::BindGroupLayout>] =
+                if stride > 0 { &[Some(&drawing)] } else { &[Some(&drawing), Some(&laying)] };
+            let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some(name.0),
+                bind_group_layouts: groups,
+                immediate_size: 0,
+            });
+            let buffer = wgpu::VertexBufferLayout {
+                array_stride: stride,
+                step_mode: wgpu::VertexStepMode::Instance,
+                attributes,
+            };
+            let buffers = if stride > 0 { vec![Some(buffer)] } else { vec![] };
+            device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+                label: Some(name.0),
+                layout: Some(&layout),
+                vertex: wgpu::VertexState {
+                    module: &module,
+                    entry_point: Some(name.0),
+                    compilation_options: Default::default(),
+                    buffers: &buffers,
+                },
+                primitive: wgpu::PrimitiveState {
+                    topology: wgpu::PrimitiveTopology::TriangleStrip,
+                    ..Default::default()
+                },
+                depth_stencil: None,
+                multisample: wgpu::MultisampleState::default(),
+                fragment: Some(wgpu::FragmentState {
+                    module: &module,
+                    entry_point: Some(name.1),
+                    compilation_options: Default::default(),
+                    targets: &[Some(wgpu::ColorTargetState {
+                        format,
+                        blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                        write_mask: wgpu::ColorWrites::ALL,
+                    })],
+                }),
+                multiview_mask: None,
+                cache: None,
+            })
+        };
+        let edge = wgpu::vertex_attr_array![0 => Uint32x2, 1 => Float32];
+        let node = wgpu::vertex_attr_array![0 => Uint32, 1 => Float32, 2 => Uint32];
+        Self {
+            kernels: target.compute.then(|| Kernels::new(device)),
+            edges: make(("vs_edge", "fs_edge"), PICTURE, &edge, size_of::<Edge>() as u64),
+            arrows: make(("vs_arrow", "fs_arrow"), PICTURE, &edge, size_of::<Edge>() as u64),
+            nodes: make(("vs_node", "fs_node"), PICTURE, &node, 12),
+            page: make(("vs_page", "fs_page"), target.format, &[], 0),
+            drawing,
+            laying,
+        }
+    }
+
+    /// The texture that a picture of this size is drawn into, and how it is laid onto the page.
+    pub fn sheet(&self, device: &wgpu::Device, size: [u32; 2]) -> (wgpu::TextureView, wgpu::BindGroup) {
+        let texture = device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("graph"),
+            size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: PICTURE,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
+            view_formats: &[],
+        });
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let bound = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("graph, page"),
+            layout: &self.laying,
+            entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(&view) }],
+        });
+        (view, bound)
+    }
+}

@@ -1,0 +1,293 @@
+//! A matrix as colours, by `shaders/heatmap.wgsl`: pan, zoom, value range, linear or logarithmic.
+//! The cells are uploaded only when they change. It does not know what they mean, nor draws axes.
+
+use std::{collections::HashMap, sync::Arc};
+
+use bytemuck::{Pod, Zeroable};
+use eframe::{
+    egui::{PaintCallbackInfo, Rect, Shape},
+    egui_wgpu::{Callback, CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
+};
+
+use super::{Target, colour::ColourMap};
+
+/// The cells: row-major, `data.len() == rows * cols`. NaN marks a cell without a value.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Cells {
+    pub rows: usize,
+    pub cols: usize,
+    pub data: Vec<f32>,
+}
+
+/// A heatmap to paint this frame.
+#[derive(Debug, Clone)]
+pub struct Heatmap {
+    /// The identity of the matrix: each has a texture of its own.
+    pub key: u64,
+    /// Grows when the cells change.
+    pub revision: u64,
+    pub cells: Arc<Cells>,
+    pub map: ColourMap,
+    /// Values of the first and last colour; positive when `log`.
+    pub range: [f32; 2],
+    pub log: bool,
+    /// Left, top, right and bottom of what is seen, in cells.
+    pub window: [f32; 4],
+    /// Colour of cells without a value, sRGB.
+    pub missing: [u8; 3],
+}
+
+/// Why a heatmap cannot be drawn, in words.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum HeatmapError {
+    #[error("a matrix of {rows} x {cols} is too large: the graphics adapter takes at most {most} on a side")]
+    TooLarge { rows: usize, cols: usize, most: u32 },
+    #[error("a matrix without cells")]
+    Empty,
+}
+
+impl Heatmap {
+    /// The shape that paints it into `rect`.
+    pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, HeatmapError> {
+        let Cells { rows, cols, data } = &*self.cells;
+        if *rows == 0 || *cols == 0 || data.len() != rows * cols {
+            return Err(HeatmapError::Empty);
+        }
+        if *rows > target.max_texture as usize || *cols > target.max_texture as usize {
+            return Err(HeatmapError::TooLarge { rows: *rows, cols: *cols, most: target.max_texture });
+        }
+        Ok(Callback::new_paint_callback(rect, Paint { heatmap: self, target }).into())
+    }
+
+    fn style(&self, target: Target) -> Style {
+        let ends = if self.log { self.range.map(|v| v.max(f32::MIN_POSITIVE).ln()) } else { self.range };
+        let span = if ends[1] > ends[0] { ends } else { [ends[0] - 0.5, ends[0] + 0.5] };
+        let [r, g, b] = self.missing.map(|v| v as f32 / 255.0);
+        Style {
+            window: self.window,
+            size: [self.cells.cols as f32, self.cells.rows as f32],
+            range: span,
+            missing: [r, g, b, 1.0],
+            map: self.map.layer(),
+            log_scale: self.log.into(),
+            srgb_target: target.format.is_srgb().into(),
+            padding: 0,
+        }
+    }
+}
+
+/// As in the shader.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
+struct Style {
+    window: [f32; 4],
+    size: [f32; 2],
+    range: [f32; 2],
+    missing: [f32; 4],
+    map: u32,
+    log_scale: u32,
+    srgb_target: u32,
+    padding: u32,
+}
+
+struct Paint {
+    heatmap: Heatmap,
+    target: Target,
+}
+
+/// One heatmap's things on the device.
+struct Entry {
+    revision: u64,
+    texture: wgpu::Texture,
+    uniform: wgpu::Buffer,
+    style: Style,
+    group: wgpu::BindGroup,
+    /// Turn of its last use.
+    used: u64,
+}
+
+/// The pipeline and what it has uploaded.
+struct Pipeline {
+    pipeline: wgpu::RenderPipeline,
+    layout: wgpu::BindGroupLayout,
+    tables: wgpu::TextureView,
+    entries: HashMap<u64, Entry>,
+    turn: u64,
+    /// The number of uploads so far, which a test checks.
+    uploads: u64,
+}
+
+/// Heatmaps not painted for this many paints of any are forgotten.
+const KEPT_TURNS: u64 = 4096;
+
+/// The number of uploads to this renderer so far.
+pub fn uploads(resources: &CallbackResources) -> u64 {
+    resources.get::<Pipeline>().map_or(0, |p| p.uploads)
+}
+
+impl CallbackTrait for Paint {
+    fn prepare(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        _screen: &ScreenDescriptor,
+        _encoder: &mut wgpu::CommandEncoder,
+        resources: &mut CallbackResources,
+    ) -> Vec<wgpu::CommandBuffer> {
+        let pipeline =
+            resources.entry::<Pipeline>().or_insert_with(|| Pipeline::new(device, queue, self.target.format));
+        pipeline.take(device, queue, self);
+        vec![]
+    }
+
+    fn paint(&self, _info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
+        let Some(pipeline) = resources.get::<Pipeline>() else { return };
+        let Some(entry) = pipeline.entries.get(&self.heatmap.key) else { return };
+        pass.set_pipeline(&pipeline.pipeline);
+        pass.set_bind_group(0, &entry.group, &[]);
+        pass.draw(0..3, 0..1);
+    }
+}
+
+impl Pipeline {
+    fn new(device: &wgpu::Device, queue: &wgpu::Queue, format: wgpu::TextureFormat) -> Self {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("heatmap"),
+            source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/heatmap.wgsl").into()),
+        });
+        let texture = |binding| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::FRAGMENT,
+            ty: wgpu::BindingType::Texture {
+                sample_type: wgpu::TextureSampleType::Float { filterable: false },
+                view_dimension: wgpu::TextureViewDimension::D2,
+                multisampled: false,
+            },
+            count: None,
+        };
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("heatmap"),
+            entries: &[
+                wgpu::BindGroupLayoutEntry {
+                    binding: 0,
+                    visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
+                    ty: wgpu::BindingType::Buffer {
+                        ty: wgpu::BufferBindingType::Uniform,
+                        has_dynamic_offset: false,
+                        min_binding_size: wgpu::BufferSize::new(size_of::<Style>() as u64),
+                    },
+                    count: None,
+                },
+                texture(1),
+                texture(2),
+            ],
+        });
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some("heatmap"),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some("heatmap"),
+            layout: Some(&pipeline_layout),
+            vertex: wgpu::VertexState {
+                module: &module,
+                entry_point: Some("vs_main"),
+                compilation_options: Default::default(),
+                buffers: &[],
+            },
+            primitive: wgpu::PrimitiveState::default(),
+            depth_stencil: None,
+            multisample: wgpu::MultisampleState::default(),
+            fragment: Some(wgpu::FragmentState {
+                module: &module,
+                entry_point: Some("fs_main"),
+                compilation_options: Default::default(),
+                targets: &[Some(format.into())],
+            }),
+            multiview_mask: None,
+            cache: None,
+        });
+        Self { pipeline, layout, tables: tables(device, queue), entries: HashMap::new(), turn: 0, uploads: 0 }
+    }
+
+    /// Brings the device up to date with a heatmap about to be painted.
+    fn take(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, paint: &Paint) {
+        self.turn += 1;
+        let (heatmap, turn) = (&paint.heatmap, self.turn);
+        let cells = &*heatmap.cells;
+        let size = (cells.cols as u32, cells.rows as u32);
+        let style = heatmap.style(paint.target);
+        let fits = self.entries.get(&heatmap.key).is_some_and(|e| (e.texture.width(), e.texture.height()) == size);
+        if !fits {
+            let entry = self.new_entry(device, queue, size, style);
+            self.entries.insert(heatmap.key, entry);
+            self.entries.retain(|key, e| *key == heatmap.key || turn - e.used < KEPT_TURNS);
+        }
+        let Some(entry) = self.entries.get_mut(&heatmap.key) else { return };
+        entry.used = turn;
+        if !fits || entry.revision != heatmap.revision {
+            upload(queue, &entry.texture, bytemuck::cast_slice(&cells.data), 4);
+            entry.revision = heatmap.revision;
+            self.uploads += 1;
+        }
+        if entry.style != style {
+            queue.write_buffer(&entry.uniform, 0, bytemuck::bytes_of(&style));
+            entry.style = style;
+        }
+    }
+
+    fn new_entry(&self, device: &wgpu::Device, queue: &wgpu::Queue, size: (u32, u32), style: Style) -> Entry {
+        let texture = texture(device, size, wgpu::TextureFormat::R32Float);
+        let uniform = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("heatmap"),
+            size: size_of::<Style>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        queue.write_buffer(&uniform, 0, bytemuck::bytes_of(&style));
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("heatmap"),
+            layout: &self.layout,
+            entries: &[
+                wgpu::BindGroupEntry { binding: 0, resource: uniform.as_entire_binding() },
+                wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::TextureView(&view) },
+                wgpu::BindGroupEntry { binding: 2, resource: wgpu::BindingResource::TextureView(&self.tables) },
+            ],
+        });
+        Entry { revision: 0, texture, uniform, style, group, used: self.turn }
+    }
+}
+
+fn texture(device: &wgpu::Device, (width, height): (u32, u32), format: wgpu::TextureFormat) -> wgpu::Texture {
+    device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("heatmap"),
+        size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+        view_formats: &[],
+    })
+}
+
+fn upload(queue: &wgpu::Queue, texture: &wgpu::Texture, bytes: &[u8], bytes_per_texel: u32) {
+    let layout = wgpu::TexelCopyBufferLayout {
+        offset: 0,
+        bytes_per_row: Some(texture.width() * bytes_per_texel),
+        rows_per_image: None,
+    };
+    queue.write_texture(texture.as_image_copy(), bytes, layout, texture.size());
+}
+
+/// Every colour map's table, one a row.
+fn tables(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::TextureView {
+    let bytes: Vec<u8> =
+        ColourMap::STACK.iter().flat_map(|map| map.table().iter().flat_map(|[r, g, b]| [*r, *g, *b, 255])).collect();
+    let size = (super::colour::ENTRIES as u32, ColourMap::STACK.len() as u32);
+    let texture = texture(device, size, wgpu::TextureFormat::Rgba8Unorm);
+    upload(queue, &texture, &bytes, 4);
+    texture.create_view(&wgpu::TextureViewDescriptor::default())
+}

@@ -1,0 +1,145 @@
+//! The pipelines of the particles and the buffers of one set of them. It does not know when they move.
+
+use std::collections::HashMap;
+
+use eframe::egui_wgpu::wgpu;
+
+use super::{Entry, Flow, Look, MOST_STIFF, Pipelines};
+
+impl Pipelines {
+    pub(super) fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("particles"),
+            source: wgpu::ShaderSource::Wgsl(include_str!("../../../../shaders/particles.wgsl").into()),
+        });
+        let moving = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("particles, moving"),
+            entries: &[
+                uniform(0, wgpu::ShaderStages::COMPUTE, size_of::<Flow>()),
+                wgpu::BindGroupLayoutEntry {
+                    binding: 1,
+                    visibility: wgpu::ShaderStages::COMPUTE,
+                    ty: wgpu::BindingType::Texture {
+                        sample_type: wgpu::TextureSampleType::Float { filterable: false },
+                        view_dimension: wgpu::TextureViewDimension::D2,
+                        multisampled: false,
+                    },
+                    count: None,
+                },
+                wgpu::BindGroupLayoutEntry {
+                    binding: 2,
+                    visibility: wgpu::ShaderStages::COMPUTE,
+                    ty: wgpu::BindingType::Buffer {
+                        ty: wgpu::BufferBindingType::Storage { read_only: false },
+                        has_dynamic_offset: false,
+                        min_binding_size: wgpu::BufferSize::new(16),
+                    },
+                    count: None,
+                },
+            ],
+        });
+        let drawing = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("particles, drawing"),
+            entries: &[uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<Look>())],
+        });
+        let layout = |of: &wgpu::BindGroupLayout| {
+            device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some("particles"),
+                bind_group_layouts: &[Some(of)],
+                immediate_size: 0,
+            })
+        };
+        let advance = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("particles, moving"),
+            layout: Some(&layout(&moving)),
+            module: &module,
+            entry_point: Some("advance"),
+            compilation_options: Default::default(),
+            cache: None,
+        });
+        let draw = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some("particles, drawing"),
+            layout: Some(&layout(&drawing)),
+            vertex: wgpu::VertexState {
+                module: &module,
+                entry_point: Some("vs_main"),
+                compilation_options: Default::default(),
+                buffers: &[Some(wgpu::VertexBufferLayout {
+                    array_stride: 16,
+                    step_mode: wgpu::VertexStepMode::Instance,
+                    attributes: &wgpu::vertex_attr_array![0 => Float32x4],
+                })],
+            },
+            primitive: wgpu::PrimitiveState { topology: wgpu::PrimitiveTopology::TriangleStrip, ..Default::default() },
+            depth_stencil: None,
+            multisample: wgpu::MultisampleState::default(),
+            fragment: Some(wgpu::FragmentState {
+                module: &module,
+                entry_point: Some("fs_main"),
+                compilation_options: Default::default(),
+                targets: &[Some(wgpu::ColorTargetState {
+                    format,
+                    blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                    write_mask: wgpu::ColorWrites::ALL,
+                })],
+            }),
+            multiview_mask: None,
+            cache: None,
+        });
+        Self { advance, draw, moving, drawing, entries: HashMap::new(), turn: 0, steps: 0 }
+    }
+
+    pub(super) fn new_entry(&self, device: &wgpu::Device, (width, height): (u32, u32)) -> Entry {
+        let field = device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("particles"),
+            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: wgpu::TextureFormat::Rg32Float,
+            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+            view_formats: &[],
+        });
+        let buffer = |size: usize, usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("particles"),
+                size: size as u64,
+                usage: usage | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        let particles = buffer(MOST_STIFF as usize * 16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX);
+        let flow = buffer(size_of::<Flow>(), wgpu::BufferUsages::UNIFORM);
+        let look = buffer(size_of::<Look>(), wgpu::BufferUsages::UNIFORM);
+        let view = field.create_view(&wgpu::TextureViewDescriptor::default());
+        let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+        let moving = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("particles, moving"),
+            layout: &self.moving,
+            entries: &[
+                entry(0, flow.as_entire_binding()),
+                entry(1, wgpu::BindingResource::TextureView(&view)),
+                entry(2, particles.as_entire_binding()),
+            ],
+        });
+        let drawing = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("particles, drawing"),
+            layout: &self.drawing,
+            entries: &[entry(0, look.as_entire_binding())],
+        });
+        Entry { revision: 0, done: None, moved: 0, field, particles, flow, look, moving, drawing, used: self.turn }
+    }
+}
+
+fn uniform(binding: u32, visibility: wgpu::ShaderStages, size: usize) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility,
+        ty: wgpu::BindingType::Buffer {
+            ty: wgpu::BufferBindingType::Uniform,
+            has_dynamic_offset: false,
+            min_binding_size: wgpu::BufferSize::new(size as u64),
+        },
+        count: None,
+    }
+}

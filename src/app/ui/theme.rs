@@ -1,0 +1,407 @@
+//! Colour, type and space, as one value. It does not know what is drawn with it.
+//!
+//! Every colour that carries text or a line passes 4.5:1 against the page and the panel of its own
+//! mode; a colour given by the design that does not is moved towards black or white just until it
+//! does (the light accent moves from #b36b00 by a shade, some variant colours by more).
+
+use std::sync::Arc;
+
+use eframe::egui::{
+    self, Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, Shadow, Stroke,
+    TextStyle, style::WidgetVisuals,
+};
+
+/// Okabe and Ito's palette, in the order variants take it. Blue and vermillion lead because they
+/// are furthest apart for every kind of colour vision and are neither the cyan of "fast" nor the
+/// amber of "slow". Sky blue, which on paper is not far from blue, comes after the four that most charts need.
+const OKABE_ITO: [Color32; 7] = [
+    Color32::from_rgb(0x00, 0x72, 0xb2),
+    Color32::from_rgb(0xd5, 0x5e, 0x00),
+    Color32::from_rgb(0xcc, 0x79, 0xa7),
+    Color32::from_rgb(0x00, 0x9e, 0x73),
+    Color32::from_rgb(0x56, 0xb4, 0xe9),
+    Color32::from_rgb(0xe6, 0x9f, 0x00),
+    Color32::from_rgb(0xf0, 0xe4, 0x42),
+];
+
+/// Groups of nodes in a graph's picture, the largest first, by mode: light ones to glow on the dark
+/// ground, deep ones to stand on paper.
+const GROUPS_DARK: [Color32; 10] = [
+    Color32::from_rgb(0x5a, 0xb4, 0xf0),
+    Color32::from_rgb(0xf2, 0xb1, 0x34),
+    Color32::from_rgb(0xe8, 0x7d, 0xb6),
+    Color32::from_rgb(0x3c, 0xc8, 0xa0),
+    Color32::from_rgb(0xa9, 0x90, 0xf8),
+    Color32::from_rgb(0xf0, 0x7c, 0x50),
+    Color32::from_rgb(0xd9, 0xdf, 0x5c),
+    Color32::from_rgb(0xa8, 0xe6, 0xea),
+    Color32::from_rgb(0xd2, 0xa6, 0x86),
+    Color32::from_rgb(0x8f, 0xb4, 0x62),
+];
+const GROUPS_LIGHT: [Color32; 10] = [
+    Color32::from_rgb(0x14, 0x66, 0xa8),
+    Color32::from_rgb(0xa8, 0x66, 0x00),
+    Color32::from_rgb(0xb3, 0x36, 0x7c),
+    Color32::from_rgb(0x00, 0x7d, 0x62),
+    Color32::from_rgb(0x68, 0x4a, 0xc4),
+    Color32::from_rgb(0xc4, 0x42, 0x18),
+    Color32::from_rgb(0x76, 0x76, 0x00),
+    Color32::from_rgb(0x4a, 0x5a, 0x66),
+    Color32::from_rgb(0x80, 0x58, 0x38),
+    Color32::from_rgb(0x4c, 0x78, 0x1c),
+];
+
+/// Variants that read one trace, with the trace's strength: they have its colour.
+const READ: [(&str, usize); 3] = [("fast", 0), ("medium", 1), ("slow", 2)];
+
+/// What text and lines must reach against the ground (WCAG 2, AA).
+const READABLE: f64 = 4.5;
+
+/// The palette of one mode.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Theme {
+    pub dark: bool,
+    pub page: Color32,
+    pub panel: Color32,
+    /// Under the pointer, and the ground of inputs.
+    pub raised: Color32,
+    pub line: Color32,
+    pub text: Color32,
+    pub secondary: Color32,
+    /// The one accent: active or selected.
+    pub accent: Color32,
+    pub fast: Color32,
+    pub slow: Color32,
+    /// Excitatory.
+    pub warm: Color32,
+    /// Inhibitory.
+    pub cool: Color32,
+    /// Something went wrong; always beside a word or a sign.
+    pub error: Color32,
+    variants: [Color32; 7],
+    traces: [Color32; 3],
+    groups: [Color32; Theme::GROUPS],
+}
+
+impl Theme {
+    /// Groups that have a colour of their own.
+    pub const GROUPS: usize = 10;
+
+    pub fn of(dark: bool) -> Self {
+        if dark { Self::dark() } else { Self::light() }
+    }
+
+    pub fn dark() -> Self {
+        Self {
+            dark: true,
+            page: Color32::from_rgb(0x0f, 0x13, 0x18),
+            panel: Color32::from_rgb(0x16, 0x1b, 0x22),
+            raised: Color32::from_rgb(0x1d, 0x24, 0x2d),
+            line: Color32::from_rgb(0x22, 0x2a, 0x33),
+            text: Color32::from_rgb(0xe6, 0xea, 0xf0),
+            secondary: Color32::from_rgb(0x9a, 0xa7, 0xb4),
+            accent: Color32::from_rgb(0xf0, 0xa9, 0x3b),
+            fast: Color32::from_rgb(0x4c, 0xc9, 0xe0),
+            slow: Color32::from_rgb(0xf0, 0xa9, 0x3b),
+            warm: Color32::from_rgb(0xf0, 0x8a, 0x5d),
+            cool: Color32::from_rgb(0x6f, 0xa8, 0xf5),
+            error: Color32::from_rgb(0xff, 0x8a, 0x73),
+            variants: OKABE_ITO,
+            traces: [
+                Color32::from_rgb(0x7b, 0x8f, 0xe8),
+                Color32::from_rgb(0xa6, 0xb4, 0xf2),
+                Color32::from_rgb(0xd6, 0xdd, 0xfb),
+            ],
+            groups: GROUPS_DARK,
+        }
+        .made_readable()
+    }
+
+    pub fn light() -> Self {
+        Self {
+            dark: false,
+            page: Color32::from_rgb(0xfb, 0xfa, 0xf7),
+            panel: Color32::from_rgb(0xff, 0xff, 0xff),
+            raised: Color32::from_rgb(0xf3, 0xf1, 0xec),
+            line: Color32::from_rgb(0xe4, 0xe1, 0xda),
+            text: Color32::from_rgb(0x1d, 0x21, 0x27),
+            secondary: Color32::from_rgb(0x5d, 0x66, 0x70),
+            accent: Color32::from_rgb(0xb3, 0x6b, 0x00),
+            fast: Color32::from_rgb(0x0b, 0x76, 0x8a),
+            slow: Color32::from_rgb(0xb3, 0x6b, 0x00),
+            warm: Color32::from_rgb(0xb8, 0x4a, 0x1f),
+            cool: Color32::from_rgb(0x2a, 0x62, 0xb8),
+            error: Color32::from_rgb(0xb3, 0x2d, 0x15),
+            variants: OKABE_ITO,
+            traces: [
+                Color32::from_rgb(0x6a, 0x78, 0xd0),
+                Color32::from_rgb(0x38, 0x42, 0x9c),
+                Color32::from_rgb(0x12, 0x16, 0x44),
+            ],
+            groups: GROUPS_LIGHT,
+        }
+        .made_readable()
+    }
+
+    fn made_readable(mut self) -> Self {
+        let grounds = [self.page, self.panel];
+        let towards = if self.dark { Color32::WHITE } else { Color32::BLACK };
+        let singles = [
+            &mut self.accent,
+            &mut self.fast,
+            &mut self.slow,
+            &mut self.warm,
+            &mut self.cool,
+            &mut self.error,
+            &mut self.secondary,
+        ];
+        for c in singles.into_iter().chain(self.variants.iter_mut()).chain(&mut self.traces).chain(&mut self.groups) {
+            *c = readable(*c, &grounds, towards);
+        }
+        self
+    }
+
+    /// The colour of a variant in every view: that of what it reads, where that has one, else by the place of its
+    /// group among the run's, never by its place in a chart. Views ask by [`crate::ui::seed_series::variant_colour`].
+    pub fn variant(&self, group: &str, place: usize) -> Color32 {
+        let read = READ.iter().find(|(id, _)| *id == group);
+        read.map_or_else(|| self.series(place), |(_, strength)| self.trace(*strength))
+    }
+
+    /// The colour of one of several things that are no variants: a layer, a method, a check, by its index.
+    pub fn series(&self, index: usize) -> Color32 {
+        self.variants.get(index % self.variants.len()).copied().unwrap_or(self.text)
+    }
+
+    /// Traces fast (0), medium (1), slow (2): one hue in three strengths.
+    pub fn trace(&self, strength: usize) -> Color32 {
+        self.traces.get(strength.min(2)).copied().unwrap_or(self.text)
+    }
+
+    /// The colour of a group of nodes, by its rank; there are [`Theme::GROUPS`].
+    pub fn group(&self, rank: usize) -> Color32 {
+        self.groups.get(rank).copied().unwrap_or(self.grey())
+    }
+
+    /// What has no group, or none with a colour of its own.
+    pub fn grey(&self) -> Color32 {
+        if self.dark { Color32::from_rgb(0x7c, 0x88, 0x95) } else { Color32::from_rgb(0x77, 0x7f, 0x88) }
+    }
+
+    /// The same colour, faint: raw values behind smoothed ones, bands for spread.
+    pub fn faint(&self, colour: Color32) -> Color32 {
+        colour.gamma_multiply(0.25)
+    }
+}
+
+/// Sizes of type, in points.
+pub const SMALL: f32 = 12.0;
+pub const BODY: f32 = 14.0;
+pub const TITLE: f32 = 16.0;
+pub const HEADING: f32 = 22.0;
+/// The grid everything stands on, in points.
+pub const GRID: f32 = 8.0;
+/// Corner radius, in points.
+pub const CORNER: u8 = 6;
+
+/// A panel's number face.
+pub fn numbers() -> FontId {
+    FontId::monospace(SMALL)
+}
+
+/// The family of bold words.
+pub const BOLD: &str = "Inter SemiBold";
+
+/// The style of section titles.
+pub fn title_style() -> TextStyle {
+    TextStyle::Name("Title".into())
+}
+
+/// Inter for text, Hack (egui's own) for numbers, DejaVu Sans for every sign those two lack.
+fn fonts() -> FontDefinitions {
+    let mut fonts = FontDefinitions::default();
+    let files: [(&str, &'static [u8]); 3] = [
+        ("Inter", include_bytes!("../../../assets/fonts/Inter-Regular.otf")),
+        (BOLD, include_bytes!("../../../assets/fonts/Inter-SemiBold.otf")),
+        ("DejaVu Sans", include_bytes!("../../../assets/fonts/DejaVuSans.ttf")),
+    ];
+    for (name, bytes) in files {
+        fonts.font_data.insert(name.to_owned(), Arc::new(FontData::from_static(bytes)));
+    }
+    fonts.families.entry(FontFamily::Proportional).or_default().insert(0, "Inter".to_owned());
+    let rest = fonts.families.get(&FontFamily::Proportional).cloned().unwrap_or_default();
+    let bold = std::iter::once(BOLD.to_owned()).chain(rest).collect();
+    fonts.families.insert(FontFamily::Name(BOLD.into()), bold);
+    for family in [FontFamily::Proportional, FontFamily::Monospace, FontFamily::Name(BOLD.into())] {
+        fonts.families.entry(family).or_default().push("DejaVu Sans".to_owned());
+    }
+    fonts
+}
+
+/// Makes a context look like this theme. `still` turns animations off.
+pub fn apply(theme: &Theme, still: bool, ctx: &Context) {
+    let loaded = egui::Id::unique("orrery fonts");
+    if ctx.data(|d| d.get_temp::<bool>(loaded)).is_none() {
+        ctx.data_mut(|d| d.insert_temp(loaded, true));
+        ctx.set_fonts(fonts());
+    }
+    let mode = if theme.dark { egui::Theme::Dark } else { egui::Theme::Light };
+    ctx.set_theme(mode);
+    ctx.style_mut_of(mode, |style| {
+        style.text_styles = [
+            (TextStyle::Small, FontId::proportional(SMALL)),
+            (TextStyle::Body, FontId::proportional(BODY)),
+            (TextStyle::Button, FontId::proportional(BODY)),
+            (TextStyle::Heading, FontId::proportional(HEADING)),
+            (TextStyle::Monospace, FontId::monospace(SMALL)),
+            (title_style(), FontId::new(TITLE, FontFamily::Proportional)),
+        ]
+        .into();
+        style.drag_value_text_style = TextStyle::Monospace;
+        style.animation_time = if still { 0.0 } else { 0.12 };
+        style.interaction.selectable_labels = false;
+        style.interaction.tooltip_delay = 0.4;
+        let space = &mut style.spacing;
+        space.item_spacing = egui::vec2(8.0, 8.0);
+        space.button_padding = egui::vec2(8.0, 4.0);
+        space.interact_size = egui::vec2(32.0, 24.0);
+        space.menu_margin = Margin::same(8);
+        space.window_margin = Margin::same(16);
+        space.indent = 16.0;
+        space.slider_rail_height = 4.0;
+        space.tooltip_width = 320.0;
+        space.icon_width = 16.0;
+        style.visuals = visuals(theme);
+    });
+}
+
+fn visuals(theme: &Theme) -> egui::Visuals {
+    let mut v = if theme.dark { egui::Visuals::dark() } else { egui::Visuals::light() };
+    let radius = CornerRadius::same(CORNER);
+    let widget = |fill: Color32, stroke: Color32, text: Color32| WidgetVisuals {
+        bg_fill: fill,
+        weak_bg_fill: fill,
+        bg_stroke: Stroke::new(1.0, stroke),
+        corner_radius: radius,
+        fg_stroke: Stroke::new(1.0, text),
+        expansion: 0.0,
+    };
+    v.widgets.noninteractive = widget(theme.panel, theme.line, theme.text);
+    v.widgets.inactive = widget(theme.raised, theme.line, theme.text);
+    v.widgets.hovered = widget(theme.line, theme.secondary, theme.text);
+    v.widgets.active = widget(theme.line, theme.accent, theme.text);
+    v.widgets.open = widget(theme.raised, theme.accent, theme.text);
+    v.override_text_color = None;
+    v.weak_text_color = Some(theme.secondary);
+    v.hyperlink_color = theme.accent;
+    v.selection.bg_fill = theme.accent.gamma_multiply(0.3);
+    v.selection.stroke = Stroke::new(1.0, theme.accent);
+    v.window_fill = theme.panel;
+    v.window_stroke = Stroke::new(1.0, theme.line);
+    v.panel_fill = theme.page;
+    v.extreme_bg_color = theme.raised;
+    v.faint_bg_color = theme.raised;
+    v.code_bg_color = theme.raised;
+    v.text_edit_bg_color = Some(theme.raised);
+    v.warn_fg_color = theme.accent;
+    v.error_fg_color = theme.error;
+    v.window_corner_radius = radius;
+    v.menu_corner_radius = radius;
+    let shade = Color32::from_black_alpha(if theme.dark { 110 } else { 40 });
+    let shadow = Shadow { offset: [0, 4], blur: 16, spread: 0, color: shade };
+    v.window_shadow = shadow;
+    v.popup_shadow = shadow;
+    v.slider_trailing_fill = true;
+    v.text_cursor.blink = false;
+    v.text_cursor.stroke = Stroke::new(1.5, theme.accent);
+    v.handle_shape = egui::style::HandleShape::Circle;
+    v.indent_has_left_vline = false;
+    v.collapsing_header_frame = false;
+    v
+}
+
+/// Relative luminance of an opaque colour (WCAG 2).
+fn luminance(c: Color32) -> f64 {
+    let linear = |v: u8| {
+        let v = f64::from(v) / 255.0;
+        if v <= 0.040_45 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * linear(c.r()) + 0.7152 * linear(c.g()) + 0.0722 * linear(c.b())
+}
+
+/// Contrast ratio of two opaque colours, 1 to 21 (WCAG 2).
+pub fn contrast(a: Color32, b: Color32) -> f64 {
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+/// `colour`, moved `towards` black or white just until it reads on all `grounds`.
+fn readable(colour: Color32, grounds: &[Color32], towards: Color32) -> Color32 {
+    let mix = |t: f32| {
+        let part = |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * t).round() as u8;
+        Color32::from_rgb(part(colour.r(), towards.r()), part(colour.g(), towards.g()), part(colour.b(), towards.b()))
+    };
+    (0..=50)
+        .map(|i| mix(i as f32 / 50.0))
+        .find(|c| grounds.iter().all(|g| contrast(*c, *g) >= READABLE))
+        .unwrap_or(towards)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_formula_gives_the_known_ends() {
+        assert!((contrast(Color32::BLACK, Color32::WHITE) - 21.0).abs() < 1e-9);
+        assert!((contrast(Color32::WHITE, Color32::WHITE) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn everything_reads_on_page_and_panel_in_both_modes() {
+        for theme in [Theme::dark(), Theme::light()] {
+            let mut named: Vec<(String, Color32)> = vec![
+                ("text".into(), theme.text),
+                ("secondary".into(), theme.secondary),
+                ("accent".into(), theme.accent),
+                ("fast".into(), theme.fast),
+                ("slow".into(), theme.slow),
+                ("warm".into(), theme.warm),
+                ("cool".into(), theme.cool),
+                ("error".into(), theme.error),
+            ];
+            named.extend((0..7).map(|i| (format!("variant {i}"), theme.series(i))));
+            named.extend((0..Theme::GROUPS).map(|i| (format!("group {i}"), theme.group(i))));
+            named.extend((0..3).map(|i| (format!("trace {i}"), theme.trace(i))));
+            for (name, c) in named {
+                for (ground, g) in [("page", theme.page), ("panel", theme.panel)] {
+                    let ratio = contrast(c, g);
+                    assert!(ratio >= 4.5, "{name} on {ground}, dark {}: {ratio:.2}", theme.dark);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn variant_colours_stay_apart() {
+        for theme in [Theme::dark(), Theme::light()] {
+            for i in 0..7 {
+                for j in 0..i {
+                    let (a, b) = (theme.series(i), theme.series(j));
+                    let far =
+                        a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
+                    let least = if i < 4 { 90 } else { 40 };
+                    assert!(far > least, "variants {i} and {j} look alike (dark {}): {a:?} {b:?}", theme.dark);
+                }
+            }
+            for i in 0..Theme::GROUPS {
+                for j in 0..i {
+                    let (a, b) = (theme.group(i), theme.group(j));
+                    let far =
+                        a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
+                    assert!(far > 60, "groups {i} and {j} look alike (dark {}): {a:?} {b:?}", theme.dark);
+                }
+            }
+        }
+    }
+}

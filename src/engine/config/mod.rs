@@ -1,0 +1,328 @@
+//! A run's settings: a schema of [`Knob`]s, the [`Value`]s a person gave them, and TOML in and out.
+//!
+//! The control panel, `--set key=value`, config files, presets, undo and the copied session string
+//! all read and write the same [`Config`], which holds values by key and does not know what a key means
+//! to a model. Code that acts on settings reads them as a struct ([`Settings::read`]) or by a typed key
+//! ([`Config::value`]); `settings!` derives the schema from that struct.
+
+mod error;
+mod knob;
+mod setting;
+mod settings;
+mod value;
+mod whole_numbers;
+
+pub use error::ConfigError;
+pub use knob::{Applies, FileKind, Knob, Range, file_key};
+pub use setting::{
+    CheckpointFile, Choice, MatrixFile, Number, SentenceFile, Setting, TextFile, TextFolder, TokenizerFile,
+    VocabularyFile,
+};
+pub use settings::{Checked, Field, Group, SettingKey, Settings, fix, narrow};
+pub use value::Value;
+pub use whole_numbers::whole_numbers;
+
+pub use setting::choices;
+pub use settings::settings;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Larger seeds cannot be written: TOML's whole numbers have 64 bits with a sign.
+pub const MOST_SEED: u64 = i64::MAX as u64;
+
+/// The resolved settings of one run of one lab: every key of the lab's schema has a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    pub lab: String,
+    /// The preset it began from, for display; the values below are what counts.
+    pub preset: String,
+    pub seed: u64,
+    values: BTreeMap<String, Value>,
+}
+
+impl Config {
+    /// Every knob at its default.
+    pub fn defaults(lab: &str, knobs: &[Knob]) -> Self {
+        let values = knobs.iter().map(|k| (k.key.to_owned(), k.default.clone())).collect();
+        Self { lab: lab.to_owned(), preset: String::new(), seed: 7, values }
+    }
+
+    /// The knob with this key, or an error that names the nearest one.
+    fn knob<'a>(&self, knobs: &'a [Knob], key: &str) -> Result<&'a Knob, ConfigError> {
+        knobs.iter().find(|k| k.key == key).ok_or_else(|| ConfigError::UnknownKey {
+            lab: self.lab.clone(),
+            key: key.to_owned(),
+            nearest: knob::nearest(key, knobs.iter().map(|k| k.key)),
+        })
+    }
+
+    /// Checks `value` against the knob's type and range and stores it. Integers given for a float
+    /// knob (or floats without fraction for an integer knob) are converted.
+    pub fn set(&mut self, knobs: &[Knob], key: &str, value: Value) -> Result<(), ConfigError> {
+        let value = self.knob(knobs, key)?.check(value)?;
+        self.values.insert(key.to_owned(), value);
+        Ok(())
+    }
+
+    /// Puts a value of the same kind in the place of one that is there, as a run found it; a key that is not there stays so.
+    pub fn replace(&mut self, key: &str, value: Value) {
+        if let Some(old) = self.values.get_mut(key) {
+            *old = value;
+        }
+    }
+
+    /// The settings under a group: `control` gives `control.u0` and its like.
+    pub fn under<'a>(&'a self, group: &'a str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        let named = move |key: &'a str| key.strip_prefix(group)?.strip_prefix('.');
+        self.iter().filter_map(move |(key, value)| Some((named(key)?, value)))
+    }
+
+    /// Settings as the arguments of a question, without their group: `graph.edges` as `edges`. Keys that the
+    /// config lacks are left out.
+    pub fn args(&self, keys: &[&str]) -> BTreeMap<String, Value> {
+        let arg = |key: &&str| Some((key.rsplit('.').next()?.to_owned(), self.get(key)?.clone()));
+        keys.iter().filter_map(arg).collect()
+    }
+
+    /// As [`Config::set`], from the text of a `--set key=value` or a typed field. `seed` is a key too.
+    pub fn set_text(&mut self, knobs: &[Knob], key: &str, text: &str) -> Result<(), ConfigError> {
+        if key == "seed" {
+            let seed = text.trim().parse().ok().filter(|seed| *seed <= MOST_SEED);
+            self.seed = seed.ok_or_else(|| ConfigError::WrongType {
+                key: key.to_owned(),
+                got: format!("`{text}`"),
+                want: format!("a whole number from 0 to {MOST_SEED}"),
+            })?;
+            return Ok(());
+        }
+        let as_text = matches!(self.knob(knobs, key)?.range, Range::Text | Range::File(_) | Range::Choice(_));
+        self.set(knobs, key, Value::parse(text, as_text))
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.values.get(key)
+    }
+
+    /// Iterates over (key, value) in the order of the keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.values.iter().map(|(k, v)| (k.as_str(), v))
+    }
+
+    /// Keys whose values differ from `other`'s.
+    pub fn changed_keys(&self, other: &Config) -> Vec<String> {
+        self.values.iter().filter(|(k, v)| other.values.get(*k) != Some(*v)).map(|(k, _)| k.clone()).collect()
+    }
+
+    /// The file form: `lab`, `preset`, `seed`, then one table a group (`model.d_model` is
+    /// `d_model` under `[model]`).
+    pub fn to_toml(&self) -> String {
+        let mut root = toml::Table::new();
+        root.insert("lab".into(), self.lab.clone().into());
+        root.insert("preset".into(), self.preset.clone().into());
+        root.insert("seed".into(), toml::Value::Integer(self.seed as i64));
+        for (key, value) in &self.values {
+            let (group, name) = key.split_once('.').unwrap_or(("", key));
+            let table = if group.is_empty() {
+                &mut root
+            } else {
+                match root.entry(group).or_insert_with(|| toml::Table::new().into()).as_table_mut() {
+                    Some(t) => t,
+                    None => continue,
+                }
+            };
+            table.insert(name.to_owned(), value.to_toml());
+        }
+        toml::to_string(&root).unwrap_or_default()
+    }
+
+    /// The `lab` a TOML text names, so that the caller can find the schema to read it with. Errors: no
+    /// TOML, no `lab` line, or one that is no text.
+    pub fn lab_of(text: &str) -> Result<String, ConfigError> {
+        let root: toml::Table = text.parse()?;
+        match root.get("lab") {
+            Some(toml::Value::String(s)) => Ok(s.clone()),
+            Some(other) => Err(ConfigError::WrongType {
+                key: "lab".into(),
+                got: other.to_string(),
+                want: "the id of a lab, in quotes".into(),
+            }),
+            None => Err(ConfigError::NoLab),
+        }
+    }
+
+    /// Reads the file form over the defaults: absent keys keep their defaults, unknown keys and bad
+    /// values are errors. `title` and `about` (used by presets) are allowed and ignored here.
+    pub fn from_toml(text: &str, lab: &str, knobs: &[Knob]) -> Result<Self, ConfigError> {
+        let root: toml::Table = text.parse()?;
+        let mut config = Self::defaults(lab, knobs);
+        for (key, value) in root {
+            match (key.as_str(), value) {
+                ("lab" | "title" | "about", _) => {}
+                ("preset", toml::Value::String(s)) => config.preset = s,
+                ("seed", toml::Value::Integer(i)) if i >= 0 => config.seed = i as u64,
+                ("seed", other) => {
+                    return Err(ConfigError::WrongType {
+                        key: "seed".into(),
+                        got: other.to_string(),
+                        want: "a whole number from 0".into(),
+                    });
+                }
+                (_, toml::Value::Table(group)) => {
+                    for (name, value) in group {
+                        config.set(knobs, &format!("{key}.{name}"), Value::from_toml(value))?;
+                    }
+                }
+                (_, value) => config.set(knobs, &key, Value::from_toml(value))?,
+            }
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    choices! {
+        pub enum Source {
+            Mixture = "mixture",
+            Facts = "facts",
+            Letters = "letters",
+        }
+    }
+
+    settings! {
+        struct Model in "model" {
+            /// How wide it is.
+            #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
+            d_model: usize = 128,
+            /// Attention heads.
+            #[knob("Heads", range(1..=8))]
+            heads: usize = 4,
+            /// Whether it learns.
+            /// Off by default.
+            #[knob("Freeze")]
+            freeze: bool = false,
+            /// Where it begins.
+            #[knob("Checkpoint")]
+            checkpoint: CheckpointFile = CheckpointFile::default(),
+        }
+    }
+
+    settings! {
+        struct Text in "corpus" {
+            /// What it reads.
+            #[knob("Corpus")]
+            source: Source = Source::Mixture,
+        }
+    }
+
+    settings! {
+        struct Train in "train" {
+            /// How far a step goes.
+            #[knob("Learning rate", range(1e-6..=1.0), log, live)]
+            lr: f64 = 1e-3,
+        }
+    }
+
+    settings! {
+        struct Lab {
+            #[fixed(heads)]
+            model: Model = Model { heads: 2, ..Model::default() },
+            #[only(source: Source::Mixture, Source::Facts)]
+            text: Text,
+            train: Train = Train { lr: 0.01 },
+        }
+    }
+
+    fn knobs() -> Vec<Knob> {
+        Lab::schema()
+    }
+
+    #[test]
+    fn a_struct_gives_its_knobs() {
+        let knobs = knobs();
+        let keys: Vec<&str> = knobs.iter().map(|k| k.key).collect();
+        assert_eq!(keys, ["model.d_model", "model.freeze", "model.checkpoint", "corpus.source", "train.lr"]);
+        assert_eq!(
+            (knobs[0].label, knobs[0].symbol, knobs[0].unit, knobs[0].tip),
+            ("Width", "D", "channels", "How wide it is.")
+        );
+        assert_eq!(knobs[0].range, Range::Int { min: 8, max: 1024 });
+        assert_eq!(knobs[1].tip, "Whether it learns. Off by default.");
+        assert_eq!(file_key(&knobs, FileKind::Checkpoint), Some("model.checkpoint"));
+        assert_eq!(knobs[3].range, Range::Choice(vec!["mixture", "facts"]), "a lab may offer fewer");
+        assert_eq!(knobs[4].range, Range::Float { min: 1e-6, max: 1.0, log: true });
+        assert_eq!((knobs[4].default.clone(), knobs[4].applies), (Value::Float(0.01), Applies::Live));
+    }
+
+    #[test]
+    fn a_config_becomes_the_struct() {
+        let knobs = knobs();
+        let mut config = Config::defaults("x", &knobs);
+        assert_eq!(Lab::read(&config).unwrap(), Lab::default());
+        config.set_text(&knobs, "model.d_model", "64").unwrap();
+        config.set_text(&knobs, "corpus.source", "facts").unwrap();
+        config.set_text(&knobs, "model.checkpoint", " some.pt ").unwrap();
+        let lab = Lab::read(&config).unwrap();
+        assert_eq!((lab.model.d_model, lab.model.heads, lab.text.source), (64, 2, Source::Facts));
+        assert_eq!(lab.model.checkpoint.path(), Some("some.pt".into()));
+        assert_eq!(config.value(Model::d_model).unwrap(), 64);
+    }
+
+    #[test]
+    fn what_the_struct_lacks_is_an_error_with_its_key() {
+        let faulty = |key: &str, value: Value| {
+            let mut config = Config::defaults("x", &knobs());
+            config.values.insert(key.to_owned(), value);
+            Lab::read(&config).unwrap_err()
+        };
+        let unknown = faulty("model.widht", Value::Int(1));
+        assert!(matches!(&unknown, ConfigError::UnknownKey { .. }), "{unknown}");
+        assert_eq!(unknown.key(), Some("model.widht"));
+        assert!(matches!(faulty("model.heads", Value::Int(4)), ConfigError::UnknownKey { .. }), "fixed by the lab");
+        assert!(matches!(faulty("model.d_model", Value::Text("x".into())), ConfigError::WrongType { .. }));
+        assert!(matches!(faulty("model.d_model", Value::Int(4)), ConfigError::OutOfRange { .. }));
+        let narrowed = faulty("corpus.source", Value::Text("letters".into()));
+        assert_eq!(narrowed.to_string(), "`corpus.source` = `letters` is out of range: one of mixture, facts");
+        let mut config = Config::defaults("x", &knobs());
+        assert!(matches!(config.value(&SettingKey::<f64>::new("train.rl")), Err(ConfigError::UnknownKey { .. })));
+        assert!(matches!(config.value(&SettingKey::<bool>::new("train.lr")), Err(ConfigError::WrongType { .. })));
+        config.values.remove("train.lr");
+        assert_eq!(Lab::read(&config).unwrap(), Lab::default(), "a key of a later version has its default");
+    }
+
+    #[test]
+    fn toml_round_trip_keeps_every_value() {
+        let knobs = knobs();
+        let mut a = Config::defaults("x", &knobs);
+        a.set_text(&knobs, "train.lr", "0.01").unwrap();
+        a.set_text(&knobs, "model.freeze", "true").unwrap();
+        a.set_text(&knobs, "corpus.source", "facts").unwrap();
+        let b = Config::from_toml(&a.to_toml(), "x", &knobs).unwrap();
+        assert_eq!(a, b);
+    }
+
+    #[test]
+    fn a_misspelt_key_is_named_with_its_neighbour() {
+        let knobs = knobs();
+        let mut a = Config::defaults("x", &knobs);
+        let e = a.set_text(&knobs, "model.d_modle", "64").unwrap_err();
+        assert!(e.to_string().contains("`model.d_modle`; did you mean `model.d_model`? `orrery list"), "{e}");
+        let e = a.set_text(&knobs, "zzzzzzzzzz", "64").unwrap_err();
+        assert!(e.to_string().contains("`zzzzzzzzzz`. `orrery list"), "{e}");
+    }
+
+    #[test]
+    fn out_of_range_and_wrong_type_say_what_is_wanted() {
+        let knobs = knobs();
+        let mut a = Config::defaults("x", &knobs);
+        assert!(matches!(a.set_text(&knobs, "train.lr", "7"), Err(ConfigError::OutOfRange { .. })));
+        assert!(matches!(a.set_text(&knobs, "train.lr", "nan"), Err(ConfigError::OutOfRange { .. })));
+        assert!(matches!(a.set_text(&knobs, "model.d_model", "many"), Err(ConfigError::WrongType { .. })));
+        assert!(matches!(a.set_text(&knobs, "corpus.source", "nope"), Err(ConfigError::OutOfRange { .. })));
+        assert_eq!(a, Config::defaults("x", &knobs), "a refused value changes nothing");
+    }
+}

@@ -1,0 +1,227 @@
+//! The Rust types that a setting can have: numbers, switches, text, enums, paths. Each knows its
+//! [`Range`] and how it stands in a [`Value`].
+
+use std::path::PathBuf;
+
+use super::{FileKind, Range, Value};
+
+/// A type that a setting can have.
+pub trait Setting: Sized {
+    /// What it accepts where the field says no more.
+    fn range() -> Range;
+    fn to_value(&self) -> Value;
+    /// `None` for a value of another type, or outside what the type can hold.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+/// An enum whose variants are the choices of a setting.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// Every choice, in the order in which they are offered.
+    fn all() -> Vec<Self>;
+    /// As it stands in a file.
+    fn id(self) -> &'static str;
+}
+
+impl<T: Choice> Setting for T {
+    fn range() -> Range {
+        Range::Choice(T::all().into_iter().map(T::id).collect())
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Text(self.id().to_owned())
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        let Value::Text(id) = value else { return None };
+        T::all().into_iter().find(|c| c.id() == id)
+    }
+}
+
+/// A type with a least and a greatest value.
+pub trait Number: Setting {
+    fn between(least: Self, most: Self) -> Range;
+}
+
+macro_rules! whole_numbers {
+    ($($ty:ty),+) => { $(
+        impl Setting for $ty {
+            fn range() -> Range {
+                Self::between(<$ty>::MIN, <$ty>::MAX)
+            }
+
+            fn to_value(&self) -> Value {
+                Value::Int(i64::try_from(*self).unwrap_or(i64::MAX))
+            }
+
+            fn from_value(value: &Value) -> Option<Self> {
+                match value {
+                    Value::Int(i) => Self::try_from(*i).ok(),
+                    Value::Switch(_) | Value::Float(_) | Value::Text(_) => None,
+                }
+            }
+        }
+
+        impl Number for $ty {
+            fn between(least: Self, most: Self) -> Range {
+                let bound = |n: Self| i64::try_from(n).unwrap_or(i64::MAX);
+                Range::Int { min: bound(least), max: bound(most) }
+            }
+        }
+    )+ };
+}
+whole_numbers!(u32, u64, usize, i64);
+
+impl Setting for f64 {
+    fn range() -> Range {
+        Self::between(f64::MIN, f64::MAX)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Float(*self)
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        value.as_f64()
+    }
+}
+
+impl Number for f64 {
+    fn between(least: Self, most: Self) -> Range {
+        Range::Float { min: least, max: most, log: false }
+    }
+}
+
+impl Setting for bool {
+    fn range() -> Range {
+        Range::Switch
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Switch(*self)
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Switch(on) => Some(*on),
+            Value::Int(_) | Value::Float(_) | Value::Text(_) => None,
+        }
+    }
+}
+
+impl Setting for String {
+    fn range() -> Range {
+        Range::Text
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Text(self.clone())
+    }
+
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Text(s) => Some(s.clone()),
+            Value::Switch(_) | Value::Int(_) | Value::Float(_) => None,
+        }
+    }
+}
+
+macro_rules! files {
+    ($($(#[$meta:meta])* $name:ident),+) => { $(
+        $(#[$meta])*
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The path without white space around it; `None` where none is named.
+            pub fn path(&self) -> Option<PathBuf> {
+                Some(self.0.trim()).filter(|p| !p.is_empty()).map(PathBuf::from)
+            }
+        }
+
+        impl Setting for $name {
+            fn range() -> Range {
+                Range::File(Self::KIND)
+            }
+
+            fn to_value(&self) -> Value {
+                Value::Text(self.0.clone())
+            }
+
+            fn from_value(value: &Value) -> Option<Self> {
+                String::from_value(value).map(Self)
+            }
+        }
+    )+ };
+}
+files!(
+    /// The path of a text to learn from, or none.
+    TextFile,
+    /// The path of a `tokenizer.json`, or none.
+    TokenizerFile,
+    /// The path of trained weights, or none.
+    CheckpointFile,
+    /// The path of a folder of texts to learn from, or none.
+    TextFolder,
+    /// The path of a matrix of numbers, or none.
+    MatrixFile,
+    /// The path of a list of characters or of a text to take them from, or none.
+    VocabularyFile,
+    /// The path of labelled sentences, or none.
+    SentenceFile
+);
+
+impl TextFile {
+    const KIND: FileKind = FileKind::Text;
+}
+
+impl TextFolder {
+    const KIND: FileKind = FileKind::TextFolder;
+}
+
+impl TokenizerFile {
+    const KIND: FileKind = FileKind::Tokenizer;
+}
+
+impl VocabularyFile {
+    const KIND: FileKind = FileKind::Vocabulary;
+}
+
+impl SentenceFile {
+    const KIND: FileKind = FileKind::Sentences;
+}
+
+impl CheckpointFile {
+    const KIND: FileKind = FileKind::Checkpoint;
+}
+
+impl MatrixFile {
+    const KIND: FileKind = FileKind::Matrix;
+}
+
+/// Makes an enum, or one that exists, the choices of a setting, each with its id in files:
+/// `choices! { pub enum Sign { Plus = "plus", .. } }`, `choices! { for Upsample { Causal = "causal", .. } }`.
+/// A variant that is left out does not compile.
+#[macro_export]
+macro_rules! choices {
+    (for $name:ident { $($variant:ident = $id:literal),+ $(,)? }) => {
+        impl $crate::config::Choice for $name {
+            fn all() -> Vec<Self> {
+                vec![$(Self::$variant),+]
+            }
+
+            fn id(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $id),+
+                }
+            }
+        }
+    };
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$about:meta])* $variant:ident = $id:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $vis enum $name { $($(#[$about])* $variant),+ }
+
+        $crate::choices! { for $name { $($variant = $id),+ } }
+    };
+}
+pub use choices;

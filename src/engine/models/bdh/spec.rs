@@ -1,0 +1,215 @@
+//! Sizes and switches of BDH-GPU: plain data.
+
+use crate::config::choices;
+use std::{path::PathBuf, sync::Arc};
+
+use candle_core::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    models::step_memory::{self, StepMemory, StepSizes},
+    nn::fused::linear_attention::LinearAttentionSpec,
+};
+
+/// U of the state space: what time does to a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Position {
+    /// Pairs of neurons turn.
+    #[default]
+    Rope,
+    /// Traces fade.
+    Alibi,
+    Both,
+    Nothing,
+}
+
+choices! { for Position { Rope = "rope", Alibi = "alibi", Both = "both", Nothing = "nothing" } }
+
+impl Position {
+    pub const IDS: &[&str] = &["rope", "alibi", "both", "nothing"];
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        [Self::Rope, Self::Alibi, Self::Both, Self::Nothing]
+            .into_iter()
+            .zip(Self::IDS)
+            .find(|(_, i)| **i == id)
+            .map(|(p, _)| p)
+    }
+}
+
+/// How a layer joins what was before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// The public code: x = relu(D_x v), v <- LN(v + LN(E y)).
+    #[default]
+    Code,
+    /// Equations (4) and (8): x <- x + relu(D_x v), v <- LN(E y).
+    Paper,
+    /// Both residuals, as in some versions of krychu/bdh: x <- x + relu(D_x v), v <- LN(v + LN(E y)).
+    Both,
+}
+
+choices! { for Form { Code = "code", Paper = "paper", Both = "both" } }
+
+impl Form {
+    pub const IDS: &[&str] = &["code", "paper", "both"];
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        [Self::Code, Self::Paper, Self::Both].into_iter().zip(Self::IDS).find(|(_, i)| **i == id).map(|(f, _)| f)
+    }
+
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Paper => "paper",
+            Self::Both => "both",
+        }
+    }
+}
+
+/// State that outlives a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carry {
+    /// Rows of a batch; each has a state of its own.
+    pub rows: usize,
+    /// Updates after which the state is empty again.
+    pub every: u64,
+}
+
+/// Sizes. The default is the lab's. With V = D = 256 and n = 32,768: 25,296,896 parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BdhSpec {
+    /// D
+    pub d_model: usize,
+    /// nh
+    pub heads: usize,
+    /// n = nh N, of all heads together.
+    pub neurons: usize,
+    /// L; all share one set of weights.
+    pub layers: usize,
+    pub position: Position,
+    pub form: Form,
+    /// Whether gradients reach keys and values (backpropagation through time).
+    pub through_past: bool,
+    /// BDH-GPU', our reading of one sentence of appendix B.2: each head weighs what it writes into its
+    /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
+    pub gated: bool,
+    pub carry: Option<Carry>,
+    /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
+    pub dropout: f64,
+    /// Turns a token by pair of neurons `(N / 2)`, where they are not the usual ones: a merged model's.
+    pub frequencies: Option<Arc<[f32]>>,
+    /// Of a merged model: neurons of each head by the model that they come from, in order.
+    #[serde(alias = "heritage")]
+    pub provenance: Vec<usize>,
+    /// A checkpoint to begin from ([`super::import_state_dict`]); then the sizes above are the file's.
+    pub weights: Option<PathBuf>,
+    /// Two of these side by side, to be the heir of two such models; weights are drawn.
+    pub twofold: bool,
+}
+
+impl Default for BdhSpec {
+    fn default() -> Self {
+        Self {
+            d_model: 64,
+            heads: 4,
+            neurons: 2048,
+            layers: 4,
+            position: Position::Rope,
+            form: Form::Code,
+            through_past: true,
+            gated: false,
+            carry: None,
+            dropout: 0.0,
+            frequencies: None,
+            provenance: vec![],
+            weights: None,
+            twofold: false,
+        }
+    }
+}
+
+/// Numbers for each neuron and position that a composed layer keeps: about fifteen results of operations, and the
+/// gradient of each.
+const COMPOSED: f64 = 30.0;
+
+impl BdhSpec {
+    /// N
+    pub fn per_head(&self) -> usize {
+        self.neurons / self.heads.max(1)
+    }
+
+    /// 3 n D + 2 V D, and the gates' few.
+    pub fn parameters(&self, vocab: usize) -> usize {
+        let gates = if self.gated { self.heads * (self.d_model + 1) + self.layers } else { 0 };
+        3 * self.neurons * self.d_model + 2 * vocab * self.d_model + gates
+    }
+
+    /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). The one operation of a layer saves x, y before
+    /// its gate, attention's result and, of texts no longer than a head has neurons, the scores; where a layer is
+    /// composed of operations, each of them keeps its own.
+    pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
+        let (d, h, n, layers) = (self.d_model as f64, self.heads as f64, self.neurons as f64, self.layers as f64);
+        let positions = step.positions();
+        let pairs = step.rows * h * step.tokens * step.tokens;
+        let is_fused = self.form == Form::Code && !self.gated && self.carry.is_none() && self.dropout == 0.0;
+        let maps = 3.0 * n * d;
+        let carried = self.carry.map_or(0.0, |c| layers * c.rows as f64 * n * d);
+        let gates = if self.gated { h * (d + 1.0) + layers } else { 0.0 };
+        let scores = if step.tokens <= n / h { pairs / 2.0 } else { 0.0 };
+        let (saved, working) = match is_fused {
+            true => (positions * (2.0 * n + h * d + 6.0 * d) + scores, positions * 2.0 * n),
+            false => (positions * (COMPOSED * n + 4.0 * h * d + 6.0 * d) + 6.0 * pairs, positions * 4.0 * n),
+        };
+        StepMemory {
+            weights: maps + 2.0 * step.vocab * d + gates + carried,
+            shared: maps,
+            activations: layers * saved + working + carried + step_memory::head(self.d_model, step),
+        }
+    }
+
+    pub fn attention(&self) -> LinearAttentionSpec {
+        LinearAttentionSpec {
+            rotary: matches!(self.position, Position::Rope | Position::Both),
+            damped: matches!(self.position, Position::Alibi | Position::Both),
+            through_past: self.through_past,
+            frequencies: self.frequencies.clone(),
+        }
+    }
+
+    /// Turns a token of each pair of a head's neurons, `(N / 2)`.
+    pub fn turns(&self) -> Vec<f32> {
+        self.attention().pair_frequencies(self.per_head())
+    }
+
+    /// Which of the merged models a neuron comes from, counted from 0, if this is a merged one.
+    pub fn parent(&self, neuron: usize) -> Option<usize> {
+        let mut left = neuron % self.per_head().max(1);
+        self.provenance.iter().position(|n| {
+            let within = left < *n;
+            left = left.saturating_sub(*n);
+            within
+        })
+    }
+
+    /// Errors name the size that does not fit.
+    pub fn check(&self) -> Result<()> {
+        let Self { d_model: d, heads: h, neurons: n, layers, .. } = *self;
+        if d == 0 || h == 0 || layers == 0 || n == 0 {
+            bail!("width {d}, heads {h}, neurons {n} and layers {layers} must all be at least 1");
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            bail!("dropout {} must be at least 0 and less than 1", self.dropout);
+        }
+        if !n.is_multiple_of(h) {
+            bail!("{n} neurons do not divide among {h} heads; choose a multiple of {h}");
+        }
+        if self.attention().rotary && !(n / h).is_multiple_of(2) {
+            bail!("{} neurons a head do not turn in pairs; choose an even number", n / h);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Models with a state that follows a differential equation over depth tau in [0, 1]. It does not know how
+//! the equation is solved.
+
+use crate::config::choices;
+use candle_core::{Result, Tensor};
+
+use serde::{Deserialize, Serialize};
+
+use super::super::Spec;
+use crate::ode::{Field, SharedField};
+
+/// Controls that enter the field.
+pub const CONTROLS: usize = 4;
+
+/// What enters the right-hand side from outside.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FlowControl {
+    /// Control vector; a planar field uses the first two numbers.
+    pub u: [f64; CONTROLS],
+    /// Multiplier of the whole field.
+    pub alpha: f64,
+}
+
+impl Default for FlowControl {
+    /// No control, and the field as it was trained.
+    fn default() -> Self {
+        Self { u: [0.0; CONTROLS], alpha: 1.0 }
+    }
+}
+
+/// The two kinds of state that flow.
+#[derive(Clone, Copy)]
+pub enum FlowModel<'a> {
+    /// Hidden states of a text.
+    Language(&'a dyn LanguageFlow),
+    /// Points of the plane.
+    Planar(&'a dyn PlanarFlow),
+}
+
+impl FlowModel<'_> {
+    /// As the runtime parameters stand.
+    pub fn control(&self) -> FlowControl {
+        match self {
+            FlowModel::Language(model) => model.control(),
+            FlowModel::Planar(model) => model.control(),
+        }
+    }
+}
+
+/// Tokens are embedded, carried by the flow from tau = 0 to 1, and read as logits.
+pub trait LanguageFlow {
+    /// As the runtime parameters stand.
+    fn control(&self) -> FlowControl;
+
+    /// H at tau = 0 without gradients: tokens u32 `(B, T)` -> `(B, T, D)`.
+    fn embed(&self, tokens: &Tensor) -> Result<Tensor>;
+
+    /// dH/dtau for states `(B, T, D)`, one control for all rows, without gradients for the weights.
+    fn field(&self, control: FlowControl) -> Result<Box<dyn Field + '_>>;
+
+    /// As [`LanguageFlow::field`], with gradients for the weights that are returned beside it.
+    fn learning_field(&self, control: FlowControl) -> Result<(SharedField, Vec<Tensor>)>;
+
+    /// H at tau = 1 `(B, T, D)` -> logits `(B, T, V)`, without gradients.
+    fn finish(&self, h: &Tensor) -> Result<Tensor>;
+
+    /// Longest text, in tokens.
+    fn positions(&self) -> usize;
+
+    /// Equal steps of a training solve, at least one.
+    fn training_steps(&self) -> usize;
+
+    /// The classes of tokens that controls were trained to lead to.
+    fn steering(&self) -> Option<&Steering> {
+        None
+    }
+
+    /// The plain model that the flow is measured against.
+    fn baseline(&self) -> Spec;
+}
+
+/// Points of the plane in one of several fields.
+pub trait PlanarFlow {
+    /// As the runtime parameters stand.
+    fn control(&self) -> FlowControl;
+
+    /// The field that is looked at unless another is asked for.
+    fn default_field(&self) -> PlanarField;
+
+    /// dy/dtau of a field for states `(N, 2)`; depth 1 is the end of the time shown.
+    fn field(&self, which: PlanarField, control: FlowControl) -> Box<dyn Field + '_>;
+}
+
+/// What the second stage teaches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Steering {
+    /// Updates of the first stage: language modelling with u = 0. Update `language_steps + 1` is the
+    /// first of the second.
+    pub language_steps: u64,
+    /// Ids that u0 = +1 is to lead to, and u0 = -1.
+    pub plus: Vec<u32>,
+    pub minus: Vec<u32>,
+    /// Steer at the end of this one prompt, whatever the batches hold.
+    #[serde(default)]
+    pub prompt: Option<Vec<u32>>,
+    /// Take a few steps more or fewer from update to update, so that what is learned is the flow's and not
+    /// that of so many steps.
+    #[serde(default)]
+    pub vary: bool,
+}
+
+/// Which field is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanarField {
+    /// A saddle: (x, -y) / 3.
+    Linear,
+    /// Inwards and round: eigenvalues -0.25 ± 1.5 i.
+    Spiral,
+    /// x' = y, y' = 1.5 (1 - x²) y - x: every path but one ends on the same loop.
+    VanDerPol,
+    /// The network's own.
+    Mlp,
+}
+
+choices! {
+    for PlanarField { VanDerPol = "van_der_pol", Spiral = "spiral", Linear = "linear", Mlp = "mlp" }
+}
+
+impl PlanarField {
+    pub const ALL: [PlanarField; 4] =
+        [PlanarField::Linear, PlanarField::Spiral, PlanarField::VanDerPol, PlanarField::Mlp];
+
+    pub fn id(self) -> &'static str {
+        match self {
+            PlanarField::Linear => "linear",
+            PlanarField::Spiral => "spiral",
+            PlanarField::VanDerPol => "van_der_pol",
+            PlanarField::Mlp => "mlp",
+        }
+    }
+
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|k| k.id() == id)
+    }
+}

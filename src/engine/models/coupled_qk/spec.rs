@@ -1,0 +1,207 @@
+//! Sizes of the coupled query-key family, and which attention it has. It does not know how one is computed.
+
+use crate::config::choices;
+use serde::{Deserialize, Serialize};
+
+use crate::nn::{attention::EvolutionSpec, fused::coupled::Scheme};
+
+/// Query heads of a key head in grouped-query attention.
+const GROUP: usize = 4;
+
+/// How attention is scored, in the order of the paper's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QkVariant {
+    #[default]
+    Standard,
+    /// Grouped-query: a quarter as many key heads.
+    Gqa,
+    /// Differential attention.
+    Diff,
+    /// An MLP moves queries alone.
+    Mlp,
+    /// Queries and keys move together by Euler's method.
+    Euler,
+    /// The same by leapfrog.
+    Hamiltonian,
+    /// Euler's method, then differential attention.
+    DiffEuler,
+    /// Leapfrog, then differential attention.
+    DiffHamiltonian,
+}
+
+impl QkVariant {
+    pub const ALL: [QkVariant; 8] = [
+        Self::Standard,
+        Self::Gqa,
+        Self::Diff,
+        Self::Mlp,
+        Self::Euler,
+        Self::Hamiltonian,
+        Self::DiffEuler,
+        Self::DiffHamiltonian,
+    ];
+
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Gqa => "gqa",
+            Self::Diff => "diff",
+            Self::Mlp => "mlp",
+            Self::Euler => "euler",
+            Self::Hamiltonian => "hamiltonian",
+            Self::DiffEuler => "diff_euler",
+            Self::DiffHamiltonian => "diff_hamiltonian",
+        }
+    }
+
+    /// What a legend calls it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Gqa => "grouped-query",
+            Self::Diff => "differential",
+            Self::Mlp => "MLP on queries",
+            Self::Euler => "coupled, Euler",
+            Self::Hamiltonian => "coupled, leapfrog",
+            Self::DiffEuler => "coupled, Euler + differential",
+            Self::DiffHamiltonian => "coupled, leapfrog + differential",
+        }
+    }
+
+    /// Whether the second half's attention is subtracted from the first's.
+    pub fn is_differential(self) -> bool {
+        matches!(self, Self::Diff | Self::DiffEuler | Self::DiffHamiltonian)
+    }
+
+    /// The integrator of a coupled variant.
+    pub fn scheme(self) -> Option<Scheme> {
+        match self {
+            Self::Euler | Self::DiffEuler => Some(Scheme::Euler),
+            Self::Hamiltonian | Self::DiffHamiltonian => Some(Scheme::Leapfrog),
+            _ => None,
+        }
+    }
+}
+
+/// Layers whose queries and keys evolve; of an odd number, the middle one belongs to the last half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvolvedLayers {
+    #[default]
+    All,
+    FirstHalf,
+    LastHalf,
+}
+
+choices! { for EvolvedLayers { All = "all", FirstHalf = "first_half", LastHalf = "last_half" } }
+
+/// Sizes. The default is the lab's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CoupledQkSpec {
+    pub d_model: usize,
+    pub heads: usize,
+    pub layers: usize,
+    /// Width of the gated MLP.
+    pub hidden: usize,
+    /// Longest text, in tokens; also that of rotary embedding, which learns nothing of it.
+    pub positions: usize,
+    /// Rotary embedding after the evolution in place of learned positions.
+    pub rotary: bool,
+    pub variant: QkVariant,
+    /// Steps n of a coupled evolution.
+    pub steps: usize,
+    /// Length of a step before training, dt.
+    pub dt: f64,
+    pub evolved: EvolvedLayers,
+}
+
+impl Default for CoupledQkSpec {
+    fn default() -> Self {
+        Self {
+            d_model: 128,
+            heads: 4,
+            layers: 4,
+            hidden: 512,
+            positions: 128,
+            rotary: false,
+            variant: QkVariant::Standard,
+            steps: 3,
+            dt: 0.1,
+            evolved: EvolvedLayers::All,
+        }
+    }
+}
+
+impl CoupledQkSpec {
+    /// The paper's 60M model: 60,343,296 parameters with standard attention at 50,257 tokens.
+    pub fn paper() -> Self {
+        Self { d_model: 512, heads: 8, layers: 8, hidden: 2048, positions: 2048, ..Self::default() }
+    }
+
+    pub fn kv_heads(&self) -> usize {
+        if self.variant == QkVariant::Gqa { (self.heads / GROUP).max(1) } else { self.heads }
+    }
+
+    /// How queries and keys of a layer evolve, if they do.
+    pub fn evolution(&self, layer: usize) -> Option<EvolutionSpec> {
+        let evolves = match self.evolved {
+            EvolvedLayers::All => true,
+            EvolvedLayers::FirstHalf => layer < self.layers / 2,
+            EvolvedLayers::LastHalf => layer >= self.layers / 2,
+        };
+        let spec = match self.variant {
+            QkVariant::Mlp => Some(EvolutionSpec::QueryMlp),
+            variant => variant.scheme().map(|scheme| EvolutionSpec::Coupled { scheme, steps: self.steps, dt: self.dt }),
+        };
+        spec.filter(|_| evolves)
+    }
+
+    /// Weights of a block, exactly.
+    fn block_weights(&self, layer: usize) -> usize {
+        let (d, head) = (self.d_model, self.d_model / self.heads.max(1));
+        let maps = 2 * d * d + 2 * d * self.kv_heads() * head + 3 * d * self.hidden + 2 * d;
+        let of_evolution = match self.evolution(layer) {
+            None | Some(EvolutionSpec::Coupled { steps: 0, .. }) => 0,
+            Some(EvolutionSpec::QueryMlp) => 2 * head * head,
+            Some(EvolutionSpec::Coupled { .. }) => 2 * head * head + self.heads,
+        };
+        maps + of_evolution + if self.variant.is_differential() { self.heads } else { 0 }
+    }
+
+    /// Weights of all blocks.
+    pub fn blocks_weights(&self) -> usize {
+        (0..self.layers).map(|layer| self.block_weights(layer)).sum()
+    }
+
+    /// All parameters at this vocabulary.
+    pub fn parameters(&self, vocab: usize) -> usize {
+        let positions = if self.rotary { 0 } else { self.positions };
+        (vocab + positions + 1) * self.d_model + self.blocks_weights()
+    }
+
+    /// Floating-point operations of the matrix products of a training step for each token of windows of `window` tokens:
+    /// forward, and twice that backward. Of scores, the seen half is counted; of an evolution, one evaluation of f a step
+    /// (leapfrog has one more), and once more for its recomputation in the backward pass.
+    pub fn training_flops(&self, vocab: usize, window: usize) -> f64 {
+        let (d, head) = (self.d_model as f64, self.d_model as f64 / self.heads.max(1) as f64);
+        let kv = self.kv_heads() as f64 * head;
+        let maps = 2.0 * d * d + 2.0 * d * kv + 3.0 * d * self.hidden as f64;
+        // both scores and what they read are products of half the window's pairs; two maps score twice
+        let products = if self.variant.is_differential() { 4.0 } else { 2.0 };
+        let pairs = products * d * window as f64 / 2.0;
+        let evolution = |layer| {
+            let f = 2.0 * d * head;
+            match self.evolution(layer) {
+                None => 0.0,
+                Some(EvolutionSpec::QueryMlp) => 3.0 * f,
+                Some(EvolutionSpec::Coupled { steps: 0, .. }) => 0.0,
+                Some(EvolutionSpec::Coupled { scheme: Scheme::Euler, steps, .. }) => 4.0 * f * steps as f64,
+                Some(EvolutionSpec::Coupled { scheme: Scheme::Leapfrog, steps, .. }) => 4.0 * f * (steps + 1) as f64,
+            }
+        };
+        let evolutions: f64 = (0..self.layers).map(evolution).sum();
+        2.0 * (3.0 * (self.layers as f64 * (maps + pairs) + vocab as f64 * d) + evolutions)
+    }
+}

@@ -1,0 +1,147 @@
+//! Sizes and switches of the fast-slow family: plain data.
+
+use crate::config::choices;
+use candle_core::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::models::step_memory::{self, BlockSizes, StepMemory, StepSizes};
+
+use crate::nn::pooling::Upsample;
+
+/// How a round's fast state approaches its equilibrium, with the slow state held.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "snake_case")]
+pub enum Approach {
+    /// x <- Post(x): one forward Euler step (paper, 11.1).
+    #[default]
+    OnePass,
+    /// Post this many times (11.2).
+    Passes { passes: usize },
+    /// Anderson(1), with this many evaluations of Post (11.3); one is the same as one pass.
+    Anderson { passes: usize },
+    /// Solves x = x0 + R(x), R(x) = Post(x) - x, x0 the state after the injection, to
+    /// |x - x0 - R(x)| <= tolerance |x|: the backward Euler step where one pass is the forward one
+    /// (its first iterate is exactly one pass). The anchor x0 is what keeps the solution a function of
+    /// the tokens and of y: that of x = Post(x) alone has forgotten both, and gives gamma, the slow path
+    /// and Pre no gradient. Gradients by the implicit function theorem.
+    Deq { tolerance: f64, max_iters: usize },
+}
+
+/// Norm constraints that the paper discusses (its section 5) to show that they change nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Constraint {
+    #[default]
+    None,
+    /// M1: the coupling matrix W_sf is replaced by its Sinkhorn projection, doubly stochastic, so that
+    /// |W y| <= |y|. Needs the linear coupling.
+    Sinkhorn,
+    /// M2: |y| = 1.
+    UnitNorm,
+}
+
+choices! { for Constraint { None = "none", Sinkhorn = "sinkhorn", UnitNorm = "unit_norm" } }
+
+/// Sizes and switches. The defaults are the paper's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FastSlowSpec {
+    pub d_model: usize,
+    pub heads: usize,
+    pub kv_heads: usize,
+    /// P: tokens a block.
+    pub pool: usize,
+    pub n_pre: usize,
+    pub n_post: usize,
+    pub n_slow: usize,
+    pub n_rounds: usize,
+    /// `None`: phi is linear (W_sf); else a two-layer GELU MLP of this width (the learned projector).
+    pub projector_hidden: Option<usize>,
+    /// Keeps gamma at exactly 0: the ablation. Its gradient is still reported.
+    pub freeze_coupling: bool,
+    /// s in x + s tanh(gamma) RMSNorm(phi(y_up)); also a runtime parameter.
+    pub coupling_scale: f64,
+    pub approach: Approach,
+    /// Weight of the mean of (x - Post(x))^2 in the loss (11.4); 0 for none.
+    pub aux_lambda: f64,
+    pub constraint: Constraint,
+    /// Attention window of the fast path (Pre and Post); the slow path always sees its whole past.
+    pub fast_window: Option<usize>,
+    pub upsample: Upsample,
+}
+
+impl Default for FastSlowSpec {
+    fn default() -> Self {
+        Self {
+            d_model: 128,
+            heads: 4,
+            kv_heads: 2,
+            pool: 4,
+            n_pre: 1,
+            n_post: 1,
+            n_slow: 2,
+            n_rounds: 2,
+            projector_hidden: None,
+            freeze_coupling: false,
+            coupling_scale: 1.0,
+            approach: Approach::OnePass,
+            aux_lambda: 0.0,
+            constraint: Constraint::None,
+            fast_window: None,
+            upsample: Upsample::Causal,
+        }
+    }
+}
+
+impl FastSlowSpec {
+    /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). Each round saves what it passes through;
+    /// an equilibrium is solved without a graph, and keeps one of Post at its solution.
+    pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
+        let block = BlockSizes {
+            d_model: self.d_model,
+            heads: self.heads,
+            kv_heads: self.kv_heads,
+            hidden: 4 * self.d_model,
+            gated: false,
+            has_biases: false,
+        };
+        let (d, rounds) = (self.d_model as f64, self.n_rounds as f64);
+        let (fast, slow) = (step.positions(), step.rows * (step.tokens / self.pool.max(1) as f64).ceil());
+        let passes = match self.approach {
+            Approach::OnePass => 1.0,
+            Approach::Passes { passes } | Approach::Anderson { passes } => passes as f64,
+            Approach::Deq { .. } => 2.0,
+        } + if self.aux_lambda > 0.0 { 1.0 } else { 0.0 };
+        let blocks = (self.n_pre + self.n_slow + self.n_post) as f64 * block.weights();
+        let phi = self.projector_hidden.map_or(d * d, |hidden| 2.0 * d * hidden as f64);
+        let saved = (self.n_pre as f64 + rounds * self.n_post as f64 * passes) * block.saved(fast)
+            + rounds * self.n_slow as f64 * block.saved(slow)
+            + rounds * d * (3.0 * fast + 4.0 * slow);
+        StepMemory {
+            weights: step.vocab * d + blocks + phi + 2.0 * d + 1.0,
+            shared: blocks,
+            activations: saved + block.backward(fast) + step_memory::head(self.d_model, step),
+        }
+    }
+
+    /// Errors name what does not fit.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.pool == 0 || self.n_rounds == 0 {
+            candle_core::bail!("pool {} and n_rounds {} must be at least 1", self.pool, self.n_rounds);
+        }
+        if self.constraint == Constraint::Sinkhorn && self.projector_hidden.is_some() {
+            candle_core::bail!(
+                "the Sinkhorn constraint projects the linear coupling W_sf; turn the learned projector off"
+            );
+        }
+        match self.approach {
+            Approach::Passes { passes: 0 } | Approach::Anderson { passes: 0 } => {
+                candle_core::bail!("passes must be at least 1")
+            }
+            Approach::Deq { tolerance, .. } if tolerance <= 0.0 => {
+                candle_core::bail!("the equilibrium tolerance must be above 0, not {tolerance}")
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Between token rate and block rate, causally: pooling and upsampling by a factor P. On the CPU each
+//! is one operation; elsewhere a composition, which is also the reference that tests compare with.
+
+use crate::config::choices;
+use candle_core::{CpuStorage, CustomOp1, CustomOp2, Layout, Result, Shape, Tensor, WithDType};
+
+/// `(B, T, D)` -> `(B, ceil(T / P), D)`: block k is the mean of tokens kP..kP+P-1; a short tail block
+/// is divided by its real length.
+pub fn causal_pool(x: &Tensor, pool: usize) -> Result<Tensor> {
+    if pool == 1 {
+        return Ok(x.clone());
+    }
+    if x.device().is_cpu() {
+        return x.contiguous()?.apply_op1(Pool { pool });
+    }
+    pool_reference(x, pool)
+}
+
+pub fn pool_reference(x: &Tensor, pool: usize) -> Result<Tensor> {
+    let (b, t, d) = x.dims3()?;
+    let (whole, tail) = (t / pool, t % pool);
+    let mut blocks = Vec::with_capacity(2);
+    if whole > 0 {
+        let head = x.narrow(1, 0, whole * pool)?.reshape((b, whole, pool, d))?; // (B,K,P,D)
+        blocks.push((head.sum(2)? / pool as f64)?); // (B,K,D)
+    }
+    if tail > 0 {
+        let rest = x.narrow(1, whole * pool, tail)?; // (B,tail,D)
+        blocks.push((rest.sum_keepdim(1)? / tail as f64)?); // (B,1,D)
+    }
+    if blocks.len() == 1 { Ok(blocks.remove(0)) } else { Tensor::cat(&blocks, 1) }
+}
+
+/// Which block a token reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Upsample {
+    /// Token t reads block floor(t / P) - 1, the last one that is complete; the first block reads zero.
+    #[default]
+    Causal,
+    /// Token t reads block floor(t / P), which holds tokens after t: wrong on purpose, to be shown.
+    Leaky,
+}
+
+choices! { for Upsample { Causal = "causal", Leaky = "leaky" } }
+
+impl Upsample {
+    /// The block that token `t` reads, if any.
+    fn block(self, t: usize, pool: usize) -> Option<usize> {
+        match self {
+            Upsample::Causal => (t / pool).checked_sub(1),
+            Upsample::Leaky => Some(t / pool),
+        }
+    }
+}
+
+/// `(B, K, D)` -> `(B, T, D)`; K = ceil(T / P).
+pub fn upsample(y: &Tensor, pool: usize, len: usize, how: Upsample) -> Result<Tensor> {
+    let (b, k, d) = y.dims3()?;
+    let up = y.unsqueeze(2)?.expand((b, k, pool, d))?.reshape((b, k * pool, d))?; // (B,KP,D)
+    match how {
+        Upsample::Leaky => up.narrow(1, 0, len),
+        // No block is complete yet. Zero times the state, so that gradients (of zero) still reach the
+        // slow path; by a tensor, because candle drops the gradient of a product with the number 0.
+        Upsample::Causal if len <= pool => {
+            y.narrow(1, 0, 1)?.broadcast_mul(&y.zeros_like()?.get(0)?.get(0)?)?.expand((b, len, d))?.contiguous()
+        }
+        Upsample::Causal => up.narrow(1, 0, len - pool)?.pad_with_zeros(1, pool, 0),
+    }
+}
+
+/// x + upsample(push): x `(B, T, D)`, push `(B, K, D)` -> `(B, T, D)`.
+pub fn inject(x: &Tensor, push: &Tensor, pool: usize, how: Upsample) -> Result<Tensor> {
+    if x.device().is_cpu() {
+        return x.contiguous()?.apply_op2(&push.contiguous()?, Inject { pool, how });
+    }
+    x + upsample(push, pool, x.dim(1)?, how)?
+}
+
+/// Mean of blocks.
+struct Pool {
+    pool: usize,
+}
+
+impl Pool {
+    /// Tokens in the block that token `t` of `len` belongs to.
+    fn size(&self, t: usize, len: usize) -> usize {
+        self.pool.min(len - t / self.pool * self.pool)
+    }
+
+    fn forward<T: WithDType>(&self, x: &[T], (b, t, d): (usize, usize, usize)) -> Vec<T> {
+        let k = t.div_ceil(self.pool);
+        let mut out = vec![T::zero(); b * k * d];
+        for (row, token) in x.chunks_exact(d).enumerate() {
+            let (batch, t_here) = (row / t, row % t);
+            let scale = T::from_f64(1.0 / self.size(t_here, t) as f64);
+            add(&mut out[(batch * k + t_here / self.pool) * d..][..d], token, scale);
+        }
+        out
+    }
+}
+
+impl CustomOp1 for Pool {
+    fn name(&self) -> &'static str {
+        "causal-pool"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let dims = layout.shape().dims3()?;
+        let out = match (storage, part(layout)?) {
+            (CpuStorage::F32(x), part) => CpuStorage::F32(self.forward(&x[part], dims)),
+            (CpuStorage::F64(x), part) => CpuStorage::F64(self.forward(&x[part], dims)),
+            _ => candle_core::bail!("pooling needs f32 or f64"),
+        };
+        Ok((out, (dims.0, dims.1.div_ceil(self.pool), dims.2).into()))
+    }
+
+    fn bwd(&self, arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        grad.contiguous()?.apply_op1_no_bwd(&PoolBack { pool: self.pool, len: arg.dim(1)? }).map(Some)
+    }
+}
+
+/// Each block's gradient, shared out to its tokens.
+struct PoolBack {
+    pool: usize,
+    len: usize,
+}
+
+impl PoolBack {
+    fn forward<T: WithDType>(&self, g: &[T], (b, k, d): (usize, usize, usize)) -> Vec<T> {
+        let pool = Pool { pool: self.pool };
+        let mut out = Vec::with_capacity(b * self.len * d);
+        for row in 0..b * self.len {
+            let (batch, t) = (row / self.len, row % self.len);
+            let scale = T::from_f64(1.0 / pool.size(t, self.len) as f64);
+            out.extend(g[(batch * k + t / self.pool) * d..][..d].iter().map(|&v| v * scale));
+        }
+        out
+    }
+}
+
+impl CustomOp1 for PoolBack {
+    fn name(&self) -> &'static str {
+        "causal-pool-back"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let dims = layout.shape().dims3()?;
+        let out = match (storage, part(layout)?) {
+            (CpuStorage::F32(g), part) => CpuStorage::F32(self.forward(&g[part], dims)),
+            (CpuStorage::F64(g), part) => CpuStorage::F64(self.forward(&g[part], dims)),
+            _ => candle_core::bail!("pooling needs f32 or f64"),
+        };
+        Ok((out, (dims.0, self.len, dims.2).into()))
+    }
+}
+
+/// x + upsample(push).
+struct Inject {
+    pool: usize,
+    how: Upsample,
+}
+
+impl Inject {
+    fn forward<T: WithDType>(&self, x: &[T], push: &[T], (t, k, d): (usize, usize, usize)) -> Vec<T> {
+        let mut out = x.to_vec();
+        for (row, token) in out.chunks_exact_mut(d).enumerate() {
+            if let Some(block) = self.how.block(row % t, self.pool) {
+                add(token, &push[(row / t * k + block) * d..][..d], T::one());
+            }
+        }
+        out
+    }
+}
+
+impl CustomOp2 for Inject {
+    fn name(&self) -> &'static str {
+        "inject"
+    }
+
+    fn cpu_fwd(&self, x: &CpuStorage, l1: &Layout, push: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
+        let ((b, t, d), (b2, k, d2)) = (l1.shape().dims3()?, l2.shape().dims3()?);
+        if (b, t.div_ceil(self.pool), d) != (b2, k, d2) {
+            candle_core::bail!(
+                "cannot inject {:?} into {:?} with {} tokens a block",
+                l2.shape(),
+                l1.shape(),
+                self.pool
+            );
+        }
+        let (r1, r2) = (part(l1)?, part(l2)?);
+        let out = match (x, push) {
+            (CpuStorage::F32(x), CpuStorage::F32(y)) => CpuStorage::F32(self.forward(&x[r1], &y[r2], (t, k, d))),
+            (CpuStorage::F64(x), CpuStorage::F64(y)) => CpuStorage::F64(self.forward(&x[r1], &y[r2], (t, k, d))),
+            _ => candle_core::bail!("the injection needs f32 or f64 on both sides"),
+        };
+        Ok((out, l1.shape().clone()))
+    }
+
+    fn bwd(
+        &self,
+        _x: &Tensor,
+        push: &Tensor,
+        _res: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        let back = InjectBack { pool: self.pool, how: self.how, blocks: push.dim(1)? };
+        Ok((Some(grad.clone()), Some(grad.contiguous()?.apply_op1_no_bwd(&back)?)))
+    }
+}
+
+/// Each block's gradient: the sum over the tokens that read it.
+struct InjectBack {
+    pool: usize,
+    how: Upsample,
+    blocks: usize,
+}
+
+impl InjectBack {
+    fn forward<T: WithDType>(&self, g: &[T], (b, t, d): (usize, usize, usize)) -> Vec<T> {
+        let mut out = vec![T::zero(); b * self.blocks * d];
+        for (row, token) in g.chunks_exact(d).enumerate() {
+            if let Some(block) = self.how.block(row % t, self.pool) {
+                add(&mut out[(row / t * self.blocks + block) * d..][..d], token, T::one());
+            }
+        }
+        out
+    }
+}
+
+impl CustomOp1 for InjectBack {
+    fn name(&self) -> &'static str {
+        "inject-back"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let dims = layout.shape().dims3()?;
+        let out = match (storage, part(layout)?) {
+            (CpuStorage::F32(g), part) => CpuStorage::F32(self.forward(&g[part], dims)),
+            (CpuStorage::F64(g), part) => CpuStorage::F64(self.forward(&g[part], dims)),
+            _ => candle_core::bail!("the injection needs f32 or f64"),
+        };
+        Ok((out, (dims.0, self.blocks, dims.2).into()))
+    }
+}
+
+/// to += from * scale
+fn add<T: WithDType>(to: &mut [T], from: &[T], scale: T) {
+    for (a, &v) in to.iter_mut().zip(from) {
+        *a += v * scale;
+    }
+}
+
+fn part(layout: &Layout) -> Result<std::ops::Range<usize>> {
+    match layout.contiguous_offsets() {
+        Some((start, end)) => Ok(start..end),
+        None => candle_core::bail!("pooling needs contiguous tensors"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device};
+
+    use super::*;
+    use crate::nn::{Params, host};
+
+    fn ramp(t: usize) -> Result<Tensor> {
+        Tensor::from_iter((0..t).map(|i| i as f32), &Device::Cpu)?.reshape((1, t, 1))
+    }
+
+    #[test]
+    fn blocks_are_means_and_the_tail_counts_its_own() -> Result<()> {
+        assert_eq!(host::to_f32(&causal_pool(&ramp(10)?, 4)?)?, [1.5, 5.5, 8.5]);
+        assert_eq!(host::to_f32(&causal_pool(&ramp(3)?, 4)?)?, [1.0]);
+        assert_eq!(host::to_f32(&causal_pool(&ramp(4)?, 1)?)?, [0.0, 1.0, 2.0, 3.0]);
+        Ok(())
+    }
+
+    #[test]
+    fn tokens_read_the_last_complete_block() -> Result<()> {
+        let y = (ramp(3)? + 1.0)?;
+        assert_eq!(host::to_f32(&upsample(&y, 4, 10, Upsample::Causal)?)?, [0., 0., 0., 0., 1., 1., 1., 1., 2., 2.]);
+        assert_eq!(host::to_f32(&upsample(&y, 4, 10, Upsample::Leaky)?)?, [1., 1., 1., 1., 2., 2., 2., 2., 3., 3.]);
+        assert_eq!(host::to_f32(&upsample(&ramp(1)?, 4, 3, Upsample::Causal)?)?, [0.; 3]);
+        Ok(())
+    }
+
+    /// Values and gradients of the one-operation forms equal those of the compositions.
+    #[test]
+    fn one_operation_equals_the_composition() -> Result<()> {
+        for (t, pool) in [(12, 4), (11, 4), (3, 4), (7, 1), (9, 2)] {
+            for how in [Upsample::Causal, Upsample::Leaky] {
+                let mut p = Params::new(1, &Device::Cpu, DType::F64);
+                let (x, y) = (p.normal("x", (2, t, 3), 1.0)?, p.normal("y", (2, t.div_ceil(pool), 3), 1.0)?);
+                let weigh = |out: Tensor| -> Result<Tensor> { (out.sqr()? + out.sin()?)?.sum_all() };
+                let fused = (weigh(causal_pool(&x, pool)?)? + weigh(inject(&x, &y, pool, how)?)?)?;
+                let plain = (weigh(pool_reference(&x, pool)?)? + weigh((&x + upsample(&y, pool, t, how)?)?)?)?;
+                assert!((host::scalar(&fused)? - host::scalar(&plain)?).abs() < 1e-10);
+                let (fused, plain) = (fused.backward()?, plain.backward()?);
+                for v in [&x, &y] {
+                    let (Some(a), Some(e)) = (fused.get(v), plain.get(v)) else { panic!("no gradient") };
+                    for (a, e) in host::to_f64(a)?.iter().zip(host::to_f64(e)?) {
+                        assert!((a - e).abs() < 1e-12, "T {t} P {pool} {how:?}: {a} is not {e}");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

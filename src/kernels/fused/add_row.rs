@@ -1,0 +1,60 @@
+//! x + r, with one row r for all tokens of a text, or of all texts. It does not know where the row comes from.
+
+use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
+use pulp::Arch;
+
+use super::storage;
+use crate::{buffers::build_vec, reduce::sum_rows, threads};
+
+/// x `(B, T, D)`, row `(B or 1, 1, D)` -> `(B, T, D)`.
+pub fn add_row(x: &Tensor, row: &Tensor) -> Result<Tensor> {
+    let (x, row) = (x.contiguous()?, row.contiguous()?);
+    if !storage::readable(&[&x, &row]) {
+        return reference(&x, &row);
+    }
+    x.apply_op2(&row, AddRow)
+}
+
+pub fn reference(x: &Tensor, row: &Tensor) -> Result<Tensor> {
+    x.broadcast_add(row)
+}
+
+struct AddRow;
+
+impl CustomOp2 for AddRow {
+    fn name(&self) -> &'static str {
+        "add-row"
+    }
+
+    fn cpu_fwd(&self, x: &CpuStorage, lx: &Layout, row: &CpuStorage, lr: &Layout) -> Result<(CpuStorage, Shape)> {
+        let ((b, t, d), (texts, one, width)) = (lx.shape().dims3()?, lr.shape().dims3()?);
+        if one != 1 || width != d || (texts != 1 && texts != b) {
+            bail!("a row {:?} for states {:?}", lr.shape(), lx.shape());
+        }
+        let (x, rows) = (storage::values(x, lx)?, storage::values(row, lr)?);
+        let y = build_vec(x.len(), |y| {
+            threads::run_chunks(y, t * d, |text, y| {
+                let row = &rows[if texts == 1 { 0 } else { text * d }..][..d];
+                let tokens = y.chunks_exact_mut(d).zip(x[text * t * d..].chunks_exact(d));
+                let add =
+                    |(y, x): (&mut [f32], &[f32])| y.iter_mut().zip(x).zip(row).for_each(|((y, x), r)| *y = x + r);
+                Arch::new().dispatch(|| tokens.for_each(add));
+            });
+        });
+        Ok((CpuStorage::F32(y), lx.shape().clone()))
+    }
+
+    fn bwd(&self, x: &Tensor, row: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        let (b, t, d) = x.dims3()?;
+        let drow = storage::read(grad, |g| {
+            let mut sums = vec![0f32; b * d];
+            threads::run_chunks(&mut sums, d, |text, sum| {
+                let tokens = g[text * t * d..][..t * d].chunks_exact(d);
+                let add = |g: &[f32]| sum.iter_mut().zip(g).for_each(|(s, g)| *s += g);
+                Arch::new().dispatch(|| tokens.for_each(add));
+            });
+            Ok(if row.dim(0)? == b { sums } else { sum_rows(&sums, d) })
+        })?;
+        Ok((Some(grad.clone()), Some(Tensor::from_vec(drow, row.shape(), row.device())?)))
+    }
+}

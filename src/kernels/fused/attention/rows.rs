@@ -1,0 +1,321 @@
+//! Row-wise parts of fused attention in vector code: QK norm with rotary embedding, ALiBi, softmax, and their backwards.
+//! It does not know which rows belong together.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use super::block::Block;
+use crate::simd;
+
+/// Norm and rotary embedding of queries or of keys.
+#[derive(Clone, Copy)]
+pub(super) struct Rope<'a> {
+    /// By position, `(T, d / 2)`; empty where rows are neither normalised nor rotated.
+    pub(super) cos: &'a [f32],
+    pub(super) sin: &'a [f32],
+    /// Of the norm, `(d)`.
+    pub(super) weight: &'a [f32],
+    /// Of the norm; `None` for no norm.
+    pub(super) eps: Option<f32>,
+}
+
+impl Rope<'_> {
+    #[inline(always)]
+    fn inverse<S: Simd>(&self, simd: S, x: &[f32]) -> f32 {
+        self.eps.map_or(1.0, |eps| 1.0 / (simd::dot(simd, x, x) / x.len() as f32 + eps).sqrt())
+    }
+
+    /// to = R(x / rms(x) w), R being the rotation of position `at`.
+    #[inline(always)]
+    pub(super) fn forward<S: Simd>(&self, simd: S, x: &[f32], at: usize, to: &mut [f32]) {
+        if self.cos.is_empty() {
+            return to.copy_from_slice(x);
+        }
+        let half = x.len() / 2;
+        let inv = self.inverse(simd, x);
+        let ((xa, xb), (wa, wb)) = (x.split_at(half), self.weight.split_at(half));
+        let (ta, tb) = to.split_at_mut(half);
+        let (cos, sin) = (&self.cos[at * half..][..half], &self.sin[at * half..][..half]);
+        let done = {
+            let v = simd.splat_f32s(inv);
+            let (ta, tb) = (S::as_mut_simd_f32s(ta).0, S::as_mut_simd_f32s(tb).0);
+            let inputs = head::<S>(xa).iter().zip(head::<S>(xb)).zip(head::<S>(wa).iter().zip(head::<S>(wb)));
+            let angles = head::<S>(cos).iter().zip(head::<S>(sin));
+            for ((((&a, &b), (&wa, &wb)), (&cos, &sin)), (ta, tb)) in inputs.zip(angles).zip(ta.iter_mut().zip(tb)) {
+                let a = simd.mul_f32s(simd.mul_f32s(a, v), wa);
+                let b = simd.mul_f32s(simd.mul_f32s(b, v), wb);
+                *ta = simd.sub_f32s(simd.mul_f32s(a, cos), simd.mul_f32s(b, sin));
+                *tb = simd.mul_add_f32s(b, cos, simd.mul_f32s(a, sin));
+            }
+            half / S::F32_LANES * S::F32_LANES
+        };
+        for j in done..half {
+            let (a, b) = (xa[j] * inv * wa[j], xb[j] * inv * wb[j]);
+            ta[j] = a * cos[j] - b * sin[j];
+            tb[j] = b * cos[j] + a * sin[j];
+        }
+    }
+
+    /// The gradient g of the rotated row becomes that of x, and dw accumulates that of the norm weight. With u = x / rms(x)
+    /// and g rotated back: dw += g u, dx = (g w - u mean(g w u)) / rms(x).
+    #[inline(always)]
+    pub(super) fn backward<S: Simd>(&self, simd: S, x: &[f32], at: usize, g: &mut [f32], dw: &mut [f32]) {
+        if self.cos.is_empty() {
+            return;
+        }
+        let (d, half) = (x.len(), x.len() / 2);
+        let (cos, sin) = (&self.cos[at * half..][..half], &self.sin[at * half..][..half]);
+        let (ga, gb) = g.split_at_mut(half);
+        let done = {
+            let (ga, gb) = (S::as_mut_simd_f32s(ga).0, S::as_mut_simd_f32s(gb).0);
+            for ((a, b), (&cos, &sin)) in ga.iter_mut().zip(gb).zip(head::<S>(cos).iter().zip(head::<S>(sin))) {
+                let rotated = simd.mul_add_f32s(*a, cos, simd.mul_f32s(*b, sin));
+                *b = simd.sub_f32s(simd.mul_f32s(*b, cos), simd.mul_f32s(*a, sin));
+                *a = rotated;
+            }
+            half / S::F32_LANES * S::F32_LANES
+        };
+        for j in done..half {
+            let (a, b) = (ga[j], gb[j]);
+            ga[j] = a * cos[j] + b * sin[j];
+            gb[j] = b * cos[j] - a * sin[j];
+        }
+        if self.eps.is_none() {
+            return;
+        }
+        let inv = self.inverse(simd, x);
+        let v = simd.splat_f32s(inv);
+        let mut pull = simd.splat_f32s(0.0);
+        let done = d / S::F32_LANES * S::F32_LANES;
+        let inputs = head::<S>(x).iter().zip(head::<S>(self.weight));
+        for ((&x, &w), (g, dw)) in inputs.zip(S::as_mut_simd_f32s(g).0.iter_mut().zip(S::as_mut_simd_f32s(dw).0)) {
+            let hat = simd.mul_f32s(x, v);
+            *dw = simd.mul_add_f32s(*g, hat, *dw);
+            *g = simd.mul_f32s(*g, w);
+            pull = simd.mul_add_f32s(*g, hat, pull);
+        }
+        let mut pull = simd.reduce_sum_f32s(pull);
+        for j in done..d {
+            let hat = x[j] * inv;
+            dw[j] += g[j] * hat;
+            g[j] *= self.weight[j];
+            pull += g[j] * hat;
+        }
+        // inv (g - x inv mean)
+        let mean = inv * pull / d as f32;
+        let by = simd.splat_f32s(-mean);
+        for (g, &x) in S::as_mut_simd_f32s(g).0.iter_mut().zip(head::<S>(x)) {
+            *g = simd.mul_f32s(v, simd.mul_add_f32s(x, by, *g));
+        }
+        for j in done..d {
+            g[j] = inv * (g[j] - x[j] * mean);
+        }
+    }
+}
+
+#[inline(always)]
+fn head<S: Simd>(x: &[f32]) -> &[S::f32s] {
+    S::as_simd_f32s(x).0
+}
+
+/// The span of whole vectors that contain these columns of a row of n values, cut at its end.
+#[inline(always)]
+fn vector_span<S: Simd>(seen: &Range<usize>, n: usize) -> Range<usize> {
+    seen.start / S::F32_LANES * S::F32_LANES..seen.end.next_multiple_of(S::F32_LANES).min(n)
+}
+
+/// Sets masked weights to 0.
+#[inline(always)]
+fn zero_unseen(row: &mut [f32], seen: &Range<usize>) {
+    row[..seen.start].fill(0.0);
+    row[seen.end..].fill(0.0);
+}
+
+/// Subtracts slope times distance from the scores of a block.
+pub(super) struct AlibiBias<'a> {
+    pub(super) scores: &'a mut [f32],
+    /// Slopes of the heads of the group.
+    pub(super) slopes: &'a [f32],
+    pub(super) block: Block,
+}
+
+impl WithSimd for AlibiBias<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Block { start, len, lo, hi, .. } = self.block;
+        for (r, row) in self.scores.chunks_exact_mut(hi - lo).enumerate() {
+            let (slope, at) = (self.slopes[r / len], (start + r % len) as f32 - lo as f32);
+            // keys after the query would get a positive bias, but they are masked
+            for (c, score) in row.iter_mut().enumerate() {
+                *score -= slope * (at - c as f32);
+            }
+        }
+    }
+}
+
+/// Scores of a block become unnormalised weights: exp(score - largest score of the row), and 0 where masked.
+pub(super) struct Softmax<'a> {
+    pub(super) scores: &'a mut [f32],
+    /// Largest score of each row, and the reciprocal of its sum of exponentials.
+    pub(super) max: &'a mut [f32],
+    pub(super) inv: &'a mut [f32],
+    pub(super) block: Block,
+}
+
+impl WithSimd for Softmax<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let n = self.block.hi - self.block.lo;
+        let rows = self.scores.chunks_exact_mut(n).zip(self.max.iter_mut().zip(self.inv));
+        for (r, (row, (max, inv))) in rows.enumerate() {
+            let seen = self.block.seen(r);
+            if let Some(found) = softmax(simd, row, &seen) {
+                (*max, *inv) = found;
+                continue;
+            }
+            let wide = vector_span::<S>(&seen, n);
+            // masked scores of -inf add less to the sum than the rounding of its largest term, 1
+            row[wide.start..seen.start].fill(f32::NEG_INFINITY);
+            match row[seen.end..].get_mut(..S::F32_LANES) {
+                Some(after) => after.fill(f32::NEG_INFINITY), // one store
+                None => row[seen.end..].fill(f32::NEG_INFINITY),
+            }
+            let part = &mut row[wide];
+            *max = simd::max(simd, part);
+            *inv = 1.0 / simd::exp_shifted_sum(simd, part, *max);
+            zero_unseen(row, &seen);
+        }
+    }
+}
+
+/// The fast path for a row that attends from its first column on: its scores become unnormalised weights in whole vectors.
+/// Returns the largest score and the reciprocal sum; `None`, with the row as it was, where whole vectors do not suffice.
+#[inline(always)]
+fn softmax<S: Simd>(simd: S, row: &mut [f32], seen: &Range<usize>) -> Option<(f32, f32)> {
+    let (all, tail) = S::as_mut_simd_f32s(row);
+    let (full, rest) = (seen.end / S::F32_LANES, seen.end % S::F32_LANES);
+    if seen.start > 0 || full + usize::from(rest > 0) > all.len() {
+        return None;
+    }
+    let (before, after) = all.split_at_mut(full);
+    let (nothing, zero) = (simd.splat_f32s(f32::NEG_INFINITY), simd.splat_f32s(0.0));
+    let inside = simd.less_than_u32s(S::as_simd_u32s(&LANES).0[0], simd.splat_u32s(rest as u32));
+    let edge = if rest > 0 { simd.select_f32s(inside, after[0], nothing) } else { nothing };
+    let max = before.iter().fold(edge, |max, v| simd.max_f32s(max, *v));
+    let max = simd.reduce_max_f32s(max);
+    let (by, mut sum) = (simd.splat_f32s(max), zero);
+    for v in before {
+        *v = simd::exp_vector(simd, simd.sub_f32s(*v, by));
+        sum = simd.add_f32s(sum, *v);
+    }
+    after.fill(zero);
+    if rest > 0 {
+        after[0] = simd.select_f32s(inside, simd::exp_vector(simd, simd.sub_f32s(edge, by)), zero);
+        sum = simd.add_f32s(sum, after[0]);
+    }
+    tail.fill(0.0);
+    Some((max, 1.0 / simd.reduce_sum_f32s(sum)))
+}
+
+/// Lane indices of the widest vector.
+const LANES: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// Recomputes weights from scores, and turns gradients of weights into those of the scores before scaling.
+pub(super) struct SoftmaxBackward<'a> {
+    pub(super) scores: &'a mut [f32],
+    pub(super) grads: &'a mut [f32],
+    /// Of each row: as in [`Softmax`], and the dot product of weights and their gradients.
+    pub(super) max: &'a [f32],
+    pub(super) inv: &'a [f32],
+    pub(super) mean: &'a [f32],
+    pub(super) scale: f32,
+    pub(super) block: Block,
+}
+
+/// The constants of one row of [`SoftmaxBackward`], each in all lanes.
+#[derive(Clone, Copy)]
+struct RowConstants<S: Simd> {
+    max: S::f32s,
+    inv: S::f32s,
+    mean: S::f32s,
+    scale: S::f32s,
+}
+
+impl<S: Simd> RowConstants<S> {
+    #[inline(always)]
+    fn apply(self, simd: S, w: &mut S::f32s, g: &mut S::f32s) {
+        *w = simd.mul_f32s(simd::exp_vector(simd, simd.sub_f32s(*w, self.max)), self.inv);
+        *g = simd.mul_f32s(simd.mul_f32s(*w, self.scale), simd.sub_f32s(*g, self.mean));
+    }
+}
+
+impl WithSimd for SoftmaxBackward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let n = self.block.hi - self.block.lo;
+        let rows = self.scores.chunks_exact_mut(n).zip(self.grads.chunks_exact_mut(n));
+        let known = self.max.iter().zip(self.inv).zip(self.mean);
+        for (r, ((weights, grads), ((&max, &inv), &mean))) in rows.zip(known).enumerate() {
+            let seen = self.block.seen(r);
+            // a single weight is 1 whatever its score, so that its gradient is exactly 0 and not a rounding error
+            let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
+            let wide = vector_span::<S>(&seen, n);
+            let through = RowConstants::<S> {
+                max: simd.splat_f32s(max),
+                inv: simd.splat_f32s(inv),
+                mean: simd.splat_f32s(mean),
+                scale: simd.splat_f32s(self.scale),
+            };
+            let (w, w_tail) = S::as_mut_simd_f32s(&mut weights[wide.clone()]);
+            let (g, g_tail) = S::as_mut_simd_f32s(&mut grads[wide]);
+            for (w, g) in w.iter_mut().zip(g) {
+                through.apply(simd, w, g);
+            }
+            if !w_tail.is_empty() {
+                let (mut w, mut g) = (simd.partial_load_f32s(w_tail), simd.partial_load_f32s(g_tail));
+                through.apply(simd, &mut w, &mut g);
+                simd.partial_store_f32s(w_tail, w);
+                simd.partial_store_f32s(g_tail, g);
+            }
+            zero_unseen(weights, &seen);
+            zero_unseen(grads, &seen);
+        }
+    }
+}
+
+/// As [`SoftmaxBackward`], with the unnormalised weights that forward saved; the reciprocal sums are in the gradients
+/// already.
+pub(super) struct SoftmaxBackwardSaved<'a> {
+    pub(super) weights: &'a [f32],
+    pub(super) grads: &'a mut [f32],
+    /// Of each row: the dot product of weights and their gradients.
+    pub(super) mean: &'a [f32],
+    pub(super) scale: f32,
+    pub(super) block: Block,
+}
+
+impl WithSimd for SoftmaxBackwardSaved<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let n = self.block.hi - self.block.lo;
+        let rows = self.weights.chunks_exact(n).zip(self.grads.chunks_exact_mut(n)).zip(self.mean);
+        for (r, ((weights, grads), &mean)) in rows.enumerate() {
+            let seen = self.block.seen(r);
+            // a single weight is 1 whatever its score, so that its gradient is exactly 0 and not a rounding error
+            let mean = if seen.len() == 1 { grads[seen.start] } else { mean };
+            // masked weights are 0, and so are their gradients
+            for (g, w) in grads.iter_mut().zip(weights) {
+                *g = w * self.scale * (*g - mean);
+            }
+        }
+    }
+}

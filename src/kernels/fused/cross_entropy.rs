@@ -1,0 +1,290 @@
+//! Mean cross-entropy in nats from a tied or untied head.
+//!
+//! The fused form takes the counted rows in blocks: it computes the logits of a block, their softmax, the loss, and, where
+//! something is trained, the gradients of x and of the head at once, so that the logits of all rows never exist together.
+//! Rows belong to a fixed number of groups, each with its own sum of the head's gradient; the groups are added in order,
+//! however many threads there are.
+
+use std::sync::{Mutex, PoisonError};
+
+use candle_core::{CpuStorage, CustomOp1, CustomOp2, D, DType, Layout, Result, Shape, Tensor, bail};
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::{IGNORE, host};
+
+use super::{linear, storage};
+use crate::{
+    matrix::View,
+    packed::{Packed, gemm},
+    simd, threads,
+};
+
+/// Rows of a block, whose logits exist at one time.
+const BLOCK: usize = 128;
+/// Largest number of groups of rows.
+const MAX_GROUPS: usize = 8;
+
+/// Mean of -log softmax(x head^T)[target] over the positions whose target is not
+/// [`IGNORE`](crate::IGNORE). x `(.., D)`, head `(V, D)`, targets u32 of as many rows.
+pub fn head_cross_entropy(x: &Tensor, head: &Tensor, targets: &Tensor) -> Result<Tensor> {
+    if !storage::readable(&[x, head]) || !countable(targets) {
+        return reference(&linear::reference(x, head)?, targets);
+    }
+    let (v, d) = head.dims2()?;
+    let rows = x.elem_count() / d;
+    let tracked = (x.track_op(), head.track_op());
+    let counted = Counted::new(targets, rows, v)?;
+    if x.dim(D::Minus1)? != d {
+        bail!("cross-entropy: x has {} channels, the head {d}", x.dim(D::Minus1)?);
+    }
+    x.apply_op2(head, Head { counted, rows, v, d, tracked, grads: Mutex::default() })
+}
+
+/// logits `(.., V)`, targets u32 of as many rows -> scalar.
+pub fn cross_entropy(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
+    if !storage::readable(&[logits]) || !countable(targets) {
+        return reference(logits, targets);
+    }
+    let v = logits.dim(D::Minus1)?;
+    let counted = Counted::new(targets, logits.elem_count() / v, v)?;
+    logits.apply_op1(Logits { counted, v })
+}
+
+pub fn reference(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
+    let v = logits.dim(D::Minus1)?;
+    let n = logits.elem_count() / v;
+    let targets = targets.flatten_all()?; // (N)
+    let counted = targets.ne(IGNORE)?; // (N)
+    let safe = counted.where_cond(&targets, &targets.zeros_like()?)?;
+    let logp = candle_nn::ops::log_softmax(&logits.reshape((n, v))?, D::Minus1)?; // (N,V)
+    let picked = logp.gather(&safe.unsqueeze(1)?, 1)?.squeeze(1)?; // (N)
+    let weight = counted.to_dtype(logits.dtype())?;
+    let total = weight.to_dtype(DType::F32)?.sum_all()?.to_scalar::<f32>()?.max(1.0);
+    (picked * weight)?.sum_all()?.neg()? / f64::from(total)
+}
+
+fn countable(targets: &Tensor) -> bool {
+    targets.device().is_cpu() && targets.dtype() == DType::U32
+}
+
+/// The rows that the loss counts, with their targets, in order.
+struct Counted(Vec<(usize, usize)>);
+
+impl Counted {
+    fn new(targets: &Tensor, rows: usize, vocab: usize) -> Result<Self> {
+        let targets = host::to_u32(targets)?;
+        if targets.len() != rows {
+            bail!("cross-entropy: {} targets for {rows} rows", targets.len());
+        }
+        if let Some(id) = targets.iter().find(|&&id| id != IGNORE && id as usize >= vocab) {
+            bail!("cross-entropy: target {id} in a vocabulary of {vocab}");
+        }
+        let counted = targets.iter().enumerate().filter(|&(_, &id)| id != IGNORE);
+        Ok(Self(counted.map(|(row, &id)| (row, id as usize)).collect()))
+    }
+
+    /// The reciprocal of their number, or 1 if there are none.
+    fn share(&self) -> f64 {
+        1.0 / self.0.len().max(1) as f64
+    }
+
+    /// Rows of a group; they depend on the number of rows alone, not on that of threads.
+    fn group(&self) -> usize {
+        self.0.len().div_ceil(MAX_GROUPS).max(BLOCK)
+    }
+
+    fn groups<T: Default>(&self) -> Vec<T> {
+        let mut out = Vec::new();
+        out.resize_with(self.0.len().div_ceil(self.group()), T::default);
+        out
+    }
+}
+
+/// Turns the logits of some rows into the gradient of their summed loss times `scale`, and returns that loss.
+struct SoftmaxLoss<'a> {
+    logits: &'a mut [f32],
+    wanted: &'a [(usize, usize)],
+    scale: f32,
+}
+
+impl WithSimd for SoftmaxLoss<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let v = self.logits.len() / self.wanted.len().max(1);
+        let mut loss = 0.0;
+        for (row, &(_, target)) in self.logits.chunks_exact_mut(v.max(1)).zip(self.wanted) {
+            let most = simd::max(simd, row);
+            let picked = row[target];
+            let total = simd::exp_shifted_sum(simd, row, most);
+            loss += f64::from(total).ln() + f64::from(most) - f64::from(picked);
+            let inv = self.scale / total;
+            row.iter_mut().for_each(|p| *p *= inv);
+            row[target] -= self.scale;
+        }
+        loss
+    }
+}
+
+/// Gradients of the loss; empty for what is not trained.
+#[derive(Default)]
+struct Grads {
+    x: Vec<f32>,
+    head: Vec<f32>,
+}
+
+/// The loss from the last states and the head.
+struct Head {
+    counted: Counted,
+    rows: usize,
+    v: usize,
+    d: usize,
+    /// Whether x and the head are tracked.
+    tracked: (bool, bool),
+    grads: Mutex<Grads>,
+}
+
+#[derive(Default)]
+struct RowGroup {
+    loss: f64,
+    grads: Grads, // of the group's counted rows, and its share of the head's
+}
+
+impl Head {
+    /// One group; `forward` is the head `(D, V)`, and `backward` `(V, D)`, where x is trained.
+    fn group(&self, x: &[f32], (forward, backward): (&Packed, Option<&Packed>), wanted: &[(usize, usize)]) -> RowGroup {
+        let (v, d) = (self.v, self.d);
+        let mut out = RowGroup::default();
+        if backward.is_some() {
+            out.grads.x = vec![0.0; wanted.len() * d];
+        }
+        if self.tracked.1 {
+            out.grads.head = vec![0.0; v * d];
+        }
+        let (mut states, mut logits) = (Vec::with_capacity(BLOCK * d), vec![0f32; BLOCK * v]);
+        for (i, wanted) in wanted.chunks(BLOCK).enumerate() {
+            let n = wanted.len();
+            states.clear();
+            for &(row, _) in wanted {
+                states.extend_from_slice(&x[row * d..][..d]);
+            }
+            let (states, logits) = (View::new(&states, n, d), &mut logits[..n * v]);
+            forward.matmul(logits, states, 1.0); // (n, V)
+            out.loss += Arch::new().dispatch(SoftmaxLoss { logits, wanted, scale: self.counted.share() as f32 });
+            let dlogits = View::new(logits, n, v);
+            if let Some(backward) = backward {
+                backward.matmul(&mut out.grads.x[i * BLOCK * d..], dlogits, 1.0); // (n, D)
+            }
+            if self.tracked.1 {
+                gemm(&mut out.grads.head, dlogits.t(), states, 1.0, true); // (V, D)
+            }
+        }
+        out
+    }
+
+    /// Gathers the gradients of all groups.
+    fn gather(&self, groups: &[RowGroup]) -> Grads {
+        let d = self.d;
+        let mut out = Grads::default();
+        if self.tracked.0 {
+            out.x = vec![0.0; self.rows * d];
+            let parts = groups.iter().flat_map(|g| g.grads.x.chunks_exact(d));
+            for (&(row, _), part) in self.counted.0.iter().zip(parts) {
+                out.x[row * d..][..d].copy_from_slice(part);
+            }
+        }
+        if self.tracked.1 {
+            out.head = vec![0.0; self.v * d];
+            for group in groups {
+                out.head.iter_mut().zip(&group.grads.head).for_each(|(a, b)| *a += b);
+            }
+        }
+        out
+    }
+}
+
+impl CustomOp2 for Head {
+    fn name(&self) -> &'static str {
+        "head-cross-entropy"
+    }
+
+    fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)> {
+        let (x, head) = (storage::values(s1, l1)?, storage::values(s2, l2)?);
+        let mut groups: Vec<RowGroup> = self.counted.groups();
+        let size = self.counted.group();
+        let head = View::new(head, self.v, self.d);
+        let (forward, backward) = (Packed::new(head.t()), self.tracked.0.then(|| Packed::new(head)));
+        threads::run_chunks(&mut groups, 1, |i, group| {
+            let wanted = &self.counted.0[i * size..];
+            group[0] = self.group(x, (&forward, backward.as_ref()), &wanted[..size.min(wanted.len())]);
+        });
+        let loss = groups.iter().map(|g| g.loss).sum::<f64>() * self.counted.share();
+        if self.tracked != (false, false) {
+            *self.grads.lock().unwrap_or_else(PoisonError::into_inner) = self.gather(&groups);
+        }
+        Ok((CpuStorage::F32(vec![loss as f32]), ().into()))
+    }
+
+    fn bwd(&self, x: &Tensor, head: &Tensor, _: &Tensor, grad: &Tensor) -> Result<(Option<Tensor>, Option<Tensor>)> {
+        let by = storage::read(grad, |g| Ok(g[0]))?;
+        let grads = self.grads.lock().unwrap_or_else(PoisonError::into_inner);
+        let scaled = |of: &[f32], like: &Tensor| {
+            if of.is_empty() {
+                return Ok(None);
+            }
+            Tensor::from_vec(of.iter().map(|g| g * by).collect::<Vec<_>>(), like.shape(), like.device()).map(Some)
+        };
+        Ok((scaled(&grads.x, x)?, scaled(&grads.head, head)?))
+    }
+}
+
+/// The loss from logits that are needed elsewhere too; backward computes the softmax again.
+struct Logits {
+    counted: Counted,
+    v: usize,
+}
+
+impl Logits {
+    /// Of each group the loss, and dloss/dlogits of its counted rows times `by`.
+    fn groups(&self, logits: &[f32], by: f32) -> Vec<(f64, Vec<f32>)> {
+        let (v, size) = (self.v, self.counted.group());
+        let mut groups: Vec<(f64, Vec<f32>)> = self.counted.groups();
+        threads::run_chunks(&mut groups, 1, |i, group| {
+            let wanted = &self.counted.0[i * size..];
+            let wanted = &wanted[..size.min(wanted.len())];
+            let mut own = Vec::with_capacity(wanted.len() * v);
+            for &(row, _) in wanted {
+                own.extend_from_slice(&logits[row * v..][..v]);
+            }
+            let scale = self.counted.share() as f32 * by;
+            let loss = Arch::new().dispatch(SoftmaxLoss { logits: &mut own, wanted, scale });
+            group[0] = (loss, own);
+        });
+        groups
+    }
+}
+
+impl CustomOp1 for Logits {
+    fn name(&self) -> &'static str {
+        "cross-entropy"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let groups = self.groups(storage::values(storage, layout)?, 1.0);
+        let loss = groups.iter().map(|g| g.0).sum::<f64>() * self.counted.share();
+        Ok((CpuStorage::F32(vec![loss as f32]), ().into()))
+    }
+
+    fn bwd(&self, logits: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        let by = storage::read(grad, |g| Ok(g[0]))?;
+        let groups = storage::read(logits, |logits| Ok(self.groups(logits, by)))?;
+        let v = self.v;
+        let mut out = vec![0f32; logits.elem_count()];
+        let parts = groups.iter().flat_map(|g| g.1.chunks_exact(v));
+        for (&(row, _), part) in self.counted.0.iter().zip(parts) {
+            out[row * v..][..v].copy_from_slice(part);
+        }
+        Ok(Some(Tensor::from_vec(out, logits.shape(), logits.device())?))
+    }
+}

@@ -1,0 +1,75 @@
+//! Queries in two halves, each beside zeros, on the CPU in f32.
+
+use std::f32::consts::SQRT_2;
+
+use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
+
+use super::storage;
+use crate::{buffers::build_vec, threads};
+
+pub(super) struct Halves {
+    pub(super) heads: usize,
+    pub(super) head_dim: usize,
+}
+
+/// Positions of a task.
+const POSITIONS: usize = 64;
+
+impl Halves {
+    /// Channels of all queries of a position.
+    fn wide(&self) -> usize {
+        self.heads * self.head_dim
+    }
+
+    fn forward(&self, qkv: &[f32]) -> Vec<f32> {
+        let (wide, d, half) = (self.wide(), self.head_dim, self.head_dim / 2);
+        build_vec(qkv.len() / 3 * 4, |out| {
+            threads::run_chunks(out, POSITIONS * 4 * wide, |i, out| {
+                let rows = qkv[i * POSITIONS * 3 * wide..].chunks_exact(3 * wide);
+                for (out, row) in out.chunks_exact_mut(4 * wide).zip(rows) {
+                    let (halves, rest) = out.split_at_mut(2 * wide);
+                    for (halves, q) in halves.chunks_exact_mut(2 * d).zip(row.chunks_exact(d)) {
+                        halves[half..half + d].fill(0.0);
+                        halves[..half].iter_mut().zip(q).for_each(|(to, q)| *to = SQRT_2 * q);
+                        halves[d + half..].iter_mut().zip(&q[half..]).for_each(|(to, q)| *to = SQRT_2 * q);
+                    }
+                    rest.copy_from_slice(&row[wide..]);
+                }
+            });
+        })
+    }
+
+    fn backward(&self, grad: &[f32]) -> Vec<f32> {
+        let (wide, d, half) = (self.wide(), self.head_dim, self.head_dim / 2);
+        build_vec(grad.len() / 4 * 3, |out| {
+            threads::run_chunks(out, POSITIONS * 3 * wide, |i, out| {
+                let rows = grad[i * POSITIONS * 4 * wide..].chunks_exact(4 * wide);
+                for (out, row) in out.chunks_exact_mut(3 * wide).zip(rows) {
+                    let (dq, rest) = out.split_at_mut(wide);
+                    for (dq, halves) in dq.chunks_exact_mut(d).zip(row.chunks_exact(2 * d)) {
+                        dq[..half].iter_mut().zip(halves).for_each(|(to, g)| *to = SQRT_2 * g);
+                        dq[half..].iter_mut().zip(&halves[d + half..]).for_each(|(to, g)| *to = SQRT_2 * g);
+                    }
+                    rest.copy_from_slice(&row[2 * wide..]);
+                }
+            });
+        })
+    }
+}
+
+impl CustomOp1 for Halves {
+    fn name(&self) -> &'static str {
+        "halve-queries"
+    }
+
+    fn cpu_fwd(&self, qkv: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let mut dims = layout.dims().to_vec();
+        dims.iter_mut().rev().take(1).for_each(|wide| *wide = 4 * self.wide());
+        Ok((CpuStorage::F32(self.forward(storage::values(qkv, layout)?)), Shape::from(dims)))
+    }
+
+    fn bwd(&self, qkv: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        let dqkv = storage::read(grad, |grad| Ok(self.backward(grad)))?;
+        Tensor::from_vec(dqkv, qkv.shape(), qkv.device()).map(Some)
+    }
+}

@@ -1,0 +1,186 @@
+//! Exponential moving averages along time, with coefficients by channel or by channel and time. It does not know where they
+//! come from.
+
+use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::storage;
+use crate::{buffers::build_vec, reduce, threads};
+
+/// h_t = (1 - a_t) h_{t-1} + a_t x_t. x `(B, T, D)`, a `(D)` or as x, `start` `(B, D)` is h_{-1}, zero
+/// if `None` -> `(B, T, D)`. To continue, start at the last row.
+pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
+    let (b, t, d) = x.dims3()?;
+    if a.dims() != [d] && a.dims() != [b, t, d] {
+        bail!("an average of {:?} is given coefficients {:?}", x.shape(), a.shape());
+    }
+    let zero = match start {
+        Some(start) if start.dims() != [b, d] => {
+            bail!("an average of {:?} is to begin at {:?}", x.shape(), start.shape())
+        }
+        Some(start) => start.contiguous()?,
+        None => Tensor::zeros((b, d), x.dtype(), x.device())?,
+    };
+    let (x, a) = (x.contiguous()?, a.contiguous()?);
+    if !storage::readable(&[&x, &a, &zero]) {
+        return reference(&x, &a, start);
+    }
+    x.apply_op3(&a, &zero, Average)
+}
+
+/// By doubling: after the step of size s, row t has summed the last 2s inputs.
+pub fn reference(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
+    let t = x.dim(1)?;
+    let later = |y: &Tensor, by: usize| y.narrow(1, 0, t - by)?.pad_with_zeros(1, by, 0);
+    let mut decay = a.affine(-1.0, 1.0)?; // (D) or (B,T,D)
+    let mut h = x.broadcast_mul(a)?;
+    if let Some(start) = start {
+        let first = if decay.rank() == 1 { decay.clone() } else { decay.narrow(1, 0, 1)?.squeeze(1)? }; // (D) or (B,D)
+        let left = start.broadcast_mul(&first)?.unsqueeze(1)?; // (B,1,D)
+        h = (h + left.pad_with_zeros(1, 0, t - 1)?)?;
+    }
+    let mut by = 1;
+    while by < t {
+        h = (&h + later(&h, by)?.broadcast_mul(&decay)?)?;
+        decay = if decay.rank() == 1 { decay.sqr()? } else { (&decay * later(&decay, by)?)? };
+        by *= 2;
+    }
+    Ok(h)
+}
+
+struct Average;
+
+/// The inputs of one batch row.
+struct Row<'a> {
+    x: &'a [f32],     // (T, D)
+    a: &'a [f32],     // (D) or (T, D)
+    start: &'a [f32], // (D)
+}
+
+impl<'a> Row<'a> {
+    fn new(i: usize, (t, d): (usize, usize), [x, a, start]: [&'a [f32]; 3]) -> Self {
+        let a = if a.len() == d { a } else { &a[i * t * d..][..t * d] };
+        Self { x: &x[i * t * d..][..t * d], a, start: &start[i * d..][..d] }
+    }
+
+    /// Coefficients of time t.
+    #[inline(always)]
+    fn at(&self, t: usize) -> &'a [f32] {
+        let d = self.start.len();
+        if self.a.len() == d { self.a } else { &self.a[t * d..][..d] }
+    }
+}
+
+struct Forward<'a> {
+    row: Row<'a>,
+    out: &'a mut [f32],
+}
+
+impl WithSimd for Forward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let d = self.row.start.len();
+        for (t, x) in self.row.x.chunks_exact(d).enumerate() {
+            let (done, rest) = self.out.split_at_mut(t * d);
+            let before = if t == 0 { self.row.start } else { &done[(t - 1) * d..] };
+            for (((h, &x), &a), &before) in rest[..d].iter_mut().zip(x).zip(self.row.at(t)).zip(before) {
+                *h = (1.0 - a) * before + a * x;
+            }
+        }
+    }
+}
+
+struct Backward<'a> {
+    row: Row<'a>,
+    h: &'a [f32],
+    grad: &'a [f32],
+    /// dx; da of this batch row, accumulated over time where coefficients are by channel; dstart.
+    out: [&'a mut [f32]; 3],
+}
+
+impl WithSimd for Backward<'_> {
+    type Output = ();
+
+    /// With c_t = g_t + (1 - a_{t+1}) c_{t+1}: dx_t = a_t c_t, da_t = c_t (x_t - h_{t-1}).
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let ([dx, da, carry], d) = (self.out, self.row.start.len());
+        carry.fill(0.0);
+        for t in (0..dx.len() / d).rev() {
+            let (a, here) = (self.row.at(t), t * d..(t + 1) * d);
+            let before = if t == 0 { self.row.start } else { &self.h[(t - 1) * d..][..d] };
+            let (x, g, dx) = (&self.row.x[here.clone()], &self.grad[here.clone()], &mut dx[here.clone()]);
+            let da = if da.len() == d { &mut *da } else { &mut da[here] };
+            for (((((c, g), dx), da), (x, a)), before) in
+                carry.iter_mut().zip(g).zip(dx).zip(da).zip(x.iter().zip(a)).zip(before)
+            {
+                let now = *c + g;
+                *dx = a * now;
+                *da += now * (x - before);
+                *c = (1.0 - a) * now;
+            }
+        }
+    }
+}
+
+impl CustomOp3 for Average {
+    fn name(&self) -> &'static str {
+        "ema"
+    }
+
+    fn cpu_fwd(
+        &self,
+        x: &CpuStorage,
+        lx: &Layout,
+        a: &CpuStorage,
+        la: &Layout,
+        start: &CpuStorage,
+        ls: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let (_, t, d) = lx.shape().dims3()?;
+        let given = [storage::values(x, lx)?, storage::values(a, la)?, storage::values(start, ls)?];
+        let out = build_vec(given[0].len(), |out| {
+            threads::run_chunks(out, t * d, |i, out| {
+                Arch::new().dispatch(Forward { row: Row::new(i, (t, d), given), out })
+            });
+        });
+        Ok((CpuStorage::F32(out), lx.shape().clone()))
+    }
+
+    fn bwd(
+        &self,
+        x: &Tensor,
+        a: &Tensor,
+        start: &Tensor,
+        h: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        let (b, t, d) = x.dims3()?;
+        let own = a.rank() == 3;
+        let width = if own { t * d } else { d };
+        let mut dstart = vec![0f32; b * d];
+        let mut da = vec![0f32; b * width];
+        let dx = storage::read(grad, |grad| {
+            storage::read(h, |h| {
+                storage::read(x, |x| {
+                    storage::read(a, |a| {
+                        storage::read(start, |start| {
+                            Ok(build_vec(x.len(), |dx| {
+                                let sized = ((dx, t * d), (&mut da[..], width), (&mut dstart[..], d));
+                                threads::run_chunks3(sized.0, sized.1, sized.2, |i, out| {
+                                    let (row, here) = (Row::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
+                                    Arch::new().dispatch(Backward { row, h: &h[here.clone()], grad: &grad[here], out });
+                                });
+                            }))
+                        })
+                    })
+                })
+            })
+        })?;
+        let da = if own { da } else { reduce::sum_rows(&da, d) };
+        let made = |v: Vec<f32>, like: &Tensor| Tensor::from_vec(v, like.shape(), like.device()).map(Some);
+        Ok((made(dx, x)?, made(da, a)?, made(dstart, start)?))
+    }
+}

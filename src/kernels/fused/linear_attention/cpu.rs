@@ -1,0 +1,307 @@
+//! Linear attention on the CPU in f32. In forward a task is one (batch row, head), from the first layer to what its neurons
+//! write, while they are in the cache; scores are computed in blocks of rows up to the diagonal. In backward a task is
+//! some batch rows of one head, over which it sums the gradients of the weights. Saved for backward are both layers, the
+//! normalised attention, and the scores unless they outgrow the neurons.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
+};
+
+use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
+
+use super::{
+    super::storage,
+    LinearAttentionSpec, angles, decays,
+    reading::{Inputs, Reading},
+    rows::{apply_decay, gate, gate_backward, normalise, normalise_backward, relu, relu_backward, rope},
+    saved::{Saved, Sizes, Weights},
+};
+use crate::{
+    buffers::build_vec,
+    elementwise::{Mul, apply_all},
+    matrix::View,
+    packed::{Packed, gemm},
+    reduce, threads,
+};
+
+/// Tasks that backward aims at.
+const TASKS: usize = 16;
+
+/// v `(B, T, D)`, both encoders one after the other `(2 H, D, N)`, decoder `(H N, O)` -> `(B, T, O)`.
+pub fn apply(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: LinearAttentionSpec) -> Result<Tensor> {
+    let ((b, t, d), (twice, _, n), (_, o)) = (v.dims3()?, encoders.dims3()?, decoder.dims2()?);
+    let h = twice / 2;
+    let needs_backward = [v, encoders, decoder].iter().any(|x| x.track_op());
+    let rope_table = if spec.rotary { Some(rope_table(t, n, &spec)) } else { None };
+    let powers = |decay: f32| (0..t as i32).map(|k| decay.powi(k)).collect();
+    let decay_powers = if spec.damped { decays(h).into_iter().map(powers).collect() } else { vec![] };
+    let sizes = Sizes { b, t, d, h, n, o };
+    v.apply_op3(
+        encoders,
+        decoder,
+        Op { spec, sizes, rope_table, decay_powers, needs_backward, saved_for_backward: OnceLock::new() },
+    )
+}
+
+type RopeTable = Arc<(Vec<f32>, Vec<f32>)>;
+
+/// By length, neurons a head and the address of the table of frequencies, which is stored too so that
+/// no other can lie there.
+type TableCache = HashMap<(usize, usize, usize), (RopeTable, Option<Arc<[f32]>>)>;
+
+/// Cosines and sines, each `(T, N / 2)`, cached by size and frequencies.
+fn rope_table(t: usize, n: usize, spec: &LinearAttentionSpec) -> RopeTable {
+    static CACHE: LazyLock<Mutex<TableCache>> = LazyLock::new(Mutex::default);
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    // while text is generated every length of prompt would be added
+    if cache.len() > 16 {
+        cache.clear();
+    }
+    let table = spec.frequencies.clone();
+    let at = table.as_ref().map_or(0, |t| t.as_ptr() as usize);
+    cache.entry((t, n, at)).or_insert_with(|| (Arc::new(angles(0..t, &spec.pair_frequencies(n))), table)).0.clone()
+}
+
+struct Op {
+    spec: LinearAttentionSpec,
+    sizes: Sizes,
+    rope_table: Option<RopeTable>,
+    /// By head, the powers 0, 1, 2 .. of its decay factor; empty without decay.
+    decay_powers: Vec<Vec<f32>>,
+    needs_backward: bool,
+    /// Of all tasks, in the order of (batch row, head).
+    saved_for_backward: OnceLock<Vec<f32>>,
+}
+
+impl Op {
+    /// x with rotary embedding; `None` without.
+    fn rotated(&self, x: &[f32]) -> Option<Vec<f32>> {
+        let table = self.rope_table.as_ref()?;
+        Some(build_vec(x.len(), |out| rope(x, out, (&table.0, &table.1), false)))
+    }
+
+    /// Multiplies a row of scores (or of their gradients), of the token at `row` with all before it, by the decay.
+    fn apply_decay(&self, i: usize, row: usize, scores: &mut [f32]) {
+        apply_decay(self.decay_powers.get(i % self.sizes.h), row, scores);
+    }
+
+    /// The strictly lower triangle of q q^T of task i, by blocks.
+    fn scores(&self, i: usize, q: &[f32], out: &mut [f32]) {
+        let Sizes { t, n, .. } = self.sizes;
+        let across = Packed::new(View::new(q, t, n).t()); // (N, T)
+        for (start, end, at) in self.sizes.blocks() {
+            let block = &mut out[at..][..(end - start) * end];
+            across.matmul_part(block, View::new(&q[start * n..], end - start, n), 0..n, 0..end, 1.0); // (m, end)
+            for (r, row) in block.chunks_exact_mut(end).enumerate() {
+                row[start + r..].fill(0.0);
+                self.apply_decay(i, start + r, row);
+            }
+        }
+    }
+
+    /// One task: `room` has the length of a [`Saved`]; `read` gets what the neurons write, `(T, O)`.
+    fn forward(&self, i: usize, v: &[f32], weights: &[Weights], room: &mut [f32], read: &mut [f32]) {
+        let Sizes { t, d, h, n, .. } = self.sizes;
+        let (v, weights) = (View::new(&v[i / h * t * d..], t, d), &weights[i % h]);
+        let room = self.sizes.write(room);
+        weights.e.matmul(room.x, v, 1.0); // (T, N)
+        relu(room.x);
+        let rotated = self.rotated(room.x);
+        let mut own = vec![];
+        let q = rotated.as_deref().unwrap_or(room.x);
+        if self.sizes.saves_scores() {
+            self.scores(i, q, room.scores);
+        } else {
+            own = build_vec(self.sizes.scores(), |scores| self.scores(i, q, scores));
+        }
+        let scores = if own.is_empty() { &*room.scores } else { &own };
+        let v = Packed::new(v);
+        for (start, end, at) in self.sizes.blocks() {
+            let scores = View::new(&scores[at..], end - start, end);
+            v.matmul_part(&mut room.a[start * d..], scores, 0..end, 0..d, 1.0); // (m, D)
+        }
+        normalise(room.a, room.inv);
+        weights.ev.matmul(room.u, View::new(room.a, t, d), 1.0); // (T, N)
+        let y = build_vec(t * n, |y| gate(room.u, room.x, y));
+        weights.dec.matmul(read, View::new(&y, t, n), 1.0); // (T, O)
+    }
+
+    /// The backward of one batch row of one head. `sums`: gradients of the encoders, `(D, N)`, and of the decoder,
+    /// `(N, O)`, which are accumulated unless `first`; `dv` `(T, D)` is written.
+    fn backward(
+        &self,
+        i: usize,
+        (v, weights, grad): (&[f32], &[Weights], &[f32]),
+        saved: &[f32],
+        sums: [&mut [f32]; 3],
+        (dv, first): (&mut [f32], bool),
+    ) {
+        let Sizes { t, d, h, n, o, .. } = self.sizes;
+        let ([de, dev, ddec], weights) = (sums, &weights[i % h]);
+        let (v, grad) = (&v[i / h * t * d..][..t * d], View::new(&grad[i / h * t * o..], t, o));
+        let all = self.sizes.saved_len();
+        let Saved { x, u, a, inv, scores } = self.sizes.read(&saved[i * all..][..all]);
+
+        let y = build_vec(t * n, |y| apply_all::<_, _, _, 1>([u, x], [y], Mul));
+        gemm(ddec, View::new(&y, t, n).t(), grad, 1.0, !first); // (N, O)
+        let mut du = y; // reuses the buffer
+        let mut dx = build_vec(t * n, |dx| weights.dec.matmul(dx, grad, 1.0)); // of y first, (T, N)
+        gate_backward([u, x], [&mut du, &mut dx]);
+        gemm(dev, View::new(a, t, d).t(), View::new(&du, t, n), 1.0, !first); // (D, N)
+        let mut da = build_vec(t * d, |da| weights.ev.matmul(da, View::new(&du, t, n), 1.0)); // (T, D)
+        normalise_backward(&mut da, a, inv);
+
+        let rotated = self.rotated(x);
+        let q = rotated.as_deref().unwrap_or(x);
+        dv.fill(0.0);
+        if self.spec.through_past {
+            let mut own = vec![];
+            if !self.sizes.saves_scores() {
+                own = build_vec(self.sizes.scores(), |scores| self.scores(i, q, scores));
+            }
+            let scores = if own.is_empty() { scores } else { &own };
+            for (start, end, at) in self.sizes.blocks() {
+                let (scores, da) =
+                    (View::new(&scores[at..], end - start, end), View::new(&da[start * d..], end - start, d));
+                gemm(dv, scores.t(), da, 1.0, true); // (end, D)
+            }
+        }
+        let dscores = self.dscores(i, &da, v);
+        let dq = &mut du; // reuses the buffer
+        gemm(dq, View::new(&dscores, t, t), View::new(q, t, n), 1.0, false); // (T, N)
+        match &self.rope_table {
+            Some(table) => {
+                let back = build_vec(t * n, |out| rope(dq, out, (&table.0, &table.1), true));
+                relu_backward(&mut dx, &back, x);
+            }
+            None => relu_backward(&mut dx, dq, x),
+        }
+        let dx = View::new(&dx, t, n);
+        gemm(de, View::new(v, t, d).t(), dx, 1.0, !first); // (D, N)
+        weights.e.matmul_accumulate(dv, dx); // (T, D)
+    }
+
+    /// Gradients of the scores, `(T, T)`. As queries are keys too, the transpose is added, so that one product gives both
+    /// their gradients.
+    fn dscores(&self, i: usize, da: &[f32], v: &[f32]) -> Vec<f32> {
+        let Sizes { t, d, .. } = self.sizes;
+        let mut out = vec![0f32; t * t];
+        let across = Packed::new(View::new(v, t, d).t()); // (D, T)
+        for (start, end, _) in self.sizes.blocks() {
+            let mut block = build_vec((end - start) * end, |block| {
+                across.matmul_part(block, View::new(&da[start * d..], end - start, d), 0..d, 0..end, 1.0);
+            });
+            for (row, values) in (start..end).zip(block.chunks_exact_mut(end)) {
+                self.apply_decay(i, row, values);
+                out[row * t..][..row].copy_from_slice(&values[..row]);
+                if self.spec.through_past {
+                    values[..row].iter().enumerate().for_each(|(column, g)| out[column * t + row] = *g);
+                }
+            }
+        }
+        out
+    }
+
+    /// Gradients of v, of the encoders and of the decoder.
+    fn backward_all(&self, given: (&[f32], &[Weights], &[f32]), saved: &[f32]) -> [Vec<f32>; 3] {
+        let Sizes { b, t, d, h, n, o } = self.sizes;
+        let each = b.div_ceil(TASKS.div_ceil(h)); // batch rows of a task
+        let groups = b.div_ceil(each);
+        let (part, read) = (d * n, n * o);
+        let (mut dvs, mut devs, mut ddecs) = (vec![], vec![], vec![]);
+        let des = build_vec(h * groups * part, |des| {
+            devs = build_vec(h * groups * part, |devs| {
+                ddecs = build_vec(h * groups * read, |ddecs| {
+                    dvs = build_vec(h * b * t * d, |dvs| {
+                        let rows = dvs.chunks_exact_mut(b * t * d).flat_map(|head| head.chunks_mut(each * t * d));
+                        let encoders = des.chunks_exact_mut(part).zip(devs.chunks_exact_mut(part));
+                        let sums = encoders.zip(ddecs.chunks_exact_mut(read));
+                        threads::for_each(
+                            h * groups,
+                            rows.zip(sums).enumerate(),
+                            |(task, (rows, ((de, dev), ddec)))| {
+                                let (head, from) = (task / groups, task % groups * each);
+                                for (k, dv) in rows.chunks_exact_mut(t * d).enumerate() {
+                                    let (i, sums) = ((from + k) * h + head, [&mut *de, &mut *dev, &mut *ddec]);
+                                    self.backward(i, given, saved, sums, (dv, k == 0));
+                                }
+                            },
+                        );
+                    });
+                });
+            });
+        });
+        let encoders = build_vec(2 * h * part, |out| {
+            let (e, ev) = out.split_at_mut(h * part);
+            reduce::sum_parts(e, part, &des);
+            reduce::sum_parts(ev, part, &devs);
+        });
+        [reduce::sum_rows(&dvs, b * t * d), encoders, build_vec(h * read, |out| reduce::sum_parts(out, read, &ddecs))]
+    }
+}
+
+impl CustomOp3 for Op {
+    fn name(&self) -> &'static str {
+        "linear-attention"
+    }
+
+    fn cpu_fwd(
+        &self,
+        s1: &CpuStorage,
+        l1: &Layout,
+        s2: &CpuStorage,
+        l2: &Layout,
+        s3: &CpuStorage,
+        l3: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let s = self.sizes;
+        let (v, encoders, decoder) = (storage::values(s1, l1)?, storage::values(s2, l2)?, storage::values(s3, l3)?);
+        let (tasks, found, read) = (s.b * s.h, s.saved_len(), s.t * s.o);
+        let mut saved = vec![];
+        let reads = build_vec(tasks * read, |reads| {
+            if !self.needs_backward && s.reads_in_blocks() {
+                let inputs = Inputs { v, encoders, decoder };
+                let rope_table = self.rope_table.as_ref().map(|table| (&table.0[..], &table.1[..]));
+                let reading = Reading { sizes: s, rope_table, decay_powers: &self.decay_powers };
+                threads::run_chunks(reads, read, |i, read| reading.read(i, inputs, read));
+                return;
+            }
+            let weights = &Weights::of_heads(encoders, decoder, s, false)[..];
+            if self.needs_backward {
+                saved = build_vec(tasks * found, |saved| {
+                    threads::run_chunks2((reads, read), (saved, found), |i, [read, room]| {
+                        self.forward(i, v, weights, room, read);
+                    });
+                });
+            } else {
+                threads::run_chunks(reads, read, |i, read| {
+                    build_vec(found, |room| self.forward(i, v, weights, room, read));
+                });
+            }
+        });
+        let _ = self.saved_for_backward.set(saved); // a forward pass runs once
+        // the sum over heads, in order
+        let out = build_vec(s.b * read, |out| reduce::sum_parts(out, read, &reads));
+        Ok((CpuStorage::F32(out), (s.b, s.t, s.o).into()))
+    }
+
+    fn bwd(
+        &self,
+        v: &Tensor,
+        encoders: &Tensor,
+        decoder: &Tensor,
+        _: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        let saved = match self.saved_for_backward.get() {
+            Some(saved) if self.needs_backward => saved,
+            _ => bail!("linear attention is asked for gradients that nothing tracked"),
+        };
+        let [dv, de, ddec] = storage::read_all(&[v, encoders, decoder, grad], |[v, encoders, decoder, grad]| {
+            Ok(self.backward_all((v, &Weights::of_heads(encoders, decoder, self.sizes, true), grad), saved))
+        })?;
+        let cache = |values: Vec<f32>, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device()).map(Some);
+        Ok((cache(dv, v)?, cache(de, encoders)?, cache(ddec, decoder)?))
+    }
+}

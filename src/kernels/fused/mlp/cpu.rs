@@ -1,0 +1,185 @@
+//! Both linear maps of an MLP and the activation between them in one operation: a task takes a block of rows through all
+//! three. Saved for backward is the output of the first map.
+
+use std::sync::OnceLock;
+
+use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
+
+use super::{
+    super::{linear::with_last_dim, storage},
+    Act,
+    activation::Activation,
+};
+use crate::{
+    buffers::build_vec,
+    matmul::{self, LinearWeight},
+    matrix::View,
+    threads,
+};
+
+#[derive(Debug, Clone, Copy)]
+pub struct MlpForm {
+    pub act: Act,
+    /// Whether the first weight is a gate above an up projection, of which the activation of the one multiplies the other.
+    pub gated: bool,
+}
+
+pub fn apply(x: &Tensor, up: &Tensor, down: &Tensor, kind: MlpForm) -> Result<Tensor> {
+    let needs_backward = x.track_op() || up.track_op() || down.track_op();
+    x.apply_op3(up, down, Mlp { kind, needs_backward, saved_for_backward: OnceLock::new() })
+}
+
+/// up `(hidden, D)`, its bias `(hidden)`, down `(O, F)`, its bias `(O)`.
+#[derive(Clone, Copy)]
+pub struct Weights<'a> {
+    pub up: &'a [f32],
+    pub up_bias: Option<&'a [f32]>,
+    pub down: &'a [f32],
+    pub down_bias: Option<&'a [f32]>,
+}
+
+/// An MLP over slices.
+#[derive(Debug, Clone, Copy)]
+pub struct MlpKernel {
+    activation: Activation,
+    /// Inputs D, hidden units F, outputs O.
+    pub sizes: [usize; 3],
+}
+
+impl MlpKernel {
+    pub fn new(kind: MlpForm, up: &Shape, down: &Shape) -> Result<Self> {
+        let ((hidden, d), (o, f)) = (up.dims2()?, down.dims2()?);
+        let kernel = Self::of(kind, [d, f, o]);
+        if hidden != kernel.hidden() {
+            bail!("an MLP's first weight {up:?} does not fit its second {down:?}");
+        }
+        Ok(kernel)
+    }
+
+    pub fn of(MlpForm { act, gated }: MlpForm, sizes: [usize; 3]) -> Self {
+        Self { activation: Activation { act, gated, f: sizes[1] }, sizes }
+    }
+
+    /// Rows of the first weight: F, or 2F if gated.
+    pub fn hidden(&self) -> usize {
+        self.sizes[1] * if self.activation.gated { 2 } else { 1 }
+    }
+
+    /// The weights of both maps, for `n` rows over all calls.
+    pub fn maps<'a>(&self, w: Weights<'a>, n: usize) -> [LinearWeight<'a>; 2] {
+        let ([d, f, o], hidden) = (self.sizes, self.hidden());
+        let up = LinearWeight::new(View::new(w.up, hidden, d).t(), w.up_bias, n);
+        [up, LinearWeight::new(View::new(w.down, o, f).t(), w.down_bias, n)]
+    }
+
+    /// y `(N, O)` = the MLP of x `(N, D)` [+ residual]. `wide` gets the output of `up`, `(N, hidden)`, which is all that
+    /// backward needs; empty, it is not saved.
+    pub fn forward(
+        &self,
+        x: &[f32],
+        [up, down]: &[LinearWeight; 2],
+        residual: Option<&[f32]>,
+        wide: &mut [f32],
+        y: &mut [f32],
+    ) {
+        let ([d, f, o], hidden) = (self.sizes, self.hidden());
+        let n = x.len() / d;
+        let each = matmul::task_rows(n);
+        let part = |i: usize, wide: &mut [f32], y: &mut [f32]| {
+            let rows = y.len() / o;
+            up.matmul_into(wide, View::new(&x[i * each * d..], rows, d), None);
+            build_vec(rows * f, |inner| {
+                self.activation.values(wide, inner);
+                let residual = residual.map(|r| &r[i * each * o..][..y.len()]);
+                down.matmul_into(y, View::new(inner, rows, f), residual);
+            });
+        };
+        if wide.is_empty() {
+            threads::run_chunks(y, each * o, |i, y| drop(build_vec(y.len() / o * hidden, |wide| part(i, wide, y))));
+        } else {
+            threads::run_chunks2((y, each * o), (wide, each * hidden), |i, [y, wide]| part(i, wide, y));
+        }
+    }
+
+    /// Given the gradient g `(N, O)` and the saved output of `up`: writes `inner`, the input of `down` `(N, F)`, and `dwide`,
+    /// the gradient of the output of `up` `(N, hidden)`. `down` is the weight `(O, F)`.
+    pub fn backward(&self, g: &[f32], down: &LinearWeight, wide: &[f32], [inner, dwide]: [&mut [f32]; 2]) {
+        let ([_, f, o], hidden) = (self.sizes, self.hidden());
+        let each = matmul::task_rows(g.len() / o);
+        threads::run_chunks2((inner, each * f), (dwide, each * hidden), |i, [inner, dwide]| {
+            let rows = inner.len() / f;
+            down.matmul_into(inner, View::new(&g[i * each * o..], rows, o), None);
+            self.activation.backward(&wide[i * each * hidden..][..dwide.len()], inner, dwide);
+        });
+    }
+}
+
+struct Mlp {
+    kind: MlpForm,
+    needs_backward: bool,
+    /// The output of `up`.
+    saved_for_backward: OnceLock<Vec<f32>>,
+}
+
+impl CustomOp3 for Mlp {
+    fn name(&self) -> &'static str {
+        "mlp"
+    }
+
+    fn cpu_fwd(
+        &self,
+        x: &CpuStorage,
+        lx: &Layout,
+        up: &CpuStorage,
+        lu: &Layout,
+        down: &CpuStorage,
+        ld: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let kernel = MlpKernel::new(self.kind, lu.shape(), ld.shape())?;
+        let shape = with_last_dim(lx.shape(), kernel.sizes[0], kernel.sizes[2])?;
+        let (up, down) = (storage::values(up, lu)?, storage::values(down, ld)?);
+        let weights = Weights { up, up_bias: None, down, down_bias: None };
+        let x = storage::values(x, lx)?;
+        let n = x.len() / kernel.sizes[0];
+        let maps = kernel.maps(weights, n);
+        let mut saved = vec![];
+        let y = build_vec(n * kernel.sizes[2], |y| {
+            saved = build_vec(if self.needs_backward { n * kernel.hidden() } else { 0 }, |wide| {
+                kernel.forward(x, &maps, None, wide, y)
+            });
+        });
+        let _ = self.saved_for_backward.set(saved); // an operation runs forward once
+        Ok((CpuStorage::F32(y), shape))
+    }
+
+    fn bwd(
+        &self,
+        x: &Tensor,
+        up: &Tensor,
+        down: &Tensor,
+        _: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        let Some(wide) = self.saved_for_backward.get().filter(|_| self.needs_backward) else {
+            bail!("an MLP is asked for gradients that nothing tracked")
+        };
+        let kernel = MlpKernel::new(self.kind, up.shape(), down.shape())?;
+        let ([d, f, o], hidden) = (kernel.sizes, kernel.hidden());
+        let n = grad.elem_count() / o;
+        storage::read_all(&[x, up, down, grad], |[from, w_up, w_down, g]| {
+            let mut inner = vec![];
+            let dwide = build_vec(n * hidden, |dwide| {
+                let down = LinearWeight::new(View::new(w_down, o, f), None, n);
+                inner = build_vec(n * f, |inner| kernel.backward(g, &down, wide, [inner, dwide]));
+            });
+            let made = |like: &Tensor, make: &dyn Fn() -> Vec<f32>| {
+                like.track_op().then(|| Tensor::from_vec(make(), like.shape(), like.device())).transpose()
+            };
+            Ok((
+                made(x, &|| matmul::matmul_rows(&dwide, View::new(w_up, hidden, d), None))?,
+                made(up, &|| matmul::weight_grad(&dwide, hidden, from, d))?,
+                made(down, &|| matmul::weight_grad(g, o, &inner, f))?,
+            ))
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! s (a + b) with a learned scalar s. It does not know what a and b are.
+
+use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::storage;
+use crate::{
+    buffers::build_vec,
+    simd,
+    threads::{self, CHUNK},
+};
+
+/// a, b of one shape, scale `()` -> scale (a + b).
+pub fn scaled_add(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
+    let (a, b) = (a.contiguous()?, b.contiguous()?);
+    if !storage::readable(&[&a, &b, scale]) {
+        return reference(&a, &b, scale);
+    }
+    a.apply_op3(&b, scale, ScaledAdd)
+}
+
+pub fn reference(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
+    (a + b)?.broadcast_mul(scale)
+}
+
+struct ScaledAdd;
+
+impl CustomOp3 for ScaledAdd {
+    fn name(&self) -> &'static str {
+        "scaled-add"
+    }
+
+    fn cpu_fwd(
+        &self,
+        a: &CpuStorage,
+        la: &Layout,
+        b: &CpuStorage,
+        lb: &Layout,
+        scale: &CpuStorage,
+        ls: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let (a, b, scale) = (storage::values(a, la)?, storage::values(b, lb)?, storage::values(scale, ls)?);
+        let &[scale] = scale else { bail!("a scale is one number, not {}", scale.len()) };
+        if la.shape() != lb.shape() {
+            bail!("a sum of {:?} and {:?}", la.shape(), lb.shape());
+        }
+        let y = build_vec(a.len(), |y| {
+            threads::run_chunks(y, CHUNK, |i, y| {
+                let (a, b) = (&a[i * CHUNK..], &b[i * CHUNK..]);
+                Arch::new().dispatch(|| y.iter_mut().zip(a).zip(b).for_each(|((y, a), b)| *y = scale * (a + b)));
+            });
+        });
+        Ok((CpuStorage::F32(y), la.shape().clone()))
+    }
+
+    fn bwd(
+        &self,
+        a: &Tensor,
+        b: &Tensor,
+        scale: &Tensor,
+        _: &Tensor,
+        grad: &Tensor,
+    ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
+        // a and b have the same gradient, so that one tensor serves both
+        let (part, dscale) = storage::read_all(&[a, b, scale, grad], |[a, b, scale, g]| {
+            let mut sums = vec![0f32; g.len().div_ceil(CHUNK)];
+            let part = build_vec(g.len(), |part| {
+                threads::run_chunks2((part, CHUNK), (&mut sums, 1), |i, [part, sum]| {
+                    let at = i * CHUNK..i * CHUNK + part.len();
+                    let sums = [&a[at.clone()], &b[at.clone()]];
+                    sum[0] = Arch::new().dispatch(ScaleBackward { to: part, g: &g[at], scale: scale[0], sums });
+                });
+            });
+            Ok((part, sums.iter().sum::<f32>()))
+        })?;
+        let part = Tensor::from_vec(part, grad.shape(), grad.device())?;
+        let dscale = Tensor::from_vec(vec![dscale], scale.shape(), scale.device())?;
+        Ok((Some(part.clone()), Some(part), Some(dscale)))
+    }
+}
+
+/// The backward of a multiplication by a scalar: to = scale g; returns the dot product of g with the sum of `sums`.
+pub struct ScaleBackward<'a, const N: usize> {
+    pub to: &'a mut [f32],
+    pub g: &'a [f32],
+    pub scale: f32,
+    pub sums: [&'a [f32]; N],
+}
+
+impl<const N: usize> WithSimd for ScaleBackward<'_, N> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        self.to.iter_mut().zip(self.g).for_each(|(to, g)| *to = self.scale * g);
+        self.sums.into_iter().map(|sum| simd::dot(simd, self.g, sum)).sum()
+    }
+}

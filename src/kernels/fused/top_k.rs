@@ -1,0 +1,143 @@
+//! The k largest values of each row, the rest zero, with a straight-through gradient to all of them.
+
+use std::sync::Mutex;
+
+use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor, bail};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::storage;
+use crate::{
+    buffers::build_vec,
+    order::ordered,
+    reduce::{self, TASK_ROWS},
+    threads,
+};
+
+/// The selected values, and how often each column is among the k.
+pub struct TopK {
+    /// `(.., F)`, 0 where a value is not selected.
+    pub selected: Tensor,
+    /// Number of rows that selected a column, `(F)`; no gradient.
+    pub counts: Tensor,
+}
+
+/// z `(.., F)`. Exactly k of a row are selected (all if it has fewer); of equal values the first ones.
+pub fn top_k(z: &Tensor, k: usize) -> Result<TopK> {
+    let z = z.contiguous()?;
+    if !storage::readable(&[&z]) {
+        return reference(&z, k);
+    }
+    let f = z.dim(D::Minus1)?;
+    let (saved, counts) = storage::read(&z, |z| Ok(select(z, f, k)))?;
+    let counts = Tensor::from_vec(counts, f, z.device())?;
+    Ok(TopK { selected: z.apply_op1(Straight(Mutex::new(Some(saved))))?, counts })
+}
+
+pub fn reference(z: &Tensor, k: usize) -> Result<TopK> {
+    let f = z.dim(D::Minus1)?;
+    // the rank of each value in its row, largest first
+    let order = z.detach().contiguous()?.arg_sort_last_dim(false)?;
+    let rank = order.arg_sort_last_dim(true)?;
+    let mask = rank.lt(k as f64)?.to_dtype(z.dtype())?;
+    let saved = (z + ((z * &mask)? - z)?.detach())?;
+    Ok(TopK { selected: saved, counts: mask.reshape(((), f))?.sum(0)? })
+}
+
+/// Rows of f values with all but the k largest zero, and the counts of columns.
+fn select(z: &[f32], f: usize, k: usize) -> (Vec<f32>, Vec<f32>) {
+    let mut counts = vec![0f32; z.len().div_ceil(TASK_ROWS * f) * f];
+    let out = build_vec(z.len(), |out| {
+        threads::run_chunks2((out, TASK_ROWS * f), (&mut counts, f), |i, [out, counts]| {
+            let z = &z[i * TASK_ROWS * f..][..out.len()];
+            Arch::new().dispatch(Select { z, out, counts, k });
+        });
+    });
+    (out, reduce::sum_rows(&counts, f))
+}
+
+struct Select<'a> {
+    z: &'a [f32],
+    out: &'a mut [f32],
+    counts: &'a mut [f32], // (F)
+    k: usize,
+}
+
+impl WithSimd for Select<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let f = self.counts.len();
+        let mut keys = vec![0u32; f];
+        for (z, out) in self.z.chunks_exact(f).zip(self.out.chunks_exact_mut(f)) {
+            keys.iter_mut().zip(z).for_each(|(key, z)| *key = ordered(*z));
+            let (least, mut ties) = threshold(&keys, self.k);
+            for (((out, &z), &key), count) in out.iter_mut().zip(z).zip(&keys).zip(self.counts.iter_mut()) {
+                let needs_backward = key > least;
+                *out = if needs_backward { z } else { 0.0 };
+                *count += if needs_backward { 1.0 } else { 0.0 };
+            }
+            // a loop of its own, so that the one above, which is all that most rows need, becomes vector code
+            let mut at = 0;
+            while ties > 0 && at < f {
+                if keys[at] == least {
+                    (out[at], ties) = (z[at], ties - 1);
+                    self.counts[at] += 1.0;
+                }
+                at += 1;
+            }
+        }
+    }
+}
+
+/// (t, n): the k largest are those above t and the first n that equal it. Found by bisection over the bits; most rows end
+/// early, at a t that has exactly k above it.
+#[inline(always)]
+fn threshold(keys: &[u32], k: usize) -> (u32, usize) {
+    if k >= keys.len() {
+        return (0, keys.len());
+    }
+    let (mut low, mut high) = (u32::MAX, 0);
+    for &key in keys {
+        low = low.min(key);
+        high = high.max(key);
+    }
+    // at least k are >= low; fewer than k are >= high
+    let (mut low, mut high) = (u64::from(low), u64::from(high) + 1);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        let n = at_least(keys, middle as u32);
+        if n == k {
+            return (middle as u32 - 1, 0); // above low, so not 0
+        }
+        if n > k { low = middle } else { high = middle }
+    }
+    let above = if high > u64::from(u32::MAX) { 0 } else { at_least(keys, high as u32) };
+    (low as u32, k - above)
+}
+
+#[inline(always)]
+fn at_least(keys: &[u32], least: u32) -> usize {
+    keys.iter().map(|&key| u32::from(key >= least)).sum::<u32>() as usize
+}
+
+/// Selected values that are computed already; the gradient is passed through (straight-through estimator).
+struct Straight(Mutex<Option<Vec<f32>>>);
+
+impl CustomOp1 for Straight {
+    fn name(&self) -> &'static str {
+        "top-k"
+    }
+
+    fn cpu_fwd(&self, _: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let values = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        match values {
+            Some(values) => Ok((CpuStorage::F32(values), layout.shape().clone())),
+            None => bail!("top-k goes forward once"),
+        }
+    }
+
+    fn bwd(&self, _: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        Ok(Some(grad.clone()))
+    }
+}

@@ -1,0 +1,150 @@
+//! What the labs of BDH share: the model's settings, their way into a spec, and a plan of one model that
+//! trains on text.
+
+use super::{
+    corpus::{CorpusSettings, GeneratedCorpus},
+    experiment::{Experiment, Variant},
+};
+use crate::{
+    config::{CheckpointFile, ConfigError, settings},
+    models::{
+        Spec,
+        bdh::{BdhSpec, Carry, Form, Position},
+        gpt::AlibiGptSpec,
+    },
+    trainer::{Plan, ProbeSchedule, TrainSettings},
+};
+
+settings! {
+    /// Sizes and switches of a BDH.
+    pub struct BdhSettings in "model" {
+        /// Neurons of all heads together. The model grows in this direction alone: every weight matrix has one side of this length.
+        #[knob("Neurons", range(8..=1_048_576), symbol("n"), unit("neurons"))]
+        neurons: usize = 2048,
+        /// Channels between two layers of neurons. It bounds the rank of the graph between neurons.
+        #[knob("Width", range(4..=4096), symbol("D"), unit("channels"))]
+        d_model: usize = 64,
+        /// The neurons are split evenly among them; a synapse joins neurons of one head. Must divide the neurons.
+        #[knob("Heads", range(1..=64), symbol("H"))]
+        heads: usize = 4,
+        /// How often a token passes through. All layers share one set of weights, so this costs time and no memory.
+        #[knob("Layers", range(1..=64), symbol("L"))]
+        layers: usize = 4,
+        /// What time does to a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.
+        #[knob("Time", symbol("U"))]
+        position: Position = Position::Rope,
+        /// The public code (v keeps a residual), equations (4) and (8) of the paper (x does), or both residuals, as some other codes have it.
+        #[knob("Form")]
+        form: Form = Form::Code,
+        /// Share of y that each update sets to 0 at random, while training only; what is left grows to make up for it. The public code trains with 0.1; a corpus that is never seen twice needs none.
+        #[knob("Dropout", range(0.0..=0.9))]
+        dropout: f64 = 0.0,
+        /// Whether learning reaches what earlier tokens have written. Off is training without backpropagation through time.
+        #[knob("Gradients through the past")]
+        through_past: bool = true,
+        /// A trained BDH to begin from: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery merge`. The sizes are then the file's; layers above count only if the file does not say them.
+        #[knob("Checkpoint")]
+        checkpoint: CheckpointFile = CheckpointFile::default(),
+        /// BDH-GPU': each head weighs what it writes, and the logits are a learned mean of all layers. The paper names it in one sentence; this is our reading of it.
+        #[knob("Gates (experimental)")]
+        gated: bool = false,
+    }
+}
+
+impl BdhSettings {
+    /// The model, which carries no state from batch to batch. Errors name the key.
+    pub fn spec(&self) -> Result<BdhSpec, ConfigError> {
+        let (n, heads) = (self.neurons, self.heads);
+        if !n.is_multiple_of(2 * heads) {
+            let fits = (n / (2 * heads)).max(1) * 2 * heads;
+            return Err(ConfigError::inconsistent(
+                Self::neurons.name,
+                format!("`model.neurons` = {n} must be an even multiple of `model.heads` = {heads}; try {fits}"),
+            ));
+        }
+        Ok(BdhSpec {
+            d_model: self.d_model,
+            heads,
+            neurons: n,
+            layers: self.layers,
+            position: self.position,
+            form: self.form,
+            dropout: self.dropout,
+            through_past: self.through_past,
+            gated: self.gated,
+            weights: self.checkpoint.path(),
+            ..BdhSpec::default()
+        })
+    }
+}
+
+settings! {
+    /// Whether a state outlives its batch; stands among the settings of training.
+    pub struct CarrySettings in "train" {
+        /// Each batch goes on where the one before ended, and the state of every row with it, for so many updates; then both begin anew. Gradients stay within a batch. 0 reads every window by itself. A step takes longer with it.
+        #[knob("Carry the state", range(0..=4096), unit("updates"))]
+        carry: u64 = 0,
+    }
+}
+
+settings! {
+    /// What the model is compared with.
+    pub struct BesideSettings in "variants" {
+        /// A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.
+        #[knob("Transformer beside it")]
+        baseline: bool = false,
+    }
+}
+
+/// `train.*` as the labs of BDH begin.
+pub fn train_settings() -> TrainSettings {
+    TrainSettings { steps: 600, lr: 4e-3, batch: 8, window: 128, ..TrainSettings::default() }
+}
+
+/// `corpus.*`: bytes of this generated text.
+pub fn corpus_settings(source: &str) -> CorpusSettings {
+    CorpusSettings { source: GeneratedCorpus::of(source), vocab: 256, ..CorpusSettings::default() }
+}
+
+/// What a BDH is trained with: the settings that every lab of one has.
+pub struct Training<'a> {
+    pub model: &'a BdhSettings,
+    pub corpus: &'a CorpusSettings,
+    pub carry: &'a CarrySettings,
+    pub experiment: Experiment<'a>,
+}
+
+impl Training<'_> {
+    /// The model, with the state that it carries. Errors name the key.
+    pub fn spec(&self) -> Result<BdhSpec, ConfigError> {
+        let carry = match self.carry.carry {
+            0 => None,
+            every => Some(Carry { rows: self.experiment.train.batch, every }),
+        };
+        Ok(BdhSpec { carry, ..self.model.spec()? })
+    }
+
+    /// The one variant `bdh`.
+    pub fn variant(&self) -> Result<Variant, ConfigError> {
+        Ok(Variant::new("bdh", "BDH", Spec::Bdh(self.spec()?)))
+    }
+
+    /// A Transformer with as many parameters as the model. Errors name the key.
+    pub fn baseline(&self) -> Result<Variant, ConfigError> {
+        if self.model.checkpoint.path().is_some() {
+            return Err(ConfigError::inconsistent(
+                BdhSettings::checkpoint.name,
+                "`variants.baseline` is as large as `model.*` says, and `model.checkpoint` brings sizes of its own; switch one of them off",
+            ));
+        }
+        let vocab = self.corpus.vocab;
+        let like = AlibiGptSpec::like(self.spec()?.parameters(vocab), vocab);
+        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", Spec::AlibiGpt(like)))
+    }
+
+    /// These variants on the corpus of `corpus.*`.
+    pub fn plan(&self, variants: &[Variant], probes: Vec<ProbeSchedule>) -> Result<Plan, ConfigError> {
+        let plan = self.experiment.plan(self.corpus.spec()?, variants, probes);
+        Ok(Plan { tbptt_steps: self.carry.carry, ..plan })
+    }
+}

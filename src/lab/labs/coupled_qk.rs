@@ -1,0 +1,242 @@
+//! The coupled attention lab (arXiv 2604.01683): do queries and keys that move together before they meet make a better
+//! model, and when?
+
+mod drawing;
+mod headlines;
+pub mod settings;
+
+use super::{
+    Lab, Pane, Preset,
+    experiment::{Experiment, Variant, arg, schedule},
+};
+use crate::{
+    config::{Config, ConfigError, Settings, Value, whole_numbers},
+    models::{
+        Spec,
+        coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
+    },
+    telemetry::Args,
+    trainer::{Plan, TrainSettings},
+};
+use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, ProbeSettings, VariantSettings};
+
+pub static LAB: Lab = Lab {
+    id: "coupled_qk",
+    title: "Coupled attention",
+    question: "Attention compares queries with keys. Does it help if they first move together, each pushing the other?",
+    source: "Coupled query-key dynamics for attention, arXiv 2604.01683",
+    lesson: include_str!("../../../assets/lessons/coupled_qk.md"),
+    groups: &[
+        ("model", "Model"),
+        ("variants", "Variants"),
+        ("ablation", "Ablation"),
+        ("corpus", "Text"),
+        ("train", "Training"),
+        ("probe", "Probes"),
+        ("run", "Run"),
+    ],
+    knobs: CoupledQkSettings::schema,
+    presets: &[
+        Preset {
+            id: "coupled_qk",
+            title: "Live",
+            about: "Standard attention, an MLP on queries and both coupled integrators race on the same bytes of prose.",
+            toml: include_str!("../../../configs/coupled_qk.toml"),
+        },
+        Preset {
+            id: "coupled_qk_seeds",
+            title: "Three seeds",
+            about: "The same race over three seeds, with grouped-query and differential attention: a verdict with an interval.",
+            toml: include_str!("../../../configs/coupled_qk_seeds.toml"),
+        },
+        Preset {
+            id: "coupled_qk_mqar",
+            title: "Associative recall",
+            about: "Pairs of a key and a value, then the keys again: who learns to look up the value, and when? Three seeds.",
+            toml: include_str!("../../../configs/coupled_qk_mqar.toml"),
+        },
+        Preset {
+            id: "coupled_qk_coherence",
+            title: "One domain or eight",
+            about: "Standard against coupled attention on one kind of text; then set Domains to 8 and race again. Three seeds.",
+            toml: include_str!("../../../configs/coupled_qk_coherence.toml"),
+        },
+        Preset {
+            id: "coupled_qk_steps",
+            title: "How many steps",
+            about: "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike.",
+            toml: include_str!("../../../configs/coupled_qk_steps.toml"),
+        },
+        Preset {
+            id: "coupled_qk_layers",
+            title: "Which layers",
+            about: "Evolution in all layers, in the first half, in the last half.",
+            toml: include_str!("../../../configs/coupled_qk_layers.toml"),
+        },
+        Preset {
+            id: "coupled_qk_paper",
+            title: "Paper",
+            about: "The 60M model and schedule of the paper, for a GPU and a text of your own.",
+            toml: include_str!("../../../configs/coupled_qk_paper.toml"),
+        },
+    ],
+    plan: |config| plan(config, &CoupledQkSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "race", column: 0, share: 0.6, tab: false },
+        Pane { view: "loss_difference", column: 0, share: 0.6, tab: true },
+        Pane { view: "losses", column: 0, share: 0.6, tab: true },
+        Pane { view: "accuracy", column: 0, share: 0.6, tab: true },
+        Pane { view: "step_lengths", column: 0, share: 0.4, tab: false },
+        Pane { view: "pair_attention", column: 0, share: 0.4, tab: true },
+        Pane { view: "phase_plane", column: 1, share: 0.55, tab: false },
+        Pane { view: "next_tokens", column: 1, share: 0.55, tab: true },
+        Pane { view: "attention_chain", column: 1, share: 0.55, tab: true },
+        Pane { view: "attention", column: 1, share: 0.45, tab: false },
+        Pane { view: "attention_by_layer", column: 1, share: 0.45, tab: true },
+        Pane { view: "attention_side_by_side", column: 1, share: 0.45, tab: true },
+    ],
+    headlines: headlines::ALL,
+    opens_with_run: true,
+};
+
+/// The variants that are turned on.
+fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> + use<> {
+    let on = [s.standard, s.gqa, s.diff, s.mlp, s.euler, s.hamiltonian, s.diff_euler, s.diff_hamiltonian];
+    QkVariant::ALL.into_iter().zip(on).filter_map(|(variant, on)| on.then_some(variant))
+}
+
+fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
+    let ModelSettings { d_model: d, heads, most_positions, positions, .. } = s.model;
+    let width = |multiple: usize, why: &str| {
+        let fits = (d / multiple).max(1) * multiple;
+        let why = format!("`model.d_model` = {d} must be a multiple of {multiple}, {why}; try {fits}");
+        Err(ConfigError::inconsistent(ModelSettings::d_model.name, why))
+    };
+    if !d.is_multiple_of(heads) {
+        return width(heads, &format!("so that each of `model.heads` = {heads} is as wide"));
+    }
+    if chosen(&s.variants).any(QkVariant::is_differential) && !d.is_multiple_of(2 * heads) {
+        return width(2 * heads, &format!("because differential attention halves each of `model.heads` = {heads}"));
+    }
+    if positions == Positions::Rotary && !d.is_multiple_of(2 * heads) {
+        return width(2 * heads, "because rotary embedding turns pairs of a head's channels");
+    }
+    if s.variants.gqa && !heads.is_multiple_of(4) {
+        let why = format!(
+            "`model.heads` = {heads} must be a multiple of 4 for grouped-query attention, whose four queries share a key; \
+             change it or turn `variants.gqa` off"
+        );
+        return Err(ConfigError::inconsistent(ModelSettings::heads.name, why));
+    }
+    if most_positions < s.train.window {
+        let window = s.train.window;
+        let why = format!(
+            "`model.most_positions` = {most_positions} is less than `train.window` = {window}; make it at least {window}"
+        );
+        return Err(ConfigError::inconsistent(ModelSettings::most_positions.name, why));
+    }
+    Ok(())
+}
+
+fn spec(s: &CoupledQkSettings, variant: QkVariant) -> CoupledQkSpec {
+    let m = &s.model;
+    CoupledQkSpec {
+        d_model: m.d_model,
+        heads: m.heads,
+        layers: m.layers,
+        hidden: m.hidden,
+        positions: m.most_positions,
+        rotary: m.positions == Positions::Rotary,
+        variant,
+        steps: m.evolution_steps,
+        dt: m.dt,
+        evolved: m.evolved,
+    }
+}
+
+/// The numbers of steps to compare, ascending and each once. Errors: not whole numbers from 1 to 16.
+fn compared_steps(text: &str) -> Result<Vec<usize>, ConfigError> {
+    let example = "such as `1, 3, 5, 7`; no steps at all are the variant `standard`";
+    whole_numbers(AblationSettings::steps.name, text, 1..=16, example)
+}
+
+/// A variant, once for each evolution that is compared.
+fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Variant> {
+    let base = spec(s, variant);
+    let (id, label) = (variant.id(), variant.label());
+    let mut all = vec![];
+    let is_evolving = variant.scheme().is_some();
+    if is_evolving {
+        all.extend(steps.iter().map(|&n| {
+            let model = CoupledQkSpec { steps: n, ..base.clone() };
+            Variant::new(format!("{id}_n{n}"), &format!("{label}, n = {n}"), Spec::CoupledQk(model))
+        }));
+    }
+    if s.ablation.layers && (is_evolving || variant == QkVariant::Mlp) {
+        let places = [
+            (EvolvedLayers::All, "all", "all layers"),
+            (EvolvedLayers::FirstHalf, "first", "first half"),
+            (EvolvedLayers::LastHalf, "last", "last half"),
+        ];
+        all.extend(places.map(|(evolved, short, words)| {
+            let model = CoupledQkSpec { evolved, ..base.clone() };
+            Variant::new(format!("{id}_{short}"), &format!("{label}, {words}"), Spec::CoupledQk(model))
+        }));
+    }
+    if all.is_empty() {
+        all.push(Variant::new(id, label, Spec::CoupledQk(base)));
+    }
+    all
+}
+
+fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
+    check(s)?;
+    let steps = compared_steps(&s.ablation.steps)?;
+    let variants: Vec<Variant> = chosen(&s.variants).flat_map(|variant| ablated(s, variant, &steps)).collect();
+    if variants.is_empty() {
+        let why = "no variant is turned on; turn on at least one, such as `variants.standard`";
+        return Err(ConfigError::inconsistent(VariantSettings::standard.name, why));
+    }
+    let every = &s.probe;
+    let mut probes = vec![
+        schedule("attention_maps", ProbeSettings::attention_maps_every, every.attention_maps_every, Args::new()),
+        schedule(
+            "attention_statistics",
+            ProbeSettings::attention_statistics_every,
+            every.attention_statistics_every,
+            Args::from([
+                ("windows".to_owned(), Value::Int(every.attention_windows as i64)),
+                ("length".to_owned(), Value::Int(s.train.window as i64)),
+            ]),
+        ),
+        schedule("query_key_paths", ProbeSettings::query_key_paths_every, every.query_key_paths_every, Args::new()),
+        schedule("step_lengths", ProbeSettings::step_lengths_every, every.step_lengths_every, Args::new()),
+        schedule("next_tokens", ProbeSettings::next_tokens_every, every.next_tokens_every, Args::new()),
+    ];
+    let corpus = s.corpus.spec()?;
+    if s.corpus.asks_for_pairs() {
+        let args = [arg(TrainSettings::window, &s.train.window)];
+        probes.push(schedule(
+            "pair_attention",
+            ProbeSettings::pair_attention_every,
+            every.pair_attention_every,
+            args.into(),
+        ));
+    }
+    let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
+    Ok(experiment.plan(corpus, &variants, probes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_to_compare_are_read_or_refused_in_words() {
+        assert_eq!(compared_steps("5, 1 3,3").unwrap(), [1, 3, 5]);
+        assert!(compared_steps("").unwrap().is_empty());
+        let refused = compared_steps("1, 0").unwrap_err().to_string();
+        assert!(refused.contains("`0`") && refused.contains("standard"), "{refused}");
+    }
+}

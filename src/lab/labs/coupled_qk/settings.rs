@@ -1,0 +1,134 @@
+//! The settings of the coupled attention lab. They do not know what a plan is.
+
+use crate::{
+    config::{choices, settings},
+    labs::corpus::CorpusSettings,
+    models::coupled_qk::EvolvedLayers,
+    trainer::{RunSettings, TrainSettings},
+};
+
+settings! {
+    pub struct CoupledQkSettings {
+        model: ModelSettings,
+        variants: VariantSettings,
+        ablation: AblationSettings,
+        corpus: CorpusSettings = CorpusSettings { vocab: 256, ..CorpusSettings::default() },
+        train: TrainSettings =
+            TrainSettings { steps: 600, lr: 2e-3, batch: 8, window: 128, ..TrainSettings::default() },
+        probe: ProbeSettings,
+        run: RunSettings = RunSettings { eval_every: 25, eval_windows: 16, checkpoint_every: 200, ..RunSettings::default() },
+    }
+}
+
+choices! {
+    /// How a model knows where a token stands.
+    pub enum Positions {
+        Learned = "learned",
+        Rotary = "rotary",
+    }
+}
+
+settings! {
+    /// Sizes of the models, and the evolution of their queries and keys.
+    pub struct ModelSettings in "model" {
+        /// Steps that queries and keys make together before they are scored. The paper finds 1 to 7 alike.
+        #[knob("Steps of evolution", range(1..=16), symbol("n"))]
+        evolution_steps: usize = 3,
+        /// Length of a step when training begins; every head then learns its own. Large steps can overflow.
+        #[knob("Step length", range(1e-3..=10.0), log, symbol("Δt"))]
+        dt: f64 = 0.1,
+        /// Layers whose queries and keys evolve. The others score them as they are projected.
+        #[knob("Evolve in")]
+        evolved: EvolvedLayers = EvolvedLayers::All,
+        /// Learned positions are added to the first state. Rotary embedding turns queries and keys after they have evolved.
+        #[knob("Positions")]
+        positions: Positions = Positions::Learned,
+        /// Channels of every token. Must be a multiple of the heads; of twice the heads for differential attention.
+        #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
+        d_model: usize = 128,
+        /// Attention heads. Grouped-query attention has a quarter as many for keys and values, so it needs a multiple of four.
+        #[knob("Heads", range(1..=32), symbol("H"))]
+        heads: usize = 4,
+        /// Blocks of attention and MLP.
+        #[knob("Layers", range(1..=32), symbol("L"))]
+        layers: usize = 4,
+        /// Width of the gated MLP.
+        #[knob("MLP width", range(8..=8192), unit("channels"))]
+        hidden: usize = 512,
+        /// Longest text, in tokens. Learned positions have a parameter vector for each.
+        #[knob("Most positions", range(4..=8192), symbol("P"), unit("tokens"))]
+        most_positions: usize = 128,
+    }
+}
+
+settings! {
+    /// Which ways of scoring are compared, over how many seeds.
+    pub struct VariantSettings in "variants" {
+        /// Queries and keys are scored as they are projected.
+        #[knob("Standard")]
+        standard: bool = true,
+        /// A quarter as many heads of keys and values.
+        #[knob("Grouped-query")]
+        gqa: bool = false,
+        /// The attention of the second halves of queries and keys is subtracted from that of the first halves.
+        #[knob("Differential")]
+        diff: bool = false,
+        /// An MLP moves the queries, and keys stay: the parameters of the coupling without the coupling.
+        #[knob("MLP on queries")]
+        mlp: bool = true,
+        /// q + Δt k and k + Δt f(q), both from the old values, n times.
+        #[knob("Coupled, Euler")]
+        euler: bool = true,
+        /// Half a step of k, a step of q, half a step of k, n times. It preserves volume and can be run backwards.
+        #[knob("Coupled, leapfrog")]
+        hamiltonian: bool = true,
+        /// Coupled steps by Euler's method, then differential attention: what the paper leaves for later.
+        #[knob("Euler + differential")]
+        diff_euler: bool = false,
+        /// Coupled steps by leapfrog, then differential attention.
+        #[knob("Leapfrog + differential")]
+        diff_hamiltonian: bool = false,
+        /// Repeats every variant with further seeds, of weights and batches. Curves then show mean and spread.
+        #[knob("Seeds", range(1..=8))]
+        seeds: u64 = 1,
+    }
+}
+
+settings! {
+    /// Repeats the coupled variants with other evolutions, beside one another in one run.
+    pub struct AblationSettings in "ablation" {
+        /// Numbers of steps to compare, such as `1, 3, 5, 7`. Empty: only the number above.
+        #[knob("Compare n", symbol("n"))]
+        steps: String = String::new(),
+        /// Compares evolution in all layers, in the first half and in the last half.
+        #[knob("Compare layers")]
+        layers: bool = false,
+    }
+}
+
+settings! {
+    /// How often each probe is asked without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Attention every", range(0..=1_000_000), unit("steps"), live)]
+        attention_maps_every: u64 = 100,
+        /// Steps between two measurements of entropy, rank and sink by layer. 0 asks only at the start and when a view asks.
+        #[knob("Attention by layer every", range(0..=1_000_000), unit("steps"), live)]
+        attention_statistics_every: u64 = 100,
+        /// Held-out windows that entropy, rank and sink of the attention are averaged over. The paper takes 25 batches.
+        #[knob("Attention windows", range(1..=64), unit("windows"))]
+        attention_windows: usize = 4,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Phase plane every", range(0..=1_000_000), unit("steps"), live)]
+        query_key_paths_every: u64 = 100,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Step lengths every", range(0..=1_000_000), unit("steps"), live)]
+        step_lengths_every: u64 = 10,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks. Only texts of associative recall have pairs.
+        #[knob("Pairs every", range(0..=1_000_000), unit("steps"), live)]
+        pair_attention_every: u64 = 25,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Next tokens every", range(0..=1_000_000), unit("steps"), live)]
+        next_tokens_every: u64 = 100,
+    }
+}

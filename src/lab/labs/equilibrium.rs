@@ -1,0 +1,147 @@
+//! The Equilibrium lab (arXiv 2606.16730, sections 5 to 8): the quasi-steady state of a fast linear flow with generator
+//! structure is a stationary distribution, and what breaks that.
+//!
+//! **The way of its data.** The model owns a generator whose log rates a slow control tilts, and a network that learns the
+//! stationary distribution from that control; its batches are controls of its own, and the corpus plays no part. What a
+//! person changes (the control, single rates, the step of forward Euler) is read by views alone and goes to the probes as
+//! arguments, so that every picture is an answer of the run's own generator.
+
+mod drawing;
+mod headlines;
+pub mod settings;
+pub mod slow_manifold;
+
+use super::{
+    Lab, Pane, Preset,
+    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
+    experiment::{Experiment, Variant, schedule},
+};
+use crate::{
+    config::{Config, ConfigError, Settings},
+    models::{
+        Spec,
+        fast_slow::FastSlowSpec,
+        stationary::{RateSource, StationarySpec},
+    },
+    telemetry::Args,
+    trainer::Plan,
+};
+use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, ProbeSettings, Task};
+
+pub static LAB: Lab = Lab {
+    id: "equilibrium",
+    title: "Equilibrium",
+    question: "A fast flow settles wherever the slow context sends it. When is that place a stationary distribution, and who can foretell it?",
+    source: "Fast-slow hierarchical pretraining, arXiv 2606.16730, sections 5 to 8",
+    lesson: include_str!("../../../assets/lessons/equilibrium.md"),
+    groups: &[
+        ("task", "Task"),
+        ("control", "Slow control"),
+        ("generator", "Generator"),
+        ("flow", "Flow"),
+        ("map", "Learned map"),
+        ("slow_manifold", "Slow manifold"),
+        ("corpus", "Text"),
+        ("train", "Training"),
+        ("probe", "Probes"),
+        ("run", "Run"),
+    ],
+    knobs: EquilibriumSettings::schema,
+    presets: &[
+        Preset {
+            id: "equilibrium",
+            title: "Twelve states",
+            about: "A random generator of twelve states, as in the paper's check, and a network that learns where its flow settles.",
+            toml: include_str!("../../../configs/equilibrium.toml"),
+        },
+        Preset {
+            id: "equilibrium_bridge",
+            title: "Two clusters and a bridge",
+            about: "Mass spreads at once inside a cluster and crosses a weak bridge only slowly: the spectral gap is small, and the map is hard to learn.",
+            toml: include_str!("../../../configs/equilibrium_bridge.toml"),
+        },
+        Preset {
+            id: "equilibrium_ring",
+            title: "A ring",
+            about: "Sixteen states in a circle: complex eigenvalues, and a gap that shrinks with the square of the circle's length.",
+            toml: include_str!("../../../configs/equilibrium_ring.toml"),
+        },
+        Preset {
+            id: "equilibrium_reducible",
+            title: "Cut in two",
+            about: "No rate joins the two halves: the kernel has two dimensions, and where the flow ends depends on where it began.",
+            toml: include_str!("../../../configs/equilibrium_reducible.toml"),
+        },
+        Preset {
+            id: "equilibrium_block",
+            title: "A trained block",
+            about: "A fast-slow model learns a text. Its block has a quasi-steady state, and nothing makes it a generator: how far it is from one, before training and after.",
+            toml: include_str!("../../../configs/equilibrium_block.toml"),
+        },
+        Preset {
+            id: "equilibrium_slow_manifold",
+            title: "Slow manifold",
+            about: "Van der Pol's oscillator: particles collapse on the slow manifold and jump where it folds. Move the timescale ratio, the parameter and the start.",
+            toml: include_str!("../../../configs/equilibrium_slow_manifold.toml"),
+        },
+    ],
+    plan: |config| {
+        let settings = EquilibriumSettings::read(config)?;
+        match settings.task.kind {
+            Task::Map => map_plan(config, &settings),
+            Task::Block => block_plan(config, &settings),
+        }
+    },
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "generator", column: 0, share: 0.6, tab: false },
+        Pane { view: "slow_manifold", column: 0, share: 0.6, tab: true },
+        Pane { view: "stationary_map", column: 0, share: 0.4, tab: false },
+        Pane { view: "losses", column: 0, share: 0.4, tab: true },
+        Pane { view: "residual", column: 0, share: 0.4, tab: true },
+        Pane { view: "generator_flow", column: 1, share: 0.55, tab: false },
+        Pane { view: "generator_distance", column: 1, share: 0.55, tab: true },
+        Pane { view: "generator_spectrum", column: 1, share: 0.45, tab: false },
+        Pane { view: "attention", column: 1, share: 0.45, tab: true },
+        Pane { view: "attention_chain", column: 1, share: 0.45, tab: true },
+    ],
+    headlines: headlines::ALL,
+    opens_with_run: true,
+};
+
+/// The network with its generator, on a text that plays no part.
+fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
+    let GeneratorSettings { topology, states, sparsity, file_holds, controls, strength, .. } = s.generator;
+    let MapSettings { hidden, range } = s.map;
+    let rates = match s.generator.file.path() {
+        Some(path) => RateSource::File { path, holds: file_holds },
+        None => RateSource::Drawn { topology, states, sparsity },
+    };
+    let spec = StationarySpec { rates, controls, strength, range, hidden };
+    // The trainer counts in windows of a text, which this model does not read.
+    let corpus = CorpusSettings {
+        source: GeneratedCorpus::of("symbols"),
+        tokenizer: TokenKind::Char,
+        vocab: 64,
+        ..CorpusSettings::default()
+    };
+    let variants = [Variant::new("network", "network", Spec::Stationary(spec))];
+    let (key, every) = (ProbeSettings::map_every, s.probe.map_every);
+    let probes = vec![
+        schedule("stationary_map", key, every, s.map_args()),
+        schedule("generator", key, every, s.args()),
+        schedule("generator_flow", key, every, s.flow_args()),
+        // The same at every step: at the start and the end.
+        schedule("gap_by_size", key, s.train.steps, Args::new()),
+    ];
+    Ok(Experiment::new(config, &s.train, &s.run).plan(corpus.spec()?, &variants, probes))
+}
+
+/// A fast-slow model at the paper's sizes, which learns a text.
+fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
+    let variants = [Variant::new("coupled", "coupled", Spec::FastSlow(FastSlowSpec::default()))];
+    let (key, every) = (ProbeSettings::block_every, s.probe.block_every);
+    let probes = ["residual", "attention_maps", "attention_chain", "generator_distance", "token_residuals"];
+    let probes = probes.map(|probe| schedule(probe, key, every, Args::new()));
+    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes.into()))
+}

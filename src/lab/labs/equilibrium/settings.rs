@@ -1,0 +1,179 @@
+//! The settings of the Equilibrium lab. They do not know what a plan is.
+
+use super::slow_manifold::SlowManifoldSettings;
+use crate::{
+    analysis::generator::{MatrixKind, Topology},
+    config::{Config, MatrixFile, Settings, Value, choices, settings},
+    labs::{corpus::CorpusSettings, experiment::arg},
+    telemetry::Args,
+    trainer::{RunSettings, TrainSettings},
+};
+
+settings! {
+    pub struct EquilibriumSettings {
+        task: TaskSettings,
+        control: ControlSettings,
+        generator: GeneratorSettings,
+        flow: RelaxationSettings,
+        map: MapSettings,
+        slow_manifold: SlowManifoldSettings,
+        corpus: CorpusSettings,
+        train: TrainSettings = TrainSettings {
+            steps: 3000,
+            lr: 5e-3,
+            batch: 128,
+            window: 4,
+            weight_decay: 0.0,
+            floor: 0.02,
+            ..TrainSettings::default()
+        },
+        probe: ProbeSettings,
+        run: RunSettings = RunSettings { checkpoint_every: 1000, ..RunSettings::default() },
+    }
+}
+
+choices! {
+    /// What a run trains.
+    pub enum Task {
+        /// The network that learns a generator's stationary distribution.
+        Map = "map",
+        /// A fast-slow model on text, whose block is no generator.
+        Block = "block",
+    }
+}
+
+settings! {
+    /// What a run is about.
+    pub struct TaskSettings in "task" {
+        /// Map: a network learns the stationary distribution of a generator; no text is read. Block: a fast-slow model learns a text, to see how far its trained block is from a generator.
+        #[knob("Task")]
+        kind: Task = Task::Map,
+    }
+}
+
+settings! {
+    /// The slow control that a person holds.
+    pub struct ControlSettings in "control" {
+        /// The slow context. It tilts every log rate, each by its own random amount; the stationary distribution follows. Beyond the range under Learned map the network was never trained.
+        #[knob("Control 1", range(-4.0..=4.0), in_views, symbol("y₀"))]
+        y0: f64 = 0.0,
+        /// As the first. There are as many as Controls says; the others do nothing.
+        #[knob("Control 2", range(-4.0..=4.0), in_views, symbol("y₁"))]
+        y1: f64 = 0.0,
+        /// As the first. There are as many as Controls says; the others do nothing.
+        #[knob("Control 3", range(-4.0..=4.0), in_views, symbol("y₂"))]
+        y2: f64 = 0.0,
+        /// As the first. There are as many as Controls says; the others do nothing.
+        #[knob("Control 4", range(-4.0..=4.0), in_views, symbol("y₃"))]
+        y3: f64 = 0.0,
+    }
+}
+
+settings! {
+    /// The rates between states.
+    pub struct GeneratorSettings in "generator" {
+        /// Which states are joined. Ring: each with the next, in a circle. Birth-death: in a line. Two clusters: two halves and one weak bridge.
+        #[knob("Topology")]
+        topology: Topology = Topology::Random,
+        /// Number of states. The paper's check has 12.
+        #[knob("States", range(2..=64), symbol("n"), unit("states"))]
+        states: usize = 12,
+        /// Share of the pairs without a rate, for the topology Random. When so many are missing that some states cannot be reached, the lab says so.
+        #[knob("Sparsity", range(0.0..=0.98))]
+        sparsity: f64 = 0.0,
+        /// A square matrix of your own, a row a line, with commas, tabs or blanks between the numbers. It takes the place of Topology, States and Sparsity.
+        #[knob("Matrix file")]
+        file: MatrixFile = MatrixFile::default(),
+        /// Rates: row i, column j is the rate from state j to state i. Transitions: row i, column j is the probability of a step from state i to state j, as attention has it; each row sums to 1.
+        #[knob("The file holds")]
+        file_holds: MatrixKind = MatrixKind::Rates,
+        /// How many numbers the slow control has. Each tilts all rates.
+        #[knob("Controls", range(1..=4), symbol("c"))]
+        controls: usize = 2,
+        /// How far a control of 1 tilts a log rate at most. At 0 the control does nothing.
+        #[knob("Tilt", range(0.0..=4.0))]
+        strength: f64 = 1.0,
+        /// Rates that you changed, as 3>5=0.4 for a rate of 0.4 from state 3 to state 5. Drag a cell of the matrix to change one.
+        #[knob("Changed rates", in_views)]
+        edits: String = String::new(),
+        /// Takes away every rate between the first half of the states and the second. Then there are two stationary distributions or more, and where the flow ends depends on its start.
+        #[knob("Cut in two", in_views)]
+        cut: bool = false,
+    }
+}
+
+settings! {
+    /// How a distribution is followed.
+    pub struct RelaxationSettings in "flow" {
+        /// Step of forward Euler as a share of the theorem's bound 1 / max|A_jj|. Below 1 it converges for certain; push it over and see how far that lasts.
+        #[knob("Euler step", range(0.02..=4.0), in_views, symbol("Δt"), unit("of bound"))]
+        dt: f64 = 0.5,
+        /// State that all the mass starts in, counted from 1. 0 gives every state the same.
+        #[knob("Start", range(0..=64), in_views)]
+        start: usize = 1,
+        /// Steps that are followed.
+        #[knob("Followed steps", range(10..=1000), in_views, unit("steps"))]
+        steps: usize = 100,
+    }
+}
+
+settings! {
+    /// The network that learns the stationary distribution from the control.
+    pub struct MapSettings in "map" {
+        /// Width of each of the network's two layers.
+        #[knob("Hidden units", range(2..=512), unit("units"))]
+        hidden: usize = 64,
+        /// The network sees controls from minus this to this. The map of its errors reaches twice as far.
+        #[knob("Range", range(0.1..=3.0))]
+        range: f64 = 1.0,
+    }
+}
+
+settings! {
+    /// How often each probe is asked without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two measurements of the learned map's error. 0 measures when a view asks.
+        #[knob("Map error every", range(0..=1_000_000), unit("steps"), live)]
+        map_every: u64 = 100,
+        /// Steps between two measurements of a fast-slow model: its residual and its attention. 0 measures at the start and when a view asks.
+        #[knob("Block every", range(0..=1_000_000), unit("steps"), live)]
+        block_every: u64 = 50,
+    }
+}
+
+impl EquilibriumSettings {
+    /// What the generator is asked with.
+    pub fn args(&self) -> Args {
+        let ControlSettings { y0, y1, y2, y3 } = self.control;
+        let control = [("y0", y0), ("y1", y1), ("y2", y2), ("y3", y3)].into_iter().take(self.generator.controls);
+        let mut args: Args = control.map(|(name, y)| (name.to_owned(), Value::Float(y))).collect();
+        args.extend([
+            arg(GeneratorSettings::edits, &self.generator.edits),
+            arg(GeneratorSettings::cut, &self.generator.cut),
+        ]);
+        args
+    }
+
+    /// What its flow is asked with.
+    pub fn flow_args(&self) -> Args {
+        let mut args = self.args();
+        args.extend([
+            arg(RelaxationSettings::dt, &self.flow.dt),
+            arg(RelaxationSettings::start, &self.flow.start),
+            arg(RelaxationSettings::steps, &self.flow.steps),
+        ]);
+        args
+    }
+
+    /// What the map of the network's errors is asked with: the controls that it holds.
+    pub fn map_args(&self) -> Args {
+        let held = [("y2", self.control.y2), ("y3", self.control.y3)];
+        let held = held.into_iter().take(self.generator.controls.saturating_sub(2));
+        held.map(|(name, y)| (name.to_owned(), Value::Float(y))).collect()
+    }
+
+    /// The settings as a view finds them; the usual ones where they are of another lab.
+    pub fn of(config: &Config) -> Self {
+        Self::read(config).unwrap_or_default()
+    }
+}

@@ -1,0 +1,142 @@
+//! The settings of the fast-slow gate lab. They do not know what a plan is.
+
+use crate::{
+    config::{choices, settings},
+    labs::corpus::CorpusSettings,
+    models::fast_slow::{Constraint, Upsample},
+    trainer::{RunSettings, TrainSettings},
+};
+
+settings! {
+    pub struct FastSlowSettings {
+        model: ModelSettings,
+        variants: VariantSettings,
+        approach: ApproachSettings,
+        corpus: CorpusSettings,
+        train: TrainSettings =
+            TrainSettings { steps: 650, lr: 1e-3, batch: 4, window: 256, ..TrainSettings::default() },
+        probe: ProbeSettings,
+        run: RunSettings = RunSettings { eval_every: 25, checkpoint_every: 100, ..RunSettings::default() },
+    }
+}
+
+settings! {
+    /// Sizes of the model. Where a size may be 0, 0 is "none".
+    pub struct ModelSettings in "model" {
+        /// Multiplies the gate in every forward pass. 1 is the model itself; the paper's causality test turns it to 10. It acts on training too while training runs.
+        #[knob("Coupling scale", range(0.0..=10.0), live, symbol("s"))]
+        coupling_scale: f64 = 1.0,
+        /// Channels of every token in both paths. Must be a multiple of the heads.
+        #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
+        d_model: usize = 128,
+        /// Attention heads. Each has D / H channels, which must be even for the rotary embedding.
+        #[knob("Query heads", range(1..=32), symbol("H"))]
+        heads: usize = 4,
+        /// Heads of keys and values, shared by groups of query heads. Must divide the query heads.
+        #[knob("Key-value heads", range(1..=32), symbol("H_kv"))]
+        kv_heads: usize = 2,
+        /// Tokens averaged into one position of the slow path. The slow path's attention is P² cheaper.
+        #[knob("Pooling factor", range(1..=64), symbol("P"), unit("tokens"))]
+        pool: usize = 4,
+        /// Blocks before the paths part, at token rate.
+        #[knob("Pre blocks", range(0..=8))]
+        n_pre: usize = 1,
+        /// Blocks of the fast path after the injection, run every round with the same weights.
+        #[knob("Post blocks", range(1..=8))]
+        n_post: usize = 1,
+        /// Blocks of the slow path over the pooled positions, run every round with the same weights.
+        #[knob("Slow blocks", range(1..=8))]
+        n_slow: usize = 2,
+        /// How often pool, slow path, injection and post are repeated. The weights are shared between rounds.
+        #[knob("Rounds", range(1..=8))]
+        n_rounds: usize = 2,
+        /// Hidden width of a two-layer GELU projector between the paths. 0 is the plain linear map.
+        #[knob("Projector hidden", range(0..=4096), symbol("φ"))]
+        projector_hidden: usize = 0,
+        /// Tokens that the fast path's attention sees, itself included. 0 is the whole past; a short window makes the slow path needed.
+        #[knob("Fast window", range(0..=8192), unit("tokens"))]
+        fast_window: usize = 0,
+        /// Which block a token reads: the last finished one (causal), or its own (leaky), which tells it the future. The second is wrong on purpose; the causality view shows it.
+        #[knob("Upsampling")]
+        upsample: Upsample = Upsample::Causal,
+    }
+}
+
+settings! {
+    /// Which models are compared, over how many seeds.
+    pub struct VariantSettings in "variants" {
+        /// The model itself: gamma learns, from zero.
+        #[knob("Coupled")]
+        coupled: bool = true,
+        /// Its twin: same seed, same batches, gamma held at zero. What the slow path adds is the difference.
+        #[knob("Frozen")]
+        frozen: bool = true,
+        /// A dense decoder of the same width with four layers: 1,025,408 parameters at the defaults.
+        #[knob("Dense, SwiGLU")]
+        dense_swiglu: bool = false,
+        /// A smaller dense decoder of three quarters of the width: 584,736 parameters at the defaults.
+        #[knob("Dense, GeGLU")]
+        dense_geglu: bool = false,
+        /// Repeats every variant with further seeds, of weights and batches. Curves then show mean and spread.
+        #[knob("Seeds", range(1..=8))]
+        seeds: u64 = 1,
+    }
+}
+
+choices! {
+    /// How Post approaches its fixed point; the other settings of the section say how far.
+    pub enum ApproachMethod {
+        OnePass = "one_pass",
+        Passes = "passes",
+        Anderson = "anderson",
+        Deq = "deq",
+    }
+}
+
+settings! {
+    /// How Post approaches its fixed point.
+    pub struct ApproachSettings in "approach" {
+        /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients.
+        #[knob("Approach")]
+        method: ApproachMethod = ApproachMethod::OnePass,
+        /// Applications of Post in one round, for `passes` and `anderson`. One is the paper's model.
+        #[knob("Passes", range(1..=64), symbol("k"))]
+        passes: usize = 3,
+        /// Where `deq` gives up looking for its fixed point. The residual view shows how far it came.
+        #[knob("Most iterations", range(1..=500))]
+        max_iters: usize = 30,
+        /// Relative residual |x - Post(x)| / |x| at which `deq` stops. Smaller is closer to the fixed point and slower.
+        #[knob("Tolerance", range(1e-6..=1.0), log)]
+        tolerance: f64 = 1e-2,
+        /// Adds λ |x - Post(x)|² to the loss, which pulls Post towards its fixed point.
+        #[knob("Residual penalty", range(0.0..=10.0), symbol("λ"))]
+        aux_lambda: f64 = 0.0,
+        /// Constraints that the paper tried and that change nothing: Sinkhorn-projected mixing (M1), slow states of norm 1 (M2).
+        #[knob("Constraint")]
+        constraint: Constraint = Constraint::None,
+    }
+}
+
+settings! {
+    /// How often each probe is asked without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Staircase every", range(0..=1_000_000), unit("steps"), live)]
+        staircase_every: u64 = 25,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Attention every", range(0..=1_000_000), unit("steps"), live)]
+        attention_maps_every: u64 = 50,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Residual every", range(0..=1_000_000), unit("steps"), live)]
+        residual_every: u64 = 50,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Generator every", range(0..=1_000_000), unit("steps"), live)]
+        generator_distance_every: u64 = 50,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Next tokens every", range(0..=1_000_000), unit("steps"), live)]
+        next_tokens_every: u64 = 50,
+        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
+        #[knob("Causality every", range(0..=1_000_000), unit("steps"), live)]
+        causality_every: u64 = 100,
+    }
+}

@@ -1,0 +1,226 @@
+//! Grammar roles (arXiv 2604.08556, sections 3 and 4): can a network that learns without labels and gradients tell who does
+//! what to whom, and what of that does the network add to traces of the bare words?
+//!
+//! The networks make one pass over the training sentences, a batch a step, and then stay as they are: their stage ends
+//! there. Supervised taggers beside them go on to the run's last step, pass after pass.
+
+mod drawing;
+mod headlines;
+pub mod settings;
+
+use super::{
+    Lab, Pane, Preset,
+    experiment::{Experiment, Variant, arg, schedule},
+};
+use crate::{
+    config::{Config, ConfigError, Settings},
+    corpus::{self, GrammarRoles, Source, generated::grammar_roles::Grammar},
+    models::{
+        Spec,
+        bigru::{BiGruSpec, WordInput},
+        spcn::{LevelSpec, SpcnSpec},
+    },
+    trainer::{Plan, Stage, TrainSettings},
+};
+use settings::{CompareSettings, GrammarRolesSettings, GrammarSettings, NetworkSettings, RoleSettings};
+
+pub static LAB: Lab = Lab {
+    id: "grammar_roles",
+    title: "Grammar roles",
+    question: "Can a network that is never told what an agent is tell who does what to whom, and does it take a network?",
+    source: "EMA is not all you need, arXiv 2604.08556, sections 3 and 4",
+    lesson: include_str!("../../../assets/lessons/grammar_roles.md"),
+    groups: &[
+        ("grammar", "Grammar"),
+        ("network", "Network"),
+        ("compare", "Beside it"),
+        ("roles", "Probes"),
+        ("sentences", "Your sentences"),
+        ("train", "Training"),
+        ("run", "Run"),
+    ],
+    knobs: GrammarRolesSettings::schema,
+    presets: &[
+        Preset {
+            id: "grammar_roles",
+            title: "Live",
+            about: "The network reads 2,000 sentences once, beside traces of the bare words.",
+            toml: include_str!("../../../configs/grammar_roles.toml"),
+        },
+        Preset {
+            id: "grammar_roles_ablations",
+            title: "Every switch",
+            about: "The network beside itself without one direction, the slow trace, the buffer, learning, sweeps or unit norm.",
+            toml: include_str!("../../../configs/grammar_roles_ablations.toml"),
+        },
+        Preset {
+            id: "grammar_roles_bigru",
+            title: "Supervised taggers",
+            about: "Three bidirectional GRUs that are told the roles, one of them started badly, on the same axes.",
+            toml: include_str!("../../../configs/grammar_roles_bigru.toml"),
+        },
+        Preset {
+            id: "grammar_roles_second",
+            title: "Filled otherwise",
+            about: "What the paper leaves open, chosen otherwise: more units on, relative precisions, a weak buffer.",
+            toml: include_str!("../../../configs/grammar_roles_second.toml"),
+        },
+        Preset {
+            id: "grammar_roles_paper",
+            title: "As many as in the paper",
+            about: "5,000 sentences to learn from and 3,000 in each test.",
+            toml: include_str!("../../../configs/grammar_roles_paper.toml"),
+        },
+    ],
+    plan: |config| plan(config, &GrammarRolesSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "settling", column: 0, share: 1.0, tab: false },
+        Pane { view: "role_accuracy", column: 1, share: 1.0, tab: false },
+    ],
+    headlines: headlines::ALL,
+    opens_with_run: true,
+};
+
+/// A row that holds any sentence has no use for more words.
+const MOST_WINDOW: usize = 64;
+/// Coefficients of the fast traces, level by level (the paper's).
+const FAST: [f64; 4] = [0.5, 0.2, 0.1, 0.05];
+
+/// The network of these settings. Errors name the key.
+fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
+    let level = |(l, fast): (usize, f64)| {
+        let units = s.units >> l;
+        LevelSpec { units, active: ((s.kept * units as f64).round() as usize).clamp(1, units.max(1)), fast }
+    };
+    if s.precision_max < s.precision_min {
+        let why = format!(
+            "`network.precision_max` = {} is less than `network.precision_min` = {}; raise it or lower the other",
+            s.precision_max, s.precision_min
+        );
+        return Err(ConfigError::inconsistent(NetworkSettings::precision_max.name, why));
+    }
+    Ok(SpcnSpec {
+        levels: FAST.into_iter().enumerate().take(s.levels).map(level).collect(),
+        slow_share: s.slow_share,
+        sweeps: s.sweeps,
+        feedforward: s.feedforward,
+        feedback: s.feedback,
+        lateral: s.lateral,
+        buffer: s.buffer,
+        retrieved: s.retrieved,
+        cosine: s.cosine,
+        gain: s.gain,
+        rate: s.rate,
+        decay: s.decay,
+        precision: [s.precision_min, s.precision_max],
+        precision_per_unit: s.precision_per_unit,
+        ..SpcnSpec::default()
+    })
+}
+
+/// The network and what runs beside it, in the order that fixes their colours.
+fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
+    let (full, on) = (network(&s.network)?, &s.compare);
+    let of = |change: fn(&mut SpcnSpec)| {
+        let mut spec = full.clone();
+        change(&mut spec);
+        Spec::Spcn(spec)
+    };
+    let bigru = |input| Spec::BiGru(BiGruSpec { input, hidden: on.bigru_hidden, ..BiGruSpec::default() });
+    let embedding = |std| WordInput::Embedding { width: on.bigru_embedding, std };
+    let CompareSettings { no_unit_norm, words, .. } = *on;
+    let all = [
+        (true, "network", "network", of(|_| ())),
+        (on.forward_only, "forward_only", "forward only", of(|s| s.backward = false)),
+        (on.no_slow_trace, "no_slow_trace", "no slow trace", of(|s| s.slow_trace = false)),
+        (on.no_spa, "no_spa", "no SPA", of(|s| s.buffer = 0)),
+        (on.no_spa_no_slow, "no_spa_no_slow", "no SPA, no slow trace", of(|s| (s.buffer, s.slow_trace) = (0, false))),
+        (on.no_learning, "no_learning", "no learning", of(|s| s.rate = 0.0)),
+        (on.one_sweep, "one_sweep", "one sweep", of(|s| s.sweeps = 1)),
+        (no_unit_norm, "no_unit_norm", "no unit norm", of(|s| s.unit_norm = false)),
+        (words, "words", "no network", of(|s| s.network = false)),
+        (on.bigru, "bigru", "BiGRU", bigru(embedding(1.0))),
+        (on.bigru_one_hot, "bigru_one_hot", "BiGRU, one-hot", bigru(WordInput::OneHot)),
+        (on.bigru_small, "bigru_small", "BiGRU, N(0, .02)", bigru(embedding(0.02))),
+    ];
+    Ok(all.into_iter().filter(|v| v.0).map(|(_, id, label, model)| Variant::new(id, label, model)).collect())
+}
+
+fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
+    let GrammarSettings { passive, transitive, train, .. } = s.grammar;
+    if passive + transitive > 1.0 {
+        let why = format!(
+            "`grammar.passive` = {passive} and `grammar.transitive` = {transitive} are more than all sentences; lower one of them"
+        );
+        return Err(ConfigError::inconsistent(GrammarSettings::passive.name, why));
+    }
+    let TrainSettings { batch, window, .. } = s.train;
+    if batch > train {
+        let why = format!(
+            "`train.batch` = {batch} is more than `grammar.train` = {train} sentences; make it at most {train}"
+        );
+        return Err(ConfigError::inconsistent(TrainSettings::batch.name, why));
+    }
+    let longest = corpus::generated::grammar_roles::LONGEST;
+    if window > MOST_WINDOW {
+        let why = format!(
+            "`train.window` = {window} is mostly empty: sentences have at most {longest} words; make it at most {MOST_WINDOW}"
+        );
+        return Err(ConfigError::inconsistent(TrainSettings::window.name, why));
+    }
+    if window < longest {
+        let why = format!(
+            "`train.window` = {window} has no room for a sentence of {longest} words; make it at least {longest}"
+        );
+        return Err(ConfigError::inconsistent(TrainSettings::window.name, why));
+    }
+    Ok(())
+}
+
+/// The run of these settings. Errors name the key to change.
+pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigError> {
+    check(s)?;
+    let GrammarSettings { passive, transitive, adjective, train, test } = s.grammar;
+    let sets = GrammarRoles {
+        grammar: Grammar { passive, transitive, adjective },
+        train,
+        test,
+        seed: config.seed,
+        own: s.sentences.file.path(),
+    };
+    let text = corpus::Spec {
+        source: Source::GrammarRoles(sets),
+        tokenizer: GrammarRoles::tokenizer(),
+        held_out: 0.1,
+        seed: config.seed,
+    };
+    let args = [
+        arg(RoleSettings::lambda, &s.roles.lambda),
+        arg(RoleSettings::levels, &s.roles.levels),
+        arg(RoleSettings::project, &s.roles.project),
+    ];
+    let probes = vec![schedule("role_accuracy", RoleSettings::every, s.roles.every, args.into())];
+    let variants = variants(s)?;
+    let mut plan = Experiment::new(config, &s.train, &s.run).plan(text, &variants, probes);
+    let pass = (train / s.train.batch) as u64;
+    let learns_on = |model: &Spec| matches!(model, Spec::BiGru(_));
+    if !plan.variants.iter().any(|v| learns_on(&v.model)) {
+        plan.steps = plan.steps.min(pass);
+    }
+    let until = |model: &Spec| if learns_on(model) { plan.steps } else { plan.steps.min(pass) };
+    let stage = |until| Stage { from: 0, until, init_from: vec![], texts: vec![0], lr_share: 1.0 };
+    plan.stages = plan.variants.iter().map(|v| stage(until(&v.model))).collect();
+    Ok(plan)
+}
+
+/// The default settings, as a config.
+pub fn config(settings: &[(&str, &str)], seed: u64) -> Result<Config, ConfigError> {
+    let knobs = GrammarRolesSettings::schema();
+    let mut config = Config::defaults(LAB.id, &knobs);
+    for (key, value) in settings {
+        config.set_text(&knobs, key, value)?;
+    }
+    config.seed = seed;
+    Ok(config)
+}

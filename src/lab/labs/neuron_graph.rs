@@ -1,0 +1,189 @@
+//! The Neuron graph lab (BDH-GPU, arXiv 2509.26507, section 5): the weights of a language model as a
+//! graph between its neurons, cut at a threshold, while communities form.
+
+mod drawing;
+mod headlines;
+
+use super::{
+    Lab, Pane, Preset,
+    bdh::{BdhSettings, CarrySettings, Training, corpus_settings, train_settings},
+    corpus::CorpusSettings,
+    experiment::{Experiment, arg, schedule},
+};
+use crate::{
+    config::{Config, ConfigError, Setting, Settings, choices, settings},
+    telemetry::Args,
+    trainer::{Plan, RunSettings, TrainSettings},
+};
+
+pub static LAB: Lab = Lab {
+    id: "neuron_graph",
+    title: "Neuron graph",
+    question: "Do neurons that learn a language fall into communities, more than chance would have it?",
+    source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
+    lesson: include_str!("../../../assets/lessons/neuron_graph.md"),
+    groups: &[
+        ("graph", "Graph"),
+        ("model", "Model"),
+        ("corpus", "Text"),
+        ("train", "Training"),
+        ("probe", "Measuring"),
+        ("run", "Run"),
+    ],
+    knobs: NeuronGraphSettings::schema,
+    presets: &[
+        Preset {
+            id: "neuron_graph",
+            title: "From noise to communities",
+            about: "2,048 neurons learn prose, byte by byte; the graph of E D_x is cut at its 16,000 largest entries.",
+            toml: include_str!("../../../configs/neuron_graph.toml"),
+        },
+        Preset {
+            id: "neuron_graph_inhibitory",
+            title: "The inhibitory side",
+            about: "The same model; edges are the 16,000 most negative entries instead.",
+            toml: include_str!("../../../configs/neuron_graph_inhibitory.toml"),
+        },
+    ],
+    plan: |config| plan(config, &NeuronGraphSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "neuron_graph", column: 0, share: 0.68, tab: false },
+        Pane { view: "graph_threshold", column: 0, share: 0.32, tab: false },
+        Pane { view: "graph_table", column: 0, share: 0.32, tab: true },
+        Pane { view: "graph_modularity", column: 1, share: 0.5, tab: false },
+        Pane { view: "graph_degrees", column: 1, share: 0.5, tab: true },
+        Pane { view: "losses", column: 1, share: 0.5, tab: true },
+        Pane { view: "graph_neuron", column: 1, share: 0.5, tab: false },
+    ],
+    headlines: headlines::ALL,
+    opens_with_run: false,
+};
+
+settings! {
+    pub struct NeuronGraphSettings {
+        graph: GraphSettings,
+        model: BdhSettings,
+        corpus: CorpusSettings = corpus_settings("mixture"),
+        train: TrainSettings = train_settings(),
+        carry: CarrySettings,
+        run: RunSettings,
+        probe: ProbeSettings,
+    }
+}
+
+choices! {
+    /// The product of weights that makes the graph.
+    pub enum Matrix {
+        X = "x",
+        Y = "y",
+    }
+}
+
+choices! {
+    /// Which entries make edges.
+    pub enum Sign {
+        Excitatory = "excitatory",
+        Inhibitory = "inhibitory",
+        Both = "both",
+    }
+}
+
+settings! {
+    /// How the graph is cut out of the weights. All are live: they are arguments of questions, not sizes
+    /// of the model.
+    pub struct GraphSettings in "graph" {
+        /// How many of the largest entries of G make edges. The views follow at once, and so does what the run measures from then on.
+        #[knob("Edges", range(100..=400_000), live, unit("edges"), symbol("m"))]
+        edges: usize = 16_000,
+        /// x: G = E D_x, what a neuron's y does to each neuron's x one layer on. y: G = E D_y, what it does to each neuron's y.
+        #[knob("Matrix", live, symbol("G"))]
+        matrix: Matrix = Matrix::X,
+        /// Which entries make edges: above the threshold, below its negative, or both.
+        #[knob("Sign", live)]
+        sign: Sign = Sign::Excitatory,
+        /// Only edges that leave this head, counted from 1. Takes effect when both heads are chosen; 0 is the whole graph.
+        #[knob("From head", range(0..=64), live)]
+        from_head: usize = 0,
+        /// Only edges that enter this head, counted from 1. Takes effect when both heads are chosen; 0 is the whole graph.
+        #[knob("To head", range(0..=64), live)]
+        to_head: usize = 0,
+        /// Off, every edge counts as one, as in the paper's figures. On, an edge counts as much as its entry.
+        #[knob("Weights count", live)]
+        weighted: bool = false,
+        /// How many searches for communities are made from different seeds, of which the best counts. The paper makes five.
+        #[knob("Searches", range(1..=100), live)]
+        restarts: usize = 5,
+    }
+}
+
+settings! {
+    /// How often, and how thoroughly, the graph is measured without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two graphs that are kept, to scrub through later. 0 draws none by itself.
+        #[knob("Graph every", range(0..=1_000_000), unit("steps"), live)]
+        neuron_graph_every: u64 = 50,
+        /// Steps between two points of the modularity curve over training, with its degree-preserving null.
+        #[knob("Curve every", range(0..=1_000_000), unit("steps"), live)]
+        graph_curve_every: u64 = 20,
+        /// Steps between two measurements of modularity against all null models. Each takes about a second.
+        #[knob("Null models every", range(0..=1_000_000), unit("steps"), live)]
+        graph_modularity_every: u64 = 300,
+        /// How many searches for communities each of those numbers is the best of. More take longer, also before the first step; the view's button makes as many as the graph's own.
+        #[knob("Searches, null models", range(1..=100))]
+        graph_modularity_searches: usize = 2,
+    }
+}
+
+impl GraphSettings {
+    /// `graph.edges` as `edges` and so on.
+    pub(super) fn args(&self) -> Args {
+        [
+            arg(Self::edges, &self.edges),
+            arg(Self::matrix, &self.matrix),
+            arg(Self::sign, &self.sign),
+            arg(Self::from_head, &self.from_head),
+            arg(Self::to_head, &self.to_head),
+            arg(Self::weighted, &self.weighted),
+            arg(Self::restarts, &self.restarts),
+        ]
+        .into()
+    }
+
+    /// Errors: a head that the model lacks.
+    fn check_heads(&self, heads: usize) -> Result<(), ConfigError> {
+        for (key, head) in [(Self::from_head.name, self.from_head), (Self::to_head.name, self.to_head)] {
+            if head > heads {
+                return Err(ConfigError::inconsistent(
+                    key,
+                    format!(
+                        "`{key}` = {head} but the model has {heads} heads; choose 1 to {heads}, or 0 for the whole graph"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
+    s.graph.check_heads(s.model.heads)?;
+    let (every, args) = (&s.probe, s.graph.args());
+    // measured before the first step as well, which should not wait long
+    let mut against_nulls = args.clone();
+    against_nulls.insert("searches".into(), every.graph_modularity_searches.to_value());
+    let probes = vec![
+        schedule("neuron_graph", ProbeSettings::neuron_graph_every, every.neuron_graph_every, args.clone()),
+        schedule("graph_curve", ProbeSettings::graph_curve_every, every.graph_curve_every, args.clone()),
+        schedule(
+            "graph_modularity",
+            ProbeSettings::graph_modularity_every,
+            every.graph_modularity_every,
+            against_nulls,
+        ),
+        schedule("graph_neuron", ProbeSettings::neuron_graph_every, every.neuron_graph_every, args),
+    ];
+    let experiment = Experiment::new(config, &s.train, &s.run);
+    let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };
+    Ok(Plan { probe_args_group: "graph".into(), ..training.plan(&[training.variant()?], probes)? })
+}

@@ -1,0 +1,228 @@
+//! The ODE flow lab: a transformer with a flow in its middle, whose control a person holds.
+//!
+//! **The way of a steering run's data.** The corpus makes windows to order, and the number of a batch
+//! says which stage it belongs to ([`Steering`]): below `steer.language_steps` the language with every
+//! id a target, from there on prompts whose only targets are where the steering is asked for. The
+//! trainer knows nothing of it: it tells the model the number of each update
+//! ([`crate::models::Model::begin_step`]), and the model, which has the same number in its spec, learns
+//! the language with u = 0 and everything free in the first stage, and in the second holds all but its
+//! field still and turns what the batch asks into `-log P(class)`. Both are pure functions of the step,
+//! the unsteered field of the first stage is kept with the weights, and so a resumed run goes on exactly.
+
+mod drawing;
+mod headlines;
+pub mod settings;
+
+use super::{
+    Lab, Pane, Preset,
+    corpus::CorpusSettings,
+    experiment::{Experiment, Variant, schedule},
+};
+use crate::{
+    config::{Config, ConfigError, Settings, Value},
+    corpus::{
+        Corpus, Source, Spec as CorpusSpec, Steering,
+        generated::steering::{BAD, GOOD},
+    },
+    models::{
+        Spec,
+        ode_flow::{self, OdeFlowSpec},
+        plane::PlaneSpec,
+    },
+    trainer::{Plan, ProbeSchedule, RuntimeParam},
+};
+use settings::{ControlSettings, FieldSettings, ModelSettings, OdeFlowSettings, ProbeSettings, SteerSettings, Task};
+
+pub static LAB: Lab = Lab {
+    id: "ode_flow",
+    title: "ODE flow",
+    question: "If the middle of a transformer is a flow, can a slider steer what it says, and what does that cost the solver?",
+    source: "Continuous-depth transformers: a plain-language guide",
+    lesson: include_str!("../../../assets/lessons/ode_flow.md"),
+    groups: &[
+        ("task", "Task"),
+        ("control", "Control"),
+        ("solver", "Solver"),
+        ("steer", "Steering"),
+        ("field", "Playground"),
+        ("model", "Model"),
+        ("variants", "Variants"),
+        ("corpus", "Text"),
+        ("train", "Training"),
+        ("probe", "Probes"),
+        ("run", "Run"),
+    ],
+    knobs: OdeFlowSettings::schema,
+    presets: &[
+        Preset {
+            id: "ode_flow",
+            title: "Steer",
+            about: "Learns a small language, then lets only the flow learn to lead any sentence to good or to bad words. Measured on nouns it was never steered with.",
+            toml: include_str!("../../../configs/ode_flow.toml"),
+        },
+        Preset {
+            id: "ode_flow_published",
+            title: "Steer, as published",
+            about: "One prompt, and a token for good that is in fact a bare space: the numbers look as fine, and mean nothing.",
+            toml: include_str!("../../../configs/ode_flow_published.toml"),
+        },
+        Preset {
+            id: "ode_flow_both",
+            title: "As published and corrected",
+            about: "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean.",
+            toml: include_str!("../../../configs/ode_flow_both.toml"),
+        },
+        Preset {
+            id: "ode_flow_train",
+            title: "Train",
+            about: "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale.",
+            toml: include_str!("../../../configs/ode_flow_train.toml"),
+        },
+        Preset {
+            id: "ode_flow_field",
+            title: "Playground",
+            about: "Flows in the plane, where everything can be seen, and a small network that learns one of them.",
+            toml: include_str!("../../../configs/ode_flow_field.toml"),
+        },
+    ],
+    plan: |config| plan(config, &OdeFlowSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "steer", column: 0, share: 0.66, tab: false },
+        Pane { view: "flow_sweep", column: 0, share: 0.34, tab: false },
+        Pane { view: "flow_claims", column: 0, share: 0.34, tab: true },
+        Pane { view: "losses", column: 0, share: 0.34, tab: true },
+        Pane { view: "flow_training", column: 0, share: 0.34, tab: true },
+        Pane { view: "flow_paths", column: 1, share: 0.55, tab: false },
+        Pane { view: "flow_solver", column: 1, share: 0.45, tab: false },
+        Pane { view: "flow_along", column: 1, share: 0.45, tab: true },
+        Pane { view: "attention", column: 1, share: 0.45, tab: true },
+        Pane { view: "attention_chain", column: 1, share: 0.45, tab: true },
+    ],
+    headlines: headlines::ALL,
+    opens_with_run: true,
+};
+
+impl ControlSettings {
+    fn runtime_params(&self) -> Vec<RuntimeParam> {
+        let Self { u0, u1, u2, u3, alpha } = *self;
+        [("u0", u0), ("u1", u1), ("u2", u2), ("u3", u3), ("alpha", alpha)]
+            .map(|(name, value)| RuntimeParam { name: name.to_owned(), value })
+            .into()
+    }
+}
+
+impl OdeFlowSettings {
+    /// The corpus of a task; steering makes its own. Errors name the key.
+    fn corpus_spec(&self) -> Result<CorpusSpec, ConfigError> {
+        let spec = self.corpus.spec()?;
+        let prompt = match self.task.kind {
+            Task::Train | Task::Field => return Ok(spec),
+            Task::Published => Some(self.steer.prompt.trim().to_owned()),
+            Task::Steer | Task::Both => None,
+        };
+        let steering = Steering { language_batches: self.steer.language_steps, prompt };
+        Ok(CorpusSpec { source: Source::Steering(steering), ..spec })
+    }
+
+    /// Which tokens the control leads to. As published they are the first tokens of " good" and of "bad":
+    /// letter by letter a bare space and a b, by words and spaces a bare space and the word.
+    fn steering(&self, spec: &CorpusSpec, published: bool) -> Result<ode_flow::Steering, ConfigError> {
+        let corpus = Corpus::open(spec).map_err(|e| ConfigError::unusable(CorpusSettings::tokenizer.name, e))?;
+        let (plus, minus) = if published {
+            let first = |text: &str| corpus.encode(text).first().copied().into_iter().collect::<Vec<u32>>();
+            (first(" good"), first("bad"))
+        } else {
+            let whole = |words: &[&str]| -> Vec<u32> {
+                words.iter().map(|w| corpus.encode(w)).filter(|ids| ids.len() == 1).flatten().collect()
+            };
+            (whole(&GOOD), whole(&BAD))
+        };
+        if plus.is_empty() || minus.is_empty() || plus.contains(&0) || minus.contains(&0) {
+            return Err(ConfigError::inconsistent(
+                CorpusSettings::tokenizer.name,
+                "the steering task needs tokens that are whole words: set `corpus.tokenizer` to word (for both: spaced) and `corpus.vocab` to at least 96, or choose the task published with the tokeniser char",
+            ));
+        }
+        // Beside another variant it has the other's batches, and so its prompt with it.
+        let own = published && self.task.kind == Task::Both;
+        let prompt = own.then(|| corpus.encode(self.steer.prompt.trim()));
+        if prompt.as_ref().is_some_and(|p| p.is_empty() || p.len() > self.train.window) {
+            return Err(ConfigError::inconsistent(
+                SteerSettings::prompt.name,
+                "`steer.prompt` has no tokens or more than `train.window`: type a few words of the language",
+            ));
+        }
+        let SteerSettings { language_steps, vary, .. } = self.steer;
+        Ok(ode_flow::Steering { language_steps, plus, minus, prompt, vary: vary && !published })
+    }
+
+    fn hybrid(&self, steering: Option<ode_flow::Steering>) -> Result<OdeFlowSpec, ConfigError> {
+        let ModelSettings { d_model, heads, pre, post, steps } = self.model;
+        if d_model % heads != 0 {
+            let fits = (d_model / heads).max(1) * heads;
+            return Err(ConfigError::inconsistent(
+                ModelSettings::d_model.name,
+                format!("`model.d_model` = {d_model} must be a multiple of `model.heads` = {heads}; try {fits}"),
+            ));
+        }
+        let positions = self.train.window;
+        Ok(OdeFlowSpec { d_model, heads, pre, post, positions, steps, steering, ..OdeFlowSpec::default() })
+    }
+
+    fn steered(&self, corpus: &CorpusSpec, published: bool) -> Result<Spec, ConfigError> {
+        Ok(Spec::OdeFlow(self.hybrid(Some(self.steering(corpus, published)?))?))
+    }
+
+    fn variants(&self, corpus: &CorpusSpec) -> Result<Vec<Variant>, ConfigError> {
+        Ok(match self.task.kind {
+            Task::Field => {
+                let FieldSettings { kind, target, hidden, time } = self.field;
+                vec![Variant::new("network", "network", Spec::Plane(PlaneSpec { kind, target, hidden, time }))]
+            }
+            Task::Train => {
+                let hybrid = self.hybrid(None)?;
+                let baseline = Variant::new("baseline", "baseline", Spec::PlainGpt(hybrid.baseline()));
+                let hybrid = Variant::new("hybrid", "hybrid", Spec::OdeFlow(hybrid));
+                let both = [(self.variants.hybrid, hybrid), (self.variants.baseline, baseline)];
+                both.into_iter().filter_map(|(on, variant)| on.then_some(variant)).collect()
+            }
+            Task::Both => vec![
+                Variant::new("published", "as published", self.steered(corpus, true)?),
+                Variant::new("corrected", "corrected", self.steered(corpus, false)?),
+            ],
+            task @ (Task::Steer | Task::Published) => {
+                vec![Variant::new("hybrid", "hybrid", self.steered(corpus, task == Task::Published)?)]
+            }
+        })
+    }
+
+    fn probes(&self) -> Vec<ProbeSchedule> {
+        let args = self.args();
+        let ProbeSettings { flow_every, flow_sweep_every } = self.probe;
+        let with = |key: &str, value: Value| {
+            let mut all = args.clone();
+            all.insert(key.to_owned(), value);
+            all
+        };
+        let flow = schedule("flow", ProbeSettings::flow_every, flow_every, args.clone());
+        let published = match self.task.kind {
+            Task::Train | Task::Field => return vec![flow],
+            Task::Published => true,
+            Task::Steer | Task::Both => false,
+        };
+        let (key, every) = (ProbeSettings::flow_sweep_every, flow_sweep_every);
+        vec![
+            flow,
+            schedule("flow_sweep", key, every, with("kind", Value::Text("class".into()))),
+            schedule("flow_claims", key, every, with("published", Value::Switch(published))),
+        ]
+    }
+}
+
+fn plan(config: &Config, s: &OdeFlowSettings) -> Result<Plan, ConfigError> {
+    let corpus = s.corpus_spec()?;
+    let variants = s.variants(&corpus)?;
+    let plan = Experiment::new(config, &s.train, &s.run).plan(corpus, &variants, s.probes());
+    Ok(Plan { runtime_params: s.control.runtime_params(), ..plan })
+}

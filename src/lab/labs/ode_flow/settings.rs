@@ -1,0 +1,219 @@
+//! The settings of the ODE flow lab. They do not know what a plan is.
+
+use crate::{
+    config::{Config, Setting, Settings, Value, choices, settings},
+    labs::{
+        corpus::{CorpusSettings, TokenKind},
+        experiment::arg,
+    },
+    models::capabilities::PlanarField,
+    ode::{Method, Policy},
+    telemetry::Args,
+    trainer::{RunSettings, TrainSettings},
+};
+
+settings! {
+    pub struct OdeFlowSettings {
+        task: TaskSettings,
+        control: ControlSettings,
+        solver: SolverSettings,
+        steer: SteerSettings,
+        field: FieldSettings,
+        model: ModelSettings,
+        variants: VariantSettings,
+        corpus: CorpusSettings =
+            CorpusSettings { tokenizer: TokenKind::Word, vocab: 128, ..CorpusSettings::default() },
+        train: TrainSettings = TrainSettings {
+            steps: 1100,
+            lr: 3e-3,
+            batch: 24,
+            window: 16,
+            weight_decay: 0.01,
+            ..TrainSettings::default()
+        },
+        probe: ProbeSettings,
+        run: RunSettings = RunSettings { checkpoint_every: 275, ..RunSettings::default() },
+    }
+}
+
+choices! {
+    /// What a run is about.
+    pub enum Task {
+        /// Many prompts, classes of words.
+        Steer = "steer",
+        /// One prompt and a bare space.
+        Published = "published",
+        /// The two side by side.
+        Both = "both",
+        /// Twins on text.
+        Train = "train",
+        /// Flows in the plane.
+        Field = "field",
+    }
+}
+
+settings! {
+    /// What a run is about.
+    pub struct TaskSettings in "task" {
+        /// Steer: many prompts, classes of words. Published: one prompt and a bare space, as the source did it. Both: the two side by side. Train: twins on text. Field: flows in the plane, no words.
+        #[knob("Task")]
+        kind: Task = Task::Steer,
+    }
+}
+
+settings! {
+    /// What the flow is asked with while a person holds it. A run begins with each as the model's parameter of the same
+    /// name, for what is measured by schedule.
+    pub struct ControlSettings in "control" {
+        /// The control that is trained: +1 leads to good words, -1 to bad ones, 0 leaves the model alone. In the playground a wind from the left.
+        #[knob("Control 1", range(-2.0..=2.0), in_views, symbol("u₀"))]
+        u0: f64 = 0.0,
+        /// Enters the flow like the first, but nobody trained it to mean anything. In the playground a wind from below.
+        #[knob("Control 2", range(-2.0..=2.0), in_views, symbol("u₁"))]
+        u1: f64 = 0.0,
+        /// Untrained, as the second. The flow has four controls in all.
+        #[knob("Control 3", range(-2.0..=2.0), in_views, symbol("u₂"))]
+        u2: f64 = 0.0,
+        /// Untrained, as the second. The flow has four controls in all.
+        #[knob("Control 4", range(-2.0..=2.0), in_views, symbol("u₃"))]
+        u3: f64 = 0.0,
+        /// Multiplies the learned scale of the flow. 0 stops the flow: the layers before and after are then joined directly.
+        #[knob("Flow strength", range(0.0..=4.0), in_views, symbol("×α"))]
+        alpha: f64 = 1.0,
+    }
+}
+
+settings! {
+    /// How the flow is followed when it is looked at; training has its own steps.
+    pub struct SolverSettings in "solver" {
+        /// How the flow is followed when you look at it. Adaptive methods, which stand first, choose their steps; the others take as many as you say. Training uses Euler steps.
+        #[knob("Solver", in_views)]
+        method: Method = Method::DOPRI5,
+        /// Interpolate oversteps the end and reads the state off a curve, as the source's solver does; clip cuts the last step short. Evaluation counts of the two are not comparable.
+        #[knob("Last step", in_views)]
+        policy: Policy = Policy::Interpolate,
+        /// What error an adaptive solver may make in a step: relative to the state, plus an absolute part. Smaller is finer and costs more evaluations.
+        #[knob("Relative tolerance", range(1e-8..=1.0), log, in_views, symbol("rtol"))]
+        rtol: f64 = 1e-3,
+        /// What error an adaptive solver may make in a step: relative to the state, plus an absolute part. Smaller is finer and costs more evaluations.
+        #[knob("Absolute tolerance", range(1e-8..=1.0), log, in_views, symbol("atol"))]
+        atol: f64 = 1e-3,
+        /// Steps of a solver that does not choose its own. The model was trained with the number under Model.
+        #[knob("Fixed steps", range(1..=256), in_views, symbol("m"), unit("steps"))]
+        steps: usize = 4,
+    }
+}
+
+settings! {
+    /// What flows, and how steering is trained.
+    pub struct SteerSettings in "steer" {
+        /// The words that flow. Type your own from the language; with the task Published it is also the one prompt that is trained on, from the next reset.
+        #[knob("Prompt", in_views)]
+        prompt: String = "The tea was".into(),
+        /// Whose path the field is drawn around, counted from 0. -1 follows the last word, where the next one is decided.
+        #[knob("Followed token", range(-1..=1023), in_views)]
+        token: i64 = -1,
+        /// Updates that learn the language with no control, before anything is steered. All later ones train the flow alone.
+        #[knob("Language steps", range(1..=1_000_000), unit("updates"))]
+        language_steps: u64 = 300,
+        /// Steer in one Euler step fewer to two more than the model's, by turns, so that what is learned is a flow and not that number of steps. Published steers always in the same.
+        #[knob("Vary the steps")]
+        vary: bool = true,
+    }
+}
+
+settings! {
+    /// The playground's fields in the plane.
+    pub struct FieldSettings in "field" {
+        /// Which flow in the plane is looked at: three that are written down, and the network that learns one of them.
+        #[knob("Field", in_views)]
+        kind: PlanarField = PlanarField::VanDerPol,
+        /// Which of the written fields the network learns, from its arrows at random points.
+        #[knob("Learned field", only([PlanarField::VanDerPol, PlanarField::Spiral, PlanarField::Linear]))]
+        target: PlanarField = PlanarField::VanDerPol,
+        /// Width of each of the network's two layers. Few bend little; many learn the field more closely.
+        #[knob("Hidden units", range(2..=1024), unit("units"))]
+        hidden: usize = 64,
+        /// How long the points of the plane are carried, in the field's own time. It counts as the depth 0 to 1.
+        #[knob("Time", range(0.1..=100.0))]
+        time: f64 = 6.0,
+    }
+}
+
+settings! {
+    /// Sizes of the model.
+    pub struct ModelSettings in "model" {
+        /// Channels of every token, in the layers and in the flow. Must be a multiple of the heads.
+        #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
+        d_model: usize = 128,
+        /// Attention heads, of D / H channels each. The flow's attention has as many as the layers'.
+        #[knob("Heads", range(1..=32), symbol("H"))]
+        heads: usize = 4,
+        /// Plain transformer layers before the flow. The source has two.
+        #[knob("Layers before", range(0..=8))]
+        pre: usize = 1,
+        /// Plain transformer layers after the flow. The source has two.
+        #[knob("Layers after", range(0..=8))]
+        post: usize = 1,
+        /// Steps of the flow in training. The flow's weights are the same in all of them.
+        #[knob("Euler steps", range(1..=64), unit("steps"))]
+        steps: usize = 4,
+    }
+}
+
+settings! {
+    /// Which models are compared.
+    pub struct VariantSettings in "variants" {
+        /// The model with a flow in its middle. Counts for the task Train; the others have just it.
+        #[knob("Hybrid")]
+        hybrid: bool = true,
+        /// A plain transformer with two layers in the flow's place: same seed, same batches. For the task Train.
+        #[knob("Baseline")]
+        baseline: bool = true,
+    }
+}
+
+settings! {
+    /// How often each probe is asked without a view's asking.
+    pub struct ProbeSettings in "probe" {
+        /// Steps between two askings of this probe. 0 asks only when a view does.
+        #[knob("Flow every", range(0..=1_000_000), unit("steps"), live)]
+        flow_every: u64 = 25,
+        /// Steps between two askings of this probe. 0 asks only when a view does.
+        #[knob("Class sweep every", range(0..=1_000_000), unit("steps"), live)]
+        flow_sweep_every: u64 = 275,
+    }
+}
+
+impl OdeFlowSettings {
+    /// What every probe of the flow is asked with by schedule.
+    pub fn args(&self) -> Args {
+        let (solver, task) = (&self.solver, self.task.kind);
+        let mut args: Args = [
+            arg(SolverSettings::method, &solver.method),
+            arg(SolverSettings::policy, &solver.policy),
+            arg(SolverSettings::rtol, &solver.rtol),
+            arg(SolverSettings::atol, &solver.atol),
+            ("steps".to_owned(), Value::Float(solver.steps as f64)),
+            arg(SteerSettings::token, &self.steer.token),
+        ]
+        .into();
+        // A model of prose reads a passage of its text until somebody types a prompt.
+        let is_typed = self.steer.prompt != SteerSettings::default().prompt;
+        match task {
+            Task::Field => args.extend([("field".to_owned(), self.field.kind.to_value())]),
+            Task::Train if !is_typed => {}
+            _ => args.extend([arg(SteerSettings::prompt, &self.steer.prompt)]),
+        }
+        args
+    }
+
+    /// What a view asks with: the control that is held, too. Nothing where the settings are of another lab.
+    pub fn held_args(config: &Config) -> Args {
+        let Ok(settings) = Self::read(config) else { return Args::new() };
+        let ControlSettings { u0, u1, u2, u3, alpha } = settings.control;
+        let control = [("u0", u0), ("u1", u1), ("u2", u2), ("u3", u3), ("alpha", alpha)];
+        let control = control.map(|(name, value)| (name.to_owned(), Value::Float(value)));
+        settings.args().into_iter().chain(control).collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! The EMA language model (SPEN, arXiv 2604.08556, sections 5 to 7): what can a language model do whose memory is a few
+//! moving averages, and which mechanism buys the rest?
+
+mod drawing;
+mod headlines;
+pub mod settings;
+
+use super::{
+    Lab, Pane, Preset,
+    experiment::{Experiment, Variant, arg, schedule},
+};
+use crate::{
+    config::{Config, ConfigError, Settings, Value},
+    models::{
+        Spec,
+        spen::{Predictor, PredictorValues, SpenSpec, TraceGate},
+    },
+    telemetry::Args,
+    trainer::{Plan, ProbeSchedule, TrainSettings},
+};
+use settings::{MechanismSettings, ModelSettings, ProbeSettings, SpenSettings};
+
+pub static LAB: Lab = Lab {
+    id: "spen",
+    title: "EMA language model",
+    question: "How far does a language model come whose only memory is three moving averages, and what closes the gap?",
+    source: "EMA is not all you need, arXiv 2604.08556, sections 5 to 7",
+    lesson: include_str!("../../../assets/lessons/spen.md"),
+    groups: &[
+        ("model", "Model"),
+        ("mechanism", "Staircase"),
+        ("predictor", "Predictors"),
+        ("compare", "Compare"),
+        ("corpus", "Text"),
+        ("train", "Training"),
+        ("probe", "Probes"),
+        ("run", "Run"),
+    ],
+    knobs: SpenSettings::schema,
+    presets: &[
+        Preset {
+            id: "spen",
+            title: "Live",
+            about: "Fixed traces, gated traces and attention race on the same bytes of prose; watch the traces read.",
+            toml: include_str!("../../../configs/spen.toml"),
+        },
+        Preset {
+            id: "spen_staircase",
+            title: "The staircase",
+            about: "Five models, each with one mechanism more, and one that is only larger, on prose, over three seeds.",
+            toml: include_str!("../../../configs/spen_staircase.toml"),
+        },
+        Preset {
+            id: "spen_repeat",
+            title: "Repeat after me",
+            about: "The same staircase on random letters that must be repeated: what averages destroy, and who can recall.",
+            toml: include_str!("../../../configs/spen_repeat.toml"),
+        },
+        Preset {
+            id: "spen_mqar",
+            title: "Associative recall",
+            about: "The same staircase on pairs of a key and a value that are asked for again.",
+            toml: include_str!("../../../configs/spen_mqar.toml"),
+        },
+        Preset {
+            id: "spen_predictors",
+            title: "Predictors",
+            about: "Fixed traces with five predictors repeat after you: attention over traces recalls no more, over the input it does.",
+            toml: include_str!("../../../configs/spen_predictors.toml"),
+        },
+        Preset {
+            id: "spen_predictors_prose",
+            title: "Predictors on prose",
+            about: "The same five predictors on prose, where three seeds can hardly tell them apart.",
+            toml: include_str!("../../../configs/spen_predictors_prose.toml"),
+        },
+        Preset {
+            id: "spen_paper",
+            title: "Paper",
+            about: "The 130M model of the paper with its predictors, for a GPU and a text of your own.",
+            toml: include_str!("../../../configs/spen_paper.toml"),
+        },
+    ],
+    plan: |config| plan(config, &SpenSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "mechanisms", column: 0, share: 0.5, tab: false },
+        Pane { view: "race", column: 0, share: 0.5, tab: true },
+        Pane { view: "accuracy", column: 0, share: 0.5, tab: true },
+        Pane { view: "unit_usage", column: 0, share: 0.5, tab: false },
+        Pane { view: "autocorrelation", column: 0, share: 0.5, tab: true },
+        Pane { view: "losses", column: 0, share: 0.5, tab: true },
+        Pane { view: "trace_reading", column: 1, share: 0.65, tab: false },
+        Pane { view: "next_tokens", column: 1, share: 0.65, tab: true },
+        Pane { view: "fast_weights", column: 1, share: 0.65, tab: true },
+        Pane { view: "position_losses", column: 1, share: 0.35, tab: false },
+        Pane { view: "warm_up", column: 1, share: 0.35, tab: true },
+        Pane { view: "uncertainty", column: 1, share: 0.35, tab: true },
+    ],
+    headlines: headlines::ALL,
+    opens_with_run: true,
+};
+
+/// The model of these sizes that the paper describes.
+fn base(m: &ModelSettings) -> SpenSpec {
+    SpenSpec {
+        d_model: m.d_model,
+        hidden: m.hidden,
+        kept: m.kept,
+        layers: m.layers,
+        heads: m.heads,
+        ..SpenSpec::default()
+    }
+}
+
+/// The steps of the staircase that are turned on, in order.
+fn mechanisms(m: &MechanismSettings, base: &SpenSpec) -> Vec<Variant> {
+    let step = |gate, predictor| SpenSpec { gate, predictor, values: PredictorValues::Input, ..base.clone() };
+    let gated = TraceGate::InputDependent;
+    let all = [
+        (m.fixed, "fixed", "fixed traces", base.clone()),
+        (m.learned, "learned", "+ learned coefficients", step(TraceGate::Learned, Predictor::Static)),
+        (m.gated, "gated", "+ input-dependent gate", step(gated, Predictor::Static)),
+        (m.linear, "linear", "+ linear attention", step(gated, Predictor::LinearAttention)),
+        (m.softmax, "softmax", "softmax attention", step(gated, Predictor::SoftmaxAttention)),
+    ];
+    let chosen = all.into_iter().filter(|(on, ..)| *on);
+    chosen.map(|(_, id, label, spec)| Variant::new(id, label, Spec::Spen(spec))).collect()
+}
+
+/// The predictors over fixed traces that are turned on.
+fn predictors(s: &settings::PredictorSettings, base: &SpenSpec) -> Vec<Variant> {
+    let of = |predictor, values| SpenSpec { predictor, values, ..base.clone() };
+    let (traces, input) = (PredictorValues::Traces, PredictorValues::Input);
+    let (linear, softmax) = (Predictor::LinearAttention, Predictor::SoftmaxAttention);
+    let all = [
+        (s.linear_traces, "linear_traces", "linear, from traces", of(linear, traces)),
+        (s.linear_input, "linear_input", "linear, from input", of(linear, input)),
+        (s.softmax_traces, "softmax_traces", "softmax, from traces", of(softmax, traces)),
+        (s.softmax_input, "softmax_input", "softmax, from input", of(softmax, input)),
+    ];
+    let chosen = all.into_iter().filter(|(on, ..)| *on);
+    chosen.map(|(_, id, label, spec)| Variant::new(id, label, Spec::Spen(spec))).collect()
+}
+
+/// The base with so many more units, as large a share of them kept, that its blocks have as many weights as the largest.
+fn as_large(base: &SpenSpec, variants: &[Variant]) -> SpenSpec {
+    let weights = |v: &Variant| if let Spec::Spen(spec) = &v.model { spec.block_weights() } else { 0 };
+    let most = variants.iter().map(weights).max().unwrap_or(0);
+    let lacking = most.saturating_sub(base.block_weights());
+    let of_a_unit = base.layers * 2 * base.d_model;
+    let hidden = base.hidden + (lacking as f64 / of_a_unit as f64).round() as usize;
+    let kept = (base.kept as f64 * hidden as f64 / base.hidden as f64).round() as usize;
+    SpenSpec { hidden, kept: kept.clamp(1, hidden), ..base.clone() }
+}
+
+fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
+    if m.kept > m.hidden {
+        let why = format!(
+            "`model.kept` = {} of `model.hidden` = {} units cannot be kept; make it at most {}",
+            m.kept, m.hidden, m.hidden
+        );
+        return Err(ConfigError::inconsistent(ModelSettings::kept.name, why));
+    }
+    let has_heads = |v: &Variant| matches!(&v.model, Spec::Spen(s) if s.predictor == Predictor::SoftmaxAttention);
+    if variants.iter().any(has_heads) && !m.d_model.is_multiple_of(m.heads) {
+        let fits = (m.d_model / m.heads).max(1) * m.heads;
+        let why = format!(
+            "`model.d_model` = {} must be a multiple of `model.heads` = {} for softmax attention; try {fits}",
+            m.d_model, m.heads
+        );
+        return Err(ConfigError::inconsistent(ModelSettings::d_model.name, why));
+    }
+    if variants.is_empty() {
+        let why = "no variant is turned on; turn on at least one, such as `mechanism.fixed`";
+        return Err(ConfigError::inconsistent(MechanismSettings::fixed.name, why));
+    }
+    Ok(())
+}
+
+fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
+    let base = base(&s.model);
+    let mut variants = mechanisms(&s.mechanism, &base);
+    variants.extend(predictors(&s.predictor, &base));
+    check(&s.model, &variants)?;
+    if s.compare.as_large {
+        let spec = as_large(&base, &variants);
+        variants.push(Variant::new("as_large", "fixed, as large", Spec::Spen(spec)));
+    }
+    let every = &s.probe;
+    let eval_windows = ("windows".to_owned(), Value::Int(s.run.eval_windows as i64));
+    let held_out = [arg(TrainSettings::window, &s.train.window), eval_windows];
+    let window = || Args::from([arg(TrainSettings::window, &s.train.window)]);
+    let probes = vec![
+        // Of the text alone: what is measured at the start stands.
+        ProbeSchedule {
+            probe: "token_baselines".to_owned(),
+            every: s.train.steps,
+            every_key: String::new(),
+            args: held_out.into(),
+        },
+        schedule("trace_reading", ProbeSettings::trace_reading_every, every.trace_reading_every, Args::new()),
+        schedule("unit_usage", ProbeSettings::unit_usage_every, every.unit_usage_every, window()),
+        schedule("autocorrelation", ProbeSettings::autocorrelation_every, every.autocorrelation_every, window()),
+        schedule("position_losses", ProbeSettings::position_losses_every, every.position_losses_every, window()),
+    ];
+    let experiment = Experiment { seeds: s.compare.seeds, ..Experiment::new(config, &s.train, &s.run) };
+    Ok(experiment.plan(s.corpus.spec()?, &variants, probes))
+}

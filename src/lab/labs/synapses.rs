@@ -1,0 +1,144 @@
+//! The Synapses lab (BDH-GPU, arXiv 2509.26507): a model whose attention state is the strength of
+//! synapses between neurons, read token by token.
+
+mod drawing;
+mod headlines;
+pub mod settings;
+
+use super::{
+    Lab, Pane, Preset,
+    bdh::Training,
+    experiment::{Experiment, arg, schedule},
+    merging::{Merging, texts_args},
+};
+use crate::{
+    config::{Config, ConfigError, Settings},
+    corpus::{Source, generated::parliament::Extent},
+    telemetry::Args,
+    trainer::{Plan, ProbeSchedule},
+};
+use settings::{ParliamentSettings, ProbeSettings, ReadingSettings, SynapsesSettings};
+
+pub static LAB: Lab = Lab {
+    id: "synapses",
+    title: "Synapses",
+    question: "Does a single synapse come to stand for a concept?",
+    source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
+    lesson: include_str!("../../../assets/lessons/synapses.md"),
+    groups: &[
+        ("reading", "Reading"),
+        ("concepts", "Concepts"),
+        ("model", "Model"),
+        ("variants", "Beside it"),
+        ("merging", "Merging"),
+        ("corpus", "Text"),
+        ("parliament", "Parliament"),
+        ("train", "Training"),
+        ("probe", "Measuring"),
+        ("run", "Run"),
+    ],
+    knobs: SynapsesSettings::schema,
+    presets: &[
+        Preset {
+            id: "synapses",
+            title: "Parliament",
+            about: "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one?",
+            toml: include_str!("../../../configs/synapses.toml"),
+        },
+        Preset {
+            id: "synapses_naive",
+            title: "The trap",
+            about: "The same with frames that belong to one concept: every synapse seems to know it, random weights too.",
+            toml: include_str!("../../../configs/synapses_naive.toml"),
+        },
+        Preset {
+            id: "synapses_surprise",
+            title: "Surprise",
+            about: "Random words, new once and then known: fewer neurons fire for what is expected.",
+            toml: include_str!("../../../configs/synapses_surprise.toml"),
+        },
+        Preset {
+            id: "synapses_prose",
+            title: "Prose",
+            about: "The same model reads generated English prose.",
+            toml: include_str!("../../../configs/synapses_prose.toml"),
+        },
+        Preset {
+            id: "synapses_merging",
+            title: "Merging",
+            about: "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three?",
+            toml: include_str!("../../../configs/synapses_merging.toml"),
+        },
+    ],
+    plan: |config| plan(config, &SynapsesSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "reading", column: 0, share: 1.0, tab: false },
+        Pane { view: "concepts", column: 0, share: 1.0, tab: true },
+        Pane { view: "losses", column: 1, share: 0.35, tab: false },
+        Pane { view: "activity", column: 1, share: 0.65, tab: false },
+        Pane { view: "surprise", column: 1, share: 0.65, tab: true },
+        Pane { view: "merging", column: 1, share: 0.65, tab: true },
+    ],
+    headlines: headlines::ALL,
+    opens_with_run: false,
+};
+
+impl ParliamentSettings {
+    fn extent(&self) -> Extent {
+        let Self { languages, kinds, nouns, frames, follow_ups, listing } = *self;
+        Extent { languages, kinds, nouns, frames, follow_ups, listing, naive: false }
+    }
+}
+
+impl ReadingSettings {
+    pub(super) fn args(&self) -> Args {
+        [
+            arg(Self::text, &self.text),
+            arg(Self::layer, &self.layer),
+            arg(Self::rotated, &self.rotated),
+            arg(Self::rank, &self.rank),
+            arg(Self::longest, &self.longest),
+            arg(Self::write, &self.write),
+            arg(Self::temperature, &self.temperature),
+        ]
+        .into()
+    }
+}
+
+fn probes(s: &SynapsesSettings) -> Vec<ProbeSchedule> {
+    let every = &s.probe;
+    let mut all = vec![
+        schedule("activity", ProbeSettings::activity_every, every.activity_every, Args::new()),
+        schedule("reading", ProbeSettings::reading_every, every.reading_every, s.reading.args()),
+        schedule("surprise", ProbeSettings::surprise_every, every.surprise_every, Args::new()),
+    ];
+    if s.merging.tune > 0 {
+        let args = texts_args(&s.merging, &s.train, &s.run);
+        all.push(schedule("texts", ProbeSettings::texts_every, every.texts_every, args));
+    }
+    all
+}
+
+fn plan(config: &Config, s: &SynapsesSettings) -> Result<Plan, ConfigError> {
+    let experiment = Experiment::new(config, &s.train, &s.run);
+    let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };
+    let mut plan = if s.merging.tune > 0 {
+        let baseline = s.variants.baseline;
+        Merging { settings: &s.merging, files: &s.child_files, training, baseline }.plan(probes(s))?
+    } else {
+        let mut variants = vec![training.variant()?];
+        if s.variants.baseline {
+            variants.push(training.baseline()?);
+        }
+        training.plan(&variants, probes(s))?
+    };
+    let extent = s.parliament.extent();
+    let whole = Source::Generated("parliament".to_owned());
+    for text in std::iter::once(&mut plan.corpus).chain(&mut plan.more_texts) {
+        if text.source == whole && extent != Extent::WHOLE {
+            text.source = Source::Parliament(extent);
+        }
+    }
+    Ok(plan)
+}

@@ -1,0 +1,217 @@
+//! The Traces lab (arXiv 2604.08556): what is left of a word in a fixed-coefficient trace, and what a
+//! reader can still name from it.
+
+mod drawing;
+mod headlines;
+
+use super::{
+    Lab, Pane, Preset,
+    corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
+    experiment::{Experiment, Variant, arg, schedule},
+};
+use crate::{
+    config::{Config, ConfigError, Settings, settings, whole_numbers},
+    models::{
+        Spec,
+        recover::{Reader, RecoverSpec},
+    },
+    trainer::{Plan, RunSettings, TrainSettings},
+};
+
+pub static LAB: Lab = Lab {
+    id: "traces",
+    title: "Traces",
+    question: "A trace forgets every word at the same rate. How far back can anyone still read from it?",
+    source: "EMA is not all you need, arXiv 2604.08556",
+    lesson: include_str!("../../../assets/lessons/traces.md"),
+    groups: &[
+        ("traces", "Traces"),
+        ("recoverability", "Recoverability"),
+        ("corpus", "Text"),
+        ("train", "Training"),
+        ("run", "Run"),
+    ],
+    knobs: TracesLabSettings::schema,
+    presets: &[
+        Preset {
+            id: "traces",
+            title: "Random symbols",
+            about: "Sixteen letters in no order: nothing to guess, only to remember. The clean picture.",
+            toml: include_str!("../../../configs/traces.toml"),
+        },
+        Preset {
+            id: "traces_text",
+            title: "Prose",
+            about: "The same readers on generated prose, letter by letter: spelling helps a little, and only nearby.",
+            toml: include_str!("../../../configs/traces_text.toml"),
+        },
+        Preset {
+            id: "traces_bits",
+            title: "A trace of 6 bits",
+            about: "Each unit of a trace is read with 64 levels: what is below one level is gone for every reader.",
+            toml: include_str!("../../../configs/traces_bits.toml"),
+        },
+    ],
+    plan: |config| plan(config, &TracesLabSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "trace_strips", column: 0, share: 0.6, tab: false },
+        Pane { view: "word_swap", column: 0, share: 0.4, tab: false },
+        Pane { view: "trace_decay", column: 1, share: 0.5, tab: false },
+        Pane { view: "recoverability", column: 1, share: 0.5, tab: false },
+        Pane { view: "losses", column: 1, share: 0.5, tab: true },
+    ],
+    headlines: headlines::ALL,
+    opens_with_run: false,
+};
+
+/// The sentence that the strips begin with.
+const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs and kept it in his \
+                        coat for years before anyone asked which door it would open";
+
+settings! {
+    pub struct TracesLabSettings {
+        traces: TraceSettings,
+        recoverability: RecoverabilitySettings,
+        corpus: CorpusSettings = CorpusSettings {
+            source: GeneratedCorpus::of("symbols"),
+            tokenizer: TokenKind::Char,
+            vocab: 64,
+            ..CorpusSettings::default()
+        },
+        train: TrainSettings = TrainSettings {
+            steps: 600,
+            lr: 0.01,
+            batch: 4,
+            window: 128,
+            weight_decay: 0.0,
+            floor: 0.05,
+            ..TrainSettings::default()
+        },
+        run: RunSettings,
+    }
+}
+
+settings! {
+    /// Three traces, the sentence that they run along, and the codes of its words.
+    pub struct TraceSettings in "traces" {
+        /// Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.
+        #[knob("Fast", range(0.001..=0.9), log, symbol("α_f"))]
+        alpha_fast: f64 = 0.5,
+        /// Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.
+        #[knob("Medium", range(0.001..=0.9), log, symbol("α_m"))]
+        alpha_medium: f64 = 0.1,
+        /// Share of the new word in the trace at each step; the rest is what was there before. Curves and strips follow at once; readers take it when training starts anew.
+        #[knob("Slow", range(0.001..=0.9), log, symbol("α_s"))]
+        alpha_slow: f64 = 0.02,
+        /// The words that the strips run along. Type your own; the same word always has the same code and colour.
+        #[knob("Sentence", in_views)]
+        sentence: String = SENTENCE.into(),
+        /// Which word of the sentence is replaced, counted from 1. Click a word in the view to choose it.
+        #[knob("Word to swap", range(1..=1000), in_views)]
+        swap_word: usize = 5,
+        /// The word that takes its place. The two sentences differ in nothing else.
+        #[knob("Swap it for", in_views)]
+        swap_to: String = "new".into(),
+        /// Length of a word's random code, and of a trace. More units keep more words apart.
+        #[knob("Code units", range(8..=1024), symbol("C"), unit("units"))]
+        code_dim: usize = 64,
+        /// How many units of a code are on. Few make words nearly unlike one another; many make them overlap.
+        #[knob("Units on", range(1..=64), unit("units"))]
+        code_active: usize = 6,
+    }
+}
+
+settings! {
+    /// The readers of the traces, and how they are measured.
+    pub struct RecoverabilitySettings in "recoverability" {
+        /// How many steps back the readers are asked to name, in tokens. The window must be longer than the furthest.
+        #[knob("Distances", symbol("k"))]
+        distances: String = "1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64".into(),
+        /// Width of a reader's hidden layer for each trace that it reads. A wider reader reads better, but never more than the trace holds.
+        #[knob("Hidden units", range(8..=2048), symbol("H"))]
+        hidden: usize = 128,
+        /// Reads each unit of a trace with so many bits, as a real memory would. 0 reads the full 32-bit number.
+        #[knob("Bits a unit", range(0..=16), unit("bits"))]
+        bits: u32 = 0,
+        /// Adds a reader that may look at the traces of every earlier position, not only the present one. It escapes the limit because it keeps the whole past.
+        #[knob("Reader of all past traces")]
+        past: bool = true,
+        /// Steps between two measurements on held-out text. 0 never measures by itself.
+        #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
+        every: u64 = 50,
+        /// On how many held-out windows accuracy is measured. More make the band narrower and the measurement slower.
+        #[knob("Held-out windows", range(1..=1024), unit("windows"))]
+        windows: usize = 24,
+    }
+}
+
+/// Distances in ascending order, each once. Errors: no whole numbers, none at all, or one that the window
+/// does not reach.
+fn distances(text: &str, window: usize) -> Result<Vec<usize>, ConfigError> {
+    let key = RecoverabilitySettings::distances.name;
+    let all = whole_numbers(key, text, 0..=4096, "such as `1, 2, 4, 8`")?;
+    let Some(&furthest) = all.last() else {
+        let why = format!("`{key}` is empty; give at least one distance, such as `1, 2, 4, 8`");
+        return Err(ConfigError::inconsistent(key, why));
+    };
+    if window <= furthest {
+        let least = furthest + 1;
+        return Err(ConfigError::inconsistent(
+            TrainSettings::window.name,
+            format!(
+                "`train.window` = {window} has no token {furthest} steps back; make it at least {least} or shorten `{key}`"
+            ),
+        ));
+    }
+    Ok(all)
+}
+
+/// Readers in the order that fixes their colours: (id, label, what it sees).
+fn readers(s: &TracesLabSettings) -> Vec<(&'static str, String, Reader)> {
+    let alphas = [s.traces.alpha_fast, s.traces.alpha_medium, s.traces.alpha_slow];
+    let single = |name: &str, alpha: f64| (format!("{name}, α {alpha}"), Reader::Single { alpha });
+    let [fast, medium, slow] = [single("fast", alphas[0]), single("medium", alphas[1]), single("slow", alphas[2])];
+    let mut all = vec![
+        ("fast", fast.0, fast.1),
+        ("medium", medium.0, medium.1),
+        ("slow", slow.0, slow.1),
+        ("three", "three traces".to_owned(), Reader::Three { alphas }),
+        ("attention", "attention, three traces".to_owned(), Reader::Attention { alphas }),
+        ("raw", "attention, raw tokens".to_owned(), Reader::Raw),
+    ];
+    if s.recoverability.past {
+        all.push(("past", "attention, all past traces".to_owned(), Reader::AttentionPast { alphas }));
+    }
+    all
+}
+
+fn plan(config: &Config, s: &TracesLabSettings) -> Result<Plan, ConfigError> {
+    let (asked, codes) = (&s.recoverability, &s.traces);
+    let distances = distances(&asked.distances, s.train.window)?;
+    let TraceSettings { code_dim, code_active, .. } = *codes;
+    if code_active > code_dim {
+        return Err(ConfigError::inconsistent(
+            TraceSettings::code_active.name,
+            format!(
+                "`traces.code_active` = {code_active} is more than the {code_dim} units that a code has; lower it or raise `traces.code_dim`"
+            ),
+        ));
+    }
+    let variant = |(id, label, reader): (&'static str, String, Reader)| {
+        let model = RecoverSpec {
+            reader,
+            distances: distances.clone(),
+            code_dim,
+            code_active,
+            code_seed: config.seed,
+            hidden: asked.hidden,
+            bits: asked.bits,
+        };
+        Variant::new(id, &label, Spec::Recover(model))
+    };
+    let variants: Vec<Variant> = readers(s).into_iter().map(variant).collect();
+    let args = [arg(RecoverabilitySettings::windows, &asked.windows), arg(TrainSettings::window, &s.train.window)];
+    let probes = vec![schedule("recoverability", RecoverabilitySettings::every, asked.every, args.into())];
+    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))
+}

@@ -1,0 +1,117 @@
+//! The lab of a trained BDH (arXiv 2509.26507), of others or one's own: it is opened, looked at, asked and intervened in,
+//! and nothing is trained.
+//!
+//! **The way of its data.** The plan has one variant, whose weights and sizes are those of the file, and no steps: such a
+//! run holds no optimiser and stands ready as soon as it is open. Its probes are those of the three labs that train a
+//! BDH, and views ask them when they are looked at. Training on is the same plan with steps.
+//!
+//! **Time.** A folder of checkpoints is recorded as a run whose steps are theirs ([`crate::trainer::record_series`]): the plan is
+//! made for each file, its schedule is measured once at each, its weights are the run's snapshot of that step. From there
+//! on it is a run like any other: the scrubber, every question at any step, the layout of the graph, the curves of loss and
+//! modularity, `orrery render` and `orrery export` know nothing of where it comes from.
+
+mod drawing;
+mod headlines;
+pub mod settings;
+
+use super::{
+    Lab, Pane, Preset,
+    bdh::Training,
+    experiment::{Experiment, schedule},
+};
+use crate::{
+    config::{Config, ConfigError, Settings},
+    telemetry::Args,
+    trainer::{Plan, ProbeSchedule},
+};
+use settings::{ProbeSettings, TrainedBdhSettings};
+
+pub static LAB: Lab = Lab {
+    id: "trained_bdh",
+    title: "Trained BDH",
+    question: "You have a trained BDH: what do its neurons answer to, and what happens without them?",
+    source: "The Dragon Hatchling (BDH), arXiv 2509.26507",
+    lesson: include_str!("../../../assets/lessons/trained_bdh.md"),
+    groups: &[
+        ("model", "Model"),
+        ("reading", "Reading"),
+        ("contexts", "Top contexts"),
+        ("concepts", "Concepts"),
+        ("change", "Intervention"),
+        ("graph", "Graph"),
+        ("corpus", "Text"),
+        ("train", "Training on"),
+        ("probe", "Measuring"),
+        ("run", "Run"),
+    ],
+    knobs: TrainedBdhSettings::schema,
+    presets: &[
+        Preset {
+            id: "trained_bdh",
+            title: "Open a checkpoint",
+            about: "Name a checkpoint, or drop one on the window. Until then the weights are random: what every picture looks like when nothing was learned.",
+            toml: include_str!("../../../configs/trained_bdh.toml"),
+        },
+        Preset {
+            id: "trained_bdh_intervention",
+            title: "Without a neuron",
+            about: "A neuron is silenced while the model reads, beside random neurons that fire as often: is it missed more than they are?",
+            toml: include_str!("../../../configs/trained_bdh_intervention.toml"),
+        },
+        Preset {
+            id: "trained_bdh_synapse",
+            title: "Without a synapse",
+            about: "What one synapse holds is silenced while the model reads, beside random synapses that hold as much: does the text notice?",
+            toml: include_str!("../../../configs/trained_bdh_synapse.toml"),
+        },
+    ],
+    plan: |config| plan(config, &TrainedBdhSettings::read(config)?),
+    drawing: drawing::draw,
+    panes: &[
+        Pane { view: "neuron_graph", column: 0, share: 0.6, tab: false },
+        Pane { view: "reading", column: 0, share: 0.6, tab: true },
+        Pane { view: "concepts", column: 0, share: 0.6, tab: true },
+        Pane { view: "concept_effect", column: 0, share: 0.6, tab: true },
+        Pane { view: "graph_neuron", column: 0, share: 0.4, tab: false },
+        Pane { view: "graph_threshold", column: 0, share: 0.4, tab: true },
+        Pane { view: "trained_bdh", column: 1, share: 0.5, tab: false },
+        Pane { view: "activity", column: 1, share: 0.5, tab: true },
+        Pane { view: "graph_modularity", column: 1, share: 0.5, tab: true },
+        Pane { view: "graph_degrees", column: 1, share: 0.5, tab: true },
+        Pane { view: "losses", column: 1, share: 0.5, tab: true },
+        Pane { view: "logit_lens", column: 1, share: 0.5, tab: false },
+        Pane { view: "query_key_maps", column: 1, share: 0.5, tab: true },
+        Pane { view: "top_contexts", column: 1, share: 0.5, tab: true },
+        Pane { view: "intervention", column: 1, share: 0.5, tab: true },
+        Pane { view: "next_tokens", column: 1, share: 0.5, tab: true },
+    ],
+    headlines: headlines::ALL,
+    opens_with_run: true,
+};
+
+fn plan(config: &Config, s: &TrainedBdhSettings) -> Result<Plan, ConfigError> {
+    let experiment = Experiment::new(config, &s.train, &s.run);
+    let (model, carry) = (s.model.bdh(), Default::default());
+    let training = Training { model: &model, corpus: &s.corpus, carry: &carry, experiment };
+    let plan = training.plan(&[training.variant()?], probes(s))?;
+    Ok(Plan { probe_args_group: "graph".into(), ..plan })
+}
+
+/// Measured at the start of a run without a window, and as it trains on; a window asks when a view is looked at.
+fn probes(s: &TrainedBdhSettings) -> Vec<ProbeSchedule> {
+    let (key, every) = (ProbeSettings::every, s.probe.every);
+    let mut probes = vec![
+        schedule("trained_bdh", key, every, Args::new()),
+        schedule("activity", key, every, Args::new()),
+        schedule("logit_lens", key, every, s.reading.args()),
+        schedule("query_key_maps", key, every, s.reading.args()),
+        schedule("reading", key, every, s.reading.args()),
+        schedule("neuron_graph", key, every, s.graph.args()),
+        schedule("graph_curve", key, every, s.graph.args()),
+        schedule("graph_neuron", key, every, s.graph.args()),
+    ];
+    if !s.change.named().is_empty() {
+        probes.push(schedule("intervention", key, every, s.intervention_args()));
+    }
+    probes
+}

@@ -1,0 +1,6 @@
+//! The labs of Orrery, each a value: its question, its settings, its presets and what it trains; and the experiments
+//! made of their runs: sweeps, comparisons, tables, links and headline numbers.
+
+pub mod labs;
+
+pub use orrery_engine::{analysis, config, corpus, models, nn, ode, probe, telemetry, trainer};
