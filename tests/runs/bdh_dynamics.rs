@@ -130,7 +130,7 @@ fn every_equivalence_holds_on_a_models_weights_under_every_u() {
 fn only_a_small_model_of_one_head_is_asked() {
     let corpus = text();
     let probe = probe::find("bdh_dynamics").unwrap();
-    let applies = |spec: Spec| probe.applies(spec.build(corpus.vocab(), 1, &Device::Cpu).unwrap().as_ref());
+    let applies = |spec: Spec| probe.applies(spec.build(corpus.vocab(), 1, &Device::Cpu).unwrap().as_mut());
     let spec = small(Position::Rope);
     assert!(applies(Spec::Bdh(spec.clone())));
     assert!(applies(Spec::Bdh(BdhSpec { form: Form::Code, ..spec.clone() })));

@@ -56,7 +56,7 @@ impl Bench {
     fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Finding> {
         let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
-        assert!(probe.applies(self.model.as_ref()), "{id} applies");
+        assert!(probe.applies(self.model.as_mut()), "{id} applies");
         let before = self.logits()?;
         let (model, corpus) = (self.model.as_mut(), &self.corpus);
         let answer = probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, &args));

@@ -34,7 +34,7 @@ fn asked(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<Str
         Spec::CoupledQk(CoupledQkSpec { positions: 96, ..spec }).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("query_key_paths").unwrap();
-    assert!(probe.applies(model.as_ref()));
+    assert!(probe.applies(model.as_mut()));
     let mut cx = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);
     let finding = probe.ask(&mut cx).unwrap().remove(0);
     (QueryKeyPaths::of(&finding.payload).unwrap().clone(), finding.tokens)

@@ -20,7 +20,7 @@ fn every_shader_validates_and_belongs_to_a_pipeline() {
         if let Err(e) = Validator::new(ValidationFlags::all(), Capabilities::default()).validate(&module) {
             panic!("{}", e.emit_to_string(&source));
         }
-        assert!(root.join(format!("src/gpu/{name}.rs")).exists(), "{name}.wgsl has no src/gpu/{name}.rs");
+        assert!(root.join(format!("src/app/gpu/{name}.rs")).exists(), "{name}.wgsl has no src/app/gpu/{name}.rs");
     }
     assert!(seen > 0);
 }

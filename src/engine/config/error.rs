@@ -6,6 +6,11 @@
 pub enum ConfigError {
     #[error("unknown key `{key}`{} `orrery list --knobs {lab}` prints every key", suggestion(.nearest))]
     UnknownKey { lab: String, key: String, nearest: Option<String> },
+    #[error(
+        "the probe `{probe}` has no argument `{key}`{} `orrery ask --list {probe}` prints its arguments",
+        suggestion(.nearest)
+    )]
+    UnknownArgument { probe: String, key: String, nearest: Option<String> },
     #[error("`{key}` = {got} is out of range: {want}")]
     OutOfRange { key: String, got: String, want: String },
     #[error("`{key}` = {got} has the wrong type: {want}")]
@@ -41,6 +46,7 @@ impl ConfigError {
     pub fn key(&self) -> Option<&str> {
         match self {
             Self::UnknownKey { key, .. }
+            | Self::UnknownArgument { key, .. }
             | Self::OutOfRange { key, .. }
             | Self::WrongType { key, .. }
             | Self::Inconsistent { key, .. }

@@ -5,6 +5,7 @@
 //! to a model. Code that acts on settings reads them as a struct ([`Settings::read`]) or by a typed key
 //! ([`Config::value`]); `settings!` derives the schema from that struct.
 
+mod arguments;
 mod error;
 mod knob;
 mod setting;
@@ -12,6 +13,7 @@ mod settings;
 mod value;
 mod whole_numbers;
 
+pub use arguments::{Argument, Arguments, argument_knob, arguments, check_names, limit_argument, read_argument};
 pub use error::ConfigError;
 pub use knob::{Applies, FileKind, Knob, Range, file_key};
 pub use setting::{

@@ -4,7 +4,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt, tapped::attention_weights};
+use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt, tapped::attention_weights};
 use crate::{
     analysis::{
         markov_chain::{
@@ -38,7 +38,7 @@ const ROUNDS: usize = 4;
 /// Rows of 32-bit softmax weights sum to 1 up to rounding, far within this.
 const TOLERANCE: f64 = 1e-4;
 
-impl Probe for AttentionChain {
+impl UntypedProbe for AttentionChain {
     fn id(&self) -> &'static str {
         "attention_chain"
     }
@@ -60,7 +60,7 @@ impl Probe for AttentionChain {
                 paths.join(", ")
             );
         };
-        let found = attention_weights(cx.model, &prompt.tensor(cx)?, std::slice::from_ref(layer))?;
+        let found = attention_weights(cx.model, &prompt.tensor(cx.device)?, std::slice::from_ref(layer))?;
         let Some((_, weights)) = found.first() else {
             candle_core::bail!("the layer `{}` gave no weights along this text", layer.path)
         };

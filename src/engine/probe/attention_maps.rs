@@ -1,7 +1,7 @@
 //! Attention maps of every layer and head along a sentence, with their entropies and that of uniform
 //! attention to compare with.
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt, tapped::attention_weights};
+use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt, tapped::attention_weights};
 use crate::{
     analysis::attention_rows::Rows,
     models::{Model, capabilities},
@@ -23,7 +23,7 @@ const LONGEST: usize = 96;
 /// Length of the scheduled passage: maps are the heaviest thing a run records.
 const USUAL: usize = 48;
 
-impl Probe for AttentionMaps {
+impl UntypedProbe for AttentionMaps {
     fn id(&self) -> &'static str {
         "attention_maps"
     }
@@ -38,7 +38,7 @@ impl Probe for AttentionMaps {
         let layer = cx.args.get("layer").map(ToString::to_string).unwrap_or_default();
         let known = cx.model.attention_layers();
         let wanted: Vec<_> = known.iter().filter(|l| l.path.starts_with(&layer)).cloned().collect();
-        let found = attention_weights(cx.model, &passage.tensor(cx)?, &wanted)?;
+        let found = attention_weights(cx.model, &passage.tensor(cx.device)?, &wanted)?;
         let layers =
             found.iter().map(|(layer, weights)| attention_layer(layer, weights)).collect::<Result<Vec<_>>>()?;
         if layers.is_empty() {

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::{Finding, Probe, ProbeContext, Progress, attention_maps::rows_of, tapped::attention_weights};
+use super::{Finding, ProbeContext, Progress, UntypedProbe, attention_maps::rows_of, tapped::attention_weights};
 use crate::{
     analysis::{
         attention_rows::Rows,
@@ -23,7 +23,7 @@ const USUAL_LENGTH: usize = 128;
 /// Singular values take time with the third power of the length.
 const LONGEST: usize = 1024;
 
-impl Probe for AttentionStatistics {
+impl UntypedProbe for AttentionStatistics {
     fn id(&self) -> &'static str {
         "attention_statistics"
     }

@@ -1,7 +1,7 @@
 //! Correlation of the blocks' input with its own past, and what the traces keep of that past. It does not know whether
 //! the coefficients were learned.
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, ProbeContext, UntypedProbe};
 use crate::{
     models::{Model, capabilities::TraceBlocks},
     nn::{Result, Tap, Tensor, host},
@@ -11,7 +11,7 @@ use crate::{
 /// Arguments: `window` (tokens of a held-out window, 128), `windows` (16), `lags` (64). Makes a [`Measured`].
 pub struct Autocorrelation;
 
-impl Probe for Autocorrelation {
+impl UntypedProbe for Autocorrelation {
     fn id(&self) -> &'static str {
         "autocorrelation"
     }

@@ -1,7 +1,7 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
 //! paper's equivalences checked on them. How a view steps through the rules is not known here.
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt};
 use crate::{
     analysis::bdh_dynamics::{
         Dense, Drift, Gap, Normfree, Weights,
@@ -35,7 +35,7 @@ const MOST: usize = 256;
 /// Likeliest next tokens of each prediction.
 const PREDICTIONS: usize = 3;
 
-impl Probe for BdhDynamics {
+impl UntypedProbe for BdhDynamics {
     fn id(&self) -> &'static str {
         "bdh_dynamics"
     }
@@ -72,7 +72,7 @@ impl Probe for BdhDynamics {
                 String::new()
             }
         );
-        let logits = model.logits(&passage.tensor(cx)?, &mut Tap::off())?; // (1, T, V)
+        let logits = model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?; // (1, T, V)
         let logits = host::to_f64(&logits)?;
         let with_norms: Vec<Vec<f64>> = logits.chunks(given.vocab).map(<[f64]>::to_vec).collect();
         let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), spec.layers);

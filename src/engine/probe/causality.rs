@@ -2,7 +2,7 @@
 //! may.
 
 use super::{
-    Finding, Probe, ProbeContext,
+    Finding, Probe, ProbeInputs,
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
@@ -12,19 +12,18 @@ use crate::{
         capabilities::{CouplingModel, CouplingSettings},
     },
     nn::{Device, Result, Tap, Tensor, host, pooling::Upsample},
-    telemetry::{
-        Args,
-        measurements::{self, LeakyUpsample, Predictions},
-    },
+    telemetry::measurements::{self, CausalityArgs, LeakyUpsample, Predictions},
 };
 
-/// Arguments: `text` (else a held-out passage), `position` (the middle; with `show_wrong` the last of its block, whose
-/// change leaks to the whole block), `replacement` (text of one
-/// token; else the next token of the passage that differs), `coupling_scale` (s for this question
-/// only), `gate` (an absolute gate in place of s tanh(gamma), for models whose gate is still shut),
-/// `show_wrong` (also measure the upsampling that leaks the future, through a gate that is open). Makes a
-/// [`measurements::Causality`].
+/// Makes a [`measurements::Causality`].
 pub struct Causality;
+
+/// A model with a gate between two streams.
+pub struct GatedModel<'m> {
+    model: &'m mut dyn CouplingModel,
+    /// Tokens of a block of the slow stream, P.
+    pool: usize,
+}
 
 const LONGEST: usize = 96;
 /// Likely tokens that are told.
@@ -35,26 +34,21 @@ const SHUT: f64 = 0.02;
 const OPENED: f64 = 0.5;
 
 impl Probe for Causality {
-    fn id(&self) -> &'static str {
-        "causality"
+    type Args = CausalityArgs;
+    type Subject<'m> = GatedModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<GatedModel<'_>> {
+        let pool = model.two_timescales().map_or(1, |t| t.pool.max(1));
+        model.coupling_mut().map(|model| GatedModel { model, pool })
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.coupling().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let passage = Prompt::of(cx, LONGEST)?;
-        let pool = cx.model.two_timescales().map_or(1, |t| t.pool.max(1));
-        let edit = Edit::of(passage, cx.corpus, cx.args, pool)?;
-        let (corpus, device, args) = (cx.corpus, cx.device, cx.args);
-        let Some(model) = cx.model.coupling_mut() else {
-            candle_core::bail!("the causality probe needs a model with a gate between two streams")
-        };
-        let settings = model.coupling_settings();
-        let measured = measure(model, &edit, corpus, (device, args, pool));
+    fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
+        let (corpus, edit) = (cx.corpus, Edit::new(passage, cx.corpus, args, gated.pool)?);
+        let settings = gated.model.coupling_settings();
+        let measured = measure(&mut gated, &edit, args, cx);
         // As it was found, whatever happened.
-        model.set_coupling_settings(settings);
+        gated.model.set_coupling_settings(settings);
         let measured = measured?;
         let about = format!(
             "{}, token {} changed from {} to {}",
@@ -76,24 +70,24 @@ struct Edit {
 }
 
 impl Edit {
-    fn of(passage: Prompt, corpus: &Corpus, args: &Args, pool: usize) -> Result<Self> {
+    fn new(passage: Prompt, corpus: &Corpus, args: &CausalityArgs, pool: usize) -> Result<Self> {
         let n = passage.ids.len();
-        let position = match args.get("position").and_then(|v| v.as_f64()) {
-            None if shows_wrong(args) => (n / 2 / pool * pool + pool - 1).min(n - 1),
+        let position = match args.position {
+            None if args.show_wrong => (n / 2 / pool * pool + pool - 1).min(n - 1),
             None => n / 2,
-            Some(p) if p >= 0.0 && (p as usize) < n => p as usize,
+            Some(p) if p < n => p,
             Some(p) => candle_core::bail!("position {p} is outside the passage; choose 0 to {}", n - 1),
         };
         let here = passage.ids[position];
-        let replacement = match args.get("replacement").map(ToString::to_string).filter(|t| !t.is_empty()) {
-            Some(text) => match corpus.encode(&text).first() {
-                Some(id) => *id,
-                None => candle_core::bail!("`{text}` is no token of this corpus; type another replacement"),
-            },
-            None => {
+        let replacement = match args.replacement.as_str() {
+            "" => {
                 let around = passage.ids[position..].iter().chain(&passage.ids);
                 around.copied().find(|id| *id != here).unwrap_or(if here == 0 { 1 } else { here - 1 })
             }
+            text => match corpus.encode(text).first() {
+                Some(id) => *id,
+                None => candle_core::bail!("`{text}` is no token of this corpus; type another replacement"),
+            },
         };
         let mut ids = passage.ids.clone();
         ids[position] = replacement;
@@ -102,22 +96,24 @@ impl Edit {
 }
 
 fn measure(
-    model: &mut dyn CouplingModel,
+    gated: &mut GatedModel<'_>,
     edit: &Edit,
-    corpus: &Corpus,
-    (device, args, pool): (&Device, &Args, usize),
+    args: &CausalityArgs,
+    cx: &ProbeInputs<'_>,
 ) -> Result<measurements::Causality> {
-    if let Some(s) = args.get("coupling_scale").and_then(|v| v.as_f64()) {
+    let (model, pool) = (&mut *gated.model, gated.pool);
+    let (corpus, device) = (cx.corpus, cx.device);
+    if let Some(s) = args.coupling_scale {
         model.set_coupling_settings(CouplingSettings { coupling_scale: s, ..model.coupling_settings() });
     }
-    if let Some(gate) = args.get("gate").and_then(|v| v.as_f64()) {
+    if let Some(gate) = args.gate {
         model.set_coupling_settings(CouplingSettings { gate: Some(gate), ..model.coupling_settings() });
     }
     let (original, edited) = (logits(model, &edit.passage.ids, device)?, logits(model, &edit.ids, device)?);
     let delta = deltas(&original, &edited);
     let effective_gate = model.effective_gate()?;
     let mut leaky_upsample = None;
-    if shows_wrong(args) {
+    if args.show_wrong {
         model.set_coupling_settings(CouplingSettings { upsample: Upsample::Leaky, ..model.coupling_settings() });
         // Nothing comes through a shut gate, neither rightly nor wrongly.
         let gate = if effective_gate.abs() < SHUT { OPENED } else { effective_gate };
@@ -139,10 +135,6 @@ fn measure(
             edited: likely_tokens(last(&edited), corpus, LIKELY),
         },
     })
-}
-
-fn shows_wrong(args: &Args) -> bool {
-    matches!(args.get("show_wrong"), Some(crate::config::Value::Switch(true)))
 }
 
 /// The logits after the last position.

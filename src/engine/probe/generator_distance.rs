@@ -5,7 +5,7 @@ use candle_core::Var;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt, tapped::round_starts};
+use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt, tapped::round_starts};
 use crate::{
     analysis::{
         nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
@@ -32,7 +32,7 @@ const STATES: usize = 12;
 const DT: f64 = 0.018;
 const MAPS: usize = 1000;
 
-impl Probe for GeneratorDistance {
+impl UntypedProbe for GeneratorDistance {
     fn id(&self) -> &'static str {
         "generator_distance"
     }
@@ -47,7 +47,7 @@ impl Probe for GeneratorDistance {
         };
         let prompt = Prompt::of(cx, LONGEST)?;
         let position = cx.count("position", usize::MAX, 0..=prompt.ids.len() - 1);
-        let states = round_starts(cx.model, model, &prompt.tensor(cx)?)?;
+        let states = round_starts(cx.model, model, &prompt.tensor(cx.device)?)?;
         let round = cx.count("round", 0, 0..=states.len().saturating_sub(1));
         let Some(x) = states.get(round) else {
             candle_core::bail!("the model's forward pass has no round that refines a state")

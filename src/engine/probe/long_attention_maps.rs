@@ -1,7 +1,7 @@
 //! Attention maps along a text of up to a thousand tokens: all of them small, and those of some layers whole. It does not
 //! know who compares them.
 
-use super::{Finding, Probe, ProbeContext, attention_maps::attention_layer, prompt::Prompt};
+use super::{Finding, ProbeContext, UntypedProbe, attention_maps::attention_layer, prompt::Prompt};
 use crate::{
     models::Model,
     nn::{Result, Tap},
@@ -22,7 +22,7 @@ const THUMBNAIL: usize = 64;
 /// Weights of all whole maps together, at most: 16 MB.
 const MOST_WEIGHTS: usize = 4 << 20;
 
-impl Probe for LongAttentionMaps {
+impl UntypedProbe for LongAttentionMaps {
     fn id(&self) -> &'static str {
         "long_attention_maps"
     }
@@ -38,7 +38,7 @@ impl Probe for LongAttentionMaps {
         let paths: Vec<String> = known.iter().map(|l| l.tap_path()).collect();
         let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
         cx.progress.at(0, known.len() + 1)?;
-        cx.model.logits(&passage.tensor(cx)?, &mut tap)?;
+        cx.model.logits(&passage.tensor(cx.device)?, &mut tap)?;
         let found: Vec<_> = known.iter().zip(&paths).filter_map(|(l, path)| Some((l, tap.get(path)?))).collect();
         let weights: usize = found.iter().map(|(_, weights)| weights.elem_count()).sum();
         let wanted = cx.args.get("layer").map(ToString::to_string);

@@ -37,10 +37,10 @@ mod unit_usage;
 use std::ops::RangeInclusive;
 
 use crate::{
-    config::Value,
+    config::{Arguments, Knob, Value},
     corpus::Corpus,
     models::Model,
-    nn::{Device, Result},
+    nn::{Device, Error, Result},
     telemetry::{Args, Measurement, Payload},
 };
 
@@ -104,14 +104,87 @@ impl<'a> ProbeContext<'a> {
     }
 }
 
-/// A question.
+/// What a probe looks at beside the model.
+#[derive(Clone, Copy)]
+pub struct ProbeInputs<'a> {
+    /// The step of the run that the model's weights are of.
+    pub step: u64,
+    /// What the model reads.
+    pub corpus: &'a Corpus,
+    /// All that the run's models read, the run's own corpus first.
+    pub texts: &'a [Corpus],
+    pub device: &'a Device,
+    /// Draws that a probe needs come from this seed.
+    pub seed: u64,
+    /// Told how far the answer is, and asked whether it is still wanted.
+    pub progress: Progress<'a>,
+}
+
+/// A question with typed arguments. It leaves the model as it found it (invariant 5).
 pub trait Probe: Sync {
-    /// Stable id, used in plans, configs and `Command::Measure`.
-    fn id(&self) -> &'static str;
-    /// Whether it can be put to this model.
-    fn applies(&self, model: &dyn Model) -> bool;
+    type Args: Arguments;
+    /// The part of a model that answers: a capability, or the model itself.
+    type Subject<'m>;
 
     /// Whether its answer may take seconds or minutes, so that no slider may have to wait for it.
+    const TAKES_LONG: bool = false;
+
+    /// The part of this model that answers; `None` where the question cannot be put to it.
+    fn subject(model: &mut dyn Model) -> Option<Self::Subject<'_>>;
+
+    /// # Errors
+    /// Arguments that do not fit the model or the text, and failures of the model itself.
+    fn ask(subject: Self::Subject<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>>;
+}
+
+/// A probe whose types are not known: what the list of probes holds.
+pub trait AnyProbe: Sync {
+    /// Stable id, used in plans, configs and `Command::Measure`.
+    fn id(&self) -> &'static str;
+    /// A knob for each argument.
+    fn knobs(&self) -> Vec<Knob>;
+    /// Whether it can be put to this model.
+    fn applies(&self, model: &mut dyn Model) -> bool;
+    /// See [`Probe::TAKES_LONG`].
+    fn takes_long(&self) -> bool;
+
+    /// No findings where it does not apply to the model.
+    ///
+    /// # Errors
+    /// Arguments that the probe does not have or cannot read, and as [`Probe::ask`].
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>>;
+}
+
+impl<P: Probe> AnyProbe for P {
+    fn id(&self) -> &'static str {
+        P::Args::PROBE
+    }
+
+    fn knobs(&self) -> Vec<Knob> {
+        P::Args::knobs()
+    }
+
+    fn applies(&self, model: &mut dyn Model) -> bool {
+        P::subject(model).is_some()
+    }
+
+    fn takes_long(&self) -> bool {
+        P::TAKES_LONG
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        let args = P::Args::from_args(cx.args).map_err(|e| Error::Msg(e.to_string()))?;
+        let ProbeContext { step, corpus, texts, device, seed, progress, .. } = *cx;
+        let inputs = ProbeInputs { step, corpus, texts, device, seed, progress };
+        P::subject(cx.model).map_or(Ok(vec![]), |subject| P::ask(subject, &args, &inputs))
+    }
+}
+
+/// A question whose arguments are not typed yet.
+pub trait UntypedProbe: Sync {
+    fn id(&self) -> &'static str;
+    fn applies(&self, model: &dyn Model) -> bool;
+
     fn takes_long(&self) -> bool {
         false
     }
@@ -119,62 +192,87 @@ pub trait Probe: Sync {
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>>;
 }
 
+/// A probe of the list whose arguments are not typed yet.
+pub struct Untyped<P>(P);
+
+impl<P: UntypedProbe> AnyProbe for Untyped<P> {
+    fn id(&self) -> &'static str {
+        self.0.id()
+    }
+
+    fn knobs(&self) -> Vec<Knob> {
+        vec![]
+    }
+
+    fn applies(&self, model: &mut dyn Model) -> bool {
+        self.0.applies(model)
+    }
+
+    fn takes_long(&self) -> bool {
+        self.0.takes_long()
+    }
+
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+        self.0.ask(cx)
+    }
+}
+
 /// Every probe.
-pub static PROBES: &[&dyn Probe] = &[
-    &staircase::Staircase,
+pub static PROBES: &[&dyn AnyProbe] = &[
+    &Untyped(staircase::Staircase),
     &causality::Causality,
-    &attention_maps::AttentionMaps,
-    &query_key_paths::QueryKeyPaths,
-    &long_attention_maps::LongAttentionMaps,
-    &attention_statistics::AttentionStatistics,
-    &attention_chain::AttentionChain,
-    &residual::Residual,
-    &generator_distance::GeneratorDistance,
-    &token_residuals::TokenResiduals,
-    &step_lengths::StepLengths,
+    &Untyped(attention_maps::AttentionMaps),
+    &Untyped(query_key_paths::QueryKeyPaths),
+    &Untyped(long_attention_maps::LongAttentionMaps),
+    &Untyped(attention_statistics::AttentionStatistics),
+    &Untyped(attention_chain::AttentionChain),
+    &Untyped(residual::Residual),
+    &Untyped(generator_distance::GeneratorDistance),
+    &Untyped(token_residuals::TokenResiduals),
+    &Untyped(step_lengths::StepLengths),
     &next_tokens::NextTokens,
-    &pair_attention::PairAttention,
-    &recoverability::Recoverability,
-    &role_accuracy::RoleProbe,
-    &settling::Settling,
-    &token_baselines::TokenBaselines,
-    &trace_reading::TraceReading,
-    &unit_usage::UnitUsage,
-    &autocorrelation::Autocorrelation,
-    &position_losses::PositionLosses,
-    &streaming::WarmUpProbe,
-    &streaming::FastWeightSweep,
-    &streaming::UncertaintyProbe,
-    &bdh_dynamics::BdhDynamics,
-    &flow::FlowAnswer,
-    &flow::FlowField,
-    &flow::FlowAlong,
-    &flow::FlowSweep,
-    &flow::FlowClaims,
-    &generator::GeneratorProbe,
-    &generator::GeneratorFlowProbe,
-    &generator::StationaryMapProbe,
-    &generator::GapBySizeProbe,
-    &synapses::Activity,
-    &synapses::Reading,
-    &synapses::Surprise,
-    &synapses::LogitLensProbe,
-    &synapses::QueryKeyMapsProbe,
-    &synapses::InterventionProbe,
-    &synapses::TrainedBdhProbe,
-    &synapses::Candidates,
-    &concepts::Concepts,
-    &contexts::TopContextsProbe,
-    &concepts::ConceptEffectProbe,
-    &synapses::Merging,
-    &synapses::Texts,
-    &neuron_graph::NeuronGraph,
-    &neuron_graph::GraphModularity,
-    &neuron_graph::GraphCurve,
-    &neuron_graph::GraphNeuron,
+    &Untyped(pair_attention::PairAttention),
+    &Untyped(recoverability::Recoverability),
+    &Untyped(role_accuracy::RoleProbe),
+    &Untyped(settling::Settling),
+    &Untyped(token_baselines::TokenBaselines),
+    &Untyped(trace_reading::TraceReading),
+    &Untyped(unit_usage::UnitUsage),
+    &Untyped(autocorrelation::Autocorrelation),
+    &Untyped(position_losses::PositionLosses),
+    &Untyped(streaming::WarmUpProbe),
+    &Untyped(streaming::FastWeightSweep),
+    &Untyped(streaming::UncertaintyProbe),
+    &Untyped(bdh_dynamics::BdhDynamics),
+    &Untyped(flow::FlowAnswer),
+    &Untyped(flow::FlowField),
+    &Untyped(flow::FlowAlong),
+    &Untyped(flow::FlowSweep),
+    &Untyped(flow::FlowClaims),
+    &Untyped(generator::GeneratorProbe),
+    &Untyped(generator::GeneratorFlowProbe),
+    &Untyped(generator::StationaryMapProbe),
+    &Untyped(generator::GapBySizeProbe),
+    &Untyped(synapses::Activity),
+    &Untyped(synapses::Reading),
+    &Untyped(synapses::Surprise),
+    &Untyped(synapses::LogitLensProbe),
+    &Untyped(synapses::QueryKeyMapsProbe),
+    &Untyped(synapses::InterventionProbe),
+    &Untyped(synapses::TrainedBdhProbe),
+    &Untyped(synapses::Candidates),
+    &Untyped(concepts::Concepts),
+    &Untyped(contexts::TopContextsProbe),
+    &Untyped(concepts::ConceptEffectProbe),
+    &Untyped(synapses::Merging),
+    &Untyped(synapses::Texts),
+    &Untyped(neuron_graph::NeuronGraph),
+    &Untyped(neuron_graph::GraphModularity),
+    &Untyped(neuron_graph::GraphCurve),
+    &Untyped(neuron_graph::GraphNeuron),
 ];
 
 /// The probe with this id.
-pub fn find(id: &str) -> Option<&'static dyn Probe> {
+pub fn find(id: &str) -> Option<&'static dyn AnyProbe> {
     PROBES.iter().copied().find(|p| p.id() == id)
 }

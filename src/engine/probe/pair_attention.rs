@@ -1,7 +1,7 @@
 //! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
 //! head. It does not know which task asks, only that a pair stands in the text and is asked for by its key.
 
-use super::{Finding, Probe, ProbeContext, tapped::attention_weights};
+use super::{Finding, ProbeContext, UntypedProbe, tapped::attention_weights};
 use crate::{
     corpus::Windows,
     models::{Model, capabilities::AttentionLayer},
@@ -16,7 +16,7 @@ pub struct PairAttention;
 /// Examples read at once, which bounds the maps that are held.
 const AT_ONCE: usize = 4;
 
-impl Probe for PairAttention {
+impl UntypedProbe for PairAttention {
     fn id(&self) -> &'static str {
         "pair_attention"
     }

@@ -1,6 +1,6 @@
 //! The loss of a language model by how much it has read. It does not know families.
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, ProbeContext, UntypedProbe};
 use crate::{
     analysis::statistics::mean_sd,
     models::Model,
@@ -17,7 +17,7 @@ const LONGEST: usize = 1024;
 /// Each bin is so much wider than the one before.
 const WIDER: f64 = 1.4;
 
-impl Probe for PositionLosses {
+impl UntypedProbe for PositionLosses {
     fn id(&self) -> &'static str {
         "position_losses"
     }

@@ -1,10 +1,10 @@
 //! The short text that a probe looks at: typed by somebody, or a held-out passage. It does not know
 //! what is measured on it.
 
-use super::ProbeContext;
+use super::{ProbeContext, ProbeInputs};
 use crate::{
     corpus::Corpus,
-    nn::{Result, Tensor},
+    nn::{Device, Result, Tensor},
     telemetry::measurements::LikelyToken,
 };
 
@@ -21,14 +21,23 @@ impl Prompt {
     /// Argument `text` if given, else the held-out passage of number `passage` (0); at most `longest`
     /// ids.
     pub fn of(cx: &ProbeContext<'_>, longest: usize) -> Result<Self> {
-        let corpus = cx.corpus;
-        let typed = cx.args.get("text").map(ToString::to_string).filter(|t| !t.is_empty());
-        let (mut ids, what) = match &typed {
-            Some(text) => (corpus.encode(text), "typed text".to_owned()),
-            None => {
-                let index = cx.args.get("passage").and_then(|v| v.as_f64()).unwrap_or(0.0).max(0.0) as u64;
-                (corpus.passage(index, longest), format!("held-out passage {index}"))
-            }
+        let text = cx.args.get("text").map(ToString::to_string).unwrap_or_default();
+        let passage = cx.args.get("passage").and_then(|v| v.as_f64()).unwrap_or(0.0).max(0.0) as u64;
+        Self::of_corpus(cx.corpus, &text, passage, longest)
+    }
+
+    /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids.
+    ///
+    /// # Errors
+    /// A text that has no tokens.
+    pub fn read(cx: &ProbeInputs<'_>, text: &str, passage: u64, longest: usize) -> Result<Self> {
+        Self::of_corpus(cx.corpus, text, passage, longest)
+    }
+
+    fn of_corpus(corpus: &Corpus, text: &str, passage: u64, longest: usize) -> Result<Self> {
+        let (mut ids, what) = match text {
+            "" => (corpus.passage(passage, longest), format!("held-out passage {passage}")),
+            text => (corpus.encode(text), "typed text".to_owned()),
         };
         if ids.is_empty() {
             candle_core::bail!("the {what} has no tokens; type a sentence that this corpus's tokeniser can say");
@@ -41,8 +50,8 @@ impl Prompt {
     }
 
     /// u32 `(1, T)`
-    pub fn tensor(&self, cx: &ProbeContext<'_>) -> Result<Tensor> {
-        Tensor::from_slice(&self.ids, (1, self.ids.len()), cx.device)
+    pub fn tensor(&self, device: &Device) -> Result<Tensor> {
+        Tensor::from_slice(&self.ids, (1, self.ids.len()), device)
     }
 }
 

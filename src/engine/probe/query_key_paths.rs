@@ -1,7 +1,7 @@
 //! Queries and keys of one head along a text, before and after they evolve, with what evolves them. It does not know
 //! families, and it integrates nothing itself.
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt};
 use crate::{
     models::{
         Model,
@@ -23,7 +23,7 @@ const LONGEST: usize = 96;
 /// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
 const USUAL: usize = 48;
 
-impl Probe for QueryKeyPaths {
+impl UntypedProbe for QueryKeyPaths {
     fn id(&self) -> &'static str {
         "query_key_paths"
     }
@@ -63,7 +63,7 @@ struct At {
 fn evolution(cx: &ProbeContext<'_>, prompt: &Prompt, d: &LayerDynamics, at: At) -> Result<QueryKeyEvolution> {
     let path = |name: &str| format!("layers.{}.attn.{name}", at.layer);
     let mut tap = Tap::on(&["q0", "k0", "q", "k"].map(path).each_ref().map(String::as_str));
-    cx.model.logits(&prompt.tensor(cx)?, &mut tap)?;
+    cx.model.logits(&prompt.tensor(cx.device)?, &mut tap)?;
     let of_head = |name: &str| match tap.get(&path(name)) {
         Some(all) => rows_of_head(all, at.head),
         None => candle_core::bail!("the model offers no `{}`, which the phase plane is drawn from", path(name)),

@@ -1,7 +1,7 @@
 //! How often a reader names the token k steps back, for each k: on held-out windows, with the level
 //! that needs no reading. It does not know how the reader is built.
 
-use super::{Finding, Probe, ProbeContext, Progress};
+use super::{Finding, ProbeContext, Progress, UntypedProbe};
 use crate::{
     analysis::statistics::wilson,
     models::{Model, capabilities::RecoveryModel},
@@ -15,7 +15,7 @@ const AT_ONCE: usize = 8;
 /// Arguments: `windows` (how many held-out windows) and `window` (ids in each).
 pub struct Recoverability;
 
-impl Probe for Recoverability {
+impl UntypedProbe for Recoverability {
     fn id(&self) -> &'static str {
         "recoverability"
     }

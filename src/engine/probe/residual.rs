@@ -1,7 +1,7 @@
 //! How far the fast state is from equilibrium: |x - Post(x)| / |x| against passes, by method, each
 //! round's slow state held.
 
-use super::{Finding, Probe, ProbeContext, tapped::round_starts};
+use super::{Finding, ProbeContext, UntypedProbe, tapped::round_starts};
 use crate::{
     models::{Model, capabilities::FixedPointModel},
     nn::{
@@ -21,7 +21,7 @@ pub struct Residual;
 
 const PASSES: usize = 8;
 
-impl Probe for Residual {
+impl UntypedProbe for Residual {
     fn id(&self) -> &'static str {
         "residual"
     }

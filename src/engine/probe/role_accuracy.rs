@@ -10,7 +10,7 @@ use std::{collections::HashSet, ops::Range};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeContext, Progress};
+use super::{Finding, ProbeContext, Progress, UntypedProbe};
 use crate::{
     analysis::ridge::{LinearMap, NormalEquations},
     config::Value,
@@ -34,7 +34,7 @@ const ROLES: usize = Role::ALL.len();
 /// features of level 0 are also read projected to equal dimension).
 pub struct RoleProbe;
 
-impl Probe for RoleProbe {
+impl UntypedProbe for RoleProbe {
     fn id(&self) -> &'static str {
         "role_accuracy"
     }

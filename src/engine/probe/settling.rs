@@ -1,7 +1,7 @@
 //! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody typed. It
 //! does not know how they settle.
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, ProbeContext, UntypedProbe};
 use crate::{
     config::Value,
     corpus::{SentenceSet, Source},
@@ -22,7 +22,7 @@ const BLOCKS: usize = 32;
 /// there); `from_right`.
 pub struct Settling;
 
-impl Probe for Settling {
+impl UntypedProbe for Settling {
     fn id(&self) -> &'static str {
         "settling"
     }

@@ -1,7 +1,7 @@
 //! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
 //! sentence. The slow one moves in steps of P tokens.
 
-use super::{Finding, Probe, ProbeContext, prompt::Prompt};
+use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
     models::Model,
@@ -19,7 +19,7 @@ pub struct Staircase;
 
 const LONGEST: usize = 96;
 
-impl Probe for Staircase {
+impl UntypedProbe for Staircase {
     fn id(&self) -> &'static str {
         "staircase"
     }
@@ -37,7 +37,7 @@ impl Probe for Staircase {
         let round = cx.args.get("round").and_then(|v| v.as_f64()).map_or(last, |r| (r.max(0.0) as usize).min(last));
         let (fast, slow) = (streams.fast_tap(round), streams.slow_tap(round));
         let mut tap = Tap::on(&[&fast, &slow]);
-        cx.model.logits(&passage.tensor(cx)?, &mut tap)?;
+        cx.model.logits(&passage.tensor(cx.device)?, &mut tap)?;
         let (fast, slow) = (Stream::read(&tap, &fast)?, Stream::read(&tap, &slow)?);
 
         let wanted = cx.args.get("coordinate").map_or("pc1".to_owned(), ToString::to_string);

@@ -1,6 +1,6 @@
 //! The step lengths that a coupled model has learned, by layer and head.
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, ProbeContext, UntypedProbe};
 use crate::{
     models::Model,
     nn::Result,
@@ -10,7 +10,7 @@ use crate::{
 /// Makes a [`measurements::StepLengths`]; no arguments. It reads weights alone and runs no model.
 pub struct StepLengths;
 
-impl Probe for StepLengths {
+impl UntypedProbe for StepLengths {
     fn id(&self) -> &'static str {
         "step_lengths"
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, ProbeContext, UntypedProbe};
 use crate::{
     corpus::{Corpus, Position, Windows},
     models::Model,
@@ -17,7 +17,7 @@ pub struct TokenBaselines;
 const ROWS: usize = 64;
 const ENOUGH: usize = 200_000;
 
-impl Probe for TokenBaselines {
+impl UntypedProbe for TokenBaselines {
     fn id(&self) -> &'static str {
         "token_baselines"
     }

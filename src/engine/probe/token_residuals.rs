@@ -4,7 +4,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeContext, position_losses::token_losses, prompt::Prompt, tapped::round_starts};
+use super::{Finding, ProbeContext, UntypedProbe, position_losses::token_losses, prompt::Prompt, tapped::round_starts};
 use crate::{
     analysis::rank_correlation::shift_test,
     models::{Model, capabilities::CouplingSettings},
@@ -28,7 +28,7 @@ const MOST_WINDOWS: usize = 96;
 /// Rotations of the null model.
 const ROTATIONS: usize = 499;
 
-impl Probe for TokenResiduals {
+impl UntypedProbe for TokenResiduals {
     fn id(&self) -> &'static str {
         "token_residuals"
     }
@@ -42,7 +42,7 @@ impl Probe for TokenResiduals {
             candle_core::bail!("residuals need a model whose forward pass refines a state")
         };
         let prompt = Prompt::of(cx, LONGEST)?;
-        let states = round_starts(cx.model, model, &prompt.tensor(cx)?)?;
+        let states = round_starts(cx.model, model, &prompt.tensor(cx.device)?)?;
         let Some(start) = states.last() else {
             candle_core::bail!("the model's forward pass has no round that refines a state")
         };

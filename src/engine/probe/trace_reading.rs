@@ -4,7 +4,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeContext, position_losses::surprise, prompt::Prompt};
+use super::{Finding, ProbeContext, UntypedProbe, position_losses::surprise, prompt::Prompt};
 use crate::{
     config::Value,
     models::{Model, capabilities::TraceBlocks},
@@ -25,7 +25,7 @@ const USUAL: usize = 96;
 /// Channels of a trace that are kept at most.
 const CHANNELS: usize = 128;
 
-impl Probe for TraceReading {
+impl UntypedProbe for TraceReading {
     fn id(&self) -> &'static str {
         "trace_reading"
     }

@@ -1,6 +1,6 @@
 //! How often each unit of the sparse layers is kept. It does not know which training made it so.
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, ProbeContext, UntypedProbe};
 use crate::{
     models::{Model, capabilities::TraceBlocks},
     nn::{Result, Tap, Tensor, host},
@@ -13,7 +13,7 @@ pub struct UnitUsage;
 /// Windows that are read at once.
 const AT_ONCE: usize = 4;
 
-impl Probe for UnitUsage {
+impl UntypedProbe for UnitUsage {
     fn id(&self) -> &'static str {
         "unit_usage"
     }

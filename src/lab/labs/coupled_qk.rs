@@ -7,7 +7,7 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, arg, schedule},
+    experiment::{Experiment, Variant, arg, ask_every, schedule},
 };
 use crate::{
     config::{Config, ConfigError, Settings, Value, whole_numbers},
@@ -15,7 +15,7 @@ use crate::{
         Spec,
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
     },
-    telemetry::Args,
+    telemetry::{Args, measurements::NextTokensArgs},
     trainer::{Plan, TrainSettings},
 };
 use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, ProbeSettings, VariantSettings};
@@ -212,7 +212,7 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         ),
         schedule("query_key_paths", ProbeSettings::query_key_paths_every, every.query_key_paths_every, Args::new()),
         schedule("step_lengths", ProbeSettings::step_lengths_every, every.step_lengths_every, Args::new()),
-        schedule("next_tokens", ProbeSettings::next_tokens_every, every.next_tokens_every, Args::new()),
+        ask_every(&NextTokensArgs::default(), ProbeSettings::next_tokens_every, every.next_tokens_every),
     ];
     let corpus = s.corpus.spec()?;
     if s.corpus.asks_for_pairs() {

@@ -3,7 +3,7 @@
 
 use super::corpus::CorpusSettings;
 use crate::{
-    config::{Config, Setting, SettingKey, Value},
+    config::{Arguments, Config, Setting, SettingKey, Value},
     corpus,
     models::Spec,
     telemetry::Args,
@@ -83,6 +83,11 @@ impl<'a> Experiment<'a> {
 /// This probe at step 0, at the end and `every` so many steps between, which the setting `key` changes.
 pub fn schedule(probe: &str, key: &SettingKey<u64>, every: u64, args: Args) -> ProbeSchedule {
     ProbeSchedule { probe: probe.to_owned(), every, every_key: key.name.to_owned(), args }
+}
+
+/// Asks with these arguments every so many steps; `key` is the setting that says how many.
+pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> ProbeSchedule {
+    schedule(A::PROBE, key, every, args.to_args())
 }
 
 /// An argument of a probe from a setting, by the name of its field.

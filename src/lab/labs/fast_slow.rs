@@ -6,7 +6,7 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, schedule},
+    experiment::{Experiment, Variant, ask_every, schedule},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
@@ -15,7 +15,10 @@ use crate::{
         dense::{DenseSpec, GatedAct},
         fast_slow::{Approach, FastSlowSpec},
     },
-    telemetry::Args,
+    telemetry::{
+        Args,
+        measurements::{CausalityArgs, NextTokensArgs},
+    },
     trainer::Plan,
 };
 use settings::{ApproachMethod, ApproachSettings, FastSlowSettings, ModelSettings, ProbeSettings};
@@ -189,8 +192,8 @@ fn plan(config: &Config, s: &FastSlowSettings) -> Result<Plan, ConfigError> {
             every.generator_distance_every,
             Args::new(),
         ),
-        schedule("next_tokens", ProbeSettings::next_tokens_every, every.next_tokens_every, Args::new()),
-        schedule("causality", ProbeSettings::causality_every, every.causality_every, Args::new()),
+        ask_every(&NextTokensArgs::default(), ProbeSettings::next_tokens_every, every.next_tokens_every),
+        ask_every(&CausalityArgs::default(), ProbeSettings::causality_every, every.causality_every),
     ];
     Ok(experiment.plan(s.corpus.spec()?, &variants(s)?, probes))
 }

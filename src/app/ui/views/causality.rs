@@ -5,8 +5,7 @@ use eframe::egui::{self, FontId, Ui, vec2};
 
 use super::{Measured, View, ViewCx, task::task_ui};
 use crate::{
-    config::Value,
-    telemetry::{Args, measurements},
+    telemetry::measurements::{self, CausalityArgs},
     ui::{
         kept::{Kept, RunNumber},
         plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_words},
@@ -50,20 +49,15 @@ impl Causality {
         cx.selection.token.filter(|t| *t < read)
     }
 
-    fn args(&self, cx: &ViewCx<'_>) -> Args {
-        let mut args = Args::new();
-        if !self.text.trim().is_empty() {
-            args.insert("text".to_owned(), Value::Text(self.text.clone()));
+    fn args(&self, cx: &ViewCx<'_>) -> CausalityArgs {
+        CausalityArgs {
+            text: if self.text.trim().is_empty() { String::new() } else { self.text.clone() },
+            position: Self::position(cx),
+            replacement: self.replacement.get(&cx.mirror.run).cloned().unwrap_or_default(),
+            coupling_scale: Some(self.coupling_scale),
+            show_wrong: self.show_wrong,
+            ..CausalityArgs::default()
         }
-        if let Some(p) = Self::position(cx) {
-            args.insert("position".to_owned(), Value::Int(p as i64));
-        }
-        if let Some(words) = self.replacement.get(&cx.mirror.run).filter(|words| !words.is_empty()) {
-            args.insert("replacement".to_owned(), Value::Text(words.clone()));
-        }
-        args.insert("coupling_scale".to_owned(), Value::Float(self.coupling_scale));
-        args.insert("show_wrong".to_owned(), Value::Switch(self.show_wrong));
-        args
     }
 
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
@@ -185,7 +179,7 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
 impl View for Causality {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
-        cx.keep_fresh::<measurements::Causality>(Some(cx.selection.variant), args, Freshness::Steps(STALE));
+        cx.ask::<measurements::Causality>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
         let Some(causality) = cx.answered::<measurements::Causality>() else {
             Self::chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;

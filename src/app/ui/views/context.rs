@@ -7,9 +7,9 @@ use eframe::egui::Rect;
 
 use super::Selection;
 use crate::{
-    config::{Config, Knob, Value},
+    config::{Arguments, Config, Knob, Value},
     labs::TrainSettings,
-    telemetry::{Args, Command, Measurement, Question, RunState, Sample},
+    telemetry::{Answer, Args, Command, Measurement, Question, RunState, Sample},
     ui::{
         mirror::Mirror,
         questions::{Freshness, Moment, Questions},
@@ -148,6 +148,17 @@ impl<'a> ViewCx<'a> {
     pub fn measured<M: Measurement>(&self, variant: usize, fits: impl Fn(&M) -> bool) -> Option<Measured<'a, M>> {
         let newer = |a: Measured<'a, M>, b: Measured<'a, M>| if b.sample.step > a.sample.step { b } else { a };
         self.known::<M>(variant).filter(|m| fits(m.value)).reduce(newer)
+    }
+
+    /// Asks for an `M` with these arguments whenever its answer is due (see [`Freshness`]) and a model is there to
+    /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the first one asks.
+    pub fn ask<M: Answer>(&mut self, variant: Option<usize>, args: &M::Args, freshness: Freshness) {
+        self.keep_fresh::<M>(variant, args.to_args(), freshness);
+    }
+
+    /// Asks for an `M` now, of the weights of the shown step; returns the question's number.
+    pub fn ask_now<M: Answer>(&mut self, variant: Option<usize>, args: &M::Args) -> u64 {
+        self.request::<M>(variant, args.to_args())
     }
 
     /// Puts the question of `M` whenever its answer is due (see [`Freshness`]) and a model is there to

@@ -4,8 +4,7 @@ use eframe::egui::{RichText, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
 use super::{Measured, View, ViewCx, task::task_ui};
 use crate::{
-    config::Value,
-    telemetry::{Args, measurements::NextTokens as Likely},
+    telemetry::measurements::{NextTokens as Likely, NextTokensArgs},
     ui::{
         plot::{empty_ui, quote},
         questions::Freshness,
@@ -35,9 +34,8 @@ impl NextTokens {
         Box::<Self>::default()
     }
 
-    fn args(&self) -> Args {
-        let text = self.text.trim_end_matches('\n');
-        if text.is_empty() { Args::new() } else { Args::from([("text".to_owned(), Value::Text(text.to_owned()))]) }
+    fn args(&self) -> NextTokensArgs {
+        NextTokensArgs { text: self.text.trim_end_matches('\n').to_owned(), ..NextTokensArgs::default() }
     }
 
     /// Of each variant that answered: what was measured at the shown step, or the answer to what is typed.
@@ -75,7 +73,7 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
 
 impl View for NextTokens {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        cx.keep_fresh::<Likely>(None, self.args(), Freshness::Steps(STALE));
+        cx.ask::<Likely>(None, &self.args(), Freshness::Steps(STALE));
         let measured = self.measured(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     super::{
-        Finding, Probe, ProbeContext, Progress,
+        Finding, ProbeContext, Progress, UntypedProbe,
         synapses::{Null, continuation, read_rows, request},
     },
     LEVEL, PRESETS, Question,
@@ -42,7 +42,7 @@ struct Followed {
     with: bool,
 }
 
-impl Probe for ConceptEffectProbe {
+impl UntypedProbe for ConceptEffectProbe {
     fn id(&self) -> &'static str {
         "concept_effect"
     }

@@ -33,7 +33,7 @@ pub use search::{Procedure, SearchResult, Strength, Synapse};
 
 use std::path::Path;
 
-use super::{Finding, Probe, ProbeContext, Progress};
+use super::{Finding, ProbeContext, Progress, UntypedProbe};
 use crate::{
     config::Value,
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
@@ -142,7 +142,7 @@ fn verdict_words(q: &Question, search: &SearchResult, confirmed: &[usize], model
 /// untrained models are searched too). Makes a [`ConceptSearch`](crate::telemetry::measurements::ConceptSearch).
 pub struct Concepts;
 
-impl Probe for Concepts {
+impl UntypedProbe for Concepts {
     fn id(&self) -> &'static str {
         "concepts"
     }

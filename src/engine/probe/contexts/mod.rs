@@ -10,7 +10,7 @@ mod tally;
 pub use search::{ContextSearch, Followed, search};
 pub use tally::{BINS, FoundWindow, ReadWindow, Tally, TokenTally, bin_edge};
 
-use super::{Finding, Probe, ProbeContext};
+use super::{Finding, ProbeContext, UntypedProbe};
 use crate::{
     corpus::TextSpan,
     models::{
@@ -35,7 +35,7 @@ const MOST_SHOWN: usize = 1 << 16;
 /// 0: all), in windows of `window` (128); and `top` (20 passages; of all together no more than 65,536 tokens). Makes a [`TopContexts`].
 pub struct TopContextsProbe;
 
-impl Probe for TopContextsProbe {
+impl UntypedProbe for TopContextsProbe {
     fn id(&self) -> &'static str {
         "top_contexts"
     }

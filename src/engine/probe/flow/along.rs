@@ -3,7 +3,7 @@
 use super::{FlowInput, Rhs, basis};
 use crate::{
     nn::{Result, Tensor, host},
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::measurements::{self, FlowMotion},
 };
 
@@ -21,7 +21,7 @@ pub fn depths() -> Vec<f64> {
 /// Arguments as `flow`'s. Makes a [`measurements::FlowAlong`].
 pub struct FlowAlong;
 
-impl Probe for FlowAlong {
+impl UntypedProbe for FlowAlong {
     fn id(&self) -> &'static str {
         "flow_along"
     }

@@ -10,7 +10,7 @@ use crate::{
     models::capabilities::{FlowControl, LanguageFlow},
     nn::{Result, Tensor},
     ode::{self, Options, Policy, Trace},
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::{
         Array,
         measurements::{
@@ -29,7 +29,7 @@ const RANKS: usize = 12;
 /// plane `field`. Makes a [`measurements::FlowAnswer`].
 pub struct FlowAnswer;
 
-impl Probe for FlowAnswer {
+impl UntypedProbe for FlowAnswer {
     fn id(&self) -> &'static str {
         "flow"
     }

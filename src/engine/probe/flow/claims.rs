@@ -12,7 +12,7 @@ use crate::{
     models::capabilities::{FlowModel, LanguageFlow},
     nn::{Result, Tensor},
     ode::{self, Method, Options},
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 /// model's own Euler steps. Makes a [`measurements::FlowClaims`].
 pub struct FlowClaims;
 
-impl Probe for FlowClaims {
+impl UntypedProbe for FlowClaims {
     fn id(&self) -> &'static str {
         "flow_claims"
     }

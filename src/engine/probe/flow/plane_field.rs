@@ -7,7 +7,7 @@ use super::{
 use crate::{
     config::Value,
     nn::{Result, Tensor, host},
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::{
         Array,
         measurements::{self, FieldExtent},
@@ -27,7 +27,7 @@ const PLAYGROUND: f64 = 3.2;
 /// has outside the plane is not shown. Makes a [`measurements::FlowField`].
 pub struct FlowField;
 
-impl Probe for FlowField {
+impl UntypedProbe for FlowField {
     fn id(&self) -> &'static str {
         "flow_field"
     }

@@ -17,7 +17,7 @@ use crate::{
     config::Value,
     models::Model,
     nn::{Result, host, params},
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::{Args, Measurement, Payload, measurements::SweepProgress, number::Numbers},
 };
 
@@ -36,7 +36,7 @@ const HOW_FAR: [&str; 2] = ["upto", "begin"];
 /// arguments are remembered.
 pub struct FlowSweep;
 
-impl Probe for FlowSweep {
+impl UntypedProbe for FlowSweep {
     fn id(&self) -> &'static str {
         "flow_sweep"
     }

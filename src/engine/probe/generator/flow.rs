@@ -6,7 +6,7 @@ use crate::{
     config::Value,
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::{
         Array,
         measurements::{GeneratorFlow, RelaxationCurves},
@@ -21,7 +21,7 @@ const TOLD: usize = 3;
 /// from 1; 0: all alike; 1) and `steps` (100). Makes a [`GeneratorFlow`].
 pub struct GeneratorFlowProbe;
 
-impl Probe for GeneratorFlowProbe {
+impl UntypedProbe for GeneratorFlowProbe {
     fn id(&self) -> &'static str {
         "generator_flow"
     }

@@ -5,7 +5,7 @@ use crate::{
     analysis::generator::{Topology, TopologySettings, classes, closed_classes, spectrum},
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::measurements::{GapBySize, TopologyGaps},
 };
 
@@ -16,7 +16,7 @@ const DRAWS: u64 = 4;
 /// Takes no arguments. Makes a [`GapBySize`].
 pub struct GapBySizeProbe;
 
-impl Probe for GapBySizeProbe {
+impl UntypedProbe for GapBySizeProbe {
     fn id(&self) -> &'static str {
         "gap_by_size"
     }

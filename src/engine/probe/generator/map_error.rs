@@ -8,7 +8,7 @@ use super::{applies, control};
 use crate::{
     models::{Model, capabilities::StationaryMap},
     nn::Result,
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::{Array, measurements::StationaryMapError},
 };
 
@@ -21,7 +21,7 @@ const REACH: f64 = 2.0;
 /// [`StationaryMapError`].
 pub struct StationaryMapProbe;
 
-impl Probe for StationaryMapProbe {
+impl UntypedProbe for StationaryMapProbe {
     fn id(&self) -> &'static str {
         "stationary_map"
     }

@@ -5,7 +5,7 @@ use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::{
         Array,
         measurements::{GeneratorState, StateClass},
@@ -15,7 +15,7 @@ use crate::{
 /// Arguments: `y0`, `y1`, .. (control), `edits`, `cut`. Makes a [`GeneratorState`].
 pub struct GeneratorProbe;
 
-impl Probe for GeneratorProbe {
+impl UntypedProbe for GeneratorProbe {
     fn id(&self) -> &'static str {
         "generator"
     }

@@ -5,7 +5,7 @@ use crate::{
     analysis::graph::null_models,
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::measurements::ModularityAtStep,
 };
 
@@ -15,7 +15,7 @@ const RESTARTS: usize = 2;
 /// Arguments as of `neuron_graph`; `beta` is not read. Makes a [`ModularityAtStep`].
 pub struct GraphCurve;
 
-impl Probe for GraphCurve {
+impl UntypedProbe for GraphCurve {
     fn id(&self) -> &'static str {
         "graph_curve"
     }

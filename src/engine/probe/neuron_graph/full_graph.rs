@@ -12,7 +12,7 @@ use crate::{
     },
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::{
         Args,
         measurements::{self, GraphEdges, GraphSummary, NeuronGroups},
@@ -24,7 +24,7 @@ use crate::{
 /// (excitatory, inhibitory, both), `edges` or `beta`, `weighted`, `restarts`.
 pub struct NeuronGraph;
 
-impl Probe for NeuronGraph {
+impl UntypedProbe for NeuronGraph {
     fn id(&self) -> &'static str {
         "neuron_graph"
     }

@@ -9,7 +9,7 @@ use crate::{
     corpus::Corpus,
     models::Model,
     nn::{Result, host},
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::measurements::{self, Partner, TokenScore},
 };
 
@@ -20,7 +20,7 @@ const TOKENS: usize = 8;
 /// Arguments: `neuron` (its number in the model; that with the longest row of E if none is given) and `matrix`; partners are those of the whole graph.
 pub struct GraphNeuron;
 
-impl Probe for GraphNeuron {
+impl UntypedProbe for GraphNeuron {
     fn id(&self) -> &'static str {
         "graph_neuron"
     }

@@ -7,7 +7,7 @@ use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
     models::Model,
     nn::Result,
-    probe::{Finding, Probe, ProbeContext, Progress},
+    probe::{Finding, ProbeContext, Progress, UntypedProbe},
     telemetry::measurements,
 };
 
@@ -15,7 +15,7 @@ use crate::{
 /// on; and `searches`, in place of `restarts`. Makes a [`measurements::GraphModularity`].
 pub struct GraphModularity;
 
-impl Probe for GraphModularity {
+impl UntypedProbe for GraphModularity {
     fn id(&self) -> &'static str {
         "graph_modularity"
     }

@@ -12,7 +12,7 @@ use crate::{
         capabilities::{FastWeightModel, FastWeightRule},
     },
     nn::Result,
-    probe::{Finding, Probe, ProbeContext, Progress},
+    probe::{Finding, ProbeContext, Progress, UntypedProbe},
     telemetry::measurements::{FastWeightSetting, FastWeights},
 };
 
@@ -29,7 +29,7 @@ const MOST_VALUES: usize = 8;
 /// between them; at most 8 each). Makes a [`FastWeights`].
 pub struct FastWeightSweep;
 
-impl Probe for FastWeightSweep {
+impl UntypedProbe for FastWeightSweep {
     fn id(&self) -> &'static str {
         "fast_weights"
     }

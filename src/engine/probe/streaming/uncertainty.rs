@@ -10,7 +10,7 @@ use crate::{
     config::Value,
     models::{Model, capabilities::FastWeightRule},
     nn::Result,
-    probe::{Finding, Probe, ProbeContext},
+    probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::measurements::{Auroc, Uncertainty, UncertaintyText},
 };
 
@@ -25,7 +25,7 @@ const MOST_PRECISION: f64 = 1e6;
 /// Makes an [`Uncertainty`].
 pub struct UncertaintyProbe;
 
-impl Probe for UncertaintyProbe {
+impl UntypedProbe for UncertaintyProbe {
     fn id(&self) -> &'static str {
         "uncertainty"
     }

@@ -9,7 +9,7 @@ use crate::{
     analysis::statistics::t_interval,
     models::{Model, capabilities::StreamingModel},
     nn::Result,
-    probe::{Finding, Probe, ProbeContext, Progress},
+    probe::{Finding, ProbeContext, Progress, UntypedProbe},
     telemetry::measurements::{Retention, WarmUp, WarmUpText},
 };
 
@@ -23,7 +23,7 @@ const FOREIGN: usize = 2;
 /// [`WarmUp`]. A model that keeps every token reads at most 1,000 of each stream.
 pub struct WarmUpProbe;
 
-impl Probe for WarmUpProbe {
+impl UntypedProbe for WarmUpProbe {
     fn id(&self) -> &'static str {
         "warm_up"
     }

@@ -2,7 +2,7 @@
 //! weights.
 
 use super::{
-    super::{Finding, Probe, ProbeContext},
+    super::{Finding, ProbeContext, UntypedProbe},
     firing::{self, Activation},
     model, random, synapses_of,
 };
@@ -16,7 +16,7 @@ use crate::{
 /// position 0 of a window, where y is zero by construction, is left out.
 pub struct Activity;
 
-impl Probe for Activity {
+impl UntypedProbe for Activity {
     fn id(&self) -> &'static str {
         "activity"
     }

@@ -3,7 +3,7 @@
 use candle_core::{D, bail};
 
 use super::{
-    super::{Finding, Probe, ProbeContext},
+    super::{Finding, ProbeContext, UntypedProbe},
     model,
 };
 use crate::{
@@ -22,7 +22,7 @@ const MOST_LAYERS: usize = 12;
 const BYTES: usize = 256;
 const HELD_OUT: f64 = 0.1;
 
-impl Probe for Candidates {
+impl UntypedProbe for Candidates {
     fn id(&self) -> &'static str {
         "candidates"
     }

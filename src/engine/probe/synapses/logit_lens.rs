@@ -4,7 +4,7 @@ use candle_core::{D, bail};
 
 use super::{
     super::{
-        Finding, Probe, ProbeContext,
+        Finding, ProbeContext, UntypedProbe,
         prompt::{Prompt, likely_tokens},
     },
     model,
@@ -19,7 +19,7 @@ use crate::{
 /// each place, 6). Makes a [`LogitLens`].
 pub struct LogitLensProbe;
 
-impl Probe for LogitLensProbe {
+impl UntypedProbe for LogitLensProbe {
     fn id(&self) -> &'static str {
         "logit_lens"
     }
@@ -35,7 +35,7 @@ impl Probe for LogitLensProbe {
         let bdh = model(cx)?;
         let (layers, positions) = (bdh.spec().layers, prompt.ids.len());
         let mut tap = Tap::on(&["layers."]);
-        let last = bdh.logits(&prompt.tensor(cx)?, &mut tap)?; // (1, T, V)
+        let last = bdh.logits(&prompt.tensor(cx.device)?, &mut tap)?; // (1, T, V)
         let (mut likely, mut top, mut next, mut entropy, mut loss) = (vec![], vec![], vec![], vec![], vec![]);
         for row in 0..=layers {
             cx.progress.at(row, layers + 1)?;

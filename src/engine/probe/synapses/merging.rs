@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{
-    super::{Finding, Probe, ProbeContext},
+    super::{Finding, ProbeContext, UntypedProbe},
     model,
 };
 use crate::{
@@ -32,7 +32,7 @@ const BYTES: usize = 256;
 /// `window` (128) tokens a text. Makes a [`measurements::Merging`].
 pub struct Merging;
 
-impl Probe for Merging {
+impl UntypedProbe for Merging {
     fn id(&self) -> &'static str {
         "merging"
     }

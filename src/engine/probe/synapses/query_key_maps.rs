@@ -1,7 +1,7 @@
 //! The products of queries and keys of every layer and head along a text.
 
 use super::{
-    super::{Finding, Probe, ProbeContext, prompt::Prompt},
+    super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt},
     model,
 };
 use crate::{
@@ -25,7 +25,7 @@ pub struct QueryKeyMapsProbe;
 /// Magnitudes up to this are kept in half precision.
 const HALF_MOST: f32 = 6e4;
 
-impl Probe for QueryKeyMapsProbe {
+impl UntypedProbe for QueryKeyMapsProbe {
     fn id(&self) -> &'static str {
         "query_key_maps"
     }
@@ -43,7 +43,7 @@ impl Probe for QueryKeyMapsProbe {
         let spec = if is_rotated { seen } else { LinearAttentionSpec { rotary: false, damped: false, ..seen } };
         let paths: Vec<String> = (0..layers).map(|l| format!("layers.{l}.x")).collect();
         let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-        bdh.logits(&prompt.tensor(cx)?, &mut tap)?;
+        bdh.logits(&prompt.tensor(cx.device)?, &mut tap)?;
         let mut all = vec![];
         for (layer, path) in paths.iter().enumerate() {
             cx.progress.at(layer, layers)?;

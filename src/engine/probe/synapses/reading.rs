@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    super::{Finding, Probe, ProbeContext, prompt::Prompt},
+    super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt},
     firing::{self, Activation, LayerActivations},
     model,
 };
@@ -34,7 +34,7 @@ const FOLLOWED: usize = 48;
 /// Synapses in the measurement.
 const MEASURED: usize = 12;
 
-impl Probe for Reading {
+impl UntypedProbe for Reading {
     fn id(&self) -> &'static str {
         "reading"
     }

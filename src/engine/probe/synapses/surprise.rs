@@ -2,7 +2,7 @@
 //! and again, and how much of each layer fires meanwhile.
 
 use super::{
-    super::{Finding, Probe, ProbeContext},
+    super::{Finding, ProbeContext, UntypedProbe},
     firing::{self, Activation, Chunk},
     model, random, synapses_of,
 };
@@ -22,7 +22,7 @@ pub struct Surprise;
 /// Which repetitions count as known.
 const KNOWN: std::ops::Range<usize> = 4..8;
 
-impl Probe for Surprise {
+impl UntypedProbe for Surprise {
     fn id(&self) -> &'static str {
         "surprise"
     }

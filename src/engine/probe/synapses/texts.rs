@@ -4,7 +4,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    super::{Finding, Probe, ProbeContext},
+    super::{Finding, ProbeContext, UntypedProbe},
     model,
 };
 use crate::{
@@ -27,7 +27,7 @@ const TEMPERATURE: f64 = 0.7;
 /// after a prompt of each. Makes [`TextLosses`].
 pub struct Texts;
 
-impl Probe for Texts {
+impl UntypedProbe for Texts {
     fn id(&self) -> &'static str {
         "texts"
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    super::{Finding, Probe, ProbeContext},
+    super::{Finding, ProbeContext, UntypedProbe},
     model,
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 /// Arguments: `windows` (4) held-out windows of `window` (128) tokens. Makes a [`TrainedBdh`].
 pub struct TrainedBdhProbe;
 
-impl Probe for TrainedBdhProbe {
+impl UntypedProbe for TrainedBdhProbe {
     fn id(&self) -> &'static str {
         "trained_bdh"
     }

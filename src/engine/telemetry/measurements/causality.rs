@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// A causality test: before the changed token no logit may move.
@@ -63,4 +64,24 @@ pub struct LikelyToken {
     pub probability: f64,
 }
 
-measurement!(Causality, channel: "fast_slow.causality", probe: "causality");
+arguments! {
+    /// Change one token of a text.
+    pub struct CausalityArgs asks "causality" {
+        /// The sentence that is read; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// The token that is changed, from 0; otherwise the middle one, or with `show_wrong` the last of the middle block, whose change leaks to the whole block.
+        position: Option<usize> = None,
+        /// What the token becomes, a text of one token; empty for the next token of the passage that differs.
+        replacement: String = String::new(),
+        /// Multiplies the gate for this question only; otherwise as the run has it.
+        coupling_scale: Option<f64> = None,
+        /// A gate in place of s tanh(gamma), for models whose gate is still shut.
+        gate: Option<f64> = None,
+        /// Also measure the upsampling that leaks the future, through a gate that is open.
+        show_wrong: bool = false,
+    }
+}
+
+measurement!(Causality, channel: "fast_slow.causality", asked: CausalityArgs);

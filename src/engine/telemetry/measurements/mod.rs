@@ -8,6 +8,7 @@
 
 use std::fmt::Debug;
 
+use crate::config::Arguments;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
@@ -60,7 +61,7 @@ pub use attention_maps::{AttentionLayer, AttentionMaps, LongAttentionMaps};
 pub use attention_statistics::{AttentionStatistics, LayerStatistics, UniformStatistics};
 pub use autocorrelation::{Autocorrelation, BlockAutocorrelation};
 pub use bdh_dynamics::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck};
-pub use causality::{Causality, LeakyUpsample, LikelyToken, Predictions};
+pub use causality::{Causality, CausalityArgs, LeakyUpsample, LikelyToken, Predictions};
 pub use concept_effect::{ConceptEffect, ConceptSide};
 pub use concept_search::{
     ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
@@ -86,7 +87,7 @@ pub use neuron_graph::{
     ColumnType, DegreeDistribution, EntriesAbove, EntryHistogram, FileGraph, GraphColumn, GraphDegrees, GraphEdges,
     GraphSummary, LognormalFit, NeuronGraph, NeuronGroups, PowerLawFit,
 };
-pub use next_tokens::NextTokens;
+pub use next_tokens::{NextTokens, NextTokensArgs};
 pub use pair_attention::{LayerPairAttention, PairAttention};
 pub use position_losses::PositionLosses;
 pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps};
@@ -299,9 +300,22 @@ impl Payload {
     }
 }
 
-/// Implements [`Measurement`] for a struct of this folder.
+/// A measurement that answers a question with typed arguments.
+pub trait Answer: Measurement {
+    /// The arguments of the probe that makes it.
+    type Args: Arguments;
+}
+
+/// Implements [`Measurement`] for a struct of this folder, and [`Answer`] where the type of its question's arguments is named.
 macro_rules! measurement {
-    ($name:ident, channel: $channel:literal, probe: $probe:literal) => {
+    ($name:ident, channel: $channel:literal, asked: $args:ty) => {
+        impl $crate::telemetry::Answer for $name {
+            type Args = $args;
+        }
+
+        measurement!($name, channel: $channel, probe: <$args as $crate::config::Arguments>::PROBE);
+    };
+    ($name:ident, channel: $channel:literal, probe: $probe:expr) => {
         impl $crate::telemetry::Measurement for $name {
             const CHANNEL: &'static str = $channel;
             const PROBE: &'static str = $probe;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LikelyToken, measurement};
+use crate::config::arguments;
 
 /// The likeliest next tokens after a prompt and a short greedy continuation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,4 +22,20 @@ pub struct NextTokens {
     pub continuation: String,
 }
 
-measurement!(NextTokens, channel: "text.next_tokens", probe: "next_tokens");
+arguments! {
+    /// How a text goes on.
+    pub struct NextTokensArgs asks "next_tokens" {
+        /// The text that is read; empty for a held-out passage, of a task one that ends where an answer is asked for.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// How many likely tokens are listed.
+        #[range(1..=32)]
+        count: usize = 8,
+        /// Tokens of the continuation.
+        #[range(1..=128)]
+        length: usize = 24,
+    }
+}
+
+measurement!(NextTokens, channel: "text.next_tokens", asked: NextTokensArgs);

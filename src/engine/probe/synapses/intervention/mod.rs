@@ -14,7 +14,7 @@ pub(in crate::probe) use null::Null;
 
 use super::{
     super::{
-        Finding, Probe, ProbeContext,
+        Finding, ProbeContext, UntypedProbe,
         prompt::{Prompt, likely_tokens},
     },
     model,
@@ -35,7 +35,7 @@ pub struct InterventionProbe;
 /// Likely tokens listed.
 const LIKELY: usize = 8;
 
-impl Probe for InterventionProbe {
+impl UntypedProbe for InterventionProbe {
     fn id(&self) -> &'static str {
         "intervention"
     }

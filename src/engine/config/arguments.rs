@@ -1,0 +1,218 @@
+//! The arguments of a question as a struct: `arguments!` derives from it the knobs that the command line lists and the
+//! plain values by name in which a question travels.
+
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
+use super::{ConfigError, Knob, Number, Range, Setting, Value, knob};
+
+/// Arguments of one probe. Where a name is absent its default holds; an `Option` that is `None` leaves the choice to the
+/// probe and is not sent.
+pub trait Arguments: Default + Clone + PartialEq {
+    /// Id of the probe that takes them.
+    const PROBE: &'static str;
+
+    /// A knob for each argument; its key is the argument's name.
+    fn knobs() -> Vec<Knob>;
+
+    /// As plain values by name.
+    fn to_args(&self) -> BTreeMap<String, Value>;
+
+    /// From plain values by name. A number outside of its range is taken as the nearer end of it.
+    ///
+    /// # Errors
+    /// A name that is no argument of the probe, or a value of another type.
+    fn from_args(args: &BTreeMap<String, Value>) -> Result<Self, ConfigError>;
+}
+
+/// The type of one argument: a setting, or an optional one.
+pub trait Argument: Clone {
+    type Of: Setting;
+
+    /// What was given, if anything.
+    fn given(&self) -> Option<&Self::Of>;
+    fn from_setting(value: Self::Of) -> Self;
+}
+
+impl<T: Setting + Clone> Argument for T {
+    type Of = T;
+
+    fn given(&self) -> Option<&T> {
+        Some(self)
+    }
+
+    fn from_setting(value: T) -> Self {
+        value
+    }
+}
+
+impl<T: Setting + Clone> Argument for Option<T> {
+    type Of = T;
+
+    fn given(&self) -> Option<&T> {
+        self.as_ref()
+    }
+
+    fn from_setting(value: T) -> Self {
+        Some(value)
+    }
+}
+
+/// The knob of an argument.
+pub fn argument_knob<A: Argument>(name: &'static str, tip: &'static str, default: &A) -> Knob {
+    let default = default.given().map_or(Value::Text(String::new()), Setting::to_value);
+    Knob::new(name, name, A::Of::range(), default).tip(tip)
+}
+
+/// Limits the values of an argument.
+pub fn limit_argument<A: Argument<Of: Number>>(knob: &mut Knob, _: &A, range: RangeInclusive<A::Of>) {
+    let (least, most) = range.into_inner();
+    knob.range = A::Of::between(least, most);
+}
+
+/// Refuses a name that is no argument of the probe.
+pub fn check_names(probe: &str, knobs: &[Knob], args: &BTreeMap<String, Value>) -> Result<(), ConfigError> {
+    let Some(name) = args.keys().find(|name| !knobs.iter().any(|k| k.key == name.as_str())) else { return Ok(()) };
+    Err(ConfigError::UnknownArgument {
+        probe: probe.to_owned(),
+        key: name.clone(),
+        nearest: knob::nearest(name, knobs.iter().map(|k| k.key)),
+    })
+}
+
+/// The argument of this knob, if it is given.
+pub fn read_argument<A: Argument>(
+    knobs: &[Knob],
+    name: &str,
+    args: &BTreeMap<String, Value>,
+) -> Result<Option<A>, ConfigError> {
+    let (Some(value), Some(knob)) = (args.get(name), knobs.iter().find(|k| k.key == name)) else { return Ok(None) };
+    let value = knob.check(clamped(&knob.range, value.clone()))?;
+    super::settings::typed(name, &value).map(|value| Some(A::from_setting(value)))
+}
+
+/// A finite number moved into the range; all else as it is.
+fn clamped(range: &Range, value: Value) -> Value {
+    let Some(number) = value.as_f64().filter(|n| n.is_finite()) else { return value };
+    match (range, value) {
+        (Range::Int { min, max }, Value::Int(i)) => Value::Int(i.clamp(*min, *max)),
+        (Range::Int { min, max }, _) => Value::Int((number as i64).clamp(*min, *max)),
+        (Range::Float { min, max, .. }, _) => Value::Float(number.clamp(*min, *max)),
+        (_, value) => value,
+    }
+}
+
+/// Declares the arguments of a probe: `arguments! { pub struct CausalityArgs asks "causality" { /// A sentence.
+/// text: String = String::new(), /// Which token. #[range(0..=95)] position: Option<usize> = None } }`.
+/// Each comment is what `orrery ask --list` prints.
+#[macro_export]
+macro_rules! arguments {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident asks $probe:literal { $(
+        $(#[doc = $tip:literal])+
+        $(#[range($range:expr)])?
+        $field:ident: $ty:ty = $default:expr
+    ),* $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        $vis struct $name { $($(#[doc = $tip])+ pub $field: $ty),* }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default),* }
+            }
+        }
+
+        impl $crate::config::Arguments for $name {
+            const PROBE: &'static str = $probe;
+
+            fn knobs() -> Vec<$crate::config::Knob> {
+                #[allow(unused_variables, reason = "a probe may take no arguments")]
+                let defaults = Self::default();
+                vec![$({
+                    #[allow(unused_mut, reason = "most arguments are not limited")]
+                    let mut knob = $crate::config::argument_knob(
+                        stringify!($field), concat!($($tip),+).trim_ascii(), &defaults.$field,
+                    );
+                    $($crate::config::limit_argument(&mut knob, &defaults.$field, $range);)?
+                    knob
+                }),*]
+            }
+
+            fn to_args(&self) -> std::collections::BTreeMap<String, $crate::config::Value> {
+                #[allow(unused_mut, reason = "a probe may take no arguments")]
+                let mut args = std::collections::BTreeMap::new();
+                $(if let Some(value) = $crate::config::Argument::given(&self.$field) {
+                    args.insert(stringify!($field).to_owned(), $crate::config::Setting::to_value(value));
+                })*
+                args
+            }
+
+            fn from_args(
+                args: &std::collections::BTreeMap<String, $crate::config::Value>,
+            ) -> Result<Self, $crate::config::ConfigError> {
+                let knobs = <Self as $crate::config::Arguments>::knobs();
+                $crate::config::check_names($probe, &knobs, args)?;
+                #[allow(unused_mut, reason = "a probe may take no arguments")]
+                let mut read = Self::default();
+                $(if let Some(value) = $crate::config::read_argument(&knobs, stringify!($field), args)? {
+                    read.$field = value;
+                })*
+                Ok(read)
+            }
+        }
+    };
+}
+pub use arguments;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    arguments! {
+        /// A question about one token.
+        struct TokenArgs asks "token" {
+            /// The sentence that is read.
+            text: String = String::new(),
+            /// The token.
+            #[range(0..=95)]
+            position: Option<usize> = None,
+            /// By how much the gate is scaled.
+            #[range(0.0..=10.0)]
+            scale: f64 = 1.0,
+        }
+    }
+
+    fn args(pairs: &[(&str, Value)]) -> BTreeMap<String, Value> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    }
+
+    #[test]
+    fn arguments_survive_the_way_as_plain_values() {
+        let asked = TokenArgs { text: "a".into(), position: Some(3), scale: 2.0 };
+        assert_eq!(TokenArgs::from_args(&asked.to_args()).unwrap(), asked);
+        assert_eq!(TokenArgs::from_args(&BTreeMap::new()).unwrap(), TokenArgs::default());
+        assert!(!TokenArgs::default().to_args().contains_key("position"), "left to the probe");
+    }
+
+    #[test]
+    fn numbers_are_moved_into_their_range() {
+        let read = TokenArgs::from_args(&args(&[("position", Value::Int(1000)), ("scale", Value::Int(-1))])).unwrap();
+        assert_eq!((read.position, read.scale), (Some(95), 0.0));
+    }
+
+    #[test]
+    fn unknown_names_and_wrong_types_are_refused() {
+        let refused = |name, value| TokenArgs::from_args(&args(&[(name, value)])).unwrap_err().to_string();
+        let unknown = refused("positon", Value::Int(1));
+        assert!(unknown.contains("`token`") && unknown.contains("did you mean `position`?"), "{unknown}");
+        assert!(refused("scale", Value::Text("much".into())).contains("a number from 0 to 10"));
+        assert!(refused("scale", Value::Float(f64::NAN)).contains("out of range"));
+    }
+
+    #[test]
+    fn knobs_describe_the_arguments() {
+        let knobs = TokenArgs::knobs();
+        assert_eq!(knobs[1].range, Range::Int { min: 0, max: 95 });
+        assert_eq!((knobs[2].key, knobs[2].tip), ("scale", "By how much the gate is scaled."));
+        assert_eq!(knobs[2].default, Value::Float(1.0));
+    }
+}
