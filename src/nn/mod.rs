@@ -10,7 +10,7 @@ pub mod fixed_point;
 pub mod fused;
 pub mod gru;
 pub mod host;
-pub(crate) mod kernels;
+pub mod kernels;
 pub mod layers;
 pub mod memory;
 pub mod mlp;

@@ -47,7 +47,9 @@ pub fn files() -> Vec<PathBuf> {
 
 /// Every module of the library but files of unit tests.
 pub fn sources() -> Vec<Source> {
-    let is_library = |file: &PathBuf| !file.ends_with("src/main.rs") && !file.ends_with("tests.rs");
+    let is_library = |file: &PathBuf| {
+        !file.ends_with("src/main.rs") && !file.starts_with(root().join("bench")) && !file.ends_with("tests.rs")
+    };
     files()
         .into_iter()
         .filter(is_library)

@@ -9,11 +9,10 @@ use std::{
 };
 
 use super::{
-    super::{failure::Failure, sweep_names::is_sweep, terminal},
+    super::{failure::Failure, shell::quoted, sweep_names::is_sweep, terminal},
     SWEEPS,
     folder::SweepFolder,
     series::{RunSeries, SeriesCache},
-    task::quoted,
 };
 use crate::{
     labs::{
