@@ -5,7 +5,7 @@
 pub mod common;
 mod reading;
 
-pub use reading::{Found, Group, HeadlinePoint, Missing, Reading, Value, points_of};
+pub use reading::{Found, HeadlinePoint, Missing, Reading, Value, points_of};
 
 use crate::{labs::Lab, telemetry::Payload};
 

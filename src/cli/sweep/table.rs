@@ -8,11 +8,11 @@ use super::{
     folder::{SweepFolder, TaskState},
 };
 use crate::{
-    analysis::statistics::{mean_sd, t_interval},
     files::replace,
     labs::{
-        headline::{Better, Group, Headline},
+        headline::{Better, Headline},
         run_table::{RowState, RunRow},
+        seeds::SeedSummary,
     },
 };
 
@@ -34,7 +34,7 @@ pub struct Row {
     /// Runs that have ended.
     pub finished: usize,
     /// Over the runs, by column.
-    pub numbers: Vec<Option<Group>>,
+    pub numbers: Vec<Option<SeedSummary>>,
 }
 
 /// The table of a sweep.
@@ -60,8 +60,7 @@ impl Table {
             let number = |column: &Column| {
                 let group = |run: &RunRow| run.headlines.group(&column.key, &column.group).map(|g| g.mean);
                 let values: Vec<f64> = runs.iter().filter_map(group).collect();
-                let (mean, sd) = mean_sd(&values);
-                (!values.is_empty()).then(|| Group { mean, sd, interval: t_interval(&values), seeds: values.len() })
+                SeedSummary::new(&values)
             };
             Row {
                 values: sweep.axes.iter().map(|axis| sweep.value(config, axis)).collect(),
@@ -135,7 +134,7 @@ impl Table {
             line.extend(row.values.clone());
             line.extend([row.finished.to_string(), self.seeds.to_string()]);
             for number in &row.numbers {
-                let words = |n: &Group| [n.mean.to_string(), n.sd.to_string()];
+                let words = |n: &SeedSummary| [n.mean.to_string(), n.sd.to_string()];
                 line.extend(number.as_ref().map_or([String::new(), String::new()], words));
             }
             out.write_record(&line)?;
