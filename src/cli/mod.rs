@@ -37,6 +37,7 @@ mod renamed;
 mod report;
 mod roles;
 pub mod run_rows;
+mod run_series;
 mod run_table;
 pub mod runs;
 mod schema;

@@ -4,6 +4,7 @@
 
 pub mod common;
 mod reading;
+pub mod series;
 
 pub use reading::{Found, HeadlinePoint, Missing, Reading, Value, points_of};
 
