@@ -11,7 +11,7 @@ use crate::{
     files::replace,
     labs::{
         headline::{Better, Headline},
-        run_table::{RowState, RunRow},
+        run_table::RunRow,
         seeds::SeedSummary,
     },
 };
@@ -21,10 +21,17 @@ const FILE: &str = "table.csv";
 /// A headline number of one group of variants.
 pub struct Column {
     pub headline: &'static Headline,
-    key: String,
-    group: String,
+    pub key: String,
+    pub group: String,
     /// "held-out loss (nats), coupled".
     pub heading: String,
+}
+
+impl Column {
+    /// The number of a run: the mean over its own seeds.
+    pub fn value(&self, run: &RunRow) -> Option<f64> {
+        run.headlines.group(&self.key, &self.group).map(|group| group.mean)
+    }
 }
 
 /// A point.
@@ -52,15 +59,12 @@ pub struct Table {
 impl Table {
     pub fn of(folder: &SweepFolder, states: &[TaskState]) -> Self {
         let sweep = &folder.sweep;
-        let finished =
-            |state: &TaskState| -> Option<RunRow> { state.row.clone().filter(|row| row.state == RowState::Finished) };
-        let columns = columns(states.iter().filter_map(|s| s.row.as_ref()).filter(|r| r.state == RowState::Finished));
+        let columns = columns(states.iter().filter_map(TaskState::finished));
         let row = |(point, config)| {
-            let runs: Vec<RunRow> = states.iter().filter(|s| s.task.point == point).filter_map(finished).collect();
+            let runs: Vec<&RunRow> =
+                states.iter().filter(|s| s.task.point == point).filter_map(TaskState::finished).collect();
             let number = |column: &Column| {
-                let group = |run: &RunRow| run.headlines.group(&column.key, &column.group).map(|g| g.mean);
-                let values: Vec<f64> = runs.iter().filter_map(group).collect();
-                SeedSummary::new(&values)
+                SeedSummary::new(&runs.iter().filter_map(|run| column.value(run)).collect::<Vec<_>>())
             };
             Row {
                 values: sweep.axes.iter().map(|axis| sweep.value(config, axis)).collect(),
