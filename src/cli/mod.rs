@@ -33,6 +33,7 @@ mod null_models;
 mod output;
 mod process;
 mod progress;
+pub mod reference;
 mod renamed;
 mod report;
 mod roles;
