@@ -2,10 +2,10 @@
 
     python benches/bdh_inference_bench.py [--threads N] [--make FILE]
 
-`orrery bench --inference --vs-torch PYTHON benches/bdh_inference_bench.py` asks it in turn with itself, a line with
+`orrery-bench --inference --vs-torch PYTHON benches/bdh_inference_bench.py` asks it in turn with itself, a line with
 `text` or `token` for one time in milliseconds. Weights are random, of standard deviation 0.02 on both sides. The model
 is the one that makes the oracles (tests/oracles/make/families/bdh.py); its recurrent form is here. `--make` writes the
-weights as a checkpoint that `orrery eval` reads, and ends.
+weights as a checkpoint that `orrery model eval` reads, and ends.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""leidenalg, igraph and networkx on the graphs of `orrery bench --communities`.
+"""leidenalg, igraph and networkx on the graphs of `orrery-bench --communities`.
 
 Reads lines "method seed nodes path-of-edges"; answers each with one line of JSON: {"ms", "q"} of one
 search. Reading the file and building the library's graph is not timed.

@@ -3,7 +3,7 @@
     python benches/graph_layout_quality.py target/release/orrery
 
 Needs networkx, numpy and scipy. The graph is made here (communities, hubs), written as a table of
-edges and laid out by `orrery view-graph EDGES --layout OUT`, by networkx.spring_layout with its usual
+edges and laid out by `orrery graph EDGES --layout OUT`, by networkx.spring_layout with its usual
 50 iterations and with 300, and by networkx.forceatlas2_layout. Three numbers for each:
 
 - stress: sum over pairs of (s |x_i - x_j| - d_ij)^2 / d_ij^2, divided by the number of pairs, d the
@@ -72,8 +72,8 @@ def orrery(program, n, edges, folder):
     table = folder / "edges.csv"
     # Nodes are numbered in the order in which they come; every one is named by an edge.
     table.write_text("source,target,weight\n" + "".join(f"{a},{b},1\n" for a, b in edges))
-    subprocess.run([program, "view-graph", table, "--layout", folder / "out.gexf"], check=True)
-    subprocess.run([program, "view-graph", table, "--layout", folder / "out.graphml"], check=True)
+    subprocess.run([program, "graph", table, "--layout", folder / "out.gexf"], check=True)
+    subprocess.run([program, "graph", table, "--layout", folder / "out.graphml"], check=True)
     graph = nx.read_gexf(folder / "out.gexf")
     other = nx.read_graphml(folder / "out.graphml")
     assert set(graph) == set(other) and graph.number_of_edges() == other.number_of_edges() == len(edges)

@@ -1,9 +1,9 @@
-"""Times one training step of each case of `orrery bench` in PyTorch.
+"""Times one training step of each case of `orrery-bench` in PyTorch.
 
     python benches/torch_bench.py [--only CASE] [--threads N] [--steps N] [--compile] [--device cpu|cuda]
 
 A step is forward, cross-entropy, backward, clipping at norm 1 and AdamW, on a fresh batch of random tokens; three
-untimed steps come first. Each case prints one line of JSON. `orrery bench --vs-torch PYTHON benches/torch_bench.py`
+untimed steps come first. Each case prints one line of JSON. `orrery-bench --vs-torch PYTHON benches/torch_bench.py`
 runs this script and itself in turn and prints ratios. The models are those that make the oracles,
 tests/oracles/make/families, so what is timed is what the tests compare with.
 """
@@ -91,7 +91,7 @@ def synchronize(device: torch.device) -> None:
 
 
 def measure(name: str, args: argparse.Namespace) -> dict[str, str | int | float]:
-    """The names are those that `orrery bench --json` prints too."""
+    """The names are those that `orrery-bench --json` prints too."""
     torch.manual_seed(0)
     case, device = CASES[name], torch.device(args.device)
     model = case.build().to(device)

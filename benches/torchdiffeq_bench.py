@@ -1,4 +1,4 @@
-"""torchdiffeq on the cases of `orrery bench --solvers`: the same fields, weights, states and tolerances.
+"""torchdiffeq on the cases of `orrery-bench --solvers`: the same fields, weights, states and tolerances.
 
 Reads names of cases, one a line; answers each with one line of JSON: {"ms", "nfe", "end"} of one solve
 (`end` is the mean of the end state).

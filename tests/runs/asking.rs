@@ -1,5 +1,5 @@
 //! What a trained BDH is asked while it reads: products of queries and keys against plain arithmetic on recorded x, and text
-//! that it writes on, against what `orrery generate` writes.
+//! that it writes on, against what `orrery model generate` writes.
 
 use std::{f64::consts::TAU, fs, path::Path, process::Command};
 
@@ -129,7 +129,7 @@ fn what_is_written_on_is_what_generate_writes() {
     let out = export_state_dict(&spec, &weights).unwrap();
     tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_orrery"))
-        .args(["generate", "model.safetensors", "the tide", "--tokens", "40", "--temperature", "0"])
+        .args(["model", "generate", "model.safetensors", "the tide", "--tokens", "40", "--temperature", "0"])
         .args(["--tokenizer", "byte"])
         .current_dir(folder.path())
         .output()
@@ -175,7 +175,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
     fs::write(folder.path().join("few.tsv"), "a\tb\nc\td\n").unwrap();
     fs::write(folder.path().join("latin.tsv"), b"a\tb\nc\t\xe9t\xe9\n").unwrap();
     let run = |words: &str| orrery(folder.path(), words);
-    let usual = "find-concept model.safetensors sets.tsv --tokenizer byte --per-side 8 --random 2";
+    let usual = "model find-concept model.safetensors sets.tsv --tokenizer byte --per-side 8 --random 2";
     let (code, said) = run(&format!("{usual} --concept food --json a.json"));
     assert_eq!(code, Some(0), "{said}");
     for part in [
@@ -202,7 +202,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
         ("sets.tsv sets.tsv", "sets.tsv"),
         ("model.safetensors sets.tsv --json sets.tsv", "is what is read"),
     ] {
-        let (code, said) = run(&format!("find-concept {words}"));
+        let (code, said) = run(&format!("model find-concept {words}"));
         assert_eq!(code, Some(2), "{words}: {said}");
         assert!(said.contains(part) && !said.contains("panicked"), "{words}: {said}");
     }
@@ -220,7 +220,7 @@ fn saved(folder: &Path) {
 fn any_checkpoint_is_searched_with_the_built_in_sentences() {
     let folder = tempfile::tempdir().unwrap();
     saved(folder.path());
-    let usual = "find-concept model.safetensors currency_naive --per-side 4 --random 1";
+    let usual = "model find-concept model.safetensors currency_naive --per-side 4 --random 1";
     let (code, said) = orrery(folder.path(), &format!("{usual} --tokenizer byte --json a.json"));
     assert_eq!(code, Some(0), "{said}");
     for part in ["built-in sentences `currency_naive`", "currency, naive corpus: searched with", "of 1 random models"] {
@@ -232,13 +232,13 @@ fn any_checkpoint_is_searched_with_the_built_in_sentences() {
     // a file of that name goes before the set
     fs::write(folder.path().join("currency"), sets()).unwrap();
     let (code, said) =
-        orrery(folder.path(), "find-concept model.safetensors currency --tokenizer byte --per-side 4 --random 1");
+        orrery(folder.path(), "model find-concept model.safetensors currency --tokenizer byte --per-side 4 --random 1");
     assert!(code == Some(0) && said.contains("\u{201c}money\u{201d} against food"), "{said}");
     for (words, part) in [
         ("model.safetensors country --concept x", "leave out --concept"),
         ("model.safetensors nothing", "built-in sets are currency, country"),
     ] {
-        let (code, said) = orrery(folder.path(), &format!("find-concept {words}"));
+        let (code, said) = orrery(folder.path(), &format!("model find-concept {words}"));
         assert!(code == Some(2) && said.contains(part), "{words}: {said}");
     }
 }
@@ -275,7 +275,7 @@ fn a_search_is_stopped_by_the_keyboard() {
     let folder = tempfile::tempdir().unwrap();
     saved(folder.path());
     let mut child = Command::new(env!("CARGO_BIN_EXE_orrery"))
-        .args("find-concept model.safetensors currency --tokenizer byte --random 16 --json a.json".split(' '))
+        .args("model find-concept model.safetensors currency --tokenizer byte --random 16 --json a.json".split(' '))
         .current_dir(folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

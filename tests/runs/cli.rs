@@ -113,3 +113,20 @@ fn schema_prints_json_and_suggests_a_channel() {
     assert_eq!(wrong.status.code(), Some(2), "{words}");
     assert!(words.contains("did you mean `attention.maps`?"), "{words}");
 }
+
+#[test]
+fn an_old_spelling_says_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for (old, new) in [
+        ("eval x.pt text.txt", "`orrery eval` is now `orrery model eval`: orrery model eval x.pt text.txt"),
+        ("find-concept --help", "orrery model find-concept --help"),
+        ("roles --seeds 1,2", "orrery study roles --seeds 1,2"),
+        ("view-graph g.gexf", "orrery graph g.gexf"),
+        ("bench --json", "cargo run --release --bin orrery-bench -- --json"),
+    ] {
+        let output = orrery(folder.path(), old);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{old}: {said}");
+        assert!(said.contains(new), "{old}: {said}");
+    }
+}

@@ -232,7 +232,7 @@ fn the_command_line_says_the_same() {
     let out = export_state_dict(&spec(), &weights).unwrap();
     tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
     let run = |words: &str| orrery(folder.path(), words);
-    let usual = "contexts model.safetensors text.txt --tokenizer byte --window 48 --top 7";
+    let usual = "model contexts model.safetensors text.txt --tokenizer byte --window 48 --top 7";
     let (code, said) = run(&format!("{usual} --neuron 1:5 --csv a.csv"));
     assert_eq!(code, Some(0), "{said}");
     let found = ask(&mut model, &corpus, &args(&[("neuron", Value::Text("1:5".into()))])).unwrap();

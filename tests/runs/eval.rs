@@ -110,14 +110,14 @@ fn losses_are_pytorchs() -> Outcome {
     let oracle = Oracle::new()?;
     for form in ["", " --window 24"] {
         let losses = [0, 1].map(|row| {
-            let said = oracle.done(&format!("eval three.safetensors {row}.txt --vocabulary list.json{form}"));
+            let said = oracle.done(&format!("model eval three.safetensors {row}.txt --vocabulary list.json{form}"));
             assert!(said.contains("3 layers (as the file says)") && said.contains("24 scored"), "{said}");
             loss_of(&said)
         });
         let mean = (losses[0] + losses[1]) / 2.0;
         assert!((mean - oracle.loss).abs() < 1e-5, "{form}: {mean} and PyTorch's {}", oracle.loss);
     }
-    oracle.done("eval three.safetensors 1.txt --vocabulary list.json --per-token out.csv");
+    oracle.done("model eval three.safetensors 1.txt --vocabulary list.json --per-token out.csv");
     let table = fs::read_to_string(oracle.path("out.csv"))?;
     let rows: Vec<Vec<String>> = csv::Reader::from_reader(table.as_bytes())
         .records()
@@ -136,12 +136,22 @@ fn losses_are_pytorchs() -> Outcome {
 }
 
 #[test]
+fn info_says_the_sizes_and_what_a_file_leaves_open() -> Outcome {
+    let oracle = Oracle::new()?;
+    let said = oracle.done("model info three.safetensors");
+    assert!(said.contains("vocabulary V  48") && said.contains("layers L      3"), "{said}");
+    let said = oracle.done("model info unsaid.safetensors");
+    assert!(said.contains("`orrery model eval unsaid.safetensors TEXT` finds out"), "{said}");
+    Ok(())
+}
+
+#[test]
 fn candidates_are_all_tried_and_the_least_loss_is_used() -> Outcome {
     let oracle = Oracle::new()?;
     // a text with each of the 48 characters, so that its own characters fit too
     let all: String = (0..VOCAB).map(character).collect();
     fs::write(oracle.path("all.txt"), all.repeat(4) + &oracle.texts[0])?;
-    let said = oracle.done("eval unsaid.safetensors all.txt");
+    let said = oracle.done("model eval unsaid.safetensors all.txt");
     let rows: Vec<Vec<&str>> = said
         .lines()
         .filter(|l| l.starts_with("the text's 48 characters"))
@@ -152,9 +162,9 @@ fn candidates_are_all_tried_and_the_least_loss_is_used() -> Outcome {
     assert_eq!(best.get(3), Some(&"used"), "{said}");
     assert!(said.contains(&format!("{} layers (chosen by its loss)", best[0])), "{said}");
     // the same as that number asked for, and other than another
-    let asked = |n: &str| loss_of(&oracle.done(&format!("eval unsaid.safetensors all.txt --layers {n}")));
+    let asked = |n: &str| loss_of(&oracle.done(&format!("model eval unsaid.safetensors all.txt --layers {n}")));
     assert_eq!(loss_of(&said), asked(best[0]));
-    let listed = oracle.done("eval three.safetensors all.txt --vocabulary list.json");
+    let listed = oracle.done("model eval three.safetensors all.txt --vocabulary list.json");
     assert!(listed.contains("the vocabulary's 48 characters") && listed.contains("candidates"), "{listed}");
     Ok(())
 }
@@ -162,15 +172,15 @@ fn candidates_are_all_tried_and_the_least_loss_is_used() -> Outcome {
 #[test]
 fn a_list_of_tokens_beside_the_checkpoint_is_taken_and_said() -> Outcome {
     let oracle = Oracle::new()?;
-    let given = loss_of(&oracle.done("eval three.safetensors 0.txt --vocabulary list.json"));
+    let given = loss_of(&oracle.done("model eval three.safetensors 0.txt --vocabulary list.json"));
     fs::copy(oracle.path("list.json"), oracle.path("vocab.json"))?;
-    let output = oracle.run("eval three.safetensors 0.txt");
+    let output = oracle.run("model eval three.safetensors 0.txt");
     let [said, noted] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert_eq!(loss_of(&said), given);
     assert!(noted.contains("vocab.json") && noted.contains("beside the checkpoint"), "{noted}");
     // a list of another length is of another model
     fs::write(oracle.path("vocab.json"), r#"["a", "b"]"#)?;
-    oracle.refused("eval three.safetensors 0.txt", 2, &["48 tokens", "vocabulary"]);
+    oracle.refused("model eval three.safetensors 0.txt", 2, &["48 tokens", "vocabulary"]);
     Ok(())
 }
 
@@ -184,24 +194,24 @@ fn what_does_not_fit_is_said_in_words() -> Outcome {
     fs::write(oracle.path("latin.txt"), [33, 0xe9, 33])?;
     fs::write(oracle.path("junk.safetensors"), "junk")?;
     for (words, parts) in [
-        ("eval three.safetensors 0.txt", vec!["48 tokens", "vocabulary"]),
-        ("eval three.safetensors 0.txt --tokenizer byte", vec!["48 tokens", "256"]),
-        ("eval three.safetensors 0.txt --tokenizer sorted_char", vec!["48 tokens", "distinct"]),
-        ("eval three.safetensors 0.txt --tokenizer vocabulary", vec!["file"]),
-        ("eval three.safetensors accent.txt --vocabulary list.json", vec!["U+00E9", "character 3", "line 1"]),
-        ("eval three.safetensors latin.txt --vocabulary list.json", vec!["UTF-8", "byte 1"]),
-        ("eval three.safetensors 0.txt --vocabulary few.txt", vec!["few.txt", "2 tokens", "48"]),
-        ("eval three.safetensors one.txt --vocabulary list.json", vec!["one.txt", "two"]),
-        ("eval three.safetensors empty.txt --vocabulary list.json", vec!["empty.txt", "empty"]),
-        ("eval three.safetensors none.txt --vocabulary list.json", vec!["none.txt"]),
-        ("eval junk.safetensors 0.txt", vec!["junk.safetensors"]),
-        ("eval none.pt 0.txt", vec!["none.pt"]),
-        ("eval three.safetensors 0.txt --vocabulary list.json --per-token 0.txt", vec!["0.txt", "another name"]),
-        ("generate unsaid.safetensors !! --vocabulary list.json", vec!["--layers"]),
-        ("generate three.safetensors !! --vocabulary list.json --temperature -1", vec!["-1"]),
-        ("activations three.safetensors 0.txt -o a.bin --vocabulary list.json", vec![".npz"]),
+        ("model eval three.safetensors 0.txt", vec!["48 tokens", "vocabulary"]),
+        ("model eval three.safetensors 0.txt --tokenizer byte", vec!["48 tokens", "256"]),
+        ("model eval three.safetensors 0.txt --tokenizer sorted_char", vec!["48 tokens", "distinct"]),
+        ("model eval three.safetensors 0.txt --tokenizer vocabulary", vec!["file"]),
+        ("model eval three.safetensors accent.txt --vocabulary list.json", vec!["U+00E9", "character 3", "line 1"]),
+        ("model eval three.safetensors latin.txt --vocabulary list.json", vec!["UTF-8", "byte 1"]),
+        ("model eval three.safetensors 0.txt --vocabulary few.txt", vec!["few.txt", "2 tokens", "48"]),
+        ("model eval three.safetensors one.txt --vocabulary list.json", vec!["one.txt", "two"]),
+        ("model eval three.safetensors empty.txt --vocabulary list.json", vec!["empty.txt", "empty"]),
+        ("model eval three.safetensors none.txt --vocabulary list.json", vec!["none.txt"]),
+        ("model eval junk.safetensors 0.txt", vec!["junk.safetensors"]),
+        ("model eval none.pt 0.txt", vec!["none.pt"]),
+        ("model eval three.safetensors 0.txt --vocabulary list.json --per-token 0.txt", vec!["0.txt", "another name"]),
+        ("model generate unsaid.safetensors !! --vocabulary list.json", vec!["--layers"]),
+        ("model generate three.safetensors !! --vocabulary list.json --temperature -1", vec!["-1"]),
+        ("model activations three.safetensors 0.txt -o a.bin --vocabulary list.json", vec![".npz"]),
         (
-            "activations three.safetensors 0.txt -o a.npz --vocabulary list.json --layers 3",
+            "model activations three.safetensors 0.txt -o a.npz --vocabulary list.json --layers 3",
             vec!["no layer 3", "0 to 2"],
         ),
     ] {
@@ -219,7 +229,7 @@ fn a_value_that_is_no_number_is_the_files_fault() -> Outcome {
         *t = (t.zeros_like()? / 0.0)?;
     }
     tensors::write(&oracle.path("nan.safetensors"), &weights, &[])?;
-    oracle.refused("eval nan.safetensors 0.txt --vocabulary list.json", 2, &["encoder_v", "no numbers"]);
+    oracle.refused("model eval nan.safetensors 0.txt --vocabulary list.json", 2, &["encoder_v", "no numbers"]);
     oracle.refused(
         "run synapses --steps 1 --no-figures --set model.checkpoint=nan.safetensors --set corpus.tokenizer=sorted_char --set corpus.vocabulary_file=list.json --set corpus.file=0.txt",
         2,
@@ -236,7 +246,8 @@ fn activations_are_pytorchs_and_equal_bytes() -> Outcome {
     };
     // the 24 tokens that PyTorch read
     fs::write(oracle.path("row.txt"), oracle.texts[0].chars().take(24).collect::<String>())?;
-    let call = "activations three.safetensors row.txt --vocabulary list.json --what x,y,sigma,logits --layers 0,2";
+    let call =
+        "model activations three.safetensors row.txt --vocabulary list.json --what x,y,sigma,logits --layers 0,2";
     oracle.done(&format!("{call} -o a.safetensors"));
     let found = tensors::read(&oracle.path("a.safetensors"), &Device::Cpu)?;
     let names: Vec<&str> = found.iter().map(|(n, _)| n.as_str()).collect();
@@ -282,13 +293,14 @@ fn activations_are_pytorchs_and_equal_bytes() -> Outcome {
 fn what_is_written_is_the_likeliest_of_the_parallel_form() -> Outcome {
     let oracle = Oracle::new()?;
     let prompt = "!#%";
-    let call = format!("generate three.safetensors {prompt} --tokens 12 --vocabulary list.json");
+    let call = format!("model generate three.safetensors {prompt} --tokens 12 --vocabulary list.json");
     let written = oracle.done(&format!("{call} --temperature 0"));
     let written = written.trim_end_matches('\n');
     assert!(written.starts_with(prompt) && written.chars().count() == 15, "{written}");
     // each token is the likeliest by the parallel form over all before it
     fs::write(oracle.path("written.txt"), written)?;
-    oracle.done("activations three.safetensors written.txt -o w.safetensors --what logits --vocabulary list.json");
+    oracle
+        .done("model activations three.safetensors written.txt -o w.safetensors --what logits --vocabulary list.json");
     let found = tensors::read(&oracle.path("w.safetensors"), &Device::Cpu)?;
     let logits = host::to_f32(&found.iter().find(|(n, _)| n == "logits").ok_or("no logits")?.1)?;
     for (at, c) in written.chars().enumerate().skip(3) {

@@ -22,8 +22,8 @@ const WAYS: [(&str, &str); 9] = [
         "run fast_slow --steps 1 --no-figures --set corpus.tokenizer=huggingface --set corpus.tokenizer_file=FILE",
         "json",
     ),
-    ("view-graph FILE --layout out.gexf", "gexf"),
-    ("view-graph FILE --layout out.gexf", "csv"),
+    ("graph FILE --layout out.gexf", "gexf"),
+    ("graph FILE --layout out.gexf", "csv"),
     ("run equilibrium --steps 1 --no-figures --set generator.file=FILE", "csv"),
 ];
 

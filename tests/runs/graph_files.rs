@@ -289,12 +289,12 @@ mod opened {
         fs::write(&file, Format::Csv.write(&graph())).unwrap();
         let orrery = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_orrery")).args(args).output().unwrap();
         let path = |p: &Path| p.to_str().unwrap().to_owned();
-        let done = orrery(&["view-graph", &path(&file), "--layout", &path(&out)]);
+        let done = orrery(&["graph", &path(&file), "--layout", &path(&out)]);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let laid = Format::GraphMl.read(&fs::read_to_string(&out).unwrap()).unwrap();
         assert!(laid.nodes.len() == 9 && laid.nodes.iter().all(|n| n.place.is_some()));
         fs::write(&file, "1,2\n3\n").unwrap();
-        let wrong = orrery(&["view-graph", &path(&file), "--layout", &path(&out)]);
+        let wrong = orrery(&["graph", &path(&file), "--layout", &path(&out)]);
         let words = String::from_utf8_lossy(&wrong.stderr).into_owned();
         assert_eq!(wrong.status.code(), Some(2), "{words}");
         assert!(words.contains("g.csv, line 2"), "{words}");

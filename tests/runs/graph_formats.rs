@@ -166,7 +166,7 @@ fn what_is_wrong_is_named_with_its_line() {
 fn the_command_line_converts_measures_and_takes_direction() {
     let out = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {
-        let done = Command::new(env!("CARGO_BIN_EXE_orrery")).arg("view-graph").args(args).output().unwrap();
+        let done = Command::new(env!("CARGO_BIN_EXE_orrery")).arg("graph").args(args).output().unwrap();
         (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
     };
     let path = |name: &str| out.path().join(name).to_str().unwrap().to_owned();

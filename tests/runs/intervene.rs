@@ -1,4 +1,4 @@
-//! `orrery intervene`: losses while neurons and synapses are changed are PyTorch's (`tests/oracles/bdh_interventions.safetensors`);
+//! `orrery model intervene`: losses while neurons and synapses are changed are PyTorch's (`tests/oracles/bdh_interventions.safetensors`);
 //! the real binary.
 
 use std::fs;
@@ -57,7 +57,7 @@ fn losses_with_a_change_are_pytorchs() -> Outcome {
         let (_, logits) = all.iter().find(|(n, _)| *n == format!("out.{k}")).ok_or("no logits")?;
         let wanted = loss(&oracle, 0, &host::to_f64(&logits.get(0)?)?);
         let words = format!(
-            "intervene three.safetensors 0.txt --vocabulary list.json --action {action}{target} --draws 2 --tokens 3 --csv out.csv"
+            "model intervene three.safetensors 0.txt --vocabulary list.json --action {action}{target} --draws 2 --tokens 3 --csv out.csv"
         );
         let (before, after) = losses(&oracle.done(&words));
         let usual = oracle.nats(0);
@@ -75,7 +75,7 @@ fn losses_with_a_change_are_pytorchs() -> Outcome {
 #[test]
 fn what_cannot_be_changed_is_said_in_words() -> Outcome {
     let oracle = Oracle::new()?;
-    let base = "intervene three.safetensors 0.txt --vocabulary list.json";
+    let base = "model intervene three.safetensors 0.txt --vocabulary list.json";
     for (words, parts) in [
         ("--neurons 2:0", &["2 heads of 128"][..]),
         ("--neurons 0:x", &["head:index"]),

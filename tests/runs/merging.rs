@@ -191,7 +191,7 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
         kept.push(p);
     }
     let names = ["a", "b", "c"].map(|n| path(n).display().to_string());
-    let (done, words) = orrery(&["merge", &names[0], &names[1], "--out", &names[2]])?;
+    let (done, words) = orrery(&["model", "merge", &names[0], &names[1], "--out", &names[2]])?;
     assert!(done && words.contains("2 heads of 48 and 32 neurons become 2 heads of 80"), "{words}");
     let again = Bdh::new(&BdhSpec { weights: Some(path("c")), ..BdhSpec::default() }, VOCAB, 0, &Device::Cpu)?;
     let here = merge(&kept[0], &kept[1])?;
@@ -201,7 +201,7 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
         let read = again.params().get(name).ok_or("a weight is gone")?;
         assert_eq!(host::to_f32(read)?, host::to_f32(value)?, "{name}");
     }
-    let (done, words) = orrery(&["merge", &names[0], "nowhere.pt", "--out", &names[2]])?;
+    let (done, words) = orrery(&["model", "merge", &names[0], "nowhere.pt", "--out", &names[2]])?;
     assert!(!done && words.contains("nowhere.pt"), "{words}");
     Ok(())
 }
@@ -210,7 +210,7 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
 fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("story").display().to_string();
-    let mut args = vec!["merge-story", "--steps", "6", "--tune", "3", "--out", &out];
+    let mut args = vec!["study", "merge-story", "--steps", "6", "--tune", "3", "--out", &out];
     let small = ["model.neurons=64", "model.d_model=8", "train.window=32", "train.batch=2", "run.device=cpu"];
     for pair in small.iter().chain(&["run.eval_windows=2", "merging.write=5"]) {
         args.extend(["--set", pair]);

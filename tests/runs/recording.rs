@@ -246,7 +246,7 @@ fn no_output_is_written_over_what_is_read_or_over_a_record() {
         ["export", run, "--csv", &within("run.json")].map(str::to_owned),
         ["export", run, "--tensorboard", &within("checkpoints")].map(str::to_owned),
         ["export", run, "--safetensors", &within("checkpoints/step-00000002/state.json")].map(str::to_owned),
-        ["view-graph", graph, "--out", graph].map(str::to_owned),
+        ["graph", graph, "--out", graph].map(str::to_owned),
     ];
     for args in cases {
         let output = orrery(here.path()).args(&args).output().unwrap();

@@ -69,20 +69,8 @@ fn the_front_page_states_the_same_table() {
 
 #[test]
 fn libraries_stay_where_they_belong() {
-    const NO_WINDOW: &[&str] = &[
-        "config",
-        "corpus",
-        "nn",
-        "ode",
-        "models",
-        "analysis",
-        "telemetry",
-        "probe",
-        "store",
-        "trainer",
-        "labs",
-        "bench",
-    ];
+    const NO_WINDOW: &[&str] =
+        &["config", "corpus", "nn", "ode", "models", "analysis", "telemetry", "probe", "store", "trainer", "labs"];
     let bans: &[(&str, &[&str])] = &[
         ("candle_", &["config", "corpus", "telemetry", "analysis", "labs", "gpu", "ui"]),
         ("egui", NO_WINDOW),

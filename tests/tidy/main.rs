@@ -2,6 +2,7 @@
 //! sees, valid shaders, labs that lack nothing.
 
 mod boundaries;
+mod commands;
 mod import_picture;
 mod imports;
 mod labs;

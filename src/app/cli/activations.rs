@@ -1,4 +1,4 @@
-//! `orrery activations`: what a trained BDH's neurons do while it reads a text, as tensors for other programs.
+//! `orrery model activations`: what a trained BDH's neurons do while it reads a text, as tensors for other programs.
 
 use std::path::PathBuf;
 

@@ -2,20 +2,20 @@
 //! that differ, and one of their headline numbers. It does not know what a number means.
 
 mod multiples;
-mod series;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use self::series::{Series, TRAIN_LOSS};
-use super::{failure::Failure, figures, output, run_rows, summary::laid_out, terminal::tell};
+use super::{failure::Failure, figures, output, run_rows, run_series, summary::laid_out, terminal::tell};
 use crate::{
     gpu::offscreen::Offscreen,
     labs::{
         self, Lab,
+        headline::{Headline, series::NumberSeries},
         run_table::{Difference, RunRow, differences},
     },
+    telemetry::channels,
     ui::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{ReplayedRuns, shared_views},
@@ -25,6 +25,8 @@ use crate::{
 
 /// More lines than this in one figure are not told apart.
 const MOST: usize = 30;
+/// Key of the training loss, which is no headline number.
+const TRAIN_LOSS: &str = "train_loss";
 /// Width of the terminal's table from which it has a row for each number instead of a column.
 const WIDEST: usize = 120;
 
@@ -54,7 +56,8 @@ pub struct CompareArgs {
 /// A run that is compared.
 struct Run {
     row: RunRow,
-    series: Series,
+    /// Headline numbers and the training loss, by key.
+    series: Vec<NumberSeries>,
 }
 
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
@@ -103,7 +106,14 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
 
 fn read(folder: &Path) -> Result<Run, Failure> {
     let row = run_rows::row_of(folder).map_err(Failure::wrong)?;
-    let series = series::read(folder).map_err(Failure::wrong)?;
+    let (_, mut series) =
+        run_series::read(folder, |channel| channel == channels::LOSS_TRAIN).map_err(Failure::wrong)?;
+    // A difference between variants is no curve of one of them.
+    series.retain(|number| !row.headline_of(&number.key).is_some_and(Headline::is_paired));
+    for number in series.iter_mut().filter(|number| number.key == channels::LOSS_TRAIN) {
+        TRAIN_LOSS.clone_into(&mut number.key);
+    }
+    series.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(Run { row, series })
 }
 
@@ -181,21 +191,18 @@ fn comparisons(runs: &[Run], names: &[String]) -> Vec<Comparison> {
     let mut figures: Vec<Comparison> = vec![];
     for (i, (run, name)) in runs.iter().zip(names).enumerate() {
         let like = first_but_for_seed(runs, i);
-        for (key, groups) in &run.series {
-            for (group, points) in groups {
-                let title = match (run.row.headline_of(key), key.as_str()) {
-                    (Some(headline), _) => headline.heading(key),
-                    (None, TRAIN_LOSS) => "training loss (nats)".to_owned(),
-                    (None, other) => other.to_owned(),
-                };
-                let found = figures.iter().position(|f| f.key == *key && f.variant == *group);
-                let at = found.unwrap_or_else(|| {
-                    figures.push(Comparison { key: key.clone(), variant: group.clone(), title, lines: vec![] });
-                    figures.len() - 1
-                });
-                let points = points.iter().map(|p| [p.step as f64, p.mean, p.sd]).collect();
-                figures[at].lines.push(ComparedLine::new(name.clone(), i, like, points));
-            }
+        for NumberSeries { key, group, points } in &run.series {
+            let title = match (run.row.headline_of(key), key.as_str()) {
+                (Some(headline), _) => headline.heading(key),
+                (None, TRAIN_LOSS) => "training loss (nats)".to_owned(),
+                (None, other) => other.to_owned(),
+            };
+            let found = figures.iter().position(|f| f.key == *key && f.variant == *group);
+            let at = found.unwrap_or_else(|| {
+                figures.push(Comparison { key: key.clone(), variant: group.clone(), title, lines: vec![] });
+                figures.len() - 1
+            });
+            figures[at].lines.push(ComparedLine::new(name.clone(), i, like, points.clone()));
         }
     }
     figures.retain(|f| f.lines.iter().any(|l| l.len() > 1));

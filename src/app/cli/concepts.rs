@@ -1,4 +1,4 @@
-//! `orrery concepts`: trains models of several seeds, searches them and as many untrained ones for a
+//! `orrery study concepts`: trains models of several seeds, searches them and as many untrained ones for a
 //! synapse that stands for a concept, and prints what held. The window's probe, over seeds.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `orrery contexts`: the passages of a text that drive a neuron or a synapse of a trained BDH most.
+//! `orrery model contexts`: the passages of a text that drive a neuron or a synapse of a trained BDH most.
 
 use std::path::PathBuf;
 

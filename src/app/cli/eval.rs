@@ -1,4 +1,4 @@
-//! `orrery eval`: what a text costs a trained BDH, as a number and token by token.
+//! `orrery model eval`: what a text costs a trained BDH, as a number and token by token.
 
 use std::{
     fmt::Write as _,

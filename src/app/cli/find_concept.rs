@@ -1,4 +1,4 @@
-//! `orrery find-concept`: looks in any trained BDH for a synapse that tells one label of a file of sentences, or a concept of the
+//! `orrery model find-concept`: looks in any trained BDH for a synapse that tells one label of a file of sentences, or a concept of the
 //! built-in ones, from the others, and in untrained models of its sizes, and prints what held on sentences that took no part in the search.
 
 use std::{

@@ -1,4 +1,4 @@
-//! `orrery generate`: text that a trained BDH writes after a prompt.
+//! `orrery model generate`: text that a trained BDH writes after a prompt.
 
 use std::{
     io::{self, Write as _},
@@ -106,7 +106,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let Some(layers) = args.layers.or(checkpoint.layers) else {
         let words = format!(
-            "{} does not say how many layers its model has: give --layers (`orrery eval` on a text finds out)",
+            "{} does not say how many layers its model has: give --layers (`orrery model eval` on a text finds out)",
             args.checkpoint.display()
         );
         return Err(Failure::usage(words));

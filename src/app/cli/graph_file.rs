@@ -1,4 +1,4 @@
-//! `orrery view-graph`: a graph from a file, in the window, as a picture, or laid out.
+//! `orrery graph`: a graph from a file, in the window, as a picture, or laid out.
 
 use std::{
     path::{Path, PathBuf},
@@ -30,7 +30,7 @@ use crate::{
 const VIEW: &str = "neuron_graph";
 
 #[derive(Args)]
-pub struct ViewGraphArgs {
+pub struct GraphArgs {
     /// A graph: .gexf, .graphml, .gml, .json (node-link), or .csv with source, target and perhaps weight
     file: PathBuf,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub struct ViewGraphArgs {
     timings: bool,
 }
 
-pub fn run(args: &ViewGraphArgs, began: Instant) -> Result<(), Failure> {
+pub fn run(args: &GraphArgs, began: Instant) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         figures::check_png(out)?;
     }
@@ -91,7 +91,7 @@ const LARGE: usize = 20_000;
 /// Seed of the layout, as the view begins with.
 const SEED: u64 = 1;
 
-fn save(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
+fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let format = Format::of(&out.to_string_lossy())
         .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::endings())))?;
     let graph = graph_of(args)?;
@@ -101,7 +101,7 @@ fn save(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
 }
 
 /// The graph as it is to be written.
-fn graph_of(args: &ViewGraphArgs) -> Result<GraphFile, Failure> {
+fn graph_of(args: &GraphArgs) -> Result<GraphFile, Failure> {
     let mut graph = args.reading.read(&args.file).map_err(Failure::usage)?;
     if args.measures {
         measure(&mut graph);
@@ -109,7 +109,7 @@ fn graph_of(args: &ViewGraphArgs) -> Result<GraphFile, Failure> {
     Ok(graph)
 }
 
-fn lay_out(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
+fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let format = Format::of(&out.to_string_lossy()).filter(|f| *f != Format::Csv);
     let format = format.ok_or_else(|| {
         let shown = out.display();
@@ -137,7 +137,7 @@ fn place_nodes(graph: &mut GraphFile) {
     }
 }
 
-fn draw(args: &ViewGraphArgs, out: &Path) -> Result<(), Failure> {
+fn draw(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     if !(0.25..=8.0).contains(&args.scale) {
         return Err(Failure::usage("--scale goes from 0.25 to 8 pixels a point"));
     }

@@ -1,4 +1,4 @@
-//! `orrery intervene`: what a text costs a trained BDH while neurons or synapses of it are silenced, scaled or held at a
+//! `orrery model intervene`: what a text costs a trained BDH while neurons or synapses of it are silenced, scaled or held at a
 //! value, beside random ones that are as active.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `orrery merge`: joins two trained BDHs into one. `orrery merge-story`: trains two such models from a common
+//! `orrery model merge`: joins two trained BDHs into one. `orrery study merge-story`: trains two such models from a common
 //! base, merges them, and compares the losses of all of them.
 
 mod story;

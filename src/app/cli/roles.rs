@@ -1,4 +1,4 @@
-//! `orrery roles`: trains the networks and baselines of the lab Grammar roles over several seeds and prints how often
+//! `orrery study roles`: trains the networks and baselines of the lab Grammar roles over several seeds and prints how often
 //! each names a word's role, with mean and spread over the seeds.
 
 use std::{path::PathBuf, time::Instant};

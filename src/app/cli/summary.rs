@@ -5,7 +5,10 @@ use std::path::Path;
 
 use super::headlines::{self, RunHeadlines};
 use crate::{
-    labs::headline::{Group, Headline, Value},
+    labs::{
+        headline::{Headline, Value},
+        seeds::SeedSummary,
+    },
     store::StoreError,
 };
 
@@ -69,15 +72,15 @@ pub(super) fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
 }
 
 /// Of seeds the mean with the standard deviation, or of a paired difference its 95% interval.
-pub(super) fn cell(headline: &Headline, group: Option<&Group>) -> String {
+pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
     let digits = headline.digits;
     match group {
         None => "-".to_owned(),
-        Some(Group { mean, seeds: 1, .. }) => digits.words(*mean),
-        Some(Group { mean, interval: Some((low, high)), .. }) if headline.is_paired() => {
+        Some(SeedSummary { mean, seeds: 1, .. }) => digits.words(*mean),
+        Some(SeedSummary { mean, interval: Some((low, high)), .. }) if headline.is_paired() => {
             format!("{} [{}, {}]", digits.words(*mean), digits.words(*low), digits.words(*high))
         }
-        Some(Group { mean, sd, .. }) => format!("{} ± {}", digits.words(*mean), digits.words(*sd)),
+        Some(SeedSummary { mean, sd, .. }) => format!("{} ± {}", digits.words(*mean), digits.words(*sd)),
     }
 }
 
@@ -86,21 +89,15 @@ mod tests {
     use super::*;
     use crate::labs::headline::common::{BESIDE_FIRST, LOSS};
 
-    fn of(values: &[f64]) -> Option<Group> {
-        let (mean, sd) = crate::analysis::statistics::mean_sd(values);
-        let interval = crate::analysis::statistics::t_interval(values);
-        (!values.is_empty()).then_some(Group { mean, sd, interval, seeds: values.len() })
-    }
-
     #[test]
     fn seeds_become_mean_and_spread_and_gaps_a_dash() {
-        assert_eq!(cell(&LOSS, of(&[]).as_ref()), "-");
-        assert_eq!(cell(&LOSS, of(&[0.25]).as_ref()), "0.2500");
-        assert_eq!(cell(&LOSS, of(&[1.0, 3.0]).as_ref()), "2.0000 ± 1.4142");
+        assert_eq!(cell(&LOSS, SeedSummary::new(&[]).as_ref()), "-");
+        assert_eq!(cell(&LOSS, SeedSummary::new(&[0.25]).as_ref()), "0.2500");
+        assert_eq!(cell(&LOSS, SeedSummary::new(&[1.0, 3.0]).as_ref()), "2.0000 ± 1.4142");
     }
 
     #[test]
     fn a_paired_difference_has_its_interval() {
-        assert_eq!(cell(&BESIDE_FIRST, of(&[1.0, 2.0, 3.0]).as_ref()), "2.0000 [-0.4843, 4.4843]");
+        assert_eq!(cell(&BESIDE_FIRST, SeedSummary::new(&[1.0, 2.0, 3.0]).as_ref()), "2.0000 [-0.4843, 4.4843]");
     }
 }

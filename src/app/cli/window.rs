@@ -89,7 +89,7 @@ fn show(
 pub fn open_graph(file: PathBuf, reading: GraphReading, open: &Open, began: Instant) -> Result<(), Failure> {
     display::check().map_err(|why| {
         let shown = file.display();
-        Failure::run(format!("{why}. `orrery view-graph {shown} --out x.png` draws it without a window"))
+        Failure::run(format!("{why}. `orrery graph {shown} --out x.png` draws it without a window"))
     })?;
     show(open, Some(Opening::Run(file.clone())), Some((file, reading)), began).map_err(Failure::run)
 }

@@ -10,9 +10,8 @@ use super::{
     theme::{self, Theme},
 };
 use crate::{
-    analysis::statistics::mean_sd,
     gpu::offscreen::{Offscreen, Sheet},
-    labs::run_table::Difference,
+    labs::{run_table::Difference, seeds::over_seeds},
 };
 
 const SIZE: [f32; 2] = [960.0, 600.0];
@@ -179,10 +178,9 @@ fn mean_line(lines: Vec<ComparedLine>) -> ComparedLine {
     if lines.len() == 1 {
         return lines.remove(0);
     }
-    let mut by_step: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-    for point in lines.iter().flat_map(|l| &l.points) {
-        by_step.entry(point[0] as u64).or_default().push(point[1]);
-    }
+    let means: Vec<Vec<(u64, f64)>> =
+        lines.iter().map(|l| l.points.iter().map(|p| (p[0] as u64, p[1])).collect()).collect();
+    let points = over_seeds(&means.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let (seeds, runs) = (lines.len(), lines.iter().flat_map(|l| l.runs.clone()).collect());
     let first = lines.remove(0);
     let without_seed: Vec<&str> = first.name.split(", ").filter(|part| !part.starts_with("seed ")).collect();
@@ -190,11 +188,6 @@ fn mean_line(lines: Vec<ComparedLine>) -> ComparedLine {
         true => format!("{seeds} seeds"),
         false => format!("{}, {seeds} seeds", without_seed.join(", ")),
     };
-    let point = |(step, values): (u64, Vec<f64>)| {
-        let (mean, sd) = mean_sd(&values);
-        [step as f64, mean, sd]
-    };
-    let points = by_step.into_iter().map(point).collect();
     ComparedLine { runs, ..ComparedLine::new(name, first.place, first.like, points) }
 }
 

@@ -7,6 +7,7 @@ use eframe::egui::Color32;
 
 use crate::{
     analysis::statistics::mean_sd,
+    labs::seeds::over_seeds,
     ui::{
         kept::{Kept, RunNumber},
         mirror::Mirror,
@@ -190,18 +191,16 @@ impl SeedSeries {
     }
 }
 
-/// x, mean and standard deviation over the seeds of a group, at the x that all of them have.
-pub fn spread_of(seeds: &[Vec<[f64; 2]>]) -> Vec<[f64; 3]> {
-    let at = |x: f64| -> Option<[f64; 3]> {
-        let all: Option<Vec<f64>> = seeds.iter().map(|s| s.iter().find(|p| p[0] == x).map(|p| p[1])).collect();
-        let (mean, sd) = mean_sd(&all?);
-        Some([x, mean, sd])
-    };
-    seeds.first().map_or(&[][..], Vec::as_slice).iter().filter_map(|p| at(p[0])).collect()
+/// Mean and standard deviation over the seeds of a group ([`over_seeds`]), up to where all of them have come: a run in
+/// progress measures them one after the other.
+pub fn spread_of(seeds: &[Vec<(u64, f64)>]) -> Vec<[f64; 3]> {
+    let end = seeds.iter().map(|s| s.last().map_or(0, |p| p.0)).min().unwrap_or(0);
+    let reached = |s: &Vec<(u64, f64)>| s.partition_point(|p| p.0 <= end);
+    over_seeds(&seeds.iter().map(|s| &s[..reached(s)]).collect::<Vec<_>>())
 }
 
-/// Mean and mean plus or minus one standard deviation over several curves, at the steps they all
-/// have; kept beside its sources as they grow.
+/// Mean and mean plus or minus one standard deviation over several curves, as [`spread_of`] defines them; kept beside its
+/// sources as they grow.
 #[derive(Debug, Clone, Default)]
 pub struct Spread {
     pub mean: Curve,
@@ -209,32 +208,28 @@ pub struct Spread {
     pub high: Curve,
     /// Lineage of each source, to notice when to start again.
     seen: Vec<u64>,
-    /// Steps of the first source taken so far.
-    taken: usize,
+    /// Points of each source taken so far.
+    taken: Vec<usize>,
 }
 
 impl Spread {
     /// Catches up with `sources`.
     pub fn follow(&mut self, sources: &[&Curve]) -> &Self {
         let seen: Vec<u64> = sources.iter().map(|c| c.lineage()).collect();
-        let Some(first) = sources.first() else {
-            *self = Self::default();
-            return self;
-        };
         if seen != self.seen {
-            *self = Self { seen, ..Self::default() };
+            *self = Self { seen, taken: vec![0; sources.len()], ..Self::default() };
         }
-        while let Some((step, _)) = first.point(self.taken) {
-            if sources.iter().any(|c| c.last_step().is_none_or(|last| last < step)) {
-                break;
+        let Some(end) = sources.iter().map(|c| c.last_step()).min().flatten() else { return self };
+        let next = |taken: &[usize]| sources.iter().zip(taken).filter_map(|(c, i)| Some(c.point(*i)?.0)).min();
+        while let Some(step) = next(&self.taken).filter(|step| *step <= end) {
+            let mut here = vec![];
+            for (source, i) in sources.iter().zip(&mut self.taken) {
+                if let Some((_, value)) = source.point(*i).filter(|p| p.0 == step) {
+                    here.push(value);
+                    *i += 1;
+                }
             }
-            self.taken += 1;
-            let at: Vec<f64> =
-                sources.iter().filter_map(|c| c.point_at(step).filter(|p| p.0 == step).map(|p| p.1)).collect();
-            if at.len() < sources.len() {
-                continue;
-            }
-            let (mean, sd) = mean_sd(&at);
+            let (mean, sd) = mean_sd(&here);
             self.mean.push(step, mean);
             self.low.push(step, mean - sd);
             self.high.push(step, mean + sd);
@@ -248,14 +243,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_of_seeds_are_averaged_where_all_have_one() {
-        let seeds = [vec![[0.0, 1.0], [5.0, 2.0], [9.0, 3.0]], vec![[0.0, 3.0], [9.0, 3.0]]];
-        assert_eq!(spread_of(&seeds), [[0.0, 2.0, 2f64.sqrt()], [9.0, 3.0, 0.0]]);
+    fn points_of_seeds_end_where_one_has_not_come_yet() {
+        let seeds = [vec![(0, 1.0), (5, 2.0), (9, 3.0)], vec![(0, 3.0), (7, 3.0)]];
+        assert_eq!(spread_of(&seeds), [[0.0, 2.0, 2f64.sqrt()], [5.0, 2.0, 0.0], [7.0, 3.0, 0.0]]);
         assert!(spread_of(&[]).is_empty());
     }
 
     #[test]
-    fn mean_and_spread_are_over_common_steps_only() {
+    fn mean_and_spread_are_over_the_seeds_that_have_a_step() {
         let (mut a, mut b) = (Curve::default(), Curve::default());
         for s in [1u64, 2, 3, 5] {
             a.push(s, s as f64);
@@ -265,12 +260,12 @@ mod tests {
         }
         let mut spread = Spread::default();
         spread.follow(&[&a, &b]);
-        assert_eq!(spread.mean.points(0, 9).collect::<Vec<_>>(), [(1, 2.0), (3, 4.0), (5, 6.0)]);
+        assert_eq!(spread.mean.points(0, 9).collect::<Vec<_>>(), [(1, 2.0), (2, 2.0), (3, 4.0), (4, 6.0), (5, 6.0)]);
         let sd = 2f64.sqrt();
         assert!((spread.high.value_at(1).unwrap() - 2.0 - sd).abs() < 1e-12);
         a.push(4, 10.0);
         b.push(6, 1.0);
         spread.follow(&[&a, &b]);
-        assert_eq!(spread.mean.points(0, 9).collect::<Vec<_>>(), [(1, 2.0), (3, 4.0), (4, 8.0)]);
+        assert_eq!(spread.mean.points(0, 9).collect::<Vec<_>>(), [(1, 2.0), (2, 2.0), (3, 4.0), (4, 8.0)]);
     }
 }

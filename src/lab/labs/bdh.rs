@@ -42,7 +42,7 @@ settings! {
         /// Whether learning reaches what earlier tokens have written. Off is training without backpropagation through time.
         #[knob("Gradients through the past")]
         through_past: bool = true,
-        /// A trained BDH to begin from: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery merge`. The sizes are then the file's; layers above count only if the file does not say them.
+        /// A trained BDH to begin from: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery model merge`. The sizes are then the file's; layers above count only if the file does not say them.
         #[knob("Checkpoint")]
         checkpoint: CheckpointFile = CheckpointFile::default(),
         /// BDH-GPU': each head weighs what it writes, and the logits are a learned mean of all layers. The paper names it in one sentence; this is our reading of it.

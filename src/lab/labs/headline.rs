@@ -4,8 +4,9 @@
 
 pub mod common;
 mod reading;
+pub mod series;
 
-pub use reading::{Found, Group, HeadlinePoint, Missing, Reading, Value, points_of};
+pub use reading::{Found, HeadlinePoint, Missing, Reading, Value, points_of};
 
 use crate::{labs::Lab, telemetry::Payload};
 

@@ -42,7 +42,7 @@ settings! {
         /// How much each model writes after a prompt of each text, whenever its losses are measured. 0 writes nothing.
         #[knob("Samples", range(0..=4096), unit("tokens"))]
         write: usize = 100,
-        /// Without children: a second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery merge` writes the file.
+        /// Without children: a second trained BDH (.safetensors, .pt, .pth) of the same width, heads and layers. The view Merging puts both side by side and compares their losses; `orrery model merge` writes the file.
         #[knob("Merge with")]
         checkpoint: CheckpointFile = CheckpointFile::default(),
     }

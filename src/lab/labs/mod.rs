@@ -17,6 +17,7 @@ pub mod neuron_graph;
 pub mod ode_flow;
 pub mod permalink;
 pub mod run_table;
+pub mod seeds;
 pub mod spen;
 pub mod sweep;
 pub mod synapses;

@@ -3,6 +3,7 @@
 
 pub mod filter;
 pub mod order;
+pub mod query;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! `orrery merge-story`: the preset `synapses_merging` without a window, its losses and samples as a table,
+//! `orrery study merge-story`: the preset `synapses_merging` without a window, its losses and samples as a table,
 //! and the four models as weights. It does not know how a run is trained.
 
 use std::{

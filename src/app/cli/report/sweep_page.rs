@@ -68,8 +68,7 @@ pub fn write(folder: &Path, out: &Path) -> Result<(), Failure> {
 
 impl SweepReport {
     fn finished(&self) -> impl Iterator<Item = (&TaskState, &RunRow)> {
-        let rows = self.states.iter().filter_map(|state| Some((state, state.row.as_ref()?)));
-        rows.filter(|(_, row)| row.state == RowState::Finished)
+        self.states.iter().filter_map(|state| Some((state, state.finished()?)))
     }
 
     /// Every number over the steps, a line a point: the mean over its seeds.
@@ -97,7 +96,7 @@ impl SweepReport {
         );
         self.troubles(&mut out);
         self.points(&mut out);
-        sweep_figures::axes(&mut out, &self.folder.sweep, &self.table, theme);
+        sweep_figures::axes(&mut out, &self.folder, &self.states, &self.table, theme);
         curves(&mut out, &charts, sweep.points.len());
         self.settings(&mut out);
         let data: Vec<Value> = charts.0.iter().map(|c| json!(c)).collect();

@@ -43,6 +43,11 @@ pub struct TaskState {
 }
 
 impl TaskState {
+    /// Its row, once it has come to its end.
+    pub fn finished(&self) -> Option<&RunRow> {
+        self.row.as_ref().filter(|row| row.state == RowState::Finished)
+    }
+
     /// It has no end, and nobody is making it.
     pub fn is_to_run(&self) -> bool {
         !matches!(self.row.as_ref().map(|row| &row.state), Some(RowState::Finished | RowState::Running))

@@ -9,11 +9,10 @@ use std::{
 };
 
 use super::{
-    super::{failure::Failure, sweep_names::is_sweep, terminal},
+    super::{failure::Failure, shell::quoted, sweep_names::is_sweep, terminal},
     SWEEPS,
     folder::SweepFolder,
     series::{RunSeries, SeriesCache},
-    task::quoted,
 };
 use crate::{
     labs::{
@@ -35,7 +34,7 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     let states = folder.states()?;
     let (axes, points) = ResultAxis::of(sweep);
     let series: Vec<Option<Arc<RunSeries>>> =
-        states.iter().map(|s| s.row.as_ref().map(|row| cache.read(sweep.lab, &row.path, states.len()))).collect();
+        states.iter().map(|s| s.row.as_ref().map(|row| cache.read(&row.path, states.len()))).collect();
     let made =
         |row: crate::labs::run_table::RunRow| MadeRun { words: row.state_words(), path: row.path, state: row.state };
     let runs: Vec<SweepRun> = states

@@ -11,10 +11,10 @@ use super::{
     super::{
         failure::Failure,
         headless::{self, RunWishes},
+        shell::quoted,
         terminal::tell,
     },
     folder::{LOGS, SweepFolder},
-    task::quoted,
 };
 use crate::{config::Setting, files::replace, labs::TrainSettings};
 

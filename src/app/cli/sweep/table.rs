@@ -8,11 +8,11 @@ use super::{
     folder::{SweepFolder, TaskState},
 };
 use crate::{
-    analysis::statistics::{mean_sd, t_interval},
     files::replace,
     labs::{
-        headline::{Better, Group, Headline},
-        run_table::{RowState, RunRow},
+        headline::{Better, Headline},
+        run_table::RunRow,
+        seeds::SeedSummary,
     },
 };
 
@@ -21,10 +21,17 @@ const FILE: &str = "table.csv";
 /// A headline number of one group of variants.
 pub struct Column {
     pub headline: &'static Headline,
-    key: String,
-    group: String,
+    pub key: String,
+    pub group: String,
     /// "held-out loss (nats), coupled".
     pub heading: String,
+}
+
+impl Column {
+    /// The number of a run: the mean over its own seeds.
+    pub fn value(&self, run: &RunRow) -> Option<f64> {
+        run.headlines.group(&self.key, &self.group).map(|group| group.mean)
+    }
 }
 
 /// A point.
@@ -34,7 +41,7 @@ pub struct Row {
     /// Runs that have ended.
     pub finished: usize,
     /// Over the runs, by column.
-    pub numbers: Vec<Option<Group>>,
+    pub numbers: Vec<Option<SeedSummary>>,
 }
 
 /// The table of a sweep.
@@ -52,16 +59,12 @@ pub struct Table {
 impl Table {
     pub fn of(folder: &SweepFolder, states: &[TaskState]) -> Self {
         let sweep = &folder.sweep;
-        let finished =
-            |state: &TaskState| -> Option<RunRow> { state.row.clone().filter(|row| row.state == RowState::Finished) };
-        let columns = columns(states.iter().filter_map(|s| s.row.as_ref()).filter(|r| r.state == RowState::Finished));
+        let columns = columns(states.iter().filter_map(TaskState::finished));
         let row = |(point, config)| {
-            let runs: Vec<RunRow> = states.iter().filter(|s| s.task.point == point).filter_map(finished).collect();
+            let runs: Vec<&RunRow> =
+                states.iter().filter(|s| s.task.point == point).filter_map(TaskState::finished).collect();
             let number = |column: &Column| {
-                let group = |run: &RunRow| run.headlines.group(&column.key, &column.group).map(|g| g.mean);
-                let values: Vec<f64> = runs.iter().filter_map(group).collect();
-                let (mean, sd) = mean_sd(&values);
-                (!values.is_empty()).then(|| Group { mean, sd, interval: t_interval(&values), seeds: values.len() })
+                SeedSummary::new(&runs.iter().filter_map(|run| column.value(run)).collect::<Vec<_>>())
             };
             Row {
                 values: sweep.axes.iter().map(|axis| sweep.value(config, axis)).collect(),
@@ -135,7 +138,7 @@ impl Table {
             line.extend(row.values.clone());
             line.extend([row.finished.to_string(), self.seeds.to_string()]);
             for number in &row.numbers {
-                let words = |n: &Group| [n.mean.to_string(), n.sd.to_string()];
+                let words = |n: &SeedSummary| [n.mean.to_string(), n.sd.to_string()];
                 line.extend(number.as_ref().map_or([String::new(), String::new()], words));
             }
             out.write_record(&line)?;

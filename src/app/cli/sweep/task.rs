@@ -1,11 +1,10 @@
 //! One run of a sweep: made, resumed, or left as it is, as its folder says.
 
-use std::path::Path;
-
 use super::{
     super::{
         failure::Failure,
         headless::{self, ResumeArgs, RunWishes},
+        shell::quoted,
         terminal::tell,
     },
     folder::{SweepFolder, task_name},
@@ -53,25 +52,4 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
 pub fn command_line(sweep: &SweepFolder, number: usize) -> Result<String, Failure> {
     let program = std::env::current_exe().map_err(Failure::failed)?;
     Ok(format!("{} sweep {} --task {number}", quoted(&program), quoted(&sweep.path)))
-}
-
-/// For a POSIX shell.
-pub fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.into_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_survives_a_shell() {
-        assert_eq!(quoted(Path::new("/a/b-c_1.toml")), "/a/b-c_1.toml");
-        assert_eq!(quoted(Path::new("my runs/it's")), r"'my runs/it'\''s'");
-    }
 }

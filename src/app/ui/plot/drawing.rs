@@ -1,14 +1,12 @@
 //! What egui draws as SVG: interface code is laid out in a context that nobody paints, and its shapes are
 //! written down. What only the graphics card draws (meshes, callbacks) is left out. It knows no view.
 
-use std::fmt::Write as _;
-
 use eframe::egui::{
-    Color32, Context, CornerRadius, FontFamily, Pos2, RawInput, Rect, Shape, Stroke, Ui, Vec2,
+    Color32, Context, FontFamily, Pos2, RawInput, Rect, Shape, Stroke, Ui, Vec2,
     epaint::{ColorMode, PathStroke, TextShape},
 };
 
-use super::export::{escape, hex};
+use super::svg::{Paint, Svg, escape};
 use crate::ui::theme::{self, Theme};
 
 /// A drawing of so many points on the panel's ground, made by interface code.
@@ -24,66 +22,29 @@ pub fn drawing(name: &str, size: Vec2, theme: &Theme, mut draw: impl FnMut(&mut 
         shapes = std::mem::take(&mut output.shapes);
         output.drop_without_applying_deltas();
     }
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-         font-family=\"sans-serif\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" fill=\"{}\"/>\n",
-        escape(name),
-        hex(theme.panel),
-        w = size.x,
-        h = size.y,
-    );
+    let mut svg = Svg::new(name, size, theme.panel);
     for clipped in shapes {
         if clipped.clip_rect.intersects(clipped.shape.visual_bounding_rect()) {
-            write_shape(&mut out, &clipped.shape);
+            write_shape(&mut svg, &clipped.shape);
         }
     }
-    out.push_str("</svg>\n");
-    out
+    svg.finish()
 }
 
-fn write_shape(out: &mut String, shape: &Shape) {
+fn write_shape(svg: &mut Svg, shape: &Shape) {
     match shape {
-        Shape::Vec(all) => all.iter().for_each(|s| write_shape(out, s)),
-        Shape::Circle(c) => {
-            let look = look(c.fill, c.stroke);
-            let _ = writeln!(
-                out,
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\"{look}/>",
-                c.center.x, c.center.y, c.radius
-            );
-        }
-        Shape::LineSegment { points, stroke } => write_path(out, points, false, Color32::TRANSPARENT, *stroke),
-        Shape::Path(p) => write_path(out, &p.points, p.closed, p.fill, solid(&p.stroke)),
-        Shape::Rect(r) => {
-            let round = if r.corner_radius == CornerRadius::ZERO { 0 } else { r.corner_radius.nw };
-            let (at, size, look) = (r.rect.min, r.rect.size(), look(r.fill, r.stroke));
-            let _ = writeln!(
-                out,
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{round}\"{look}/>",
-                at.x, at.y, size.x, size.y
-            );
-        }
-        Shape::Text(text) => write_text(out, text),
+        Shape::Vec(all) => all.iter().for_each(|s| write_shape(svg, s)),
+        Shape::Circle(c) => svg.circle(c.center, c.radius, Paint::of_shape(c.fill, c.stroke)),
+        Shape::LineSegment { points, stroke } => svg.line(*points, Paint::of_shape(Color32::TRANSPARENT, *stroke)),
+        Shape::Path(p) => svg.path(&p.points, p.closed, Paint::of_shape(p.fill, solid(&p.stroke))),
+        Shape::Rect(r) => svg.rect(r.rect, r.corner_radius.nw, Paint::of_shape(r.fill, r.stroke)),
+        Shape::Text(text) => write_text(svg, text),
         _ => {}
     }
 }
 
-fn write_path(out: &mut String, points: &[Pos2], closed: bool, fill: Color32, stroke: Stroke) {
-    if points.len() < 2 {
-        return;
-    }
-    let mut d = String::new();
-    for (i, p) in points.iter().enumerate() {
-        let _ = write!(d, "{}{:.1} {:.1}", if i == 0 { "M" } else { "L" }, p.x, p.y);
-    }
-    let end = if closed { "Z" } else { "" };
-    let _ = writeln!(out, "<path d=\"{d}{end}\" stroke-linejoin=\"round\"{}/>", look(fill, stroke));
-}
-
 /// Each row of a text, and each change of its look, on its own.
-fn write_text(out: &mut String, text: &TextShape) {
+fn write_text(svg: &mut Svg, text: &TextShape) {
     let job = &text.galley.job;
     let starts: Vec<usize> = job.text.char_indices().map(|(at, _)| at).collect();
     let section_of = |at: usize| {
@@ -109,16 +70,15 @@ fn write_text(out: &mut String, text: &TextShape) {
             let at = text.pos + placed.pos.to_vec2() + first.pos.to_vec2();
             let width = last.pos.x + last.advance_width - first.pos.x;
             let face = if format.font_id.family == FontFamily::Monospace { " font-family=\"monospace\"" } else { "" };
-            let _ = writeln!(
-                out,
+            svg.raw(&format!(
                 "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{}\" textLength=\"{width:.1}\" \
-                 lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\"{face}{}>{}</text>",
+                 lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\"{face}{}>{}</text>\n",
                 at.x,
                 at.y,
                 format.font_id.size,
-                look(colour, Stroke::NONE),
+                Paint::of_shape(colour, Stroke::NONE),
                 escape(&words)
-            );
+            ));
         }
     }
 }
@@ -128,20 +88,6 @@ fn solid(stroke: &PathStroke) -> Stroke {
         ColorMode::Solid(colour) => Stroke::new(stroke.width, colour),
         ColorMode::UV(_) => Stroke::NONE,
     }
-}
-
-/// Fill and stroke as attributes.
-fn look(fill: Color32, stroke: Stroke) -> String {
-    let colour = |name: &str, c: Color32| {
-        let [r, g, b, a] = c.to_srgba_unmultiplied();
-        let faint = if a < 255 { format!(" {name}-opacity=\"{:.2}\"", f32::from(a) / 255.0) } else { String::new() };
-        format!(" {name}=\"#{r:02x}{g:02x}{b:02x}\"{faint}")
-    };
-    let fill = if fill.a() == 0 { " fill=\"none\"".to_owned() } else { colour("fill", fill) };
-    if stroke.is_empty() {
-        return fill;
-    }
-    format!("{fill}{} stroke-width=\"{}\"", colour("stroke", stroke.color), stroke.width)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
-//! A chart as SVG and as CSV: what is shown, no more. It writes text; who saves it is not its affair.
+//! A chart as SVG and as CSV: what is shown, no more.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
-use eframe::egui::{Color32, Pos2, vec2};
+use eframe::egui::{Color32, Pos2, Rect, vec2};
 
 use super::{
     Chart, ChartState, Data, Line, Mark, StepEvent, Stroke,
     geometry::{Layout, ROW, SWATCH, TEXT},
+    svg::{Paint, Svg, escape},
 };
 use crate::ui::{table::Table, theme::Theme};
 
@@ -53,23 +54,12 @@ impl Chart<'_> {
         }
         let size = sheet(state);
         let layout = Layout::of(self, state, size, &guess_width);
-        let mut svg = Svg { out: String::new() };
-        let _ = write!(
-            svg.out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-             font-family=\"sans-serif\" font-size=\"{TEXT}\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" \
-             fill=\"{}\"/>\n",
-            escape(&self.name),
-            hex(theme.panel),
-            w = size[0],
-            h = size[1],
-        );
+        let mut svg = Svg::new(&self.name, size.into(), theme.panel);
         self.svg_frame(&layout, theme, &mut svg);
         svg_events(&layout, &state.events, theme, &mut svg);
         self.svg_data(&layout, &mut svg);
         self.svg_words(&layout, state, theme, &mut svg);
-        svg.out.push_str("</svg>\n");
-        Some(svg.out)
+        Some(svg.finish())
     }
 
     fn svg_frame(&self, layout: &Layout, theme: &Theme, svg: &mut Svg) {
@@ -77,91 +67,65 @@ impl Chart<'_> {
         for zone in &self.zones {
             let ends =
                 [zone.from, zone.to].map(|v| layout.y_at(layout.y_scale.place(v)).clamp(plot.top(), plot.bottom()));
-            let _ = writeln!(
-                svg.out,
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" fill-opacity=\"0.14\"/>",
-                plot.left(),
-                ends[0].min(ends[1]),
-                plot.width(),
-                (ends[0] - ends[1]).abs(),
-                hex(zone.colour)
-            );
+            let rect = Rect::from_x_y_ranges(plot.x_range(), ends[0].min(ends[1])..=ends[0].max(ends[1]));
+            svg.rect(rect, 0, Paint::faint_fill(zone.colour, 0.14));
         }
         for span in &self.spans {
             let ends =
                 [span.from, span.to].map(|v| layout.x_at(layout.x_scale.place(v)).clamp(plot.left(), plot.right()));
-            let _ = writeln!(
-                svg.out,
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" fill-opacity=\"0.16\"/>",
-                ends[0].min(ends[1]),
-                plot.top(),
-                (ends[1] - ends[0]).abs(),
-                plot.height(),
-                hex(span.colour)
-            );
+            let rect = Rect::from_x_y_ranges(ends[0].min(ends[1])..=ends[0].max(ends[1]), plot.y_range());
+            svg.rect(rect, 0, Paint::faint_fill(span.colour, 0.16));
         }
+        let hairline = Paint::stroke(theme.line, 1.0);
         for (place, words) in &layout.y_ticks {
             let y = layout.y_at(*place);
-            svg.path(&[Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)], theme.line, 1.0, 1.0, false);
+            svg.line([Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)], hairline);
             svg.text(Pos2::new(plot.left() - 6.0, y + 4.0), "end", words, theme.secondary);
         }
         for (place, words) in &layout.x_ticks {
             let x = layout.x_at(*place);
-            svg.path(&[Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())], theme.line, 1.0, 1.0, false);
+            svg.line([Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())], hairline);
             svg.text(Pos2::new(x, plot.bottom() + 15.0), "middle", words, theme.secondary);
         }
     }
 
     fn svg_data(&self, layout: &Layout, svg: &mut Svg) {
         let plot = layout.plot;
-        let _ = writeln!(
-            svg.out,
+        svg.raw(&format!(
             "<clipPath id=\"plot\"><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>\n<g \
-             clip-path=\"url(#plot)\">",
+             clip-path=\"url(#plot)\">\n",
             plot.left(),
             plot.top(),
             plot.width(),
             plot.height()
-        );
+        ));
         for area in &layout.areas {
             let low = area.columns.iter().map(|c| layout.at_shares([c[0], c[1]]));
             let high = area.columns.iter().rev().map(|c| layout.at_shares([c[0], c[2]]));
-            let points: Vec<String> = low.chain(high).map(|p| format!("{:.1},{:.1}", p.x, p.y)).collect();
-            let _ = writeln!(
-                svg.out,
-                "<polygon points=\"{}\" fill=\"{}\" fill-opacity=\"0.18\"/>",
-                points.join(" "),
-                hex(area.colour)
-            );
+            svg.path(&low.chain(high).collect::<Vec<_>>(), true, Paint::faint_fill(area.colour, 0.18));
         }
         for trace in &layout.traces {
             let points: Vec<Pos2> = trace.points.iter().map(|p| layout.at_shares(*p)).collect();
             if let Some(mark) = trace.mark {
                 for p in &points {
-                    svg.mark(*p, mark, trace.colour);
+                    draw_mark(svg, *p, mark, trace.colour);
                 }
                 continue;
             }
             if trace.stems {
                 for p in &points {
-                    svg.path(&[Pos2::new(p.x, plot.bottom()), *p], trace.colour, 2.0, trace.strength, false);
+                    let paint = Paint::faint_stroke(trace.colour, 2.0, trace.strength);
+                    svg.line([Pos2::new(p.x, plot.bottom()), *p], paint);
                 }
                 continue;
             }
-            svg.path(&points, trace.colour, trace.width, trace.strength, trace.dashed);
+            let paint = Paint::faint_stroke(trace.colour, trace.width, trace.strength).dashed(trace.dashed);
+            svg.path(&points, false, paint);
             if trace.dots {
-                for p in &points {
-                    let _ = writeln!(
-                        svg.out,
-                        "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2\" fill=\"{}\"/>",
-                        p.x,
-                        p.y,
-                        hex(trace.colour)
-                    );
-                }
+                points.iter().for_each(|p| svg.circle(*p, 2.0, Paint::fill(trace.colour)));
             }
         }
-        svg.out.push_str("</g>\n");
+        svg.raw("</g>\n");
     }
 
     fn svg_words(&self, layout: &Layout, state: &ChartState, theme: &Theme, svg: &mut Svg) {
@@ -178,7 +142,7 @@ impl Chart<'_> {
                 [Pos2::new(plot.left(), y), Pos2::new(plot.right(), y)]
             };
             if plot.expand(1.0).contains(path[0]) {
-                svg.path(&path, theme.secondary, 1.0, 1.0, true);
+                svg.line(path, Paint::stroke(theme.secondary, 1.0).dashed(true));
             }
         }
         for label in &layout.labels {
@@ -191,23 +155,18 @@ impl Chart<'_> {
             let line: &Line<'_> = &self.lines[name.line];
             let end = name.at + vec2(SWATCH, 0.0);
             match line.stroke {
-                Stroke::Marks(mark) => svg.mark(name.at + vec2(SWATCH / 2.0, 0.0), mark, line.colour),
-                stroke => svg.path(&[name.at, end], line.colour, 2.0, 1.0, stroke == Stroke::Dashed),
+                Stroke::Marks(mark) => draw_mark(svg, name.at + vec2(SWATCH / 2.0, 0.0), mark, line.colour),
+                stroke => svg.line([name.at, end], Paint::stroke(line.colour, 2.0).dashed(stroke == Stroke::Dashed)),
             }
             svg.text(Pos2::new(end.x + 4.0, name.at.y + 4.0), "start", line.name(), theme.text);
         }
         if let Some(marker) = self.marker {
             let x = layout.x_at(layout.x_scale.place(marker));
             if plot.x_range().contains(x) {
-                svg.path(&[Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())], theme.accent, 1.0, 1.0, false);
+                svg.line([Pos2::new(x, plot.top()), Pos2::new(x, plot.bottom())], Paint::stroke(theme.accent, 1.0));
             }
         }
     }
-}
-
-/// Text under construction.
-struct Svg {
-    out: String,
 }
 
 /// A line for each event in sight, named when pointed to.
@@ -216,83 +175,29 @@ fn svg_events(layout: &Layout, events: &[StepEvent], theme: &Theme, svg: &mut Sv
     for event in events {
         let x = layout.x_at(layout.x_scale.place(event.step as f64));
         if plot.x_range().contains(x) {
-            let _ = writeln!(
-                svg.out,
-                "<path d=\"M{x:.1} {:.1}V{:.1}\" stroke=\"{}\" stroke-opacity=\"0.55\"><title>{}</title></path>",
+            svg.raw(&format!(
+                "<path d=\"M{x:.1} {:.1}V{:.1}\"{}><title>{}</title></path>\n",
                 plot.top(),
                 plot.bottom(),
-                hex(theme.secondary),
+                Paint::faint_stroke(theme.secondary, 1.0, 0.55),
                 escape(&event.label())
-            );
+            ));
         }
     }
 }
 
-impl Svg {
-    fn path(&mut self, points: &[Pos2], colour: Color32, width: f32, strength: f32, dashed: bool) {
-        if points.len() < 2 {
-            return;
+fn draw_mark(svg: &mut Svg, at: Pos2, mark: Mark, colour: Color32) {
+    let by = |x: f32, y: f32| Pos2::new(at.x + x, at.y + y);
+    let r = super::mark::MARK;
+    match mark {
+        Mark::Cross => {
+            let r = r * std::f32::consts::FRAC_1_SQRT_2;
+            svg.line([by(-r, -r), by(r, r)], Paint::stroke(colour, 1.5));
+            svg.line([by(-r, r), by(r, -r)], Paint::stroke(colour, 1.5));
         }
-        let mut d = String::new();
-        for (i, p) in points.iter().enumerate() {
-            let _ = write!(d, "{}{:.1} {:.1}", if i == 0 { "M" } else { "L" }, p.x, p.y);
-        }
-        let dash = if dashed { " stroke-dasharray=\"5 4\"" } else { "" };
-        let faint = if strength < 1.0 { format!(" stroke-opacity=\"{strength:.2}\"") } else { String::new() };
-        let _ = writeln!(
-            self.out,
-            "<path d=\"{d}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\" \
-             stroke-linejoin=\"round\"{faint}{dash}/>",
-            hex(colour)
-        );
-    }
-
-    fn mark(&mut self, at: Pos2, mark: Mark, colour: Color32) {
-        let by = |x: f32, y: f32| Pos2::new(at.x + x, at.y + y);
-        let r = super::mark::MARK;
-        match mark {
-            Mark::Cross => {
-                let r = r * std::f32::consts::FRAC_1_SQRT_2;
-                self.path(&[by(-r, -r), by(r, r)], colour, 1.5, 1.0, false);
-                self.path(&[by(-r, r), by(r, -r)], colour, 1.5, 1.0, false);
-            }
-            Mark::Up => {
-                let corners = super::mark::triangle(at).map(|p| format!("{:.1},{:.1}", p.x, p.y)).join(" ");
-                let _ = writeln!(self.out, "<polygon points=\"{corners}\" fill=\"{}\"/>", hex(colour));
-            }
-            Mark::Ring => {
-                let _ = writeln!(
-                    self.out,
-                    "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{r}\" fill=\"none\" stroke=\"{}\"/>",
-                    at.x,
-                    at.y,
-                    hex(colour)
-                );
-            }
-            Mark::Dot => {
-                let r = super::mark::DOT;
-                let _ = writeln!(
-                    self.out,
-                    "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{r}\" fill=\"{}\"/>",
-                    at.x,
-                    at.y,
-                    hex(colour)
-                );
-            }
-        }
-    }
-
-    fn text(&mut self, at: Pos2, anchor: &str, words: &str, colour: Color32) {
-        if !words.is_empty() {
-            let _ = writeln!(
-                self.out,
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" fill=\"{}\">{}</text>",
-                at.x,
-                at.y,
-                hex(colour),
-                escape(words)
-            );
-        }
+        Mark::Up => svg.path(&super::mark::triangle(at), true, Paint::fill(colour)),
+        Mark::Ring => svg.circle(at, r, Paint::stroke(colour, 1.0)),
+        Mark::Dot => svg.circle(at, super::mark::DOT, Paint::fill(colour)),
     }
 }
 
@@ -333,16 +238,6 @@ pub fn quote(field: &str) -> String {
     } else {
         field.to_owned()
     }
-}
-
-/// Words between tags.
-pub fn escape(words: &str) -> String {
-    quick_xml::escape::partial_escape(words).into_owned()
-}
-
-/// "#rrggbb".
-pub fn hex(c: Color32) -> String {
-    format!("#{:02x}{:02x}{:02x}", c.r(), c.g(), c.b())
 }
 
 #[cfg(test)]

@@ -26,17 +26,19 @@ mod paint;
 mod range;
 mod readout;
 pub mod scale;
+mod svg;
 mod weave;
 
 pub use drawing::drawing;
 pub use events::{StepEvent, StepEvents, near, set_step_events};
-pub use export::{escape, hex, quote};
+pub use export::quote;
 pub use geometry::{REACH, distance_to};
 pub use guess::{Guess, guess, set_guess};
 pub use legend::begin_tile;
 pub use mark::paint_mark;
 pub use paint::{ChartResponse, empty_ui, nothing_shown};
 pub use scale::{Scale, value_words};
+pub use svg::{Paint, Svg, hex};
 
 /// Smallest size at which a chart is legible, points.
 pub const LEAST: Vec2 = Vec2::new(140.0, 90.0);

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     gpu::offscreen::{Offscreen, Sheet},
-    labs::sweep::results::brush::Brush,
+    labs::sweep::results::{SweepResults, brush::Brush},
     ui::{
         plot::{ChartState, Scale, drawing},
         theme::{self, Theme},
@@ -53,7 +53,25 @@ pub fn figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
     all
 }
 
+/// Those that show what each setting does: the heat map, if there is one, and a slice for each axis.
+pub fn axis_figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
+    let mut found = figures(prepared, theme);
+    found.retain(|figure| matches!(figure.kind, Kind::Slice(_) | Kind::Heat));
+    found.sort_by_key(|figure| figure.kind != Kind::Heat);
+    found
+}
+
 impl SweepFigure {
+    /// What it is drawn over: "along train.lr".
+    pub fn about(&self, results: &SweepResults) -> String {
+        match self.kind {
+            Kind::Curves => "over steps".to_owned(),
+            Kind::Slice(axis) => format!("along {}", results.axes.get(axis).map_or("", |axis| axis.key.as_str())),
+            Kind::Parallel => "in parallel coordinates".to_owned(),
+            Kind::Heat => "over both axes".to_owned(),
+        }
+    }
+
     /// The bytes of a PNG file. Errors are in words.
     pub fn png(&self, offscreen: &mut Offscreen, prepared: &Prepared, theme: &Theme) -> Result<Vec<u8>, String> {
         let sheet = Sheet { size: SIZE, pixels_per_point: 2.0 };

@@ -88,17 +88,21 @@ impl PairAttention {
         for (place, group) in groups(cx.mirror).into_iter().enumerate() {
             let colour = group.colour(place, cx.theme);
             let strongest = |m: &Measured| m.layers.iter().map(|l| self.weight(l)).fold(f64::NAN, f64::max);
-            let of_seed = |v: &usize| -> Vec<[f64; 2]> {
-                cx.history::<Measured>(*v).iter().map(|(step, m)| [*step as f64, strongest(m)]).collect()
+            let of_seed = |v: &usize| -> Vec<(u64, f64)> {
+                cx.history::<Measured>(*v).iter().map(|(step, m)| (*step, strongest(m))).collect()
             };
-            let seeds: Vec<Vec<[f64; 2]>> = group.members.iter().map(of_seed).filter(|s| !s.is_empty()).collect();
+            let seeds: Vec<Vec<(u64, f64)>> = group.members.iter().map(of_seed).filter(|s| !s.is_empty()).collect();
             if seeds.is_empty() {
                 continue;
             }
             let means: Vec<[f64; 2]> = spread_of(&seeds).into_iter().map(|[x, mean, _]| [x, mean]).collect();
             lines.push(Line::new(group.label.clone(), colour, means).dots());
             if seeds.len() > 1 {
-                lines.extend(seeds.into_iter().map(|seed| Line::new(group.label.clone(), colour, seed).faint()));
+                let points = |seed: Vec<(u64, f64)>| -> Vec<[f64; 2]> {
+                    seed.into_iter().map(|(step, value)| [step as f64, value]).collect()
+                };
+                lines
+                    .extend(seeds.into_iter().map(|seed| Line::new(group.label.clone(), colour, points(seed)).faint()));
             }
         }
         lines

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Headline, Source};
 use crate::{
-    analysis::statistics::{mean_sd, t_interval},
-    labs::Lab,
+    labs::{Lab, seeds::SeedSummary},
     telemetry::{Event, RunInfo, Sample, StepStats, VariantInfo, number},
 };
 
@@ -42,17 +41,6 @@ pub struct Found {
     pub missing: Vec<Missing>,
 }
 
-/// A headline number of all seeds of a variant.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Group {
-    pub mean: f64,
-    /// Standard deviation over seeds; 0 of one seed.
-    pub sd: f64,
-    /// The 95% interval of the mean by Student's t; `None` of one seed.
-    pub interval: Option<(f64, f64)>,
-    pub seeds: usize,
-}
-
 impl Found {
     /// The keys in order, each once.
     pub fn keys(&self) -> Vec<&str> {
@@ -71,11 +59,9 @@ impl Found {
     }
 
     /// The number of all seeds of a group.
-    pub fn group(&self, key: &str, group: &str) -> Option<Group> {
+    pub fn group(&self, key: &str, group: &str) -> Option<SeedSummary> {
         let of_group = self.values.iter().filter(|v| v.key == key && v.group == group);
-        let values: Vec<f64> = of_group.map(|v| v.value).collect();
-        let (mean, sd) = mean_sd(&values);
-        (!values.is_empty()).then(|| Group { mean, sd, interval: t_interval(&values), seeds: values.len() })
+        SeedSummary::new(&of_group.map(|v| v.value).collect::<Vec<_>>())
     }
 }
 

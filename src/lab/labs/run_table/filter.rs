@@ -1,7 +1,9 @@
-//! What a person asks of the rows, in one line: `lr<1e-3 lab:fast_slow !state:killed wide`. All of it must hold. It knows
-//! rows alone.
+//! What a person asks of the rows of the table of runs, in the language of [`query`]: `lr<1e-3 lab:fast_slow !state:killed`.
 
-use super::RunRow;
+use super::{
+    RunRow,
+    query::{self, Row, Term, Test},
+};
 use crate::config::Value;
 
 /// A line of terms.
@@ -12,61 +14,9 @@ pub struct Filter {
     pub archived: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-struct Term {
-    /// `!term`
-    negated: bool,
-    test: Test,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Test {
-    /// Anywhere in its words.
-    Text(String),
-    /// `key:text`
-    Has(String, String),
-    /// `key<number`
-    Number(String, Comparison, f64),
-    /// `key=text`
-    Is(String, String, bool),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    AtMost,
-    AtLeast,
-    Less,
-    More,
-    Equal,
-    Unequal,
-}
-
-/// Longest first, so that `<=` is not read as `<`.
-const COMPARISONS: [(&str, Comparison); 6] = [
-    ("<=", Comparison::AtMost),
-    (">=", Comparison::AtLeast),
-    ("!=", Comparison::Unequal),
-    ("<", Comparison::Less),
-    (">", Comparison::More),
-    ("=", Comparison::Equal),
-];
-
 /// Keys that are no settings and no headline numbers.
 const OWN: [&str; 12] =
     ["lab", "preset", "state", "name", "note", "is", "folder", "changed", "steps", "seed", "size", "loss"];
-
-impl Comparison {
-    fn holds(self, a: f64, b: f64) -> bool {
-        match self {
-            Self::AtMost => a <= b,
-            Self::AtLeast => a >= b,
-            Self::Less => a < b,
-            Self::More => a > b,
-            Self::Equal => a == b,
-            Self::Unequal => a != b,
-        }
-    }
-}
 
 impl Filter {
     /// Reads a line.
@@ -74,22 +24,32 @@ impl Filter {
     /// # Errors
     /// If a comparison has no number, or a term no value; in words that name the term.
     pub fn parse(line: &str) -> Result<Self, String> {
-        let terms: Vec<Term> = line.split_whitespace().map(term).collect::<Result<_, _>>()?;
-        let archived = terms.iter().any(|t| t.test == Test::Has("is".into(), "archived".into()));
+        let terms = query::parse(line)?;
+        for term in &terms {
+            if let Test::Compare { key, by, value } = &term.test
+                && by.is_order()
+                && value.parse::<f64>().map_or(true, f64::is_nan)
+            {
+                return Err(format!("`{value}` is no number: write such as `{key}<1e-3`"));
+            }
+        }
+        let is_archived =
+            |term: &Term| matches!(&term.test, Test::Has { key, text } if key == "is" && text == "archived");
+        let archived = terms.iter().any(is_archived);
         Ok(Self { terms, archived })
     }
 
     /// Whether a row is wanted. Archived ones are, if they are asked for.
     pub fn wants(&self, row: &RunRow) -> bool {
-        (self.archived || !row.note.archived) && self.terms.iter().all(|t| t.test.holds(row) != t.negated)
+        (self.archived || !row.note.archived) && self.terms.iter().all(|term| term.holds(row))
     }
 
     /// A key that is asked for and that none of these rows has, in words; a misspelt one would else just find nothing.
     pub fn unknown<'a>(&self, rows: impl Iterator<Item = &'a RunRow> + Clone) -> Option<String> {
         let has = |key: &str| {
-            OWN.contains(&key) || rows.clone().any(|r| r.numbers(key).is_some() || r.setting(key).is_some())
+            OWN.contains(&key) || rows.clone().any(|r| RunRow::numbers(r, key).is_some() || r.setting(key).is_some())
         };
-        let key = self.terms.iter().filter_map(|t| t.test.key()).find(|key| !has(key))?;
+        let key = self.terms.iter().filter_map(Term::key).find(|key| !has(key))?;
         let known = rows.clone().flat_map(|r| r.settings.keys().map(String::as_str)).chain(OWN);
         let name = |k: &str| k.rsplit('.').next().map_or(usize::MAX, |name| strsim::levenshtein(key, name));
         let nearest = known.map(|k| (strsim::levenshtein(key, k).min(name(k)), k)).min().filter(|(d, _)| *d <= 2);
@@ -98,65 +58,26 @@ impl Filter {
     }
 }
 
-fn term(word: &str) -> Result<Term, String> {
-    let (negated, word) = match word.strip_prefix(['!', '-']) {
-        Some(rest) if !rest.is_empty() => (true, rest),
-        _ => (false, word),
-    };
-    let first = |(sign, _): &(&str, Comparison)| word.find(sign).filter(|i| *i > 0);
-    let comparison = COMPARISONS.into_iter().filter_map(|c| first(&c).map(|i| (i, c))).min_by_key(|(i, _)| *i);
-    let colon = word.find(':').filter(|i| *i > 0);
-    let test = match (colon, comparison) {
-        (Some(i), c) if c.is_none_or(|(j, _)| i < j) => {
-            let (key, text) = (word[..i].to_lowercase(), word[i + 1..].to_lowercase());
-            if text.is_empty() {
-                return Err(format!("`{word}` says nothing after the colon: write `{key}:text`"));
-            }
-            Test::Has(key, text)
-        }
-        (_, Some((i, (sign, comparison)))) => compared(word, &word[..i], sign, comparison)?,
-        _ => Test::Text(word.to_lowercase()),
-    };
-    Ok(Term { negated, test })
-}
-
-fn compared(word: &str, key: &str, sign: &str, comparison: Comparison) -> Result<Test, String> {
-    let value = &word[key.len() + sign.len()..];
-    match (value.parse::<f64>(), comparison) {
-        (Ok(number), _) if !number.is_nan() => Ok(Test::Number(key.to_owned(), comparison, number)),
-        (_, Comparison::Equal | Comparison::Unequal) if !value.is_empty() => {
-            Ok(Test::Is(key.to_owned(), value.to_lowercase(), comparison == Comparison::Equal))
-        }
-        _ => Err(format!("`{word}`: `{value}` is no number; write such as `{key}{sign}1e-3`")),
-    }
-}
-
-impl Test {
-    fn key(&self) -> Option<&str> {
-        match self {
-            Self::Text(_) => None,
-            Self::Has(key, _) | Self::Number(key, ..) | Self::Is(key, ..) => Some(key),
-        }
+impl Row for RunRow {
+    fn mentions(&self, words: &str) -> bool {
+        let texts = [&self.folder, &self.note.name, &self.note.note, &self.lab, &self.preset];
+        texts.into_iter().any(|text| text.to_lowercase().contains(words))
     }
 
-    fn holds(&self, row: &RunRow) -> bool {
-        match self {
-            Self::Text(text) => {
-                let words = [&row.folder, &row.note.name, &row.note.note, &row.lab, &row.preset];
-                words.into_iter().any(|w| w.to_lowercase().contains(text.as_str()))
-            }
-            Self::Has(key, text) => match key.as_str() {
-                "is" => match text.as_str() {
-                    "pinned" => row.note.pinned,
-                    "archived" => row.note.archived,
-                    state => row.state.id() == state,
-                },
-                key => text_of(row, key).is_some_and(|w| w.to_lowercase().contains(text.as_str())),
-            },
-            Self::Number(key, comparison, number) => {
-                row.numbers(key).is_some_and(|all| all.into_iter().any(|v| comparison.holds(v, *number)))
-            }
-            Self::Is(key, text, equal) => text_of(row, key).is_some_and(|w| (w.to_lowercase() == *text) == *equal),
+    fn numbers(&self, key: &str) -> Vec<f64> {
+        RunRow::numbers(self, key).unwrap_or_default()
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        text_of(self, key)
+    }
+
+    fn has(&self, key: &str, text: &str) -> bool {
+        match (key, text) {
+            ("is", "pinned") => self.note.pinned,
+            ("is", "archived") => self.note.archived,
+            ("is", state) => self.state.id() == state,
+            _ => text_of(self, key).is_some_and(|found| found.to_lowercase().contains(text)),
         }
     }
 }

@@ -9,11 +9,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{Axis, AxisScale, AxisValues, Sweep};
 use crate::{
-    analysis::statistics::mean_sd,
     config::{Config, Knob, Range, Value},
     labs::{
         headline::{Better, Digits},
         run_table::RowState,
+        seeds::{SeedSummary, over_seeds},
     },
 };
 
@@ -150,24 +150,6 @@ pub fn value_at(series: &[(u64, f64)], step: u64) -> Option<(u64, f64)> {
     series.partition_point(|(s, _)| *s <= step).checked_sub(1).map(|i| series[i])
 }
 
-/// At each step the mean and the standard deviation over the series that have it.
-pub fn folded(series: &[&[(u64, f64)]]) -> Vec<[f64; 3]> {
-    let mut at = vec![0usize; series.len()];
-    let (mut points, mut here) = (vec![], vec![]);
-    while let Some(step) = series.iter().zip(&at).filter_map(|(s, i)| s.get(*i)).map(|(step, _)| *step).min() {
-        here.clear();
-        for (s, i) in series.iter().zip(&mut at) {
-            if let Some((_, value)) = s.get(*i).filter(|(found, _)| *found == step) {
-                here.push(*value);
-                *i += 1;
-            }
-        }
-        let (mean, sd) = mean_sd(&here);
-        points.push([step as f64, mean, sd]);
-    }
-    points
-}
-
 /// Every so-manieth point and the last, so that at most about `most` are left; how many each stands for.
 pub fn thinned(series: Vec<(u64, f64)>, most: usize) -> (Vec<(u64, f64)>, usize) {
     let every = series.len().div_ceil(most.max(2)).max(1);
@@ -285,7 +267,7 @@ impl SweepResults {
         let value = |each: Vec<(usize, u64, f64)>| {
             let steps = || each.iter().map(|(_, step, _)| *step);
             let (first, last) = (steps().min()?, steps().max()?);
-            let (mean, sd) = mean_sd(&each.iter().map(|(.., v)| *v).collect::<Vec<_>>());
+            let SeedSummary { mean, sd, .. } = SeedSummary::new(&each.iter().map(|(.., v)| *v).collect::<Vec<_>>())?;
             let each = each.into_iter().map(|(i, _, v)| (i, v)).collect();
             Some(PointValue { mean, sd, each, steps: [first, last] })
         };
@@ -296,7 +278,7 @@ impl SweepResults {
     pub fn curve(&self, number: usize, point: usize) -> Vec<[f64; 3]> {
         let Some(number) = self.numbers.get(number) else { return vec![] };
         let of_point = self.runs_of(point).filter_map(|(i, _)| number.series.get(i));
-        folded(&of_point.map(|s| s.as_slice()).collect::<Vec<_>>())
+        over_seeds(&of_point.map(|s| s.as_slice()).collect::<Vec<_>>())
     }
 
     /// What a point is called: "lr 0.001, pool 4".

@@ -23,7 +23,7 @@ const CONCEPT: Headline = Headline {
     about: "Rank-biserial correlation of the synapse that a search ranked first, on nouns and frames that it never saw.",
     better: Better::Higher,
     digits: Digits::Decimals(2),
-    absent: "nobody searched this run for a concept (view *Concepts*, or `orrery concepts`)",
+    absent: "nobody searched this run for a concept (view *Concepts*, or `orrery study concepts`)",
     source: asked!(ConceptSearch, |m| m.synapses.first().map(|s| s.correlation.both_new)),
 };
 

@@ -35,7 +35,7 @@ settings! {
 settings! {
     /// The model, which brings its own sizes.
     pub struct FileSettings in "model" {
-        /// A trained BDH: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery merge`. Its sizes are the file's; without one the weights are random.
+        /// A trained BDH: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery model merge`. Its sizes are the file's; without one the weights are random.
         #[knob("Checkpoint")]
         checkpoint: CheckpointFile = CheckpointFile::default(),
         /// How often a token passes through. 0 takes what the file says, and 6 (the public code's) where it says nothing: layers share one set of weights, which do not tell. The view Model says what the model has.

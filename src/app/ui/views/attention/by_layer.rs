@@ -72,16 +72,15 @@ impl AttentionByLayer {
     }
 
     /// x and the statistic of one variant: by layer, or of the selected layer by step.
-    fn points(&self, cx: &ViewCx<'_>, variant: usize, statistic: Statistic) -> Vec<[f64; 2]> {
+    fn points(&self, cx: &ViewCx<'_>, variant: usize, statistic: Statistic) -> Vec<(u64, f64)> {
         if self.over_training {
             let place = place(cx);
             let history = cx.history::<AttentionStatistics>(variant);
-            let at =
-                |(step, m): &(u64, &AttentionStatistics)| Some([*step as f64, statistic.mean(m.layers.get(place)?)]);
+            let at = |(step, m): &(u64, &AttentionStatistics)| Some((*step, statistic.mean(m.layers.get(place)?)));
             return history.iter().filter_map(at).collect();
         }
         let layers = measured(cx, variant).map_or(&[][..], |m| &m.value.layers);
-        layers.iter().enumerate().map(|(i, layer)| [i as f64, statistic.mean(layer)]).collect()
+        layers.iter().enumerate().map(|(i, layer)| (i as u64, statistic.mean(layer))).collect()
     }
 
     /// The mean over the seeds of a group, with a band.

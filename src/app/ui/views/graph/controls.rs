@@ -112,7 +112,7 @@ impl NeuronGraph {
                 let drag = DragValue::new(&mut self.threshold).range(0.0..=most).speed(most / 300.0);
                 ui.add(drag).labelled_by(label).on_hover_text(
                     "Weaker edges are not drawn. Degrees, communities and components stay those of all edges; \
-                     `orrery view-graph --threshold` cuts the graph itself.",
+                     `orrery graph --threshold` cuts the graph itself.",
                 );
                 let seen = grouped(network.edges_above(self.threshold) as u64);
                 ui.label(format!("{seen} of {}", grouped(network.edges.len() as u64)));

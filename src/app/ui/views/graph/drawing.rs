@@ -17,7 +17,7 @@ use super::{
     node_style::{self, Emphasis, Wanted},
 };
 use crate::ui::{
-    plot::{colour_bar::Colours, escape, hex, value_words},
+    plot::{Paint, Svg, colour_bar::Colours, hex, value_words},
     views::ViewCx,
     widgets::number::grouped,
 };
@@ -52,76 +52,58 @@ impl NeuronGraph {
         let nobody = Emphasis::default();
         let wanted = Wanted { kind: self.kind(), size: self.size, radius };
         let styles = node_style::node_styles(network, wanted, &self.palette, &nobody, |_| false);
-        let mut svg = String::new();
-        let _ = write!(
-            svg,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-             font-family=\"sans-serif\" font-size=\"12\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\" \
-             fill=\"{}\"/>\n<g fill=\"none\" stroke-width=\"0.9\">\n",
-            escape(&network.size_words()),
-            hex(cx.theme.panel),
-            w = SHEET[0],
-            h = SHEET[1],
-        );
+        let mut svg = Svg::new(&network.size_words(), sheet.size(), cx.theme.panel);
+        svg.raw("<g fill=\"none\" stroke-width=\"0.9\">\n");
         let (edges, left_out) = edges(network, self.threshold, cx, |node| styles[node as usize].colour);
         for ((strength, colour), ends) in edges {
             let share = canvas::strength(network, sheet) * strength as f32 / STRENGTHS;
-            let mut heads = String::new();
-            let _ = write!(svg, "<path stroke=\"{colour}\" stroke-opacity=\"{share:.3}\" d=\"");
+            let (mut heads, mut path) = (String::new(), String::new());
+            let _ = write!(path, "<path stroke=\"{colour}\" stroke-opacity=\"{share:.3}\" d=\"");
             for (from, to) in ends {
                 let (a, b, r) = (at(from), at(to), styles[to as usize].radius);
                 if from == to {
                     let (y, ring) = (a.y - r, (0.8 * r).max(3.5));
-                    let _ = write!(svg, "M{:.1} {y:.1}a{ring:.1} {ring:.1} 0 1 1 0.1 0", a.x);
+                    let _ = write!(path, "M{:.1} {y:.1}a{ring:.1} {ring:.1} 0 1 1 0.1 0", a.x);
                     continue;
                 }
-                let _ = write!(svg, "M{:.1} {:.1}L{:.1} {:.1}", a.x, a.y, b.x, b.y);
+                let _ = write!(path, "M{:.1} {:.1}L{:.1} {:.1}", a.x, a.y, b.x, b.y);
                 if self.has_arrows(network) {
                     heads.push_str(&head(a, b, r));
                 }
             }
-            svg.push_str("\"/>\n");
+            path.push_str("\"/>\n");
             if !heads.is_empty() {
-                let _ = writeln!(svg, "<g fill=\"{colour}\" fill-opacity=\"{:.3}\">{heads}</g>", share.max(0.35));
+                let _ = writeln!(path, "<g fill=\"{colour}\" fill-opacity=\"{:.3}\">{heads}</g>", share.max(0.35));
             }
+            svg.raw(&path);
         }
-        svg.push_str("</g>\n<g>\n");
+        svg.raw("</g>\n<g>\n");
         for (node, style) in (0..).zip(&styles) {
             let (p, [r, g, b, _]) = (at(node), style.colour);
-            let fill = hex(Color32::from_rgb(r, g, b));
-            let _ = writeln!(
-                svg,
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\" fill=\"{fill}\"/>",
-                p.x, p.y, style.radius
-            );
+            svg.circle(p, style.radius, Paint::fill(Color32::from_rgb(r, g, b)));
         }
-        svg.push_str("</g>\n");
+        svg.raw("</g>\n");
         self.legend_svg(cx, left_out, &mut svg);
-        svg.push_str("</svg>\n");
-        Some(svg)
+        Some(svg.finish())
     }
 
     /// Five steps of the scale, where colours stand for numbers.
-    fn scale_words(&self) -> Vec<(Option<String>, String)> {
+    fn scale_words(&self) -> Vec<(Option<Color32>, String)> {
         let Some(Colours { map, range: [low, high], log }) = self.palette.scale else { return vec![] };
         let network = self.shown.network.as_ref();
         let name = self.kind().zip(network).map_or("", |(kind, network)| network.kind_name(kind));
         let value = |t: f32| if log { low * (high / low).powf(t) } else { low + t * (high - low) };
         let line = |t: f32| {
             let [r, g, b] = map.at(t);
-            (Some(hex(Color32::from_rgb(r, g, b))), format!("{name} {}", value_words(f64::from(value(t)))))
+            (Some(Color32::from_rgb(r, g, b)), format!("{name} {}", value_words(f64::from(value(t)))))
         };
         [1.0, 0.75, 0.5, 0.25, 0.0].map(line).into()
     }
 
-    fn legend_svg(&self, cx: &ViewCx<'_>, left_out: usize, svg: &mut String) {
-        let words = hex(cx.theme.secondary);
-        let mut lines: Vec<(Option<String>, String)> = self.scale_words();
-        let groups = self
-            .palette
-            .groups
-            .iter()
-            .map(|g| (Some(hex(g.colour)), format!("{}  {}", g.name, grouped(g.count as u64))));
+    fn legend_svg(&self, cx: &ViewCx<'_>, left_out: usize, svg: &mut Svg) {
+        let mut lines = self.scale_words();
+        let groups =
+            self.palette.groups.iter().map(|g| (Some(g.colour), format!("{}  {}", g.name, grouped(g.count as u64))));
         lines.extend(groups);
         if left_out > 0 {
             lines.push((None, format!("{} weaker edges are left out", grouped(left_out as u64))));
@@ -130,9 +112,9 @@ impl NeuronGraph {
         for (i, (colour, text)) in lines.iter().enumerate() {
             let y = top + ROW * (i as f32 + 0.5);
             if let Some(colour) = colour {
-                let _ = writeln!(svg, "<circle cx=\"16\" cy=\"{y:.1}\" r=\"4.5\" fill=\"{colour}\"/>");
+                svg.circle(pos2(16.0, y), 4.5, Paint::fill(*colour));
             }
-            let _ = writeln!(svg, "<text x=\"28\" y=\"{:.1}\" fill=\"{words}\">{}</text>", y + 4.0, escape(text));
+            svg.text(pos2(28.0, y + 4.0), "start", text, cx.theme.secondary);
         }
     }
 }

@@ -9,7 +9,7 @@ use eframe::egui::{
 use super::{
     drawing::one_line,
     network::{Network, Shown},
-    table_filter::{Condition, Row},
+    table_filter::{Cells, NamedRow, terms},
 };
 use crate::{
     telemetry::measurements,
@@ -84,7 +84,7 @@ impl Item<'_> {
     }
 }
 
-impl Row for Item<'_> {
+impl Cells for Item<'_> {
     fn number(&self, column: usize) -> f64 {
         let (network, at) = (self.network, self.at);
         match (self.listed, column) {
@@ -131,10 +131,13 @@ impl GraphTable {
         }
         let names = columns(network, self.listed);
         let item = |at: u32| Item { network, listed: self.listed, at: at as usize };
-        let conditions = Condition::read(&self.filter, &names);
-        self.complaint = conditions.as_ref().err().cloned();
-        let conditions = conditions.unwrap_or_default();
-        let shown = |at: &u32| conditions.iter().all(|c| c.holds(&item(*at), names.len()));
+        let terms = terms(&self.filter, &names);
+        self.complaint = terms.as_ref().err().cloned();
+        let terms = terms.unwrap_or_default();
+        let shown = |at: &u32| {
+            let row = NamedRow { cells: &item(*at), names: &names };
+            terms.iter().all(|term| term.holds(&row))
+        };
         let mut rows: Vec<u32> = (0..self.count(network) as u32).filter(shown).collect();
         if let Some((column, falls)) = self.sort.filter(|(column, _)| *column < names.len()) {
             sort(&mut rows, |at| (item(at).number(column), item(at).words(column)), falls);
@@ -160,8 +163,8 @@ impl GraphTable {
             let field = ui.add(field);
             field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "filter"));
             field.on_hover_text(
-                "Words that a row has, and conditions on columns: degree>5, kind=salt, \"net mass\"<=0.5, label!=x. \
-                 All of them must hold.",
+                "Words that a row has, and conditions on columns: degree>5, kind=salt, \"net mass\"<=0.5, label!=x, \
+                 label:part; a ! before one leaves out. All of them must hold.",
             );
             match &self.complaint {
                 Some(words) => ui.label(RichText::new(words).color(cx.theme.error)),

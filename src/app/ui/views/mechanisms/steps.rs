@@ -2,7 +2,7 @@
 //! step before. It does not know how that is drawn.
 
 use crate::{
-    analysis::statistics::{mean_sd, t_interval},
+    labs::seeds::SeedSummary,
     telemetry::channels,
     ui::{
         mirror::Mirror,
@@ -105,7 +105,7 @@ fn reached(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Optio
     let (at, _) = mirror.curve(*group.members.first()?, score.channel())?.point_at(step)?;
     let of = |v: &usize| mirror.curve(*v, score.channel())?.point_at(at).filter(|p| p.0 == at).map(|p| p.1);
     let seeds: Vec<f64> = group.members.iter().map(of).collect::<Option<_>>()?;
-    let (mean, sd) = mean_sd(&seeds);
+    let SeedSummary { mean, sd, .. } = SeedSummary::new(&seeds)?;
     Some(Reached { seeds, mean, sd })
 }
 
@@ -118,6 +118,6 @@ fn change(mirror: &Mirror, before: &SeedGroup, group: &SeedGroup, step: u64) -> 
         .filter(|(a, b)| a.0 == b.0)
         .map(|(a, b)| b.1 - a.1)
         .collect();
-    let (mean, _) = mean_sd(&differences);
-    mean.is_finite().then(|| Change { mean, interval: t_interval(&differences) })
+    let SeedSummary { mean, interval, .. } = SeedSummary::new(&differences)?;
+    mean.is_finite().then_some(Change { mean, interval })
 }

@@ -2,8 +2,8 @@
 //! and whether seeds tell it apart from the first. It does not know how that is drawn.
 
 use crate::{
-    analysis::statistics::{mean_sd, t_interval},
-    labs,
+    analysis::statistics::mean_sd,
+    labs::{self, seeds::SeedSummary},
     telemetry::channels,
     ui::{
         mirror::Mirror,
@@ -203,11 +203,10 @@ fn verdict(mirror: &Mirror, (first, other): (&SeedGroup, &SeedGroup), step: u64)
             differences.push(b.1 - a.1);
         }
     }
-    let (difference, _) = mean_sd(&differences);
-    match (differences.len(), t_interval(&differences)) {
-        (0, _) => Verdict::Unknown,
-        (_, Some((low, high))) => Verdict::Paired { difference, low, high },
-        _ => Verdict::OneSeed { difference },
+    match SeedSummary::new(&differences) {
+        None => Verdict::Unknown,
+        Some(SeedSummary { mean, interval: Some((low, high)), .. }) => Verdict::Paired { difference: mean, low, high },
+        Some(SeedSummary { mean, .. }) => Verdict::OneSeed { difference: mean },
     }
 }
 

@@ -87,8 +87,8 @@ fn values_are_those_of_the_newest_recorded_step() {
 fn seeds_fold_where_both_have_a_step() {
     let r = results();
     assert_eq!(r.curve(0, 0), [[0.0, 4.0, 0.0], [10.0, 3.0, 2f64.sqrt()], [20.0, 2.0, 2f64.sqrt()]]);
-    assert_eq!(folded(&[&[(1, 2.0), (3, 4.0)], &[(2, 8.0)]]), [[1.0, 2.0, 0.0], [2.0, 8.0, 0.0], [3.0, 4.0, 0.0]]);
-    assert!(r.curve(0, 3).is_empty() && folded(&[]).is_empty());
+    assert_eq!(over_seeds(&[&[(1, 2.0), (3, 4.0)], &[(2, 8.0)]]), [[1.0, 2.0, 0.0], [2.0, 8.0, 0.0], [3.0, 4.0, 0.0]]);
+    assert!(r.curve(0, 3).is_empty() && over_seeds(&[]).is_empty());
     let long: Vec<(u64, f64)> = (0..10).map(|i| (i, 0.0)).collect();
     let (kept, every) = thinned(long.clone(), 4);
     assert_eq!((kept.iter().map(|p| p.0).collect::<Vec<_>>(), every), (vec![0, 3, 6, 9], 3));

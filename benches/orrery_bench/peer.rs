@@ -8,8 +8,8 @@ use std::{
 };
 
 use super::{BenchArgs, case::Case, case::CaseTiming, case::median};
-use crate::cli::failure::Failure;
-use crate::nn::memory;
+use orrery::cli::Failure;
+use orrery::nn::memory;
 
 /// Prints for each case both medians, the ratio of the medians, the ratios of the rounds, and peaks.
 pub fn compare(args: &BenchArgs, cases: &[&Case], python: &str, script: &str) -> Result<(), Failure> {
@@ -21,7 +21,7 @@ pub fn compare(args: &BenchArgs, cases: &[&Case], python: &str, script: &str) ->
         let (mut here, mut there) = (vec![], vec![]);
         for _ in 0..args.rounds.max(1) {
             let mut command = Command::new(&ours);
-            command.args(["bench", "--json", "--case", case.name, "--threads", &threads, "--steps", &steps]);
+            command.args(["--json", "--case", case.name, "--threads", &threads, "--steps", &steps]);
             here.push(timed(command)?);
             let mut command = Command::new(python);
             command.args([script, "--only", case.name, "--threads", &threads, "--steps", &steps]);

@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::case::median;
-use crate::{
+use orrery::{
     models::{
         capabilities::TextStream,
         spen::{Predictor, PredictorValues, Spen, SpenSpec, TraceGate},

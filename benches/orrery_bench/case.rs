@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::{
+use orrery::{
     models::{
         Model, Spec,
         bdh::BdhSpec,

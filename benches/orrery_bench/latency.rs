@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, bounded, unbounded};
 
-use crate::{
-    cli::failure::Failure,
+use orrery::{
+    cli::Failure,
     config::Value,
     labs::{self, RunSettings},
     telemetry::{Args, Command, Event, Measurement, Question, Sink, measurements::FlowAnswer},
@@ -34,7 +34,7 @@ impl Sink for Clock {
                 s.request.map(|r| Came::Answer(r, Instant::now()))
             }
             Event::Step(s) => Some(Came::Step(s.step)),
-            Event::State(crate::telemetry::RunState::Failed { message }) => return Err(message.clone()),
+            Event::State(orrery::telemetry::RunState::Failed { message }) => return Err(message.clone()),
             _ => None,
         };
         // nobody listens any more at the end

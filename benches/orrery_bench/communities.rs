@@ -8,14 +8,14 @@ use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
 
 use super::{BenchArgs, case::median, line_peer::LinePeer};
-use crate::{
+use orrery::{
     analysis::graph::{
         Edge, Graph,
         communities::{Search, communities},
         null_models,
         product::{Product, Sign},
     },
-    cli::failure::Failure,
+    cli::Failure,
 };
 
 /// Name, nodes, edges.

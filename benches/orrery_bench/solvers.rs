@@ -7,8 +7,8 @@ use candle_core::{DType, Device, Result, Tensor};
 use serde::Deserialize;
 
 use super::{BenchArgs, case::median, line_peer::LinePeer};
-use crate::{
-    cli::failure::Failure,
+use orrery::{
+    cli::Failure,
     nn::{
         fused::mlp::{Act, mlp},
         host,

@@ -1,4 +1,4 @@
-//! `orrery bench --graph-picture`: what a step of the layout and a frame of the picture of the neuron
+//! `orrery-bench --graph-picture`: what a step of the layout and a frame of the picture of the neuron
 //! graph cost on the adapter that is found. It draws the same as the window; its graphs are made up.
 
 use std::{
@@ -8,9 +8,9 @@ use std::{
 
 use eframe::egui::{Rect, pos2, vec2};
 
-use crate::{
+use orrery::{
     analysis::layout::{Laws, MASS_QUANTUM, Repulsion, Schedule, Springs, grid_parts, start, step},
-    cli::failure::Failure,
+    cli::Failure,
     gpu::{
         self,
         graph::{Camera, Edge, Graph, GraphShape, Look, NodeStyle, ReadBack, steps_made},

@@ -8,7 +8,7 @@ use super::{
     families,
     timing::{milliseconds, values},
 };
-use crate::nn::{
+use orrery::nn::{
     fused::{
         attention::{AttentionSpec, attention},
         cross_entropy::head_cross_entropy,

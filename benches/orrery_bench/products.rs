@@ -1,11 +1,11 @@
-//! `orrery bench --products`: our matrix products against the `gemm` crate's, at the shapes of the labs' models. Both are
+//! `orrery-bench --products`: our matrix products against the `gemm` crate's, at the shapes of the labs' models. Both are
 //! timed in turn in many short rounds, of which the shortest counts: other work on the machine only makes a round longer. It
 //! knows no model; the shapes are a list.
 
 use std::time::Instant;
 
 use super::case::median;
-use crate::nn::{
+use orrery::nn::{
     kernels::{
         matmul::{matmul_rows, weight_grad_accumulate},
         matrix::View,

@@ -7,7 +7,7 @@ use std::{
 
 use serde::de::DeserializeOwned;
 
-use crate::cli::failure::Failure;
+use orrery::cli::Failure;
 
 /// A peer that answers line by line.
 pub struct LinePeer {

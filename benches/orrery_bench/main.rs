@@ -1,10 +1,13 @@
-//! `orrery bench`: how long a training step takes, where its time goes, and how that compares with
-//! PyTorch. It measures; it knows no lab and writes no run folder.
+//! `orrery-bench`: how long a training step takes, where its time goes, and how that compares with PyTorch. A
+//! program of its own, since it serves those who make Orrery faster, not those who use it.
 
-use clap::Args;
+use std::process::ExitCode;
 
-use super::failure::Failure;
-use crate::nn;
+use clap::Parser;
+use orrery::{
+    cli::{self, Failure},
+    nn::{self, memory::Counting},
+};
 
 mod case;
 mod communities;
@@ -20,8 +23,13 @@ mod solvers;
 mod streaming;
 mod timing;
 
-#[derive(Args)]
-pub struct BenchArgs {
+#[global_allocator]
+static ALLOCATOR: Counting<mimalloc::MiMalloc> = Counting(mimalloc::MiMalloc);
+
+/// Time training steps, alone or against PyTorch.
+#[derive(Parser)]
+#[command(name = "orrery-bench", version)]
+struct BenchArgs {
     /// Only this case
     #[arg(long, value_name = "NAME")]
     case: Option<String>,
@@ -91,7 +99,12 @@ impl BenchArgs {
     }
 }
 
-pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+fn main() -> ExitCode {
+    cli::prepare_process();
+    cli::exit_code(run(&BenchArgs::parse()))
+}
+
+fn run(args: &BenchArgs) -> Result<(), Failure> {
     let cases = args.cases()?;
     if args.graph_picture {
         return graph_picture::report(args.steps);

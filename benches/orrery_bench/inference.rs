@@ -8,8 +8,8 @@ use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
 
 use super::{BenchArgs, case::median, line_peer::LinePeer};
-use crate::{
-    cli::failure::Failure,
+use orrery::{
+    cli::Failure,
     inference::{ReadingForm, token_losses},
     models::bdh::{Bdh, BdhSpec, State, SynapseModel, TokenReader},
     nn::{Tap, memory},
@@ -64,7 +64,7 @@ impl Ours {
         let wanted = self.model.read(&tokens, &mut state, &mut Tap::off())?.squeeze(0)?;
         for (at, id) in ids.iter().enumerate() {
             let found = Tensor::new(self.reader.read(*id)?, &Device::Cpu)?;
-            let off = crate::nn::host::scalar(&(found - wanted.get(at)?)?.abs()?.max(0)?)?;
+            let off = orrery::nn::host::scalar(&(found - wanted.get(at)?)?.abs()?.max(0)?)?;
             if off.is_nan() || off > 1e-3 {
                 candle_core::bail!("the recurrent form is {off:e} off");
             }

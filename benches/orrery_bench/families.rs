@@ -5,7 +5,7 @@
 use candle_core::{DType, Device, Result, Tensor, Var};
 
 use super::timing::{milliseconds, values};
-use crate::nn::fused::{
+use orrery::nn::fused::{
     adamw::{self, Rule, Slot},
     balance::{self, balance},
     coupled::{self, CoupledSpec, Scheme, coupled},

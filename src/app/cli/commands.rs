@@ -1,0 +1,133 @@
+//! The commands in their groups, and who answers each.
+
+use std::{path::PathBuf, time::Instant};
+
+use clap::Subcommand;
+
+use super::{
+    Open, RUNS, Settings, activations, compare, concepts, contexts, eval, export, failure::Failure, figures,
+    find_concept, generate, graph_file, headless, intervene, list, merge, model_info, report, roles, run_table, schema,
+    sweep, window,
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run a lab without a window, into a run folder with figures
+    Run(headless::RunArgs),
+    /// Go on with a run that was stopped or killed, exactly where its last checkpoint stands
+    Resume(headless::ResumeArgs),
+    /// Open a run folder in the window and scrub through it
+    Replay {
+        /// A run folder
+        run: PathBuf,
+    },
+    /// Open a link that the window copied (orrery:LAB?..), or anything that `orrery` alone opens; without a display run
+    /// it to the link's step
+    Open(Open),
+    /// List labs, presets, views, settings or past runs
+    List(list::ListArgs),
+    /// List past runs with their results: filtered, sorted, as CSV or JSON; name, note, pin, archive, delete them
+    Runs(run_table::RunsArgs),
+    /// Set runs beside each other: curves overlaid, settings that differ, headline numbers
+    Compare(compare::CompareArgs),
+    /// Run one preset over values of some settings and over seeds: here, under Slurm, or by printed commands
+    Sweep(sweep::SweepArgs),
+    /// Write a run as one HTML file that opens without a network and without Orrery
+    Report(report::ReportArgs),
+    /// Write a run's scalars as one CSV or as TensorBoard event files, its weights as safetensors, or a BDH's graph
+    Export(export::ExportArgs),
+    /// Draw views of a run folder as PNG
+    Render(figures::RenderArgs),
+    /// Work with one trained model: read, write, look into or change a BDH of a file or of a run
+    #[command(subcommand)]
+    Model(ModelCommand),
+    /// Open a graph file (.gexf, .graphml, .gml, .json, .csv) in the window, or draw, lay out or convert it without one
+    Graph(graph_file::GraphArgs),
+    /// Train several models and say, with statistics, what they have in common
+    #[command(subcommand)]
+    Study(StudyCommand),
+    /// Print the JSON schema of measurements, for programs that read or write run folders
+    Schema(schema::SchemaArgs),
+}
+
+#[derive(Subcommand)]
+pub enum ModelCommand {
+    /// Print what a trained BDH's file says of the model: its sizes, layers, residuals and position
+    Info(model_info::InfoArgs),
+    /// Read a text with a trained BDH: its loss, in nats a token and bits a byte, and token by token
+    Eval(eval::EvalArgs),
+    /// Let a trained BDH go on after a prompt
+    Generate(generate::GenerateArgs),
+    /// Write what a trained BDH's neurons do while it reads a text, as safetensors or npz
+    Activations(activations::ActivationArgs),
+    /// Find the passages of a text that drive a neuron or a synapse of a trained BDH most
+    Contexts(contexts::ContextArgs),
+    /// Read a text while neurons or synapses of a trained BDH are silenced, scaled or held, beside random ones
+    Intervene(intervene::InterveneArgs),
+    /// Look in a trained BDH for a synapse that tells one label of your own sentences from the others, beside random weights
+    FindConcept(find_concept::FindConceptArgs),
+    /// Put two trained BDHs side by side into one with the neurons of both
+    Merge(merge::MergeArgs),
+}
+
+#[derive(Subcommand)]
+pub enum StudyCommand {
+    /// Train the networks of the lab Grammar roles over several seeds and print which roles each names
+    Roles(roles::RoleArgs),
+    /// Train several seeds and look for a synapse that stands for a concept, beside random weights
+    Concepts(concepts::ConceptArgs),
+    /// The whole story of merging: a base, two children tuned on texts of their own, and what merging them keeps
+    MergeStory(merge::StoryArgs),
+}
+
+impl Command {
+    /// Does what was asked; `began` is when the process did.
+    pub fn run(self, began: Instant) -> Result<(), Failure> {
+        match self {
+            Self::Run(args) => headless::run(&args),
+            Self::Resume(args) => headless::resume(&args),
+            Self::Replay { run } => {
+                let what = Some(run.to_string_lossy().into_owned());
+                let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
+                window::open(&Open { what, timings: false, set }, began)
+            }
+            Self::Open(args) => window::open(&args, began),
+            Self::List(args) => list::run(&args),
+            Self::Runs(args) => run_table::run(&args),
+            Self::Compare(args) => compare::run(&args),
+            Self::Sweep(args) => sweep::run(&args),
+            Self::Report(args) => report::run(&args),
+            Self::Export(args) => export::run(&args),
+            Self::Render(args) => figures::run(&args),
+            Self::Model(command) => command.run(),
+            Self::Graph(args) => graph_file::run(&args, began),
+            Self::Study(command) => command.run(),
+            Self::Schema(args) => schema::run(&args),
+        }
+    }
+}
+
+impl ModelCommand {
+    fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Info(args) => model_info::run(&args),
+            Self::Eval(args) => eval::run(&args),
+            Self::Generate(args) => generate::run(&args),
+            Self::Activations(args) => activations::run(&args),
+            Self::Contexts(args) => contexts::run(&args),
+            Self::Intervene(args) => intervene::run(&args),
+            Self::FindConcept(args) => find_concept::run(&args),
+            Self::Merge(args) => merge::run(&args),
+        }
+    }
+}
+
+impl StudyCommand {
+    fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Roles(args) => roles::run(&args),
+            Self::Concepts(args) => concepts::run(&args),
+            Self::MergeStory(args) => merge::story(&args),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The one writer of SVG: shapes and words at places in points.
+
+use std::fmt::{Display, Formatter, Result, Write as _};
+
+use eframe::egui::{Color32, Pos2, Rect, Stroke, Vec2};
+
+use super::geometry::TEXT;
+
+/// A drawing under construction.
+pub struct Svg {
+    out: String,
+}
+
+/// A colour, and how much it covers of what lies under it, 0 to 1.
+#[derive(Debug, Clone, Copy)]
+struct Ink {
+    colour: [u8; 3],
+    strength: f32,
+}
+
+/// Fill and stroke of a shape.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Paint {
+    fill: Option<Ink>,
+    stroke: Option<(Ink, f32)>,
+    is_dashed: bool,
+}
+
+impl Ink {
+    fn new(colour: Color32, strength: f32) -> Self {
+        let [r, g, b, a] = colour.to_srgba_unmultiplied();
+        Self { colour: [r, g, b], strength: strength * f32::from(a) / 255.0 }
+    }
+
+    fn attributes(self, name: &str) -> String {
+        let [r, g, b] = self.colour;
+        let opacity =
+            if self.strength < 1.0 { format!(" {name}-opacity=\"{:.2}\"", self.strength) } else { String::new() };
+        format!(" {name}=\"#{r:02x}{g:02x}{b:02x}\"{opacity}")
+    }
+}
+
+impl Paint {
+    pub fn fill(colour: Color32) -> Self {
+        Self::faint_fill(colour, 1.0)
+    }
+
+    /// Covers `strength` of what lies under it.
+    pub fn faint_fill(colour: Color32, strength: f32) -> Self {
+        Self { fill: Some(Ink::new(colour, strength)), ..Self::default() }
+    }
+
+    pub fn stroke(colour: Color32, width: f32) -> Self {
+        Self::faint_stroke(colour, width, 1.0)
+    }
+
+    /// Covers `strength` of what lies under it.
+    pub fn faint_stroke(colour: Color32, width: f32, strength: f32) -> Self {
+        Self { stroke: Some((Ink::new(colour, strength), width)), ..Self::default() }
+    }
+
+    /// What the interface paints with.
+    pub fn of_shape(fill: Color32, stroke: Stroke) -> Self {
+        Self {
+            fill: (fill.a() > 0).then(|| Ink::new(fill, 1.0)),
+            stroke: (!stroke.is_empty()).then(|| (Ink::new(stroke.color, 1.0), stroke.width)),
+            is_dashed: false,
+        }
+    }
+
+    pub fn dashed(self, is_dashed: bool) -> Self {
+        Self { is_dashed, ..self }
+    }
+}
+
+/// As attributes.
+impl Display for Paint {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.fill {
+            Some(ink) => f.write_str(&ink.attributes("fill"))?,
+            None => f.write_str(" fill=\"none\"")?,
+        }
+        if let Some((ink, width)) = self.stroke {
+            write!(f, "{} stroke-width=\"{width}\"", ink.attributes("stroke"))?;
+        }
+        f.write_str(if self.is_dashed { " stroke-dasharray=\"5 4\"" } else { "" })
+    }
+}
+
+// Writing to a string does not fail.
+impl Svg {
+    /// An empty sheet of a colour.
+    pub fn new(name: &str, size: Vec2, ground: Color32) -> Self {
+        let mut out = String::new();
+        let _ = write!(
+            out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
+             font-family=\"sans-serif\" font-size=\"{TEXT}\">\n<title>{}</title>\n<rect width=\"{w}\" height=\"{h}\"{}/>\n",
+            escape(name),
+            Paint::fill(ground),
+            w = size.x,
+            h = size.y,
+        );
+        Self { out }
+    }
+
+    pub fn finish(mut self) -> String {
+        self.out.push_str("</svg>\n");
+        self.out
+    }
+
+    /// Elements as they are.
+    pub fn raw(&mut self, elements: &str) {
+        self.out.push_str(elements);
+    }
+
+    pub fn line(&mut self, ends: [Pos2; 2], paint: Paint) {
+        self.path(&ends, false, paint);
+    }
+
+    /// Straight from point to point.
+    pub fn path(&mut self, points: &[Pos2], is_closed: bool, paint: Paint) {
+        if points.len() < 2 {
+            return;
+        }
+        let mut d = String::new();
+        for (i, p) in points.iter().enumerate() {
+            let _ = write!(d, "{}{:.1} {:.1}", if i == 0 { "M" } else { "L" }, p.x, p.y);
+        }
+        let end = if is_closed { "Z" } else { "" };
+        let _ = writeln!(self.out, "<path d=\"{d}{end}\" stroke-linejoin=\"round\"{paint}/>");
+    }
+
+    pub fn circle(&mut self, at: Pos2, radius: f32, paint: Paint) {
+        let _ = writeln!(self.out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"{paint}/>", at.x, at.y);
+    }
+
+    /// With corners of a radius.
+    pub fn rect(&mut self, rect: Rect, radius: u8, paint: Paint) {
+        let (at, size) = (rect.min, rect.size());
+        let round = if radius > 0 { format!(" rx=\"{radius}\"") } else { String::new() };
+        let _ = writeln!(
+            self.out,
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"{round}{paint}/>",
+            at.x, at.y, size.x, size.y
+        );
+    }
+
+    /// Words whose `anchor` (start, middle, end) stands on their base line at a place.
+    pub fn text(&mut self, at: Pos2, anchor: &str, words: &str, colour: Color32) {
+        if !words.is_empty() {
+            let (paint, words) = (Paint::fill(colour), escape(words));
+            let _ = writeln!(
+                self.out,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\"{paint}>{words}</text>",
+                at.x, at.y
+            );
+        }
+    }
+}
+
+/// Words between tags.
+pub fn escape(words: &str) -> String {
+    quick_xml::escape::partial_escape(words).into_owned()
+}
+
+/// "#rrggbb".
+pub fn hex(c: Color32) -> String {
+    format!("#{:02x}{:02x}{:02x}", c.r(), c.g(), c.b())
+}

@@ -1,0 +1,107 @@
+//! Every number of a run over its steps, by group of variants: headline numbers, and scalars that are none.
+
+use std::collections::BTreeMap;
+
+use super::{Reading, Source, points_of};
+use crate::{
+    labs::{Lab, seeds::over_seeds},
+    telemetry::{Event, RunInfo, StepStats},
+};
+
+/// One number of one group of a run's variants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NumberSeries {
+    /// The key of a headline number, or the channel of a scalar.
+    pub key: String,
+    pub group: String,
+    /// Step, mean and standard deviation over the run's seeds, by rising step.
+    pub points: Vec<[f64; 3]>,
+}
+
+/// By key and variant: a value a step. What comes again for a step takes the place of what was there.
+type Values = BTreeMap<(String, usize), BTreeMap<u64, f64>>;
+
+/// Takes a run's events and keeps its numbers.
+pub struct SeriesReading {
+    lab: Option<&'static Lab>,
+    /// Which channels of scalars are kept besides headline numbers.
+    keeps: fn(&str) -> bool,
+    values: Values,
+}
+
+impl SeriesReading {
+    pub fn new(lab: Option<&'static Lab>, keeps: fn(&str) -> bool) -> Self {
+        Self { lab, keeps, values: Values::new() }
+    }
+
+    /// Channels of the measurements that it reads; others need not be told.
+    pub fn measurements(&self) -> Vec<&'static str> {
+        self.lab.map(Reading::measurements).unwrap_or_default()
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        for point in self.lab.map(|lab| points_of(lab, event)).unwrap_or_default() {
+            self.values.entry((point.key, point.variant)).or_default().insert(point.step, point.value);
+        }
+        if let Event::Step(stats) = event {
+            self.scalars(stats);
+        }
+    }
+
+    /// Scalars that no headline number stands for.
+    fn scalars(&mut self, stats: &StepStats) {
+        let headlines = self.lab.map_or(&[][..], |lab| lab.headlines);
+        let has_headline = |channel: &str| {
+            headlines.iter().any(|h| matches!(h.source, Source::Scalar { channel: c, .. } if c == channel))
+        };
+        for (channel, value) in &stats.scalars {
+            let channel = channel.as_str();
+            if (self.keeps)(channel) && !has_headline(channel) {
+                self.values.entry((channel.to_owned(), stats.variant)).or_default().insert(stats.step, *value);
+            }
+        }
+    }
+
+    /// Headline numbers that compare a variant with the run's first of the same seed, at steps that both have.
+    fn beside_first(&mut self, lab: &Lab, info: &RunInfo) {
+        for headline in lab.headlines {
+            let Source::BesideFirst { channel } = headline.source else { continue };
+            // the scalar itself may stand under the key of a headline number
+            let is_itself = |source: Source| match source {
+                Source::Scalar { channel: c, value } => c == channel && value(2.0) == 2.0,
+                _ => false,
+            };
+            let plain = lab.headlines.iter().find(|h| is_itself(h.source)).map_or(channel, |h| h.id);
+            let Some(first) = info.variants.first() else { continue };
+            for (v, variant) in info.variants.iter().enumerate().filter(|(_, v)| v.group != first.group) {
+                let partner = info.variants.iter().position(|o| o.group == first.group && o.seed == variant.seed);
+                let of = |v: usize| self.values.get(&(plain.to_owned(), v));
+                let (Some(own), Some(reference)) = (of(v), partner.and_then(of)) else { continue };
+                let less = own.iter().filter_map(|(step, x)| Some((*step, x - reference.get(step)?)));
+                let less: BTreeMap<u64, f64> = less.collect();
+                self.values.insert((headline.id.to_owned(), v), less);
+            }
+        }
+    }
+
+    /// The numbers over the run's own seeds, by key, then by group in the order of the run's variants.
+    pub fn finish(mut self, info: &RunInfo) -> Vec<NumberSeries> {
+        if let Some(lab) = self.lab {
+            self.beside_first(lab, info);
+        }
+        let groups = info.groups();
+        let mut seeds: BTreeMap<(String, usize), Vec<Vec<(u64, f64)>>> = BTreeMap::new();
+        for ((key, variant), points) in self.values {
+            let group = info.variants.get(variant).and_then(|v| groups.iter().position(|g| **g == v.group));
+            if let Some(group) = group {
+                seeds.entry((key, group)).or_default().push(points.into_iter().collect());
+            }
+        }
+        let series = |((key, group), seeds): ((String, usize), Vec<Vec<(u64, f64)>>)| NumberSeries {
+            key,
+            group: groups[group].to_string(),
+            points: over_seeds(&seeds.iter().map(Vec::as_slice).collect::<Vec<_>>()),
+        };
+        seeds.into_iter().map(series).collect()
+    }
+}

@@ -1,0 +1,201 @@
+//! The one language in which lists are filtered, in one line: `lr<1e-3 lab:fast_slow !state:killed "two words"`. All of it
+//! must hold. What a key names is for the list to say.
+
+/// One condition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Term {
+    /// `!term`
+    pub negated: bool,
+    pub test: Test,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// Some text of the row has these words, in lower case.
+    Words(String),
+    /// `key:text`, the text in lower case.
+    Has { key: String, text: String },
+    /// `key<number`, `key=text`.
+    Compare { key: String, by: Comparison, value: String },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    AtMost,
+    AtLeast,
+    Less,
+    More,
+    Equal,
+    Unequal,
+}
+
+/// Longer ones first, so that `<=` is not read as `<`.
+const SIGNS: [(&str, Comparison); 8] = [
+    ("<=", Comparison::AtMost),
+    (">=", Comparison::AtLeast),
+    ("!=", Comparison::Unequal),
+    ("==", Comparison::Equal),
+    ("<", Comparison::Less),
+    (">", Comparison::More),
+    ("=", Comparison::Equal),
+    ("\u{2260}", Comparison::Unequal),
+];
+
+impl Comparison {
+    fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+        match self {
+            Self::AtMost => a <= b,
+            Self::AtLeast => a >= b,
+            Self::Less => a < b,
+            Self::More => a > b,
+            Self::Equal => a == b,
+            Self::Unequal => a != b,
+        }
+    }
+
+    /// Whether it asks for more than sameness.
+    pub fn is_order(self) -> bool {
+        !matches!(self, Self::Equal | Self::Unequal)
+    }
+}
+
+/// A row of a list, as a query sees it.
+pub trait Row {
+    /// Whether some text of the row has these words.
+    fn mentions(&self, words: &str) -> bool;
+    /// The numbers under a key; one that fits is enough.
+    fn numbers(&self, key: &str) -> Vec<f64>;
+    /// The text under a key; `None` where the row has no such key.
+    fn text(&self, key: &str) -> Option<String>;
+    /// Answers `key:text`.
+    fn has(&self, key: &str, text: &str) -> bool {
+        self.text(key).is_some_and(|found| found.to_lowercase().contains(text))
+    }
+}
+
+/// Reads the terms of a line, apart by blanks; names and values with blanks stand in quotes.
+///
+/// # Errors
+/// If a term has no value; in words that name the term.
+pub fn parse(line: &str) -> Result<Vec<Term>, String> {
+    words(line).iter().map(|word| Term::parse(word)).collect()
+}
+
+impl Term {
+    fn parse(word: &str) -> Result<Self, String> {
+        let (negated, word) = match word.strip_prefix(['!', '-']) {
+            Some(rest) if !rest.is_empty() => (true, rest),
+            _ => (false, word),
+        };
+        let found = SIGNS.iter().filter_map(|(sign, by)| Some((word.find(sign).filter(|i| *i > 0)?, *sign, *by)));
+        let sign = found.min_by_key(|(at, ..)| *at);
+        let colon = word.find(':').filter(|i| *i > 0);
+        let test = match (colon, sign) {
+            (Some(at), sign) if sign.is_none_or(|(other, ..)| at < other) => {
+                let (key, text) = (word[..at].to_lowercase(), word[at + 1..].to_lowercase());
+                if text.is_empty() {
+                    return Err(format!("`{word}` says nothing after the colon: write `{key}:text`"));
+                }
+                Test::Has { key, text }
+            }
+            (_, Some((at, sign, by))) => {
+                let (key, value) = (word[..at].to_owned(), word[at + sign.len()..].to_owned());
+                if value.is_empty() {
+                    return Err(format!("{key} {sign} what?"));
+                }
+                Test::Compare { key, by, value }
+            }
+            _ => Test::Words(word.to_lowercase()),
+        };
+        Ok(Self { negated, test })
+    }
+
+    /// The key that it asks for.
+    pub fn key(&self) -> Option<&str> {
+        match &self.test {
+            Test::Words(_) => None,
+            Test::Has { key, .. } | Test::Compare { key, .. } => Some(key),
+        }
+    }
+
+    pub fn holds(&self, row: &impl Row) -> bool {
+        self.test.holds(row) != self.negated
+    }
+}
+
+impl Test {
+    fn holds(&self, row: &impl Row) -> bool {
+        match self {
+            Self::Words(words) => row.mentions(words),
+            Self::Has { key, text } => row.has(key, text),
+            Self::Compare { key, by, value } => {
+                let numbers = row.numbers(key);
+                match value.parse::<f64>() {
+                    Ok(wanted) if !wanted.is_nan() && !numbers.is_empty() => {
+                        numbers.into_iter().any(|number| by.holds(number, wanted))
+                    }
+                    _ => row.text(key).is_some_and(|text| {
+                        // what has no value is neither more nor less
+                        let is_known = !text.is_empty() || !by.is_order();
+                        is_known && by.holds(text.to_lowercase(), value.to_lowercase())
+                    }),
+                }
+            }
+        }
+    }
+}
+
+/// Words apart by blanks, of which those in quotes are one.
+fn words(line: &str) -> Vec<String> {
+    let (mut all, mut inside, mut word) = (vec![], false, String::new());
+    for c in line.chars() {
+        match c {
+            '"' => inside = !inside,
+            c if c.is_whitespace() && !inside => all.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    all.push(word);
+    all.retain(|word| !word.is_empty());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Whale;
+
+    impl Row for Whale {
+        fn mentions(&self, words: &str) -> bool {
+            "blue whale".contains(words)
+        }
+
+        fn numbers(&self, key: &str) -> Vec<f64> {
+            if key == "degree" { vec![5.0, 7.0] } else { vec![] }
+        }
+
+        fn text(&self, key: &str) -> Option<String> {
+            match key {
+                "name" => Some("Blue Whale".to_owned()),
+                "kind" => Some(String::new()),
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn terms_are_read_and_hold() {
+        let holds = |line: &str| parse(line).map(|terms| terms.iter().all(|term| term.holds(&Whale)));
+        for line in
+            ["", "whale", "\"blue whale\" degree>6", "degree==5", "name=\"blue whale\"", "name:whale", "kind!=x"]
+        {
+            assert_eq!(holds(line), Ok(true), "{line}");
+        }
+        for line in ["shark", "!whale", "-degree>=7", "degree>7", "kind>a", "kind=x", "name:shark", "mass\u{2260}1"] {
+            assert_eq!(holds(line), Ok(false), "{line}");
+        }
+        assert!(holds("degree>").unwrap_err().contains("what?"));
+        assert!(holds("name:").unwrap_err().contains("colon"));
+    }
+}

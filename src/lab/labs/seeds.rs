@@ -1,0 +1,61 @@
+//! The one definition of a mean and a spread over seeds: the mean, the sample standard deviation (n - 1) and the 95%
+//! interval of the mean by Student's t, over the seeds that have a value.
+
+use crate::analysis::statistics::{mean_sd, t_interval};
+
+/// A number over all seeds of a variant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeedSummary {
+    pub mean: f64,
+    /// Standard deviation over seeds; 0 of one seed.
+    pub sd: f64,
+    /// The 95% interval of the mean by Student's t; `None` of one seed.
+    pub interval: Option<(f64, f64)>,
+    pub seeds: usize,
+}
+
+impl SeedSummary {
+    /// `None` without a value.
+    pub fn new(values: &[f64]) -> Option<Self> {
+        let (mean, sd) = mean_sd(values);
+        (!values.is_empty()).then(|| Self { mean, sd, interval: t_interval(values), seeds: values.len() })
+    }
+}
+
+/// At each step the mean and the standard deviation over the seeds that have a value there, as [step, mean, sd]. The points
+/// of each seed stand by rising step.
+pub fn over_seeds(seeds: &[&[(u64, f64)]]) -> Vec<[f64; 3]> {
+    let mut at = vec![0usize; seeds.len()];
+    let (mut points, mut here) = (vec![], vec![]);
+    while let Some(step) = seeds.iter().zip(&at).filter_map(|(s, i)| s.get(*i)).map(|(step, _)| *step).min() {
+        here.clear();
+        for (seed, i) in seeds.iter().zip(&mut at) {
+            if let Some((_, value)) = seed.get(*i).filter(|(found, _)| *found == step) {
+                here.push(*value);
+                *i += 1;
+            }
+        }
+        let (mean, sd) = mean_sd(&here);
+        points.push([step as f64, mean, sd]);
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_counts_the_seeds_that_have_it() {
+        let points = over_seeds(&[&[(0, 1.0), (5, 2.0), (9, 3.0)], &[(0, 3.0), (9, 3.0)]]);
+        assert_eq!(points, [[0.0, 2.0, 2f64.sqrt()], [5.0, 2.0, 0.0], [9.0, 3.0, 0.0]]);
+        assert!(over_seeds(&[]).is_empty());
+    }
+
+    #[test]
+    fn one_seed_has_no_interval_and_none_no_summary() {
+        assert_eq!(SeedSummary::new(&[]), None);
+        let one = SeedSummary::new(&[2.0]).unwrap();
+        assert_eq!((one.mean, one.sd, one.interval, one.seeds), (2.0, 0.0, None, 1));
+    }
+}
