@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Instant};
 use clap::Subcommand;
 
 use super::{
-    Open, RUNS, Settings, activations, compare, concepts, contexts, eval, export, failure::Failure, figures,
+    Open, RUNS, Settings, activations, ask, compare, concepts, contexts, eval, export, failure::Failure, figures,
     find_concept, generate, graph_file, headless, intervene, list, merge, model_info, report, roles, run_table, schema,
     sweep, window,
 };
@@ -38,6 +38,8 @@ pub enum Command {
     Export(export::ExportArgs),
     /// Draw views of a run folder as PNG
     Render(figures::RenderArgs),
+    /// Put the question of any probe to a finished run or a checkpoint: JSON, CSV or a picture of the answer
+    Ask(ask::AskArgs),
     /// Work with one trained model: read, write, look into or change a BDH of a file or of a run
     #[command(subcommand)]
     Model(ModelCommand),
@@ -99,6 +101,7 @@ impl Command {
             Self::Report(args) => report::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Render(args) => figures::run(&args),
+            Self::Ask(args) => ask::run(&args),
             Self::Model(command) => command.run(),
             Self::Graph(args) => graph_file::run(&args, began),
             Self::Study(command) => command.run(),

@@ -2,6 +2,7 @@
 //! window, run folders to pictures.
 
 mod activations;
+mod ask;
 mod checkpoint_series;
 mod commands;
 mod compare;

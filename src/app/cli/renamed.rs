@@ -7,7 +7,7 @@ use super::shell::quoted;
 /// Old name of a command and the words that now stand for `orrery NAME`.
 const RENAMED: [(&str, &str); 12] = [
     ("activations", "orrery model activations"),
-    ("bench", "cargo run --release --bin orrery-bench --"),
+    ("bench", "cargo run --release -p orrery-bench --"),
     ("concepts", "orrery study concepts"),
     ("contexts", "orrery model contexts"),
     ("eval", "orrery model eval"),

@@ -303,6 +303,21 @@ impl Run {
         context.ask(variant.model.as_mut(), &request)
     }
 
+    /// Gives every variant the weights that were kept of it, so that the next question is put to these. Training does not
+    /// go on from here: the optimiser keeps its own state.
+    ///
+    /// # Errors
+    /// If weights of a variant are missing or do not fit it.
+    pub fn take_on(&mut self, kept: &[VariantWeights]) -> Result<(), RunError> {
+        for v in &mut self.variants {
+            let missing = || RunError::Refused(format!("no weights of the variant `{}` were kept", v.spec.id));
+            let weights = kept.iter().find(|k| k.variant == v.spec.id).ok_or_else(missing)?;
+            weights.give_to(v.model.as_mut())?;
+            self.step = weights.step;
+        }
+        Ok(())
+    }
+
     /// Finished updates of variant `i`, counted as the run counts: between two variants of a step they differ.
     pub fn step_of(&self, i: usize) -> u64 {
         let stage = self.plan.stage(i);

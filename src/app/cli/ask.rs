@@ -1,0 +1,271 @@
+//! `orrery ask`: puts the question of any probe to the models of a run folder, of a checkpoint or of a lab, without a
+//! window, and prints the answer as JSON or CSV or draws it.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::Args as ClapArgs;
+
+use super::{
+    continuation::{self, Continuation},
+    failure::Failure,
+    figures, lab_config, output,
+    settings::{self, Named},
+    terminal::tell,
+};
+use crate::{
+    config::{Config, Knob},
+    gpu::offscreen::Offscreen,
+    labs::Lab,
+    nn::{self, Device},
+    probe::{self, AnyProbe, PROBES},
+    store::snapshots,
+    telemetry::{Args, Event, Sample, table},
+    trainer::{self, Run, RunError},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme},
+};
+
+#[derive(ClapArgs)]
+pub struct AskArgs {
+    /// A run folder, a trained BDH (.safetensors, .pt, .pth), a config, a lab or a preset; with --list a probe
+    what: Option<String>,
+    /// The probe (`orrery ask --list` names them all)
+    probe: Option<String>,
+    /// An argument of the question; `orrery ask --list PROBE` names them
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Only this variant; all that can answer if not given
+    #[arg(long, value_name = "ID")]
+    variant: Option<String>,
+    /// The weights kept at this step or last before it; those of the newest checkpoint if not given
+    #[arg(long)]
+    step: Option<u64>,
+    /// A text for the models to read in place of the configured one
+    #[arg(long, value_name = "FILE")]
+    text: Option<PathBuf>,
+    /// Print CSV, a row a value, in place of JSON, a line a measurement
+    #[arg(long)]
+    csv: bool,
+    /// Draw the answer by this view (`orrery list --views`) into the file of --out in place of printing it
+    #[arg(long, value_name = "VIEW", requires = "out")]
+    view: Option<String>,
+    /// The PNG of --view
+    #[arg(long, value_name = "FILE", requires = "view")]
+    out: Option<PathBuf>,
+    /// List the probes, or the arguments of one
+    #[arg(long)]
+    list: bool,
+}
+
+pub fn run(args: &AskArgs) -> Result<(), Failure> {
+    if args.list {
+        return list(args.what.as_deref());
+    }
+    let (Some(what), Some(id)) = (&args.what, &args.probe) else {
+        return Err(Failure::usage(
+            "say whom and what to ask: orrery ask RUN PROBE; `orrery ask --list` names the probes",
+        ));
+    };
+    let probe = find(id)?;
+    let question = arguments(probe, &args.set)?;
+    if let (Some(view), Some(out)) = (&args.view, &args.out) {
+        figures::view(view)?;
+        figures::check_png(out)?;
+        output::check(out, &[Path::new(what)])?;
+    }
+    let mut asked = Asked::open(what, args)?;
+    let samples = asked.ask(probe, &question, args.variant.as_deref())?;
+    match (&args.view, &args.out) {
+        (Some(view), Some(out)) => asked.draw(view, out, samples),
+        _ => print(&asked.run, &samples, args.csv).map_err(Failure::failed),
+    }
+}
+
+fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
+    probe::find(id).ok_or_else(|| {
+        let near = PROBES.iter().min_by_key(|p| strsim::levenshtein(p.id(), &id.chars().take(64).collect::<String>()));
+        let near = near.map_or("", |p| p.id());
+        Failure::usage(format!("there is no probe `{id}`; did you mean `{near}`? `orrery ask --list` names them all"))
+    })
+}
+
+/// The arguments that were typed, each checked against the probe's own.
+fn arguments(probe: &dyn AnyProbe, set: &[String]) -> Result<Args, Failure> {
+    let knobs: Vec<Knob> = probe.knobs();
+    let mut typed = Config::defaults(probe.id(), &knobs);
+    let mut args = BTreeMap::new();
+    for pair in set {
+        let (key, value) = pair.split_once('=').ok_or_else(|| Failure::usage(format!("`{pair}`: write KEY=VALUE")))?;
+        if !knobs.iter().any(|k| k.key == key) {
+            let known: Vec<&str> = knobs.iter().map(|k| k.key).collect();
+            let words = format!("the probe `{}` has no argument `{key}`; it has {}", probe.id(), known.join(", "));
+            return Err(Failure::usage(words));
+        }
+        typed.set_text(&knobs, key, value)?;
+        args.extend(typed.get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+    Ok(args)
+}
+
+fn list(of: Option<&str>) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let mut write = || match of {
+        None => PROBES.iter().try_for_each(|p| writeln!(out, "{}", p.id())),
+        Some(id) => find(id).map_or(Ok(()), |p| {
+            p.knobs().iter().try_for_each(|k| {
+                let default = match k.default.to_string() {
+                    text if text.is_empty() => "chosen by the probe".to_owned(),
+                    text => format!("{text} if not given"),
+                };
+                writeln!(out, "{:<18}{} ({}; {default})", k.key, k.tip, k.accepts())
+            })
+        }),
+    };
+    of.map_or(Ok(()), |id| find(id).map(|_| ()))?;
+    write().map_err(Failure::failed)
+}
+
+/// Models with the text that they read, and where their record lies if they have one.
+struct Asked {
+    lab: &'static Lab,
+    config: Config,
+    run: Run,
+    folder: Option<PathBuf>,
+}
+
+impl Asked {
+    fn open(what: &str, args: &AskArgs) -> Result<Self, Failure> {
+        nn::set_threads(std::thread::available_parallelism().map_or(1, usize::from));
+        match settings::resolve(what)? {
+            Named::Run(folder) => Self::of_folder(folder, args),
+            Named::Config(lab, config) => Self::of_config(lab, config, args),
+            Named::Page(lab, link) => Self::of_config(lab, link.config, args),
+            Named::Text(path) => {
+                let (lab, config) = lab_config::with_text(path)?;
+                Self::of_config(lab, config, args)
+            }
+            Named::Series(_) | Named::Sweep(_) | Named::Lesson(_) => {
+                Err(Failure::usage(format!("`{what}` is not one run: give the folder of a run, or a checkpoint")))
+            }
+        }
+    }
+
+    fn of_config(lab: &'static Lab, mut config: Config, args: &AskArgs) -> Result<Self, Failure> {
+        if args.step.is_some() {
+            return Err(Failure::usage(
+                "--step goes with a run folder: nothing else keeps the weights of several steps",
+            ));
+        }
+        if let Some(path) = &args.text {
+            settings::set_text_file(lab, &mut config, path)?;
+        }
+        let plan = (lab.plan)(&config)?;
+        trainer::check_memory(&plan, false).map_err(Failure::wrong)?;
+        Ok(Self { lab, config, run: Run::open(plan).map_err(Failure::failed)?, folder: None })
+    }
+
+    fn of_folder(folder: PathBuf, args: &AskArgs) -> Result<Self, Failure> {
+        if args.text.is_some() {
+            return Err(Failure::usage("a run is asked on the text that it was trained on: leave out --text"));
+        }
+        let (lab, config) = lab_config::recorded(&folder)?;
+        let Continuation { plan, from, notices } = continuation::decide(&folder, None)?;
+        notices.iter().for_each(|notice| tell!("note: {notice}"));
+        trainer::check_memory(&plan, false).map_err(Failure::wrong)?;
+        let mut run = Run::open(plan).map_err(Failure::failed)?;
+        match args.step {
+            Some(step) if from.as_ref().is_none_or(|c| c.step > step) => {
+                let kept = snapshots::list(&folder);
+                let newest = kept.range(..=step).next_back();
+                let (_, path) = newest.ok_or_else(|| Failure::usage(no_weights(&folder, step, kept.keys())))?;
+                let weights = snapshots::read(&folder, path, &Device::Cpu).map_err(Failure::wrong)?;
+                run.take_on(&weights).map_err(Failure::failed)?;
+            }
+            _ => {
+                let shown = folder.display();
+                let words = || format!("{shown} has no checkpoint yet; `orrery resume {shown}` makes one at its end");
+                run.restore(&from.ok_or_else(|| Failure::usage(words()))?).map_err(Failure::failed)?;
+            }
+        }
+        Ok(Self { lab, config, run, folder: Some(folder) })
+    }
+
+    /// The answers of the variants that can answer.
+    fn ask(&mut self, probe: &dyn AnyProbe, question: &Args, variant: Option<&str>) -> Result<Vec<Sample>, Failure> {
+        let ids: Vec<String> = self.run.variants.iter().map(|v| v.spec.id.clone()).collect();
+        if let Some(id) = variant.filter(|id| ids.iter().all(|known| known != id)) {
+            return Err(Failure::usage(format!("there is no variant `{id}`; there are {}", ids.join(", "))));
+        }
+        let mut samples = vec![];
+        for (i, _) in ids.iter().enumerate().filter(|(_, id)| variant.is_none_or(|wanted| *id == wanted)) {
+            let answered = self.run.ask(i, probe.id(), question).map_err(|e| match e {
+                RunError::Refused(_) | RunError::Tensor(_) => Failure::usage(e.to_string()),
+                e => Failure::failed(e),
+            })?;
+            samples.extend(answered);
+        }
+        if samples.is_empty() {
+            let words = format!("none of {} can be asked `{}`", ids.join(", "), probe.id());
+            return Err(Failure::usage(words));
+        }
+        Ok(samples)
+    }
+
+    /// Draws the answers by a view, beside what the run recorded.
+    fn draw(&self, view: &str, out: &Path, samples: Vec<Sample>) -> Result<(), Failure> {
+        let mut mirror = match &self.folder {
+            Some(folder) => figures::replay(folder)?,
+            None => {
+                let mut mirror = Mirror::default();
+                mirror.apply(Event::Started(Arc::new(self.run.info(1, None))));
+                mirror
+            }
+        };
+        let step = samples.iter().map(|s| s.step).max().unwrap_or_default();
+        samples.into_iter().for_each(|sample| mirror.apply(Event::Sample(sample)));
+        let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
+        let (theme, knobs) = (Theme::dark(), (self.lab.knobs)());
+        let (size, pixels_per_point) = ([960.0, 600.0], 2.0);
+        let (config, mirror) = (&self.config, &mirror);
+        let figure = Figure { view, mirror, step, config, knobs: &knobs, theme: &theme, size, pixels_per_point };
+        if let Some(words) = figure.nothing().map_err(Failure::run)? {
+            return Err(Failure::usage(format!("the view `{view}` has nothing to show of this answer: {words}")));
+        }
+        let png = figure.png(&mut offscreen).map_err(Failure::run)?;
+        output::write(out, &png, &[])?;
+        println!("{}", out.display());
+        Ok(())
+    }
+}
+
+fn no_weights<'a>(folder: &Path, step: u64, kept: impl Iterator<Item = &'a u64>) -> String {
+    let kept: Vec<String> = kept.map(u64::to_string).collect();
+    let kept = if kept.is_empty() { "none".to_owned() } else { kept.join(", ") };
+    format!("{} keeps no weights of step {step} or before it; it keeps those of {kept}", folder.display())
+}
+
+/// JSON as in `samples.jsonl`, or the rows that `orrery export --samples` writes.
+fn print(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if !as_csv {
+        for sample in samples {
+            writeln!(out, "{}", serde_json::to_string(sample)?)?;
+        }
+        return out.flush();
+    }
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(["channel", "step", "variant", "field", "index", "value"])?;
+    for sample in samples {
+        let variant = run.variants.get(sample.variant).map_or("", |v| v.spec.id.as_str());
+        for cell in table::cells(&sample.payload)? {
+            let index: Vec<String> = cell.index.iter().map(ToString::to_string).collect();
+            let (step, index) = (sample.step.to_string(), index.join(" "));
+            csv.write_record([sample.channel.as_str(), &step, variant, &cell.field, &index, &cell.value])?;
+        }
+    }
+    csv.flush()
+}
