@@ -1,7 +1,7 @@
 //! The transformer beside BDH: its size, what it sees, its gradients, and that it learns from the same batches.
 
 use candle_core::{Device, Tensor};
-use orrery::{
+use orrery_lab::{
     labs,
     models::{
         Model, Spec,

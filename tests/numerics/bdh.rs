@@ -1,7 +1,7 @@
 //! BDH-GPU: counts, the strict past, streaming against the parallel form, gradients of every variant.
 
 use candle_core::{Device, IndexOp, Tensor};
-use orrery::{
+use orrery_lab::{
     labs,
     models::{
         Model,

@@ -1,7 +1,7 @@
 //! Interventions on a BDH: against numbers of PyTorch, against edits of weights, and against the sums that they are parts of.
 
 use candle_core::{Device, Tensor};
-use orrery::{
+use orrery_lab::{
     models::{
         Model,
         bdh::{Action, Bdh, BdhSpec, Form, Intervention, Part, State, Synapse, SynapseModel, Target},

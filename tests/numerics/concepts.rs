@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use orrery::{
+use orrery_lab::{
     corpus::{
         Corpus, LabelledLines, Source, Spec as CorpusSpec, TokenizerSpec,
         generated::parliament::{
@@ -240,7 +240,7 @@ fn the_probe_answers_and_says_what_is_missing() {
     let mut model = small(4);
     let mut ask = |args: &[(&str, &str)]| {
         let args: Args =
-            args.iter().map(|(k, v)| ((*k).to_owned(), orrery::config::Value::parse(v, *k != "random"))).collect();
+            args.iter().map(|(k, v)| ((*k).to_owned(), orrery_lab::config::Value::parse(v, *k != "random"))).collect();
         let mut subject = ProbeContext { seed: 1, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
         find("concepts").unwrap().ask(&mut subject)
     };
@@ -338,7 +338,7 @@ fn the_probe_reads_a_file_of_sentences() {
     let mut model = small(2);
     let mut ask = |args: &[(&str, &str)]| {
         let args: Args =
-            args.iter().map(|(k, v)| ((*k).to_owned(), orrery::config::Value::parse(v, *k != "random"))).collect();
+            args.iter().map(|(k, v)| ((*k).to_owned(), orrery_lab::config::Value::parse(v, *k != "random"))).collect();
         let mut cx = ProbeContext { seed: 1, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
         find("concepts").unwrap().ask(&mut cx)
     };

@@ -2,7 +2,7 @@
 //! the identity, causality, and reading token by token.
 
 use candle_core::{Device, Tensor};
-use orrery::{
+use orrery_lab::{
     models::{
         Model,
         capabilities::QueryKeyDynamics,

@@ -2,7 +2,7 @@
 //! numbers that are none.
 
 use candle_core::{Device, Tensor};
-use orrery::{
+use orrery_lab::{
     models::{
         Model,
         capabilities::FastWeightRule,

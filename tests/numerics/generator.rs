@@ -1,7 +1,7 @@
 //! Generators against the oracle, and what the theorem says of every one of them, over a thousand random ones.
 
 use candle_core::Device;
-use orrery::{
+use orrery_lab::{
     analysis::generator::{
         Control, ControlledGenerator, Generator, MatrixKind, Topology, TopologySettings, classes, euler, exact, limit,
         spectrum,
@@ -99,7 +99,7 @@ proptest! {
             near(&a.apply(p), &vec![0.0; n], 1e-13 * scale)?;
             prop_assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-13 && p.iter().all(|x| *x >= 0.0));
         }
-        let values = orrery::analysis::singular_values::singular_values(n, n, a.matrix()).unwrap();
+        let values = orrery_lab::analysis::singular_values::singular_values(n, n, a.matrix()).unwrap();
         let kernel = values.iter().filter(|s| **s <= 1e-11 * scale).count();
         prop_assert_eq!(kernel, closed.len());
         // A state is in one class.

@@ -1,7 +1,7 @@
 //! Gradients through an accumulator are those of candle's graph, for every family and every kind of loss.
 
 use candle_core::{Device, Tensor, Var};
-use orrery::{
+use orrery_lab::{
     models::{
         Spec,
         bdh::BdhSpec,

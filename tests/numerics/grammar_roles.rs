@@ -1,7 +1,7 @@
 //! What can be read off networks of predictive columns: at a small size, what holds in any; at the full one, the numbers
 //! that were found before, within their spread (slow: where `ORRERY_SLOW_LESSONS` is set).
 
-use orrery::{
+use orrery_lab::{
     config::Settings,
     labs::grammar_roles::{self, settings::GrammarRolesSettings},
     nn,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use orrery::analysis::graph::{
+use orrery_lab::analysis::graph::{
     Edge, Graph,
     communities::{Search, communities},
     cores::coreness,

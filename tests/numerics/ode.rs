@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use candle_core::{DType, Device, Result, Tensor};
-use orrery::{
+use orrery_lab::{
     nn::host,
     ode::{Field, Method, Options, Policy, Reason, Solution, SolveError, solve, solve_at},
 };

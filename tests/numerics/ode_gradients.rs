@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use candle_core::{DType, Device, Result, Tensor, Var};
-use orrery::{
+use orrery_lab::{
     nn::host,
     ode::{Gradient, Method, Options, Policy, SharedField, solve, solve_with},
 };

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use candle_core::{DType, Device, Tensor, Var};
-use orrery::nn::{Result, host, set_threads};
+use orrery_lab::nn::{Result, host, set_threads};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -4,7 +4,7 @@
 use std::{collections::HashMap, path::PathBuf};
 
 use candle_core::{DType, Device, IndexOp, Tensor};
-use orrery::{
+use orrery_lab::{
     analysis::graph::{
         Edge, Graph,
         communities::{Search, communities as search},
@@ -638,7 +638,7 @@ fn statistics() -> Outcome {
 /// Of the same file: how two samples are told apart.
 #[test]
 fn statistics_of_ranks() -> Outcome {
-    use orrery::analysis::{rank_test::MannWhitney, statistics::wilson};
+    use orrery_lab::analysis::{rank_test::MannWhitney, statistics::wilson};
     let file: Value = serde_json::from_str(&std::fs::read_to_string(path("statistics.json"))?)?;
     let number = |value: &Value| value.as_f64().ok_or("not a number");
     let cases = file["mann_whitney"].as_array().ok_or("no Mann-Whitney cases")?;
@@ -663,7 +663,7 @@ fn statistics_of_ranks() -> Outcome {
 /// Of the same file: singular values and entropies of matrices whose rows sum to one.
 #[test]
 fn statistics_of_spectra() -> Outcome {
-    use orrery::analysis::{
+    use orrery_lab::analysis::{
         attention_rows::Rows,
         singular_values::{effective_rank, singular_values, top_share},
     };

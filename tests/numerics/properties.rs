@@ -1,7 +1,7 @@
 //! What must hold of the models, whatever their weights: counts, causality, identities, gradients.
 
 use candle_core::{Device, Tensor};
-use orrery::{
+use orrery_lab::{
     models::{
         Model, Spec,
         capabilities::{CouplingModel, CouplingSettings},

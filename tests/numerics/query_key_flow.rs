@@ -1,7 +1,7 @@
 //! The evolution of queries and keys in f64 against the operation that models run.
 
 use candle_core::{Device, Result, Tensor};
-use orrery::{
+use orrery_lab::{
     analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint},
     nn::{
         fused::coupled::{self, CoupledSpec, Scheme},

@@ -1,7 +1,7 @@
 //! What must hold of the SPEN family, whatever its weights: the published count, causality, and reading part by part.
 
 use candle_core::{Device, Tensor};
-use orrery::{
+use orrery_lab::{
     models::{
         Model,
         spen::{Predictor, PredictorValues, Spen, SpenSpec, TraceGate},

@@ -2,7 +2,7 @@
 //! values, gradients, threads, and the path without gradients.
 
 use candle_core::{DType, Device, Tensor, Var};
-use orrery::nn::{
+use orrery_lab::nn::{
     IGNORE, Result,
     fused::{
         attention::{self, AttentionSpec},

@@ -2,7 +2,7 @@
 //! threads, weights that serve several uses, and sizes that do not fit.
 
 use candle_core::{DType, Tensor, Var};
-use orrery::nn::{
+use orrery_lab::nn::{
     Result,
     fused::{
         attention::{self, AttentionSpec},

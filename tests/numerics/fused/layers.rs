@@ -2,7 +2,7 @@
 //! gradients, finite differences, threads, and a second backward.
 
 use candle_core::{Tensor, Var};
-use orrery::nn::{
+use orrery_lab::nn::{
     Result,
     fused::{
         activation,

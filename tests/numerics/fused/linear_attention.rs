@@ -6,7 +6,7 @@
 //! the second layer comes close to zero its result is left out.
 
 use candle_core::{DType, Device, Tensor, Var};
-use orrery::nn::{
+use orrery_lab::nn::{
     Result,
     fused::{
         linear,
@@ -143,7 +143,7 @@ fn the_recurrence_gives_the_same() -> Result<()> {
         rows.push(q.matmul(&state)?);
         state = (state + q.t()?.matmul(&v)?)?;
     }
-    let a = orrery::nn::fused::norm::layer_norm_reference(&Tensor::cat(&rows, 0)?, None, None, 1e-5)?;
+    let a = orrery_lab::nn::fused::norm::layer_norm_reference(&Tensor::cat(&rows, 0)?, None, None, 1e-5)?;
     let y = (a.matmul(&ev.squeeze(0)?)?.relu()? * parts.x.squeeze(0)?.squeeze(0)?)?;
     let found = neurons(&v, &e, &ev, LinearAttentionSpec::default())?.squeeze(0)?;
     for (f, w) in host::to_f64(&found)?.iter().zip(host::to_f64(&y)?) {

@@ -2,7 +2,7 @@
 //! sizes, and for any number of threads.
 
 use candle_core::{DType, Device, Tensor, Var};
-use orrery::nn::{
+use orrery_lab::nn::{
     Result,
     fused::adamw::{self, Rule, Slot},
     host, set_threads,

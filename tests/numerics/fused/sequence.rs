@@ -2,7 +2,7 @@
 //! forms: values, gradients, finite differences, threads, and what each promises besides.
 
 use candle_core::{DType, Device, Tensor, Var};
-use orrery::nn::{
+use orrery_lab::nn::{
     Result,
     fused::{
         balance::{self, balance},
