@@ -22,9 +22,6 @@ pub struct ExportArgs {
     /// Write all scalars into this CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Write the same table into this Parquet file
-    #[arg(long, value_name = "FILE")]
-    parquet: Option<PathBuf>,
     /// Write every measurement into this folder, a CSV a channel, one row a value
     #[arg(long, value_name = "DIR")]
     samples: Option<PathBuf>,
@@ -42,10 +39,10 @@ pub struct ExportArgs {
 }
 
 pub fn run(args: &ExportArgs) -> Result<(), Failure> {
-    let records = [&args.csv, &args.parquet, &args.samples, &args.tensorboard, &args.safetensors];
+    let records = [&args.csv, &args.samples, &args.tensorboard, &args.safetensors];
     let of_record = records.iter().any(|path| path.is_some());
     if !of_record && !args.graph.is_wanted() {
-        let words = "say what to write: --csv FILE, --parquet FILE, --samples DIR, --tensorboard DIR, --safetensors FILE, --gexf FILE, --graphml FILE";
+        let words = "say what to write: --csv FILE, --samples DIR, --tensorboard DIR, --safetensors FILE, --gexf FILE, --graphml FILE";
         return Err(Failure::usage(words));
     }
     let graphs = [&args.graph.gexf, &args.graph.graphml];
@@ -60,10 +57,6 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     store::summary(&args.run).map_err(Failure::wrong)?;
     if let Some(file) = &args.csv {
         store::export::csv(&args.run, file).map_err(words)?;
-        println!("{}", file.display());
-    }
-    if let Some(file) = &args.parquet {
-        store::export::parquet(&args.run, file).map_err(words)?;
         println!("{}", file.display());
     }
     if let Some(dir) = &args.samples {

@@ -15,6 +15,7 @@ pub mod graph_layout;
 pub mod heatmap;
 pub mod offscreen;
 pub mod particles;
+pub mod png;
 
 pub use offscreen::Offscreen;
 

@@ -11,6 +11,8 @@ use eframe::{
     egui_wgpu::{self, RenderState, RendererOptions, ScreenDescriptor, WgpuSetup, WgpuSetupCreateNew, wgpu},
 };
 
+use super::png;
+
 /// Why there is no picture, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum OffscreenError {
@@ -36,12 +38,8 @@ pub struct Image {
 impl Image {
     /// The PNG file's bytes.
     pub fn png(&self) -> Result<Vec<u8>, OffscreenError> {
-        use image::ImageEncoder as _;
-        let mut bytes = vec![];
-        image::codecs::png::PngEncoder::new(&mut bytes)
-            .write_image(&self.rgba, self.width, self.height, image::ExtendedColorType::Rgba8)
-            .map_err(|e| OffscreenError::Drawing(format!("the PNG encoder refused: {e}")))?;
-        Ok(bytes)
+        png::encode(&self.rgba, [self.width, self.height])
+            .map_err(|e| OffscreenError::Drawing(format!("the PNG encoder refused: {e}")))
     }
 
     /// The number of different colours, counted up to `enough`: 1 for a blank sheet.

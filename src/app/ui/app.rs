@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    gpu,
+    gpu::{self, png},
     labs::{
         lesson::{Lesson, LessonLink},
         permalink::Permalink,
@@ -403,8 +403,8 @@ pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {
         .with_inner_size([1280.0, 800.0])
         .with_min_inner_size([960.0, 600.0])
         .with_drag_and_drop(true);
-    if let Ok(icon) = eframe::icon_data::from_png_bytes(include_bytes!("../../../assets/icon.png")) {
-        viewport = viewport.with_icon(icon);
+    if let Some((rgba, [width, height])) = png::decode(include_bytes!("../../../assets/icon.png")) {
+        viewport = viewport.with_icon(egui::IconData { rgba, width, height });
     }
     let options = eframe::NativeOptions {
         viewport,

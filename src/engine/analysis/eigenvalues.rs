@@ -1,13 +1,14 @@
-//! Eigenvalues of a small dense matrix that need not be symmetric. It does not know what the matrix means.
+//! Eigenvalues of a small dense matrix that need not be symmetric.
 
-use nalgebra::{DMatrix, DVector, Schur};
+use nalgebra::{DMatrix, Schur};
 
 /// Sweeps of the QR iteration before it is given up: far more than a matrix that converges takes.
 const MOST_SWEEPS: usize = 10_000;
 
-/// Bases in which the iteration is tried: it stands still on some sparse matrices, such as those of chains in which
-/// states lead round in a ring and out of it, and on a reflection of them it does not.
-const MOST_BASES: usize = 8;
+/// Tolerances that are tried, each four times the one before: an entry below the diagonal counts as zero at one unit of
+/// rounding of its neighbours, up to 4e-12 of them. Rounding within a sweep can leave more than one unit, which it does in
+/// one sparse matrix of fifty, and then the iteration stands still.
+const TOLERANCES: i32 = 8;
 
 /// The n eigenvalues as (real, imaginary), by falling real part, then by falling imaginary part; `data`: n x n, row by
 /// row. By the Schur form. `None` where `data` does not fill the matrix, holds a value that is no number, or the
@@ -17,26 +18,11 @@ pub fn eigenvalues(n: usize, data: &[f64]) -> Option<Vec<[f64; 2]>> {
         return None;
     }
     let matrix = DMatrix::from_row_slice(n, n, data);
-    // each further basis with what counts as zero four times as large: at most 4e-12 of its neighbours
-    let smallest = |k: usize| f64::EPSILON * f64::from(1u32 << (2 * k));
-    let schur = (0..MOST_BASES).find_map(|k| Schur::try_new(reflected(matrix.clone(), k), smallest(k), MOST_SWEEPS))?;
+    let mut tolerances = (0..TOLERANCES).map(|k| f64::EPSILON * 4f64.powi(k));
+    let schur = tolerances.find_map(|zero| Schur::try_new(matrix.clone(), zero, MOST_SWEEPS))?;
     let mut values: Vec<[f64; 2]> = schur.complex_eigenvalues().iter().map(|z| [z.re, z.im]).collect();
     values.sort_by(|a, b| b[0].total_cmp(&a[0]).then(b[1].total_cmp(&a[1])));
     Some(values)
-}
-
-/// H A H with the reflection H = I - 2 u u^T, which has the eigenvalues of A, for the unit vector u of entries that
-/// differ; A itself for `k` = 0.
-fn reflected(mut a: DMatrix<f64>, k: usize) -> DMatrix<f64> {
-    if k == 0 {
-        return a;
-    }
-    let u = DVector::from_fn(a.nrows(), |i, _| 1.0 + ((i + 1) * k) as f64 % 1.7).normalize();
-    let from_left = u.transpose() * &a; // (1, n)
-    a -= 2.0 * &u * from_left;
-    let from_right = &a * &u; // (n, 1)
-    a -= 2.0 * from_right * u.transpose();
-    a
 }
 
 #[cfg(test)]
@@ -50,17 +36,6 @@ mod tests {
         let triangle = eigenvalues(3, &[1.0, 0.0, 0.0, 5.0, -3.0, 0.0, 2.0, 7.0, 2.0]).unwrap();
         for (found, known) in triangle.iter().zip([2.0, 1.0, -3.0]) {
             assert!((found[0] - known).abs() < 1e-12 && found[1].abs() < 1e-12, "{triangle:?}");
-        }
-    }
-
-    #[test]
-    fn a_reflection_keeps_eigenvalues() {
-        let a = DMatrix::from_row_slice(3, 3, &[1.0, 0.0, 0.0, 5.0, -3.0, 0.0, 2.0, 7.0, 2.0]);
-        for k in 1..MOST_BASES {
-            let found = eigenvalues(3, reflected(a.clone(), k).transpose().as_slice()).unwrap();
-            for (found, known) in found.iter().zip([2.0, 1.0, -3.0]) {
-                assert!((found[0] - known).abs() < 1e-12 && found[1].abs() < 1e-6, "{found:?}");
-            }
         }
     }
 

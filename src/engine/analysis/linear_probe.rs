@@ -1,6 +1,10 @@
 //! Can a straight cut tell two classes of points apart? Ridge regression on the signs, judged on groups
 //! that it was not fitted to. It does not know what the points are.
 
+use nalgebra::DMatrix;
+
+use super::cholesky;
+
 /// How often left-out points fell on the right side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict {
@@ -52,16 +56,12 @@ impl Fit {
         let sign = |i: usize| if labels[i] { 1.0 } else { -1.0 };
         let bias = train.iter().map(|&i| sign(i)).sum::<f64>() / m as f64;
         // centred Gram matrix: of the points less their mean
-        let mut k: Vec<Vec<f64>> = (0..m)
-            .map(|a| (0..m).map(|b| gram[train[a]][train[b]] - row_mean[a] - row_mean[b] + all).collect())
-            .collect();
-        let size = (0..m).map(|a| k[a][a]).sum::<f64>() / m as f64;
-        for (a, row) in k.iter_mut().enumerate() {
-            row[a] += ridge * size + f64::MIN_POSITIVE;
-        }
-        let wanted: Vec<f64> = train.iter().map(|&i| sign(i) - bias).collect();
+        let mut k = DMatrix::from_fn(m, m, |a, b| gram[train[a]][train[b]] - row_mean[a] - row_mean[b] + all);
+        let size = k.trace() / m as f64;
+        (0..m).for_each(|a| k[(a, a)] += ridge * size + f64::MIN_POSITIVE);
+        let wanted = DMatrix::from_fn(m, 1, |a, _| sign(train[a]) - bias);
         // points that do not differ: nothing to cut between
-        let dual = if size > 0.0 { cholesky_solve(k, wanted)? } else { vec![0.0; m] };
+        let dual = if size > 0.0 { cholesky::solve(k, wanted)?.as_slice().to_vec() } else { vec![0.0; m] };
         let offset = dual.iter().zip(&row_mean).map(|(w, r)| w * (r - all)).sum::<f64>();
         Some(Self { dual, offset, bias })
     }
@@ -79,32 +79,6 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 fn mean(gram: &[Vec<f64>], i: usize, over: &[usize]) -> f64 {
     over.iter().map(|&j| gram[i][j]).sum::<f64>() / over.len() as f64
-}
-
-/// x of A x = b for a symmetric positive A; `None` if it is not positive.
-fn cholesky_solve(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Option<Vec<f64>> {
-    let n = b.len();
-    let mut i = 0;
-    while i < n {
-        let (above, rest) = a.split_at_mut(i);
-        let row = &mut rest[0];
-        for (j, other) in above.iter().enumerate() {
-            let sum = dot(&row[..j], &other[..j]);
-            row[j] = (row[j] - sum) / other[j];
-        }
-        let left = row[i] - dot(&row[..i], &row[..i]);
-        if !(left > 0.0 && left.is_finite()) {
-            return None;
-        }
-        row[i] = left.sqrt();
-        b[i] = (b[i] - dot(&row[..i], &b[..i])) / row[i];
-        i += 1;
-    }
-    for i in (0..n).rev() {
-        let below: f64 = (i + 1..n).map(|j| a[j][i] * b[j]).sum();
-        b[i] = (b[i] - below) / a[i][i];
-    }
-    Some(b)
 }
 
 #[cfg(test)]
@@ -139,15 +113,5 @@ mod tests {
         let same = vec![vec![1.0, 2.0]; 4];
         let v = leave_group_out(&same, &labels[..4], &[0, 0, 1, 1], 1e-3);
         assert!(v.right <= 2, "{v:?}");
-    }
-
-    #[test]
-    fn a_system_is_solved() {
-        let a = vec![vec![4.0, 1.0, 0.5], vec![1.0, 3.0, -0.5], vec![0.5, -0.5, 2.0]];
-        let x = [1.0, -2.0, 0.25];
-        let b: Vec<f64> = a.iter().map(|row| dot(row, &x)).collect();
-        let found = cholesky_solve(a, b).unwrap();
-        assert!(found.iter().zip(x).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
-        assert!(cholesky_solve(vec![vec![-1.0]], vec![1.0]).is_none());
     }
 }

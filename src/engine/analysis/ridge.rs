@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use super::{
@@ -185,12 +186,12 @@ fn highest(scores: &[f32]) -> u8 {
 }
 
 /// W of (G + lambda I) W = C.
-fn solve(mut gram: Vec<f64>, mut cross: Vec<f64>, classes: usize, lambda: f64) -> Option<Vec<f64>> {
+fn solve(mut gram: Vec<f64>, cross: Vec<f64>, classes: usize, lambda: f64) -> Option<Vec<f64>> {
     let d = cross.len() / classes.max(1);
     (0..d).for_each(|i| gram[i * d + i] += lambda);
-    cholesky::factor(&mut gram, d)?;
-    cholesky::solve(&gram, d, &mut cross, classes);
-    Some(cross)
+    // nalgebra's matrices lie column by column: the Gram matrix is symmetric, and the others are transposed
+    let solved = cholesky::solve(DMatrix::from_vec(d, d, gram), DMatrix::from_row_slice(d, classes, &cross))?;
+    Some(solved.transpose().as_slice().to_vec())
 }
 
 fn tile(width: usize, i: usize) -> Range<usize> {

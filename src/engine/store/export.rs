@@ -1,4 +1,4 @@
-//! A run's scalars in other programs' formats: one CSV, one Parquet file, or TensorBoard event files.
+//! A run's scalars in other programs' formats: one CSV or TensorBoard event files.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -9,12 +9,7 @@ use std::{
 use csv::Writer;
 
 use super::{
-    Reader, StoreError, description,
-    error::At,
-    listing, names,
-    parquet::{Column, ParquetWriter},
-    sample_scalars::sample_scalars,
-    tensorboard::EventFile,
+    Reader, StoreError, description, error::At, listing, names, sample_scalars::sample_scalars, tensorboard::EventFile,
 };
 use crate::files::Replacement;
 use crate::telemetry::{Channel, Event, StepStats, table};
@@ -23,67 +18,6 @@ use crate::telemetry::{Channel, Event, StepStats, table};
 /// the order of their first appearance; one row a (step, variant). Absent values are empty, others in full precision (`NaN`,
 /// `inf`, `-inf` for what is not finite). Returns the number of rows.
 pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
-    let (out, rows) = scalars(run, to, |channels| {
-        let mut out = Writer::from_writer(Replacement::create(to)?);
-        out.write_record(FIRST.into_iter().chain(channels.iter().map(Channel::as_str)))?;
-        Ok(out)
-    })?;
-    commit(out, to)?;
-    Ok(rows)
-}
-
-/// Writes the same table as Apache Parquet: steps as whole numbers, variants as text, all else as floats, of which the
-/// channels' may be missing. Returns the number of rows.
-pub fn parquet(run: &Path, to: &Path) -> Result<u64, StoreError> {
-    let (out, rows) = scalars(run, to, |channels| {
-        let [step, variant, wall_secs] = FIRST.map(str::to_owned);
-        let mut columns =
-            vec![(step, Column::Int(vec![])), (variant, Column::Text(vec![])), (wall_secs, Column::Float(vec![]))];
-        columns.extend(channels.iter().map(|c| (c.as_str().to_owned(), Column::OptionalFloat(vec![]))));
-        ParquetWriter::new(Replacement::create(to)?, columns)
-    })?;
-    out.finish().and_then(Replacement::commit).at("write", to)?;
-    Ok(rows)
-}
-
-/// The columns before those of the channels.
-const FIRST: [&str; 3] = ["step", "variant", "wall_secs"];
-
-/// Where rows of scalars go.
-trait Rows {
-    fn row(&mut self, step: u64, variant: &str, wall_secs: f64, values: &[Option<f64>]) -> io::Result<()>;
-}
-
-impl Rows for Writer<Replacement> {
-    fn row(&mut self, step: u64, variant: &str, wall_secs: f64, values: &[Option<f64>]) -> io::Result<()> {
-        let first = [step.to_string(), variant.to_owned(), wall_secs.to_string()];
-        let values = values.iter().map(|value| value.map_or(String::new(), |v| v.to_string()));
-        Ok(self.write_record(first.into_iter().chain(values))?)
-    }
-}
-
-impl Rows for ParquetWriter<Replacement> {
-    fn row(&mut self, step: u64, variant: &str, wall_secs: f64, values: &[Option<f64>]) -> io::Result<()> {
-        ParquetWriter::row(self, |columns| {
-            let mut values = values.iter();
-            for (_, column) in columns {
-                match column {
-                    Column::Int(steps) => steps.push(step as i64),
-                    Column::Text(variants) => variants.push(variant.to_owned()),
-                    Column::Float(seconds) => seconds.push(wall_secs),
-                    Column::OptionalFloat(of) => of.push(values.next().copied().flatten()),
-                }
-            }
-        })
-    }
-}
-
-/// Hands every row of a run's scalars to what `make` makes for its channels; returns it with the number of rows.
-fn scalars<R: Rows>(
-    run: &Path,
-    to: &Path,
-    make: impl FnOnce(&[Channel]) -> io::Result<R>,
-) -> Result<(R, u64), StoreError> {
     // Twice over the file rather than the whole of it in memory.
     let mut columns: HashMap<Channel, usize> = HashMap::new();
     let mut channels = vec![];
@@ -97,17 +31,21 @@ fn scalars<R: Rows>(
         Ok(())
     })?;
     let ids = variant_ids(run)?;
-    let out = make(&channels).at("write", to)?;
+    let mut out = Writer::from_writer(Replacement::create(to).at("write", to)?);
+    let first = ["step", "variant", "wall_secs"];
+    let header = first.into_iter().chain(channels.iter().map(Channel::as_str));
+    out.write_record(header).map_err(io::Error::from).at("write", to)?;
     // A step's training and held-out values are told apart; here they share a row.
     let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
     each_step(run, |stats| table.add(&stats).at("write", to))?;
     table.close_rows().at("write", to)?;
-    Ok((table.out, table.rows))
+    commit(table.out, to)?;
+    Ok(table.rows)
 }
 
 /// The rows of the present step, by variant, until a later step comes.
-struct Table<R> {
-    out: R,
+struct Table {
+    out: Writer<Replacement>,
     columns: HashMap<Channel, usize>,
     ids: Vec<String>,
     open: BTreeMap<usize, (f64, Vec<Option<f64>>)>,
@@ -115,7 +53,7 @@ struct Table<R> {
     rows: u64,
 }
 
-impl<R: Rows> Table<R> {
+impl Table {
     fn add(&mut self, stats: &StepStats) -> io::Result<()> {
         if stats.step != self.step {
             self.close_rows()?;
@@ -134,7 +72,9 @@ impl<R: Rows> Table<R> {
 
     fn close_rows(&mut self) -> io::Result<()> {
         for (variant, (wall_secs, row)) in std::mem::take(&mut self.open) {
-            self.out.row(self.step, &id_of(&self.ids, variant), wall_secs, &row)?;
+            let first = [self.step.to_string(), id_of(&self.ids, variant), wall_secs.to_string()];
+            let values = row.into_iter().map(|value| value.map_or(String::new(), |v| v.to_string()));
+            self.out.write_record(first.into_iter().chain(values))?;
             self.rows += 1;
         }
         Ok(())

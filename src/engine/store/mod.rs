@@ -39,7 +39,6 @@ mod log_file;
 mod names;
 pub mod note;
 pub mod npz;
-mod parquet;
 mod reader;
 mod record;
 pub mod run_index;

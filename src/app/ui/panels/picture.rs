@@ -9,6 +9,7 @@ use crate::{
     gpu::{
         Target,
         offscreen::{Drawing, Offscreen, OffscreenError},
+        png,
     },
     ui::picture_order::PictureOrder,
 };
@@ -153,13 +154,8 @@ fn encode(shot: &ColorImage, rect: Rect, scale: f32) -> Result<Vec<u8>, String> 
         let row = shot.pixels.get(y * width + left..y * width + right).unwrap_or_default();
         pixels.extend(row.iter().flat_map(|p| [p.r(), p.g(), p.b(), 255]));
     }
-    let image = image::RgbaImage::from_raw((right - left) as u32, (bottom - top) as u32, pixels)
-        .ok_or("the picture could not be cut out of the window")?;
-    let mut bytes = std::io::Cursor::new(vec![]);
-    image
-        .write_to(&mut bytes, image::ImageFormat::Png)
-        .map_err(|e| format!("the picture could not be encoded: {e}"))?;
-    Ok(bytes.into_inner())
+    png::encode(&pixels, [(right - left) as u32, (bottom - top) as u32])
+        .map_err(|e| format!("the picture could not be encoded: {e}"))
 }
 
 #[cfg(test)]
@@ -174,9 +170,9 @@ mod tests {
         shot.pixels[3 * 20 + 5] = Color32::RED;
         let rect = Rect::from_min_max(pos2(2.0, 1.0), pos2(6.0, 4.0));
         let png = encode(&shot, rect, 2.0).unwrap();
-        let back = image::load_from_memory(&png).unwrap().to_rgba8();
-        assert_eq!(back.dimensions(), (8, 6));
-        assert_eq!(back.get_pixel(1, 1).0, [255, 0, 0, 255]);
+        let (back, size) = png::decode(&png).unwrap();
+        assert_eq!(size, [8, 6]);
+        assert_eq!(back[(8 + 1) * 4..][..4], [255, 0, 0, 255]);
         assert!(encode(&shot, Rect::from_min_max(pos2(50.0, 0.0), pos2(60.0, 5.0)), 1.0).is_err());
     }
 }
