@@ -4,6 +4,8 @@
 pub mod domains;
 pub(super) mod examples;
 mod garden;
+#[cfg(test)]
+mod golden;
 pub mod grammar_roles;
 mod harbour;
 mod kitchen;
