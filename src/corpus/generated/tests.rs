@@ -1,5 +1,6 @@
 //! Golden hashes of everything that is generated, so that a change of the data or of the engine that alters a byte of an
-//! existing corpus, and with it every run that was trained on it, is seen.
+//! existing corpus, and with it every run that was trained on it, is seen. And every slot of a template is one that its
+//! writer fills.
 
 use super::*;
 use crate::corpus::generated::{
@@ -8,6 +9,8 @@ use crate::corpus::generated::{
         Class,
         labelled::{follow_ups, sentences},
     },
+    template::{Expand, Lexicon},
+    theme::{Beat, GARDEN, HARBOUR, KITCHEN, LETTERS, OBSERVATORY},
 };
 use sha2::{Digest, Sha256};
 
@@ -99,4 +102,54 @@ fn generated_bytes_stay_as_they_were() {
     let found: Vec<(String, String)> = all.into_iter().map(|(name, text)| (name, hash(&text))).collect();
     let known: Vec<(String, String)> = HASHES.iter().map(|(name, hash)| ((*name).into(), (*hash).into())).collect();
     assert!(found == known, "these are the hashes now: {found:#?}");
+}
+
+/// Meets every slot of a template, and refuses one that nothing fills.
+struct Checker<'a> {
+    words: &'a Lexicon,
+    people: bool,
+}
+
+impl Checker<'_> {
+    fn check<'t>(&mut self, templates: impl IntoIterator<Item = &'t String>) {
+        for template in templates {
+            assert_eq!(template.matches('[').count(), template.matches(']').count(), "{template}");
+            self.expand(&template.replace(['[', ']', '|'], " "), &mut String::new());
+        }
+    }
+}
+
+impl Expand for Checker<'_> {
+    fn slot(&mut self, slot: &str, _: &mut String) {
+        if let Some(form) = slot.strip_prefix(['A', 'B']).filter(|_| self.people) {
+            let known = ["", "?", ".full", ".role", ".he", ".him", ".his", ".himself"];
+            return assert!(known.contains(&form), "{slot}");
+        }
+        let list = slot.strip_prefix('$').map_or(slot, |fact| fact.split('/').next().unwrap_or(fact));
+        assert!(!self.words.list(list).is_empty(), "{slot}");
+    }
+
+    fn choose(&mut self, _: usize) -> usize {
+        0
+    }
+}
+
+#[test]
+fn every_slot_of_prose_is_filled() {
+    for theme in [&HARBOUR, &GARDEN, &OBSERVATORY, &KITCHEN, &LETTERS] {
+        let mut checker = Checker { words: &theme.words, people: true };
+        checker.check([&theme.open, &theme.meet, &theme.ambient, &theme.close].into_iter().flatten());
+        checker.check(theme.greeting.iter().chain(&theme.signature));
+        for beat in theme.plots.iter().flat_map(|plot| &plot.beats) {
+            if let Beat::Pool(pool) = beat {
+                assert!(!pool.is_empty());
+                checker.check(pool);
+            }
+        }
+    }
+    for scene in &story::DATA.scenes {
+        let mut checker = Checker { words: &story::DATA.words, people: false };
+        checker.check(scene.ask.iter().chain(&scene.filler));
+        checker.check(&scene.fact.iter().map(|fact| fact.replace("{name}", "")).collect::<Vec<_>>());
+    }
 }
