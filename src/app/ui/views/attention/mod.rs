@@ -19,6 +19,7 @@ use crate::{
         measurements::{AttentionLayer, AttentionMaps},
     },
     ui::{
+        action::PageAction,
         plot::{
             colour_bar::Colours,
             empty_ui,
@@ -32,7 +33,7 @@ use crate::{
 };
 
 pub use by_layer::AttentionByLayer;
-pub use chain::AttentionChainView;
+pub use chain::{AttentionChainView, ChainText};
 pub use side_by_side::SideBySide;
 
 /// View `attention`.
@@ -196,8 +197,8 @@ impl Attention {
                 if button.clicked() {
                     (cx.selection.layer, cx.selection.head) = (Some(h.layer.path.clone()), Some(h.head));
                     // the maps are of the held-out passage
-                    cx.selection.chain_text.clear();
-                    cx.fronts.push("attention_chain");
+                    cx.selection.clear::<ChainText>();
+                    cx.act(PageAction::ShowView("attention_chain"));
                 }
                 let words = egui::RichText::new(words_of(h)).color(cx.theme.secondary).size(12.0);
                 ui.add(egui::Label::new(words).truncate());

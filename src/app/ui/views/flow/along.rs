@@ -44,7 +44,7 @@ impl Along {
             return;
         }
         let now = ui.input(|i| i.time);
-        if cx.selection.flow.rest(now) && is_answered(cx) {
+        if cx.selection.get::<FlowSettings>().is_none_or(|flow| flow.rest(now)) && is_answered(cx) {
             cx.request::<FlowAlong>(variant, args);
         } else {
             ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(REST));

@@ -94,8 +94,9 @@ impl Paths {
         let payload = &answer.sample.payload;
         let compared = self.compared.at(cx.mirror.run);
         let newer = compared.shown.as_ref().is_none_or(|p| !Arc::ptr_eq(p, payload));
-        if self.gesture != cx.selection.flow.gesture {
-            self.gesture = cx.selection.flow.gesture;
+        let gesture = cx.selection.get::<FlowSettings>().map_or(0, |flow| flow.gesture);
+        if self.gesture != gesture {
+            self.gesture = gesture;
             compared.ghost = compared.shown.take();
         }
         if newer || compared.shown.is_none() {

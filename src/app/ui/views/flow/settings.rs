@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use eframe::egui::Ui;
-use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use crate::{
@@ -16,6 +15,7 @@ use crate::{
     },
     ui::{
         questions::{Freshness, same_run},
+        selection::Slot,
         views::ViewCx,
     },
 };
@@ -82,22 +82,19 @@ impl TextSetting {
     }
 }
 
-/// How the settings change, shared by all views of the flow, in [`crate::ui::views::Selection`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+/// How the settings change, shared by all views of the flow.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlowSettings {
     /// Grows when a hand begins to change something: what was shown then is compared with.
-    #[serde(skip)]
     pub gesture: u64,
     /// When something last changed, by egui's clock.
-    #[serde(skip)]
     changed_at: Option<f64>,
     /// What was asked with when that was looked at last.
-    #[serde(skip)]
     args: Args,
-    #[serde(skip)]
     run: Option<Arc<RunInfo>>,
 }
+
+impl Slot for FlowSettings {}
 
 /// Changes further apart than this are two gestures, seconds.
 const PAUSE: f64 = 0.7;
@@ -120,7 +117,7 @@ impl FlowSettings {
     pub fn reset_dials(cx: &mut ViewCx<'_>) {
         for key in Self::dials() {
             if let Some(value) = cx.preset.get(key) {
-                cx.settings.push((key.to_owned(), value.clone()));
+                cx.set(key, value.clone());
             }
         }
     }
@@ -154,15 +151,16 @@ impl FlowSettings {
 
     /// In a run of another preset no token is followed yet.
     fn follow_run(cx: &mut ViewCx<'_>) {
-        if same_run(&cx.selection.flow.run, &cx.mirror.info) {
+        let before = cx.selection.get::<Self>().and_then(|flow| flow.run.clone());
+        if same_run(&before, &cx.mirror.info) {
             return;
         }
         let preset = |info: &Option<Arc<RunInfo>>| info.as_ref().map(|i| (i.lab.clone(), i.config.preset.clone()));
-        let (old, new) = (preset(&cx.selection.flow.run), preset(&cx.mirror.info));
+        let (old, new) = (preset(&before), preset(&cx.mirror.info));
         if old.is_some() && old != new {
             cx.selection.token = None;
         }
-        cx.selection.flow.run.clone_from(&cx.mirror.info);
+        cx.selection.update(|flow: &mut Self| flow.run.clone_from(&cx.mirror.info));
     }
 
     /// Whether nothing has been changed for a moment: time for questions that take longer.
@@ -175,7 +173,8 @@ impl FlowSettings {
 pub fn keep_fresh(ui: &Ui, cx: &mut ViewCx<'_>) {
     FlowSettings::follow_run(cx);
     let args = FlowSettings::args(cx);
-    cx.selection.flow.watch(&args, ui.input(|i| i.time));
+    let now = ui.input(|i| i.time);
+    cx.selection.update(|flow: &mut FlowSettings| flow.watch(&args, now));
     cx.keep_fresh::<FlowAnswer>(None, args, Freshness::Steps(STALE));
 }
 

@@ -32,7 +32,7 @@ const NAMES: f32 = 92.0;
 /// The synapse of the search that is in focus; the first where none is.
 fn in_focus(cx: &ViewCx<'_>, search: &ConceptSearch) -> Option<Synapse> {
     let mut all = search.synapses.iter().map(|s| Synapse { layer: s.layer, i: s.i, j: s.j });
-    all.clone().find(|s| cx.selection.synapse == Some(*s)).or_else(|| all.next())
+    all.clone().find(|s| cx.selection.get() == Some(s)).or_else(|| all.next())
 }
 
 /// The sentences of the search, and its synapse silenced or its two neurons.

@@ -49,7 +49,7 @@ impl Merging {
                 .on_hover_text("Sets Merging \u{2192} Tune two children; choose their texts here.")
                 .clicked()
         {
-            cx.settings.push((MergingSettings::tune.name.to_owned(), Value::Int(TUNED)));
+            cx.set(MergingSettings::tune.name, Value::Int(TUNED));
         }
     }
 

@@ -87,7 +87,7 @@ impl<'a> Shown<'a> {
             (None, None) => return None,
         };
         let reading: &'a measurements::Reading = measured.value;
-        let in_focus = |k: &usize| cx.selection.synapse == synapse(reading, *k);
+        let in_focus = |k: &usize| cx.selection.get() == synapse(reading, *k).as_ref();
         let focus = (0..reading.synapses.len()).find(in_focus).unwrap_or(0);
         Some(Self { measured, focus })
     }
@@ -148,7 +148,7 @@ impl Reading {
             return;
         }
         let mut args = cx.config.args(&SETTINGS);
-        if let Some(s) = cx.selection.synapse {
+        if let Some(s) = cx.selection.get::<Synapse>() {
             args.insert("layer".into(), Value::Int(s.layer as i64));
             args.insert("i".into(), Value::Int(s.i as i64));
             args.insert("j".into(), Value::Int(s.j as i64));
@@ -271,8 +271,9 @@ impl Reading {
         let edges: Vec<Edge> = reading.synapses.iter().enumerate().filter_map(edge).collect();
         let layer = reading.layer;
         let names = [format!("y, layer {}", layer.saturating_sub(1)), format!("x, layer {layer}")];
-        if let Some(k) = pulse_ui(ui, cx.theme, size, [&names[0], &names[1]], [&ys, &xs], &edges) {
-            cx.selection.synapse = synapse(reading, k);
+        let clicked = pulse_ui(ui, cx.theme, size, [&names[0], &names[1]], [&ys, &xs], &edges);
+        if let Some(chosen) = clicked.and_then(|k| synapse(reading, k)) {
+            cx.selection.set(chosen);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme,
-        views::{Measured, View, ViewCx},
+        views::{Measured, View, ViewCx, synapses::Synapse},
         widgets::{
             bars::{Bar, bars_ui},
             number::share,
@@ -154,7 +154,7 @@ impl Intervention {
                 "Takes the neuron that is selected in the graph.",
             ),
             TargetKind::Synapses => (
-                cx.selection.synapse.map(|s| format!("{}:{}:{}", s.layer, s.i, s.j)),
+                cx.selection.get::<Synapse>().map(|s| format!("{}:{}:{}", s.layer, s.i, s.j)),
                 ChangeSettings::synapses,
                 "the synapse in focus",
                 "Takes the synapse that is selected under Reading or Concepts.",

@@ -30,7 +30,7 @@ pub(super) fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, typed: &mut Option<Strin
     let response = ui.add(edit);
     response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
     if response.changed() {
-        cx.settings.push((ReadingSettings::text.name.to_owned(), Value::Text(text.clone())));
+        cx.set(ReadingSettings::text.name, Value::Text(text.clone()));
         *typed = Some(text);
     }
     if response.lost_focus() {
