@@ -14,7 +14,7 @@ pub mod slow_manifold;
 use super::{
     Lab, Pane, Preset,
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-    experiment::{Experiment, Variant, schedule},
+    experiment::{Experiment, Variant, ask_every, schedule},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
@@ -23,7 +23,12 @@ use crate::{
         fast_slow::FastSlowSpec,
         stationary::{RateSource, StationarySpec},
     },
-    telemetry::Args,
+    telemetry::{
+        Args,
+        measurements::{
+            AttentionChainArgs, AttentionMapsArgs, GeneratorDistanceArgs, ResidualArgs, TokenResidualsArgs,
+        },
+    },
     trainer::Plan,
 };
 use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, ProbeSettings, Task};
@@ -141,7 +146,12 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
 fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
     let variants = [Variant::new("coupled", "coupled", Spec::FastSlow(FastSlowSpec::default()))];
     let (key, every) = (ProbeSettings::block_every, s.probe.block_every);
-    let probes = ["residual", "attention_maps", "attention_chain", "generator_distance", "token_residuals"];
-    let probes = probes.map(|probe| schedule(probe, key, every, Args::new()));
-    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes.into()))
+    let probes = vec![
+        ask_every(&ResidualArgs::default(), key, every),
+        ask_every(&AttentionMapsArgs::default(), key, every),
+        ask_every(&AttentionChainArgs::default(), key, every),
+        ask_every(&GeneratorDistanceArgs::default(), key, every),
+        ask_every(&TokenResidualsArgs::default(), key, every),
+    ];
+    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))
 }

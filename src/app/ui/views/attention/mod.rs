@@ -15,8 +15,8 @@ use super::{Selection, View, ViewCx};
 use crate::{
     gpu::colour::ColourMap,
     telemetry::{
-        Args, MatrixView, Payload, Sample,
-        measurements::{AttentionLayer, AttentionMaps},
+        MatrixView, Payload, Sample,
+        measurements::{AttentionLayer, AttentionMaps, AttentionMapsArgs},
     },
     ui::{
         action::PageAction,
@@ -275,7 +275,7 @@ impl Grid {
 impl View for Attention {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
-        cx.keep_fresh::<AttentionMaps>(variant, Args::new(), Freshness::IfMissing);
+        cx.ask::<AttentionMaps>(variant, &AttentionMapsArgs::default(), Freshness::IfMissing);
         let found = cx.latest::<AttentionMaps>().map(|m| (m.sample, heads(m.value)));
         let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
             let words = "No attention maps yet. A run measures them at its start: press Space.";

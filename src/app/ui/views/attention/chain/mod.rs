@@ -8,10 +8,9 @@ use eframe::egui::{DragValue, Label, RichText, TextEdit, Ui, WidgetInfo, accessk
 
 use super::super::{Measured, View, ViewCx};
 use crate::{
-    config::Value,
     telemetry::{
-        Args, Measurement, QuestionState,
-        measurements::{AttentionChain, AttentionMaps},
+        Measurement, QuestionState,
+        measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
     },
     ui::{action::FileAction, plot::ChartState, questions::Freshness, selection::Slot, table::Table, theme::SMALL},
 };
@@ -64,18 +63,14 @@ impl AttentionChainView {
         Box::new(Self { width: 4, quantity: Quantity::Entropy, state: ChartState::default() })
     }
 
-    fn args(&self, cx: &ViewCx<'_>) -> Args {
-        let mut args = Args::from([("width".to_owned(), Value::Int(self.width as i64))]);
-        if let Some(path) = cx.selection.layer.as_ref().filter(|path| has_layer(cx, path)) {
-            args.insert("layer".to_owned(), Value::Text(path.clone()));
+    fn args(&self, cx: &ViewCx<'_>) -> AttentionChainArgs {
+        AttentionChainArgs {
+            text: cx.selection.get().map_or(String::new(), |ChainText(text)| text.clone()),
+            layer: cx.selection.layer.clone().filter(|path| has_layer(cx, path)).unwrap_or_default(),
+            head: cx.selection.head.unwrap_or(0),
+            width: self.width,
+            ..AttentionChainArgs::default()
         }
-        if let Some(head) = cx.selection.head {
-            args.insert("head".to_owned(), Value::Int(head as i64));
-        }
-        if let Some(ChainText(text)) = cx.selection.get().filter(|ChainText(text)| !text.is_empty()) {
-            args.insert("text".to_owned(), Value::Text(text.clone()));
-        }
-        args
     }
 
     fn why_nothing(cx: &ViewCx<'_>) -> String {
@@ -174,10 +169,10 @@ fn matrix_csv(m: &AttentionChain) -> String {
 impl View for AttentionChainView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
-        cx.keep_fresh::<AttentionChain>(Some(cx.selection.variant), args.clone(), Freshness::Steps(STALE));
+        cx.ask::<AttentionChain>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
         if is_without_attention(cx) && cx.mirror.variants().len() > 1 {
             // some other variant may have what this one lacks
-            cx.keep_fresh::<AttentionChain>(None, args, Freshness::Steps(STALE));
+            cx.ask::<AttentionChain>(None, &args, Freshness::Steps(STALE));
         }
         ui.spacing_mut().item_spacing = vec2(8.0, 4.0);
         let height = ui.available_height();
