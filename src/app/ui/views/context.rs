@@ -268,6 +268,12 @@ impl<'a> ViewCx<'a> {
         window.map(|window| ("window".to_owned(), window)).into_iter().collect()
     }
 
+    /// The length of the run's training windows, tokens, if its lab has that setting.
+    pub fn training_window(&self) -> Option<usize> {
+        let config = self.mirror.info.as_ref().map_or(self.config, |info| &info.config);
+        config.value(TrainSettings::window).ok()
+    }
+
     /// Whether there is a model that answers questions.
     pub fn can_ask(&self) -> bool {
         matches!(self.mirror.state, Some(RunState::Paused | RunState::Running | RunState::Finished))

@@ -2,18 +2,15 @@
 
 use candle_core::{D, bail};
 
-use super::{
-    super::{Finding, ProbeContext, UntypedProbe},
-    model,
-};
+use super::super::{Finding, Probe, ProbeInputs};
 use crate::{
     corpus::{self, Corpus, TokenizerSpec, Windows},
     models::{Model, Spec, bdh::SynapseModel},
     nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{ReadingCandidate, ReadingCandidates},
+    telemetry::measurements::{ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs},
 };
 
-/// Arguments: `windows` (4) held-out windows of `window` (128) tokens. Makes a [`ReadingCandidates`].
+/// Makes a [`ReadingCandidates`].
 pub struct Candidates;
 
 /// The most layers that are tried.
@@ -22,28 +19,22 @@ const MOST_LAYERS: usize = 12;
 const BYTES: usize = 256;
 const HELD_OUT: f64 = 0.1;
 
-impl UntypedProbe for Candidates {
-    fn id(&self) -> &'static str {
-        "candidates"
-    }
+impl Probe for Candidates {
+    type Args = ReadingCandidatesArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
 
-    fn applies(&self, model: &dyn Model) -> bool {
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
         // the gates' logits are a mean over layers, so that a deeper model is another one
-        model.synapses().is_some_and(|m| !m.spec().gated)
+        model.synapses().filter(|m| !m.spec().gated)
     }
 
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (count, len) = (cx.count("windows", 4, 1..=4096), cx.count("window", 128, 2..=4096));
-        let (used, layers_known) = {
-            let model = model(cx)?;
-            (model.spec().layers, model.layers_are_known())
-        };
+    fn ask(model: &dyn SynapseModel, args: &ReadingCandidatesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let (count, len) = (args.windows, args.window);
+        let (used, layers_known) = (model.spec().layers, model.layers_are_known());
         let deepest = if layers_known { used } else { MOST_LAYERS.max(used) };
-        let deep = deeper(cx, deepest)?;
+        let deep = deeper(model, deepest, cx)?;
         let Some(deep) = deep.synapses() else { bail!("a deeper model of the same kind has no synapses") };
         let others = other_tokens(cx.corpus, cx.seed);
         let all = others.len() + 1;
@@ -73,19 +64,19 @@ impl UntypedProbe for Candidates {
 }
 
 /// The same weights in so many layers.
-fn deeper(cx: &ProbeContext<'_>, layers: usize) -> Result<Box<dyn Model>> {
-    let Spec::Bdh(spec) = cx.model.to_spec() else { bail!("layers are counted in a BDH") };
-    let model = Spec::Bdh(crate::models::bdh::BdhSpec { layers, carry: None, ..spec }).build(
+fn deeper(model: &dyn SynapseModel, layers: usize, cx: &ProbeInputs<'_>) -> Result<Box<dyn Model>> {
+    let Spec::Bdh(spec) = model.to_spec() else { bail!("layers are counted in a BDH") };
+    let deep = Spec::Bdh(crate::models::bdh::BdhSpec { layers, carry: None, ..spec }).build(
         cx.corpus.vocab(),
         cx.seed,
         cx.device,
     )?;
-    for (name, _) in model.params().iter() {
-        if let Some(value) = cx.model.params().get(name) {
-            model.params().load(name, value.as_tensor())?;
+    for (name, _) in deep.params().iter() {
+        if let Some(value) = model.params().get(name) {
+            deep.params().load(name, value.as_tensor())?;
         }
     }
-    Ok(model)
+    Ok(deep)
 }
 
 /// The text in other tokens that fit the model's number of them.
@@ -105,7 +96,7 @@ fn other_tokens(corpus: &Corpus, seed: u64) -> Vec<(&'static str, Corpus)> {
 fn losses(
     model: &dyn SynapseModel,
     windows: &Windows,
-    cx: &ProbeContext<'_>,
+    cx: &ProbeInputs<'_>,
     piece: (usize, usize),
 ) -> Result<Vec<f64>> {
     let (layers, progress) = (model.spec().layers, cx.progress.piece(piece.0, piece.1));

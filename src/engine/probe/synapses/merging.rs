@@ -3,24 +3,20 @@
 
 use std::path::Path;
 
-use super::{
-    super::{Finding, ProbeContext, UntypedProbe},
-    model,
-};
+use super::super::{Finding, Probe, ProbeInputs};
 use crate::{
-    config::Value,
     corpus::{Corpus, CorpusError, Source, Spec, TokenizerSpec, Windows},
     models::{
         self, Model,
         bdh::{
-            BdhSpec, import_state_dict,
+            BdhSpec, SynapseModel, import_state_dict,
             merge::{Parent, merge},
         },
     },
     nn::{Batch, Device, Result, Tensor, host},
     telemetry::{
         Array,
-        measurements::{self, ModelLosses},
+        measurements::{self, MergingArgs, ModelLosses},
     },
 };
 
@@ -28,35 +24,30 @@ use crate::{
 const TEXTS: [&str; 4] = ["harbour", "garden", "observatory", "letters"];
 const BYTES: usize = 256;
 
-/// Arguments: `with`, a checkpoint of the other model (without it nothing is measured); `windows` (8) of
-/// `window` (128) tokens a text. Makes a [`measurements::Merging`].
+/// Makes a [`measurements::Merging`].
 pub struct Merging;
 
-impl UntypedProbe for Merging {
-    fn id(&self) -> &'static str {
-        "merging"
+impl Probe for Merging {
+    type Args = MergingArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let with = match cx.args.get("with") {
-            Some(Value::Text(path)) if !path.trim().is_empty() => path.trim().to_owned(),
-            _ => return Ok(vec![]),
-        };
-        let (count, len) = (cx.count("windows", 8, 2..=4096), cx.count("window", 128, 2..=4096));
-        let (this, device) = (model(cx)?, cx.device);
-        let weights = this.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect();
-        let mine = Parent { name: "this model".into(), spec: this.spec().clone(), weights };
-        let file = import_state_dict::open(Path::new(&with), this.spec())?;
+    fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let with = args.with.trim();
+        if with.is_empty() {
+            return Ok(vec![]);
+        }
+        let (count, len, device) = (args.windows, args.window, cx.device);
+        let weights = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect();
+        let mine = Parent { name: "this model".into(), spec: model.spec().clone(), weights };
+        let file = import_state_dict::open(Path::new(with), model.spec())?;
         let weights = file.load(device)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
-        let name = Path::new(&with).file_stem().map_or(with.clone(), |n| n.to_string_lossy().into_owned());
+        let name = Path::new(with).file_stem().map_or(with.to_owned(), |n| n.to_string_lossy().into_owned());
         let other = Parent { name: name.clone(), spec: file.spec.clone(), weights };
         let merged = merge(&mine, &other)?;
         let vocab = cx.corpus.vocab();
@@ -65,7 +56,7 @@ impl UntypedProbe for Merging {
         let (other_model, merged_model) = (build(&other.spec, &other.weights)?, build(&merged.spec, &merged.weights)?);
         let losses = |model: &dyn Model| losses(model, &texts, device);
         let merging = measurements::Merging {
-            this: ModelLosses { name: "this".into(), neurons: mine.spec.neurons, losses: losses(&*cx.model)? },
+            this: ModelLosses { name: "this".into(), neurons: mine.spec.neurons, losses: losses(model)? },
             other: ModelLosses { name, neurons: other.spec.neurons, losses: losses(other_model.as_ref())? },
             merged: ModelLosses {
                 name: "merged".into(),
