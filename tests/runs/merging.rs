@@ -13,7 +13,6 @@ use orrery::{
     labs,
     models::{
         Model,
-        bdh::SynapseModel,
         bdh::{
             Bdh, BdhSpec, Form, Position, export_state_dict,
             merge::{Merged, Parent, merge},

@@ -21,7 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("analysis", &["config"]),
     ("telemetry", &["config"]),
     ("gpu", &[]),
-    ("models", &["analysis", "config", "files", "nn", "ode"]),
+    ("models", &["analysis", "config", "files", "nn", "ode", "telemetry"]),
     ("inference", &["corpus", "files", "models", "nn"]),
     ("probe", &["analysis", "config", "corpus", "models", "nn", "ode", "telemetry"]),
     ("store", &["config", "files", "nn", "telemetry"]),

@@ -26,7 +26,7 @@ use crate::{
     models::Model,
     probe::{
         Progress,
-        concepts::{self, PRESETS, Procedure, Question, SearchResult, Synapse, Verdict},
+        concepts::{self, FoundSynapse, PRESETS, Procedure, Question, SearchResult, Verdict},
     },
     telemetry::neuron_name,
 };
@@ -204,9 +204,9 @@ fn print(found: &SearchResult, verdict: &Verdict) {
         let (low, high) = s.strength(SplitSide::BothNew).map_or((f64::NAN, f64::NAN), |b| b.interval);
         println!(
             "{:>6} {:>10} {:>10} {:>8.2} {:>24} {:>9.4}{}",
-            s.site.layer,
-            name(s.site.y),
-            name(s.site.x),
+            s.synapse.layer,
+            name(s.synapse.i),
+            name(s.synapse.j),
             s.r(SplitSide::Search),
             format!("{:.2} ({low:.2}..{high:.2})", s.r(SplitSide::BothNew)),
             s.holm,
@@ -218,10 +218,10 @@ fn print(found: &SearchResult, verdict: &Verdict) {
 }
 
 fn json(question: &Question, found: &SearchResult, random: &[SearchResult], verdict: &Verdict) -> serde_json::Value {
-    let synapse = |(k, s): (usize, &Synapse)| {
+    let synapse = |(k, s): (usize, &FoundSynapse)| {
         let new = s.strength(SplitSide::BothNew);
         json!({
-            "layer": s.site.layer, "y": s.site.y, "x": s.site.x, "search": s.r(SplitSide::Search),
+            "layer": s.synapse.layer, "y": s.synapse.i, "x": s.synapse.j, "search": s.r(SplitSide::Search),
             "new": s.r(SplitSide::BothNew), "interval": new.map(|n| [n.interval.0, n.interval.1]),
             "p": new.map(|n| n.p), "holm": s.holm, "confirmed": verdict.confirmed.contains(&k),
         })

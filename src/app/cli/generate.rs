@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     corpus::TextTokenizer,
-    models::bdh::{Sampling, generate},
+    models::capabilities::{Sampling, generate},
 };
 
 #[derive(Args)]

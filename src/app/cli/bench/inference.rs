@@ -11,7 +11,10 @@ use super::{BenchArgs, case::median, line_peer::LinePeer};
 use crate::{
     cli::failure::Failure,
     inference::{ReadingForm, token_losses},
-    models::bdh::{Bdh, BdhSpec, State, SynapseModel, TokenReader},
+    models::{
+        bdh::{Bdh, BdhSpec, TokenReader},
+        capabilities::{State, SynapseModel, TokenRecurrence},
+    },
     nn::{Tap, memory},
 };
 
@@ -41,7 +44,7 @@ impl Ours {
     fn new() -> Result<Self> {
         let spec = BdhSpec { d_model: 256, neurons: 32_768, layers: LAYERS, ..BdhSpec::default() };
         let model = Bdh::new(&spec, VOCAB, 0, &Device::Cpu)?;
-        let empty = State::empty(&spec, 1, &Device::Cpu)?;
+        let empty = State::empty(&spec.shape(), 1, &Device::Cpu)?;
         match TokenReader::after(&model, &empty)? {
             Some(reader) => {
                 let mut ours = Self { model, reader, rng: ChaCha8Rng::seed_from_u64(0) };
@@ -59,7 +62,7 @@ impl Ours {
     /// Both forms agree.
     fn check(&mut self) -> Result<()> {
         let ids: Vec<u32> = (0..6).map(|_| self.token()).collect();
-        let mut state = State::empty(self.model.spec(), 1, &Device::Cpu)?;
+        let mut state = State::empty(self.model.shape(), 1, &Device::Cpu)?;
         let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?;
         let wanted = self.model.read(&tokens, &mut state, &mut Tap::off())?.squeeze(0)?;
         for (at, id) in ids.iter().enumerate() {

@@ -38,6 +38,8 @@ mod trained_bdh;
 
 pub use context::{Export, Measured, ViewCx};
 
+use crate::telemetry::Synapse;
+
 /// What is selected, in all views at once.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
@@ -51,7 +53,7 @@ pub struct Selection {
     /// Index of the variant in focus (asked by one-variant views).
     pub variant: usize,
     /// The synapse in focus.
-    pub synapse: Option<synapses::Synapse>,
+    pub synapse: Option<Synapse>,
     /// A text of one's own along which attention is read as a Markov chain; empty: a held-out passage.
     pub chain_text: String,
     /// How what the ODE flow is asked with changes.

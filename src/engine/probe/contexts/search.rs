@@ -3,9 +3,9 @@
 
 use super::tally::{ReadWindow, Tally};
 use crate::{
-    models::bdh::{BdhSpec, Part, SynapseModel},
+    models::capabilities::{Part, SynapseModel, SynapseShape},
     nn::{Device, Result, Tap, Tensor, host},
-    telemetry::neuron_name,
+    telemetry::{Synapse, neuron_name},
 };
 
 /// What is followed through the text. Neuron i of head h has number h N + i.
@@ -14,7 +14,7 @@ pub enum Followed {
     /// A neuron's activation in one layer, or the greatest of all layers.
     Neuron { neuron: usize, part: Part, layer: Option<usize> },
     /// What a token adds to the synapse (i, j): y(i) of layer l - 1 times x(j) of layer l.
-    Synapse { layer: usize, i: usize, j: usize },
+    Synapse(Synapse),
 }
 
 /// How it is searched for.
@@ -37,8 +37,8 @@ const ROWS: usize = 32;
 impl Followed {
     /// # Errors
     /// If the model has no such neuron or layer.
-    pub fn check(self, spec: &BdhSpec) -> Result<()> {
-        let (n, layers) = (spec.neurons, spec.layers);
+    pub fn check(self, shape: &SynapseShape) -> Result<()> {
+        let (n, layers) = (shape.neurons, shape.layers);
         let is_neuron = |i: usize| match i < n {
             true => Ok(()),
             false => candle_core::bail!("there is no neuron {i}: the model has {n}, counted from 0"),
@@ -50,7 +50,7 @@ impl Followed {
                 }
                 is_neuron(neuron)
             }
-            Self::Synapse { layer, i, j } => {
+            Self::Synapse(Synapse { layer, i, j }) => {
                 if layer == 0 || layer >= layers {
                     candle_core::bail!(
                         "no synapse ends in layer {layer}: synapses join a layer to the one before, and the model has \
@@ -72,7 +72,7 @@ impl Followed {
                 let of = layer.map_or("greatest of all layers".to_owned(), |l| format!("layer {l}"));
                 format!("{part} of neuron {}, {of}", name(neuron))
             }
-            Self::Synapse { layer, i, j } => {
+            Self::Synapse(Synapse { layer, i, j }) => {
                 format!("synapse from y {} of layer {} to x {} of layer {layer}", name(i), layer - 1, name(j))
             }
         }
@@ -85,7 +85,7 @@ impl Followed {
                 let of = layer.map_or(0..layers, |l| l..l + 1);
                 of.map(|layer| vec![Factor { layer, part, neuron }]).collect()
             }
-            Self::Synapse { layer, i, j } => {
+            Self::Synapse(Synapse { layer, i, j }) => {
                 let y = Factor { layer: layer - 1, part: Part::Y, neuron: i };
                 vec![vec![Factor { layer, part: Part::X, neuron: j }, y]]
             }
@@ -120,11 +120,11 @@ type Values = (Vec<f32>, Vec<usize>);
 /// Reads windows of equal length side by side, each from an empty state.
 fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: Followed, device: &Device) -> Result<Vec<Values>> {
     let t = rows.first().map_or(0, |row| row.len());
-    let products = followed.products(model.spec().layers);
+    let products = followed.products(model.shape().layers);
     let paths: Vec<String> = products.iter().flatten().map(Factor::path).collect();
     let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
     model.logits(&Tensor::from_slice(&rows.concat(), (rows.len(), t), device)?, &mut tap)?;
-    let per_head = model.spec().per_head();
+    let per_head = model.shape().per_head();
     let (mut all, mut layers) = (vec![0f32; rows.len() * t], vec![0; rows.len() * t]);
     for factors in &products {
         let Some((first, others)) = factors.split_first() else { continue };
@@ -153,9 +153,9 @@ pub fn search(
     next: &mut dyn FnMut() -> Result<Option<Vec<u32>>>,
     told: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Tally> {
-    how.followed.check(model.spec())?;
+    how.followed.check(model.shape())?;
     let window = how.window.max(1);
-    let rows = (AT_ONCE / model.spec().neurons.max(1) / window).clamp(1, ROWS);
+    let rows = (AT_ONCE / model.shape().neurons.max(1) / window).clamp(1, ROWS);
     let mut tally = Tally::new(how.top.max(1));
     let (mut waiting, mut taken, mut is_over) = (vec![], 0, false);
     while !is_over {

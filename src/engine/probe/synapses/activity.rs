@@ -7,7 +7,7 @@ use super::{
     random, synapses_of,
 };
 use crate::{
-    models::{Model, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
     telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
 };
@@ -39,7 +39,7 @@ impl Probe for Activity {
 
 /// Mean shares of x and of y above zero, one entry a layer. `ids`: windows of `len` tokens.
 fn shares(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeInputs<'_>) -> Result<Vec<FiringShare>> {
-    let mut sums = vec![FiringShare { x: 0.0, y: 0.0 }; model.spec().layers];
+    let mut sums = vec![FiringShare { x: 0.0, y: 0.0 }; model.shape().layers];
     let mut counted = 0usize;
     for row in ids.chunks(len) {
         firing::read(model, row, cx.device, |chunk| {

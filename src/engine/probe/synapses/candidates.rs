@@ -5,7 +5,7 @@ use candle_core::{D, bail};
 use super::super::{Finding, Probe, ProbeInputs};
 use crate::{
     corpus::{self, Corpus, TokenizerSpec, Windows},
-    models::{Model, Spec, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::{Result, Tap, Tensor, host},
     telemetry::measurements::{ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs},
 };
@@ -27,14 +27,14 @@ impl Probe for Candidates {
 
     fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
         // the gates' logits are a mean over layers, so that a deeper model is another one
-        model.synapses().filter(|m| !m.spec().gated)
+        model.synapses().filter(|m| !m.shape().gated)
     }
 
     fn ask(model: &dyn SynapseModel, args: &ReadingCandidatesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
         let (count, len) = (args.windows, args.window);
-        let (used, layers_known) = (model.spec().layers, model.layers_are_known());
+        let (used, layers_known) = (model.shape().layers, model.layers_are_known());
         let deepest = if layers_known { used } else { MOST_LAYERS.max(used) };
-        let deep = deeper(model, deepest, cx)?;
+        let deep = model.with_layers(deepest)?;
         let Some(deep) = deep.synapses() else { bail!("a deeper model of the same kind has no synapses") };
         let others = other_tokens(cx.corpus, cx.seed);
         let all = others.len() + 1;
@@ -63,22 +63,6 @@ impl Probe for Candidates {
     }
 }
 
-/// The same weights in so many layers.
-fn deeper(model: &dyn SynapseModel, layers: usize, cx: &ProbeInputs<'_>) -> Result<Box<dyn Model>> {
-    let Spec::Bdh(spec) = model.to_spec() else { bail!("layers are counted in a BDH") };
-    let deep = Spec::Bdh(crate::models::bdh::BdhSpec { layers, carry: None, ..spec }).build(
-        cx.corpus.vocab(),
-        cx.seed,
-        cx.device,
-    )?;
-    for (name, _) in deep.params().iter() {
-        if let Some(value) = model.params().get(name) {
-            deep.params().load(name, value.as_tensor())?;
-        }
-    }
-    Ok(deep)
-}
-
 /// The text in other tokens that fit the model's number of them.
 fn other_tokens(corpus: &Corpus, seed: u64) -> Vec<(&'static str, Corpus)> {
     let vocab = corpus.vocab();
@@ -99,7 +83,7 @@ fn losses(
     cx: &ProbeInputs<'_>,
     piece: (usize, usize),
 ) -> Result<Vec<f64>> {
-    let (layers, progress) = (model.spec().layers, cx.progress.piece(piece.0, piece.1));
+    let (layers, progress) = (model.shape().layers, cx.progress.piece(piece.0, piece.1));
     let mut sums = vec![0.0; layers];
     for row in 0..windows.rows {
         progress.at(row, windows.rows)?;

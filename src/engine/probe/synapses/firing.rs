@@ -4,7 +4,7 @@
 use candle_core::{D, Device, Result, Tensor};
 
 use crate::{
-    models::bdh::{State, SynapseModel},
+    models::capabilities::{State, SynapseModel},
     nn::{Tap, host},
 };
 
@@ -68,7 +68,7 @@ pub fn read(
     device: &Device,
     mut visit: impl FnMut(Chunk) -> Result<()>,
 ) -> Result<()> {
-    let mut state = State::empty(model.spec(), 1, device)?;
+    let mut state = State::empty(model.shape(), 1, device)?;
     let mut last: Option<Tensor> = None; // (V) log-probabilities of the next token
     for (c, part) in ids.chunks(CHUNK).enumerate() {
         let tokens = Tensor::from_slice(part, (1, part.len()), device)?;
@@ -87,7 +87,7 @@ pub fn read(
         }
         last = Some(log_probs.get(part.len() - 1)?);
         let layers =
-            (0..model.spec().layers).map(|l| layer_activations(&tap, l, part.len(), model)).collect::<Result<_>>()?;
+            (0..model.shape().layers).map(|l| layer_activations(&tap, l, part.len(), model)).collect::<Result<_>>()?;
         visit(Chunk { from: c * CHUNK, tokens: part.len(), layers, loss })?;
     }
     Ok(())
@@ -98,6 +98,6 @@ fn layer_activations(tap: &Tap, layer: usize, tokens: usize, model: &dyn Synapse
         Some(activation) => host::to_f32(activation),
         None => candle_core::bail!("the model offers no activation `layers.{layer}.{which}`"),
     };
-    let spec = model.spec();
+    let spec = model.shape();
     Ok(LayerActivations { heads: spec.heads, tokens, per_head: spec.per_head(), values: [take("x")?, take("y")?] })
 }

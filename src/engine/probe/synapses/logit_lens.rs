@@ -7,7 +7,7 @@ use super::super::{
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
-    models::{Model, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::{Result, Tap, Tensor, host},
     telemetry::{
         Array,
@@ -24,12 +24,12 @@ impl Probe for LogitLensProbe {
 
     fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
         // the gates' logits are a mean over layers, of which no single one is the last
-        model.synapses().filter(|m| !m.spec().gated)
+        model.synapses().filter(|m| !m.shape().gated)
     }
 
     fn ask(model: &dyn SynapseModel, args: &LogitLensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
         let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
-        let (layers, positions) = (model.spec().layers, prompt.ids.len());
+        let (layers, positions) = (model.shape().layers, prompt.ids.len());
         let mut tap = Tap::on(&["layers."]);
         let last = model.logits(&prompt.tensor(cx.device)?, &mut tap)?; // (1, T, V)
         let (mut likely, mut top, mut next, mut entropy, mut loss) = (vec![], vec![], vec![], vec![], vec![]);

@@ -1,5 +1,5 @@
 //! What merging with another model would keep: held-out losses of this model, of the other and of both
-//! side by side, on every text at hand. The merge itself is [`crate::models::bdh::merge`].
+//! side by side, on every text at hand.
 
 use std::path::Path;
 
@@ -7,13 +7,10 @@ use super::super::{Finding, Probe, ProbeInputs};
 use crate::{
     corpus::{Corpus, CorpusError, Source, Spec, TokenizerSpec, Windows},
     models::{
-        self, Model,
-        bdh::{
-            BdhSpec, SynapseModel, import_state_dict,
-            merge::{Parent, merge},
-        },
+        Model,
+        capabilities::{MergedModels, SynapseModel},
     },
-    nn::{Batch, Device, Result, Tensor, host},
+    nn::{Batch, Device, Result, host},
     telemetry::{
         Array,
         measurements::{self, MergingArgs, ModelLosses},
@@ -42,28 +39,18 @@ impl Probe for Merging {
         if with.is_empty() {
             return Ok(vec![]);
         }
-        let (count, len, device) = (args.windows, args.window, cx.device);
-        let weights = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect();
-        let mine = Parent { name: "this model".into(), spec: model.spec().clone(), weights };
-        let file = import_state_dict::open(Path::new(with), model.spec())?;
-        let weights = file.load(device)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
-        let name = Path::new(with).file_stem().map_or(with.to_owned(), |n| n.to_string_lossy().into_owned());
-        let other = Parent { name: name.clone(), spec: file.spec.clone(), weights };
-        let merged = merge(&mine, &other)?;
-        let vocab = cx.corpus.vocab();
-        let build = |spec, weights: &[_]| build(spec, weights, vocab, device);
+        let (count, len) = (args.windows, args.window);
+        let MergedModels { name, other, merged, notes } = model.merged_with(Path::new(with))?;
         let texts = texts(cx.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let (other_model, merged_model) = (build(&other.spec, &other.weights)?, build(&merged.spec, &merged.weights)?);
-        let losses = |model: &dyn Model| losses(model, &texts, device);
+        let losses = |name: &str, model: &dyn Model| -> Result<ModelLosses> {
+            let neurons = model.synapses().map_or(0, |m| m.shape().neurons);
+            Ok(ModelLosses { name: name.to_owned(), neurons, losses: losses(model, &texts, cx.device)? })
+        };
         let merging = measurements::Merging {
-            this: ModelLosses { name: "this".into(), neurons: mine.spec.neurons, losses: losses(model)? },
-            other: ModelLosses { name, neurons: other.spec.neurons, losses: losses(other_model.as_ref())? },
-            merged: ModelLosses {
-                name: "merged".into(),
-                neurons: merged.spec.neurons,
-                losses: losses(merged_model.as_ref())?,
-            },
-            notes: merged.notes,
+            this: losses("this", model)?,
+            other: losses(&name, other.as_ref())?,
+            merged: losses("merged", merged.as_ref())?,
+            notes,
             texts: texts.iter().map(|t| t.0.clone()).collect(),
         };
         let about = format!("{count} held-out windows of {len} tokens a text");
@@ -75,13 +62,6 @@ impl Probe for Merging {
 fn losses(model: &dyn Model, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
     let losses = texts.iter().map(|(_, windows)| Ok(loss(model, windows, device)? as f32));
     Array::new([texts.len()], losses.collect::<Result<_>>()?).map_err(candle_core::Error::wrap)
-}
-
-/// A model of these sizes and weights; the state that a run carries on is left out.
-fn build(spec: &BdhSpec, weights: &[(String, Tensor)], vocab: usize, device: &Device) -> Result<Box<dyn Model>> {
-    let model = models::Spec::Bdh(spec.clone()).build(vocab, 0, device)?;
-    weights.iter().filter(|(n, _)| !n.starts_with("carried.")).try_for_each(|(n, t)| model.params().load(n, t))?;
-    Ok(model)
 }
 
 /// Names and held-out windows of the texts; the run's own comes first.

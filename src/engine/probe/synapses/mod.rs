@@ -26,7 +26,7 @@ pub use trained_bdh::TrainedBdhProbe;
 
 use super::{ProbeContext, ProbeInputs};
 use crate::{
-    models::{Model, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::{Result, params::hash},
 };
 

@@ -2,7 +2,7 @@
 
 use super::super::{Finding, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
-    models::{Model, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::{
         Error, Result, Tap, Tensor,
         fused::linear_attention::{LinearAttentionSpec, query_key_products},
@@ -31,8 +31,8 @@ impl Probe for QueryKeyMapsProbe {
     fn ask(model: &dyn SynapseModel, args: &QueryKeyMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
         let is_rotated = args.rotated;
         let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
-        let layers = model.spec().layers;
-        let seen = model.spec().attention();
+        let layers = model.shape().layers;
+        let seen = model.shape().attention.clone();
         let spec = if is_rotated { seen } else { LinearAttentionSpec { rotary: false, damped: false, ..seen } };
         let paths: Vec<String> = (0..layers).map(|l| format!("layers.{l}.x")).collect();
         let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     analysis::statistics,
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
-    models::{Model, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
     telemetry::measurements::{self, LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring, SurpriseArgs},
 };
@@ -67,12 +67,12 @@ struct LayerMeans {
 
 impl Means {
     fn of(model: &dyn SynapseModel, ids: &[u32], cx: &ProbeInputs<'_>) -> Result<Self> {
-        let n = model.spec().neurons;
-        let per_head = model.spec().per_head();
-        let groups = speeds(&model.spec().turns());
+        let n = model.shape().neurons;
+        let per_head = model.shape().per_head();
+        let groups = speeds(&model.shape().turns());
         let none = || vec![0.0; PERIOD];
         let zero = LayerMeans { x: none(), y: none(), octaves: [vec![0.0; OCTAVES], vec![0.0; OCTAVES]] };
-        let (mut layers, mut loss) = (vec![zero; model.spec().layers], none());
+        let (mut layers, mut loss) = (vec![zero; model.shape().layers], none());
         let counted = (ids.len() / (2 * PERIOD)) as f64;
         let mut take = |chunk: Chunk| {
             for token in 0..chunk.tokens {
@@ -135,11 +135,10 @@ fn phase(at: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::bdh::BdhSpec;
 
     #[test]
     fn groups_follow_the_speed_whatever_the_order_of_the_neurons() {
-        let turns = BdhSpec { heads: 1, neurons: 64, ..BdhSpec::default() }.turns();
+        let turns = crate::nn::fused::linear_attention::LinearAttentionSpec::default().pair_frequencies(64);
         let groups = speeds(&turns);
         assert!(groups.iter().enumerate().all(|(pair, g)| *g == pair * OCTAVES / 32), "{groups:?}");
         // Two parents side by side, as merging puts them.

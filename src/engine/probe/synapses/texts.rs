@@ -8,7 +8,7 @@ use crate::{
     corpus::Windows,
     models::{
         Model,
-        bdh::{State, SynapseModel},
+        capabilities::{State, SynapseModel},
     },
     nn::{Batch, Device, Error, Result, Tap, Tensor, host},
     telemetry::measurements::{TextLoss, TextLosses, TextLossesArgs},
@@ -68,7 +68,7 @@ fn loss(model: &dyn SynapseModel, w: &Windows, device: &Device) -> Result<f64> {
 /// The tokens that the model writes after the prompt; the same draws for every model.
 fn continuation(model: &dyn SynapseModel, prompt: &[u32], tokens: usize, device: &Device) -> Result<Vec<u32>> {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mut state = State::empty(model.spec(), 1, device)?;
+    let mut state = State::empty(model.shape(), 1, device)?;
     let (mut fresh, mut written) = (prompt.to_vec(), vec![]);
     while written.len() < tokens && !fresh.is_empty() {
         let ids = Tensor::from_slice(&fresh, (1, fresh.len()), device)?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::{Finding, Probe, ProbeInputs};
 use crate::{
-    models::{Model, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::{Batch, Result, host},
     telemetry::measurements::{TrainedBdh, TrainedBdhArgs},
 };
@@ -31,17 +31,17 @@ impl Probe for TrainedBdhProbe {
             let batch = Batch::from_ids(inputs, targets, 1, windows.len, cx.device)?;
             loss += host::scalar(&model.evaluate(&batch)?)? / windows.rows as f64;
         }
-        let (spec, layers_unsaid) = (model.spec(), !model.layers_are_known());
+        let (shape, layers_unsaid) = (model.shape(), !model.layers_are_known());
         let measured = TrainedBdh {
-            neurons: spec.neurons,
-            heads: spec.heads,
-            d_model: spec.d_model,
-            layers: spec.layers,
+            neurons: shape.neurons,
+            heads: shape.heads,
+            d_model: shape.d_model,
+            layers: shape.layers,
             layers_unsaid,
             vocab: cx.corpus.vocab(),
-            parameters: spec.parameters(cx.corpus.vocab()),
-            position: spec.position.id().to_owned(),
-            form: spec.form.id().to_owned(),
+            parameters: shape.parameters(cx.corpus.vocab()),
+            position: shape.position.to_owned(),
+            form: shape.form.to_owned(),
             notes: model.notes().to_vec(),
             tokens: cx.corpus.describe(),
             loss,

@@ -20,14 +20,6 @@ use eframe::egui::Color32;
 
 use crate::ui::theme::Theme;
 
-/// A synapse in all views: y of neuron i in the layer before, x of neuron j in this layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Synapse {
-    pub layer: usize,
-    pub i: usize,
-    pub j: usize,
-}
-
 /// Layers have the colours of variants.
 fn layer_colour(theme: &Theme, layer: usize) -> Color32 {
     theme.series(layer)

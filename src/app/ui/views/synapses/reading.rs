@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use eframe::egui::{DragValue, Response, RichText, Ui, vec2};
 
 use super::{
-    Synapse, points,
+    points,
     pulse::{Edge, Node, pulse_ui},
 };
 use crate::{
     config::Value,
     labs::synapses::settings::ReadingSettings,
     telemetry::{
-        QuestionState, RunState,
+        QuestionState, RunState, Synapse,
         measurements::{self, NeuronTrace},
         neuron_name,
     },

@@ -9,12 +9,15 @@ use super::super::{Finding, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     models::{
         Model,
-        bdh::{Rotation, SynapseModel},
+        capabilities::{Rotation, SynapseModel},
     },
     nn::Result,
-    telemetry::measurements::{self, ReadingArgs, SynapseTrace},
+    telemetry::{
+        Synapse,
+        measurements::{self, ReadingArgs, SynapseTrace},
+    },
 };
-use paths::{End, Synapse, first_pass, highest, second_pass};
+use paths::{End, first_pass, highest, second_pass};
 
 /// Makes a [`measurements::Reading`].
 pub struct Reading;
@@ -27,7 +30,7 @@ impl Probe for Reading {
     type Subject<'m> = &'m dyn SynapseModel;
 
     fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses().filter(|m| m.spec().layers > 1)
+        model.synapses().filter(|m| m.shape().layers > 1)
     }
 
     fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
@@ -53,13 +56,14 @@ impl<'a> Question<'a> {
     /// # Errors
     /// If a neuron is not one of the model's, or the text has no tokens.
     fn new(model: &'a dyn SynapseModel, args: &'a ReadingArgs, cx: &'a ProbeInputs<'a>) -> Result<Self> {
-        let (neurons, last) = (model.spec().neurons, model.spec().layers - 1);
+        let (neurons, last) = (model.shape().neurons, model.shape().layers - 1);
         if let Some(none) = [args.i, args.j].into_iter().flatten().find(|n| *n >= neurons) {
             candle_core::bail!("neuron {none} is not one of 0..{neurons}");
         }
         let passage = Prompt::read(cx, &args.text, args.passage, args.longest)?;
-        let synapse = args.i.zip(args.j).map(|(i, j)| Synapse { i, j });
-        Ok(Self { model, args, cx, passage, layer: args.layer.map_or(last, |l| l.min(last)), synapse })
+        let layer = args.layer.map_or(last, |l| l.min(last));
+        let synapse = args.i.zip(args.j).map(|(i, j)| Synapse { layer, i, j });
+        Ok(Self { model, args, cx, passage, layer, synapse })
     }
 
     /// What synapses hold while these tokens are read, which begin with the text.
@@ -75,12 +79,12 @@ impl<'a> Question<'a> {
         }
         let paths = second_pass(self, ids, &ends)?;
         let chosen = paths.choose(self.args.rank, self.synapse);
-        let spec = self.model.spec();
-        let rotation = |j: usize| if self.args.rotated { Rotation::of(spec, j) } else { Rotation::NONE };
+        let shape = self.model.shape();
+        let rotation = |j: usize| if self.args.rotated { Rotation::of(shape, j) } else { Rotation::NONE };
         let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
         Ok(measurements::Reading {
             layer: self.layer,
-            per_head: spec.per_head(),
+            per_head: shape.per_head(),
             written: ids.len() - self.passage.ids.len(),
             temperature: self.args.temperature,
             synapses: chosen.iter().map(trace).collect(),

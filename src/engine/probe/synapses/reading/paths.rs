@@ -5,20 +5,16 @@ use super::{
     Question,
 };
 use crate::{
-    models::bdh::Rotation,
+    models::capabilities::Rotation,
     nn::Result,
-    telemetry::measurements::{LayerFiring, NeuronTrace, SynapseRank},
+    telemetry::{
+        Synapse,
+        measurements::{LayerFiring, NeuronTrace, SynapseRank},
+    },
 };
 
 /// Synapses in the measurement.
 const MEASURED: usize = 12;
-
-/// A synapse from neuron i of y to neuron j of x.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Synapse {
-    pub i: usize,
-    pub j: usize,
-}
 
 /// What is measured at every token.
 pub(super) struct TokenValues {
@@ -32,7 +28,7 @@ pub(super) struct TokenValues {
 /// token.
 pub(super) fn first_pass(question: &Question<'_>, ids: &[u32]) -> Result<([Vec<f32>; 2], TokenValues)> {
     let (model, layer) = (question.model, question.layer);
-    let (layers, n) = (model.spec().layers, model.spec().neurons);
+    let (layers, n) = (model.shape().layers, model.shape().neurons);
     let mut peaks = [vec![0f32; n], vec![0f32; n]];
     let mut tokens = TokenValues { firing: vec![LayerFiring::default(); layers], loss: vec![] };
     firing::read(model, ids, question.cx.device, |chunk| {
@@ -71,6 +67,8 @@ pub(super) enum End {
 
 /// Values of the followed neurons at every token.
 pub(super) struct Paths {
+    /// The layer of x.
+    layer: usize,
     /// Numbers of the neurons of y and of x.
     ends: [Vec<usize>; 2],
     y: Vec<Vec<f32>>,
@@ -82,7 +80,8 @@ pub(super) struct Paths {
 pub(super) fn second_pass(question: &Question<'_>, ids: &[u32], ends: &[Vec<usize>; 2]) -> Result<Paths> {
     let layer = question.layer;
     let empty = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
-    let mut paths = Paths { ends: ends.clone(), y: empty(&ends[0]), x: empty(&ends[1]), partners: empty(&ends[1]) };
+    let mut paths =
+        Paths { layer, ends: ends.clone(), y: empty(&ends[0]), x: empty(&ends[1]), partners: empty(&ends[1]) };
     firing::read(question.model, ids, question.cx.device, |chunk| {
         for token in 0..chunk.tokens {
             for (at, &i) in ends[0].iter().enumerate() {
@@ -125,19 +124,20 @@ impl Paths {
                     SynapseRank::Strong => gains.sum(),
                     SynapseRank::Sudden => gains.fold(0.0, f32::max),
                 };
-                if score > 0.0 && asked != Some(Synapse { i, j }) {
-                    ranked.push((score, i, j));
+                let synapse = Synapse { layer: self.layer, i, j };
+                if score > 0.0 && asked != Some(synapse) {
+                    ranked.push((score, synapse));
                 }
             }
         }
-        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         // A neuron takes part in two synapses at most: twelve synapses of one neuron would show only that
         // neuron.
         let mut chosen: Vec<Synapse> = asked.into_iter().collect();
-        for (_, i, j) in ranked {
-            let sharing = chosen.iter().filter(|s| s.i == i || s.j == j).count();
+        for (_, synapse) in ranked {
+            let sharing = chosen.iter().filter(|s| s.i == synapse.i || s.j == synapse.j).count();
             if sharing < 2 && chosen.len() < MEASURED {
-                chosen.push(Synapse { i, j });
+                chosen.push(synapse);
             }
         }
         chosen
@@ -161,38 +161,34 @@ impl Paths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        models::bdh::BdhSpec,
-        nn::{Device, Tensor, fused::linear_attention::rotate, host},
-    };
+    use crate::nn::{Device, Tensor, fused::linear_attention::rotate, host};
 
     /// The state of linear attention, sum over s of q_t^T k_s, is the rotated trace read at neuron j alone.
     #[test]
     fn a_synapse_turns_as_the_attention_does() -> Result<()> {
-        let spec = BdhSpec { heads: 1, neurons: 8, d_model: 4, layers: 2, ..BdhSpec::default() };
+        let shape =
+            crate::models::bdh::BdhSpec { heads: 1, neurons: 8, d_model: 4, layers: 2, ..Default::default() }.shape();
         let t = 30;
         let x: Vec<f32> = (0..t * 8).map(|i| ((i * 37 % 11) as f32 - 2.0).max(0.0)).collect();
         let y: Vec<f32> = (0..t).map(|i| ((i * 17 % 7) as f32 - 2.0).max(0.0)).collect();
-        let keys = rotate(&Tensor::from_slice(&x, (1, 1, t, 8), &Device::Cpu)?, 0, &spec.attention())?;
+        let keys = rotate(&Tensor::from_slice(&x, (1, 1, t, 8), &Device::Cpu)?, 0, &shape.attention)?;
         let keys = host::to_f64(&keys)?;
         for j in 0..8 {
             let column = |n: usize| (0..t).map(|s| x[s * 8 + n]).collect::<Vec<_>>();
             let paths = Paths {
+                layer: 1,
                 ends: [vec![0], vec![j]],
                 y: vec![y.clone()],
                 x: vec![column(j)],
                 partners: vec![column(j ^ 1)],
             };
-            let sigmas = paths.sigma(Synapse { i: 0, j }, Rotation::of(&spec, j));
+            let sigmas = paths.sigma(Synapse { layer: 1, i: 0, j }, Rotation::of(&shape, j));
             for (now, sigma) in sigmas.iter().enumerate() {
                 // A query with neuron j alone, turned to `now`.
                 let mut one = vec![0f32; 8];
                 one[j] = 1.0;
-                let query = host::to_f64(&rotate(
-                    &Tensor::from_vec(one, (1, 1, 1, 8), &Device::Cpu)?,
-                    now,
-                    &spec.attention(),
-                )?)?;
+                let query =
+                    host::to_f64(&rotate(&Tensor::from_vec(one, (1, 1, 1, 8), &Device::Cpu)?, now, &shape.attention)?)?;
                 let dot = |s: usize| (0..8).map(|n| query[n] * keys[s * 8 + n]).sum::<f64>();
                 let wanted: f64 = (0..=now).map(|s| f64::from(y[s]) * dot(s)).sum();
                 assert!((sigma - wanted).abs() < 1e-3 * wanted.abs().max(1.0), "{j} at {now}: {sigma}, {wanted}");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Question;
 use crate::{
-    models::bdh::{Sampling, generate},
+    models::capabilities::{Sampling, generate},
     nn::Result,
     telemetry::measurements,
 };
@@ -65,7 +65,7 @@ impl WrittenSoFar {
             Some((reading, ..)) => reading.clone(),
             None => measurements::Reading {
                 layer: question.layer,
-                per_head: question.model.spec().per_head(),
+                per_head: question.model.shape().per_head(),
                 written: 0,
                 temperature: question.args.temperature,
                 synapses: vec![],
