@@ -74,7 +74,7 @@ fn layers_come_from_the_file_or_are_asked_for() -> Outcome {
     for what in ["their past only", "which residuals", "`model.form` = both", "`model.position` = nothing"] {
         assert!(krychu.notes.iter().any(|r| r.contains(what)), "{what}: {:?}", krychu.notes);
     }
-    assert_eq!(krychu.spec.turns()[0], 1.0 / std::f32::consts::TAU);
+    assert_eq!(krychu.spec.shape().turns()[0], 1.0 / std::f32::consts::TAU);
     Ok(())
 }
 

@@ -22,7 +22,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("telemetry", &["config"]),
     ("gpu", &[]),
     ("models", &["analysis", "config", "files", "nn", "ode", "telemetry"]),
-    ("inference", &["corpus", "files", "models", "nn"]),
     ("probe", &["analysis", "config", "corpus", "models", "nn", "ode", "telemetry"]),
     ("store", &["config", "files", "nn", "telemetry"]),
     ("trainer", &["config", "corpus", "files", "models", "nn", "probe", "store", "telemetry"]),

@@ -12,8 +12,8 @@ use super::{
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
-    inference::{NamedTokenizer, ReadingForm},
-    models::capabilities::{Part, SynapseModel, SynapseShape},
+    corpus::NamedTokenizer,
+    models::capabilities::{Part, ReadingForm, SynapseModel, SynapseShape},
     probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},
     telemetry::{
         Synapse,
@@ -97,7 +97,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
         args.text.display(),
         grouped(found.read),
         grouped(ids.len()),
-        tokenizer.words(),
+        tokenizer.label(),
         found.window
     );
     print(&found);
@@ -121,9 +121,8 @@ fn read(
         progress.step(done as u64);
         Ok(())
     };
-    let device = model.params().device();
-    let tally = search(model, how, device, &mut || Ok(pieces.next().map(<[u32]>::to_vec)), &mut told)
-        .map_err(Failure::failed)?;
+    let tally =
+        search(model, how, &mut || Ok(pieces.next().map(<[u32]>::to_vec)), &mut told).map_err(Failure::failed)?;
     let shown = ShownText {
         tokens: &|ids| tokenizer.tokenizer.token_texts(ids),
         decode: &|ids| String::from_utf8_lossy(&tokenizer.tokenizer.decode(ids)).into_owned(),

@@ -22,8 +22,7 @@ use super::{
 };
 use crate::{
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
-    inference::ReadingForm,
-    models::Model,
+    models::{Model, capabilities::ReadingForm},
     probe::{
         Progress,
         concepts::{self, FoundSynapse, PRESETS, Procedure, Question, SearchResult, Verdict},
@@ -75,7 +74,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     let question = sentences.question(&|sentence| tokenizer.tokenizer.encode(sentence.as_bytes()))?;
     let model = chosen.model()?;
     println!("{}", chosen.described());
-    println!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.words());
+    println!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.label());
     println!("{}", question.describe());
     let how = Procedure { per_side: args.per_side as usize, ..Procedure::default() };
     let mut searched = Searches::new(&question, &how, 1 + args.random as usize);

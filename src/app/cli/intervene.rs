@@ -14,8 +14,11 @@ use super::{
 };
 use crate::{
     config::Value,
-    inference::{NamedTokenizer, ReadingForm},
-    models::{Model, capabilities::SynapseModel},
+    corpus::NamedTokenizer,
+    models::{
+        Model,
+        capabilities::{ReadingForm, SynapseModel},
+    },
     probe::{
         Progress,
         synapses::{Effect, EffectOptions, Request, effect, request},
@@ -128,7 +131,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let found = effect(&model, &ids, &asked, options, (model.params().device(), progress)).map_err(Failure::wrong)?;
     drop(shown);
     println!("{}", chosen.described());
-    println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.words());
+    println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.label());
     print(&found, &asked, tokenizer, model.shape().per_head());
     if let Some(file) = &args.csv {
         write_csv(file, (tokenizer, &ids), &found, &[&args.checkpoint, &args.text])?;

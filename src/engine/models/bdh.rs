@@ -1,6 +1,7 @@
 //! BDH-GPU (arXiv 2509.26507, appendix E): layers that share one set of weights, two layers of sparse
 //! positive neurons each, and linear attention whose state is the strength of synapses.
 
+mod checkpoint;
 mod export_state_dict;
 pub mod import_state_dict;
 mod intervention;
@@ -15,6 +16,7 @@ use std::path::Path;
 use candle_core::{DType, Device, Result, Tensor, bail};
 
 pub use self::{
+    checkpoint::Checkpoint,
     export_state_dict::{StateDict, export_state_dict},
     spec::{BdhSpec, Carry, Form, Position},
     token_reader::TokenReader,

@@ -11,7 +11,7 @@ use super::{
     experiment::Variant,
 };
 use crate::{
-    config::{CheckpointFile, Choice, ConfigError, Setting, TextFile, settings},
+    config::{CheckpointFile, Choice, ConfigError, TextFile, settings},
     models::{Spec, bdh::BdhSpec},
     telemetry::measurements::TextLossesArgs,
     trainer::{Plan, ProbeSchedule, RunSettings, Stage, TrainSettings},

@@ -10,10 +10,9 @@ use serde::Deserialize;
 use super::{BenchArgs, case::median, line_peer::LinePeer};
 use crate::{
     cli::failure::Failure,
-    inference::{ReadingForm, token_losses},
     models::{
         bdh::{Bdh, BdhSpec, TokenReader},
-        capabilities::{State, SynapseModel, TokenRecurrence},
+        capabilities::{ReadingForm, State, SynapseModel, TextReader, TokenRecurrence},
     },
     nn::{Tap, memory},
 };
@@ -80,7 +79,7 @@ impl Ours {
         if case == "text" {
             let ids: Vec<u32> = (0..TOKENS).map(|_| self.token()).collect();
             let began = Instant::now();
-            token_losses(&self.model, &ids, ReadingForm::Streamed, &mut |_| ())?;
+            TextReader::new(&self.model).token_losses(&ids, ReadingForm::Streamed, &mut |_| ())?;
             return Ok(began.elapsed().as_secs_f64() * 1e3);
         }
         let id = self.token();

@@ -47,7 +47,8 @@ pub use sentences::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagge
 pub use stationary_map::StationaryMap;
 pub use streaming::{FastWeightModel, FastWeightRule, StreamingModel, TextStream};
 pub use synapses::{
-    Action, Intervention, MergedModels, Part, Rotation, Sampling, State, SynapseModel, SynapseShape, Target,
-    TokenRecurrence, generate, stretch,
+    Action, Activations, Intervention, MergedModels, Part, ReadTokens, ReadingForm, Recording, RecordingError,
+    Rotation, Sampling, State, SynapseModel, SynapseShape, Target, TextLoss, TextReader, TokenRecurrence, generate,
+    nats_by_depth, record, stretch,
 };
 pub use trace_blocks::TraceBlocks;

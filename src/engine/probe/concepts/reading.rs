@@ -3,7 +3,7 @@
 
 use super::question::Item;
 use crate::{
-    models::capabilities::SynapseModel,
+    models::capabilities::{SynapseModel, TextReader},
     nn::{Device, Result, Tap, Tensor, host},
     probe::Progress,
     telemetry::Synapse,
@@ -72,16 +72,15 @@ impl Reader<'_> {
         progress: Progress<'_>,
         mut f: impl FnMut(&ReadBatch<'_>) -> Result<()>,
     ) -> Result<()> {
-        let spec = self.model.shape();
+        let shape = self.model.shape();
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.sort_by_key(|&i| items[i].ids.len());
-        let paths: Vec<String> =
-            (0..spec.layers).flat_map(|l| [format!("layers.{l}.x"), format!("layers.{l}.y")]).collect();
-        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let paths = (0..shape.layers).flat_map(|l| [format!("layers.{l}.x"), format!("layers.{l}.y")]);
+        let reader = TextReader::new(self.model).tapping(paths);
         let mut rest = &order[..];
         while let Some(&first) = rest.first() {
             progress.at(order.len() - rest.len(), order.len())?;
-            let room = (AT_ONCE / spec.neurons.max(1) / items[first].ids.len().max(1)).clamp(1, 32);
+            let room = (AT_ONCE / shape.neurons.max(1) / items[first].ids.len().max(1)).clamp(1, 32);
             let (which, after) = rest.split_at(room.min(rest.len()));
             rest = after;
             let t = which.iter().map(|&i| items[i].ids.len()).max().unwrap_or(1);
@@ -92,11 +91,10 @@ impl Reader<'_> {
                 mask.extend((0..t).map(|s| f32::from(u8::from(s < own.len()))));
                 tokens.push(own.len() as f32);
             }
-            let mut tap = Tap::on(&paths);
             // Causal: what pads the end changes nothing before it.
-            self.model.logits(&Tensor::from_slice(&ids, (which.len(), t), self.device)?, &mut tap)?;
+            let tap = reader.rows(&ids, which.len())?.tap;
             let mask = Tensor::from_slice(&mask, (which.len(), t, 1), self.device)?;
-            f(&ReadBatch { which, mask, tokens, tap, neurons: spec.neurons })?;
+            f(&ReadBatch { which, mask, tokens, tap, neurons: shape.neurons })?;
         }
         Ok(())
     }

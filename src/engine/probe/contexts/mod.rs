@@ -75,7 +75,7 @@ impl UntypedProbe for TopContextsProbe {
             }))
         };
         let mut told = |done: usize| cx.progress.at(done, total(read.get()).min(most));
-        let tally = search(model, &how, cx.device, &mut next, &mut told)?;
+        let tally = search(model, &how, &mut next, &mut told)?;
         let texts = ShownText {
             tokens: &|ids| cx.corpus.token_texts(ids),
             decode: &|ids| cx.corpus.decode(ids),

@@ -3,8 +3,8 @@
 
 use super::tally::{ReadWindow, Tally};
 use crate::{
-    models::capabilities::{Part, SynapseModel, SynapseShape},
-    nn::{Device, Result, Tap, Tensor, host},
+    models::capabilities::{Part, ReadTokens, SynapseModel, SynapseShape, TextReader},
+    nn::{Result, Tensor, host},
     telemetry::{Synapse, neuron_name},
 };
 
@@ -106,9 +106,8 @@ impl Factor {
     }
 
     /// Its value at every token of every row, `(B T)`.
-    fn column(&self, tap: &Tap, per_head: usize) -> Result<Tensor> {
-        let path = self.path();
-        let Some(found) = tap.get(&path) else { candle_core::bail!("the model offers no `{path}`") };
+    fn column(&self, read: &ReadTokens<'_>, per_head: usize) -> Result<Tensor> {
+        let found = read.activation(&self.path())?;
         let (head, index) = (self.neuron / per_head, self.neuron % per_head);
         found.narrow(1, head, 1)?.narrow(3, index, 1)?.contiguous()?.flatten_all()
     }
@@ -118,19 +117,19 @@ impl Factor {
 type Values = (Vec<f32>, Vec<usize>);
 
 /// Reads windows of equal length side by side, each from an empty state.
-fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: Followed, device: &Device) -> Result<Vec<Values>> {
+fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: Followed) -> Result<Vec<Values>> {
     let t = rows.first().map_or(0, |row| row.len());
     let products = followed.products(model.shape().layers);
     let paths: Vec<String> = products.iter().flatten().map(Factor::path).collect();
-    let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-    model.logits(&Tensor::from_slice(&rows.concat(), (rows.len(), t), device)?, &mut tap)?;
+    let ids = rows.concat();
+    let read = TextReader::new(model).tapping(paths).rows(&ids, rows.len())?;
     let per_head = model.shape().per_head();
     let (mut all, mut layers) = (vec![0f32; rows.len() * t], vec![0; rows.len() * t]);
     for factors in &products {
         let Some((first, others)) = factors.split_first() else { continue };
-        let mut found = first.column(&tap, per_head)?;
+        let mut found = first.column(&read, per_head)?;
         for factor in others {
-            found = (found * factor.column(&tap, per_head)?)?;
+            found = (found * factor.column(&read, per_head)?)?;
         }
         for ((value, of), new) in all.iter_mut().zip(&mut layers).zip(host::to_f32(&found)?) {
             if new > *value {
@@ -149,7 +148,6 @@ fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: Followed, device:
 pub fn search(
     model: &dyn SynapseModel,
     how: &ContextSearch,
-    device: &Device,
     next: &mut dyn FnMut() -> Result<Option<Vec<u32>>>,
     told: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Tally> {
@@ -175,7 +173,7 @@ pub fn search(
                 0 => vec![left],
                 n => left[..n * window].chunks(window).collect(),
             };
-            for (ids, (values, layers)) in batch.iter().zip(values(model, &batch, how.followed, device)?) {
+            for (ids, (values, layers)) in batch.iter().zip(values(model, &batch, how.followed)?) {
                 tally.add(&ReadWindow { from: tally.read, ids, values: &values, layers: &layers });
             }
             done += batch.iter().map(|row| row.len()).sum::<usize>();

@@ -13,7 +13,7 @@ mod texts;
 mod trained_bdh;
 
 pub use activity::Activity;
-pub use candidates::Candidates;
+pub use candidates::{Candidate, Candidates, Choice, ChoiceError, choose};
 pub use intervention::{Effect, EffectOptions, InterventionProbe, Request, effect, request};
 pub(super) use intervention::{Null, continuation, read_rows};
 pub use logit_lens::LogitLensProbe;

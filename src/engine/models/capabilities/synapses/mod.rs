@@ -3,9 +3,12 @@
 
 mod generation;
 mod intervention;
+mod recording;
 mod rotation;
 mod shape;
 mod state;
+mod text_losses;
+mod text_reader;
 
 use std::path::Path;
 
@@ -16,9 +19,12 @@ use crate::nn::Tap;
 
 pub use generation::{Sampling, generate, stretch};
 pub use intervention::{Action, Intervention, Part, Target};
+pub use recording::{Activations, Recording, RecordingError, record};
 pub use rotation::Rotation;
 pub use shape::SynapseShape;
 pub use state::State;
+pub use text_losses::{TextLoss, nats_by_depth};
+pub use text_reader::{ReadTokens, ReadingForm, TextReader};
 
 /// A model of the BDH kind.
 ///

@@ -3,7 +3,7 @@
 use crate::nn::fused::linear_attention::LinearAttentionSpec;
 
 /// Sizes of a model with synapses, and what time does to them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SynapseShape {
     /// D
     pub d_model: usize,

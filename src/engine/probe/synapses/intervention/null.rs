@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn random_neurons_are_others_of_the_same_head_and_as_active() {
-        let shape = crate::models::bdh::BdhSpec { heads: 2, neurons: 200, ..Default::default() }.shape();
+        let shape = SynapseShape { heads: 2, neurons: 200, ..SynapseShape::default() };
         let firing: Vec<f64> = (0..200).map(|i| f64::from(i * 37 % 100) / 100.0).collect();
         let ranks = Ranks::new(&firing, &shape);
         let mut rng = ChaCha8Rng::seed_from_u64(1);

@@ -161,13 +161,15 @@ impl Paths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nn::{Device, Tensor, fused::linear_attention::rotate, host};
+    use crate::{
+        models::capabilities::SynapseShape,
+        nn::{Device, Tensor, fused::linear_attention::rotate, host},
+    };
 
     /// The state of linear attention, sum over s of q_t^T k_s, is the rotated trace read at neuron j alone.
     #[test]
     fn a_synapse_turns_as_the_attention_does() -> Result<()> {
-        let shape =
-            crate::models::bdh::BdhSpec { heads: 1, neurons: 8, d_model: 4, layers: 2, ..Default::default() }.shape();
+        let shape = SynapseShape { heads: 1, neurons: 8, d_model: 4, layers: 2, ..SynapseShape::default() };
         let t = 30;
         let x: Vec<f32> = (0..t * 8).map(|i| ((i * 37 % 11) as f32 - 2.0).max(0.0)).collect();
         let y: Vec<f32> = (0..t).map(|i| ((i * 17 % 7) as f32 - 2.0).max(0.0)).collect();
