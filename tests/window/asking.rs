@@ -9,10 +9,10 @@ use orrery::{
     config::Value,
     labs,
     telemetry::{
-        Event, Measurement, QuestionState, Sample,
+        Event, Measurement, QuestionState, Sample, Synapse,
         measurements::{ConceptSearch, QueryKeyMaps, Reading, TopContexts},
     },
-    ui::{mirror::Mirror, views::synapses::Synapse},
+    ui::mirror::Mirror,
 };
 
 use crate::{

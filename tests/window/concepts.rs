@@ -15,9 +15,9 @@ use egui_kittest::{
 use orrery::{
     config::Config,
     labs::{self, Lab},
-    telemetry::{Command, Event, Measurement, QuestionState, Sink, measurements::ConceptSearch, neuron_name},
+    telemetry::{Command, Event, Measurement, QuestionState, Sink, Synapse, measurements::ConceptSearch, neuron_name},
     trainer::{self, Options},
-    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::synapses::Synapse},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 
 use crate::{adapter, tiles::Tile};

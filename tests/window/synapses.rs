@@ -14,11 +14,11 @@ use orrery::{
     nn::{Tap, Tensor, host},
     probe::{self, Finding, ProbeContext},
     telemetry::{
-        Args, Command, Event, Measurement, Sink, channels,
+        Args, Command, Event, Measurement, Sink, Synapse, channels,
         measurements::{Activity, FiringShare, LayerActivity, Reading, Surprise},
     },
     trainer::{self, Options, Plan},
-    ui::{mirror::Mirror, views::synapses::Synapse},
+    ui::mirror::Mirror,
 };
 
 use crate::tiles::Tile;

@@ -11,7 +11,7 @@ use crate::{
     config::Value,
     models::{
         Model,
-        bdh::{BdhSpec, SynapseModel},
+        capabilities::{SynapseModel, SynapseShape},
     },
     nn::{Result, Tap, fused::linear_attention::decays, host},
     telemetry::{
@@ -41,8 +41,9 @@ impl UntypedProbe for BdhDynamics {
     }
 
     fn applies(&self, model: &dyn Model) -> bool {
-        let fits = |s: &BdhSpec| s.heads == 1 && !s.gated && s.frequencies.is_none() && s.neurons <= MOST;
-        model.synapses().is_some_and(|m| fits(m.spec()))
+        let fits =
+            |s: &SynapseShape| s.heads == 1 && !s.gated && s.attention.frequencies.is_none() && s.neurons <= MOST;
+        model.synapses().is_some_and(|m| fits(m.shape()))
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
@@ -52,20 +53,20 @@ impl UntypedProbe for BdhDynamics {
                 "the rules of BDH are run on a BDH of one head, without gates and at most {MOST} neurons"
             )
         };
-        let spec = model.spec().clone();
-        let given = HostWeights::of(model, &spec)?;
-        let (drift, words) = drift(&spec, cx);
+        let shape = model.shape().clone();
+        let given = HostWeights::of(model, &shape)?;
+        let (drift, words) = drift(&shape, cx);
         let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
         let pulses = pulses(&given, &passage.ids, &embedded);
-        let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: spec.layers };
+        let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: shape.layers };
         let gain = checks::gain(&physical, &pulses);
         physical.weights.dy.data.iter_mut().for_each(|v| *v *= gain.unwrap_or(1.0));
         let missed = missed(&given, &pulses, &embedded);
         let about = format!(
             "{}, {} neurons, {} layers, {words}{}",
             passage.about,
-            spec.neurons,
-            spec.layers,
+            shape.neurons,
+            shape.layers,
             if missed > 0.01 {
                 format!(", {:.0}% of the embeddings no pulse can say", 100.0 * missed)
             } else {
@@ -75,7 +76,7 @@ impl UntypedProbe for BdhDynamics {
         let logits = model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?; // (1, T, V)
         let logits = host::to_f64(&logits)?;
         let with_norms: Vec<Vec<f64>> = logits.chunks(given.vocab).map(<[f64]>::to_vec).collect();
-        let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), spec.layers);
+        let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), shape.layers);
         let without = |y0: &Vec<f64>| {
             let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));
             given.logits(&norm(&answer))
@@ -88,7 +89,7 @@ impl UntypedProbe for BdhDynamics {
             d_x: array(&given.weights.dx)?,
             d_y: array(&given.weights.dy)?,
             pulses: array(&rows(&pulses))?,
-            layers: spec.layers,
+            layers: shape.layers,
             gain: gain.unwrap_or(f64::NAN),
             keep: drift.keep(0),
             rotates: drift.turns(),
@@ -115,12 +116,12 @@ struct HostWeights {
 }
 
 impl HostWeights {
-    fn of(model: &dyn SynapseModel, spec: &BdhSpec) -> Result<Self> {
+    fn of(model: &dyn SynapseModel, shape: &SynapseShape) -> Result<Self> {
         let get = |name: &str| match model.params().get(name) {
             Some(v) => host::to_f64(v.as_tensor()),
             None => candle_core::bail!("the model has no parameter `{name}`"),
         };
-        let (d, n) = (spec.d_model, spec.neurons);
+        let (d, n) = (shape.d_model, shape.neurons);
         let embed = get("embed.weight")?;
         let fits = || candle_core::Error::msg("the weights do not have the sizes of their model");
         // encoder (1, D, N) is D_x's transpose, decoder (n, D) is E's.
@@ -161,9 +162,9 @@ fn norm(v: &[f64]) -> Vec<f64> {
 }
 
 /// U as asked, and in words.
-fn drift(spec: &BdhSpec, cx: &ProbeContext<'_>) -> (Drift, String) {
-    let n = spec.neurons;
-    let trained = spec.attention();
+fn drift(shape: &SynapseShape, cx: &ProbeContext<'_>) -> (Drift, String) {
+    let n = shape.neurons;
+    let trained = &shape.attention;
     let asked = cx.args.get("drift").map(ToString::to_string).unwrap_or_default();
     let keep = cx.args.get("keep").and_then(Value::as_f64).unwrap_or(0.9).clamp(0.0, 1.0);
     let own = f64::from(decays(1).first().copied().unwrap_or(1.0));

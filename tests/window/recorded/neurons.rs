@@ -76,9 +76,12 @@ fn asked(probes: &[&str], args: &Args) -> Vec<Sample> {
     let mut model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
     let mut all = vec![];
     for id in probes {
-        let args = if *id == "concept_effect" { concept_args() } else { args.clone() };
+        let probe = probe::find(id).unwrap();
+        let mut args = if *id == "concept_effect" { concept_args() } else { args.clone() };
+        let knobs = probe.knobs();
+        args.retain(|name, _| knobs.is_empty() || knobs.iter().any(|k| k.key == name));
         let mut subject = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);
-        for f in probe::find(id).unwrap().ask(&mut subject).unwrap() {
+        for f in probe.ask(&mut subject).unwrap() {
             all.push(Sample {
                 step: 0,
                 variant: 0,

@@ -248,17 +248,17 @@ impl<'a> ViewCx<'a> {
         std::iter::once(focus).chain(others).find_map(|v| Some((v, find(v)?)))
     }
 
-    /// Tokens of the run's training windows.
-    pub fn training_window(&self) -> usize {
-        let config = self.mirror.info.as_ref().map_or(self.config, |info| &info.config);
-        config.value(TrainSettings::window).unwrap_or(TrainSettings::default().window)
-    }
-
     /// The argument `window` of a question: as long as the run's training windows.
     pub fn window_args(&self) -> Args {
         let config = self.mirror.info.as_ref().map_or(self.config, |info| &info.config);
         let window = config.get(TrainSettings::window.name).cloned();
         window.map(|window| ("window".to_owned(), window)).into_iter().collect()
+    }
+
+    /// The length of the run's training windows, tokens, if its lab has that setting.
+    pub fn training_window(&self) -> Option<usize> {
+        let config = self.mirror.info.as_ref().map_or(self.config, |info| &info.config);
+        config.value(TrainSettings::window).ok()
     }
 
     /// Whether there is a model that answers questions.

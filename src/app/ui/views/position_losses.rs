@@ -76,7 +76,8 @@ impl View for PositionLosses {
                 ui.selectable_value(&mut self.is_perplexity, true, "perplexity");
             });
         }
-        let args = PositionLossesArgs { window: cx.training_window(), ..PositionLossesArgs::default() };
+        let mut args = PositionLossesArgs::default();
+        args.window = cx.training_window().unwrap_or(args.window);
         cx.ask::<Measured>(None, &args, Freshness::IfMissing);
         self.chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
     }

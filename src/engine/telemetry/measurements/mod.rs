@@ -55,7 +55,7 @@ mod uncertainty;
 mod unit_usage;
 mod warm_up;
 
-pub use activity::{Activity, FiringShare, LayerActivity};
+pub use activity::{Activity, ActivityArgs, FiringShare, LayerActivity};
 pub use attention_chain::{AttentionChain, AttentionChainArgs, ChainLumping, ChainProperties, NullError};
 pub use attention_maps::{AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs};
 pub use attention_statistics::{AttentionStatistics, AttentionStatisticsArgs, LayerStatistics, UniformStatistics};
@@ -81,8 +81,8 @@ pub use generator_distance::{ColumnSums, GeneratorDistance, GeneratorDistanceArg
 pub use graph_modularity::{GraphModularity, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
 pub use intervention::InterventionEffect;
-pub use logit_lens::LogitLens;
-pub use merging::{Merging, ModelLosses};
+pub use logit_lens::{LogitLens, LogitLensArgs};
+pub use merging::{Merging, MergingArgs, ModelLosses};
 pub use neuron_graph::{
     ColumnType, DegreeDistribution, EntriesAbove, EntryHistogram, FileGraph, GraphColumn, GraphDegrees, GraphEdges,
     GraphSummary, LognormalFit, NeuronGraph, NeuronGroups, PowerLawFit,
@@ -90,23 +90,23 @@ pub use neuron_graph::{
 pub use next_tokens::{NextTokens, NextTokensArgs};
 pub use pair_attention::{LayerPairAttention, PairAttention, PairAttentionArgs};
 pub use position_losses::{PositionLosses, PositionLossesArgs};
-pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps};
+pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs};
 pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths, QueryKeyPathsArgs};
-pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
-pub use reading_candidates::{ReadingCandidate, ReadingCandidates};
+pub use reading::{LayerFiring, NeuronTrace, Reading, ReadingArgs, SynapseRank, SynapseTrace};
+pub use reading_candidates::{ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs};
 pub use recoverability::{Recoverability, RecoverabilityArgs};
 pub use residual::{Residual, ResidualArgs, ResidualCurve, ResidualMethod};
 pub use role_accuracy::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation};
 pub use settling::{Settling, SettlingLevel};
 pub use staircase::{Staircase, StaircaseArgs};
 pub use step_lengths::{LayerStepLengths, StepLengths, StepLengthsArgs};
-pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
-pub use text_losses::{TextLoss, TextLosses};
+pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise, SurpriseArgs};
+pub use text_losses::{TextLoss, TextLosses, TextLossesArgs};
 pub use token_baselines::{TokenBaselines, TokenBaselinesArgs};
 pub use token_residuals::{GateBenefit, TokenResiduals, TokenResidualsArgs};
 pub use top_contexts::{DrivingToken, TopContext, TopContexts};
 pub use trace_reading::{BlockReading, TraceReading, TraceReadingArgs};
-pub use trained_bdh::TrainedBdh;
+pub use trained_bdh::{TrainedBdh, TrainedBdhArgs};
 pub use uncertainty::{Auroc, Uncertainty, UncertaintyText};
 pub use unit_usage::{BlockUsage, UnitUsage, UnitUsageArgs};
 pub use warm_up::{Retention, WarmUp, WarmUpText};

@@ -6,11 +6,10 @@ use eframe::egui::{
     accesskit::Role, pos2, vec2,
 };
 
-use super::Synapse;
 use crate::{
     config::Value,
     telemetry::{
-        Args,
+        Args, Synapse,
         measurements::{ConceptEffect, ConceptSearch, ConceptSide},
     },
     ui::{

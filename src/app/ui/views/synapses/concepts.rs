@@ -9,12 +9,11 @@ use std::fmt::Write as _;
 use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
 use self::drawing::{Row, Scale, nouns_ui, rows_ui};
-use super::Synapse;
 use crate::{
     config::{Choice, Value},
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
     telemetry::{
-        Args,
+        Args, Synapse,
         measurements::{ConceptSearch, ConceptSynapse, RandomSearch},
         neuron_name,
     },

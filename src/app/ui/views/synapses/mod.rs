@@ -18,15 +18,10 @@ pub use surprise::Surprise;
 
 use eframe::egui::Color32;
 
-use crate::ui::{selection::Slot, theme::Theme};
-
-/// A synapse in all views: y of neuron i in the layer before, x of neuron j in this layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Synapse {
-    pub layer: usize,
-    pub i: usize,
-    pub j: usize,
-}
+use crate::{
+    telemetry::Synapse,
+    ui::{selection::Slot, theme::Theme},
+};
 
 impl Slot for Synapse {
     const STEP: Option<&'static str> = Some("synapse");

@@ -52,7 +52,8 @@ impl Autocorrelation {
 
 impl View for Autocorrelation {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let args = AutocorrelationArgs { window: cx.training_window(), ..AutocorrelationArgs::default() };
+        let mut args = AutocorrelationArgs::default();
+        args.window = cx.training_window().unwrap_or(args.window);
         cx.ask::<Measured>(None, &args, Freshness::IfMissing);
         if cx.has_controls
             && let Some(m) = cx.latest::<Measured>()

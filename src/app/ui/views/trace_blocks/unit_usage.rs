@@ -85,7 +85,8 @@ impl UnitUsage {
 
 impl View for UnitUsage {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let args = UnitUsageArgs { window: cx.training_window(), ..UnitUsageArgs::default() };
+        let mut args = UnitUsageArgs::default();
+        args.window = cx.training_window().unwrap_or(args.window);
         cx.ask::<Measured>(None, &args, Freshness::IfMissing);
         if cx.has_controls {
             ui.horizontal(|ui| {

@@ -7,13 +7,16 @@ use super::text_ui;
 use crate::{
     config::{Choice, Settings, Value},
     labs::trained_bdh::settings::{ActionKind, ChangeSettings, TargetKind, TrainedBdhSettings},
-    telemetry::measurements::{InterventionEffect, LikelyToken},
+    telemetry::{
+        Synapse,
+        measurements::{InterventionEffect, LikelyToken},
+    },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
         questions::Freshness,
         table::Table,
         theme,
-        views::{Measured, View, ViewCx, synapses::Synapse},
+        views::{Measured, View, ViewCx},
         widgets::{
             bars::{Bar, bars_ui},
             number::share,

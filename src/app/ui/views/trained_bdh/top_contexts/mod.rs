@@ -13,7 +13,7 @@ use crate::{
         trained_bdh::settings::{ContextSettings, FollowedKind, TrainedBdhSettings},
     },
     telemetry::{
-        Args,
+        Args, Synapse,
         measurements::{TopContext, TopContexts, TrainedBdh},
         neuron_name, read_neurons,
     },
@@ -22,7 +22,7 @@ use crate::{
         plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
         table::Table,
         theme,
-        views::{Measured, View, ViewCx, synapses::Synapse},
+        views::{Measured, View, ViewCx},
         widgets::{
             bars::{Bar, bars_ui},
             number::grouped,

@@ -1,14 +1,21 @@
 //! What neurons do while a text is read: x and y of every token, the synapses that they write, and the logits.
 
-use super::InferenceError;
+use super::{ReadTokens, SynapseModel, SynapseShape, TextReader, stretch};
 use crate::{
     files::{check_memory, memory::size},
-    models::{
-        Model,
-        bdh::{Bdh, BdhSpec, State, SynapseModel, stretch},
-    },
-    nn::{Tap, Tensor},
+    nn::{Error, Tensor},
 };
+
+/// Why activations are not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The layers are not there, or the tensors would be too large.
+    #[error("{0}")]
+    Refused(String),
+    /// The device, or memory.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
 
 /// What is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,13 +40,13 @@ pub type Activations = Vec<(String, Tensor)>;
 const MOST_BYTES: u64 = 16 << 30;
 
 impl Recording {
-    fn layers(&self, spec: &BdhSpec) -> Result<Vec<usize>, InferenceError> {
-        if let Some(none) = self.layers.iter().find(|l| **l >= spec.layers) {
-            let words = format!("there is no layer {none}: the model has layers 0 to {}", spec.layers - 1);
-            return Err(InferenceError::Mismatch(words));
+    fn layers(&self, shape: &SynapseShape) -> Result<Vec<usize>, RecordingError> {
+        if let Some(none) = self.layers.iter().find(|l| **l >= shape.layers) {
+            let words = format!("there is no layer {none}: the model has layers 0 to {}", shape.layers - 1);
+            return Err(RecordingError::Refused(words));
         }
         let mut layers = match self.layers.is_empty() {
-            true => (0..spec.layers).collect(),
+            true => (0..shape.layers).collect(),
             false => self.layers.clone(),
         };
         layers.sort_unstable();
@@ -48,9 +55,9 @@ impl Recording {
     }
 
     /// Bytes of all tensors for a text of so many tokens.
-    pub fn bytes(&self, spec: &BdhSpec, vocab: usize, tokens: usize) -> Result<u64, InferenceError> {
-        let layers = self.layers(spec)?;
-        let (n, t, per_head) = (spec.neurons as u64, tokens as u64, spec.per_head() as u64);
+    pub fn bytes(&self, shape: &SynapseShape, vocab: usize, tokens: usize) -> Result<u64, RecordingError> {
+        let layers = self.layers(shape)?;
+        let (n, t, per_head) = (shape.neurons as u64, tokens as u64, shape.per_head() as u64);
         let rows = (u64::from(self.x) + u64::from(self.y)) * layers.len() as u64;
         let sigmas = if self.sigma { layers.iter().filter(|l| **l > 0).count() as u64 } else { 0 };
         let logits = if self.logits { t.saturating_mul(vocab as u64) } else { 0 };
@@ -64,25 +71,23 @@ impl Recording {
 ///
 /// # Errors
 /// If a layer is not there, or all of it does not fit into memory; the message says how large it would be.
-pub fn record(model: &Bdh, ids: &[u32], wanted: &Recording) -> Result<Activations, InferenceError> {
-    let spec = model.spec();
-    let (device, layers) = (model.params().device(), wanted.layers(spec)?);
+pub fn record(model: &dyn SynapseModel, ids: &[u32], wanted: &Recording) -> Result<Activations, RecordingError> {
+    let shape = model.shape();
+    let (device, layers) = (model.params().device(), wanted.layers(shape)?);
     let vocab = model.params().get("lm_head").map_or(0, |w| w.dims().last().copied().unwrap_or(0));
-    check_size(wanted.bytes(spec, vocab, ids.len())?)?;
+    check_size(wanted.bytes(shape, vocab, ids.len())?)?;
     let mut paths: Vec<String> = layers.iter().map(|l| format!("layers.{l}.")).collect();
     if wanted.sigma {
         paths.extend(layers.iter().filter(|l| **l > 0).map(|l| format!("layers.{}.y", l - 1)));
     }
-    let prefixes: Vec<&str> = paths.iter().map(String::as_str).collect();
-    let (mut state, mut kept) = (State::empty(spec, 1, device)?, Kept::default());
-    for part in ids.chunks(stretch(model.spec())) {
-        let mut tap = Tap::on(&prefixes);
-        let logits = model.read(&Tensor::from_slice(part, (1, part.len()), device)?, &mut state, &mut tap)?;
-        layers.iter().try_for_each(|layer| kept.layer(*layer, &tap, wanted))?;
+    let mut kept = Recorded::default();
+    TextReader::new(model).tapping(paths).stream(ids, stretch(shape), |read| {
+        layers.iter().try_for_each(|layer| kept.layer(*layer, &read, wanted))?;
         if wanted.logits {
-            kept.append("logits".to_owned(), logits.squeeze(0)?);
+            kept.append("logits".to_owned(), read.logits.squeeze(0)?);
         }
-    }
+        Ok(())
+    })?;
     let mut all = kept.joined()?;
     all.push(("tokens".to_owned(), Tensor::from_slice(ids, ids.len(), device)?));
     all.sort_by(|a, b| a.0.cmp(&b.0));
@@ -91,14 +96,14 @@ pub fn record(model: &Bdh, ids: &[u32], wanted: &Recording) -> Result<Activation
 
 /// # Errors
 /// If so many bytes are more than is held at once, or than memory has.
-fn check_size(bytes: u64) -> Result<(), InferenceError> {
+fn check_size(bytes: u64) -> Result<(), RecordingError> {
     // parts are joined, and a file's bytes are made of them
     let free = check_memory(bytes.saturating_mul(2));
     if bytes <= MOST_BYTES && free.is_ok() {
         return Ok(());
     }
     let why = free.err().map_or_else(|| format!("the most is {}", size(MOST_BYTES)), |e| e.to_string());
-    Err(InferenceError::Mismatch(format!(
+    Err(RecordingError::Refused(format!(
         "these activations would be {} ({why}): ask for fewer layers, leave out sigma, or give a shorter text",
         size(bytes)
     )))
@@ -106,13 +111,13 @@ fn check_size(bytes: u64) -> Result<(), InferenceError> {
 
 /// What has been read so far.
 #[derive(Default)]
-struct Kept {
+struct Recorded {
     /// To be joined along the tokens.
     parts: Vec<(String, Vec<Tensor>)>,
     sigmas: Activations,
 }
 
-impl Kept {
+impl Recorded {
     fn append(&mut self, name: String, part: Tensor) {
         match self.parts.iter_mut().find(|(n, _)| *n == name) {
             Some((_, all)) => all.push(part),
@@ -120,12 +125,9 @@ impl Kept {
         }
     }
 
-    /// Takes what is wanted of a layer out of the tap.
-    fn layer(&mut self, layer: usize, tap: &Tap, wanted: &Recording) -> Result<(), InferenceError> {
-        let value = |path: &str| match tap.get(path) {
-            Some(found) => found.squeeze(0), // (nh, T, N)
-            None => candle_core::bail!("the model does not offer `{path}`"),
-        };
+    /// Takes what is wanted of a layer.
+    fn layer(&mut self, layer: usize, read: &ReadTokens<'_>, wanted: &Recording) -> Result<(), Error> {
+        let value = |path: &str| read.activation(path)?.squeeze(0); // (nh, T, N)
         let [x, y] = ["x", "y"].map(|what| format!("layers.{layer}.{what}"));
         if wanted.sigma && layer > 0 {
             let before = value(&format!("layers.{}.y", layer - 1))?.transpose(1, 2)?.contiguous()?; // (nh, N, T)
@@ -143,7 +145,7 @@ impl Kept {
         Ok(())
     }
 
-    fn joined(self) -> Result<Activations, InferenceError> {
+    fn joined(self) -> Result<Activations, Error> {
         let mut all = self.sigmas;
         for (name, parts) in self.parts {
             let tokens = if name == "logits" { 0 } else { 1 };

@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::InferenceError;
-use crate::{
-    models::bdh::{Bdh, BdhSpec, import_state_dict},
-    nn::{Device, Result, Tensor},
-};
+use candle_core::{Device, Result, Tensor};
+
+use super::{Bdh, BdhSpec, import_state_dict};
 
 /// A trained BDH in a file; its weights are on the device.
 pub struct Checkpoint {
@@ -28,9 +26,9 @@ impl Checkpoint {
     ///
     /// # Errors
     /// If it is no checkpoint of a BDH, or a value in it is no number; the message names the tensor.
-    pub fn open(path: &Path, asked: &BdhSpec, device: &Device) -> std::result::Result<Self, InferenceError> {
-        let found = import_state_dict::open(path, asked).map_err(InferenceError::Checkpoint)?;
-        let weights = found.load(device).map_err(InferenceError::Checkpoint)?;
+    pub fn open(path: &Path, asked: &BdhSpec, device: &Device) -> Result<Self> {
+        let found = import_state_dict::open(path, asked)?;
+        let weights = found.load(device)?;
         Ok(Self {
             path: path.to_owned(),
             vocab: found.vocab,

@@ -2,7 +2,7 @@
 
 use candle_core::{Device, Result, Tensor};
 
-use super::spec::BdhSpec;
+use super::SynapseShape;
 
 /// What has been read, and how much of it.
 #[derive(Debug, Clone)]
@@ -18,9 +18,9 @@ pub struct State {
 
 impl State {
     /// Nothing read yet, for this many rows.
-    pub fn empty(spec: &BdhSpec, rows: usize, device: &Device) -> Result<Self> {
-        let shape = (rows, spec.heads, spec.per_head(), spec.d_model);
-        let zeros = || Tensor::zeros(shape, candle_core::DType::F32, device);
-        Ok(Self { layers: (0..spec.layers).map(|_| zeros()).collect::<Result<_>>()?, at: 0, traces: vec![] })
+    pub fn empty(shape: &SynapseShape, rows: usize, device: &Device) -> Result<Self> {
+        let sizes = (rows, shape.heads, shape.per_head(), shape.d_model);
+        let zeros = || Tensor::zeros(sizes, candle_core::DType::F32, device);
+        Ok(Self { layers: (0..shape.layers).map(|_| zeros()).collect::<Result<_>>()?, at: 0, traces: vec![] })
     }
 }

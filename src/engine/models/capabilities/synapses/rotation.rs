@@ -1,6 +1,6 @@
-//! What time does to the trace of one neuron of x. It does not know what is written into the trace.
+//! What time does to the trace of one neuron of x.
 
-use super::spec::BdhSpec;
+use super::SynapseShape;
 use crate::nn::fused::linear_attention::decays;
 
 /// What one token does to the trace of a neuron of x and of the neuron that turns with it: rotary position
@@ -17,14 +17,14 @@ impl Rotation {
     pub const NONE: Self = Self { cos: 1.0, sin: 0.0, decay: 1.0 };
 
     /// U of neuron j: a key written s tokens ago meets a query turned by s tokens more.
-    pub fn of(spec: &BdhSpec, j: usize) -> Self {
-        let (per_head, attention) = (spec.per_head(), spec.attention());
+    pub fn of(shape: &SynapseShape, j: usize) -> Self {
+        let (per_head, attention) = (shape.per_head(), &shape.attention);
         let (head, within) = (j / per_head, j % per_head);
-        let decay = if attention.damped { f64::from(decays(spec.heads)[head]) } else { 1.0 };
+        let decay = if attention.damped { f64::from(decays(shape.heads)[head]) } else { 1.0 };
         if !attention.rotary {
             return Self { decay, ..Self::NONE };
         }
-        let angle = f64::from(spec.attention().pair_frequency(within / 2, per_head)) * std::f64::consts::TAU;
+        let angle = f64::from(attention.pair_frequency(within / 2, per_head)) * std::f64::consts::TAU;
         let sin = if within.is_multiple_of(2) { angle.sin() } else { -angle.sin() };
         Self { cos: angle.cos(), sin, decay }
     }

@@ -5,7 +5,7 @@ use candle_core::{Result, Tensor};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{BdhSpec, State, SynapseModel, TokenReader};
+use super::{State, SynapseModel, SynapseShape};
 use crate::nn::{Tap, host};
 
 /// How the next token is drawn.
@@ -31,9 +31,9 @@ pub fn generate(
     each: &mut dyn FnMut(u32) -> bool,
 ) -> Result<()> {
     let device = model.params().device();
-    let mut state = State::empty(model.spec(), 1, device)?;
+    let mut state = State::empty(model.shape(), 1, device)?;
     let mut logits = vec![];
-    for part in prompt.chunks(stretch(model.spec())) {
+    for part in prompt.chunks(stretch(model.shape())) {
         logits = last_logits(&model.read(
             &Tensor::from_slice(part, (1, part.len()), device)?,
             &mut state,
@@ -44,7 +44,7 @@ pub fn generate(
         candle_core::bail!("the prompt is empty: the first token needs one before it");
     }
     let mut rng = ChaCha8Rng::seed_from_u64(sampling.seed);
-    let mut reader = TokenReader::after(model, &state)?;
+    let mut reader = model.token_recurrence(&state)?;
     if reader.is_some() {
         // it has a copy of its own
         state.layers.clear();
@@ -71,8 +71,8 @@ const LEAST_AT_ONCE: usize = 16;
 const MOST_AT_ONCE: usize = 256;
 
 /// Tokens of one stretch of a text that is read as a stream.
-pub fn stretch(spec: &BdhSpec) -> usize {
-    (AT_ONCE / spec.neurons.max(1)).clamp(LEAST_AT_ONCE, MOST_AT_ONCE)
+pub fn stretch(shape: &SynapseShape) -> usize {
+    (AT_ONCE / shape.neurons.max(1)).clamp(LEAST_AT_ONCE, MOST_AT_ONCE)
 }
 
 /// Of the last position of `(1, T, V)`.

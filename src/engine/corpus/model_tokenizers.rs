@@ -2,8 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::InferenceError;
-use crate::corpus::{self, CorpusError, TextTokenizer, TokenizerSpec};
+use super::{CorpusError, TextTokenizer, TokenizerSpec, is_character_list};
+
+/// Why no tokeniser is found for a model.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenizerError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    /// The text, the tokeniser and the model do not belong together.
+    #[error("{0}")]
+    Mismatch(String),
+}
 
 /// What one token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +55,14 @@ impl NamedTokenizer {
         }
     }
 
+    /// Bytes of the text that all tokens but the first stand for.
+    pub fn scored_bytes(&self, ids: &[u32], text: &[u8]) -> usize {
+        let first = self.tokenizer.decode(&ids[..ids.len().min(1)]).len();
+        text.len().saturating_sub(first)
+    }
+
     /// "bytes", "the text's 65 characters by code point".
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         let vocab = self.tokenizer.vocab();
         match self.kind {
             TokenizerKind::Byte => "bytes".to_owned(),
@@ -65,7 +81,11 @@ const BYTES: usize = 256;
 ///
 /// # Errors
 /// If a file that is given, or the kind that is asked for, does not fit; if nothing fits.
-pub fn fitting(choice: &TokenizerChoice, text: &[u8], vocab: usize) -> Result<Vec<NamedTokenizer>, InferenceError> {
+pub fn fitting_tokenizers(
+    choice: &TokenizerChoice,
+    text: &[u8],
+    vocab: usize,
+) -> Result<Vec<NamedTokenizer>, TokenizerError> {
     let kinds = [TokenizerKind::Byte, TokenizerKind::SortedChar, TokenizerKind::Vocabulary, TokenizerKind::HuggingFace];
     let mut all = vec![];
     for kind in kinds.into_iter().filter(|kind| choice.kind.is_none_or(|k| k == *kind)) {
@@ -79,12 +99,12 @@ pub fn fitting(choice: &TokenizerChoice, text: &[u8], vocab: usize) -> Result<Ve
             Ok(tokenizer) => all.push(NamedTokenizer { kind, tokenizer }),
             // one that nobody asked for need not fit; a file is given to be read
             Err(Misfit::Unasked(_)) if choice.kind.is_none() => {}
-            Err(Misfit::Unasked(words)) => return Err(InferenceError::Mismatch(words)),
+            Err(Misfit::Unasked(words)) => return Err(TokenizerError::Mismatch(words)),
             Err(Misfit::Wrong(e)) => return Err(e),
         }
     }
     if all.is_empty() {
-        return Err(InferenceError::Mismatch(format!(
+        return Err(TokenizerError::Mismatch(format!(
             "the model knows {vocab} tokens, too few for bytes, and the text has another number of distinct characters: \
              give the text or the list of characters that it was trained on as the vocabulary, or its tokenizer.json"
         )));
@@ -96,7 +116,7 @@ pub fn fitting(choice: &TokenizerChoice, text: &[u8], vocab: usize) -> Result<Ve
 enum Misfit {
     /// It does not fit, which matters if it is asked for.
     Unasked(String),
-    Wrong(InferenceError),
+    Wrong(TokenizerError),
 }
 
 impl From<CorpusError> for Misfit {
@@ -141,9 +161,9 @@ fn of_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Result<Tex
     let tokenizer = TextTokenizer::open(&spec, "")?;
     let has = tokenizer.vocab();
     // a list may leave out what pads the embedding; a text without all characters gives each another id
-    let is_list = is_json || corpus::is_character_list(path);
+    let is_list = is_json || is_character_list(path);
     if has > vocab || (has < vocab && !is_list) {
-        return Err(Misfit::Wrong(InferenceError::Mismatch(format!(
+        return Err(Misfit::Wrong(TokenizerError::Mismatch(format!(
             "{} has {has} tokens and the model knows {vocab}: it is not what the model was trained with",
             path.display()
         ))));
