@@ -27,7 +27,7 @@
 //! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | config, files, kernels |
 //! | [`ode`] | differential equations on tensors: methods as tables, one loop, full traces, gradients | analysis, nn |
 //! | [`analysis`] | mathematics on slices and graphs, and the formats of graph files | config |
-//! | [`telemetry`] | the narrow waist: plain data only | config |
+//! | [`telemetry`] | the narrow waist: plain data only | analysis, config |
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
 //! | [`models`] | one family a file; the one list of families | analysis, config, files, nn, ode, telemetry |
 //! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |

@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("nn", &["config", "files", "kernels"]),
     ("ode", &["analysis", "nn"]),
     ("analysis", &["config"]),
-    ("telemetry", &["config"]),
+    ("telemetry", &["analysis", "config"]),
     ("gpu", &[]),
     ("models", &["analysis", "config", "files", "nn", "ode", "telemetry"]),
     ("probe", &["analysis", "config", "corpus", "models", "nn", "ode", "telemetry"]),

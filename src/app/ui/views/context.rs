@@ -152,13 +152,17 @@ impl<'a> ViewCx<'a> {
     /// first one asks.
     pub fn keep_fresh<M: Measurement>(&mut self, variant: Option<usize>, args: Args, freshness: Freshness) {
         self.questions.touch((M::PROBE, variant));
-        if self.can_ask() && self.is_due::<M>(variant, &args, freshness) {
+        if self.can_ask() && self.are_due::<M>(variant, &args, freshness) {
             self.request::<M>(variant, args);
         }
     }
 
     /// Whether the question of `M` was never put so, or its answer is no longer fresh.
-    pub fn is_due<M: Measurement>(&self, variant: Option<usize>, args: &Args, freshness: Freshness) -> bool {
+    pub fn is_due<M: Answer>(&self, variant: Option<usize>, args: &M::Args, freshness: Freshness) -> bool {
+        self.are_due::<M>(variant, &args.to_args(), freshness)
+    }
+
+    fn are_due<M: Measurement>(&self, variant: Option<usize>, args: &Args, freshness: Freshness) -> bool {
         self.questions.is_due((M::PROBE, variant), args, freshness, self.mirror, &self.moment::<M>(variant))
     }
 

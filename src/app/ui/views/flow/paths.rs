@@ -17,10 +17,9 @@ use super::{
     streaks::{Behind, PACE, Streaks},
 };
 use crate::{
-    config::Value,
     telemetry::{
         Measurement, Payload,
-        measurements::{FlowAnswer, FlowField},
+        measurements::{FlowAnswer, FlowField, FlowFieldArgs},
     },
     ui::{
         kept::{Kept, RunNumber},
@@ -106,9 +105,8 @@ impl Paths {
             return;
         }
         if let Some(request) = answer.sample.request {
-            let mut args = FlowSettings::args(cx);
-            args.insert("tau".to_owned(), Value::Float(self.tau));
-            cx.keep_fresh::<FlowField>(Some(answer.variant), args, Freshness::FollowsAnswer(request));
+            let args = FlowFieldArgs { flow: FlowSettings::args(cx), tau: self.tau, ..FlowFieldArgs::default() };
+            cx.ask::<FlowField>(Some(answer.variant), &args, Freshness::FollowsAnswer(request));
         }
         match cx.answered::<FlowField>() {
             Some(field) => self.streaks.take(field),

@@ -7,11 +7,10 @@ use eframe::egui::Ui;
 
 use super::answer::Answer;
 use crate::{
-    config::Value,
     labs::ode_flow::settings::{ControlSettings, OdeFlowSettings, SolverSettings, SteerSettings},
     telemetry::{
-        Args, RunInfo,
-        measurements::{FlowAnswer, FlowField},
+        RunInfo,
+        measurements::{FlowAnswer, FlowArgs, FlowField},
     },
     ui::{
         questions::{Freshness, same_run},
@@ -35,8 +34,8 @@ pub struct NumberSetting {
 /// A text that the flow is asked with.
 pub struct TextSetting {
     pub key: &'static str,
-    /// Name of the probe's argument.
-    pub arg: &'static str,
+    /// What the probe is asked with; `None` where it is left to the probe.
+    asked: fn(&FlowArgs) -> Option<String>,
     /// What an answer was solved with.
     used: fn(&FlowAnswer) -> String,
 }
@@ -55,13 +54,19 @@ pub const ATOL: NumberSetting = NumberSetting { key: SolverSettings::atol.name, 
 pub const STEPS: NumberSetting =
     NumberSetting { key: SolverSettings::steps.name, arg: "steps", used: |a| a.solver.steps as f64 };
 
-pub const METHOD: TextSetting =
-    TextSetting { key: SolverSettings::method.name, arg: "method", used: |a| a.solver.method.clone() };
-pub const POLICY: TextSetting =
-    TextSetting { key: SolverSettings::policy.name, arg: "policy", used: |a| a.solver.policy.to_string() };
+pub const METHOD: TextSetting = TextSetting {
+    key: SolverSettings::method.name,
+    asked: |a| Some(a.method.id().to_owned()),
+    used: |a| a.solver.method.clone(),
+};
+pub const POLICY: TextSetting = TextSetting {
+    key: SolverSettings::policy.name,
+    asked: |a| Some(a.policy.id().to_owned()),
+    used: |a| a.solver.policy.to_string(),
+};
 pub const PROMPT: TextSetting = TextSetting {
     key: SteerSettings::prompt.name,
-    arg: "prompt",
+    asked: |a| a.prompt.clone(),
     used: |a| a.language().map_or(String::new(), |l| l.prompt.clone()),
 };
 
@@ -76,9 +81,9 @@ impl NumberSetting {
 impl TextSetting {
     /// As it is asked; where it is left to the probe, as the answer has it.
     pub fn value(&self, cx: &ViewCx<'_>) -> String {
-        let asked = OdeFlowSettings::held_args(&cx.config_now()).remove(self.arg);
+        let asked = OdeFlowSettings::held_args(&cx.config_now()).and_then(|args| (self.asked)(&args));
         let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value));
-        asked.map(|v| v.to_string()).or_else(used).unwrap_or_default()
+        asked.or_else(used).unwrap_or_default()
     }
 }
 
@@ -89,8 +94,8 @@ pub struct FlowSettings {
     pub gesture: u64,
     /// When something last changed, by egui's clock.
     changed_at: Option<f64>,
-    /// What was asked with when that was looked at last.
-    args: Args,
+    /// What was asked with when that was looked at last; the default before the first look.
+    args: FlowArgs,
     run: Option<Arc<RunInfo>>,
 }
 
@@ -127,20 +132,17 @@ impl FlowSettings {
     }
 
     /// The arguments of a question, the followed token among them.
-    pub fn args(cx: &ViewCx<'_>) -> Args {
-        let mut args = OdeFlowSettings::held_args(&cx.config_now());
-        if let Some(token) = cx.selection.token {
-            args.insert("token".to_owned(), Value::Int(token as i64));
-        }
-        args
+    pub fn args(cx: &ViewCx<'_>) -> FlowArgs {
+        let args = OdeFlowSettings::held_args(&cx.config_now()).unwrap_or_default();
+        FlowArgs { token: cx.selection.token.map_or(args.token, |token| token as i64), ..args }
     }
 
     /// Notes whether something was changed since the last look. `now`: egui's clock.
-    fn watch(&mut self, args: &Args, now: f64) {
+    fn watch(&mut self, args: &FlowArgs, now: f64) {
         if self.args == *args {
             return;
         }
-        if !self.args.is_empty() {
+        if self.args != FlowArgs::default() {
             if self.changed_at.is_none_or(|at| now - at > PAUSE) {
                 self.gesture += 1;
             }
@@ -175,7 +177,7 @@ pub fn keep_fresh(ui: &Ui, cx: &mut ViewCx<'_>) {
     let args = FlowSettings::args(cx);
     let now = ui.input(|i| i.time);
     cx.selection.update(|flow: &mut FlowSettings| flow.watch(&args, now));
-    cx.keep_fresh::<FlowAnswer>(None, args, Freshness::Steps(STALE));
+    cx.ask::<FlowAnswer>(None, &args, Freshness::Steps(STALE));
 }
 
 /// Whether what is shown answers what was last asked, the field behind the paths and all.
