@@ -56,11 +56,15 @@ use std::{
 use clap::{Args, Parser, Subcommand};
 use terminal::tell;
 
+use crate::nn::kernels::arch;
+
 const AFTER: &str =
     "Exit codes: 0 done and recorded whole, 1 the run or the window failed, 2 wrong arguments, settings or files,
 130 stopped by Ctrl-C or the system, with a checkpoint.
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
-default lab into a folder instead.";
+default lab into a folder instead.
+The variable ORRERY_SIMD=scalar|avx2|avx512 forces the code path of the CPU kernels, so that one machine
+can give the numbers of another.";
 
 /// The exit code that a shell reports for a command ended by a broken pipe (128 + SIGPIPE).
 const ENDED_WITH_THE_READER: i32 = 141;
@@ -202,6 +206,10 @@ pub fn main() -> ExitCode {
     let began = Instant::now();
     end_with_the_reader();
     let cli = Cli::parse();
+    if let Err(words) = arch::check() {
+        tell!("orrery: {words}");
+        return ExitCode::from(2);
+    }
     let result = match cli.command {
         None => window::open(&cli.open, began),
         Some(Command::Runs(args)) => run_table::run(&args),
