@@ -14,7 +14,9 @@ use orrery::{
 use crate::{
     adapter, recorded, runs,
     snapshot::{self, Comparison},
-    sweep, ui,
+    sweep,
+    tessellation::view_ids,
+    ui,
 };
 
 /// Views that are compared in the light theme too: lines, maps, bars, a graph, paths in a field.
@@ -67,7 +69,7 @@ fn every_view_looks_as_stored() {
     let Some(mut offscreen) = adapter::offscreen() else { return };
     let twins = recorded::twins();
     let mut comparison = Comparison::default();
-    for view in VIEWS.iter().map(|v| v.id) {
+    for view in view_ids() {
         for dark in themes(view) {
             let image = view_picture(&mut offscreen, view, &twins, *dark);
             comparison.check(&view_name(view, *dark), &image);

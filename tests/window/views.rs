@@ -3,10 +3,10 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::{adapter::offscreen, recorded};
+use crate::{adapter::offscreen, recorded, tessellation::view_ids};
 use orrery::{
     gpu::offscreen::{Image, Offscreen},
-    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::VIEWS},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 
 fn folder() -> PathBuf {
@@ -58,18 +58,17 @@ const NEEDS_NO_RUN: &[&str] =
 fn every_view_draws_its_empty_state_and_recorded_runs_in_both_modes() {
     let Some(mut offscreen) = offscreen() else { return };
     let (empty, twins, seeds) = (Mirror::default(), recorded::twins(), recorded::seeds());
-    let only = std::env::var("VIEW").ok();
-    for entry in VIEWS.iter().filter(|v| only.as_deref().is_none_or(|o| o == v.id)) {
+    for view in view_ids() {
         for dark in [true, false] {
-            let mut draw = Draw { view: entry.id, mirror: &empty, step: 0, dark, sheet: SHEETS[0] };
+            let mut draw = Draw { view, mirror: &empty, step: 0, dark, sheet: SHEETS[0] };
             let blank = draw.image(&mut offscreen, "empty");
             for (mirror, name) in [(&twins, "twins"), (&seeds, "seeds")] {
                 (draw.mirror, draw.step) = (mirror, recorded::STEPS);
                 for sheet in SHEETS {
                     draw.sheet = sheet;
                     let full = draw.image(&mut offscreen, name);
-                    if sheet == SHEETS[0] && !NEEDS_NO_RUN.contains(&entry.id) {
-                        assert!(blank != full, "{}: data change nothing", entry.id);
+                    if sheet == SHEETS[0] && !NEEDS_NO_RUN.contains(&view) {
+                        assert!(blank != full, "{view}: data change nothing");
                     }
                 }
                 draw.sheet = SHEETS[0];
@@ -101,17 +100,17 @@ fn csv_is_what_is_shown() {
     let raw = twins.curve(0, orrery::telemetry::channels::LOSS_TRAIN).unwrap().value_at(10).unwrap();
     let row: Vec<&str> = csv.lines().nth(10).unwrap().split(',').collect();
     assert_eq!((row[0], row[1].parse::<f64>().unwrap()), ("10", raw));
-    for entry in VIEWS {
+    for view in view_ids() {
         let empty = Mirror::default();
-        let draw = Draw { view: entry.id, mirror: &empty, step: 0, dark: true, sheet: SHEETS[0] };
-        if !NEEDS_NO_RUN.contains(&entry.id) {
-            assert_eq!(draw.figure(|f| f.csv()).unwrap(), None, "{}: a table of nothing", entry.id);
+        let draw = Draw { view, mirror: &empty, step: 0, dark: true, sheet: SHEETS[0] };
+        if !NEEDS_NO_RUN.contains(&view) {
+            assert_eq!(draw.figure(|f| f.csv()).unwrap(), None, "{view}: a table of nothing");
         }
         let draw = Draw { mirror: &twins, step: recorded::STEPS, ..draw };
         if let Some(csv) = draw.figure(|f| f.csv()).unwrap() {
             let columns = fields(csv.lines().next().unwrap());
-            assert!(columns > 1 && csv.lines().count() > 1, "{}: {csv}", entry.id);
-            assert!(csv.lines().all(|l| fields(l) == columns), "{}: ragged", entry.id);
+            assert!(columns > 1 && csv.lines().count() > 1, "{view}: {csv}");
+            assert!(csv.lines().all(|l| fields(l) == columns), "{view}: ragged");
         }
     }
 }
