@@ -1,6 +1,5 @@
-//! Colour maps as tables of 256 colours: three sequential ones that are perceptually uniform, and a
-//! diverging one. viridis and magma are van der Walt and Smith's (CC0), cividis is Nunez, Anderton
-//! and Renslow's (CC0). It does not know what is mapped.
+//! Colour maps as tables of 256 colours: three sequential ones that are perceptually uniform, and a diverging one.
+//! viridis and magma are van der Walt and Smith's (CC0), cividis is Nunez, Anderton and Renslow's (CC0).
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,6 @@
-//! A graph as a picture, by `shaders/graph.wgsl`, laid out by [`super::graph_layout`] where the
-//! adapter computes. It is drawn into a texture that is kept until something changes, so that a
-//! frame in which nothing moved costs one rectangle. It does not know what the nodes are, when steps
-//! are wanted, nor what a hand does; the places come back to whoever asks, some frames late.
+//! A graph as a picture, by `shaders/graph.wgsl`, laid out by [`super::graph_layout`] where the adapter computes. It is
+//! drawn into a texture that is kept until something changes, so that a frame in which nothing moved costs one
+//! rectangle. The positions are read back some frames late.
 
 use std::sync::{Arc, Mutex};
 
@@ -109,7 +108,7 @@ pub struct Graph {
     pub begun: u64,
     /// Step to be seen; without compute shaders only `begun` can be.
     pub wanted: u64,
-    /// What the step is made with that leads to this one.
+    /// The parameters of the layout step that leads to this step.
     pub turn: Arc<dyn Fn(u64) -> Turn + Send + Sync>,
     /// Nodes that a hand holds, and where.
     pub put: Vec<(u32, [f32; 2])>,
@@ -120,7 +119,7 @@ pub struct Graph {
     pub look: Look,
     /// The others are too weak to be seen: only so many of the strongest edges are.
     pub edges: usize,
-    /// Of these so many are drawn, the strongest, and all of the selected node's.
+    /// The number of edges that are drawn, the strongest first; those of the selected node are drawn besides.
     pub drawn: usize,
     pub told: Arc<Mutex<ReadBack>>,
 }
@@ -154,7 +153,7 @@ impl Graph {
 /// Nodes in a row of the textures.
 const COLUMNS: u32 = super::graph_layout::ROW;
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
 struct Uniform {

@@ -1,6 +1,5 @@
-//! A graph's layout on the device, by `shaders/graph_layout.wgsl`: nodes, springs and places in
-//! buffers, a step of the forces as a few compute passes. It does not know what the nodes are, when
-//! steps are wanted, nor who draws them.
+//! A graph's layout on the device, by `shaders/graph_layout.wgsl`: nodes, springs and positions in buffers, and a step
+//! of the forces as a few compute passes.
 
 use bytemuck::{Pod, Zeroable};
 use eframe::egui_wgpu::wgpu;
@@ -10,7 +9,7 @@ mod kernels;
 pub use kernels::Kernels;
 
 const WORKGROUP: u32 = 64;
-/// As many as one dispatch reaches on every device.
+/// The largest number of nodes that one dispatch reaches on every device.
 const MOST_NODES: usize = 65_535 * WORKGROUP as usize;
 /// Dynamic offsets are multiples of this on every device.
 const STRIDE: u64 = 256;
@@ -65,7 +64,7 @@ pub struct Turn {
     pub loose: f32,
 }
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct TurnRow {
@@ -286,7 +285,7 @@ fn box_of(places: &[[f32; 2]]) -> [f32; 4] {
     places.iter().fold([-3e38; 4], far)
 }
 
-/// As in the shader.
+/// Maps floats to integers of the same order, like the function of this name in the shader.
 fn ordered(v: f32) -> u32 {
     let bits = v.to_bits();
     bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 }

@@ -1,5 +1,5 @@
-//! A matrix as colours, by `shaders/heatmap.wgsl`: pan, zoom, value range, linear or logarithmic.
-//! The cells are uploaded only when they change. It does not know what they mean, nor draws axes.
+//! A matrix as colours, by `shaders/heatmap.wgsl`: pan, zoom, value range, linear or logarithmic. The cells are
+//! uploaded only when they change.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -76,7 +76,7 @@ impl Heatmap {
     }
 }
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
 struct Style {

@@ -1,4 +1,4 @@
-//! Any egui closure to an image, with no window. It does not know what the closure draws.
+//! Renders any egui closure to an image, with no window.
 
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -148,7 +148,7 @@ impl Offscreen {
         self.paint_drawing(lay_out(sheet, self.target(), prepare, ui))
     }
 
-    /// What pictures are painted into.
+    /// The target that pictures are painted into.
     pub fn target(&self) -> super::Target {
         super::target_of(&self.state)
     }

@@ -1,6 +1,5 @@
-//! Particles carried by a vector field, by `shaders/particles.wgsl`: a compute pass moves them, a
-//! render pass draws streaks. Where they are depends on the step alone, so painting a step twice
-//! moves nothing. It does not know what the field is of, nor when steps pass.
+//! Particles carried by a vector field, by `shaders/particles.wgsl`: a compute pass moves them, a render pass draws
+//! streaks. Their positions depend on the step alone, so that painting a step twice moves nothing.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -37,7 +36,7 @@ pub enum Stepping {
 }
 
 impl Stepping {
-    /// As in the shader; 0 for the midpoint rule.
+    /// The longest move as the shader takes it; 0 stands for the midpoint rule.
     fn longest(self) -> f32 {
         match self {
             Stepping::Midpoint => 0.0,
@@ -116,7 +115,7 @@ impl Particles {
     }
 }
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
 struct Flow {
@@ -130,7 +129,7 @@ struct Flow {
     padding: f32,
 }
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
 struct Look {

@@ -1,5 +1,5 @@
-//! One graph on the device: brought up to the wanted step, styled, drawn when something changed,
-//! and its places read back. It does not know who looks at it.
+//! One graph on the device: brought up to the wanted step, styled, drawn when something changed, and its positions read
+//! back.
 
 use std::sync::{
     Arc,
@@ -25,7 +25,7 @@ impl Drawn {
         Self::strongest(graph.shape.edges.len(), graph.edges, graph.drawn)
     }
 
-    /// Of so many edges the strongest `seen` may be seen, and the strongest `drawn` of them are drawn whosever they are.
+    /// The strongest `seen` of the edges may be seen; the strongest `drawn` of them are drawn for every node.
     fn strongest(edges: usize, seen: usize, drawn: usize) -> Self {
         let seen = edges - seen.min(edges);
         Self { seen, all: seen.max(edges - drawn.min(edges)) }
@@ -56,7 +56,8 @@ pub(super) struct Entry {
     pub uniform: wgpu::Buffer,
     pub drawing: wgpu::BindGroup,
     pub sheet: Option<(wgpu::TextureView, wgpu::BindGroup)>,
-    /// What the sheet was drawn from: its size, the uniform, the versions of positions and style, and the edges.
+    /// The inputs that the sheet was drawn from: its size, the uniform, the versions of positions and style, and the
+    /// edges.
     pub shown: Option<([u32; 2], Uniform, u64, u64, Drawn)>,
     put: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,

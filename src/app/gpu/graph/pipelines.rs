@@ -1,4 +1,4 @@
-//! The pipelines of the picture and the layouts of what they read. It does not know what is drawn when.
+//! The pipelines of the picture and the layouts of what they read.
 
 use eframe::egui_wgpu::wgpu;
 

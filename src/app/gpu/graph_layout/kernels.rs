@@ -1,4 +1,4 @@
-//! The compute pipelines of the layout, and how their buffers are bound. It does not know when they run.
+//! The compute pipelines of the layout, and how their buffers are bound.
 
 use eframe::egui_wgpu::wgpu;
 

@@ -1,4 +1,4 @@
-//! The pipelines of the particles and the buffers of one set of them. It does not know when they move.
+//! The pipelines of the particles and the buffers of one set of them.
 
 use std::collections::HashMap;
 
