@@ -23,8 +23,8 @@ pub struct ActivationArgs {
     /// The file to write: .safetensors or .npz
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
-    /// What to write: x and y (heads, tokens, neurons a head), sigma (heads, neurons a head, neurons a head) after the
-    /// text, logits (tokens, vocabulary)
+    /// Arrays to write: x and y (heads, tokens, neurons a head), sigma (heads, neurons a head, neurons a head) after
+    /// the text, logits (tokens, vocabulary)
     #[arg(long, value_enum, value_delimiter = ',', default_value = "x,y")]
     what: Vec<What>,
     /// Layers from 0; all if not given

@@ -26,15 +26,15 @@ pub struct StepFile {
     pub key: Option<&'static str>,
 }
 
-/// What files call the number of updates behind them, on their top level; the first that all files of a folder have, and no
-/// two with one value, is taken. An epoch is a step where nothing finer is said.
+/// The names under which files hold the number of updates behind them, on their top level. The first name is taken that
+/// all files of a folder have, with a different value in each. An epoch is a step where nothing finer is given.
 const STEP_KEYS: [&str; 9] =
     ["step", "global_step", "iter", "iteration", "iter_num", "num_updates", "steps", "train_step", "epoch"];
 
 /// No more are taken: each is copied into the run.
 const MOST: usize = 500;
 
-/// Whether a folder that is no run's has checkpoints in it.
+/// True if a folder that belongs to no run has checkpoints in it.
 pub fn is_series(folder: &Path) -> bool {
     folder.is_dir()
         && !folder.join("config.toml").is_file()
@@ -56,7 +56,8 @@ fn step_of(path: &Path) -> Option<u64> {
     stem.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
 }
 
-/// What a file says of each of [`STEP_KEYS`]; nothing of one that cannot be read, which is said when it is opened.
+/// The value of each of [`STEP_KEYS`] in a file; none for a file that cannot be read, which is reported when it is
+/// opened.
 fn said_steps(path: &Path) -> [Option<u64>; STEP_KEYS.len()] {
     let Ok(file) = Weights::open(path) else { return Default::default() };
     let metadata: Vec<(&str, &str)> = file.metadata().collect();
@@ -127,7 +128,7 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
 /// The lab of trained models with the newest checkpoint of the folder.
 ///
 /// # Errors
-/// As [`step_files`], or if no lab takes checkpoints.
+/// See [`step_files`]; also if no lab takes checkpoints.
 pub fn configured(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     let files = step_files(folder)?;
     let lab = LABS.iter().find(|l| l.file_key(FileKind::Checkpoint).is_some());

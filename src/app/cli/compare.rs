@@ -1,5 +1,5 @@
-//! `orrery compare`: runs beside each other, as figures of curves overlaid, views as small multiples, a table of the settings
-//! that differ, and one of their headline numbers. It does not know what a number means.
+//! `orrery compare`: runs beside each other, as figures of curves overlaid, views as small multiples, a table of the
+//! settings that differ, and one of their headline numbers.
 
 mod multiples;
 
@@ -117,8 +117,8 @@ fn read(folder: &Path) -> Result<Run, Failure> {
     Ok(Run { row, series })
 }
 
-/// What each run is called in a legend: the name a person gave it, or the settings that tell it from the others, if they are
-/// short; else its folder.
+/// The name of each run in a legend: the one that a person gave it, or the settings that tell it from the others, if
+/// they are short; else its folder.
 fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
     const LONG: usize = 48;
     let by_settings = |i: usize| {

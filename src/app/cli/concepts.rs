@@ -36,7 +36,7 @@ pub struct ConceptArgs {
     /// A preset or config file of the Synapses lab
     #[arg(long, default_value = "synapses")]
     preset: String,
-    /// What to look for: currency or country
+    /// The concept to look for: currency or country
     #[arg(long, default_value = "currency")]
     concept: String,
     /// Seeds of the trained models; as many random ones are searched
@@ -48,7 +48,7 @@ pub struct ConceptArgs {
     /// Leave the confirmation half alone and split the search half once more: for choosing a procedure
     #[arg(long)]
     rehearse: bool,
-    /// What a sentence's synapse comes to: mean, sum or peak; a rehearsal takes several
+    /// How a sentence's synapse becomes one number: mean, sum or peak; a rehearsal takes several
     #[arg(long, value_delimiter = ',')]
     scalar: Vec<String>,
     /// Neurons a side and layer whose pairs are searched

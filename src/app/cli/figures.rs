@@ -29,7 +29,7 @@ pub struct RenderArgs {
     /// The PNG to write
     #[arg(long)]
     out: PathBuf,
-    /// As of this step; the last one if not given
+    /// Draw the run at this step; the last one if not given
     #[arg(long)]
     step: Option<u64>,
     /// Width and height in points
@@ -95,7 +95,7 @@ pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
     })
 }
 
-/// Whether a picture may have this name: a PNG is written, and its name says so.
+/// Checks that a picture may have this name: a PNG is written, and its name must say so.
 ///
 /// # Errors
 /// If it ends in anything but `.png`.

@@ -38,7 +38,7 @@ pub struct FindConceptArgs {
     /// thing; lines that begin with # are left out. Or a built-in set, of the lab Synapses: currency, country (in English,
     /// French, Spanish and German), currency_naive, country_naive
     sentences: PathBuf,
-    /// Of a file the label that is the concept, told from all others; its first if not given
+    /// The label in the file that is the concept, told from all others; the file's first if not given
     #[arg(long, value_name = "LABEL")]
     concept: Option<String>,
     /// How many untrained models are searched too
@@ -95,7 +95,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is searched with.
+/// The sentences that a search uses.
 enum Sentences {
     /// A file, and the label that is the concept.
     File(LabelledLines, String),

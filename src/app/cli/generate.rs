@@ -22,7 +22,7 @@ use crate::{
 pub struct GenerateArgs {
     /// A trained BDH (.safetensors, .pt, .pth)
     checkpoint: PathBuf,
-    /// What the text begins with
+    /// The text to begin with
     prompt: String,
     /// How many tokens to write
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -91,7 +91,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether the text ends inside a character.
+/// True if the text ends inside a character.
 fn is_cut(bytes: &[u8]) -> bool {
     bytes.ends_with("\u{fffd}".as_bytes()) || bytes.utf8_chunks().any(|chunk| !chunk.invalid().is_empty())
 }

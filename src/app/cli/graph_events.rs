@@ -1,5 +1,5 @@
-//! Graphs from files as the events of a run that has ended, so that the neuron graph's lab shows them as it
-//! shows its own. It does not know who asks: the command, or the window on which a file was dropped.
+//! Graphs from files as the events of a run that has ended, so that the neuron graph's lab shows them as it shows its
+//! own.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -35,12 +35,12 @@ const GROWTH: u64 = 32;
 /// Communities and cores of graphs of more edges are not looked for when a file is opened.
 const MOST_SEARCHED: usize = 2_000_000;
 
-/// Whether a path is a graph's, by its ending.
+/// True if a path is a graph's, by its ending.
 pub fn is_graph(path: &Path) -> bool {
     path.file_name().is_some_and(|name| Format::of(&name.to_string_lossy()).is_some())
 }
 
-/// As [`is_graph`], where a table could as well be a text to train on, and JSON a tokeniser.
+/// Stricter than [`is_graph`]: a table could as well be a text to train on, and JSON a tokeniser.
 pub fn is_certainly_graph(path: &Path) -> bool {
     let format = path.file_name().and_then(|name| Format::of(&name.to_string_lossy()));
     format.is_some_and(Format::is_of_graphs_alone) && path.is_file()
@@ -83,7 +83,7 @@ impl GraphReading {
     /// Reads a file and takes it so.
     ///
     /// # Errors
-    /// As [`read`], and if the threshold is no number or leaves no edge.
+    /// See [`read`]; also if the threshold is no number or leaves no edge.
     pub fn read(self, path: &Path) -> Result<GraphFile, String> {
         let mut graph = read(path)?;
         if self.directed || self.undirected {
@@ -144,7 +144,7 @@ pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
     vec![Event::Started(Arc::new(info)), Event::Sample(sample), Event::State(RunState::Stopped)]
 }
 
-/// What the view reads: the graph, what is known of its nodes, and what is measured of it once.
+/// The measurement that the view reads: the graph, and values of its nodes that are computed once.
 fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
     let numbers: Option<Vec<u32>> = graph.nodes.iter().map(|n| n.id.trim().parse().ok()).collect();
     let distinct = |all: &Vec<u32>| all.iter().collect::<HashSet<_>>().len() == all.len();

@@ -18,7 +18,7 @@ use crate::{
     telemetry::{Args as ProbeArgs, measurements::NeuronGraph},
 };
 
-/// Of the search for communities.
+/// The seed of the search for communities.
 const SEED: u64 = 0;
 
 #[derive(Args)]
@@ -57,7 +57,7 @@ enum Sign {
 }
 
 impl GraphArgs {
-    /// Whether a graph is wanted.
+    /// True if a graph is wanted.
     pub fn is_wanted(&self) -> bool {
         self.gexf.is_some() || self.graphml.is_some()
     }

@@ -105,7 +105,7 @@ pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> 
     checkpoint_series::record(folder, (lab, &config), &set.out, sinks, &|| true)
 }
 
-/// What is wanted of a run besides its settings.
+/// Wishes for a run besides its settings.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunWishes {
     pub with_figures: bool,

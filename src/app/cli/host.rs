@@ -38,7 +38,7 @@ pub struct DesktopHost {
     wake: Wake,
     runs: Arc<Runs>,
     sweeps: Arc<Background>,
-    /// What was read of the runs of sweeps.
+    /// The series already read of the runs of sweeps.
     series: Arc<SeriesCache>,
     /// A graph file of the command line, and how it is taken.
     pub(super) graph: Option<(PathBuf, GraphReading)>,
@@ -65,7 +65,7 @@ impl DesktopHost {
         Self { sweeps: Arc::new(Background::of_program(program)), ..self }
     }
 
-    /// As [`Self::aside`], of work that may have nothing to tell.
+    /// Works like [`Self::aside`], for work that may have nothing to deliver.
     fn try_aside(&self, work: impl FnOnce() -> Result<Option<Delivery>, StoreError> + Send + 'static) {
         self.aside_quietly(move || work().unwrap_or_else(|e| Some(Delivery::Failed { what: e.to_string() })));
     }

@@ -1,5 +1,5 @@
-//! What happens on Ctrl-C, or when the system asks the process to end (SIGINT, SIGTERM, SIGHUP): who is at
-//! work is asked to stop, which ends a run with a checkpoint. Asked a second time, the process ends at once.
+//! Ctrl-C and the system's requests to end (SIGINT, SIGTERM, SIGHUP): whoever is at work is asked to stop, which ends a
+//! run with a checkpoint. Asked a second time, the process ends at once.
 
 use std::{
     process,
@@ -32,7 +32,7 @@ pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
     }
 }
 
-/// Whether the process was asked to end more than once: then nothing is waited for.
+/// True if the process was asked to end more than once: then nothing is waited for.
 pub fn is_impatient() -> bool {
     IMPATIENT.load(Ordering::SeqCst)
 }

@@ -39,16 +39,16 @@ pub struct InterveneArgs {
     /// over all heads; or 2:0:517:3:33, with heads. May be given several times
     #[arg(long, value_name = "L:I:J")]
     synapse: Vec<String>,
-    /// What is done to the activation, or to what the synapse holds
+    /// The change of the activation, or of the value that the synapse holds
     #[arg(long, value_enum, default_value = "silence")]
     action: Action,
     /// The factor of scale, or the value of clamp
     #[arg(long, required_if_eq_any = [("action", "scale"), ("action", "clamp")], allow_negative_numbers = true)]
     amount: Option<f64>,
-    /// Of neurons: x (the neuron as key and query, and with it y) or y (what it writes)
+    /// For neurons: x (the neuron as key and query, and with it y) or y (what it writes)
     #[arg(long, value_enum, conflicts_with = "synapse")]
     part: Option<Part>,
-    /// Of neurons: the one layer where it is done, from 0; every layer if not given
+    /// For neurons: the one layer where it is done, from 0; every layer if not given
     #[arg(long, conflicts_with = "synapse")]
     layer: Option<u32>,
     /// Random sets of neurons or synapses to compare with
@@ -84,7 +84,7 @@ enum Part {
 }
 
 impl InterveneArgs {
-    /// As the probe takes it.
+    /// The arguments in the form that the probe takes.
     fn probe_args(&self) -> telemetry::Args {
         let text = |name: &str, value: String| (name.to_owned(), Value::Text(value));
         let action = match self.action {

@@ -84,7 +84,7 @@ struct Cli {
     open: Open,
 }
 
-/// What the window opens with.
+/// The argument that the window opens with.
 #[derive(Args)]
 struct Open {
     /// A lab, a preset, a link (orrery:LAB?..), a config file, a text file to train on, a trained BDH, a folder of

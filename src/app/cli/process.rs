@@ -1,5 +1,4 @@
-//! What a program of ours sets before it begins, and how it ends: the allocator's delay, a reader of its output that
-//! leaves early, the exit code.
+//! Start and end of a process: the allocator's delay, a reader of its output that leaves early, the exit code.
 
 use std::{
     panic,

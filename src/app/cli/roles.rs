@@ -51,7 +51,7 @@ const SECOND: &str = "grammar_roles_second";
 /// Roles whose transfer the paper names.
 const NAMED: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_patient"];
 
-/// What one model of one seed answers.
+/// The answers of one model of one seed.
 struct Answer {
     seed: u64,
     label: String,

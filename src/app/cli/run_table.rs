@@ -18,7 +18,7 @@ use crate::{
     store::{note, trash},
 };
 
-/// Of a cell on the terminal.
+/// The widest cell on the terminal, in characters.
 const WIDEST: usize = 36;
 
 #[derive(Args)]
@@ -30,10 +30,10 @@ pub struct RunsArgs {
     /// By began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number; `-steps` falls
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     sort: Option<String>,
-    /// As JSON, everything about each run
+    /// Write JSON, everything about each run
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// As CSV, one row a run, one column a headline number and variant
+    /// Write CSV, one row a run, one column a headline number and variant
     #[arg(long)]
     csv: bool,
     /// The folder of runs
@@ -43,7 +43,7 @@ pub struct RunsArgs {
     edit: Edit,
 }
 
-/// What is changed of the run that is named.
+/// Changes of the run that is named.
 #[derive(Args)]
 #[group(multiple = true)]
 struct Edit {

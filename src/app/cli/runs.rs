@@ -1,5 +1,5 @@
-//! The runs of a window, for whoever must end the process: every one is stopped, writes its checkpoint, and is
-//! waited for. It does not know what a run does.
+//! The runs of a window, for whoever must end the process: every one is stopped, writes its checkpoint, and is waited
+//! for.
 
 use std::{
     convert::Infallible,

@@ -17,7 +17,7 @@ use crate::{
 /// Bytes of a config file; a longer one is none.
 pub const MOST_CONFIG: u64 = 256 << 10;
 
-/// What a name on the command line means.
+/// The meaning of a name on the command line.
 pub enum Named {
     /// A lab, preset or config file.
     Config(&'static Lab, Config),

@@ -1,5 +1,5 @@
-//! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation over its
-//! seeds. It does not know what a lab is about.
+//! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation
+//! over its seeds.
 
 use std::path::Path;
 
@@ -71,7 +71,7 @@ pub(super) fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// Of seeds the mean with the standard deviation, or of a paired difference its 95% interval.
+/// The mean with the standard deviation over seeds, or a paired difference with its 95% interval.
 pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
     let digits = headline.digits;
     match group {

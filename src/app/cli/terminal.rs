@@ -2,7 +2,7 @@
 //! run is worth more than the account of it. Results go to standard output by `println!`, whose failures end
 //! the command ([`super::end_with_the_reader`]).
 
-/// As `eprintln!`, but never panics.
+/// Prints a line to standard error like `eprintln!`, but never panics.
 macro_rules! tell {
     ($($words:tt)*) => {{
         use ::std::io::Write as _;

@@ -1,5 +1,4 @@
-//! Arguments of the commands that read a trained BDH of a file, and the file opened by them. It does not know what is
-//! asked of the model.
+//! Arguments of the commands that read a trained BDH from a file, and the file opened by them.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +21,7 @@ const MOST_TEXT: u64 = 4 << 30;
 
 #[derive(Args)]
 pub struct TrainedArgs {
-    /// What one token is; if not given, every kind that fits the model is tried
+    /// The kind of token; if not given, every kind that fits the model is tried
     #[arg(long, value_enum, value_name = "KIND")]
     tokenizer: Option<Kind>,
     /// The characters that the model knows: a .json list, a .json object from character to id (or one with `stoi`),
@@ -35,7 +34,7 @@ pub struct TrainedArgs {
     /// Residuals, where the file does not say them: code, paper, both
     #[arg(long, value_parser = form)]
     form: Option<Form>,
-    /// What time does, where the file does not say it: rope, alibi, both, nothing
+    /// How positions enter attention, where the file does not say it: rope, alibi, both, nothing
     #[arg(long, value_parser = position)]
     position: Option<Position>,
     /// Device: auto, cpu, cuda:0, metal
@@ -43,7 +42,7 @@ pub struct TrainedArgs {
     device: String,
 }
 
-/// What one token is.
+/// The kind of token of a vocabulary.
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
     Byte,
@@ -164,7 +163,7 @@ impl Chosen {
         self.tokenizer().tokenizer.encode(text).map_err(Failure::wrong)
     }
 
-    /// As [`Chosen::encode`], of the text of a file that is to have a loss.
+    /// Encodes like [`Chosen::encode`], for the text of a file whose loss is wanted.
     pub fn encode_to_score(&self, text: &[u8], path: &Path) -> Result<Vec<u32>, Failure> {
         let ids = self.encode(text)?;
         if ids.len() < 2 {

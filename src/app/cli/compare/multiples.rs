@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What is drawn, and where it is written.
+/// The views to draw, and where the sheet is written.
 pub struct Sheet<'a> {
     pub views: &'a [&'static ViewEntry],
     /// `None`: the last step of any run.
@@ -34,7 +34,7 @@ pub fn of(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Fai
     folders.iter().zip(names).map(read).collect()
 }
 
-/// Whether a view has something to show of a run.
+/// True if a view has something to show of a run.
 pub fn shows(run: &ReplayedRun, view: &str) -> bool {
     run.figure(view, u64::MAX, &Theme::dark()).nothing().is_ok_and(|words| words.is_none())
 }

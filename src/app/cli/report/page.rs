@@ -15,7 +15,7 @@ use crate::{
 const STYLE: &str = include_str!("../../../../assets/report/report.css");
 const SCRIPT: &str = include_str!("../../../../assets/report/report.js");
 
-/// What a page is about.
+/// The run, or the runs, that a page is about.
 pub struct Report<'a> {
     pub lab: &'static Lab,
     pub config: &'a Config,

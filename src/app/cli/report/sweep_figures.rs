@@ -1,4 +1,5 @@
-//! What each axis of a sweep does to the numbers of its table: the slices and the heat map of the sweep's page, as SVG.
+//! The effect of each axis of a sweep on the numbers of its table: the slices and the heat map of the sweep's page, as
+//! SVG.
 
 use std::{fmt::Write as _, sync::Arc};
 

@@ -177,7 +177,7 @@ impl SweepReport {
         out.push_str(". The numbers are those of <code>table.csv</code>; point at one to read it in full.</p>\n");
     }
 
-    /// What all points share, and what varies.
+    /// Writes the settings that all points share, and those that vary.
     fn settings(&self, out: &mut String) {
         let sweep = &self.folder.sweep;
         let Some(first) = sweep.points.first() else { return };

@@ -1,5 +1,5 @@
-//! Sweeps that the window has begun: each a process of its own that makes the runs, outlives the window, and can be asked to
-//! stop. It does not know what runs are.
+//! Sweeps that the window has started: each is a process of its own that makes the runs, outlives the window, and can
+//! be asked to stop.
 
 use std::{
     collections::HashMap,
@@ -12,16 +12,16 @@ use std::{
 
 use super::{super::failure::Failure, folder::LOGS};
 
-/// What the process says, in the folder of what runs said.
+/// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";
-/// Of which the end is told.
+/// Only the end of a longer output is shown, bytes.
 const MOST_SAID: u64 = 1 << 20;
 
 /// The processes, by the sweep's folder.
 #[derive(Default)]
 pub struct Background {
     children: Mutex<HashMap<PathBuf, Child>>,
-    /// What is run in place of this program.
+    /// The program to run in place of this one.
     program: Option<PathBuf>,
 }
 
@@ -52,7 +52,7 @@ impl Background {
         children.get_mut(folder).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// What the process of this window said last, if it ended without having made every run.
+    /// The last output of the process of this window, if it ended without having made every run.
     pub fn complaint(&self, folder: &Path) -> Option<String> {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let status = children.get_mut(folder)?.try_wait().ok()??;

@@ -21,11 +21,11 @@ use crate::{
     },
 };
 
-/// What its points share.
+/// The settings that all points share.
 const BASE: &str = "base.toml";
 /// The folders of its runs.
 pub const RUNS: &str = "runs";
-/// What each run said, by its number.
+/// The output of each run, by its number.
 pub const LOGS: &str = "logs";
 
 /// A sweep with its folder.
@@ -63,11 +63,11 @@ impl SweepFolder {
         Self::of_text(&read(spec)?, spec, out)
     }
 
-    /// As [`SweepFolder::make`], of the text of a specification that need not be a file yet; its base is looked for beside
-    /// `spec`, and its name is that of `spec` where it says none.
+    /// Makes a sweep like [`SweepFolder::make`], from the text of a specification that need not be a file yet; its base
+    /// is looked for beside `spec`, and its name is that of `spec` where it gives none.
     ///
     /// # Errors
-    /// As [`SweepFolder::make`].
+    /// See [`SweepFolder::make`].
     pub fn of_text(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
         let file = SweepFile::parse(text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let base = base(&file.base, spec)?;
@@ -147,13 +147,13 @@ impl SweepFolder {
     }
 }
 
-/// Whether a run was made with these settings.
+/// True if a run was made with these settings.
 fn is_of(row: &RunRow, config: &Config) -> bool {
     let is_same = |(key, value)| row.settings.get(key) == Some(value);
     row.lab == config.lab && row.seed == config.seed && config.iter().all(is_same)
 }
 
-/// What counts of several runs of the same settings.
+/// Ranks several runs of the same settings: the one that got furthest counts.
 fn progress(row: &RunRow) -> (u8, u64) {
     let rank = match row.state {
         RowState::Finished => 3,
@@ -178,7 +178,7 @@ fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure>
     Sweep::new(file, lab, base).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))
 }
 
-/// What a specification builds on: a config file is looked for beside it first.
+/// The settings that a specification builds on: a config file is looked for beside it first.
 fn base(name: &str, spec: &Path) -> Result<Config, Failure> {
     let beside = spec.parent().map(|folder| folder.join(name)).filter(|path| path.is_file());
     let name = beside.as_ref().and_then(|path| path.to_str()).unwrap_or(name);

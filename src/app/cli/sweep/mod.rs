@@ -71,7 +71,7 @@ pub struct SweepArgs {
 enum On {
     /// By processes of this machine
     Here,
-    /// As an array job of Slurm
+    /// An array job of Slurm
     Slurm,
     /// By whoever takes the printed commands: GNU parallel, Snakemake, ...
     Print,

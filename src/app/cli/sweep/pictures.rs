@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What the pictures show.
+/// The number, step and size of the pictures.
 pub struct PictureWishes<'a> {
     /// A headline number's key or a scalar's channel, with ` of GROUP` for one of several variants.
     pub number: Option<&'a str>,

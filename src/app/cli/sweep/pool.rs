@@ -22,10 +22,10 @@ use super::{
 };
 use crate::labs::run_table::RowState;
 
-/// What must fit on the disk for another run to be begun, bytes.
+/// Bytes that must fit on the disk for another run to be started.
 const ROOM: usize = 256 << 10;
 
-/// Whether the disk of a folder has no room left. What cannot be told counts as room.
+/// True if the disk of a folder has no room left; where that cannot be found out it is taken to have room.
 pub fn is_full(folder: &Path) -> bool {
     let written = tempfile::NamedTempFile::new_in(folder)
         .and_then(|mut file| file.write_all(&vec![1; ROOM]).and_then(|()| file.as_file().sync_data()));
@@ -82,7 +82,7 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
     Ok(failed.load(Ordering::SeqCst))
 }
 
-/// What a full disk means, and what to do.
+/// Explains what a full disk means, and what to do.
 fn full_words(sweep: &SweepFolder) -> String {
     let states = sweep.states().unwrap_or_default();
     let is_finished = |s: &&TaskState| s.row.as_ref().is_some_and(|row| row.state == RowState::Finished);

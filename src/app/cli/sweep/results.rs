@@ -1,5 +1,5 @@
-//! A sweep's folder as its pictures need it: every run with its state and its numbers over steps; and the sweeps that lie
-//! beside a folder of runs. It does not know how they are drawn.
+//! A sweep's folder as its pictures need it: every run with its state and its numbers over steps; and the sweeps that
+//! lie beside a folder of runs.
 
 use std::{
     collections::BTreeSet,

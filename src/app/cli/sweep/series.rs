@@ -22,23 +22,23 @@ const USUAL_NUMBERS: usize = 12;
 /// However many runs there are, a series keeps so many points.
 const LEAST_POINTS: usize = 64;
 
-/// What a run has recorded.
+/// The scalars that a run has recorded.
 #[derive(Debug, Default)]
 pub struct RunSeries {
     /// In no order.
     pub numbers: Vec<(NumberId, Series)>,
-    /// What a legend calls each group, in the order of the run's variants.
+    /// The name of each group in a legend, in the order of the run's variants.
     pub groups: Vec<(String, String)>,
     /// Every so-manieth step is kept; 1: all.
     pub every: usize,
 }
 
-/// What was read of runs, until they change.
+/// The series already read of runs, until they change.
 #[derive(Debug, Default)]
 pub struct SeriesCache(Mutex<HashMap<PathBuf, (Stamp, Arc<RunSeries>)>>);
 
 impl SeriesCache {
-    /// Of one of `runs` runs; an empty one where its folder cannot be read, which its row says.
+    /// Reads one of `runs` runs; empty where its folder cannot be read, which its row reports.
     pub fn read(&self, folder: &Path, runs: usize) -> Arc<RunSeries> {
         let stamp = Stamp::of(folder);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();

@@ -1,5 +1,5 @@
-//! What a sweep has found: a row a point, with its headline numbers as mean and standard deviation over seeds. It does not
-//! depend on where or in which order the runs were made.
+//! The table of a sweep: a row for each point, with its headline numbers as mean and standard deviation over seeds. It
+//! does not depend on where or in which order the runs were made.
 
 use std::path::PathBuf;
 
@@ -147,7 +147,7 @@ impl Table {
     }
 }
 
-/// Of all runs together, in the lab's order.
+/// The columns of all runs together, in the lab's order.
 fn columns<'a>(runs: impl Iterator<Item = &'a RunRow>) -> Vec<Column> {
     let mut columns: Vec<Column> = vec![];
     for run in runs {

@@ -45,7 +45,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunWishes::default()).map(|_| ())
 }
 
-/// What makes the run of this number, for a shell.
+/// The shell command that makes the run of this number.
 ///
 /// # Errors
 /// If the system does not tell where this program is.
