@@ -1,4 +1,4 @@
-//! Colours for values, and the bar that says which colour is which value. It does not know what is coloured.
+//! Colours for values, and the bar that shows which colour is which value.
 
 use eframe::egui::{Align2, Color32, FontId, Mesh, Painter, Rect, pos2};
 

@@ -1,5 +1,5 @@
-//! What egui draws as SVG: interface code is laid out in a context that nobody paints, and its shapes are
-//! written down. What only the graphics card draws (meshes, callbacks) is left out. It knows no view.
+//! Shapes of egui as SVG: interface code is laid out in a context that nobody paints, and its shapes are written down.
+//! Shapes that only the graphics card draws (meshes, callbacks) are left out.
 
 use eframe::egui::{
     Color32, Context, FontFamily, Pos2, RawInput, Rect, Shape, Stroke, Ui, Vec2,

@@ -1,4 +1,4 @@
-//! What a laid out chart is made of, and where its values lie: plain positions. It does not know how they were found.
+//! The parts of a laid out chart as plain positions, and the mapping from values to them.
 
 use eframe::egui::{Color32, Pos2, Rect, pos2};
 
@@ -14,7 +14,7 @@ pub const SWATCH: f32 = 14.0;
 /// Width of a text in points; true for the monospace face.
 pub type Measure<'m> = &'m dyn Fn(&str, bool) -> f32;
 
-/// What stands beside the words of a y axis that is held.
+/// The note beside the label of a y axis that is held.
 pub const FIXED: &str = "y fixed";
 /// Between words in a row.
 pub(super) const GAP: f32 = 12.0;
@@ -49,7 +49,7 @@ pub struct Trace {
 const MOST_DASHED: f64 = 8.0;
 
 impl Trace {
-    /// Whether it is drawn in dashes.
+    /// True if it is drawn in dashes.
     pub fn is_in_dashes(&self) -> bool {
         let length = |ends: &[[f64; 2]]| (ends[1][0] - ends[0][0]).hypot(ends[1][1] - ends[0][1]);
         self.dashed && self.points.windows(2).map(length).sum::<f64>() <= MOST_DASHED
@@ -146,7 +146,7 @@ impl Layout {
     }
 }
 
-/// What is so near a pointer is under it, points.
+/// A mark this near to the pointer is hovered, points.
 pub const REACH: f32 = 8.0;
 
 /// How far a position lies from a path, points; infinite from an empty one.

@@ -1,5 +1,4 @@
-//! The cells of a matrix that is drawn as a map, copied once for the graphics card. It does not know what they mean,
-//! nor how they are coloured.
+//! The cells of a matrix that is drawn as a map, copied once for the graphics card.
 
 use std::sync::Arc;
 
@@ -47,7 +46,7 @@ impl Held {
         Some(Self { payload: None, part: part.to_owned(), cells, revision: unique() })
     }
 
-    /// Whether the cells were copied from this payload.
+    /// True if the cells were copied from this payload.
     pub fn is_of(&self, source: &Arc<Payload>) -> bool {
         self.payload.as_ref().is_some_and(|p| Arc::ptr_eq(p, source))
     }

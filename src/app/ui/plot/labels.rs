@@ -27,7 +27,7 @@ pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -
 /// More than any place that lies on no other label costs.
 const OVERLAPS: f32 = 1e6;
 
-/// What is named, and where its label may stand, the best place first.
+/// The lines that are named, and the candidate positions of each label, the best first.
 fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<(&'c str, Vec<(Pos2, Align2)>)> {
     let plot = layout.plot;
     let rows = || (0..8).map(|i| i as f32 * ROW);

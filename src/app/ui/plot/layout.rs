@@ -57,7 +57,7 @@ impl Layout {
         layout
     }
 
-    /// What is drawn, in shares of the plot.
+    /// The window of values that is drawn, in shares of the plot.
     fn window(&self) -> Window {
         let beyond = |length: f32| f64::from(BEYOND / length.max(1.0));
         let (x, y) = (beyond(self.plot.width()), beyond(self.plot.height()));
@@ -307,8 +307,8 @@ const BEYOND: f32 = 16.0;
 /// So many points a column are drawn as they are; more are thinned.
 const DENSE: usize = 4;
 
-/// Of points that are more than [`DENSE`] a column: the first, the lowest, the highest and the last of each
-/// column (Jugel et al. 2014, M4), between which a line is drawn alike. Gaps stay.
+/// Thins points that are more than [`DENSE`] a column to the first, the lowest, the highest and the last of each column
+/// (Jugel et al. 2014, M4), between which a line is drawn alike. Gaps stay.
 fn extremes(points: Vec<[f64; 2]>, columns: usize, ends: [f64; 2]) -> Vec<[f64; 2]> {
     if points.len() <= DENSE * columns {
         return points;
@@ -333,7 +333,7 @@ fn extremes(points: Vec<[f64; 2]>, columns: usize, ends: [f64; 2]) -> Vec<[f64; 
     out
 }
 
-/// Of columns (x, low, high) that are more than [`DENSE`] for each one that is drawn: what each of those
+/// Thins columns (x, low, high) that are more than [`DENSE`] for each drawn one to the range that each drawn column
 /// covers, at its first and at its last x. Gaps stay.
 fn envelope(shares: &[[f64; 3]], columns: usize) -> Vec<[f64; 3]> {
     if shares.len() <= DENSE * columns {

@@ -1,5 +1,5 @@
-//! What a hand does around a chart: names that switch their lines on and off, the list of all names where not every one
-//! has room, and the y axis held while the run goes on. It draws no data.
+//! The controls around a chart: names that switch their lines on and off, the list of all names where not every one has
+//! room, and the y axis held while the run goes on. It draws no data.
 
 use eframe::egui::{
     self, Align2, CursorIcon, FontId, Id, Rect, Sense, Stroke as Pen, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -135,7 +135,7 @@ struct SharedRange {
     id: Id,
 }
 
-/// What the charts of a tile show, by their names, and what was last asked for.
+/// The ranges that the charts of a tile show, by their names, and the one last asked for.
 #[derive(Clone, Default)]
 struct Ranges {
     shown: Vec<(String, [f64; 2], u64)>,
@@ -179,7 +179,7 @@ impl SharedRange {
         });
     }
 
-    /// What was asked for in this pass or the one before.
+    /// The range asked for in this pass or the one before.
     fn wanted(&self, ui: &Ui) -> Option<Option<[f64; 2]>> {
         self.with(ui, |ranges, pass| ranges.wanted.filter(|w| pass.saturating_sub(w.1) <= 1).map(|w| w.0))
     }

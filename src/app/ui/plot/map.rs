@@ -1,5 +1,5 @@
-//! A matrix on the screen: the GPU heatmap with axes, pan and zoom, the exact value under the
-//! pointer, and a colour bar with ticks. It does not know what the matrix means.
+//! A matrix on the screen: the GPU heatmap with axes, pan and zoom, the exact value under the pointer, and a colour bar
+//! with ticks.
 
 use eframe::egui::{
     self, Align2, Color32, CornerRadius, EventFilter, FontId, Key, Painter, Pos2, Rect, Response, Sense, StrokeKind,
@@ -16,13 +16,13 @@ use crate::{
     ui::theme::Theme,
 };
 
-/// What a person did to a map: the window they look at, in cells (left, top, right, bottom).
+/// The zoom of a map: the visible window, in cells (left, top, right, bottom).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MapState {
     window: Option<[f32; 4]>,
 }
 
-/// What the pointer does on a map.
+/// The cells that the pointer hovers over and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MapPointed {
     /// Row and column.
@@ -80,12 +80,12 @@ pub struct MapUi<'a> {
     pub frame: MapFrame,
 }
 
-/// What stands around a map.
+/// The frame of a map: its colour bar, ticks and labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapFrame {
-    /// Whether it has a colour bar of its own, or shares one.
+    /// The map has a colour bar of its own, or shares one.
     pub has_bar: bool,
-    /// Whether rows and columns are numbered.
+    /// Rows and columns are numbered.
     pub has_ticks: bool,
     /// Stands over the map in place of what rows and columns are.
     pub title: Option<Title>,

@@ -1,4 +1,4 @@
-//! What lies over a chart besides its data: the events of the run, and a reader's guess, drawn and being drawn.
+//! The layer over a chart's data: the events of the run, and a reader's guess, drawn and being drawn.
 
 use eframe::egui::{Align2, CursorIcon, Pos2, Response, Shape, Stroke, Ui, pos2, vec2};
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::ui::theme::Theme;
 
-/// What happened on a chart during a frame.
+/// The result of a chart in a frame.
 #[derive(Debug, Clone)]
 pub struct ChartResponse {
     pub response: Response,
@@ -388,7 +388,7 @@ impl Canvas<'_> {
         self.painter.galley(rect.min, galley, self.theme.secondary);
     }
 
-    /// As [`Canvas::halo_text`], where the layout found room.
+    /// Draws a label like [`Canvas::halo_text`], where the layout found room.
     fn label(&self, label: &Label) {
         let rect = label.rect.translate(self.corner);
         self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));

@@ -41,7 +41,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// As many rows as the screen has room for, in as many columns as it takes, wholly on the screen.
+    /// Lists as many rows as the screen has room for, in as many columns as it takes, wholly on the screen.
     fn readout(&self, over: &Painter, at_x: f32, head: &str, rows: &[(Color32, &str, String)]) {
         let (theme, screen) = (self.theme, over.ctx().content_rect().shrink(4.0));
         let words = |t: &str, font: FontId, colour| over.layout_no_wrap(t.to_owned(), font, colour);

@@ -1,4 +1,4 @@
-//! Named bars with a mark for what each was before. It does not know what is measured.
+//! Named bars with a mark for the earlier value of each.
 
 use eframe::egui::{
     Align2, Color32, FontId, Rect, Response, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -10,7 +10,7 @@ use crate::ui::theme::Theme;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
     pub name: String,
-    /// What the colour says, said again by a sign before the name.
+    /// The meaning of the colour, repeated as a sign before the name.
     pub sign: &'static str,
     pub colour: Color32,
     pub value: f64,

@@ -168,7 +168,7 @@ fn is_single_letter_before(chars: &[char], at: usize) -> bool {
     at.checked_sub(1).is_some_and(|i| chars[i].is_alphabetic() && (i == 0 || !is_word(&chars[i - 1])))
 }
 
-/// What stands lower or higher from here on: in braces, or one letter or digit; and where the text goes on.
+/// Parses a subscript or superscript, in braces or one letter or digit; returns it and where the text goes on.
 fn script_at(chars: &[char], at: usize) -> Option<(String, usize)> {
     if chars.get(at) == Some(&'{') {
         let end = chars.iter().skip(at).position(|c| *c == '}')? + at;
@@ -184,7 +184,7 @@ struct Reader {
     blocks: Vec<Block>,
     runs: Vec<Run>,
     style: Style,
-    /// Of each list that is open: the number of the next item, if it has numbers.
+    /// For each open list, the number of the next item, if it has numbers.
     lists: Vec<Option<u64>>,
     /// The sign of the item whose first words come next.
     item: Option<String>,

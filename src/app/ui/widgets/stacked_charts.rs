@@ -21,7 +21,7 @@ pub fn stacked_ui<'c>(
     stacked_within_ui(ui, theme, size.y, charts, states);
 }
 
-/// As [`stacked_ui`], within so much height.
+/// Stacks charts like [`stacked_ui`], within a height.
 pub fn stacked_within_ui<'c>(
     ui: &mut Ui,
     theme: &Theme,
