@@ -1,5 +1,5 @@
-//! The pictures of a sweep, for the window and for files: curves over steps, a slice for each axis, parallel coordinates, a
-//! heat map. Each says which point is under the pointer. They do not know where runs are kept.
+//! The pictures of a sweep, for the window and for files: curves over steps, a slice for each axis, parallel
+//! coordinates, a heat map. Each reports the point under the pointer.
 
 mod curves;
 mod ends;
@@ -35,7 +35,7 @@ pub const OWN_COLOURS: usize = 7;
 /// Points whose bands are told apart; of more, that of the selected one is drawn.
 const BANDS: usize = 16;
 
-/// What all pictures of a sweep are drawn of.
+/// The data and the choices that all pictures of a sweep are drawn from.
 #[derive(Clone, Copy)]
 pub struct SweepView<'a> {
     pub results: &'a SweepResults,
@@ -52,12 +52,12 @@ pub struct SweepView<'a> {
     pub selected: Option<usize>,
     /// How the number's axis is divided.
     pub scale: Scale,
-    /// Whether each picture says what it is; a file has that in its head.
+    /// Each picture has a title of its own; a file has it in its head.
     pub has_titles: bool,
     pub theme: &'a Theme,
 }
 
-/// What the pointer does on a picture.
+/// The points that the pointer hovers over and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PointedAt {
     pub hovered: Option<usize>,
@@ -134,7 +134,7 @@ pub fn point_colours(results: &SweepResults, theme: &Theme) -> Vec<Color32> {
     colours
 }
 
-/// What the colours of many points mean; empty where each has its own.
+/// The meaning of the colours of many points; empty where each has its own.
 pub fn colour_words(results: &SweepResults) -> String {
     match results.axes.first() {
         Some(axis) if results.points.len() > OWN_COLOURS => format!("; colour along {}", axis.key),
@@ -150,7 +150,7 @@ fn axis_scale(kind: &AxisKind) -> Scale {
     }
 }
 
-/// What the bands of the curves are, after a comma; empty where there are none.
+/// The meaning of the bands of the curves, after a comma; empty where there are none.
 pub fn band_words(results: &SweepResults) -> &'static str {
     match (results.seeds.len(), results.points.len() <= BANDS) {
         (0 | 1, _) => "",
@@ -212,7 +212,7 @@ fn nearest(at: Option<egui::Pos2>, places: impl Iterator<Item = (usize, f32)>) -
     near.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(point, _)| point)
 }
 
-/// What the pointer is at, told over it.
+/// Handles the pointer and shows the hovered point in a tooltip.
 fn pointed(response: &egui::Response, view: &SweepView<'_>, hovered: Option<usize>) -> PointedAt {
     if let Some(point) = hovered {
         response.ctx.set_cursor_icon(egui::CursorIcon::PointingHand);

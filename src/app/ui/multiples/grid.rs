@@ -1,4 +1,4 @@
-//! The rows and columns in which so many pictures are largest. It does not know what they show.
+//! The rows and columns in which a number of pictures are largest.
 
 use eframe::egui::{Pos2, Rect, Vec2, vec2};
 
@@ -18,7 +18,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// As large as the room allows; where even the smallest do not fit, it is higher than the room.
+    /// The grid with the largest cells that the room allows; where even the smallest do not fit, it is higher than the
+    /// room.
     pub fn in_room(room: Vec2, count: usize) -> Self {
         let count = count.max(1);
         let of = |cols: usize| {
@@ -32,7 +33,7 @@ impl Grid {
         fitting.reduce(|a, b| if size(&b) > size(&a) { b } else { a }).unwrap_or_else(|| of(1))
     }
 
-    /// Of pictures of this size, about as many rows as columns.
+    /// A grid of cells of this size, with about as many rows as columns.
     pub fn of_cells(cell: Vec2, count: usize) -> Self {
         let count = count.max(1);
         let cols = (1..=count).find(|cols| cols * cols >= count).unwrap_or(count);

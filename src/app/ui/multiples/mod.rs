@@ -25,7 +25,7 @@ pub use sheet::{Multiple, difference_png, png};
 
 /// A run read whole.
 pub struct ReplayedRun {
-    /// What it is called beside the others.
+    /// The label beside the others.
     pub name: String,
     pub config: Config,
     pub knobs: Vec<Knob>,
@@ -87,7 +87,7 @@ impl ReplayedRun {
     }
 }
 
-/// What is looked at of several runs: a view, what is selected in all of its pictures, and whose difference.
+/// Several runs in one view: the view, the selection in all of its pictures, and the runs to subtract.
 #[derive(Default)]
 pub struct Multiples {
     view: Option<&'static ViewEntry>,
@@ -133,7 +133,7 @@ impl Multiples {
         self.view
     }
 
-    /// What the shown view has a difference of.
+    /// The kind of difference that the shown view has.
     pub fn kind(&self) -> Option<Kind> {
         self.view.and_then(|v| Kind::of_view(v.id))
     }

@@ -75,7 +75,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     name.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip))
 }
 
-/// What a value and its unit take at most beside a name, points.
+/// The most room that a value and its unit take beside a name, points.
 const ROOM: f32 = 76.0;
 
 /// Beside a control that a run which has begun takes up only when it begins again; bright while a change waits for that.

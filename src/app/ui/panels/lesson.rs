@@ -68,7 +68,7 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
     }
 }
 
-/// What a click on the step sets.
+/// Describes the changes that a click on the step makes.
 fn sets_words(step: &Step) -> String {
     let does = &step.does;
     let mut parts: Vec<String> = vec![];
@@ -81,7 +81,7 @@ fn sets_words(step: &Step) -> String {
     if parts.is_empty() { "Follow this step.".into() } else { format!("Sets {}.", parts.join(", ")) }
 }
 
-/// What to expect before it is seen.
+/// Asks the reader for a guess before the result is seen.
 fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &Step) {
     let Some(predict) = &step.does.predict else { return };
     let theme = shell.theme;
@@ -104,7 +104,7 @@ fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &Step) 
     });
 }
 
-/// What the run says to the step. True once all of it is said.
+/// Shows how the run bears out the step. Returns true once every check has an outcome.
 fn checks_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page) -> bool {
     let theme = shell.theme;
     let mirror = page.run.as_ref().map(|run| &run.mirror);

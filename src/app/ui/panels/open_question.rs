@@ -1,5 +1,5 @@
-//! What a tile says of a question that has been open for so long that a person wonders: for how long, how far the
-//! answer is, and a button that ends it. It does not know what was asked.
+//! The note on a tile whose question has been open for so long that a person wonders: for how long, how far the answer
+//! is, and a button that cancels it.
 
 use eframe::egui::{Align, Align2, Button, FontId, Layout, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
 

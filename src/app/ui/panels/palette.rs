@@ -20,7 +20,7 @@ use crate::{
 
 const ROW: f32 = 28.0;
 
-/// What is typed and which line is chosen.
+/// The typed text and the chosen line.
 #[derive(Debug, Default)]
 pub struct Palette {
     typed: String,

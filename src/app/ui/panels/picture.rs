@@ -1,5 +1,5 @@
-//! Pictures under way: a view drawn anew off screen, and the window cut to a rectangle, as PNG bytes. Painting, cutting
-//! and encoding are done on threads of their own. It does not know what a view shows.
+//! Pictures in progress: a view drawn anew off screen, or the window cut to a rectangle, as PNG bytes. Painting,
+//! cutting and encoding run on threads of their own.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ use crate::{
 
 type Done = Arc<Mutex<Vec<Result<Picture, String>>>>;
 
-/// What becomes of a picture that is ready.
+/// The destination of a picture that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// A dialog asks for a file name.
@@ -33,7 +33,7 @@ pub struct Picture {
     pub destination: Destination,
 }
 
-/// What paints pictures off screen. Making it takes about a second.
+/// The renderer that paints pictures off screen. Making it takes about a second.
 type Painter = Arc<Mutex<Offscreen>>;
 /// A painter that is being made.
 type Making = Arc<Mutex<Option<Result<Offscreen, OffscreenError>>>>;

@@ -36,7 +36,7 @@ const DETAILS: f32 = 312.0;
 /// More lines are not told apart in one chart.
 const MOST_COMPARED: usize = 30;
 
-/// What a person is writing about a run, until it is kept.
+/// The note that a person is writing about a run, until it is saved.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Draft {
     folder: String,
@@ -79,7 +79,7 @@ impl RunsPage {
         (self.is_open, self.is_reading) = (true, true);
     }
 
-    /// What the host found; more may follow.
+    /// Takes the rows that the host found; more may follow.
     pub fn set(&mut self, rows: Vec<RunRow>, whole: bool) {
         (self.rows, self.is_reading, self.has_arrived, self.is_stale) = (rows, !whole, true, true);
     }
@@ -165,7 +165,7 @@ impl RunsPage {
     }
 }
 
-/// What a key is called in a menu.
+/// The name of a key in a menu.
 fn key_words(key: &str) -> String {
     match key {
         "began" => "when it began".to_owned(),

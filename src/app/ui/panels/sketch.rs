@@ -1,5 +1,4 @@
-//! Paints a lab's drawing on its card in the gallery. It does not know what is drawn: the geometry is
-//! the lab's ([`crate::labs::Lab::drawing`]).
+//! Paints a lab's drawing on its card in the gallery. The geometry is the lab's ([`crate::labs::Lab::drawing`]).
 
 use eframe::egui::{Align2, Color32, FontId, Pos2, Rect, Shape, Stroke, Ui, pos2};
 

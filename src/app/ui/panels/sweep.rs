@@ -73,7 +73,7 @@ impl SweepPage {
         &self.folder
     }
 
-    /// What the host read of a sweep, or why it could not.
+    /// Takes what the host read of a sweep, or why it could not.
     pub fn set(&mut self, folder: &PathBuf, read: Result<Arc<SweepResults>, String>) {
         if *folder != self.folder {
             return;

@@ -155,7 +155,7 @@ fn words_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
     ui.add(egui::Label::new(RichText::new(words).small().color(colour)).wrap());
 }
 
-/// Whether it was left.
+/// Returns true if the person left the sheet.
 fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, state: &mut SweepDraftState) -> bool {
     let file = state.check.file.clone().filter(|_| !state.is_waiting);
     let mut is_left = false;

@@ -99,7 +99,7 @@ fn empty_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     });
 }
 
-/// What the tiles need while they are drawn.
+/// The context of the tiles while they are drawn.
 struct Stage<'a> {
     cx: ViewCx<'a>,
     lab: &'static str,
@@ -113,7 +113,7 @@ struct Stage<'a> {
     maximised: Option<TileId>,
     /// Tiles to be saved as they are drawn.
     to_export: Vec<(TileId, ExportFormat)>,
-    /// What each view has asked.
+    /// The questions of each view.
     asked: &'a mut HashMap<TileId, Vec<Key>>,
 }
 

@@ -25,7 +25,7 @@ pub enum Place<'a> {
     Lab(&'a mut Page),
 }
 
-/// What stands at the right has its place first; the rest has what is left, and what does not fit is in the menu.
+/// The right side is laid out first; the rest shares the room that is left, and what does not fit is in the menu.
 pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
     let (page, title) = match place {
         Place::Home => (None, None),
@@ -169,7 +169,7 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 pub const DEVICE: &str = RunSettings::device.name;
 pub const THREADS: &str = RunSettings::threads.name;
 
-/// What would be undone and redone next, in words.
+/// The names of the next steps of undo and redo.
 #[derive(Default)]
 struct Steps {
     undo: Option<String>,

@@ -62,7 +62,7 @@ pub fn axis_figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
 }
 
 impl SweepFigure {
-    /// What it is drawn over: "along train.lr".
+    /// The axis that it is drawn over: "along train.lr".
     pub fn about(&self, results: &SweepResults) -> String {
         match self.kind {
             Kind::Curves => "over steps".to_owned(),
@@ -129,7 +129,7 @@ impl SweepFigure {
     }
 }
 
-/// What the line of a slice is.
+/// The meaning of the line of a slice.
 pub fn mean_words(view: &SweepView<'_>, axis: usize) -> &'static str {
     let is_binned = view.values().is_some_and(|as_of| view.results.mean_line(as_of, axis).is_binned);
     match is_binned {
@@ -138,7 +138,7 @@ pub fn mean_words(view: &SweepView<'_>, axis: usize) -> &'static str {
     }
 }
 
-/// Of which recorded steps the shown number is: "at step 400", "at steps 350 to 400".
+/// The recorded steps that the shown number comes from: "at step 400", "at steps 350 to 400".
 pub fn step_words(view: &SweepView<'_>) -> String {
     match view.values().and_then(|as_of| as_of.steps()) {
         None => "at no step yet".to_owned(),

@@ -129,7 +129,7 @@ fn upright(ui: &Ui, view: &SweepView<'_>, axis: &Upright, (plot, sheet, room): (
     }
 }
 
-/// What is brushed on an axis; whether the pointer is at it.
+/// Brushes a range on an axis; true if the pointer is at the axis.
 fn brush_ui(ui: &mut Ui, view: &SweepView<'_>, (axis, plot): (&Upright, Rect), brush: &mut Brush) -> bool {
     let theme = view.theme;
     let strip = Rect::from_x_y_ranges(axis.x - GRIP..=axis.x + GRIP, plot.y_range()).expand2(vec2(0.0, 6.0));

@@ -1,4 +1,4 @@
-//! What the pictures of a sweep need at a step, worked out once and kept until something of it changes.
+//! The data of a sweep's pictures at a step, computed once and kept until one of its inputs changes.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
     ui::{plot::Scale, theme::Theme},
 };
 
-/// What is looked at.
+/// The inputs that a person chooses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
     /// By its place.

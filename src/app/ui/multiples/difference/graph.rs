@@ -31,7 +31,7 @@ pub struct GraphDifference {
     about: String,
     /// By both ends, their places on the axes: the weight in either.
     edges: BTreeMap<(u32, u32), [Option<f32>; 2]>,
-    /// What nodes are called, where they have no numbers of a model.
+    /// The names of nodes, where they have no numbers of a model.
     ids: Vec<String>,
     /// Edges there could be.
     entries: u64,
@@ -40,7 +40,7 @@ pub struct GraphDifference {
 
 /// Nodes of both graphs, as numbers that mean the same in both.
 struct Nodes {
-    /// Of each node of either graph.
+    /// For each of the two graphs, the number of each of its nodes.
     number: [Vec<u32>; 2],
     ids: Vec<String>,
     entries: u64,
@@ -161,7 +161,7 @@ impl GraphDifference {
         painter.add(mesh);
     }
 
-    /// What the signs are, and how many of each there are; returns where it ends.
+    /// Draws the signs with their counts; returns where the legend ends.
     fn legend(&self, painter: &Painter, sheet: Rect, names: [&str; 2], theme: &Theme) -> f32 {
         let counts = self.counts();
         let words = [format!("only {}", names[0]), format!("only {}", names[1]), "in both".to_owned()];

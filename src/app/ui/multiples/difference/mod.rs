@@ -1,5 +1,5 @@
-//! What one run has more than another of what a view shows: attention weights, edges of a graph, next words. Only of what is
-//! alike: the same text, the same nodes; else it says why there is none. It reads nothing.
+//! The difference of two runs in what a view shows: attention weights, edges of a graph, next words. It needs the same
+//! text or the same nodes in both; else it gives the reason why there is none. It reads no files.
 
 mod attention;
 mod graph;
@@ -27,7 +27,7 @@ const MARGIN: f32 = 16.0;
 /// Height of title and subtitle, points.
 const HEAD: f32 = 48.0;
 
-/// What there is a difference of.
+/// The values that are subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Attention,
@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What the difference of this view is of, if it has one.
+    /// The difference that this view has, if any.
     pub fn of_view(view: &str) -> Option<Self> {
         match view {
             "attention" | "attention_by_layer" | "attention_side_by_side" => Some(Self::Attention),
@@ -55,14 +55,14 @@ pub enum Difference {
     Words(WordsDifference),
 }
 
-/// What a person did to the picture of a difference.
+/// The state of the picture of a difference that a person can change.
 #[derive(Debug, Clone, Default)]
 pub struct DifferenceState {
     map: MapState,
 }
 
 impl Difference {
-    /// Of two runs at a step, of what is selected.
+    /// The difference of two runs at a step, for the present selection.
     ///
     /// # Errors
     /// In words, where the two cannot be subtracted: nothing was measured, or it is of other texts, layers or nodes.
@@ -76,7 +76,7 @@ impl Difference {
         })
     }
 
-    /// What is subtracted, at which steps, and the numbers of it.
+    /// The two runs, their steps, and the summary numbers of the difference.
     pub fn subtitle(&self) -> String {
         match self {
             Self::Attention(d) => d.subtitle(),
@@ -112,7 +112,7 @@ impl Difference {
     }
 }
 
-/// What both runs measured, the first one's before the second one's.
+/// A measurement of both runs, the first one's before the second one's.
 struct Pair<'a, M> {
     values: [&'a M; 2],
     samples: [&'a Sample; 2],
@@ -147,7 +147,7 @@ impl<M> Pair<'_, M> {
     }
 }
 
-/// What both have of `M` at a step: of the variant in focus in the first run, and of the variant with its name in the
+/// Finds `M` of both runs at a step: the variant in focus in the first run, and the variant with its name in the
 /// second.
 fn pair<'a, M: Measurement>(runs: [&'a ReplayedRun; 2], step: u64, focus: usize) -> Result<Pair<'a, M>, String> {
     let [a, b] = runs;

@@ -28,7 +28,7 @@ pub struct WordDifference {
 }
 
 impl WordDifference {
-    /// What the two differ by for certain.
+    /// The smallest difference that the bounds allow.
     fn certain(&self) -> f64 {
         match self.bounds {
             [low, _] if low > 0.0 => low,
@@ -45,7 +45,7 @@ impl WordDifference {
     }
 }
 
-/// What two runs take to come next.
+/// The next tokens that two runs predict.
 #[derive(Debug, Clone)]
 pub struct WordsDifference {
     about: String,
@@ -69,7 +69,7 @@ impl WordsDifference {
         format!("{} \u{b7} probability of what comes after \u{201c}\u{2026}{end}\u{201d}", self.about)
     }
 
-    /// Of all rows, points.
+    /// The height of all rows, points.
     pub(super) fn height(&self) -> f32 {
         ROW * (self.words.len() + 1) as f32
     }
@@ -140,7 +140,7 @@ impl WordsDifference {
     }
 }
 
-/// Of the words of either list, the largest certain difference first.
+/// The differences of the words of either list, the largest certain one first.
 fn differences(a: &[LikelyToken], b: &[LikelyToken]) -> Vec<WordDifference> {
     let place = |list: &[LikelyToken], token: &str| {
         let at = list.iter().position(|l| l.token == token)?;
