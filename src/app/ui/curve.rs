@@ -1,5 +1,5 @@
-//! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and the
-//! smoothing that TensorBoard shows. It does not know channels or drawing.
+//! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and the smoothing that
+//! TensorBoard shows.
 
 use super::kept::Lineage;
 
@@ -123,7 +123,7 @@ impl Curve {
         self.point_at(step).map(|(_, v)| v)
     }
 
-    /// As [`Curve::value_at`], with the step of that value.
+    /// The value of [`Curve::value_at`], with its step.
     pub fn point_at(&self, step: u64) -> Option<(u64, f64)> {
         let i = self.steps.partition_point(|s| *s <= step).checked_sub(1)?;
         Some((self.steps[i], self.values[i]))

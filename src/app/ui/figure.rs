@@ -25,13 +25,13 @@ const MARGIN: f32 = 16.0;
 /// Height of title and subtitle, points.
 const HEAD: f32 = 48.0;
 
-/// What to draw.
+/// One view of one run at one step, to be drawn outside of its page.
 #[derive(Clone, Copy)]
 pub struct Figure<'a> {
     /// Id in [`views::VIEWS`].
     pub view: &'a str,
     pub mirror: &'a Mirror,
-    /// As of this step.
+    /// The step that the figure shows.
     pub step: u64,
     pub config: &'a Config,
     pub knobs: &'a [Knob],

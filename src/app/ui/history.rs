@@ -1,5 +1,5 @@
-//! Undo and redo as named steps. A step keeps what it changed as it was before; undone, it changes places with what
-//! there is now, and so can be redone. It does not know what is changed.
+//! Undo and redo as named steps. A step keeps what it changed as it was before; undone, it changes places with the
+//! present state, and so can be redone.
 
 /// A step: its name, and what it changed, as it was (or, undone, as it had become).
 #[derive(Debug)]
@@ -14,7 +14,7 @@ struct Step<T> {
 pub struct History<T> {
     past: Vec<Step<T>>,
     future: Vec<Step<T>>,
-    /// What was last changed, and when (seconds).
+    /// The key and the time (seconds) of the last change.
     last: Option<(String, f64)>,
     /// Since when a button of the pointer is held, seconds.
     held_since: Option<f64>,
@@ -57,7 +57,7 @@ impl<T> History<T> {
         self.undo_last(|_| true, swap)
     }
 
-    /// As [`History::undo`], of the last step that is of a kind.
+    /// Undoes like [`History::undo`], but the last step of a kind.
     pub fn undo_last(&mut self, is_of_kind: impl Fn(&T) -> bool, swap: impl FnOnce(T) -> T) -> Option<String> {
         let at = self.past.iter().rposition(|step| is_of_kind(&step.state))?;
         let step = self.past.remove(at);

@@ -1,5 +1,5 @@
-//! What is kept between frames, with what it was made of: numbers that no two things of this process share, and
-//! the one cache that begins anew where its key is another. It does not know what is kept.
+//! Data kept between frames, with their identity: numbers that no two things of this process share, and the one cache
+//! that is emptied when its key changes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,8 +41,8 @@ impl Clone for Lineage {
     }
 }
 
-/// What was made for a key. For another key it is made anew, so that nothing of one run, variant, step or question
-/// is shown for another.
+/// A value computed for a key. For another key it is computed anew, so that nothing of one run, variant, step or
+/// question is shown for another.
 #[derive(Debug, Clone)]
 pub struct Kept<K, T> {
     key: Option<K>,
@@ -56,7 +56,7 @@ impl<K, T: Default> Default for Kept<K, T> {
 }
 
 impl<K: PartialEq, T: Default> Kept<K, T> {
-    /// What is kept for `key`, empty at first.
+    /// The value for `key`, empty at first.
     pub fn at(&mut self, key: K) -> &mut T {
         if self.key.as_ref() != Some(&key) {
             *self = Self { key: Some(key), value: T::default() };
@@ -64,7 +64,7 @@ impl<K: PartialEq, T: Default> Kept<K, T> {
         &mut self.value
     }
 
-    /// What is kept for `key`, if it is what was last asked for.
+    /// The value for `key`, if that is the last key asked for.
     pub fn get(&self, key: &K) -> Option<&T> {
         (self.key.as_ref() == Some(key)).then_some(&self.value)
     }

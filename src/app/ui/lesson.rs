@@ -30,15 +30,15 @@ pub struct LessonState {
     pub is_focused: bool,
     /// A guess is being drawn on the step's chart.
     pub is_drawing: bool,
-    /// What was guessed, by step: points on the step's chart.
+    /// The guesses by step: points on the step's chart.
     pub guesses: BTreeMap<usize, Vec<[f64; 2]>>,
     /// A step to scroll to.
     pub sought: Option<usize>,
-    /// What the checks of the current step said last, and of what.
+    /// The outcomes of the current step's checks, with the inputs that they were computed from.
     judged: Kept<Judged, Option<Vec<Outcome>>>,
 }
 
-/// What a judgement was made of.
+/// The inputs of a judgement.
 #[derive(Debug, Clone, PartialEq)]
 struct Judged {
     run: Option<RunNumber>,
@@ -47,7 +47,7 @@ struct Judged {
     config: Config,
 }
 
-/// What a check says.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It holds: the sentence with its number.
@@ -79,7 +79,7 @@ impl LessonState {
         self.lesson.steps.get(self.current?)
     }
 
-    /// Whether the control is shown.
+    /// True if the control is shown.
     pub fn shows(&self, key: &str) -> bool {
         match self.step().filter(|_| self.is_focused) {
             Some(step) => step.does.needs().any(|needed| needed == key),
@@ -87,7 +87,7 @@ impl LessonState {
         }
     }
 
-    /// What the run says to the current step, made anew when the run has gone on.
+    /// Judges the current step by the run, anew when the run has gone on.
     pub fn judge(&mut self, mirror: Option<&Mirror>, config: &Config) -> &[Outcome] {
         let Some(current) = self.current else { return &[] };
         let of = Judged {
@@ -132,7 +132,7 @@ fn other_run(step: &Step, mirror: &Mirror, lab: &Lab) -> Option<String> {
     Some(format!("the run shown was made with another \u{201c}{}\u{201d}: {again}", other.label))
 }
 
-/// What a run, or the settings, say to a check.
+/// Judges a check by the run, or by the settings.
 pub fn outcome(check: &Check, mirror: Option<&Mirror>, config: &Config) -> Outcome {
     if let Some(key) = &check.setting {
         return of_setting(check, key, config);
@@ -174,7 +174,7 @@ fn of_setting(check: &Check, key: &str, config: &Config) -> Outcome {
     }
 }
 
-/// What decides a check: its value at the asked step, the first step at which it holds, or the newest.
+/// The value that decides a check: at the asked step, at the first step at which it holds, or at the newest.
 pub fn found(check: &Check, mirror: &Mirror) -> Option<Found> {
     match (check.at, check.by) {
         (Some(at), _) => values(check, mirror, at, at).last().copied().filter(|f| mirror.step >= at && f.step <= at),

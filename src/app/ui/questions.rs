@@ -1,7 +1,6 @@
 //! The questions of one page: which were put, with what arguments, and when one is due again.
 //!
-//! All views of a page share one book, so that two tiles that want the same answer ask once. It does not
-//! know what is asked, only when.
+//! All views of a page share one book, so that two tiles that want the same answer ask once.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -24,7 +23,7 @@ pub enum Freshness {
     FollowsAnswer(u64),
 }
 
-/// What was put last to one probe.
+/// The last question put to one probe.
 #[derive(Debug, Clone)]
 struct Put {
     request: u64,
@@ -46,7 +45,7 @@ pub struct Moment {
     pub at: Option<u64>,
     /// Step of the newest scheduled measurement of the channel.
     pub scheduled: Option<u64>,
-    /// What was measured of this channel is of the shown step and of the settings in force.
+    /// The measurement of this channel belongs to the shown step and to the settings in force.
     pub is_measured: bool,
 }
 
@@ -93,7 +92,7 @@ impl Questions {
         self.next_request = self.next_request.max(mirror.last_request + 1);
     }
 
-    /// Whether the question is to be put now.
+    /// True if the question is to be put now.
     pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &Moment) -> bool {
         let stands_still = matches!(mirror.state, Some(RunState::Paused | RunState::Finished));
         let put = self.put.get(&key);
@@ -136,7 +135,7 @@ impl Questions {
         self.put.get(&key).map(|p| &p.args)
     }
 
-    /// Whether the answer with this number is of the live settings that are in force.
+    /// True if the answer with this number belongs to the live settings in force.
     pub fn is_of_present_settings(&self, request: u64, mirror: &Mirror) -> bool {
         self.put.values().any(|p| p.request == request && p.changes == mirror.changes.len())
     }
@@ -150,7 +149,7 @@ impl Questions {
         }
     }
 
-    /// Whether the question last put has neither an answer nor a refusal yet; `reached`: the number of the newest
+    /// True if the question last put has neither an answer nor a refusal yet; `reached` is the number of the newest
     /// answer that came.
     pub fn is_open(&self, key: Key, reached: u64, mirror: &Mirror) -> bool {
         let Some(request) = self.request(key) else { return false };
@@ -200,12 +199,12 @@ impl Questions {
     }
 }
 
-/// Whether nothing more comes of a question.
+/// True if nothing more comes of a question.
 fn is_end(state: &QuestionState) -> bool {
     !matches!(state, QuestionState::Working(_))
 }
 
-/// Whether two descriptions are of one run (or of none).
+/// True if two descriptions are of one run (or of none).
 pub fn same_run(a: &Option<Arc<RunInfo>>, b: &Option<Arc<RunInfo>>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),

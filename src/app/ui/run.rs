@@ -85,7 +85,7 @@ impl Run {
         Some((last.1 - first.1) * 1e3 / steps as f64)
     }
 
-    /// Whether its worker is gone or done, so that only a reset goes on.
+    /// True if its worker is gone or done, so that only a reset goes on.
     pub fn has_ended(&self) -> bool {
         matches!(self.mirror.state, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
     }

@@ -1,5 +1,5 @@
-//! Variants that differ only by seed, drawn as one line with a band of one standard deviation in every chart
-//! over steps. It does not know which channel it follows.
+//! Variants that differ only by seed, drawn as one line with a band of one standard deviation in every chart over
+//! steps.
 
 use std::collections::HashMap;
 
@@ -77,7 +77,7 @@ pub struct SeedSeries {
     followed: Kept<RunNumber, Followed>,
 }
 
-/// What was made of the curves of one run.
+/// The series derived from the curves of one run.
 #[derive(Debug, Clone, Default)]
 struct Followed {
     /// By variant.
@@ -97,7 +97,7 @@ pub struct Look {
     pub seeds: Seeds,
 }
 
-/// What is shown of a group with several seeds.
+/// The way in which a group with several seeds is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Seeds {
     /// Mean, and a band of one standard deviation.

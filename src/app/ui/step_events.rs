@@ -7,7 +7,7 @@ use crate::config::{Knob, Value};
 /// Changes of one setting closer than this share of the run are one event: a slider that was dragged while it trained.
 const TOGETHER: f64 = 0.005;
 
-/// What happened when, oldest first.
+/// The events of a run, oldest first.
 pub fn of(mirror: &Mirror, knobs: &[Knob]) -> Vec<StepEvent> {
     let stages = mirror.info.iter().flat_map(|info| &info.stages);
     let mut events: Vec<StepEvent> =
