@@ -10,11 +10,11 @@ pub use kernels::Kernels;
 
 const WORKGROUP: u32 = 64;
 /// The largest number of nodes that one dispatch reaches on every device.
-const MOST_NODES: usize = 65_535 * WORKGROUP as usize;
+const MAX_NODES: usize = 65_535 * WORKGROUP as usize;
 /// Dynamic offsets are multiples of this on every device.
 const STRIDE: u64 = 256;
 /// Steps that one call can make; more are made by further calls.
-pub const MOST_STEPS: usize = 512;
+pub const MAX_STEPS: usize = 512;
 /// Places are padded to rows of so many, so that they can be copied into a texture.
 pub const ROW: u32 = 256;
 
@@ -67,7 +67,7 @@ pub struct Turn {
 /// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-struct TurnRow {
+struct StepUniform {
     temperature: f32,
     loose: f32,
     box_now: u32,
@@ -77,8 +77,8 @@ struct TurnRow {
 /// Why a graph cannot be laid out on a device, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LayoutError {
-    #[error("{nodes} nodes and {springs} springs are more than the adapter takes in one piece ({most} bytes)")]
-    TooLarge { nodes: usize, springs: usize, most: u64 },
+    #[error("{nodes} nodes and {springs} springs are more than the adapter takes in one piece ({max} bytes)")]
+    TooLarge { nodes: usize, springs: usize, max: u64 },
     #[error("the graph does not hang together: {0}")]
     Inconsistent(&'static str),
 }
@@ -110,13 +110,13 @@ impl GraphLayout {
         let laws = Laws { count: nodes.len() as u32, ..laws };
         consistent(nodes, springs, start, &laws)?;
         let limits = device.limits();
-        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let max = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let cells = if laws.levels > 0 { 1u64 << (2 * laws.levels) } else { 1 };
         // The levels above the finest have a third as many.
         let cell_bytes = (cells * 4 / 3 + 1) * 16;
         let sizes = [nodes.len() as u64 * 16, springs.len() as u64 * 8, cell_bytes];
-        if sizes.iter().any(|s| *s > most) {
-            return Err(LayoutError::TooLarge { nodes: nodes.len(), springs: springs.len(), most });
+        if sizes.iter().any(|s| *s > max) {
+            return Err(LayoutError::TooLarge { nodes: nodes.len(), springs: springs.len(), max });
         }
         let storage = wgpu::BufferUsages::STORAGE;
         let make = |label, size: u64, usage| {
@@ -136,7 +136,7 @@ impl GraphLayout {
         let sums = make("graph, sums", cells * 12, storage);
         let cell_buffer = make("graph, cells", cell_bytes, storage);
         let laws_buffer = make("graph, laws", size_of::<Laws>() as u64, wgpu::BufferUsages::UNIFORM);
-        let turns = make("graph, turns", (MOST_STEPS as u64 + 1 + 16) * STRIDE, wgpu::BufferUsages::UNIFORM);
+        let turns = make("graph, turns", (MAX_STEPS as u64 + 1 + 16) * STRIDE, wgpu::BufferUsages::UNIFORM);
         queue.write_buffer(&node_buffer, 0, bytemuck::cast_slice(nodes));
         queue.write_buffer(&spring_buffer, 0, bytemuck::cast_slice(springs));
         queue.write_buffer(&laws_buffer, 0, bytemuck::bytes_of(&laws));
@@ -144,7 +144,7 @@ impl GraphLayout {
             let turn = wgpu::BufferBinding {
                 buffer: &turns,
                 offset: 0,
-                size: wgpu::BufferSize::new(size_of::<TurnRow>() as u64),
+                size: wgpu::BufferSize::new(size_of::<StepUniform>() as u64),
             };
             let resources = [
                 laws_buffer.as_entire_binding(),
@@ -169,18 +169,18 @@ impl GraphLayout {
         Ok(made)
     }
 
-    /// Makes a step for each turn, at most [`MOST_STEPS`]; what is beyond is left out. One call for
+    /// Makes a step for each turn, at most [`MAX_STEPS`]; what is beyond is left out. One call for
     /// each submission: turns are written before the commands run.
     pub fn run(&mut self, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, kernels: &Kernels, turns: &[Turn]) {
-        let turns = &turns[..turns.len().min(MOST_STEPS)];
+        let turns = &turns[..turns.len().min(MAX_STEPS)];
         if turns.is_empty() {
             return;
         }
         let mut rows = vec![0u8; turns.len() * STRIDE as usize];
         for (k, (turn, row)) in turns.iter().zip(rows.chunks_exact_mut(STRIDE as usize)).enumerate() {
             let box_now = 4 * ((self.now + k) % 2) as u32;
-            let turn = TurnRow { temperature: turn.temperature, loose: turn.loose, box_now, level: 0 };
-            row[..size_of::<TurnRow>()].copy_from_slice(bytemuck::bytes_of(&turn));
+            let turn = StepUniform { temperature: turn.temperature, loose: turn.loose, box_now, level: 0 };
+            row[..size_of::<StepUniform>()].copy_from_slice(bytemuck::bytes_of(&turn));
         }
         queue.write_buffer(&self.turns, LEVEL_ROWS * STRIDE, &rows);
         self.write_levels(queue, (self.now + turns.len()) % 2);
@@ -219,8 +219,8 @@ impl GraphLayout {
     fn write_levels(&self, queue: &wgpu::Queue, last: usize) {
         let mut rows = vec![0u8; (LEVEL_ROWS * STRIDE) as usize];
         for (level, row) in rows.chunks_exact_mut(STRIDE as usize).enumerate() {
-            let turn = TurnRow { temperature: 0.0, loose: 0.0, box_now: 4 * last as u32, level: level as u32 };
-            row[..size_of::<TurnRow>()].copy_from_slice(bytemuck::bytes_of(&turn));
+            let turn = StepUniform { temperature: 0.0, loose: 0.0, box_now: 4 * last as u32, level: level as u32 };
+            row[..size_of::<StepUniform>()].copy_from_slice(bytemuck::bytes_of(&turn));
         }
         queue.write_buffer(&self.turns, 0, &rows);
     }
@@ -260,7 +260,7 @@ const LEVEL_ROWS: u64 = 16;
 
 fn consistent(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &Laws) -> Result<(), LayoutError> {
     let wrong = LayoutError::Inconsistent;
-    if nodes.is_empty() || nodes.len() > MOST_NODES {
+    if nodes.is_empty() || nodes.len() > MAX_NODES {
         return Err(wrong("it takes 1 to 4 million nodes"));
     }
     if start.len() != nodes.len() {

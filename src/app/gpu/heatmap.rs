@@ -40,8 +40,8 @@ pub struct Heatmap {
 /// Why a heatmap cannot be drawn, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum HeatmapError {
-    #[error("a matrix of {rows} x {cols} is too large: the graphics adapter takes at most {most} on a side")]
-    TooLarge { rows: usize, cols: usize, most: u32 },
+    #[error("a matrix of {rows} x {cols} is too large: the graphics adapter takes at most {max} on a side")]
+    TooLarge { rows: usize, cols: usize, max: u32 },
     #[error("a matrix without cells")]
     Empty,
 }
@@ -54,16 +54,16 @@ impl Heatmap {
             return Err(HeatmapError::Empty);
         }
         if *rows > target.max_texture as usize || *cols > target.max_texture as usize {
-            return Err(HeatmapError::TooLarge { rows: *rows, cols: *cols, most: target.max_texture });
+            return Err(HeatmapError::TooLarge { rows: *rows, cols: *cols, max: target.max_texture });
         }
         Ok(Callback::new_paint_callback(rect, Paint { heatmap: self, target }).into())
     }
 
-    fn style(&self, target: Target) -> Style {
+    fn style(&self, target: Target) -> HeatmapUniform {
         let ends = if self.log { self.range.map(|v| v.max(f32::MIN_POSITIVE).ln()) } else { self.range };
         let span = if ends[1] > ends[0] { ends } else { [ends[0] - 0.5, ends[0] + 0.5] };
         let [r, g, b] = self.missing.map(|v| v as f32 / 255.0);
-        Style {
+        HeatmapUniform {
             window: self.window,
             size: [self.cells.cols as f32, self.cells.rows as f32],
             range: span,
@@ -79,7 +79,7 @@ impl Heatmap {
 /// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
-struct Style {
+struct HeatmapUniform {
     window: [f32; 4],
     size: [f32; 2],
     range: [f32; 2],
@@ -100,7 +100,7 @@ struct Entry {
     revision: u64,
     texture: wgpu::Texture,
     uniform: wgpu::Buffer,
-    style: Style,
+    style: HeatmapUniform,
     group: wgpu::BindGroup,
     /// Turn of its last use.
     used: u64,
@@ -174,7 +174,7 @@ impl Pipeline {
                     ty: wgpu::BindingType::Buffer {
                         ty: wgpu::BufferBindingType::Uniform,
                         has_dynamic_offset: false,
-                        min_binding_size: wgpu::BufferSize::new(size_of::<Style>() as u64),
+                        min_binding_size: wgpu::BufferSize::new(size_of::<HeatmapUniform>() as u64),
                     },
                     count: None,
                 },
@@ -237,11 +237,11 @@ impl Pipeline {
         }
     }
 
-    fn new_entry(&self, device: &wgpu::Device, queue: &wgpu::Queue, size: (u32, u32), style: Style) -> Entry {
+    fn new_entry(&self, device: &wgpu::Device, queue: &wgpu::Queue, size: (u32, u32), style: HeatmapUniform) -> Entry {
         let texture = texture(device, size, wgpu::TextureFormat::R32Float);
         let uniform = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("heatmap"),
-            size: size_of::<Style>() as u64,
+            size: size_of::<HeatmapUniform>() as u64,
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });

@@ -21,8 +21,8 @@ pub enum OffscreenError {
          Ubuntu, `apt install mesa-vulkan-drivers`"
     )]
     NoAdapter(String),
-    #[error("a picture of {width} x {height} pixels is too large: the adapter takes at most {most} on a side")]
-    TooLarge { width: u32, height: u32, most: u32 },
+    #[error("a picture of {width} x {height} pixels is too large: the adapter takes at most {max} on a side")]
+    TooLarge { width: u32, height: u32, max: u32 },
     #[error("drawing a picture failed: {0}")]
     Drawing(String),
 }
@@ -156,9 +156,9 @@ impl Offscreen {
     /// Width and height in pixels, if the adapter takes them.
     fn check(&self, sheet: Sheet) -> Result<[u32; 2], OffscreenError> {
         let [width, height] = sheet.size.map(|points| (points * sheet.pixels_per_point).round().max(1.0) as u32);
-        let most = self.state.device.limits().max_texture_dimension_2d;
-        if width > most || height > most {
-            return Err(OffscreenError::TooLarge { width, height, most });
+        let max = self.state.device.limits().max_texture_dimension_2d;
+        if width > max || height > max {
+            return Err(OffscreenError::TooLarge { width, height, max });
         }
         Ok([width, height])
     }

@@ -16,7 +16,7 @@ mod device;
 /// Particles that are moved; how many of them are drawn is up to the picture.
 pub const COUNT: u32 = 32_768;
 /// Particles of a field that is stiff ([`Stepping::StiffAlongX`]), of which only those that are drawn are moved.
-pub const MOST_STIFF: u32 = 65_536;
+pub const MAX_STIFF: u32 = 65_536;
 /// Steps that a particle lives.
 pub const LIFE: u32 = 96;
 /// Share of the way that a streak's end catches up in a step: streaks are about 1/CATCH_UP steps long.
@@ -69,7 +69,7 @@ pub struct Particles {
     /// Time of a step, in the field's units of time.
     pub dt: f32,
     pub stepping: Stepping,
-    /// The number of particles drawn, at most [`COUNT`], or [`MOST_STIFF`] of a stiff field.
+    /// The number of particles drawn, at most [`COUNT`], or [`MAX_STIFF`] of a stiff field.
     pub drawn: u32,
     /// Points for one side of the square: along its x and along its y.
     pub across: [f32; 2],
@@ -86,8 +86,8 @@ pub struct Particles {
 /// Why particles cannot be drawn, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParticlesError {
-    #[error("a field of {rows} x {cols} samples; it takes 2 to {most} on a side")]
-    Size { rows: usize, cols: usize, most: u32 },
+    #[error("a field of {rows} x {cols} samples; it takes 2 to {max} on a side")]
+    Size { rows: usize, cols: usize, max: u32 },
     #[error("the graphics adapter runs no compute shaders, so there are no particles")]
     NoCompute,
 }
@@ -97,7 +97,7 @@ impl Particles {
     fn moved(&self) -> u32 {
         match self.stepping {
             Stepping::Midpoint => COUNT,
-            Stepping::StiffAlongX { .. } => self.drawn.min(MOST_STIFF),
+            Stepping::StiffAlongX { .. } => self.drawn.min(MAX_STIFF),
         }
     }
 
@@ -106,7 +106,7 @@ impl Particles {
         let VectorField { rows, cols, data } = &*self.field;
         let fits = |n: usize| (2..=target.max_texture as usize).contains(&n);
         if !fits(*rows) || !fits(*cols) || data.len() != rows * cols {
-            return Err(ParticlesError::Size { rows: *rows, cols: *cols, most: target.max_texture });
+            return Err(ParticlesError::Size { rows: *rows, cols: *cols, max: target.max_texture });
         }
         if !target.compute {
             return Err(ParticlesError::NoCompute);
@@ -118,7 +118,7 @@ impl Particles {
 /// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
-struct Flow {
+struct MotionUniform {
     done: u32,
     wanted: u32,
     life: u32,
@@ -132,7 +132,7 @@ struct Flow {
 /// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
-struct Look {
+struct StreakUniform {
     across: [f32; 2],
     along: [f32; 2],
     origin: [f32; 2],
@@ -151,11 +151,11 @@ struct Paint {
 }
 
 impl Paint {
-    fn look(&self, pixels_per_point: f32) -> Look {
+    fn streak_uniform(&self, pixels_per_point: f32) -> StreakUniform {
         let p = &self.particles;
         let [r, g, b] = p.colour.map(|v| f32::from(v) / 255.0);
         let scaled = |v: [f32; 2]| v.map(|v| v * pixels_per_point);
-        Look {
+        StreakUniform {
             across: scaled(p.across),
             along: scaled(p.along),
             origin: scaled(p.origin),
@@ -272,15 +272,23 @@ impl Pipelines {
                 entry.done = None;
             }
         }
-        queue.write_buffer(&entry.look, 0, bytemuck::bytes_of(&paint.look(pixels_per_point)));
+        queue.write_buffer(&entry.look, 0, bytemuck::bytes_of(&paint.streak_uniform(pixels_per_point)));
         let count = wanted.moved();
         if count > entry.moved {
             entry.done = None;
         }
         let Some((done, to)) = steps_to_make(entry.done, shader_step(wanted.step)) else { return };
         let longest = wanted.stepping.longest();
-        let flow =
-            Flow { done, wanted: to, life: LIFE, count, dt: wanted.dt, catch_up: CATCH_UP, longest, padding: 0.0 };
+        let flow = MotionUniform {
+            done,
+            wanted: to,
+            life: LIFE,
+            count,
+            dt: wanted.dt,
+            catch_up: CATCH_UP,
+            longest,
+            padding: 0.0,
+        };
         queue.write_buffer(&entry.flow, 0, bytemuck::bytes_of(&flow));
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_pipeline(&self.advance);

@@ -9,7 +9,7 @@ use std::sync::{
 use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 
 use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::Pipelines};
-use crate::gpu::graph_layout::{GraphLayout, Kernels, MOST_STEPS};
+use crate::gpu::graph_layout::{GraphLayout, Kernels, MAX_STEPS};
 
 /// Which edges are drawn, of all in the order of their strength.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +21,7 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    pub fn of(graph: &Graph) -> Self {
+    pub fn new(graph: &Graph) -> Self {
         Self::strongest(graph.shape.edges.len(), graph.edges, graph.drawn)
     }
 
@@ -61,13 +61,13 @@ pub(super) struct Entry {
     pub shown: Option<([u32; 2], Uniform, u64, u64, Drawn)>,
     put: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,
-    back: Back,
+    readback: Readback,
     pub used: u64,
 }
 
 /// The read-back of positions from the device.
 #[derive(Default)]
-struct Back {
+struct Readback {
     buffer: Option<wgpu::Buffer>,
     /// Set once the buffer can be read.
     ready: Arc<AtomicBool>,
@@ -120,7 +120,7 @@ impl Entry {
         }
         let missing = graph.wanted.saturating_sub(self.step);
         let turns: Vec<_> = (self.step + 1..=graph.wanted).map(|s| (graph.turn)(s)).collect();
-        let mut chunks = turns.chunks(MOST_STEPS).peekable();
+        let mut chunks = turns.chunks(MAX_STEPS).peekable();
         while let Some(chunk) = chunks.next() {
             if chunks.peek().is_none() {
                 layout.run(queue, encoder, kernels, chunk);
@@ -261,7 +261,7 @@ impl Entry {
             shown: None,
             put: vec![],
             held: vec![],
-            back: Back::default(),
+            readback: Readback::default(),
             used: 0,
         }
     }
@@ -302,25 +302,25 @@ impl Entry {
     pub fn bring_back(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, graph: &Graph) {
         let Some(layout) = &self.layout else { return };
         let size = u64::from(layout.count()) * 8;
-        if self.back.under_way.is_some() {
+        if self.readback.under_way.is_some() {
             // nothing waits here; a device that is lost tells elsewhere
             let _ = device.poll(wgpu::PollType::Poll);
         }
-        if let (Some((start_revision, step, version)), Some(buffer)) = (self.back.under_way, &self.back.buffer)
-            && self.back.ready.load(Ordering::Acquire)
+        if let (Some((start_revision, step, version)), Some(buffer)) = (self.readback.under_way, &self.readback.buffer)
+            && self.readback.ready.load(Ordering::Acquire)
         {
             if let (Ok(bytes), Ok(mut told)) = (buffer.slice(..).get_mapped_range(), graph.told.lock()) {
                 told.places = bytemuck::cast_slice(&bytes).to_vec();
                 (told.start_revision, told.step) = (start_revision, step);
             }
             buffer.unmap();
-            self.back.under_way = None;
-            self.back.told = Some(version);
+            self.readback.under_way = None;
+            self.readback.told = Some(version);
         }
-        if self.back.under_way.is_some() || self.back.told == Some(self.version) {
+        if self.readback.under_way.is_some() || self.readback.told == Some(self.version) {
             return;
         }
-        let buffer = self.back.buffer.get_or_insert_with(|| {
+        let buffer = self.readback.buffer.get_or_insert_with(|| {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("graph, back"),
                 size,
@@ -329,12 +329,12 @@ impl Entry {
             })
         });
         encoder.copy_buffer_to_buffer(layout.places(), 0, buffer, 0, size);
-        self.back.ready.store(false, Ordering::Release);
-        let ready = self.back.ready.clone();
+        self.readback.ready.store(false, Ordering::Release);
+        let ready = self.readback.ready.clone();
         encoder.map_buffer_on_submit(buffer, wgpu::MapMode::Read, .., move |done| {
             ready.store(done.is_ok(), Ordering::Release);
         });
-        self.back.under_way = Some((self.start_revision, self.step, self.version));
+        self.readback.under_way = Some((self.start_revision, self.step, self.version));
     }
 }
 

@@ -61,7 +61,7 @@ impl Renderer {
         entry.used = turn;
         self.steps += entry.advance(self.pipelines.kernels.as_ref(), device, queue, encoder, graph);
         entry.styles(queue, graph);
-        let (size, edges) = (paint.size(pixels_per_point), Drawn::of(graph));
+        let (size, edges) = (paint.size(pixels_per_point), Drawn::new(graph));
         let uniform = paint.uniform(size, pixels_per_point);
         let wanted = (size, uniform, entry.version, graph.style_revision, edges);
         if entry.shown.as_ref() != Some(&wanted) {

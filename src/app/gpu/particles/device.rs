@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use eframe::egui_wgpu::wgpu;
 
-use super::{Entry, Flow, Look, MOST_STIFF, Pipelines};
+use super::{Entry, MAX_STIFF, MotionUniform, Pipelines, StreakUniform};
 
 impl Pipelines {
     pub(super) fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
@@ -15,7 +15,7 @@ impl Pipelines {
         let moving = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("particles, moving"),
             entries: &[
-                uniform(0, wgpu::ShaderStages::COMPUTE, size_of::<Flow>()),
+                uniform(0, wgpu::ShaderStages::COMPUTE, size_of::<MotionUniform>()),
                 wgpu::BindGroupLayoutEntry {
                     binding: 1,
                     visibility: wgpu::ShaderStages::COMPUTE,
@@ -40,7 +40,7 @@ impl Pipelines {
         });
         let drawing = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("particles, drawing"),
-            entries: &[uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<Look>())],
+            entries: &[uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<StreakUniform>())],
         });
         let layout = |of: &wgpu::BindGroupLayout| {
             device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -108,9 +108,9 @@ impl Pipelines {
                 mapped_at_creation: false,
             })
         };
-        let particles = buffer(MOST_STIFF as usize * 16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX);
-        let flow = buffer(size_of::<Flow>(), wgpu::BufferUsages::UNIFORM);
-        let look = buffer(size_of::<Look>(), wgpu::BufferUsages::UNIFORM);
+        let particles = buffer(MAX_STIFF as usize * 16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX);
+        let flow = buffer(size_of::<MotionUniform>(), wgpu::BufferUsages::UNIFORM);
+        let look = buffer(size_of::<StreakUniform>(), wgpu::BufferUsages::UNIFORM);
         let view = field.create_view(&wgpu::TextureViewDescriptor::default());
         let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
         let moving = device.create_bind_group(&wgpu::BindGroupDescriptor {
