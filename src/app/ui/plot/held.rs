@@ -63,7 +63,7 @@ impl Held {
 
     /// The largest magnitude; 0 where no cell has a value.
     pub fn largest(&self) -> f32 {
-        self.cells.data.iter().filter(|v| v.is_finite()).fold(0.0, |most, v| v.abs().max(most))
+        self.cells.data.iter().filter(|v| v.is_finite()).fold(0.0, |max, v| v.abs().max(max))
     }
 
     /// A number that other cells do not have.

@@ -166,7 +166,7 @@ mod tests {
                 from: 1.0,
                 to: 1.2,
             }];
-            let layout = Layout::of(&chart, &ChartState::default(), [f32::from(wide), 200.0], &measure);
+            let layout = Layout::new(&chart, &ChartState::default(), [f32::from(wide), 200.0], &measure);
             for (i, label) in layout.labels.iter().enumerate() {
                 assert!(layout.plot.expand(0.5).contains_rect(label.rect), "{wide}: {label:?} in {:?}", layout.plot);
                 let clear = layout.labels[..i].iter().all(|other| !other.rect.intersects(label.rect));

@@ -4,17 +4,17 @@
 use eframe::egui::{Pos2, Rect, pos2};
 
 use super::{
-    Chart, ChartState, Curve, Data, LEAST, Scale, Stroke,
+    Chart, ChartState, Curve, Data, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
-    geometry::{Area, FIXED, GAP, Layout, Measure, Name, ROW, SWATCH, Trace, share_of},
+    geometry::{Area, FIXED, GAP, Layout, Measure, Name, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
     range::{x_ends, y_ends},
     weave::weave,
 };
 
 impl Layout {
-    pub fn of(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
-        let size = [size[0].max(LEAST.x), size[1].max(LEAST.y)];
+    pub fn new(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
+        let size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
         let x_scale = state.scale_x.unwrap_or(chart.x.scale);
         let y_scale = state.scale_y.unwrap_or(chart.y.scale);
         let x = x_ends(chart, state, x_scale);
@@ -42,14 +42,14 @@ impl Layout {
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
         let wanted = (layout.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
         // no more numbers than whole ones, so that none needs a digit after the point
-        let most = if chart.x.whole { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
-        layout.x_ticks = x_scale.ticks(x[0], x[1], wanted.min(most));
+        let max = if chart.x.whole { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
+        layout.x_ticks = x_scale.ticks(x[0], x[1], wanted.min(max));
         if chart.x.whole {
             layout.x_ticks.retain(|t| (x_scale.value(t.0) - x_scale.value(t.0).round()).abs() < 1e-6);
         }
         let room = size[0] - 4.0;
-        layout.y_words = elided(axis_words(&chart.y.label, y_scale), room - measure(FIXED, false) - GAP, measure);
-        layout.x_words = elided(axis_words(&chart.x.label, x_scale), layout.plot.width() * 0.8, measure);
+        layout.y_words = elided(axis_label(&chart.y.label, y_scale), room - measure(FIXED, false) - GAP, measure);
+        layout.x_words = elided(axis_label(&chart.x.label, x_scale), layout.plot.width() * 0.8, measure);
         layout.drop_covered_x_ticks(size, measure);
         layout.thin_lines(chart, state, columns);
         layout.traces = weave(std::mem::take(&mut layout.traces), layout.plot);
@@ -92,10 +92,10 @@ impl Layout {
         let right = chart.margins.map_or(10.0, |m| m[1]);
         self.margins = [left, right];
         // Rows above the plot: first the rest of the axis' own row, then as many as it takes.
-        let axis_words = measure(&chart.y.label, false) + measure(", log", false) + measure(FIXED, false) + 2.0 * GAP;
+        let axis_label = measure(&chart.y.label, false) + measure(", log", false) + measure(FIXED, false) + 2.0 * GAP;
         let named = if named.len() > 1 { named } else { vec![] };
         let total: f32 = named.iter().map(|i| width_of(i) + 14.0).sum();
-        let mut x = axis_words.max(left);
+        let mut x = axis_label.max(left);
         let mut row = ROW / 2.0;
         if !named.is_empty() && x + total > size[0] {
             x = left;
@@ -214,7 +214,7 @@ impl Layout {
                     continue;
                 }
                 let is_line = !stems && mark.is_none() && !style.faint && strength > 0.3;
-                let trace = Trace {
+                let trace = PlottedLine {
                     line: is_line.then_some(line),
                     points: vec![],
                     colour: style.colour,
@@ -231,7 +231,7 @@ impl Layout {
     }
 
     /// The parts of a trace that are in sight.
-    fn push_clipped(&mut self, trace: Trace, points: &[[f64; 2]]) {
+    fn push_clipped(&mut self, trace: PlottedLine, points: &[[f64; 2]]) {
         let window = self.window();
         let single: Vec<[f64; 2]> = if trace.stems {
             // The foot of a stem is that of the chart: its top may be above what is in sight.
@@ -241,7 +241,7 @@ impl Layout {
             points.iter().copied().filter(|p| window.contains(*p)).collect()
         };
         if trace.stems || trace.mark.is_some() {
-            self.traces.extend((!single.is_empty()).then_some(Trace { points: single, ..trace }));
+            self.traces.extend((!single.is_empty()).then_some(PlottedLine { points: single, ..trace }));
             return;
         }
         let nearest = [self.plot.width(), self.plot.height()].map(|length| clip::NEAREST / f64::from(length.max(1.0)));
@@ -251,15 +251,15 @@ impl Layout {
             // A line whose points all lie on one spot would not be seen at all.
             let has_collapsed = points.len() == 1 && measured > 1;
             let dots = trace.dots || has_collapsed && trace.strength > 0.3;
-            self.traces.push(Trace { points, dots, ..trace });
+            self.traces.push(PlottedLine { points, dots, ..trace });
             return;
         }
         // Dots stand at points, not where a line was cut.
         let lines = window.polyline(points).into_iter().map(|run| clip::distinct(run, nearest));
         let lines = lines.filter(|run| run.len() > 1);
-        self.traces.extend(lines.map(|points| Trace { points, dots: false, ..trace.clone() }));
+        self.traces.extend(lines.map(|points| PlottedLine { points, dots: false, ..trace.clone() }));
         if trace.dots && !single.is_empty() {
-            self.traces.extend(single.into_iter().map(|p| Trace { points: vec![p], ..trace.clone() }));
+            self.traces.extend(single.into_iter().map(|p| PlottedLine { points: vec![p], ..trace.clone() }));
         }
     }
 
@@ -369,7 +369,7 @@ fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
     String::new()
 }
 
-fn axis_words(label: &str, scale: Scale) -> String {
+fn axis_label(label: &str, scale: Scale) -> String {
     match scale {
         Scale::Linear => label.to_owned(),
         Scale::Log => format!("{label}, log"),

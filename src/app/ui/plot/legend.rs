@@ -91,7 +91,7 @@ impl Chart<'_> {
     /// holds the present range, on every chart of the tile with the same axis one range for all.
     pub(super) fn fix_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, sheet: Rect, state: &mut ChartState) {
         let range = canvas.layout.y.map(|place| canvas.layout.y_scale.value(place));
-        let shared = SharedRange::of(ui, &self.y.label);
+        let shared = SharedRange::new(ui, &self.y.label);
         shared.tell(ui, &self.name, range);
         if let Some(wanted) = shared.wanted(ui) {
             state.fixed_y = wanted;
@@ -153,7 +153,7 @@ pub fn begin_tile(ctx: &egui::Context, tile: u64) {
 }
 
 impl SharedRange {
-    fn of(ui: &Ui, axis: &str) -> Self {
+    fn new(ui: &Ui, axis: &str) -> Self {
         let tile = ui.data(|d| d.get_temp::<CurrentTile>(Id::unique("orrery plot tile"))).map_or(0, |t| t.0);
         Self { id: Id::unique(("orrery plot y", tile, axis)) }
     }

@@ -287,8 +287,8 @@ impl MapUi<'_> {
             let factor = pinch * (scroll / 300.0).exp();
             if factor != 1.0 {
                 let at = (pointer - rect.min) * scale + vec2(window[0], window[1]);
-                let least = 2.0 / (window[2] - window[0]).max(2.0);
-                let shrink = (1.0 / factor).max(least);
+                let min = 2.0 / (window[2] - window[0]).max(2.0);
+                let shrink = (1.0 / factor).max(min);
                 let around = |edge: f32, at: f32| at + (edge - at) * shrink;
                 window = [
                     around(window[0], at.x),
@@ -325,9 +325,9 @@ fn kept_inside(window: [f32; 4], all: [f32; 4]) -> Option<[f32; 4]> {
     if window.iter().any(|edge| edge.is_nan()) {
         return None;
     }
-    let span = |a: f32, b: f32, most: f32| {
-        let width = (b - a).min(most);
-        let from = a.clamp(0.0, most - width);
+    let span = |a: f32, b: f32, max: f32| {
+        let width = (b - a).min(max);
+        let from = a.clamp(0.0, max - width);
         (from, from + width)
     };
     let (left, right) = span(window[0], window[2], all[2]);

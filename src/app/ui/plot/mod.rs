@@ -40,7 +40,7 @@ pub use scale::{Scale, value_words};
 pub use svg::{Paint, Svg, hex};
 
 /// Smallest size at which a chart is legible, points.
-pub const LEAST: Vec2 = Vec2::new(140.0, 90.0);
+pub const MIN_SIZE: Vec2 = Vec2::new(140.0, 90.0);
 
 /// Where a line's points come from.
 #[derive(Debug, Clone)]

@@ -35,7 +35,7 @@ impl Canvas<'_> {
     }
 
     /// The words of the events near the pointer.
-    pub(super) fn event_words(&self, events: &[StepEvent], pointer: Pos2) {
+    pub(super) fn event_tooltip(&self, events: &[StepEvent], pointer: Pos2) {
         let area = self.area();
         for (i, event) in near(events, |step| self.event_x(step), pointer.x).into_iter().rev().take(4).enumerate() {
             let at = pos2(self.event_x(event.step) + 4.0, area.bottom() - 4.0 - i as f32 * ROW);

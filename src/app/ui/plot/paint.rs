@@ -43,8 +43,8 @@ pub fn nothing_shown(ctx: &egui::Context) -> Option<String> {
 pub fn empty_ui(ui: &mut Ui, size: Vec2, theme: &Theme, words: &str) -> Response {
     ui.data_mut(|data| data.insert_temp(Id::unique(NOTHING), words.to_owned()));
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    let galley = |size: f32, margin: f32, most: f32| {
-        let width = (rect.width() - 2.0 * margin).clamp(60.0, most);
+    let galley = |size: f32, margin: f32, max: f32| {
+        let width = (rect.width() - 2.0 * margin).clamp(60.0, max);
         let font = FontId::proportional(size);
         let mut job = egui::text::LayoutJob::simple(words.to_owned(), font, theme.secondary, width);
         job.halign = egui::Align::Center;
@@ -85,10 +85,10 @@ impl Chart<'_> {
                 hovered_line: None,
             };
         }
-        let size = size.max(super::LEAST);
+        let size = size.max(super::MIN_SIZE);
         state.size = Some([size.x, size.y]);
         let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
-        let layout = Layout::of(self, state, [size.x, size.y], &|text, mono| width_of(ui, text, mono));
+        let layout = Layout::new(self, state, [size.x, size.y], &|text, mono| width_of(ui, text, mono));
         let area = layout.plot.translate(rect.min.to_vec2());
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
         let canvas = Canvas { chart: self, layout: &layout, theme, corner: rect.min.to_vec2(), painter };
@@ -96,7 +96,7 @@ impl Chart<'_> {
         let events = if self.x.counts_steps { step_events(ui.ctx()) } else { StepEvents::default() };
         canvas.events(&events);
         let response = canvas.data(ui, area);
-        canvas.words();
+        canvas.draw_labels();
         if let Some(guess) = &guess {
             canvas.guess(guess);
         }
@@ -117,7 +117,7 @@ impl Chart<'_> {
             canvas.cursor(x, hovered_x.map(|_| over).as_ref(), state);
         }
         if let Some(pointer) = response.hover_pos() {
-            canvas.event_words(&events, pointer);
+            canvas.event_tooltip(&events, pointer);
         }
         state.events = events;
         let clicked_x = if response.clicked() { hovered_x } else { None };
@@ -337,7 +337,7 @@ impl Canvas<'_> {
     }
 
     /// Axis words, reference lines with their labels, names, the scrub marker.
-    fn words(&self) {
+    fn draw_labels(&self) {
         let (layout, theme, area) = (self.layout, self.theme, self.area());
         let small = FontId::proportional(TEXT);
         let at = pos2(self.corner.x + 2.0, self.corner.y + ROW / 2.0);

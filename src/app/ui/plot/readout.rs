@@ -57,8 +57,8 @@ impl Canvas<'_> {
         let size = vec2(width, 12.0 + ROW * (high + 1) as f32);
         let right = at_x + 12.0 + width <= screen.right() || at_x - 12.0 - width < screen.left();
         let left = if right { at_x + 12.0 } else { at_x - 12.0 - width };
-        let most = screen.max - size;
-        let corner = pos2(left.min(most.x).max(screen.left()), (self.area().top() + 4.0).min(most.y).max(screen.top()));
+        let max = screen.max - size;
+        let corner = pos2(left.min(max.x).max(screen.left()), (self.area().top() + 4.0).min(max.y).max(screen.top()));
         let box_rect = Rect::from_min_size(corner, size);
         let ground = theme.panel.gamma_multiply(0.95);
         over.rect(box_rect, 6.0, ground, egui::Stroke::new(1.0, theme.line), StrokeKind::Inside);

@@ -60,7 +60,7 @@ impl Paint {
     }
 
     /// The paint of a shape of the interface.
-    pub fn of_shape(fill: Color32, stroke: Stroke) -> Self {
+    pub fn from_shape(fill: Color32, stroke: Stroke) -> Self {
         Self {
             fill: (fill.a() > 0).then(|| Ink::new(fill, 1.0)),
             stroke: (!stroke.is_empty()).then(|| (Ink::new(stroke.color, 1.0), stroke.width)),

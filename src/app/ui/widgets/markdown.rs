@@ -225,7 +225,7 @@ impl Reader {
             Tag::Strong => self.style.strong = true,
             Tag::Emphasis => self.style.emphasis = true,
             Tag::List(first) => {
-                self.close_words();
+                self.flush_text();
                 self.lists.push(first);
             }
             Tag::Item => {
@@ -253,7 +253,7 @@ impl Reader {
                 let level = if level == HeadingLevel::H1 { 1 } else { 2 };
                 self.blocks.push(Block::Heading(level, runs));
             }
-            TagEnd::Paragraph | TagEnd::Item => self.close_words(),
+            TagEnd::Paragraph | TagEnd::Item => self.flush_text(),
             TagEnd::List(_) => {
                 self.lists.pop();
             }
@@ -276,7 +276,7 @@ impl Reader {
     }
 
     /// Words that have come to their end: a paragraph, or those of a list's item.
-    fn close_words(&mut self) {
+    fn flush_text(&mut self) {
         let runs = std::mem::take(&mut self.runs);
         if runs.is_empty() {
             return;
