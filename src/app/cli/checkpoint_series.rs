@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{failure::Failure, terminal::tell};
+use super::{failure::Failure, terminal::notice};
 use crate::{
     config::{Config, FileKind},
     labs::{LABS, Lab},
@@ -32,7 +32,7 @@ const STEP_KEYS: [&str; 9] =
     ["step", "global_step", "iter", "iteration", "iter_num", "num_updates", "steps", "train_step", "epoch"];
 
 /// No more are taken: each is copied into the run.
-const MOST: usize = 500;
+const MAX_CHECKPOINTS: usize = 500;
 
 /// True if a folder that belongs to no run has checkpoints in it.
 pub fn is_series(folder: &Path) -> bool {
@@ -85,9 +85,9 @@ fn steps_inside(paths: &[PathBuf]) -> Option<(&'static str, Vec<u64>)> {
 /// # Errors
 /// If no key tells them apart and a file's name has no number or two have the same, or if there are too many.
 pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
-    let paths: Vec<PathBuf> = checkpoints(folder).take(MOST + 1).collect();
+    let paths: Vec<PathBuf> = checkpoints(folder).take(MAX_CHECKPOINTS + 1).collect();
     let mut files = vec![];
-    match steps_inside(&paths).filter(|_| paths.len() <= MOST) {
+    match steps_inside(&paths).filter(|_| paths.len() <= MAX_CHECKPOINTS) {
         Some((key, steps)) => {
             let each = paths.into_iter().zip(steps);
             files.extend(each.map(|(path, step)| StepFile { step, path, key: Some(key) }));
@@ -117,8 +117,8 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     }
     match files.len() {
         0 => Err(Failure::usage(format!("{} has no checkpoint (.safetensors, .pt, .pth)", folder.display()))),
-        n if n > MOST => Err(Failure::usage(format!(
-            "{} has more than {MOST} checkpoints, and each is copied into the run: give a folder of fewer",
+        n if n > MAX_CHECKPOINTS => Err(Failure::usage(format!(
+            "{} has more than {MAX_CHECKPOINTS} checkpoints, and each is copied into the run: give a folder of fewer",
             folder.display()
         ))),
         _ => Ok(files),
@@ -186,11 +186,11 @@ pub struct StepReport;
 impl Sink for StepReport {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         match event {
-            Event::Notice { text, .. } => tell!("{text}"),
+            Event::Notice { text, .. } => notice!("{text}"),
             Event::Step(stats) => {
                 let loss = stats.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT);
                 if let Some((_, loss)) = loss {
-                    tell!("step {}: held-out loss {loss:.4} nats a token", stats.step);
+                    notice!("step {}: held-out loss {loss:.4} nats a token", stats.step);
                 }
             }
             _ => {}

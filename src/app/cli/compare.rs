@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{failure::Failure, figures, output, run_rows, run_series, summary::laid_out, terminal::tell};
+use super::{failure::Failure, figures, output, run_rows, run_series, summary::laid_out, terminal::notice};
 use crate::{
     gpu::offscreen::Offscreen,
     labs::{
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// More lines than this in one figure are not told apart.
-const MOST: usize = 30;
+const MAX_RUNS: usize = 30;
 /// Key of the training loss, which is no headline number.
 const TRAIN_LOSS: &str = "train_loss";
 /// Width of the terminal's table from which it has a row for each number instead of a column.
@@ -61,9 +61,9 @@ struct Run {
 }
 
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
-    if !(2..=MOST).contains(&args.runs.len()) {
+    if !(2..=MAX_RUNS).contains(&args.runs.len()) {
         let n = args.runs.len();
-        return Err(Failure::usage(format!("{n} runs were given: two to {MOST} can be set beside each other")));
+        return Err(Failure::usage(format!("{n} runs were given: two to {MAX_RUNS} can be set beside each other")));
     }
     let views = args.views.iter().map(|id| figures::view(id)).collect::<Result<Vec<_>, _>>()?;
     if let Some(out) = &args.out {
@@ -72,7 +72,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     let runs: Vec<Run> = args.runs.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
     for run in runs.iter().filter(|r| !r.row.problems.is_empty()) {
-        tell!("{}: {}", run.row.folder, run.row.problems.join("; "));
+        notice!("{}: {}", run.row.folder, run.row.problems.join("; "));
     }
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
     let differing = differences(&rows);
@@ -94,9 +94,9 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         Err(e) => (None, format!(" (as SVG alone: {e})")),
     };
     draw(&figures, &theme, out, offscreen.as_mut())?;
-    tell!("{} figures and 2 tables in {}{words}", figures.len(), out.display());
+    notice!("{} figures and 2 tables in {}{words}", figures.len(), out.display());
     if !views.is_empty() {
-        let replayed = multiples::of(&args.runs, &names)?;
+        let replayed = multiples::replayed_runs(&args.runs, &names)?;
         let sheet = multiples::Sheet { views: &views, step: args.step, theme: &theme, out };
         multiples::write(&sheet, &replayed, offscreen.as_mut())?;
     }
@@ -262,7 +262,7 @@ pub fn replayed(folders: &[PathBuf]) -> Result<ReplayedRuns, Failure> {
         folders.iter().map(|f| run_rows::row_of(f)).collect::<Result<_, _>>().map_err(Failure::wrong)?;
     let rows: Vec<&RunRow> = rows.iter().collect();
     let labs: Vec<&Lab> = rows.iter().filter_map(|row| labs::find(&row.lab)).collect();
-    let runs = multiples::of(folders, &names(&rows, &differences(&rows)))?;
+    let runs = multiples::replayed_runs(folders, &names(&rows, &differences(&rows)))?;
     let views = shared_views(&labs).into_iter().map(|view| view.id);
     let views = views.filter(|id| runs.iter().any(|run| multiples::shows(run, id))).collect();
     Ok(ReplayedRuns { folders: folders.to_vec(), runs, views })

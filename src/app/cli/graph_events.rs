@@ -29,11 +29,11 @@ use crate::{
 /// The lab whose page shows graphs.
 pub const LAB: &str = "neuron_graph";
 /// Larger files are refused.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// A graph takes at most so many times the bytes of its file.
 const GROWTH: u64 = 32;
 /// Communities and cores of graphs of more edges are not looked for when a file is opened.
-const MOST_SEARCHED: usize = 2_000_000;
+const MAX_SEARCHED: usize = 2_000_000;
 
 /// True if a path is a graph's, by its ending.
 pub fn is_graph(path: &Path) -> bool {
@@ -59,7 +59,7 @@ pub fn read(path: &Path) -> Result<GraphFile, String> {
     let file = open(path).map_err(wrong)?;
     let length = file.metadata().map_err(|e| wrong(e.into()))?.len();
     check_memory(length.saturating_mul(GROWTH)).map_err(|e| wrong(e.into()))?;
-    let bytes = read_all(file, MOST_BYTES).map_err(wrong)?;
+    let bytes = read_all(file, MAX_BYTES).map_err(wrong)?;
     let text = String::from_utf8(bytes)
         .map_err(|e| format!("{shown} is not UTF-8 (byte {}); save it as UTF-8", e.utf8_error().valid_up_to()))?;
     format.read(&text).map_err(|e| format!("{shown}, {e}"))
@@ -89,14 +89,14 @@ impl GraphReading {
         if self.directed || self.undirected {
             graph.directed = self.directed;
         }
-        let Some(least) = self.threshold else { return Ok(graph) };
-        if !(least.is_finite() && least >= 0.0) {
-            return Err(format!("--threshold {least} should be a number of 0 or more"));
+        let Some(min) = self.threshold else { return Ok(graph) };
+        if !(min.is_finite() && min >= 0.0) {
+            return Err(format!("--threshold {min} should be a number of 0 or more"));
         }
-        let most = graph.edges.iter().map(|e| e.weight.abs()).fold(0.0, f64::max);
-        graph.edges.retain(|e| e.weight.abs() >= least);
+        let max = graph.edges.iter().map(|e| e.weight.abs()).fold(0.0, f64::max);
+        graph.edges.retain(|e| e.weight.abs() >= min);
         if graph.edges.is_empty() {
-            return Err(format!("--threshold {least} leaves no edge: the greatest weight is {most}"));
+            return Err(format!("--threshold {min} leaves no edge: the greatest weight is {max}"));
         }
         Ok(graph)
     }
@@ -223,7 +223,7 @@ fn file_graph(graph: &GraphFile, all: &[Edge], modularity: Option<Number<f64>>) 
 /// The graph of the edges of positive weight, unless it is too large to search while somebody waits.
 fn positive(graph: &GraphFile, all: &[Edge]) -> Option<Graph> {
     let positive: Vec<Edge> = all.iter().copied().filter(|(_, _, weight)| *weight > 0.0).collect();
-    if positive.is_empty() || positive.len() > MOST_SEARCHED {
+    if positive.is_empty() || positive.len() > MAX_SEARCHED {
         return None;
     }
     Graph::new(graph.nodes.len(), &positive, graph.directed).ok()

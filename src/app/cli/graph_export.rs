@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{failure::Failure, output, terminal::tell, trained_run::newest};
+use super::{failure::Failure, output, terminal::notice, trained_run::newest};
 use crate::{
     analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     config::Value,
@@ -87,7 +87,7 @@ impl GraphArgs {
         let model = model(from, variant)?;
         let (found, about) = neuron_graph::neuron_graph(&model, &args, SEED).map_err(Failure::failed)?;
         if self.beta.is_some() && found.edges.len() >= MOST_EDGES {
-            tell!("note: more entries are above the threshold; the {MOST_EDGES} strongest are written");
+            notice!("note: more entries are above the threshold; the {MOST_EDGES} strongest are written");
         }
         if found.edges.is_empty() {
             return Err(Failure::usage("no entry is above the threshold, so that the graph is empty: lower --beta"));

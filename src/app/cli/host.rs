@@ -14,7 +14,7 @@ use super::{
     graph_events::{self, GraphReading},
     json_kind, output, run_rows,
     runs::Runs,
-    settings::{self, MOST_CONFIG},
+    settings::{self, MAX_CONFIG},
     sweep::{self, background::Background, series::SeriesCache},
     sweep_names::is_sweep,
 };
@@ -62,7 +62,7 @@ impl DesktopHost {
 
     /// Makes sweeps by this program, where the one that asks is another.
     pub fn with_program(self, program: PathBuf) -> Self {
-        Self { sweeps: Arc::new(Background::of_program(program)), ..self }
+        Self { sweeps: Arc::new(Background::with_program(program)), ..self }
     }
 
     /// Works like [`Self::aside`], for work that may have nothing to deliver.
@@ -336,7 +336,7 @@ fn read_sweep(folder: PathBuf, sweeps: &Background, series: &SeriesCache) -> Del
 }
 
 fn read_config(path: &Path) -> Result<Delivery, String> {
-    let content = read_text(path, MOST_CONFIG).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
+    let content = read_text(path, MAX_CONFIG).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
     Ok(Delivery::Text { path: path.to_owned(), content })
 }
 

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use super::terminal::tell;
+use super::terminal::notice;
 
 /// The exit code that a shell reports for a command ended by Ctrl-C (128 + SIGINT).
 pub const INTERRUPTED: u8 = 130;
@@ -28,7 +28,7 @@ pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
         return;
     }
     if let Err(e) = ctrlc::set_handler(interrupted) {
-        tell!("warning: Ctrl-C will end the process without a checkpoint ({e})");
+        notice!("warning: Ctrl-C will end the process without a checkpoint ({e})");
     }
 }
 

@@ -47,7 +47,7 @@ pub struct InterveneArgs {
     amount: Option<f64>,
     /// For neurons: x (the neuron as key and query, and with it y) or y (what it writes)
     #[arg(long, value_enum, conflicts_with = "synapse")]
-    part: Option<Part>,
+    part: Option<NeuronSide>,
     /// For neurons: the one layer where it is done, from 0; every layer if not given
     #[arg(long, conflicts_with = "synapse")]
     layer: Option<u32>,
@@ -78,7 +78,7 @@ enum Action {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Part {
+enum NeuronSide {
     X,
     Y,
 }
@@ -92,7 +92,7 @@ impl InterveneArgs {
             Action::Scale => "scale",
             Action::Clamp => "clamp",
         };
-        let part = if matches!(self.part, Some(Part::Y)) { "y" } else { "x" };
+        let part = if matches!(self.part, Some(NeuronSide::Y)) { "y" } else { "x" };
         let mut args = telemetry::Args::from([
             text("target", if self.synapse.is_empty() { "neurons" } else { "synapses" }.to_owned()),
             text("neurons", self.neurons.clone().unwrap_or_default()),

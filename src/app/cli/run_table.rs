@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{RUNS, failure::Failure, run_rows, terminal::tell};
+use super::{RUNS, failure::Failure, run_rows, terminal::notice};
 use crate::{
     files::memory::size,
     labs::{
@@ -103,7 +103,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
 fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
         let place = trash::discard(run).map_err(Failure::wrong)?;
-        tell!("in the trash; `orrery runs --restore {}` takes it back", place.display());
+        notice!("in the trash; `orrery runs --restore {}` takes it back", place.display());
         println!("{}", place.display());
         return Ok(());
     }
@@ -143,11 +143,11 @@ fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failur
         println!("{}", line.collect::<String>().trim_end());
     }
     for row in rows.iter().filter(|r| !r.problems.is_empty()) {
-        tell!("{}: {}", row.folder, row.problems.join("; "));
+        notice!("{}: {}", row.folder, row.problems.join("; "));
     }
     let put_away =
         if archived > 0 { format!(", {archived} archived (`is:archived` shows them)") } else { String::new() };
-    tell!("{} of {} runs in {}{put_away}", rows.len(), all.len(), out.display());
+    notice!("{} of {} runs in {}{put_away}", rows.len(), all.len(), out.display());
     Ok(())
 }
 
@@ -183,9 +183,9 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-fn short(text: &str, most: usize) -> String {
-    match text.chars().count() > most {
-        true => text.chars().take(most - 1).chain(['…']).collect(),
+fn short(text: &str, max: usize) -> String {
+    match text.chars().count() > max {
+        true => text.chars().take(max - 1).chain(['…']).collect(),
         false => text.to_owned(),
     }
 }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Bytes of a config file; a longer one is none.
-pub const MOST_CONFIG: u64 = 256 << 10;
+pub const MAX_CONFIG: u64 = 256 << 10;
 
 /// The meaning of a name on the command line.
 pub enum Named {
@@ -137,7 +137,7 @@ fn with_checkpoint(path: &Path) -> Result<Named, SettingsError> {
 }
 
 fn config_file(path: &Path) -> Result<Named, SettingsError> {
-    let (lab, config) = config_of(path, files::read_text(path, MOST_CONFIG))?;
+    let (lab, config) = config_of(path, files::read_text(path, MAX_CONFIG))?;
     Ok(Named::Config(lab, config))
 }
 

@@ -19,7 +19,7 @@ const GAP: usize = 3;
 
 /// The table of a run folder; empty if nothing of it was measured.
 pub fn table(folder: &Path) -> Result<String, StoreError> {
-    Ok(words(&headlines::read(folder, |_| ())?))
+    Ok(line(&headlines::read(folder, |_| ())?))
 }
 
 /// The newest step that one of the numbers is of.
@@ -27,7 +27,7 @@ fn last_step(values: &[Value]) -> u64 {
     values.iter().map(|v| v.step).max().unwrap_or(0)
 }
 
-fn words(run: &RunHeadlines) -> String {
+fn line(run: &RunHeadlines) -> String {
     let RunHeadlines { info, lab: Some(lab), found } = run else { return String::new() };
     if found.values.is_empty() {
         return String::new();

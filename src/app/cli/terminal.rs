@@ -3,11 +3,11 @@
 //! the command ([`super::end_with_the_reader`]).
 
 /// Prints a line to standard error like `eprintln!`, but never panics.
-macro_rules! tell {
+macro_rules! notice {
     ($($words:tt)*) => {{
         use ::std::io::Write as _;
         let _ = ::std::writeln!(::std::io::stderr(), $($words)*);
     }};
 }
 
-pub(crate) use tell;
+pub(crate) use notice;

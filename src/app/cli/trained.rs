@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{failure::Failure, terminal::tell};
+use super::{failure::Failure, terminal::notice};
 use crate::{
     corpus::{self, NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, TokenizerSpec, fitting_tokenizers},
     files,
@@ -17,13 +17,13 @@ use crate::{
 };
 
 /// The longest text that is read whole.
-const MOST_TEXT: u64 = 4 << 30;
+const MAX_TEXT: u64 = 4 << 30;
 
 #[derive(Args)]
 pub struct TrainedArgs {
     /// The kind of token; if not given, every kind that fits the model is tried
     #[arg(long, value_enum, value_name = "KIND")]
-    tokenizer: Option<Kind>,
+    tokenizer: Option<TokenKind>,
     /// The characters that the model knows: a .json list, a .json object from character to id (or one with `stoi`),
     /// nanoGPT's meta.pkl, or the text that it was trained on
     #[arg(long, value_name = "FILE")]
@@ -44,7 +44,7 @@ pub struct TrainedArgs {
 
 /// The kind of token of a vocabulary.
 #[derive(Clone, Copy, ValueEnum)]
-enum Kind {
+enum TokenKind {
     Byte,
     /// The distinct characters of the text by code point
     #[value(name = "sorted_char")]
@@ -92,11 +92,11 @@ impl TrainedArgs {
         asked.form = self.form.unwrap_or(asked.form);
         asked.position = self.position.unwrap_or(asked.position);
         let checkpoint = Checkpoint::open(path, &asked, &device).map_err(Failure::wrong)?;
-        checkpoint.notes.iter().for_each(|note| tell!("note: {note}"));
+        checkpoint.notes.iter().for_each(|note| notice!("note: {note}"));
         if let (Some(said), Some(asked)) = (checkpoint.layers, layers)
             && said != asked
         {
-            tell!("note: the file says {said} layers, and {asked} are read as asked");
+            notice!("note: the file says {said} layers, and {asked} are read as asked");
         }
         Ok(checkpoint)
     }
@@ -126,7 +126,7 @@ impl TrainedArgs {
                 _ => {}
             }
             let found = choice.vocabulary.iter().chain(&choice.json);
-            found.for_each(|path| tell!("note: {}, beside the checkpoint, lists its tokens", path.display()));
+            found.for_each(|path| notice!("note: {}, beside the checkpoint, lists its tokens", path.display()));
         }
         Ok(fitting_tokenizers(&choice, text, checkpoint.vocab)?)
     }
@@ -134,10 +134,10 @@ impl TrainedArgs {
     fn tokenizers(&self) -> TokenizerChoice {
         TokenizerChoice {
             kind: self.tokenizer.map(|kind| match kind {
-                Kind::Byte => TokenizerKind::Byte,
-                Kind::SortedChar => TokenizerKind::SortedChar,
-                Kind::Vocabulary => TokenizerKind::Vocabulary,
-                Kind::HuggingFace => TokenizerKind::HuggingFace,
+                TokenKind::Byte => TokenizerKind::Byte,
+                TokenKind::SortedChar => TokenizerKind::SortedChar,
+                TokenKind::Vocabulary => TokenizerKind::Vocabulary,
+                TokenKind::HuggingFace => TokenizerKind::HuggingFace,
             }),
             vocabulary: self.vocabulary.clone(),
             json: self.tokenizer_json.clone(),
@@ -191,7 +191,7 @@ pub fn layers(text: &str) -> Result<usize, String> {
 
 /// The bytes of a text.
 pub fn text(path: &Path) -> Result<Vec<u8>, Failure> {
-    let bytes = files::read(path, MOST_TEXT)
+    let bytes = files::read(path, MAX_TEXT)
         .map_err(|e| Failure::usage(format!("the text {} cannot be read: {e}", path.display())))?;
     match bytes.is_empty() {
         true => Err(Failure::usage(format!("the text {} is empty: give one with at least two tokens", path.display()))),

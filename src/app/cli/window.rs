@@ -17,7 +17,7 @@ use super::{
     lab_config::{default_lab, with_text},
     runs::Runs,
     settings::{self, Named},
-    terminal::tell,
+    terminal::notice,
 };
 use crate::{
     config::Config,
@@ -135,8 +135,8 @@ fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Fa
     if let Some(Named::Lesson(link)) = named {
         return Err(Failure::run(format!("{why}. `{link}` is a step of a lesson, which is read in the window")));
     }
-    tell!("orrery: {why}.");
-    tell!("The lab runs without a window instead; its numbers and figures go to a folder.");
+    notice!("orrery: {why}.");
+    notice!("The lab runs without a window instead; its numbers and figures go to a folder.");
     let until = if let Some(Named::Page(_, link)) = &named { link.step } else { None };
     let (lab, config) = configured(open, named)?;
     let folder = headless::train(
@@ -146,7 +146,7 @@ fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Fa
         headless::RunWishes { with_figures: true, until, ..headless::RunWishes::default() },
     )?;
     let shown = folder.display();
-    tell!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
-    tell!("On a machine with a display `orrery replay {shown}` opens it.");
+    notice!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
+    notice!("On a machine with a display `orrery replay {shown}` opens it.");
     Ok(())
 }

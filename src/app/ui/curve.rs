@@ -16,7 +16,7 @@ pub struct Extent {
 impl Extent {
     const NONE: Self = Self { min: f64::NAN, max: f64::NAN };
 
-    fn of(value: f64) -> Self {
+    fn new(value: f64) -> Self {
         if value.is_finite() { Self { min: value, max: value } } else { Self::NONE }
     }
 
@@ -77,7 +77,7 @@ impl Curve {
         match level {
             0 => self.values[self.values.len() - FACTOR..]
                 .iter()
-                .map(|v| Extent::of(*v))
+                .map(|v| Extent::new(*v))
                 .fold(Extent::NONE, Extent::join),
             _ => {
                 let below = &self.levels[level - 1];
@@ -196,7 +196,7 @@ impl Curve {
         let mut all = Extent::NONE;
         let mut level = 0;
         let entry = |level: usize, i: usize| match level {
-            0 => Extent::of(self.values[i]),
+            0 => Extent::new(self.values[i]),
             _ => self.levels[level - 1][i],
         };
         while a < b {

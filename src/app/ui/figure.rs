@@ -142,7 +142,7 @@ impl Figure<'_> {
             pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0),
             sheet.right_bottom() - vec2(MARGIN, MARGIN),
         );
-        plot::set_step_events(ui.ctx(), step_events::of(self.mirror, self.knobs).into());
+        plot::set_step_events(ui.ctx(), step_events::from_mirror(self.mirror, self.knobs).into());
         let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
         self.with_cx(selection, |cx| view.ui(&mut inner, cx));
     }

@@ -35,12 +35,12 @@ pub struct LessonState {
     /// A step to scroll to.
     pub sought: Option<usize>,
     /// The outcomes of the current step's checks, with the inputs that they were computed from.
-    judged: Kept<Judged, Option<Vec<Outcome>>>,
+    judged: Kept<JudgedInputs, Option<Vec<Outcome>>>,
 }
 
 /// The inputs of a judgement.
 #[derive(Debug, Clone, PartialEq)]
-struct Judged {
+struct JudgedInputs {
     run: Option<RunNumber>,
     revision: u64,
     step: usize,
@@ -60,13 +60,13 @@ pub enum Outcome {
 
 /// The number that a check found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct FoundValue {
     pub step: u64,
     pub value: f64,
 }
 
 impl LessonState {
-    pub fn of(lab: &'static Lab) -> Self {
+    pub fn new(lab: &'static Lab) -> Self {
         let state = Self { lab: Some(lab), ..Self::default() };
         match Lesson::parse(lab.id, lab.lesson) {
             Ok(lesson) => Self { lesson, ..state },
@@ -90,7 +90,7 @@ impl LessonState {
     /// Judges the current step by the run, anew when the run has gone on.
     pub fn judge(&mut self, mirror: Option<&Mirror>, config: &Config) -> &[Outcome] {
         let Some(current) = self.current else { return &[] };
-        let of = Judged {
+        let of = JudgedInputs {
             run: mirror.map(|m| m.run),
             revision: mirror.map_or(0, |m| m.revision),
             step: current,
@@ -135,7 +135,7 @@ fn other_run(step: &Step, mirror: &Mirror, lab: &Lab) -> Option<String> {
 /// Judges a check by the run, or by the settings.
 pub fn outcome(check: &Check, mirror: Option<&Mirror>, config: &Config) -> Outcome {
     if let Some(key) = &check.setting {
-        return of_setting(check, key, config);
+        return setting_outcome(check, key, config);
     }
     let says = &check.says;
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
@@ -160,7 +160,7 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>, config: &Config) -> Outco
     }
 }
 
-fn of_setting(check: &Check, key: &str, config: &Config) -> Outcome {
+fn setting_outcome(check: &Check, key: &str, config: &Config) -> Outcome {
     let Some(value) = config.get(key) else { return Outcome::Waits(format!("there is no setting {key}")) };
     let equals = check.equals.as_ref().is_none_or(|wanted| match (value_of(wanted), value) {
         (Value::Text(a), b) => a == b.to_string(),
@@ -175,7 +175,7 @@ fn of_setting(check: &Check, key: &str, config: &Config) -> Outcome {
 }
 
 /// The value that decides a check: at the asked step, at the first step at which it holds, or at the newest.
-pub fn found(check: &Check, mirror: &Mirror) -> Option<Found> {
+pub fn found(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     match (check.at, check.by) {
         (Some(at), _) => values(check, mirror, at, at).last().copied().filter(|f| mirror.step >= at && f.step <= at),
         (None, Some(by)) => values(check, mirror, 0, by).into_iter().find(|f| check.holds(f.value)),
@@ -184,12 +184,12 @@ pub fn found(check: &Check, mirror: &Mirror) -> Option<Found> {
 }
 
 /// The newest value.
-fn last(check: &Check, mirror: &Mirror) -> Option<Found> {
+fn last(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     values(check, mirror, mirror.step, u64::MAX).last().copied()
 }
 
 /// Values from a step to another; of what is measured seldom, the one before as well.
-fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<Found> {
+fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<FoundValue> {
     let variant = |id: &Option<String>| match id {
         Some(id) => mirror.variants().iter().position(|v| v.id == *id),
         None => Some(0),
@@ -197,7 +197,7 @@ fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<Found> {
     let (Some(channel), Some(v)) = (&check.channel, variant(&check.variant)) else { return vec![] };
     if let Some(entry) = &check.entry {
         let mut scheduled = mirror.samples(v, channel).iter().filter(|s| s.step <= to);
-        let of = |s: &Sample| Some(Found { step: s.step, value: entry_of(s, entry)? });
+        let of = |s: &Sample| Some(FoundValue { step: s.step, value: entry_of(s, entry)? });
         if check.at.is_none() && check.by.is_some() {
             return scheduled.filter_map(of).collect();
         }
@@ -212,7 +212,7 @@ fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<Found> {
             (Some(_), curve) => curve?.value_at(step)?,
             (None, _) => 0.0,
         };
-        Some(Found { step, value: value - other })
+        Some(FoundValue { step, value: value - other })
     };
     curve.points(from, to).filter_map(point).collect()
 }

@@ -112,7 +112,7 @@ impl Page {
             run: None,
             history: History::default(),
             seen: undo::LastFrame::default(),
-            lesson: LessonState::of(lab),
+            lesson: LessonState::new(lab),
             exports: vec![],
             selection: Selection::default(),
             scrub: None,

@@ -25,7 +25,7 @@ pub enum Freshness {
 
 /// The last question put to one probe.
 #[derive(Debug, Clone)]
-struct Put {
+struct LastQuestion {
     request: u64,
     args: Args,
     /// The step whose weights were asked; `None`: the newest.
@@ -56,7 +56,7 @@ pub type Key = (&'static str, Option<usize>);
 #[derive(Debug)]
 pub struct Questions {
     run: Option<Arc<RunInfo>>,
-    put: HashMap<Key, Put>,
+    put: HashMap<Key, LastQuestion>,
     next_request: u64,
     /// Since when a question has been seen without an answer, seconds of the window's clock.
     open: HashMap<u64, f64>,
@@ -96,7 +96,7 @@ impl Questions {
     pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &Moment) -> bool {
         let stands_still = matches!(mirror.state, Some(RunState::Paused | RunState::Finished));
         let put = self.put.get(&key);
-        let is_elsewhere = |p: &Put| p.at != moment.at || p.at.is_none() && p.changes != mirror.changes.len();
+        let is_elsewhere = |p: &LastQuestion| p.at != moment.at || p.at.is_none() && p.changes != mirror.changes.len();
         if freshness == Freshness::IfMissing {
             let may_ask = stands_still || moment.at.is_some();
             return may_ask && !moment.is_measured && put.is_none_or(is_elsewhere);
@@ -107,9 +107,9 @@ impl Questions {
         }
         match freshness {
             Freshness::IfMissing => false,
-            Freshness::Steps(most) => {
-                let most = if stands_still { 1 } else { most };
-                moment.at.is_none() && (mirror.step < put.step || mirror.step >= put.step + most)
+            Freshness::Steps(age) => {
+                let age = if stands_still { 1 } else { age };
+                moment.at.is_none() && (mirror.step < put.step || mirror.step >= put.step + age)
             }
             Freshness::WithSchedule => moment.at.is_none() && moment.scheduled > put.scheduled,
             Freshness::FollowsAnswer(answer) => answer > put.request,
@@ -121,7 +121,7 @@ impl Questions {
         let request = self.number();
         let Moment { at, scheduled, .. } = *moment;
         let (step, changes) = (mirror.step, mirror.changes.len());
-        self.put.insert(key, Put { request, args, at, step, changes, scheduled });
+        self.put.insert(key, LastQuestion { request, args, at, step, changes, scheduled });
         request
     }
 
@@ -234,7 +234,7 @@ mod tests {
         Moment { at: None, scheduled, is_measured: scheduled.is_some() }
     }
 
-    fn of_step(at: u64) -> Moment {
+    fn moment_at(at: u64) -> Moment {
         Moment { at: Some(at), ..moment(None) }
     }
 
@@ -252,10 +252,10 @@ mod tests {
         assert!(!q.is_due(KEY, &args(0.0), fresh, &running(124), &moment(None)));
         assert!(q.is_due(KEY, &args(0.0), fresh, &running(125), &moment(None)));
         assert!(q.is_due(KEY, &args(0.0), fresh, &running(99), &moment(None)), "the run began again");
-        assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &of_step(40)), "other weights");
-        q.put(KEY, args(0.0), &running(100), &of_step(40));
-        assert!(!q.is_due(KEY, &args(0.0), fresh, &running(999), &of_step(40)), "the past does not age");
-        assert!(q.is_due(KEY, &args(1.0), fresh, &running(100), &of_step(40)), "another question");
+        assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &moment_at(40)), "other weights");
+        q.put(KEY, args(0.0), &running(100), &moment_at(40));
+        assert!(!q.is_due(KEY, &args(0.0), fresh, &running(999), &moment_at(40)), "the past does not age");
+        assert!(q.is_due(KEY, &args(1.0), fresh, &running(100), &moment_at(40)), "another question");
         assert!(q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)), "back to the newest");
         q.put(KEY, args(0.0), &running(100), &moment(None));
         assert!(q.is_due(KEY, &args(0.0), fresh, &at(101, RunState::Paused), &moment(None)), "paused a step later");
@@ -274,9 +274,9 @@ mod tests {
         let request = q.put(KEY, args(0.0), &mirror, &moment(None));
         assert!(q.is_of_present_settings(request, &mirror) && !q.is_of_present_settings(request - 1, &mirror));
         assert!(!due(&q, &mirror, Freshness::IfMissing, &moment(None)));
-        q.put(KEY, args(0.0), &mirror, &of_step(40));
+        q.put(KEY, args(0.0), &mirror, &moment_at(40));
         mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(2.0) });
-        assert!(!due(&q, &mirror, Freshness::Steps(25), &of_step(40)), "the past had its own setting");
+        assert!(!due(&q, &mirror, Freshness::Steps(25), &moment_at(40)), "the past had its own setting");
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
         assert!(due(&q, RunState::Paused, &moment(None)));
         q.put(KEY, args(0.0), &at(5, RunState::Paused), &moment(None));
         assert!(!due(&q, RunState::Paused, &moment(None)));
-        assert!(due(&q, RunState::Running, &of_step(2)), "nothing will bring the past");
+        assert!(due(&q, RunState::Running, &moment_at(2)), "nothing will bring the past");
     }
 
     #[test]

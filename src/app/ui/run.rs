@@ -91,7 +91,7 @@ impl Run {
     }
 
     /// Its state in a word or two.
-    pub fn state_words(&self) -> &'static str {
+    pub fn state_label(&self) -> &'static str {
         match (&self.mirror.state, &self.replayed) {
             (Some(RunState::Failed { .. }), _) => "failed",
             (_, Some(_)) => "replay",

@@ -14,10 +14,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
 
 pub use curves::{CurveLine, curve_lines, curves_ui};
-pub use figures::{SweepFigure, axis_figures, figures, mean_words, step_words};
+pub use figures::{SweepFigure, axis_figures, figures, mean_line_label, step_label};
 pub use heat::heat_ui;
 pub use parallel::parallel_ui;
-pub use prepared::{Look, Prepared};
+pub use prepared::{PictureChoices, Prepared};
 pub use slice::slice_ui;
 
 use super::{
@@ -108,7 +108,7 @@ impl<'a> SweepView<'a> {
 }
 
 /// A number as its lab writes it.
-pub fn number_words(of: &Number, value: f64) -> String {
+pub fn number_label(of: &Number, value: f64) -> String {
     of.digits.map_or_else(|| number::short(value), |digits| digits.words(value))
 }
 
@@ -135,7 +135,7 @@ pub fn point_colours(results: &SweepResults, theme: &Theme) -> Vec<Color32> {
 }
 
 /// The meaning of the colours of many points; empty where each has its own.
-pub fn colour_words(results: &SweepResults) -> String {
+pub fn colour_legend(results: &SweepResults) -> String {
     match results.axes.first() {
         Some(axis) if results.points.len() > OWN_COLOURS => format!("; colour along {}", axis.key),
         _ => String::new(),
@@ -151,7 +151,7 @@ fn axis_scale(kind: &AxisKind) -> Scale {
 }
 
 /// The meaning of the bands of the curves, after a comma; empty where there are none.
-pub fn band_words(results: &SweepResults) -> &'static str {
+pub fn band_legend(results: &SweepResults) -> &'static str {
     match (results.seeds.len(), results.points.len() <= BANDS) {
         (0 | 1, _) => "",
         (_, true) => ", band of one standard deviation",
@@ -167,7 +167,7 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
         return (rect, response);
     }
     let theme = view.theme;
-    let galley = small_words(ui, title, theme.secondary, rect.width());
+    let galley = small_text(ui, title, theme.secondary, rect.width());
     ui.painter().galley(rect.min, galley, theme.secondary);
     (Rect::from_min_max(rect.min + egui::vec2(0.0, TITLE), rect.max), response)
 }
@@ -176,7 +176,7 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
 const TITLE: f32 = 20.0;
 
 /// Small words on one line, cut to a width.
-fn small_words(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
+fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
     truncated(ui, text, FontId::proportional(theme::SMALL), colour, width)
 }
 

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{failure::Failure, figures::replay, lab_config::recorded, output, terminal::tell};
+use super::super::{failure::Failure, figures::replay, lab_config::recorded, output, terminal::notice};
 use crate::{
     gpu::offscreen::Offscreen,
     ui::{
         multiples::{
             Multiple, ReplayedRun,
-            difference::{Difference, Kind},
+            difference::{Difference, DifferenceKind},
             difference_png, png,
         },
         theme::Theme,
@@ -26,7 +26,7 @@ pub struct Sheet<'a> {
 }
 
 /// Reads runs whole.
-pub fn of(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Failure> {
+pub fn replayed_runs(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Failure> {
     let read = |(folder, name): (&PathBuf, &String)| {
         let (lab, config) = recorded(folder)?;
         Ok(ReplayedRun { name: name.clone(), config, knobs: (lab.knobs)(), mirror: replay(folder)? })
@@ -57,7 +57,7 @@ pub fn write(sheet: &Sheet<'_>, runs: &[ReplayedRun], offscreen: Option<&mut Off
             let picture = png(offscreen, multiple, runs).map_err(Failure::run)?;
             output::write(&sheet.out.join(format!("{}-step-{step}.png", view.id)), &picture, &[])?;
         }
-        if let ([a, b], Some(kind)) = (runs, Kind::of_view(view.id)) {
+        if let ([a, b], Some(kind)) = (runs, DifferenceKind::for_view(view.id)) {
             write_difference(sheet, multiple, (kind, [a, b]), offscreen.as_deref_mut())?;
         }
     }
@@ -81,18 +81,18 @@ fn check_shown(view: &ViewEntry, step: u64, runs: &[ReplayedRun], theme: &Theme)
 fn write_difference(
     sheet: &Sheet<'_>,
     of: Multiple<'_>,
-    (kind, [a, b]): (Kind, [&ReplayedRun; 2]),
+    (kind, [a, b]): (DifferenceKind, [&ReplayedRun; 2]),
     offscreen: Option<&mut Offscreen>,
 ) -> Result<(), Failure> {
     let names = [a.name.as_str(), b.name.as_str()];
-    let made = match Difference::of(kind, [a, b], of.step, &Selection::default()) {
+    let made = match Difference::new(kind, [a, b], of.step, &Selection::default()) {
         Ok(made) => made,
         Err(words) => {
-            tell!("{}: {words}", of.view.id);
+            notice!("{}: {words}", of.view.id);
             return Ok(());
         }
     };
-    tell!("({}) less ({}): {}", names[1], names[0], made.subtitle());
+    notice!("({}) less ({}): {}", names[1], names[0], made.subtitle());
     let file = |ending: &str| sheet.out.join(format!("{}-step-{}-difference.{ending}", of.view.id, of.step));
     output::write(&file("csv"), made.csv(names).as_bytes(), &[])?;
     if let Some(offscreen) = offscreen {

@@ -15,13 +15,13 @@ use super::{
 use crate::{
     labs::sweep::results::{Number, NumberId, ResultAxis, SweepResults, SweepRun},
     ui::{
-        sweep_pictures::{Look, Prepared, axis_figures},
+        sweep_pictures::{PictureChoices, Prepared, axis_figures},
         theme::Theme,
     },
 };
 
 /// Numbers that are drawn; all stand in the table.
-const MOST_COLUMNS: usize = 6;
+const MAX_COLUMNS: usize = 6;
 
 /// Figures of the objective first, then of the other numbers.
 pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table: &Table, theme: &Theme) {
@@ -29,8 +29,8 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
     if let Some((objective, _)) = table.best {
         shown.sort_by_key(|i| *i != objective);
     }
-    let left_out = shown.len().saturating_sub(MOST_COLUMNS);
-    shown.truncate(MOST_COLUMNS);
+    let left_out = shown.len().saturating_sub(MAX_COLUMNS);
+    shown.truncate(MAX_COLUMNS);
     if shown.is_empty() {
         return;
     }
@@ -39,9 +39,14 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
         writeln!(out, "<h2>What the axes do</h2>\n<p class=\"note\">Of finished runs.{more}</p>\n<div class=\"grid\">");
     let results = Arc::new(results(folder, states, table));
     for number in shown {
-        let look =
-            Look { number, others: vec![], step: results.last_step(), brush: Default::default(), is_dark: theme.dark };
-        let prepared = Prepared::new(&results, look);
+        let choices = PictureChoices {
+            number,
+            others: vec![],
+            step: results.last_step(),
+            brush: Default::default(),
+            is_dark: theme.dark,
+        };
+        let prepared = Prepared::new(&results, choices);
         for figure in axis_figures(&prepared, theme) {
             let Some(svg) = figure.svg(&prepared, theme) else { continue };
             let about = escaped(&format!("{}, {}", table.columns[number].heading, figure.about(&results)));

@@ -15,7 +15,7 @@ use super::{super::failure::Failure, folder::LOGS};
 /// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";
 /// Only the end of a longer output is shown, bytes.
-const MOST_SAID: u64 = 1 << 20;
+const MAX_OUTPUT: u64 = 1 << 20;
 
 /// The processes, by the sweep's folder.
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub struct Background {
 
 impl Background {
     /// Runs this program, where the one that asks is another.
-    pub fn of_program(program: PathBuf) -> Self {
+    pub fn with_program(program: PathBuf) -> Self {
         Self { program: Some(program), ..Self::default() }
     }
 
@@ -59,7 +59,7 @@ impl Background {
         if status.success() {
             return None;
         }
-        let said = crate::files::read_text(&folder.join(LOGS).join(LOG), MOST_SAID).unwrap_or_default();
+        let said = crate::files::read_text(&folder.join(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
         Some(last.map_or_else(|| format!("ended ({status})"), |line| line.trim_start_matches("orrery: ").to_owned()))
     }

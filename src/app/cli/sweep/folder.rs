@@ -10,7 +10,7 @@ pub use super::super::sweep_names::SPEC;
 use super::super::{
     failure::Failure,
     run_rows,
-    settings::{self, MOST_CONFIG, Named},
+    settings::{self, MAX_CONFIG, Named},
 };
 use crate::{
     config::Config,
@@ -60,7 +60,7 @@ impl SweepFolder {
     /// # Errors
     /// If the specification is none, or the folder is that of another one.
     pub fn make(spec: &Path, out: &Path) -> Result<Self, Failure> {
-        Self::of_text(&read(spec)?, spec, out)
+        Self::from_text(&read(spec)?, spec, out)
     }
 
     /// Makes a sweep like [`SweepFolder::make`], from the text of a specification that need not be a file yet; its base
@@ -68,7 +68,7 @@ impl SweepFolder {
     ///
     /// # Errors
     /// See [`SweepFolder::make`].
-    pub fn of_text(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
+    pub fn from_text(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
         let file = SweepFile::parse(text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let base = base(&file.base, spec)?;
         let sweep = sweep(&file, &base, spec)?;
@@ -113,7 +113,7 @@ impl SweepFolder {
         }
         let file = SweepFile::parse(&read(&spec)?).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let held = path.join(BASE);
-        let (_, base) = settings::config_of(&held, files::read_text(&held, MOST_CONFIG))?;
+        let (_, base) = settings::config_of(&held, files::read_text(&held, MAX_CONFIG))?;
         let sweep = sweep(&file, &base, &spec)?;
         Ok(Self { path, sweep })
     }
@@ -129,7 +129,7 @@ impl SweepFolder {
     /// Why a run that has left nothing was not made, as it said itself.
     pub fn refusal(&self, task: SweepTask) -> Option<String> {
         let log = self.path.join(LOGS).join(format!("{}.txt", task_name(task)));
-        let said = files::read_text(&log, MOST_CONFIG).ok()?;
+        let said = files::read_text(&log, MAX_CONFIG).ok()?;
         said.lines().rev().find_map(|line| line.strip_prefix("orrery: ")).map(str::to_owned)
     }
 
@@ -170,7 +170,7 @@ pub fn task_name(task: SweepTask) -> String {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    files::read_text(path, MOST_CONFIG).map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
+    files::read_text(path, MAX_CONFIG).map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
 }
 
 fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure> {

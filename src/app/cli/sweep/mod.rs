@@ -20,7 +20,7 @@ use std::{
 use clap::{Args, ValueEnum};
 
 use self::{folder::SweepFolder, pictures::PictureWishes};
-use super::{failure::Failure, terminal::tell};
+use super::{failure::Failure, terminal::notice};
 
 /// The folder in which sweeps are made by default.
 const SWEEPS: &str = "sweeps";
@@ -101,10 +101,10 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         )));
     }
     if waiting.is_empty() {
-        tell!("every run of {shown} has ended or is being made");
+        notice!("every run of {shown} has ended or is being made");
         return present(&sweep);
     }
-    tell!("{shown}: {} runs, {} to make", states.len(), waiting.len());
+    notice!("{shown}: {} runs, {} to make", states.len(), waiting.len());
     match args.on {
         On::Here => {
             let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -151,9 +151,9 @@ fn wrong_kind(path: &Path) -> Failure {
 
 /// Writes the table and prints it.
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
-    let table = table::Table::of(sweep, &sweep.states()?);
+    let table = table::Table::new(sweep, &sweep.states()?);
     let path = table.write(sweep)?;
-    println!("{}", table.words());
-    tell!("{}", path.display());
+    println!("{}", table.to_text());
+    notice!("{}", path.display());
     Ok(())
 }

@@ -16,7 +16,7 @@ use super::{
     super::{
         failure::Failure,
         interrupt::{self, INTERRUPTED},
-        terminal::tell,
+        terminal::notice,
     },
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
@@ -67,7 +67,7 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
                                 .map_or_else(|e| format!("was not begun: {e}"), |status| format!("failed ({status})"))
                         }
                     };
-                    tell!("{name} {said} ({count} of {})", numbers.len());
+                    notice!("{name} {said} ({count} of {})", numbers.len());
                 }
             });
         }
@@ -77,13 +77,13 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
         return Err(Failure::interrupted(format!("stopped; `orrery sweep {shown} --missing` goes on")));
     }
     if full.load(Ordering::SeqCst) {
-        return Err(Failure::run(full_words(sweep)));
+        return Err(Failure::run(full_disk_message(sweep)));
     }
     Ok(failed.load(Ordering::SeqCst))
 }
 
 /// Explains what a full disk means, and what to do.
-fn full_words(sweep: &SweepFolder) -> String {
+fn full_disk_message(sweep: &SweepFolder) -> String {
     let states = sweep.states().unwrap_or_default();
     let is_finished = |s: &&TaskState| s.row.as_ref().is_some_and(|row| row.state == RowState::Finished);
     let (ended, shown) = (states.iter().filter(is_finished).count(), sweep.path.display());

@@ -135,7 +135,7 @@ pub fn beside(runs: &Path) -> Vec<FoundSweep> {
         Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| is_sweep(p)).collect(),
         Err(e) => {
             if e.kind() != std::io::ErrorKind::NotFound {
-                terminal::tell!("{} cannot be listed: {e}", parent.join(SWEEPS).display());
+                terminal::notice!("{} cannot be listed: {e}", parent.join(SWEEPS).display());
             }
             vec![]
         }

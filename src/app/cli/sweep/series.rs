@@ -16,11 +16,11 @@ use crate::{
 };
 
 /// Points of a sweep that are kept in memory, over all its runs and numbers.
-const MOST_POINTS: usize = 6_000_000;
+const MAX_POINTS: usize = 6_000_000;
 /// Numbers that a run usually has.
 const USUAL_NUMBERS: usize = 12;
 /// However many runs there are, a series keeps so many points.
-const LEAST_POINTS: usize = 64;
+const MIN_POINTS: usize = 64;
 
 /// The scalars that a run has recorded.
 #[derive(Debug, Default)]
@@ -45,20 +45,20 @@ impl SeriesCache {
         if let Some((_, kept)) = known.filter(|(at, _)| *at == stamp) {
             return kept;
         }
-        let most = (MOST_POINTS / USUAL_NUMBERS / runs.max(1)).max(LEAST_POINTS);
-        let read = Arc::new(read(folder, most).unwrap_or_default());
+        let max = (MAX_POINTS / USUAL_NUMBERS / runs.max(1)).max(MIN_POINTS);
+        let read = Arc::new(read(folder, max).unwrap_or_default());
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(folder.to_owned(), (stamp, Arc::clone(&read)));
         read
     }
 }
 
-fn read(folder: &Path, most: usize) -> Result<RunSeries, StoreError> {
+fn read(folder: &Path, max: usize) -> Result<RunSeries, StoreError> {
     let (info, numbers) = run_series::read(folder, |_| true)?;
     let mut series = RunSeries { every: 1, ..RunSeries::default() };
     for NumberSeries { key, group, points } in numbers {
         let means = points.into_iter().map(|[step, mean, _]| (step as u64, mean)).collect();
-        let (kept, every) = thinned(means, most);
+        let (kept, every) = thinned(means, max);
         series.every = series.every.max(every);
         series.numbers.push((NumberId { key, group }, Arc::new(kept)));
     }

@@ -9,7 +9,7 @@ use std::{fmt, path::PathBuf};
 
 use eframe::egui::{Rect, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
 
-use self::difference::{Difference, DifferenceState, Kind};
+use self::difference::{Difference, DifferenceKind, DifferenceState};
 use super::{
     figure::Figure,
     mirror::Mirror,
@@ -103,7 +103,7 @@ pub struct Multiples {
 
 #[derive(Debug, Clone, PartialEq)]
 struct DifferenceKey {
-    kind: Kind,
+    kind: DifferenceKind,
     pair: [usize; 2],
     step: u64,
     selection: Selection,
@@ -134,8 +134,8 @@ impl Multiples {
     }
 
     /// The kind of difference that the shown view has.
-    pub fn kind(&self) -> Option<Kind> {
-        self.view.and_then(|v| Kind::of_view(v.id))
+    pub fn kind(&self) -> Option<DifferenceKind> {
+        self.view.and_then(|v| DifferenceKind::for_view(v.id))
     }
 
     /// The runs whose difference is shown (the second less the first), and whether it is.
@@ -183,7 +183,7 @@ impl Multiples {
         };
         let key = DifferenceKey { kind, pair: self.pair, step, selection: self.selection.clone() };
         if self.difference.as_ref().is_none_or(|(of, _)| *of != key) {
-            let made = Difference::of(kind, [a, b], step, &self.selection);
+            let made = Difference::new(kind, [a, b], step, &self.selection);
             self.difference = Some((key, made));
         }
     }

@@ -30,7 +30,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    fn of_config(config: Config) -> Self {
+    fn from_config(config: Config) -> Self {
         Self { config: Some(config), ..Self::default() }
     }
 
@@ -72,14 +72,14 @@ impl UndoKind {
 
 /// Notes that the settings were `before`.
 pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: String, now: f64) {
-    page.history.note(Snapshot::of_config(before), what, name, now);
+    page.history.note(Snapshot::from_config(before), what, name, now);
 }
 
 /// Every setting at once, with a layout where one came along: `name` is where from.
 pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<Layout>, name: String) {
     let what = format!("everything {name}");
     page.history.note(Snapshot { config: Some(config), layout, selection: None }, &what, name, page.seen.now);
-    look(page);
+    remember(page);
 }
 
 /// The name of the last step that changed settings.
@@ -97,7 +97,7 @@ pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
         UndoKind::Redo => history.redo(|was| swap(page, was, now)),
     };
     page.history = history;
-    look(page);
+    remember(page);
     let verb = if kind == UndoKind::Redo { "Redid" } else { "Undid" };
     name.map(|name| format!("{verb}: {name}{}", consequence(page, &before)))
 }
@@ -144,7 +144,7 @@ fn consequence(page: &Page, before: &Config) -> &'static str {
 }
 
 /// Takes the page as it is for what was looked at last.
-fn look(page: &mut Page) {
+fn remember(page: &mut Page) {
     page.seen.page = Some((page.tiling.tree.clone(), page.selection.clone()));
 }
 
@@ -158,7 +158,7 @@ pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
     if let Some(tile) = page.tiling.tree.dragged_id(ctx) {
         page.seen.dragged = Some(tile);
     }
-    let Some((layout, selection)) = page.seen.page.take() else { return look(page) };
+    let Some((layout, selection)) = page.seen.page.take() else { return remember(page) };
     let is_layout_same = layout == page.tiling.tree;
     if is_layout_same && is_same(&selection, &page.selection) {
         page.seen.page = Some((layout, selection));
@@ -176,7 +176,7 @@ pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
             page.history.note(Snapshot { layout: Some(layout), ..Snapshot::default() }, &what, name, now);
         }
     }
-    look(page);
+    remember(page);
 }
 
 /// True if a person did something in this frame.

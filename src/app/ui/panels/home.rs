@@ -146,7 +146,7 @@ fn status(shell: &Shell<'_>, page: Option<&Page>, last: Option<&PastRun>) -> (St
     match (page.and_then(|p| p.run.as_ref()), last) {
         (Some(run), _) if run.mirror.step > 0 => {
             let colour = if Run::is_running(run) { shell.theme.accent } else { shell.theme.secondary };
-            (format!("{} · step {}", run.state_words(), number::grouped(run.mirror.step)), colour)
+            (format!("{} · step {}", run.state_label(), number::grouped(run.mirror.step)), colour)
         }
         (_, Some(last)) => (
             format!("last run {} · {} steps · {}", last.when, number::grouped(last.steps), last.preset),

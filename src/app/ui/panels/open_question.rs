@@ -46,7 +46,7 @@ pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Una
     let cancel = RichText::new("Cancel").size(theme::SMALL);
     let clicked = inner.add(Button::new(cancel).small()).on_hover_text("The answer is no longer wanted.").clicked();
     let left = inner.available_rect_before_wrap();
-    let galley = inner.painter().layout_no_wrap(words(question), FontId::proportional(theme::SMALL), theme.secondary);
+    let galley = inner.painter().layout_no_wrap(message(question), FontId::proportional(theme::SMALL), theme.secondary);
     if galley.size().x <= left.width() {
         inner.painter().galley(
             Align2::RIGHT_CENTER.anchor_size(left.right_center() - vec2(6.0, 0.0), galley.size()).min,
@@ -58,7 +58,7 @@ pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Una
 }
 
 /// "asking, 12 s" or "40%, 12 s".
-fn words(question: &Unanswered) -> String {
+fn message(question: &Unanswered) -> String {
     let since = question.since.round().max(1.0);
     match question.share {
         Some(share) => format!("{:.0}%, {since:.0} s", share * 100.0),
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn what_is_known_is_said() {
         let open = |share, since| Unanswered { request: 1, since, share };
-        assert_eq!(words(&open(None, 0.6)), "asking, 1 s");
-        assert_eq!(words(&open(Some(0.4), 12.3)), "40%, 12 s");
+        assert_eq!(message(&open(None, 0.6)), "asking, 1 s");
+        assert_eq!(message(&open(Some(0.4), 12.3)), "40%, 12 s");
     }
 
     #[test]

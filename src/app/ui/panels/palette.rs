@@ -184,7 +184,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
             // one that has not been drawn yet may have one
             let has_svg = page.tiling.views.get(&tile).is_none_or(|view| view.draws_svg());
             for format in ExportFormat::ALL.into_iter().filter(|f| has_svg || *f != ExportFormat::Svg) {
-                let words = format!("Save tile {number}, {title}: {}", format.words());
+                let words = format!("Save tile {number}, {title}: {}", format.label());
                 all.push(Entry::new("export", words, PageAction::Export(tile, format)));
             }
         }

@@ -34,7 +34,7 @@ use crate::{
 /// Width of the panel about one run, points.
 const DETAILS: f32 = 312.0;
 /// More lines are not told apart in one chart.
-const MOST_COMPARED: usize = 30;
+const MAX_COMPARED: usize = 30;
 
 /// The note that a person is writing about a run, until it is saved.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -166,7 +166,7 @@ impl RunsPage {
 }
 
 /// The name of a key in a menu.
-fn key_words(key: &str) -> String {
+fn key_label(key: &str) -> String {
     match key {
         "began" => "when it began".to_owned(),
         "loss" => "last loss".to_owned(),
@@ -206,7 +206,7 @@ pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         |ui| {
             head_ui(ui, shell, page);
             ui.add_space(8.0);
-            if let Some(words) = empty_words(page) {
+            if let Some(words) = empty_message(page) {
                 ui.label(RichText::new(words).color(shell.theme.secondary));
                 return;
             }
@@ -227,10 +227,10 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         page.is_stale |= field.changed();
         let label = ui.label(RichText::new("sort by").small().color(shell.theme.secondary));
         let mut chosen = None;
-        let combo = ComboBox::from_id_salt("sort").selected_text(key_words(&page.order.key)).width(176.0).truncate();
+        let combo = ComboBox::from_id_salt("sort").selected_text(key_label(&page.order.key)).width(176.0).truncate();
         let combo = combo.show_ui(ui, |ui| {
             for key in page.keys() {
-                if ui.selectable_label(key == page.order.key, key_words(&key)).clicked() {
+                if ui.selectable_label(key == page.order.key, key_label(&key)).clicked() {
                     chosen = Some(key);
                 }
             }
@@ -251,7 +251,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     });
     let (words, colour) = match &page.complaint {
         Some(words) => (words.clone(), shell.theme.error),
-        None => (count_words(page), shell.theme.secondary),
+        None => (count_message(page), shell.theme.secondary),
     };
     ui.label(RichText::new(words).small().color(colour));
     sweeps_ui(ui, shell, page);
@@ -298,8 +298,8 @@ fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         (false, 0) => "Compare".to_owned(),
         (false, n) => format!("Compare {n}"),
     };
-    let can = !page.is_comparing && (2..=MOST_COMPARED).contains(&ticked.len());
-    let about = format!("Sets the ticked runs beside each other: two to {MOST_COMPARED}, curves in one chart.");
+    let can = !page.is_comparing && (2..=MAX_COMPARED).contains(&ticked.len());
+    let about = format!("Sets the ticked runs beside each other: two to {MAX_COMPARED}, curves in one chart.");
     let button = ui.add_enabled(can, Button::new(words));
     if button.on_hover_text(&about).on_disabled_hover_text(&about).clicked() {
         page.is_comparing = true;
@@ -307,7 +307,7 @@ fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     }
 }
 
-fn count_words(page: &RunsPage) -> String {
+fn count_message(page: &RunsPage) -> String {
     let archived = page.rows.iter().filter(|r| r.note.archived).count();
     let archived = if archived > 0 { format!(" · {archived} archived (is:archived)") } else { String::new() };
     let reading = if page.is_reading { " · reading…" } else { "" };
@@ -315,7 +315,7 @@ fn count_words(page: &RunsPage) -> String {
     format!("{shown} of {all} runs{archived}{reading}")
 }
 
-fn empty_words(page: &RunsPage) -> Option<String> {
+fn empty_message(page: &RunsPage) -> Option<String> {
     if !page.shown.is_empty() {
         return None;
     }

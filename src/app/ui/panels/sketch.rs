@@ -34,15 +34,15 @@ fn painted(shape: &drawing::Shape, theme: &Theme, plot: Rect) -> Shape {
 }
 
 fn colour(theme: &Theme, paint: Paint) -> Color32 {
-    let mut colour = of_ink(theme, paint.ink);
+    let mut colour = ink_colour(theme, paint.ink);
     if let Some((other, share)) = paint.towards {
-        colour = colour.lerp_to_gamma(of_ink(theme, other), share);
+        colour = colour.lerp_to_gamma(ink_colour(theme, other), share);
     }
     // not by a factor of 1, which would still round
     if paint.opacity < 1.0 { colour.gamma_multiply(paint.opacity) } else { colour }
 }
 
-fn of_ink(theme: &Theme, ink: Ink) -> Color32 {
+fn ink_colour(theme: &Theme, ink: Ink) -> Color32 {
     match ink {
         Ink::Fast => theme.fast,
         Ink::Slow => theme.slow,

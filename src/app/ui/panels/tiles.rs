@@ -12,7 +12,7 @@ use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, TileId,
 
 use super::{
     Shell,
-    icon::{Icon, Look, icon_button_in},
+    icon::{Icon, IconStyle, icon_button_in},
     open_question::{open_question_ui, overdue, width},
 };
 use crate::ui::{
@@ -42,7 +42,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let nothing = Mirror::default();
     let (step, follow) = (page.shown_step(), page.scrub.is_none());
     if let Some(mirror) = page.mirror() {
-        plot::set_step_events(ui.ctx(), step_events::of(mirror, &page.knobs).into());
+        plot::set_step_events(ui.ctx(), step_events::from_mirror(mirror, &page.knobs).into());
     }
     lesson::lend_guess(page, ui.ctx());
     if let Some(run) = &page.run {
@@ -199,7 +199,7 @@ impl Stage<'_> {
                 .id_salt(("corner", id.0)),
         );
         corner.add_space(4.0);
-        let button = icon_button_in(&mut corner, theme, Icon::More, &format!("Menu of {title}"), Look::Plain);
+        let button = icon_button_in(&mut corner, theme, Icon::More, &format!("Menu of {title}"), IconStyle::Plain);
         egui::Popup::menu(&button).show(|ui| self.menu_ui(ui, id, entry));
         if response.double_clicked() || response.triple_clicked() {
             self.cx.act(PageAction::MaximiseTile(id));
@@ -221,7 +221,7 @@ impl Stage<'_> {
             ui.separator();
             let has_svg = self.views.get(&id).is_some_and(|view| view.svg(&self.cx).is_some());
             for format in ExportFormat::ALL.into_iter().filter(|format| has_svg || *format != ExportFormat::Svg) {
-                if ui.add(Button::new(format!("Save the {}…", format.words())).frame(false)).clicked() {
+                if ui.add(Button::new(format!("Save the {}…", format.label())).frame(false)).clicked() {
                     self.cx.act(PageAction::Export(id, format));
                     ui.close();
                 }
@@ -271,14 +271,14 @@ impl Stage<'_> {
 }
 
 /// A view is laid out in at least so much room; a smaller tile is scrolled.
-const LEAST: Vec2 = vec2(300.0, 200.0);
+const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
 /// The view itself. What is larger than its tile can be scrolled to.
 fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     plot::begin_tile(ui.ctx(), id.0);
     let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
     ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
-        let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(LEAST));
+        let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(MIN_TILE));
         ui.scope_builder(UiBuilder::new().max_rect(place), |ui| view.ui(ui, cx));
     });
 }

@@ -171,13 +171,13 @@ pub const THREADS: &str = RunSettings::threads.name;
 
 /// The names of the next steps of undo and redo.
 #[derive(Default)]
-struct Steps {
+struct UndoLabels {
     undo: Option<String>,
     redo: Option<String>,
 }
 
-impl Steps {
-    fn of(page: &Page) -> Self {
+impl UndoLabels {
+    fn new(page: &Page) -> Self {
         let words = |verb: &str, step: Option<&str>| step.map(|step| format!("{verb}: {step}"));
         Self { undo: words("Undo", page.history.next_undo()), redo: words("Redo", page.history.next_redo()) }
     }
@@ -207,7 +207,7 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool)
 }
 
 fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
-    let steps = page.map(Steps::of).unwrap_or_default();
+    let steps = page.map(UndoLabels::new).unwrap_or_default();
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
     egui::Popup::menu(&button).show(|ui| {
         ui.set_min_width(240.0);

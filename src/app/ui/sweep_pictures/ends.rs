@@ -35,7 +35,7 @@ impl Ends {
     }
 
     /// The ends of the axis of a setting that varies.
-    pub fn of_axis(results: &SweepResults, axis: usize) -> Option<Self> {
+    pub fn from_axis(results: &SweepResults, axis: usize) -> Option<Self> {
         let ResultAxis { kind, .. } = results.axes.get(axis)?;
         match kind {
             AxisKind::Words(words) => {

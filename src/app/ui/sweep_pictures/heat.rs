@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, number_words, pointed, sheet_ui, small_words};
+use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, number_label, pointed, sheet_ui, small_text};
 use crate::{gpu::colour::ColourMap, labs::sweep::results::plane::Cells};
 
 const LEFT: f32 = 68.0;
@@ -43,7 +43,7 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
         let edge = Stroke::new(2.0, theme.text);
         ui.painter().rect_stroke(cell(*column, *row), 0.0, edge, StrokeKind::Inside);
     }
-    words(ui, view, (plot, cells), &cell);
+    cell_labels(ui, view, (plot, cells), &cell);
     let bar = Rect::from_min_max(pos2(plot.right() + 12.0, plot.top()), pos2(plot.right() + 22.0, plot.bottom()));
     colour_bar(ui, view, bar, &ends);
     let under = |at: Pos2| cells.points.iter().find(|((column, row), _)| cell(*column, *row).contains(at));
@@ -59,7 +59,7 @@ fn paint_cell(ui: &Ui, view: &SweepView<'_>, rect: Rect, (point, colour): (usize
     ui.painter().rect_filled(rect, 0.0, ground);
     let mean = view.values().and_then(|as_of| as_of.mean(point));
     let words = match (mean, view.shown()) {
-        (Some(mean), Some(number)) if colour.is_some() => number_words(number, mean),
+        (Some(mean), Some(number)) if colour.is_some() => number_label(number, mean),
         _ => "–".to_owned(),
     };
     let is_light = |c: Color32| 0.299 * f32::from(c.r()) + 0.587 * f32::from(c.g()) + 0.114 * f32::from(c.b()) > 140.0;
@@ -75,7 +75,7 @@ fn paint_cell(ui: &Ui, view: &SweepView<'_>, rect: Rect, (point, colour): (usize
 }
 
 /// The values of both settings, and what they are.
-fn words(ui: &Ui, view: &SweepView<'_>, (plot, cells): (Rect, &Cells), cell: &dyn Fn(usize, usize) -> Rect) {
+fn cell_labels(ui: &Ui, view: &SweepView<'_>, (plot, cells): (Rect, &Cells), cell: &dyn Fn(usize, usize) -> Rect) {
     let (results, theme) = (view.results, view.theme);
     let of = |axis: usize, i: usize| {
         let place = cells.places[axis].get(i)?;
@@ -102,7 +102,7 @@ fn words(ui: &Ui, view: &SweepView<'_>, (plot, cells): (Rect, &Cells), cell: &dy
         }
     }
     let [across, up] = [0, 1].map(|axis| results.axes[axis].key.as_str());
-    let name = small_words(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT);
+    let name = small_text(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT);
     let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
     ui.painter().galley(at, name, theme.secondary);
 }

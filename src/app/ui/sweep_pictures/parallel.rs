@@ -3,7 +3,7 @@
 
 use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_words};
+use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_text};
 use crate::{
     labs::sweep::results::brush::{Brush, Dimension},
     ui::plot::{Scale, distance_to},
@@ -71,7 +71,7 @@ fn uprights(view: &SweepView<'_>, plot: Rect) -> Vec<Upright> {
     let results = view.results;
     let mut axes: Vec<Upright> = vec![];
     for (i, axis) in results.axes.iter().enumerate() {
-        let Some(ends) = Ends::of_axis(results, i) else { continue };
+        let Some(ends) = Ends::from_axis(results, i) else { continue };
         let values = results.points.iter().map(|p| p.places.get(i).copied()).collect();
         axes.push(Upright { dimension: Dimension::Axis(i), name: axis.key.clone(), ends, values, x: 0.0 });
     }
@@ -106,7 +106,7 @@ fn path(axes: &[Upright], point: usize, plot: Rect) -> Vec<Vec<Pos2>> {
 fn upright(ui: &Ui, view: &SweepView<'_>, axis: &Upright, (plot, sheet, room): (Rect, Rect, f32)) {
     let theme = view.theme;
     ui.painter().vline(axis.x, plot.y_range(), Stroke::new(1.0, theme.secondary));
-    let name = small_words(ui, &axis.name, theme.text, room.min(240.0));
+    let name = small_text(ui, &axis.name, theme.text, room.min(240.0));
     let wide = name.size().x;
     let left = (axis.x - wide / 2.0).min(sheet.right() - wide).max(sheet.left());
     let at = pos2(left, plot.top() - NAMES - 2.0);

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, dot, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_words};
+use super::{PointedAt, SweepView, dot, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_text};
 
 /// Room for the figures of the axes, points.
 const LEFT: f32 = 44.0;
@@ -15,7 +15,7 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
     let (sheet, response) = sheet_ui(ui, size, view, &format!("along {}", setting.key));
     let ends = view.values().and_then(|as_of| {
         let all = as_of.values.iter().flatten().flat_map(|v| v.each.iter().map(|(_, x)| *x));
-        Some((as_of, Ends::of_axis(results, axis)?, Ends::around(all, view.scale)?))
+        Some((as_of, Ends::from_axis(results, axis)?, Ends::around(all, view.scale)?))
     });
     let Some((as_of, x, y)) = ends else {
         empty(ui, sheet, theme, "No run has recorded this number at this step.");
@@ -59,14 +59,14 @@ fn frame(ui: &Ui, view: &SweepView<'_>, (plot, sheet): (Rect, Rect), (x, y): (&E
     for (share, words) in x.ticks(((plot.width() / 64.0) as usize).clamp(2, 6)) {
         let at = (plot.left() + share * plot.width()).round() + 0.5;
         ui.painter().vline(at, plot.y_range(), hairline);
-        let wide = small_words(ui, &words, theme.secondary, 200.0).size().x * 1.15;
+        let wide = small_text(ui, &words, theme.secondary, 200.0).size().x * 1.15;
         // figures that would touch those before them are left out
         if at - wide / 2.0 >= free_from && at + wide / 2.0 <= sheet.right() {
             figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
             free_from = at + wide / 2.0 + 6.0;
         }
     }
-    let name = small_words(ui, key, theme.secondary, plot.width());
+    let name = small_text(ui, key, theme.secondary, plot.width());
     let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
     ui.painter().galley(at, name, theme.secondary);
 }

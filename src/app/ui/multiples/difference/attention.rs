@@ -30,13 +30,13 @@ pub struct AttentionDifference {
     /// The second less the first; what is masked in both is missing.
     difference: Held,
     /// Where the colours end.
-    most: f32,
+    max: f32,
     tokens: Vec<String>,
     tokens_per_position: usize,
 }
 
 impl AttentionDifference {
-    pub(super) fn of(pair: Pair<'_, AttentionMaps>, selection: &Selection) -> Result<Self, String> {
+    pub(super) fn new(pair: Pair<'_, AttentionMaps>, selection: &Selection) -> Result<Self, String> {
         pair.check_text("attention maps")?;
         let [a, b] = pair.values;
         let in_b = |layer: &AttentionLayer| b.layers.iter().find(|l| l.path == layer.path);
@@ -61,7 +61,7 @@ impl AttentionDifference {
         Ok(Self {
             about: pair.about(),
             place,
-            most: rounded_up(difference.largest()),
+            max: rounded_up(difference.largest()),
             difference,
             maps: [maps.0, maps.1],
             tokens: pair.samples[0].tokens.clone(),
@@ -75,7 +75,7 @@ impl AttentionDifference {
             self.about,
             self.place,
             value_words(f64::from(self.difference.largest())),
-            self.most
+            self.max
         )
     }
 
@@ -102,7 +102,7 @@ impl AttentionDifference {
         let map = MapUi {
             name: "difference of attention",
             held: &self.difference,
-            colours: around_zero(self.most, theme),
+            colours: around_zero(self.max, theme),
             row_label: "query",
             col_label: "key",
             describe: &describe,

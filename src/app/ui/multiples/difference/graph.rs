@@ -81,7 +81,7 @@ fn nodes(a: &NeuronGraph, b: &NeuronGraph) -> Result<Nodes, String> {
 }
 
 impl GraphDifference {
-    pub(super) fn of(pair: Pair<'_, NeuronGraph>) -> Result<Self, String> {
+    pub(super) fn new(pair: Pair<'_, NeuronGraph>) -> Result<Self, String> {
         let nodes = nodes(pair.values[0], pair.values[1])?;
         let mut edges: BTreeMap<(u32, u32), [Option<f32>; 2]> = BTreeMap::new();
         for (side, graph) in pair.values.iter().enumerate() {
@@ -138,9 +138,9 @@ impl GraphDifference {
         let side = (sheet.right() - corner.x - 4.0).min(sheet.bottom() - corner.y - 20.0).max(16.0);
         let rect = Rect::from_min_size(corner, vec2(side, side));
         painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
-        let most = self.edges.keys().map(|(a, b)| (*a).max(*b)).max().unwrap_or(0);
-        let place = |n: f32| (n + 0.5) / (most as f32 + 1.0) * side;
-        for (value, words) in Scale::Linear.ticks(0.0, f64::from(most), (side / 64.0).clamp(1.0, 8.0) as usize) {
+        let max = self.edges.keys().map(|(a, b)| (*a).max(*b)).max().unwrap_or(0);
+        let place = |n: f32| (n + 0.5) / (max as f32 + 1.0) * side;
+        for (value, words) in Scale::Linear.ticks(0.0, f64::from(max), (side / 64.0).clamp(1.0, 8.0) as usize) {
             let (at, mono) = (place(value as f32), FontId::monospace(SMALL));
             painter.text(
                 pos2(rect.left() + at, rect.bottom() + 3.0),

@@ -29,15 +29,15 @@ const HEAD: f32 = 48.0;
 
 /// The values that are subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DifferenceKind {
     Attention,
     Graph,
     Words,
 }
 
-impl Kind {
+impl DifferenceKind {
     /// The difference that this view has, if any.
-    pub fn of_view(view: &str) -> Option<Self> {
+    pub fn for_view(view: &str) -> Option<Self> {
         match view {
             "attention" | "attention_by_layer" | "attention_side_by_side" => Some(Self::Attention),
             "neuron_graph" | "graph_table" => Some(Self::Graph),
@@ -66,13 +66,18 @@ impl Difference {
     ///
     /// # Errors
     /// In words, where the two cannot be subtracted: nothing was measured, or it is of other texts, layers or nodes.
-    pub fn of(kind: Kind, runs: [&ReplayedRun; 2], step: u64, selection: &Selection) -> Result<Self, String> {
+    pub fn new(
+        kind: DifferenceKind,
+        runs: [&ReplayedRun; 2],
+        step: u64,
+        selection: &Selection,
+    ) -> Result<Self, String> {
         Ok(match kind {
-            Kind::Attention => {
-                Self::Attention(AttentionDifference::of(pair(runs, step, selection.variant)?, selection)?)
+            DifferenceKind::Attention => {
+                Self::Attention(AttentionDifference::new(pair(runs, step, selection.variant)?, selection)?)
             }
-            Kind::Graph => Self::Graph(GraphDifference::of(pair(runs, step, selection.variant)?)?),
-            Kind::Words => Self::Words(WordsDifference::of(pair(runs, step, selection.variant)?)?),
+            DifferenceKind::Graph => Self::Graph(GraphDifference::new(pair(runs, step, selection.variant)?)?),
+            DifferenceKind::Words => Self::Words(WordsDifference::new(pair(runs, step, selection.variant)?)?),
         })
     }
 

@@ -11,7 +11,7 @@ use crate::{
     },
     ui::{
         panels::Shell,
-        sweep_pictures::{SweepView, number_words},
+        sweep_pictures::{SweepView, number_label},
         theme,
         widgets::truncated::truncated,
     },
@@ -163,7 +163,7 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
             let number = numbers(view).find(|n| n.id == *id);
             let value = view.as_of.get(id).and_then(|as_of| as_of.values.get(point)?.as_ref());
             match (number, value) {
-                (Some(number), Some(value)) => value_words(number, value, results.seeds.len()),
+                (Some(number), Some(value)) => value_label(number, value, results.seeds.len()),
                 _ => NOTHING.to_owned(),
             }
         }
@@ -171,11 +171,11 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
 }
 
 /// "0.0123 ± 0.0011", and of how many seeds where some have no value yet.
-fn value_words(number: &Number, value: &PointValue, seeds: usize) -> String {
-    let mean = number_words(number, value.mean);
+fn value_label(number: &Number, value: &PointValue, seeds: usize) -> String {
+    let mean = number_label(number, value.mean);
     let of = if value.each.len() < seeds { format!(" ({} of {seeds})", value.each.len()) } else { String::new() };
     match value.each.len() {
         1 => format!("{mean}{of}"),
-        _ => format!("{mean} ± {}{of}", number_words(number, value.sd)),
+        _ => format!("{mean} ± {}{of}", number_label(number, value.sd)),
     }
 }
