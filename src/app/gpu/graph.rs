@@ -12,7 +12,7 @@ use eframe::{
 
 use super::{
     Target,
-    graph_layout::{Laws, Node, Spring, Turn},
+    graph_layout::{Laws, Node, Spring, StepParams},
 };
 
 mod entry;
@@ -62,7 +62,7 @@ pub enum Camera {
 
 /// How edges and marks are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Look {
+pub struct GraphStyle {
     pub selected: Option<u32>,
     /// Factor on radii.
     pub swell: f32,
@@ -84,7 +84,7 @@ pub struct Look {
 
 /// The positions at a step, read back from the device.
 #[derive(Debug, Default)]
-pub struct ReadBack {
+pub struct NodePositions {
     /// [`Graph::start_revision`] that they come from.
     pub start_revision: u64,
     pub step: u64,
@@ -109,19 +109,19 @@ pub struct Graph {
     /// Step to be seen; without compute shaders only `begun` can be.
     pub wanted: u64,
     /// The parameters of the layout step that leads to this step.
-    pub turn: Arc<dyn Fn(u64) -> Turn + Send + Sync>,
+    pub turn: Arc<dyn Fn(u64) -> StepParams + Send + Sync>,
     /// Nodes that a hand holds, and where.
     pub put: Vec<(u32, [f32; 2])>,
     pub styles: Arc<Vec<NodeStyle>>,
     /// Grows when a colour, a size or who is held changes.
     pub style_revision: u64,
     pub camera: Camera,
-    pub look: Look,
+    pub look: GraphStyle,
     /// The others are too weak to be seen: only so many of the strongest edges are.
     pub edges: usize,
     /// The number of edges that are drawn, the strongest first; those of the selected node are drawn besides.
     pub drawn: usize,
-    pub told: Arc<Mutex<ReadBack>>,
+    pub told: Arc<Mutex<NodePositions>>,
 }
 
 /// Why a graph cannot be drawn, in words.

@@ -59,7 +59,7 @@ pub struct Laws {
 
 /// The parameters that change from step to step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Turn {
+pub struct StepParams {
     pub temperature: f32,
     pub loose: f32,
 }
@@ -171,7 +171,13 @@ impl GraphLayout {
 
     /// Makes a step for each turn, at most [`MAX_STEPS`]; what is beyond is left out. One call for
     /// each submission: turns are written before the commands run.
-    pub fn run(&mut self, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, kernels: &Kernels, turns: &[Turn]) {
+    pub fn run(
+        &mut self,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        kernels: &Kernels,
+        turns: &[StepParams],
+    ) {
         let turns = &turns[..turns.len().min(MAX_STEPS)];
         if turns.is_empty() {
             return;

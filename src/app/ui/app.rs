@@ -97,7 +97,7 @@ impl App {
             gpu::install(ctx, graphics);
         }
         let session = cc.storage.map(Session::load).unwrap_or_default();
-        let theme = Theme::of(session.dark);
+        let theme = Theme::new(session.dark);
         theme::apply(&theme, session.still, ctx);
         ctx.set_zoom_factor(session.zoom.clamp(0.5, 3.0));
         let waker = ctx.clone();

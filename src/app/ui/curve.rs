@@ -1,7 +1,7 @@
 //! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and the smoothing that
 //! TensorBoard shows.
 
-use super::kept::Lineage;
+use super::identity::Lineage;
 
 /// Points of one bucket of a level are this many buckets of the level below (or points).
 const FACTOR: usize = 8;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    kept::{Kept, RunNumber},
+    identity::{KeyedCache, RunNumber},
     mirror::Mirror,
     widgets::number,
 };
@@ -35,7 +35,7 @@ pub struct LessonState {
     /// A step to scroll to.
     pub sought: Option<usize>,
     /// The outcomes of the current step's checks, with the inputs that they were computed from.
-    judged: Kept<JudgedInputs, Option<Vec<Outcome>>>,
+    judged: KeyedCache<JudgedInputs, Option<Vec<Outcome>>>,
 }
 
 /// The inputs of a judgement.

@@ -10,7 +10,7 @@ use std::{
 use crate::telemetry::{Channel, Event, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample};
 
 pub use super::curve::Curve;
-use super::kept::RunNumber;
+use super::identity::RunNumber;
 
 /// The state of a run as its events so far describe it.
 #[derive(Default)]

@@ -40,7 +40,7 @@ struct LastQuestion {
 
 /// When a question is put, for [`Questions::is_due`] and [`Questions::put`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Moment {
+pub struct QuestionTime {
     /// The step whose weights are asked; `None`: the newest, which the view follows.
     pub at: Option<u64>,
     /// Step of the newest scheduled measurement of the channel.
@@ -93,7 +93,7 @@ impl Questions {
     }
 
     /// True if the question is to be put now.
-    pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &Moment) -> bool {
+    pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &QuestionTime) -> bool {
         let stands_still = matches!(mirror.state, Some(RunState::Paused | RunState::Finished));
         let put = self.put.get(&key);
         let is_elsewhere = |p: &LastQuestion| p.at != moment.at || p.at.is_none() && p.changes != mirror.changes.len();
@@ -117,9 +117,9 @@ impl Questions {
     }
 
     /// Notes the question; returns its number.
-    pub fn put(&mut self, key: Key, args: Args, mirror: &Mirror, moment: &Moment) -> u64 {
+    pub fn put(&mut self, key: Key, args: Args, mirror: &Mirror, moment: &QuestionTime) -> u64 {
         let request = self.number();
-        let Moment { at, scheduled, .. } = *moment;
+        let QuestionTime { at, scheduled, .. } = *moment;
         let (step, changes) = (mirror.step, mirror.changes.len());
         self.put.insert(key, LastQuestion { request, args, at, step, changes, scheduled });
         request
@@ -230,12 +230,12 @@ mod tests {
         mirror
     }
 
-    fn moment(scheduled: Option<u64>) -> Moment {
-        Moment { at: None, scheduled, is_measured: scheduled.is_some() }
+    fn moment(scheduled: Option<u64>) -> QuestionTime {
+        QuestionTime { at: None, scheduled, is_measured: scheduled.is_some() }
     }
 
-    fn moment_at(at: u64) -> Moment {
-        Moment { at: Some(at), ..moment(None) }
+    fn moment_at(at: u64) -> QuestionTime {
+        QuestionTime { at: Some(at), ..moment(None) }
     }
 
     fn args(u0: f64) -> Args {
@@ -266,7 +266,7 @@ mod tests {
     fn a_live_change_asks_for_another_answer_of_the_newest_model() {
         let mut q = Questions::default();
         let mut mirror = at(100, RunState::Finished);
-        let due = |q: &Questions, m: &Mirror, f, moment: &Moment| q.is_due(KEY, &args(0.0), f, m, moment);
+        let due = |q: &Questions, m: &Mirror, f, moment: &QuestionTime| q.is_due(KEY, &args(0.0), f, m, moment);
         q.put(KEY, args(0.0), &mirror, &moment(None));
         mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(1.0) });
         assert!(due(&q, &mirror, Freshness::Steps(25), &moment(None)));
@@ -282,7 +282,8 @@ mod tests {
     #[test]
     fn what_the_schedule_brings_is_asked_once_and_only_where_it_is_missing() {
         let mut q = Questions::default();
-        let due = |q: &Questions, state, m: &Moment| q.is_due(KEY, &args(0.0), Freshness::IfMissing, &at(5, state), m);
+        let due =
+            |q: &Questions, state, m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::IfMissing, &at(5, state), m);
         assert!(!due(&q, RunState::Running, &moment(None)), "the schedule will bring it");
         assert!(!due(&q, RunState::Paused, &moment(Some(0))));
         assert!(due(&q, RunState::Paused, &moment(None)));
@@ -296,7 +297,7 @@ mod tests {
         let mut q = Questions::default();
         let mirror = at(50, RunState::Running);
         q.put(KEY, args(0.0), &mirror, &moment(Some(25)));
-        let due = |m: &Moment| q.is_due(KEY, &args(0.0), Freshness::WithSchedule, &mirror, m);
+        let due = |m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::WithSchedule, &mirror, m);
         assert!(!due(&moment(Some(25))) && due(&moment(Some(50))));
     }
 

@@ -21,7 +21,7 @@ pub use prepared::{PictureChoices, Prepared};
 pub use slice::slice_ui;
 
 use super::{
-    plot::{Scale, value_words},
+    plot::{Scale, value_label},
     theme::{self, Theme},
     widgets::{number, truncated::truncated},
 };
@@ -100,8 +100,8 @@ impl<'a> SweepView<'a> {
         let seeds = self.results.seeds.len();
         let words = match value {
             None => "no value so far".to_owned(),
-            Some(v) if v.each.len() == 1 => format!("{}, one of {seeds} seeds", value_words(v.mean)),
-            Some(v) => format!("{} ± {}, {} of {seeds} seeds", value_words(v.mean), value_words(v.sd), v.each.len()),
+            Some(v) if v.each.len() == 1 => format!("{}, one of {seeds} seeds", value_label(v.mean)),
+            Some(v) => format!("{} ± {}, {} of {seeds} seeds", value_label(v.mean), value_label(v.sd), v.each.len()),
         };
         format!("point {}: {name}\n{}: {words}", point + 1, self.heading())
     }

@@ -87,7 +87,7 @@ impl Theme {
     /// Groups that have a colour of their own.
     pub const GROUPS: usize = 10;
 
-    pub fn of(dark: bool) -> Self {
+    pub fn new(dark: bool) -> Self {
         if dark { Self::dark() } else { Self::light() }
     }
 

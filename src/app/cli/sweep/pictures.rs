@@ -34,7 +34,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
     output::check(out, &[&sweep.path])?;
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
     let number = number(&results, wishes.number)?;
-    let theme = Theme::of(!wishes.is_light);
+    let theme = Theme::new(!wishes.is_light);
     let beside = results
         .numbers
         .iter()

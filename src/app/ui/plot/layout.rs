@@ -71,7 +71,7 @@ impl Layout {
     /// Margins, and names either at the lines' ends (when they fit) or in rows above.
     fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], measure: Measure<'_>) {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
-        let left = chart.margins.map_or((widest + 10.0).max(chart.least_left), |m| m[0].max(widest + 10.0));
+        let left = chart.margins.map_or((widest + 10.0).max(chart.min_left_margin), |m| m[0].max(widest + 10.0));
         let bottom = size[1] - ROW - 4.0;
         let named: Vec<usize> =
             if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };

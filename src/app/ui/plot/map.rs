@@ -8,7 +8,7 @@ use eframe::egui::{
 
 use super::{
     colour_bar::{Colours, colour_bar},
-    held::Held,
+    map_cells::MapCells,
     scale::Scale,
 };
 use crate::{
@@ -31,7 +31,7 @@ pub struct MapPointed {
 }
 
 /// A map as large as it fits into `rect`, without axes.
-pub fn paint_map(ui: &Ui, rect: Rect, held: &Held, colours: Colours, theme: &Theme, window: Option<[f32; 4]>) {
+pub fn paint_map(ui: &Ui, rect: Rect, held: &MapCells, colours: Colours, theme: &Theme, window: Option<[f32; 4]>) {
     let painter = ui.painter_at(rect);
     let words = |text: &str| {
         let font = FontId::proportional(12.0);
@@ -67,7 +67,7 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &Held, colours: Colours, theme: &The
 /// A map with axes and names, handled: scroll zooms, drag pans, double-click shows all; arrow keys choose the next cell.
 pub struct MapUi<'a> {
     pub name: &'a str,
-    pub held: &'a Held,
+    pub held: &'a MapCells,
     pub colours: Colours,
     pub row_label: &'a str,
     pub col_label: &'a str,

@@ -14,11 +14,11 @@ mod events;
 mod export;
 mod geometry;
 mod guess;
-pub mod held;
 mod labels;
 mod layout;
 mod legend;
 pub mod map;
+pub mod map_cells;
 mod mark;
 mod overlay;
 mod paint;
@@ -36,7 +36,7 @@ pub use guess::{Guess, guess, set_guess};
 pub use legend::begin_tile;
 pub use mark::paint_mark;
 pub use paint::{ChartResponse, empty_ui, nothing_shown};
-pub use scale::{Scale, value_words};
+pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 
 /// Smallest size at which a chart is legible, points.
@@ -279,7 +279,7 @@ pub struct Chart<'a> {
     /// Left and right margins to stand under another chart; from its [`ChartResponse`].
     pub margins: Option<[f32; 2]>,
     /// Smallest left margin, for charts above one another to agree on.
-    pub least_left: f32,
+    pub min_left_margin: f32,
 }
 
 impl<'a> Chart<'a> {
@@ -297,7 +297,7 @@ impl<'a> Chart<'a> {
             empty: "Nothing has been measured yet.".to_owned(),
             legend: true,
             margins: None,
-            least_left: 30.0,
+            min_left_margin: 30.0,
         }
     }
 

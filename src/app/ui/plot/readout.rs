@@ -10,7 +10,7 @@ use super::{
     geometry::{ROW, SWATCH, TEXT},
     layout::value_before,
     paint::Canvas,
-    scale::value_words,
+    scale::value_label,
 };
 
 impl Canvas<'_> {
@@ -33,7 +33,7 @@ impl Canvas<'_> {
             }
             exact_x = Some(exact_x.map_or(px, |e: f64| e.max(px)));
             if !line.label.is_empty() {
-                rows.push((line.colour, &line.label, value_words(py)));
+                rows.push((line.colour, &line.label, value_label(py)));
             }
         }
         if let (Some(over), Some(x)) = (over, exact_x) {
@@ -78,5 +78,5 @@ impl Canvas<'_> {
 
 /// Steps and positions are whole; anything else has four digits.
 fn value_words_of_x(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() < 1e12 { format!("{x:.0}") } else { value_words(x) }
+    if x.fract() == 0.0 && x.abs() < 1e12 { format!("{x:.0}") } else { value_label(x) }
 }

@@ -40,7 +40,7 @@ impl Scale {
             return ticks;
         }
         // No round number lies inside, or they are not told apart: the ends say where one is.
-        [from, to].into_iter().map(|p| (p, value_words(self.value(p).min(f64::MAX)))).collect()
+        [from, to].into_iter().map(|p| (p, value_label(self.value(p).min(f64::MAX)))).collect()
     }
 }
 
@@ -144,7 +144,7 @@ fn trim_exponent(value: f64, digits: usize) -> String {
 }
 
 /// A value for a readout: four significant digits, never more than nine characters.
-pub fn value_words(value: f64) -> String {
+pub fn value_label(value: f64) -> String {
     if value.is_nan() {
         return "no value".to_owned();
     }
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn values_read_with_four_digits() {
-        let w = |v| value_words(v).replace('\u{2212}', "-");
+        let w = |v| value_label(v).replace('\u{2212}', "-");
         assert_eq!(w(2.345678), "2.346");
         assert_eq!(w(-0.0123456), "-0.01235");
         assert_eq!(w(1234.56), "1235");

@@ -45,7 +45,7 @@ impl Prepared {
         let as_of: BTreeMap<NumberId, AsOf> = as_of.collect();
         Self {
             kept: choices.brush.kept(results, &as_of),
-            colours: point_colours(results, &Theme::of(choices.is_dark)),
+            colours: point_colours(results, &Theme::new(choices.is_dark)),
             cells: results.cells(),
             results: Arc::clone(results),
             as_of,

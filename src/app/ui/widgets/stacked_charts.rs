@@ -38,7 +38,7 @@ pub fn stacked_within_ui<'c>(
         let size = vec2(width, ((height - gap) * share).round());
         match margins {
             None => {
-                chart.least_left = chart.least_left.max(LEFT);
+                chart.min_left_margin = chart.min_left_margin.max(LEFT);
                 margins = Some(chart.show(ui, size, theme, first).margins);
             }
             Some(_) => {

@@ -15,7 +15,7 @@ use super::{Pair, sides};
 use crate::{
     telemetry::measurements::NeuronGraph,
     ui::{
-        plot::{Scale, empty_ui, value_words},
+        plot::{Scale, empty_ui, value_label},
         table::Table,
         theme::{SMALL, Theme},
         widgets::number::grouped,
@@ -113,7 +113,7 @@ impl GraphDifference {
 
     pub(super) fn subtitle(&self) -> String {
         let [a, b, both] = self.counts().map(|n| grouped(n as u64));
-        let chance = value_words(self.expected());
+        let chance = value_label(self.expected());
         format!(
             "{} \u{b7} {b} edges only in the second, {a} only in the first, {both} in both (by chance {chance})",
             self.about

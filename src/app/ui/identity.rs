@@ -44,18 +44,18 @@ impl Clone for Lineage {
 /// A value computed for a key. For another key it is computed anew, so that nothing of one run, variant, step or
 /// question is shown for another.
 #[derive(Debug, Clone)]
-pub struct Kept<K, T> {
+pub struct KeyedCache<K, T> {
     key: Option<K>,
     value: T,
 }
 
-impl<K, T: Default> Default for Kept<K, T> {
+impl<K, T: Default> Default for KeyedCache<K, T> {
     fn default() -> Self {
         Self { key: None, value: T::default() }
     }
 }
 
-impl<K: PartialEq, T: Default> Kept<K, T> {
+impl<K: PartialEq, T: Default> KeyedCache<K, T> {
     /// The value for `key`, empty at first.
     pub fn at(&mut self, key: K) -> &mut T {
         if self.key.as_ref() != Some(&key) {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn another_key_begins_anew() {
-        let mut kept: Kept<(RunNumber, u64), Vec<u64>> = Kept::default();
+        let mut kept: KeyedCache<(RunNumber, u64), Vec<u64>> = KeyedCache::default();
         let (a, b) = (RunNumber::default(), RunNumber::default());
         kept.at((a, 1)).push(7);
         assert_eq!(kept.at((a, 1)), &[7]);
