@@ -67,7 +67,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     }
     let (Some(what), Some(id)) = (&args.what, &args.probe) else {
         return Err(Failure::usage(
-            "say whom and what to ask: orrery ask RUN PROBE; `orrery ask --list` names the probes",
+            "name a run and a probe: orrery ask RUN PROBE; `orrery ask --list` names the probes",
         ));
     };
     let probe = find(id)?;

@@ -109,7 +109,7 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     files.sort();
     if let Some(w) = files.windows(2).find(|w| w[0].step == w[1].step) {
         return Err(Failure::usage(format!(
-            "{} and {} are both of step {}: where the files do not say it inside, the last number of a name is its step",
+            "{} and {} both have step {}: where the files do not hold it, the last number in a name is its step",
             w[0].path.display(),
             w[1].path.display(),
             w[0].step

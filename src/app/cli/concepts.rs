@@ -106,7 +106,7 @@ fn models(args: &ConceptArgs) -> Result<Vec<Make<'_>>, Failure> {
         return Ok(all);
     }
     let Named::Config(lab, mut config) = settings::resolve(&args.preset)? else {
-        return Err(Failure::usage(format!("`{}` is no preset or config", args.preset)));
+        return Err(Failure::usage(format!("`{}` is neither a preset nor a config", args.preset)));
     };
     settings::apply(&args.set, lab, &mut config)?;
     for &seed in &args.seeds {

@@ -147,7 +147,7 @@ impl Sentences {
                     .ok_or_else(|| Failure::usage(format!("there is no built-in set `{id}`")))?
                     .map_err(Failure::wrong)?;
                 if !out.is_empty() {
-                    notice!("note: {} are left out: the model's tokens have not all of their letters", out.join(", "));
+                    notice!("note: {} are left out: the model's tokens lack some of their letters", out.join(", "));
                 }
                 Ok(question)
             }

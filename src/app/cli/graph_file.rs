@@ -113,7 +113,7 @@ fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let format = Format::of(&out.to_string_lossy()).filter(|f| *f != Format::Csv);
     let format = format.ok_or_else(|| {
         let shown = out.display();
-        Failure::usage(format!("{shown} should end in .gexf, .graphml, .gml or .json: those hold places"))
+        Failure::usage(format!("{shown} should end in .gexf, .graphml, .gml or .json: those formats hold positions"))
     })?;
     let mut graph = graph_of(args)?;
     let begun = Instant::now();

@@ -127,7 +127,7 @@ impl Host for DesktopHost {
             }
             let told = match graph_events::is_graph(&folder) && folder.is_file() {
                 true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
-                false => replay((&folder, &out), &sink, &receiver, process),
+                false => replay(&folder, &out, &sink, &receiver, process),
             };
             if let Err(text) = told {
                 sink.deliver(Event::Notice { level: Level::Error, text: text.clone() });
@@ -362,7 +362,8 @@ fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<
 /// Tells the recorded past, then stands the models up again from the last checkpoint, so that they
 /// can be questioned and, if the run was not finished, go on.
 fn replay(
-    (folder, out): (&Path, &Path),
+    folder: &Path,
+    out: &Path,
     inbox: &Arc<Inbox>,
     commands: &Receiver<crate::telemetry::Command>,
     process: Option<Process>,

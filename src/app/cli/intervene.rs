@@ -134,7 +134,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.label());
     print(&found, &asked, tokenizer, model.shape().per_head());
     if let Some(file) = &args.csv {
-        write_csv(file, (tokenizer, &ids), &found, &[&args.checkpoint, &args.text])?;
+        write_csv(file, tokenizer, &ids, &found, &[&args.checkpoint, &args.text])?;
         println!("{}", file.display());
     }
     Ok(())
@@ -188,7 +188,8 @@ fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: 
 /// Every token with its place from 0; the first has no loss. The last column is the mean over random sets.
 fn write_csv(
     file: &Path,
-    (tokenizer, ids): (&NamedTokenizer, &[u32]),
+    tokenizer: &NamedTokenizer,
+    ids: &[u32],
     found: &Effect,
     inputs: &[&Path],
 ) -> Result<(), Failure> {

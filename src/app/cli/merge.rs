@@ -72,7 +72,7 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
         let found = trained_run::newest(path, Some(variant))?;
         return match found.spec {
             Spec::Bdh(spec) => Ok(Parent { name, spec: spec.resolved().map_err(usage)?, weights: found.weights }),
-            _ => Err(Failure::usage(format!("`{variant}` of {name} is no BDH; only BDHs can be merged"))),
+            _ => Err(Failure::usage(format!("`{variant}` of {name} is not a BDH; only BDHs can be merged"))),
         };
     }
     let unsaid = layers.unwrap_or(0);

@@ -13,7 +13,7 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     let shown = path.display();
     let there = resolved(path);
     if inputs.iter().any(|input| resolved(input) == there) {
-        return Err(Failure::usage(format!("{shown} is what is read: give another name to write to")));
+        return Err(Failure::usage(format!("{shown} is an input: give another name to write to")));
     }
     if store::is_record(&there) {
         return Err(Failure::usage(format!("{shown} belongs to the record of a run: give another name to write to")));

@@ -114,7 +114,7 @@ fn linked(link: Link) -> Result<Named, SettingsError> {
         Link::Page(link) => link,
     };
     if let Some(view) = link.views.iter().find(|id| views::find(id).is_none()) {
-        let words = format!("the link names a view `{view}`, which there is not; `orrery list --views` names them");
+        let words = format!("the link names the view `{view}`, which does not exist; `orrery list --views` names them");
         return Err(SettingsError::Link(words));
     }
     Ok(Named::Page(labs::known(LABS, &link.config.lab)?, link))

@@ -96,7 +96,7 @@ impl TrainedArgs {
         if let (Some(said), Some(asked)) = (checkpoint.layers, layers)
             && said != asked
         {
-            notice!("note: the file says {said} layers, and {asked} are read as asked");
+            notice!("note: the file states {said} layers; {asked} are read as requested");
         }
         Ok(checkpoint)
     }

@@ -138,7 +138,7 @@ impl Graph {
     pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, GraphError> {
         let n = self.shape.nodes.len();
         if n == 0 || self.start.len() != n || self.styles.len() != n {
-            return Err(GraphError::Inconsistent("there is not one place and one colour a node"));
+            return Err(GraphError::Inconsistent("each node needs one position and one colour"));
         }
         if self.shape.edges.iter().any(|e| e.ends.iter().any(|i| *i as usize >= n)) {
             return Err(GraphError::Inconsistent("an edge leads to no node"));

@@ -267,17 +267,17 @@ const LEVEL_ROWS: u64 = 16;
 fn consistent(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &Laws) -> Result<(), LayoutError> {
     let wrong = LayoutError::Inconsistent;
     if nodes.is_empty() || nodes.len() > MAX_NODES {
-        return Err(wrong("it takes 1 to 4 million nodes"));
+        return Err(wrong("a layout takes 1 to 4 million nodes"));
     }
     if start.len() != nodes.len() {
-        return Err(wrong("there is not one place a node"));
+        return Err(wrong("each node needs one position"));
     }
     if laws.levels == 1 || laws.levels > 10 {
         return Err(wrong("the finest grid has 4 to 1024 cells on a side"));
     }
     let (n, s) = (nodes.len() as u32, springs.len() as u32);
     if nodes.iter().any(|node| node.first > node.end || node.end > s) {
-        return Err(wrong("a node's springs are not there"));
+        return Err(wrong("a node's springs are out of range"));
     }
     if springs.iter().any(|spring| spring.to >= n) {
         return Err(wrong("a spring leads to no node"));

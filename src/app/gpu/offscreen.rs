@@ -285,7 +285,7 @@ impl Offscreen {
             .map_err(|e| OffscreenError::Drawing(format!("the adapter did not finish: {e}")))?;
         mapped
             .try_recv()
-            .map_err(|_| fail("the picture was not handed back"))?
+            .map_err(|_| fail("the picture could not be read back"))?
             .map_err(|e| OffscreenError::Drawing(e.to_string()))?;
         let bytes = buffer.slice(..).get_mapped_range().map_err(|e| OffscreenError::Drawing(e.to_string()))?;
         let swap = matches!(texture.format(), wgpu::TextureFormat::Bgra8Unorm | wgpu::TextureFormat::Bgra8UnormSrgb);

@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
 
-pub use curves::{CurveLine, curve_lines, curves_ui};
+pub use curves::{CurveLine, Curves, curve_lines, curves_ui};
 pub use figures::{SweepFigure, axis_figures, figures, mean_line_label, step_label};
 pub use heat::heat_ui;
 pub use parallel::parallel_ui;

@@ -58,7 +58,7 @@ pub fn write(sheet: &Sheet<'_>, runs: &[ReplayedRun], offscreen: Option<&mut Off
             output::write(&sheet.out.join(format!("{}-step-{step}.png", view.id)), &picture, &[])?;
         }
         if let ([a, b], Some(kind)) = (runs, DifferenceKind::for_view(view.id)) {
-            write_difference(sheet, multiple, (kind, [a, b]), offscreen.as_deref_mut())?;
+            write_difference(sheet, multiple, kind, [a, b], offscreen.as_deref_mut())?;
         }
     }
     Ok(())
@@ -81,7 +81,8 @@ fn check_shown(view: &ViewEntry, step: u64, runs: &[ReplayedRun], theme: &Theme)
 fn write_difference(
     sheet: &Sheet<'_>,
     of: Multiple<'_>,
-    (kind, [a, b]): (DifferenceKind, [&ReplayedRun; 2]),
+    kind: DifferenceKind,
+    [a, b]: [&ReplayedRun; 2],
     offscreen: Option<&mut Offscreen>,
 ) -> Result<(), Failure> {
     let names = [a.name.as_str(), b.name.as_str()];

@@ -126,7 +126,7 @@ impl SweepReport {
             escaped(&self.folder.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
         let _ = writeln!(
             out,
-            "<h2>Without an end</h2>\n<p>{} of {} runs are not in the numbers below. <code>orrery sweep {sweep} \
+            "<h2>Unfinished runs</h2>\n<p>{} of {} runs are not in the numbers below. <code>orrery sweep {sweep} \
              --missing</code> makes them.</p>\n<ul>",
             open.len(),
             self.states.len()

@@ -42,7 +42,7 @@ impl Background {
         let program = self.program.clone().map_or_else(std::env::current_exe, Ok);
         let spawned = program.and_then(|program| spawn(&program, folder));
         let child =
-            spawned.map_err(|e| Failure::run(format!("the runs of {} were not begun: {e}", folder.display())))?;
+            spawned.map_err(|e| Failure::run(format!("the runs of {} could not be started: {e}", folder.display())))?;
         self.children.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), child);
         Ok(())
     }

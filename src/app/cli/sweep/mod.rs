@@ -113,7 +113,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
             match failed {
                 0 => Ok(()),
                 n => Err(Failure::run(format!(
-                    "{n} of {} runs failed; what each said is in {}",
+                    "{n} of {} runs failed; the output of each is in {}",
                     waiting.len(),
                     sweep.path.join(folder::LOGS).display()
                 ))),

@@ -63,8 +63,10 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
                         outcome => {
                             failed.fetch_add(1, Ordering::SeqCst);
                             full.fetch_or(is_full(&sweep.path), Ordering::SeqCst);
-                            outcome
-                                .map_or_else(|e| format!("was not begun: {e}"), |status| format!("failed ({status})"))
+                            outcome.map_or_else(
+                                |e| format!("could not be started: {e}"),
+                                |status| format!("failed ({status})"),
+                            )
                         }
                     };
                     notice!("{name} {said} ({count} of {})", numbers.len());

@@ -105,7 +105,7 @@ pub(in crate::ui) fn save_dialog_ended(app: &mut App, suggested: &str, path: Opt
             let folder = app.host.export_folder();
             app.toasts.push_with(
                 Level::Info,
-                format!("{suggested} was not saved: no place was chosen."),
+                format!("{suggested} was not saved: no file was chosen."),
                 (
                     format!("Save into {}", folder.display()),
                     FileAction::SaveInExports(suggested.to_owned(), bytes).into(),

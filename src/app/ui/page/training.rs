@@ -49,7 +49,7 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
         let why = match (&run.mirror.state, &run.replayed) {
             (_, Some(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
             (Some(RunState::Finished), _) if is_only_looked_at(page) => {
-                "this model is only looked at; Train on, beside the step, begins to train it"
+                "this model is not being trained; Train on, beside the step, starts to train it"
             }
             (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
             _ => "this run has ended; R begins a new one",

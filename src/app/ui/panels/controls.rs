@@ -47,7 +47,7 @@ fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             }
             if shown == 0 {
                 ui.add_space(8.0);
-                ui.label(RichText::new("No control has such a name.").color(shell.theme.secondary));
+                ui.label(RichText::new("No control matches.").color(shell.theme.secondary));
                 if ui.button("Show all").clicked() {
                     page.filter.clear();
                 }

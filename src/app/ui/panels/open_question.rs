@@ -44,7 +44,7 @@ pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Una
         UiBuilder::new().max_rect(rect).layout(Layout::right_to_left(Align::Center)).id_salt("open question"),
     );
     let cancel = RichText::new("Cancel").size(theme::SMALL);
-    let clicked = inner.add(Button::new(cancel).small()).on_hover_text("The answer is no longer wanted.").clicked();
+    let clicked = inner.add(Button::new(cancel).small()).on_hover_text("Cancels this question.").clicked();
     let left = inner.available_rect_before_wrap();
     let galley = inner.painter().layout_no_wrap(message(question), FontId::proportional(theme::SMALL), theme.secondary);
     if galley.size().x <= left.width() {

@@ -79,7 +79,7 @@ impl Palette {
                 }
             }
             if found.is_empty() {
-                ui.label(RichText::new("Nothing here has such a name.").color(shell.theme.secondary));
+                ui.label(RichText::new("Nothing matches.").color(shell.theme.secondary));
             }
         });
         if let Some(entry) = done.and_then(|i| found.into_iter().nth(i)) {

@@ -237,7 +237,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         });
         combo.response.labelled_by(label.id);
         let words = if page.order.falling { "falling" } else { "rising" };
-        if ui.add(Button::new(words)).on_hover_text("Turns the order round.").clicked() {
+        if ui.add(Button::new(words)).on_hover_text("Reverses the order.").clicked() {
             (page.order.falling, page.is_stale) = (!page.order.falling, true);
         }
         if let Some(key) = chosen {
@@ -299,7 +299,7 @@ fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         (false, n) => format!("Compare {n}"),
     };
     let can = !page.is_comparing && (2..=MAX_COMPARED).contains(&ticked.len());
-    let about = format!("Sets the ticked runs beside each other: two to {MAX_COMPARED}, curves in one chart.");
+    let about = format!("Compares the ticked runs: two to {MAX_COMPARED}, curves in one chart.");
     let button = ui.add_enabled(can, Button::new(words));
     if button.on_hover_text(&about).on_disabled_hover_text(&about).clicked() {
         page.is_comparing = true;
@@ -323,7 +323,7 @@ fn empty_message(page: &RunsPage) -> Option<String> {
         (false, _) => "Looking for runs…".to_owned(),
         (true, true) if page.is_reading => "Reading runs…".to_owned(),
         (true, true) => "None yet. Every run that trains is kept in a folder of its own and stands here.".to_owned(),
-        (true, false) => "No run is asked for: change the filter above, or empty it.".to_owned(),
+        (true, false) => "No run matches: change the filter above, or clear it.".to_owned(),
     })
 }
 

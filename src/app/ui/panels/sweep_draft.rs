@@ -105,12 +105,14 @@ fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     ui.horizontal(|ui| {
         let label = ui.label(RichText::new("seeds").small().color(theme.secondary));
         let seeds = DragValue::new(&mut draft.seeds).range(1..=MAX_COUNT as u64).speed(0.1);
-        ui.add(seeds).labelled_by(label.id).on_hover_text("So many runs a point, from the seed of these settings on.");
+        ui.add(seeds)
+            .labelled_by(label.id)
+            .on_hover_text("The number of runs a point, with consecutive seeds from that of these settings.");
         if draft.axes.len() > 2 {
             let label = ui.label(RichText::new("points").small().color(theme.secondary));
             let samples = DragValue::new(&mut draft.samples).range(1..=MAX_COUNT).speed(0.2);
             let about =
-                "Of more than two settings no grid is made: so many points of a quasi-random (Sobol) sequence fill them.";
+                "More than two settings make no grid: this many points of a quasi-random (Sobol) sequence fill them.";
             ui.add(samples).labelled_by(label.id).on_hover_text(about);
         }
     });

@@ -99,6 +99,16 @@ fn empty_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     });
 }
 
+/// The title bar of a tile.
+struct TileHeader<'a> {
+    id: TileId,
+    pane: &'a Pane,
+    entry: Option<&'static ViewEntry>,
+    rect: Rect,
+    /// Width at its right that a note about an open question takes, points.
+    taken: f32,
+}
+
 /// The context of the tiles while they are drawn.
 struct Stage<'a> {
     cx: ViewCx<'a>,
@@ -136,7 +146,7 @@ impl Stage<'_> {
         };
         let overdue = overdue(ui, &open);
         let taken = overdue.map_or(0.0, |_| width(header));
-        let dragged = self.header_ui(ui, (header, taken), id, pane, entry);
+        let dragged = self.header_ui(ui, &TileHeader { id, pane, entry, rect: header, taken });
         if let Some(question) = overdue
             && open_question_ui(ui, theme, header, question)
         {
@@ -174,14 +184,8 @@ impl Stage<'_> {
         dragged
     }
 
-    fn header_ui(
-        &mut self,
-        ui: &mut Ui,
-        (rect, taken): (Rect, f32),
-        id: TileId,
-        pane: &Pane,
-        entry: Option<&'static ViewEntry>,
-    ) -> bool {
+    fn header_ui(&mut self, ui: &mut Ui, header: &TileHeader<'_>) -> bool {
+        let TileHeader { id, pane, entry, rect, taken } = *header;
         let theme = self.cx.theme;
         let title = entry.map_or(pane.view.as_str(), |e| e.title);
         let response = ui.interact(rect, ui.scope_id().with(("title", id.0)), Sense::click_and_drag());
@@ -262,7 +266,7 @@ impl Stage<'_> {
             return self.cx.act(action);
         }
         let (has_svg, is_svg) = (view.svg(&self.cx).is_some(), format == ExportFormat::Svg);
-        let order = PictureOrder::new(id, (entry.id, title), name, self.cx.theme.dark);
+        let order = PictureOrder::new(id, entry.id, title, name, self.cx.theme.dark);
         self.cx.act::<Action>(match is_svg && !has_svg {
             true => MessageAction::Toast(format!("{title} is not made of curves; save its picture.")).into(),
             false => FileAction::PictureSheet(PictureOrder { has_svg, is_svg, ..order }).into(),

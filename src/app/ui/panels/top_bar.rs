@@ -37,7 +37,7 @@ pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
             let wide = ui.available_width() > WITH_DEVICE;
             right_ui(ui, shell, page.as_deref(), wide);
             ui.add_space(8.0);
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| left_ui(ui, shell, page, (title, wide)));
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| left_ui(ui, shell, page, title, wide));
         });
     });
 }
@@ -45,7 +45,7 @@ pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
 /// Width from which a bar has room for the device, points.
 const WITH_DEVICE: f32 = 1080.0;
 
-fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, (title, wide): (Option<&'static str>, bool)) {
+fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>, wide: bool) {
     if page.is_some() && !shell.presenter {
         let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");

@@ -144,7 +144,7 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
                 }
             }
         });
-        menu.on_hover_text("In how many seconds the whole run is played.");
+        menu.on_hover_text("Seconds in which the whole run is played.");
         let on = page.play.is_on();
         let (icon, name) = if on { (Icon::Pause, "Pause playing") } else { (Icon::Play, "Play what was recorded") };
         let play = icon_button_in(ui, shell.theme, icon, name, if on { IconStyle::On } else { IconStyle::Plain });

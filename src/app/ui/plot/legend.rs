@@ -55,12 +55,12 @@ impl Chart<'_> {
             }
         }
         if let Some((count, at)) = canvas.layout.unnamed {
-            self.list_ui(ui, canvas, state, (count, at + canvas.corner));
+            self.list_ui(ui, canvas, state, count, at + canvas.corner);
         }
     }
 
     /// "+ 4 more", which opens the list of every name.
-    fn list_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, state: &mut ChartState, (count, at): (usize, egui::Pos2)) {
+    fn list_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, state: &mut ChartState, count: usize, at: egui::Pos2) {
         let words = format!("+ {count} more");
         let size = vec2(width_of(ui, &words, false), ROW - 1.0);
         let place = Align2::LEFT_CENTER.anchor_size(at, size);

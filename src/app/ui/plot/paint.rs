@@ -64,7 +64,7 @@ impl Chart<'_> {
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> ChartResponse {
         let guess = guess_on(ui, self);
         let widened = guess.as_ref().map(|guess| guess.widen(self));
-        widened.as_ref().unwrap_or(self).show_with(ui, size, theme, (state, guess))
+        widened.as_ref().unwrap_or(self).show_with(ui, size, theme, state, guess)
     }
 
     fn show_with(
@@ -72,7 +72,8 @@ impl Chart<'_> {
         ui: &mut Ui,
         size: Vec2,
         theme: &Theme,
-        (state, guess): (&mut ChartState, Option<Guess>),
+        state: &mut ChartState,
+        guess: Option<Guess>,
     ) -> ChartResponse {
         if self.is_empty() && guess.is_none() {
             let response = empty_ui(ui, size, theme, &self.empty);

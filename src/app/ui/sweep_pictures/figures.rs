@@ -104,7 +104,9 @@ impl SweepFigure {
         let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
         let size = inside.size();
         let _: PointedAt = match (self.kind, &prepared.cells) {
-            (FigureKind::Curves, _) => curves_ui(&mut inner, size, &view, (&prepared.lines, None), state),
+            (FigureKind::Curves, _) => {
+                curves_ui(&mut inner, size, &view, curves::Curves { lines: &prepared.lines, step: None }, state)
+            }
             (FigureKind::Slice(axis), _) => slice_ui(&mut inner, size, &view, axis),
             (FigureKind::Parallel, _) => parallel_ui(&mut inner, size, &view, &mut Brush::default()),
             (FigureKind::Heat, Some(cells)) => heat_ui(&mut inner, size, &view, cells),

@@ -57,7 +57,7 @@ impl AttentionDifference {
         };
         let maps = held(first, 0).zip(held(second, 1)).ok_or_else(|| format!("No difference: {place} has no map."))?;
         let difference = MapCells::difference("difference", &maps.1, &maps.0)
-            .ok_or_else(|| format!("No difference: the maps of {place} have other sizes."))?;
+            .ok_or_else(|| format!("No difference: the maps of {place} differ in size."))?;
         Ok(Self {
             about: pair.about(),
             place,

@@ -69,7 +69,7 @@ fn nodes(a: &NeuronGraph, b: &NeuronGraph) -> Result<Nodes, String> {
             let second = second.filter(|s| s.len() == file.ids.len() && ids.len() == s.len());
             let Some(second) = second else { return others("their ids differ".to_owned()) };
             if file.directed != other.directed {
-                return others("one has directions, and one has not".to_owned());
+                return others("one is directed, and one is not".to_owned());
             }
             let n = file.ids.len() as u64;
             let entries = if file.directed { n * n.saturating_sub(1) } else { n * n.saturating_sub(1) / 2 };

@@ -157,7 +157,7 @@ impl<M> Pair<'_, M> {
 fn pair<'a, M: Measurement>(runs: [&'a ReplayedRun; 2], step: u64, focus: usize) -> Result<Pair<'a, M>, String> {
     let [a, b] = runs;
     let nothing = |run: &ReplayedRun| {
-        format!("No difference: {} has measured nothing of it by step {}.", run.name, step.min(run.mirror.step))
+        format!("No difference: {} has no such measurement by step {}.", run.name, step.min(run.mirror.step))
     };
     let (of_a, sample_a, value_a) = measured::<M>(a, step, Some(focus)).ok_or_else(|| nothing(a))?;
     let id = a.mirror.variants().get(of_a).map(|v| v.id.as_str());

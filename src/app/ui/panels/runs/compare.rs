@@ -177,7 +177,7 @@ fn difference_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     let names = &page.runs.names;
     let ([first, second], is_hidden) = page.multiples.difference_choice();
     let mut is_shown = !*is_hidden;
-    let about = "What the second of two runs has more than the first. Of the same text, or of the same nodes, alone.";
+    let about = "The second run minus the first. Both need the same text or the same nodes.";
     ui.checkbox(&mut is_shown, "difference").on_hover_text(about);
     *is_hidden = !is_shown;
     if names.len() == 2 || !is_shown {

@@ -7,8 +7,8 @@ use crate::ui::{
     panels::Shell,
     plot::Scale,
     sweep_pictures::{
-        PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label, parallel_ui,
-        slice_ui, step_label,
+        Curves, PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label,
+        parallel_ui, slice_ui, step_label,
     },
     widgets::number,
 };
@@ -45,7 +45,7 @@ fn all_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, prepared: &P
     ui.horizontal_top(|ui| {
         ui.spacing_mut().item_spacing.x = GAP;
         let curves = (width * 0.44).floor();
-        pointed = ui.vertical(|ui| curves_with_title(ui, vec2(curves, high), page, (&view, prepared))).inner;
+        pointed = ui.vertical(|ui| curves_with_title(ui, vec2(curves, high), page, &view, prepared)).inner;
         let rest = vec2(width - curves - GAP, high);
         pointed = pointed.or(slices_ui(ui, rest, &view));
     });
@@ -68,7 +68,8 @@ fn curves_with_title(
     ui: &mut Ui,
     size: Vec2,
     page: &mut SweepPage,
-    (view, prepared): (&SweepView<'_>, &Prepared),
+    view: &SweepView<'_>,
+    prepared: &Prepared,
 ) -> PointedAt {
     let words = format!("over steps: mean over seeds{}{}", band_legend(view.results), colour_legend(view.results));
     ui.spacing_mut().item_spacing.y = 0.0;
@@ -78,8 +79,8 @@ fn curves_with_title(
         let words = RichText::new(words).small().color(view.theme.secondary);
         ui.add(eframe::egui::Label::new(words).truncate());
     });
-    let step = page.step;
-    curves_ui(ui, vec2(size.x, size.y - 20.0), view, (&prepared.lines, step), &mut page.chart)
+    let curves = Curves { lines: &prepared.lines, step: page.step };
+    curves_ui(ui, vec2(size.x, size.y - 20.0), view, curves, &mut page.chart)
 }
 
 /// A slice for each axis; more than there is room for are scrolled to.
