@@ -32,7 +32,12 @@ const fn yielding(key: Key, action: Action, shown: &'static str, words: &'static
 /// tile), Ctrl-C and Ctrl-V (copy and paste a session) and Ctrl +, -, 0 (scale) are not keys in
 /// egui's sense or are many; they stand in [`OTHER_KEYS`].
 pub static KEYS: &[KeyBinding] = &[
-    yielding(Key::Space, Action::Run(RunAction::Space), "Space", "Run or pause; play or pause a replay, or past steps"),
+    yielding(
+        Key::Space,
+        Action::Run(RunAction::Space),
+        "Space",
+        "Run or pause; play or pause a replay, or what is looked back at",
+    ),
     yielding(Key::ArrowRight, Action::Run(RunAction::StepOnce), "→", "One step, then pause"),
     key(Key::R, Action::Run(RunAction::Reset), "R", "Reset: begin again with the settings shown"),
     key(Key::F, Action::Time(TimeAction::Follow), "F", "Follow: back to the newest step"),
@@ -72,7 +77,7 @@ pub static KEYS: &[KeyBinding] = &[
 pub static OTHER_KEYS: &[(&str, &str)] = &[
     ("1 to 9", "Select a tile"),
     ("Ctrl C", "Copy settings, seed and layout as one string"),
-    ("Ctrl V", "Paste such a string to open the same page"),
+    ("Ctrl V", "Paste such a string and have the same page"),
     ("Ctrl +  Ctrl -  Ctrl 0", "Larger, smaller, normal size"),
 ];
 

@@ -10,6 +10,7 @@ pub use super::curve::{Curve, Smoothed};
 pub mod clip;
 pub mod colour_bar;
 mod drawing;
+mod empty;
 mod events;
 mod export;
 mod geometry;
@@ -29,13 +30,14 @@ mod svg;
 mod weave;
 
 pub use drawing::drawing;
+pub use empty::{empty_ui, nothing_shown};
 pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use export::quote;
 pub use geometry::{REACH, distance_to};
 pub use guess::{Guess, guess, set_guess};
 pub use legend::begin_tile;
 pub use mark::paint_mark;
-pub use paint::{ChartResponse, empty_ui, nothing_shown};
+pub use paint::ChartResponse;
 pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 

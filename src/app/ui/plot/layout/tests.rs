@@ -3,7 +3,7 @@
 use eframe::egui::Color32;
 
 use super::{
-    super::{Axis, Line, Smoothed, geometry::place_of},
+    super::{Axis, Curve, Line, Smoothed, geometry::place_of},
     *,
 };
 
