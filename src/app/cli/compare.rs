@@ -54,7 +54,7 @@ pub struct CompareArgs {
 }
 
 /// A run that is compared.
-struct Run {
+struct ComparedRun {
     row: RunRow,
     /// Headline numbers and the training loss, by key.
     series: Vec<NumberSeries>,
@@ -70,7 +70,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         let inputs: Vec<&Path> = args.runs.iter().map(PathBuf::as_path).collect();
         output::check(out, &inputs)?;
     }
-    let runs: Vec<Run> = args.runs.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
+    let runs: Vec<ComparedRun> = args.runs.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
     for run in runs.iter().filter(|r| !r.row.problems.is_empty()) {
         notice!("{}: {}", run.row.folder, run.row.problems.join("; "));
     }
@@ -104,7 +104,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(folder: &Path) -> Result<Run, Failure> {
+fn read(folder: &Path) -> Result<ComparedRun, Failure> {
     let row = run_rows::row_of(folder).map_err(Failure::wrong)?;
     let (_, mut series) =
         run_series::read(folder, |channel| channel == channels::LOSS_TRAIN).map_err(Failure::wrong)?;
@@ -114,7 +114,7 @@ fn read(folder: &Path) -> Result<Run, Failure> {
         TRAIN_LOSS.clone_into(&mut number.key);
     }
     series.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(Run { row, series })
+    Ok(ComparedRun { row, series })
 }
 
 /// The name of each run in a legend: the one that a person gave it, or the settings that tell it from the others, if
@@ -136,9 +136,9 @@ fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
     rows.iter().zip(&all).map(of).collect()
 }
 
-type Table = Vec<Vec<String>>;
+type TextTable = Vec<Vec<String>>;
 
-fn settings_table(names: &[String], differing: &[Difference]) -> Table {
+fn settings_table(names: &[String], differing: &[Difference]) -> TextTable {
     let head = std::iter::once("run".to_owned()).chain(differing.iter().map(|d| d.key.clone())).collect();
     let row = |(i, name): (usize, &String)| {
         std::iter::once(name.clone()).chain(differing.iter().map(|d| d.values[i].clone())).collect()
@@ -147,7 +147,7 @@ fn settings_table(names: &[String], differing: &[Difference]) -> Table {
 }
 
 /// A row for each run and variant.
-fn numbers_table(names: &[String], rows: &[&RunRow]) -> Table {
+fn numbers_table(names: &[String], rows: &[&RunRow]) -> TextTable {
     let mut keys: Vec<&str> = vec![];
     for key in rows.iter().flat_map(|r| r.headlines.keys()) {
         if !keys.contains(&key) {
@@ -157,7 +157,7 @@ fn numbers_table(names: &[String], rows: &[&RunRow]) -> Table {
     let heading =
         |key: &&str| rows.iter().find_map(|r| r.headline_of(key)).map_or((*key).to_owned(), |h| h.heading(key));
     let head = ["run", "variant"].map(str::to_owned).into_iter().chain(keys.iter().map(heading)).collect();
-    let mut table: Table = vec![head];
+    let mut table: TextTable = vec![head];
     for (name, row) in names.iter().zip(rows) {
         for loss in &row.losses {
             let cell = |key: &&str| match (row.headlines.group(key, &loss.group), row.headline_of(key)) {
@@ -171,23 +171,23 @@ fn numbers_table(names: &[String], rows: &[&RunRow]) -> Table {
     table
 }
 
-fn on_terminal(table: &Table) -> String {
+fn on_terminal(table: &TextTable) -> String {
     let lines = laid_out(table);
     if lines.iter().all(|line| line.chars().count() <= WIDEST) || table.is_empty() {
         return lines.join("\n");
     }
-    let turned: Table = (0..table[0].len()).map(|i| table.iter().map(|row| row[i].clone()).collect()).collect();
+    let turned: TextTable = (0..table[0].len()).map(|i| table.iter().map(|row| row[i].clone()).collect()).collect();
     laid_out(&turned).join("\n")
 }
 
-fn as_csv(table: &Table) -> Result<Vec<u8>, Failure> {
+fn as_csv(table: &TextTable) -> Result<Vec<u8>, Failure> {
     let mut out = csv::Writer::from_writer(vec![]);
     table.iter().try_for_each(|row| out.write_record(row)).map_err(Failure::failed)?;
     out.into_inner().map_err(|e| Failure::run(e.to_string()))
 }
 
 /// A figure for each number and variant that at least one run measured more than once.
-fn comparisons(runs: &[Run], names: &[String]) -> Vec<Comparison> {
+fn comparisons(runs: &[ComparedRun], names: &[String]) -> Vec<Comparison> {
     let mut figures: Vec<Comparison> = vec![];
     for (i, (run, name)) in runs.iter().zip(names).enumerate() {
         let like = first_but_for_seed(runs, i);
@@ -244,7 +244,7 @@ pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> 
 
 /// Runs beside each other for the window. Errors are in words.
 pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
-    let runs: Vec<Run> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.words)?;
+    let runs: Vec<ComparedRun> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.words)?;
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
     let differences = differences(&rows);
     let names = names(&rows, &differences);
@@ -269,9 +269,9 @@ pub fn replayed(folders: &[PathBuf]) -> Result<ReplayedRuns, Failure> {
 }
 
 /// The first run that differs from this one in nothing but the seed.
-fn first_but_for_seed(runs: &[Run], i: usize) -> usize {
+fn first_but_for_seed(runs: &[ComparedRun], i: usize) -> usize {
     let this = &runs[i].row;
-    let same = |r: &Run| r.row.lab == this.lab && r.row.settings == this.settings;
+    let same = |r: &ComparedRun| r.row.lab == this.lab && r.row.settings == this.settings;
     runs.iter().position(same).unwrap_or(i)
 }
 

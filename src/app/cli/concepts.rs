@@ -93,11 +93,11 @@ struct Searched {
 }
 
 /// Trains or opens one.
-type Make<'a> = Box<dyn Fn() -> Result<Trained, Failure> + 'a>;
+type ModelSource<'a> = Box<dyn Fn() -> Result<Trained, Failure> + 'a>;
 
 /// The models that are trained or opened. Each is searched before the next one is made.
-fn models(args: &ConceptArgs) -> Result<Vec<Make<'_>>, Failure> {
-    let mut all: Vec<Make<'_>> = vec![];
+fn models(args: &ConceptArgs) -> Result<Vec<ModelSource<'_>>, Failure> {
+    let mut all: Vec<ModelSource<'_>> = vec![];
     if !args.runs.is_empty() {
         if !args.set.is_empty() {
             return Err(Failure::usage("a trained run has its settings; leave --set, --steps and their like out"));

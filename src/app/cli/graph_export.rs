@@ -29,9 +29,9 @@ pub struct GraphArgs {
     /// Write the graph of the neurons into this GraphML file
     #[arg(long, value_name = "FILE")]
     pub graphml: Option<PathBuf>,
-    /// Through which decoder neurons act on each other: x is G_x = E D_x, y is G_y = E D_y
+    /// The decoder through which neurons act on each other: x is G_x = E D_x, y is G_y = E D_y
     #[arg(long, value_enum, default_value = "x")]
-    matrix: Through,
+    matrix: GraphSide,
     /// Which entries make edges
     #[arg(long, value_enum, default_value = "excitatory")]
     sign: Sign,
@@ -44,7 +44,7 @@ pub struct GraphArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Through {
+enum GraphSide {
     X,
     Y,
 }
@@ -68,7 +68,7 @@ impl GraphArgs {
             Sign::Inhibitory => "inhibitory",
             Sign::Both => "both",
         };
-        let matrix = if self.matrix == Through::Y { "y" } else { "x" };
+        let matrix = if self.matrix == GraphSide::Y { "y" } else { "x" };
         if let Some(beta) = self.beta.filter(|b| !(b.is_finite() && *b > 0.0)) {
             return Err(Failure::usage(format!("--beta {beta} should be a number above 0")));
         }

@@ -58,7 +58,7 @@ pub struct ResumeArgs {
 
 impl ResumeArgs {
     /// To go on with a run as far as it was to go, without figures.
-    pub fn of(run: PathBuf) -> Self {
+    pub fn without_figures(run: PathBuf) -> Self {
         Self { run, steps: None, no_figures: true, insist_memory: false }
     }
 }

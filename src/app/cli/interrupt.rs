@@ -14,9 +14,9 @@ use super::terminal::notice;
 /// The exit code that a shell reports for a command ended by Ctrl-C (128 + SIGINT).
 pub const INTERRUPTED: u8 = 130;
 
-type Stop = Box<dyn Fn() + Send>;
+type StopHandler = Box<dyn Fn() + Send>;
 
-static STOP: Mutex<Option<Stop>> = Mutex::new(None);
+static STOP: Mutex<Option<StopHandler>> = Mutex::new(None);
 static ASKED: AtomicBool = AtomicBool::new(false);
 static IMPATIENT: AtomicBool = AtomicBool::new(false);
 

@@ -41,7 +41,7 @@ pub struct InterveneArgs {
     synapse: Vec<String>,
     /// The change of the activation, or of the value that the synapse holds
     #[arg(long, value_enum, default_value = "silence")]
-    action: Action,
+    action: NeuronAction,
     /// The factor of scale, or the value of clamp
     #[arg(long, required_if_eq_any = [("action", "scale"), ("action", "clamp")], allow_negative_numbers = true)]
     amount: Option<f64>,
@@ -71,7 +71,7 @@ pub struct InterveneArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Action {
+enum NeuronAction {
     Silence,
     Scale,
     Clamp,
@@ -88,9 +88,9 @@ impl InterveneArgs {
     fn probe_args(&self) -> telemetry::Args {
         let text = |name: &str, value: String| (name.to_owned(), Value::Text(value));
         let action = match self.action {
-            Action::Silence => "silence",
-            Action::Scale => "scale",
-            Action::Clamp => "clamp",
+            NeuronAction::Silence => "silence",
+            NeuronAction::Scale => "scale",
+            NeuronAction::Clamp => "clamp",
         };
         let part = if matches!(self.part, Some(NeuronSide::Y)) { "y" } else { "x" };
         let mut args = telemetry::Args::from([

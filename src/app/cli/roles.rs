@@ -52,7 +52,7 @@ const SECOND: &str = "grammar_roles_second";
 const NAMED: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_patient"];
 
 /// The answers of one model of one seed.
-struct Answer {
+struct ModelAnswer {
     seed: u64,
     label: String,
     accuracy: RoleAccuracy,
@@ -66,7 +66,7 @@ pub fn run(args: &RoleArgs) -> Result<(), Failure> {
             Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run("the table's thread panicked"))),
             Err(e) => Err(Failure::run(format!("no thread for the table: {e}"))),
         })?;
-    let answers: Vec<Answer> = answers.into_iter().flatten().collect();
+    let answers: Vec<ModelAnswer> = answers.into_iter().flatten().collect();
     print!("{}", table(&answers));
     if let Some(path) = &args.json {
         let all: Vec<_> =
@@ -109,7 +109,7 @@ fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
 }
 
 /// Trains all models of a seed and asks each at the end of its stage.
-fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<Answer>, Failure> {
+fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
     let failed = |e: trainer::RunError| Failure::run(e.to_string());
     let config = config(args, seed)?;
     let mut plan = grammar_roles::plan(&config, &GrammarRolesSettings::read(&config)?)?;
@@ -141,7 +141,7 @@ fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<Answer>, Failure> {
                 began.elapsed().as_secs_f64()
             );
             let accuracy = samples.iter().find_map(|s| RoleAccuracy::of(&s.payload)).cloned();
-            answers.extend(accuracy.map(|accuracy| Answer { seed, label, accuracy }));
+            answers.extend(accuracy.map(|accuracy| ModelAnswer { seed, label, accuracy }));
         }
     }
     Ok(answers)
@@ -153,9 +153,9 @@ struct RepresentationRow<'a> {
     seeds: Vec<(&'a RoleAccuracy, &'a RoleRepresentation)>,
 }
 
-fn rows(answers: &[Answer]) -> Vec<RepresentationRow<'_>> {
+fn rows(answers: &[ModelAnswer]) -> Vec<RepresentationRow<'_>> {
     let mut rows: Vec<RepresentationRow<'_>> = vec![];
-    for Answer { label, accuracy, .. } in answers {
+    for ModelAnswer { label, accuracy, .. } in answers {
         for found in &accuracy.representations {
             let name = format!("{label}{}", describe(found));
             match rows.iter_mut().find(|r| r.name == name) {
@@ -190,7 +190,7 @@ fn cell(values: &[f64]) -> String {
     }
 }
 
-fn table(answers: &[Answer]) -> String {
+fn table(answers: &[ModelAnswer]) -> String {
     let rows = rows(answers);
     let width = rows.iter().map(|r| r.name.chars().count()).max().unwrap_or_default();
     let mut out = format!(

@@ -125,7 +125,7 @@ fn finish(row: &mut RunRow, runs: &Path) {
 pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = whole.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let mut gathered = Gathered::default();
+    let mut gathered = EventSummary::default();
     let run = headlines::read(folder, |event| gathered.event(event))?;
     let mut row = gathered.row(folder, &name, run);
     finish(&mut row, whole.parent().unwrap_or(Path::new(".")));
@@ -135,7 +135,7 @@ pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
 /// One folder, read whole.
 fn row(runs: &Path, name: &str) -> RunRow {
     let path = runs.join(name);
-    let mut gathered = Gathered::default();
+    let mut gathered = EventSummary::default();
     match headlines::read(&path, |event| gathered.event(event)) {
         Ok(run) => gathered.row(&path, name, run),
         Err(e) => RunRow {
@@ -160,7 +160,7 @@ fn local(seconds: i64) -> String {
 
 /// The values that a row needs of a run's events besides its headline numbers.
 #[derive(Default)]
-struct Gathered {
+struct EventSummary {
     steps: u64,
     state: Option<RunState>,
     /// By variant: the last training and held-out loss.
@@ -168,7 +168,7 @@ struct Gathered {
     problems: Vec<String>,
 }
 
-impl Gathered {
+impl EventSummary {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Step(stats) => {

@@ -146,7 +146,7 @@ impl Graph {
         if (n + 2).div_ceil(COLUMNS as usize) > target.max_texture as usize {
             return Err(GraphError::TooMany(n));
         }
-        Ok(Callback::new_paint_callback(rect, Paint { graph: self, rect, target }).into())
+        Ok(Callback::new_paint_callback(rect, GraphCallback { graph: self, rect, target }).into())
     }
 }
 
@@ -179,13 +179,13 @@ struct Uniform {
     padding_after: [f32; 2],
 }
 
-struct Paint {
+struct GraphCallback {
     graph: Graph,
     rect: Rect,
     target: Target,
 }
 
-impl Paint {
+impl GraphCallback {
     fn uniform(&self, size: [u32; 2], pixels_per_point: f32) -> Uniform {
         let (g, look) = (&self.graph, &self.graph.look);
         let (centre, scale, margin) = match g.camera {
@@ -227,7 +227,7 @@ impl Paint {
     }
 }
 
-impl CallbackTrait for Paint {
+impl CallbackTrait for GraphCallback {
     fn prepare(
         &self,
         device: &wgpu::Device,

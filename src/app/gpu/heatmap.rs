@@ -56,7 +56,7 @@ impl Heatmap {
         if *rows > target.max_texture as usize || *cols > target.max_texture as usize {
             return Err(HeatmapError::TooLarge { rows: *rows, cols: *cols, max: target.max_texture });
         }
-        Ok(Callback::new_paint_callback(rect, Paint { heatmap: self, target }).into())
+        Ok(Callback::new_paint_callback(rect, HeatmapCallback { heatmap: self, target }).into())
     }
 
     fn style(&self, target: Target) -> HeatmapUniform {
@@ -90,13 +90,13 @@ struct HeatmapUniform {
     padding: u32,
 }
 
-struct Paint {
+struct HeatmapCallback {
     heatmap: Heatmap,
     target: Target,
 }
 
 /// One heatmap's things on the device.
-struct Entry {
+struct HeatmapEntry {
     revision: u64,
     texture: wgpu::Texture,
     uniform: wgpu::Buffer,
@@ -107,11 +107,11 @@ struct Entry {
 }
 
 /// The pipeline and what it has uploaded.
-struct Pipeline {
+struct HeatmapPipeline {
     pipeline: wgpu::RenderPipeline,
     layout: wgpu::BindGroupLayout,
     tables: wgpu::TextureView,
-    entries: HashMap<u64, Entry>,
+    entries: HashMap<u64, HeatmapEntry>,
     turn: u64,
     /// The number of uploads so far, which a test checks.
     uploads: u64,
@@ -122,10 +122,10 @@ const KEPT_TURNS: u64 = 4096;
 
 /// The number of uploads to this renderer so far.
 pub fn uploads(resources: &CallbackResources) -> u64 {
-    resources.get::<Pipeline>().map_or(0, |p| p.uploads)
+    resources.get::<HeatmapPipeline>().map_or(0, |p| p.uploads)
 }
 
-impl CallbackTrait for Paint {
+impl CallbackTrait for HeatmapCallback {
     fn prepare(
         &self,
         device: &wgpu::Device,
@@ -134,14 +134,15 @@ impl CallbackTrait for Paint {
         _encoder: &mut wgpu::CommandEncoder,
         resources: &mut CallbackResources,
     ) -> Vec<wgpu::CommandBuffer> {
-        let pipeline =
-            resources.entry::<Pipeline>().or_insert_with(|| Pipeline::new(device, queue, self.target.format));
+        let pipeline = resources
+            .entry::<HeatmapPipeline>()
+            .or_insert_with(|| HeatmapPipeline::new(device, queue, self.target.format));
         pipeline.take(device, queue, self);
         vec![]
     }
 
     fn paint(&self, _info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
-        let Some(pipeline) = resources.get::<Pipeline>() else { return };
+        let Some(pipeline) = resources.get::<HeatmapPipeline>() else { return };
         let Some(entry) = pipeline.entries.get(&self.heatmap.key) else { return };
         pass.set_pipeline(&pipeline.pipeline);
         pass.set_bind_group(0, &entry.group, &[]);
@@ -149,7 +150,7 @@ impl CallbackTrait for Paint {
     }
 }
 
-impl Pipeline {
+impl HeatmapPipeline {
     fn new(device: &wgpu::Device, queue: &wgpu::Queue, format: wgpu::TextureFormat) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("heatmap"),
@@ -212,7 +213,7 @@ impl Pipeline {
     }
 
     /// Brings the device up to date with a heatmap about to be painted.
-    fn take(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, paint: &Paint) {
+    fn take(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, paint: &HeatmapCallback) {
         self.turn += 1;
         let (heatmap, turn) = (&paint.heatmap, self.turn);
         let cells = &*heatmap.cells;
@@ -237,7 +238,13 @@ impl Pipeline {
         }
     }
 
-    fn new_entry(&self, device: &wgpu::Device, queue: &wgpu::Queue, size: (u32, u32), style: HeatmapUniform) -> Entry {
+    fn new_entry(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        size: (u32, u32),
+        style: HeatmapUniform,
+    ) -> HeatmapEntry {
         let texture = texture(device, size, wgpu::TextureFormat::R32Float);
         let uniform = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("heatmap"),
@@ -256,7 +263,7 @@ impl Pipeline {
                 wgpu::BindGroupEntry { binding: 2, resource: wgpu::BindingResource::TextureView(&self.tables) },
             ],
         });
-        Entry { revision: 0, texture, uniform, style, group, used: self.turn }
+        HeatmapEntry { revision: 0, texture, uniform, style, group, used: self.turn }
     }
 }
 

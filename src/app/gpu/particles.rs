@@ -111,7 +111,7 @@ impl Particles {
         if !target.compute {
             return Err(ParticlesError::NoCompute);
         }
-        Ok(Callback::new_paint_callback(rect, Paint { particles: self, rect, target }).into())
+        Ok(Callback::new_paint_callback(rect, ParticlesCallback { particles: self, rect, target }).into())
     }
 }
 
@@ -144,13 +144,13 @@ struct StreakUniform {
     srgb_target: u32,
 }
 
-struct Paint {
+struct ParticlesCallback {
     particles: Particles,
     rect: Rect,
     target: Target,
 }
 
-impl Paint {
+impl ParticlesCallback {
     fn streak_uniform(&self, pixels_per_point: f32) -> StreakUniform {
         let p = &self.particles;
         let [r, g, b] = p.colour.map(|v| f32::from(v) / 255.0);
@@ -185,7 +185,7 @@ fn steps_to_make(done: Option<u32>, wanted: u32) -> Option<(u32, u32)> {
 }
 
 /// One set of particles on the device.
-struct Entry {
+struct ParticlesEntry {
     revision: u64,
     /// Step that the particles are at.
     done: Option<u32>,
@@ -201,12 +201,12 @@ struct Entry {
 }
 
 /// The pipelines and what they have on the device.
-struct Pipelines {
+struct ParticlesPipelines {
     advance: wgpu::ComputePipeline,
     draw: wgpu::RenderPipeline,
     moving: wgpu::BindGroupLayout,
     drawing: wgpu::BindGroupLayout,
-    entries: HashMap<u64, Entry>,
+    entries: HashMap<u64, ParticlesEntry>,
     turn: u64,
     /// Steps that were made so far; a test holds it.
     steps: u64,
@@ -217,10 +217,10 @@ const KEPT_TURNS: u64 = 1024;
 
 /// The number of steps that this renderer has made so far.
 pub fn steps_made(resources: &CallbackResources) -> u64 {
-    resources.get::<Pipelines>().map_or(0, |p| p.steps)
+    resources.get::<ParticlesPipelines>().map_or(0, |p| p.steps)
 }
 
-impl CallbackTrait for Paint {
+impl CallbackTrait for ParticlesCallback {
     fn prepare(
         &self,
         device: &wgpu::Device,
@@ -229,13 +229,15 @@ impl CallbackTrait for Paint {
         encoder: &mut wgpu::CommandEncoder,
         resources: &mut CallbackResources,
     ) -> Vec<wgpu::CommandBuffer> {
-        let pipelines = resources.entry::<Pipelines>().or_insert_with(|| Pipelines::new(device, self.target.format));
+        let pipelines = resources
+            .entry::<ParticlesPipelines>()
+            .or_insert_with(|| ParticlesPipelines::new(device, self.target.format));
         pipelines.take(device, queue, encoder, self, screen.pixels_per_point);
         vec![]
     }
 
     fn paint(&self, _info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
-        let Some(pipelines) = resources.get::<Pipelines>() else { return };
+        let Some(pipelines) = resources.get::<ParticlesPipelines>() else { return };
         let Some(entry) = pipelines.entries.get(&self.particles.key) else { return };
         pass.set_pipeline(&pipelines.draw);
         pass.set_bind_group(0, &entry.drawing, &[]);
@@ -244,14 +246,14 @@ impl CallbackTrait for Paint {
     }
 }
 
-impl Pipelines {
+impl ParticlesPipelines {
     /// Brings the device up to date with particles about to be painted.
     fn take(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        paint: &Paint,
+        paint: &ParticlesCallback,
         pixels_per_point: f32,
     ) {
         self.turn += 1;

@@ -31,7 +31,7 @@ use super::{
     lesson::LessonState,
     mirror::Mirror,
     questions::{Key, Questions},
-    run::{News, Run},
+    run::{PumpResult, Run},
     selection::Selection,
     session::{LabSession, Shared, adopt},
     sweep_draft::SweepDraftState,
@@ -202,8 +202,8 @@ impl Page {
     }
 
     /// Applies the events of the run that have arrived.
-    pub fn pump(&mut self) -> News {
-        let Some(run) = &mut self.run else { return News::default() };
+    pub fn pump(&mut self) -> PumpResult {
+        let Some(run) = &mut self.run else { return PumpResult::default() };
         let news = run.pump();
         if news.started && self.selection.variant >= run.mirror.variants().len() {
             self.selection.variant = 0;

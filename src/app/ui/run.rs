@@ -28,7 +28,7 @@ pub struct Run {
 
 /// The result of a call of [`Run::pump`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct News {
+pub struct PumpResult {
     pub any: bool,
     pub started: bool,
     pub stepped: bool,
@@ -49,9 +49,10 @@ impl Run {
     }
 
     /// Applies the events that have arrived. It never waits.
-    pub fn pump(&mut self) -> News {
+    pub fn pump(&mut self) -> PumpResult {
         let batch = self.handle.inbox.take();
-        let mut news = News { any: !batch.events.is_empty() || !batch.samples.is_empty(), ..News::default() };
+        let mut news =
+            PumpResult { any: !batch.events.is_empty() || !batch.samples.is_empty(), ..PumpResult::default() };
         for e in &batch.events {
             news.started |= matches!(e, Event::Started(_));
             news.stepped |= matches!(e, Event::Step(_));

@@ -8,7 +8,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use super::{
     super::sweep::{
         folder::{SweepFolder, TaskState},
-        table::{Column, Table},
+        table::{Column, SweepTable},
     },
     page::escaped,
 };
@@ -24,7 +24,7 @@ use crate::{
 const MAX_COLUMNS: usize = 6;
 
 /// Figures of the objective first, then of the other numbers.
-pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table: &Table, theme: &Theme) {
+pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table: &SweepTable, theme: &Theme) {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     if let Some((objective, _)) = table.best {
         shown.sort_by_key(|i| *i != objective);
@@ -61,7 +61,7 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
 }
 
 /// The numbers of the table as the pictures take them: each finished run's, at its end.
-fn results(folder: &SweepFolder, states: &[TaskState], table: &Table) -> SweepResults {
+fn results(folder: &SweepFolder, states: &[TaskState], table: &SweepTable) -> SweepResults {
     let sweep = &folder.sweep;
     let (axes, points) = ResultAxis::of(sweep);
     let run =

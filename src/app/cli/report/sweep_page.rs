@@ -12,7 +12,7 @@ use super::{
         output, summary,
         sweep::{
             folder::{SweepFolder, TaskState, task_name},
-            table::Table,
+            table::SweepTable,
         },
         terminal::notice,
     },
@@ -37,7 +37,7 @@ const MAX_NAMED: usize = 60;
 pub struct SweepReport {
     folder: SweepFolder,
     states: Vec<TaskState>,
-    table: Table,
+    table: SweepTable,
 }
 
 /// Writes the report of the sweep in a folder.
@@ -47,7 +47,7 @@ pub struct SweepReport {
 pub fn write(folder: &Path, out: &Path) -> Result<(), Failure> {
     let folder = SweepFolder::open(folder)?;
     let states = folder.states()?;
-    let table = Table::new(&folder, &states);
+    let table = SweepTable::new(&folder, &states);
     let report = SweepReport { folder, states, table };
     let theme = Theme::light();
     let figures = report.figures()?;

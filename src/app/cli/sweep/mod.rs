@@ -30,8 +30,8 @@ pub struct SweepArgs {
     /// A specification (.toml), or the folder of a sweep that was begun
     what: PathBuf,
     /// Where the runs are made
-    #[arg(long, value_enum, default_value_t = On::Here)]
-    on: On,
+    #[arg(long, value_enum, default_value_t = RunPlace::Here)]
+    on: RunPlace,
     /// Processes at once, with --on here; as many as there are cores by default
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -68,7 +68,7 @@ pub struct SweepArgs {
 
 /// Where runs are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum On {
+enum RunPlace {
     /// By processes of this machine
     Here,
     /// An array job of Slurm
@@ -106,7 +106,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
     notice!("{shown}: {} runs, {} to make", states.len(), waiting.len());
     match args.on {
-        On::Here => {
+        RunPlace::Here => {
             let cores = thread::available_parallelism().map_or(1, usize::from);
             let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
             present(&sweep)?;
@@ -119,8 +119,8 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
                 ))),
             }
         }
-        On::Slurm => slurm::submit(&sweep, &waiting, args.minutes),
-        On::Print => {
+        RunPlace::Slurm => slurm::submit(&sweep, &waiting, args.minutes),
+        RunPlace::Print => {
             for number in waiting {
                 println!("{}", task::command_line(&sweep, number)?);
             }
@@ -151,7 +151,7 @@ fn wrong_kind(path: &Path) -> Failure {
 
 /// Writes the table and prints it.
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
-    let table = table::Table::new(sweep, &sweep.states()?);
+    let table = table::SweepTable::new(sweep, &sweep.states()?);
     let path = table.write(sweep)?;
     println!("{}", table.to_text());
     notice!("{}", path.display());

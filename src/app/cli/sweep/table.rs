@@ -45,7 +45,7 @@ pub struct PointRow {
 }
 
 /// The table of a sweep.
-pub struct Table {
+pub struct SweepTable {
     /// Keys.
     pub axes: Vec<String>,
     pub columns: Vec<Column>,
@@ -56,7 +56,7 @@ pub struct Table {
     pub best: Option<(usize, usize)>,
 }
 
-impl Table {
+impl SweepTable {
     pub fn new(folder: &SweepFolder, states: &[TaskState]) -> Self {
         let sweep = &folder.sweep;
         let columns = columns(states.iter().filter_map(TaskState::finished));

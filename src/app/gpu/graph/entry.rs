@@ -8,19 +8,19 @@ use std::sync::{
 
 use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 
-use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::Pipelines};
+use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::GraphPipelines};
 use crate::gpu::graph_layout::{GraphLayout, Kernels, MAX_STEPS};
 
 /// Which edges are drawn, of all in the order of their strength.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Drawn {
+pub(super) struct DrawnEdges {
     /// From here on they are strong enough to be seen.
     seen: usize,
     /// From here on all are drawn; before, only the selected node's.
     all: usize,
 }
 
-impl Drawn {
+impl DrawnEdges {
     pub fn new(graph: &Graph) -> Self {
         Self::strongest(graph.shape.edges.len(), graph.edges, graph.drawn)
     }
@@ -39,7 +39,7 @@ impl Drawn {
 }
 
 /// One graph.
-pub(super) struct Entry {
+pub(super) struct GraphEntry {
     pub shape_revision: u64,
     start_revision: u64,
     style_revision: Option<u64>,
@@ -58,7 +58,7 @@ pub(super) struct Entry {
     pub sheet: Option<(wgpu::TextureView, wgpu::BindGroup)>,
     /// The inputs that the sheet was drawn from: its size, the uniform, the versions of positions and style, and the
     /// edges.
-    pub shown: Option<([u32; 2], Uniform, u64, u64, Drawn)>,
+    pub shown: Option<([u32; 2], Uniform, u64, u64, DrawnEdges)>,
     put: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,
     readback: Readback,
@@ -77,7 +77,7 @@ struct Readback {
     told: Option<u64>,
 }
 
-impl Entry {
+impl GraphEntry {
     /// Runs the layout steps up to the wanted one and returns their number.
     pub fn advance(
         &mut self,
@@ -148,7 +148,7 @@ impl Entry {
     }
 
     /// The selected node's edges that are not drawn with the strong ones.
-    fn own_edges(&self, device: &wgpu::Device, graph: &Graph, drawn: Drawn) -> Option<(wgpu::Buffer, u32)> {
+    fn own_edges(&self, device: &wgpu::Device, graph: &Graph, drawn: DrawnEdges) -> Option<(wgpu::Buffer, u32)> {
         let selected = graph.look.selected?;
         let own = drawn.own(&graph.shape.edges, selected);
         let buffer = (!own.is_empty()).then(|| {
@@ -164,11 +164,11 @@ impl Entry {
     /// Draws edges and all nodes into the sheet.
     pub fn draw(
         &self,
-        pipelines: &Pipelines,
+        pipelines: &GraphPipelines,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
         graph: &Graph,
-        drawn: Drawn,
+        drawn: DrawnEdges,
     ) {
         let Some((view, _)) = &self.sheet else { return };
         let own = self.own_edges(device, graph, drawn);
@@ -201,7 +201,7 @@ impl Entry {
         pass.draw(0..4, 0..graph.shape.nodes.len() as u32);
     }
 
-    pub fn new(pipelines: &Pipelines, device: &wgpu::Device, queue: &wgpu::Queue, graph: &Graph) -> Self {
+    pub fn new(pipelines: &GraphPipelines, device: &wgpu::Device, queue: &wgpu::Queue, graph: &Graph) -> Self {
         let n = graph.shape.nodes.len() as u32;
         let texture = |label, format| {
             device.create_texture(&wgpu::TextureDescriptor {
@@ -381,7 +381,7 @@ mod tests {
         let all = edges.iter().filter(is_of(7)).count();
         // at rest, while it moves, and where the motion allows none
         for drawn in [usize::MAX, 6_000, 0] {
-            let which = Drawn::strongest(edges.len(), usize::MAX, drawn);
+            let which = DrawnEdges::strongest(edges.len(), usize::MAX, drawn);
             let strong = edges[which.all..].iter().filter(is_of(7)).count();
             let own = which.own(&edges, 7);
             assert_eq!((strong + own.len(), all), (all, 110), "{drawn}");
@@ -393,9 +393,9 @@ mod tests {
     #[test]
     fn what_is_too_weak_to_be_seen_stays_unseen() {
         let edges = edges();
-        let which = Drawn::strongest(edges.len(), 10_000, 6_000);
+        let which = DrawnEdges::strongest(edges.len(), 10_000, 6_000);
         let seen = edges[10_000..].iter().filter(is_of(7)).count();
         assert_eq!(edges[which.all..].iter().filter(is_of(7)).count() + which.own(&edges, 7).len(), seen);
-        assert_eq!(Drawn::strongest(edges.len(), 100, 6_000), Drawn { seen: 19_900, all: 19_900 });
+        assert_eq!(DrawnEdges::strongest(edges.len(), 100, 6_000), DrawnEdges { seen: 19_900, all: 19_900 });
     }
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use eframe::egui_wgpu::wgpu;
 
-use super::{Entry, MAX_STIFF, MotionUniform, Pipelines, StreakUniform};
+use super::{MAX_STIFF, MotionUniform, ParticlesEntry, ParticlesPipelines, StreakUniform};
 
-impl Pipelines {
+impl ParticlesPipelines {
     pub(super) fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("particles"),
@@ -89,7 +89,7 @@ impl Pipelines {
         Self { advance, draw, moving, drawing, entries: HashMap::new(), turn: 0, steps: 0 }
     }
 
-    pub(super) fn new_entry(&self, device: &wgpu::Device, (width, height): (u32, u32)) -> Entry {
+    pub(super) fn new_entry(&self, device: &wgpu::Device, (width, height): (u32, u32)) -> ParticlesEntry {
         let field = device.create_texture(&wgpu::TextureDescriptor {
             label: Some("particles"),
             size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
@@ -127,7 +127,18 @@ impl Pipelines {
             layout: &self.drawing,
             entries: &[entry(0, look.as_entire_binding())],
         });
-        Entry { revision: 0, done: None, moved: 0, field, particles, flow, look, moving, drawing, used: self.turn }
+        ParticlesEntry {
+            revision: 0,
+            done: None,
+            moved: 0,
+            field,
+            particles,
+            flow,
+            look,
+            moving,
+            drawing,
+            used: self.turn,
+        }
     }
 }
 

@@ -129,12 +129,12 @@ impl MapFrame {
 
 /// Where the cells of a window lie on the screen.
 #[derive(Clone, Copy)]
-struct Placed {
+struct MapWindow {
     rect: Rect,
     window: [f32; 4],
 }
 
-impl Placed {
+impl MapWindow {
     fn at(&self, p: Pos2, (rows, cols): (f32, f32)) -> Option<(usize, usize)> {
         let Self { rect, window } = *self;
         let x = window[0] + (p.x - rect.left()) / rect.width() * (window[2] - window[0]);
@@ -174,7 +174,7 @@ impl MapUi<'_> {
         if self.frame.has_bar {
             colour_bar(&painter, bar, self.colours, theme);
         }
-        let placed = Placed { rect, window };
+        let placed = MapWindow { rect, window };
         let hovered = response.hover_pos().filter(|p| rect.contains(*p)).and_then(|p| placed.at(p, (rows, cols)));
         self.outlines(&painter.with_clip_rect(rect), placed, hovered, theme);
         if let Some((row, col)) = hovered {
@@ -208,7 +208,7 @@ impl MapUi<'_> {
     }
 
     /// The chosen row and cell, and the cell under the pointer.
-    fn outlines(&self, inside: &Painter, placed: Placed, hovered: Option<(usize, usize)>, theme: &Theme) {
+    fn outlines(&self, inside: &Painter, placed: MapWindow, hovered: Option<(usize, usize)>, theme: &Theme) {
         let (rows, cols) = (self.held.cells().rows, self.held.cells().cols);
         if let Some(marked) = self.marked.filter(|m| *m < rows) {
             let row = Rect::from_x_y_ranges(placed.rect.x_range(), placed.cell((marked, 0)).y_range());

@@ -2,7 +2,7 @@
 
 use super::{Chart, ChartState, Data, Scale};
 
-/// Ends of the x axis in places: the zoom, what was fixed, or all that is drawn.
+/// Extremes of the x axis in places: the zoom, what was fixed, or all that is drawn.
 pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f64; 2] {
     let wanted = state.zoom_x.or(chart.x.fixed);
     if let Some([a, b]) = wanted.map(|r| r.map(|v| scale.place(v)))
@@ -11,7 +11,7 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
     {
         return resolvable([a, b], scale);
     }
-    let mut ends = Ends::default();
+    let mut ends = Extremes::default();
     chart.x.include.iter().for_each(|v| ends.take(scale.place(*v)));
     let mut each = |data: &Data<'_>| match data {
         Data::Curve(c) => {
@@ -39,7 +39,7 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
     ends.ends(0.0, scale)
 }
 
-/// Ends of the y axis in places, over what is drawn between the x values `x`.
+/// Extremes of the y axis in places, over what is drawn between the x values `x`.
 pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f64; 2]) -> [f64; 2] {
     let wanted = state.zoom_y.or(state.fixed_y).or(chart.y.fixed);
     if let Some([a, b]) = wanted.map(|r| r.map(|v| scale.place(v)))
@@ -48,7 +48,7 @@ pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f6
     {
         return resolvable([a, b], scale);
     }
-    let mut ends = Ends::default();
+    let mut ends = Extremes::default();
     chart.y.include.iter().for_each(|v| ends.take(scale.place(*v)));
     let mut each = |data: &Data<'_>| match data {
         Data::Curve(c) => {
@@ -121,15 +121,15 @@ fn bounded(place: f64, scale: Scale) -> f64 {
 const MIN_SPAN: f64 = 1e-42;
 
 /// Smallest and largest place so far.
-struct Ends(f64, f64);
+struct Extremes(f64, f64);
 
-impl Default for Ends {
+impl Default for Extremes {
     fn default() -> Self {
         Self(f64::INFINITY, f64::NEG_INFINITY)
     }
 }
 
-impl Ends {
+impl Extremes {
     fn take(&mut self, place: f64) {
         if place.is_finite() {
             self.0 = self.0.min(place);

@@ -26,7 +26,7 @@ const POINT: f32 = 72.0;
 const RUNS: f32 = 72.0;
 
 /// A column with its heading and width.
-struct Placed {
+struct PlacedColumn {
     column: Column,
     words: String,
     x: f32,
@@ -73,7 +73,7 @@ fn numbers<'a>(view: &SweepView<'a>) -> impl Iterator<Item = &'a Number> {
     places.filter_map(|place| view.results.numbers.get(place))
 }
 
-fn columns(view: &SweepView<'_>, width: f32) -> Vec<Placed> {
+fn columns(view: &SweepView<'_>, width: f32) -> Vec<PlacedColumn> {
     let settings = view.results.axes.iter().enumerate().map(|(i, axis)| (Column::Axis(i), axis.key.clone()));
     let numbers: Vec<(Column, String)> =
         numbers(view).map(|n| (Column::Number(n.id.clone()), n.heading.clone())).collect();
@@ -87,12 +87,12 @@ fn columns(view: &SweepView<'_>, width: f32) -> Vec<Placed> {
     let mut x = 0.0;
     let placed = all.map(|(column, words, width)| {
         x += width;
-        Placed { column, words, x: x - width, width }
+        PlacedColumn { column, words, x: x - width, width }
     });
     placed.collect()
 }
 
-fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[Placed]) {
+fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[PlacedColumn]) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
     for column in columns {
         let place = Rect::from_min_size(pos2(rect.left() + column.x, rect.top()), vec2(column.width, HEAD));
@@ -117,7 +117,12 @@ fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[Pl
     ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, shell.theme.line));
 }
 
-fn row_ui(ui: &mut Ui, view: &SweepView<'_>, columns: &[Placed], (point, is_best): (usize, bool)) -> egui::Response {
+fn row_ui(
+    ui: &mut Ui,
+    view: &SweepView<'_>,
+    columns: &[PlacedColumn],
+    (point, is_best): (usize, bool),
+) -> egui::Response {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     let (theme, is_selected) = (view.theme, view.selected == Some(point));
     let name = format!("point {}, {}", point + 1, view.results.point_name(point));
