@@ -33,7 +33,7 @@ pub struct Picture {
     pub destination: Destination,
 }
 
-/// The renderer that paints pictures off screen. PendingPainter it takes about a second.
+/// The renderer that paints pictures off screen. Making it takes about a second.
 type Painter = Arc<Mutex<Offscreen>>;
 /// A painter that is being made.
 type PendingPainter = Arc<Mutex<Option<Result<Offscreen, OffscreenError>>>>;

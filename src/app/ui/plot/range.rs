@@ -2,7 +2,7 @@
 
 use super::{Chart, ChartState, Data, Scale};
 
-/// Extremes of the x axis in places: the zoom, what was fixed, or all that is drawn.
+/// Ends of the x axis in places: the zoom, what was fixed, or all that is drawn.
 pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f64; 2] {
     let wanted = state.zoom_x.or(chart.x.fixed);
     if let Some([a, b]) = wanted.map(|r| r.map(|v| scale.place(v)))
@@ -39,7 +39,7 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
     ends.ends(0.0, scale)
 }
 
-/// Extremes of the y axis in places, over what is drawn between the x values `x`.
+/// Ends of the y axis in places, over what is drawn between the x values `x`.
 pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f64; 2]) -> [f64; 2] {
     let wanted = state.zoom_y.or(state.fixed_y).or(chart.y.fixed);
     if let Some([a, b]) = wanted.map(|r| r.map(|v| scale.place(v)))
