@@ -209,7 +209,7 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
         let stats = run.update(0).map_err(|e| Failure::run(e.to_string()))?;
         run.finish_step().map_err(|e| Failure::run(e.to_string()))?;
         if run.step.is_multiple_of(100) || run.step == steps {
-            let loss = scalar(&stats, channels::LOSS_TRAIN);
+            let loss = scalar_value(&stats, channels::LOSS_TRAIN);
             notice!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);
         }
     }
@@ -232,11 +232,11 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
 }
 
 fn finished(mut run: Run, name: String) -> Result<Trained, Failure> {
-    let loss = scalar(&run.evaluate(0).map_err(|e| Failure::run(e.to_string()))?, channels::LOSS_HELD_OUT);
+    let loss = scalar_value(&run.evaluate(0).map_err(|e| Failure::run(e.to_string()))?, channels::LOSS_HELD_OUT);
     Ok(Trained { run, loss, name })
 }
 
-fn scalar(stats: &StepStats, channel: &str) -> f64 {
+fn scalar_value(stats: &StepStats, channel: &str) -> f64 {
     stats.scalars.iter().find(|s| s.0.as_str() == channel).map_or(f64::NAN, |s| s.1)
 }
 
