@@ -200,7 +200,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
         ("model.safetensors latin.tsv", "Line 2 of latin.tsv is not UTF-8"),
         ("model.safetensors none.tsv", "does not exist"),
         ("sets.tsv sets.tsv", "sets.tsv"),
-        ("model.safetensors sets.tsv --json sets.tsv", "is what is read"),
+        ("model.safetensors sets.tsv --json sets.tsv", "is an input"),
     ] {
         let (code, said) = run(&format!("model find-concept {words}"));
         assert_eq!(code, Some(2), "{words}: {said}");

@@ -176,7 +176,7 @@ fn what_is_no_series_is_said_with_its_file() -> Outcome {
     fs::create_dir(folder.path().join("twice"))?;
     write(&folder.path().join("twice/a-10.safetensors"), 1, 32);
     write(&folder.path().join("twice/b-10.safetensors"), 1, 32);
-    refused("twice", &["a-10.safetensors", "b-10.safetensors", "both of step 10"]);
+    refused("twice", &["a-10.safetensors", "b-10.safetensors", "both have step 10"]);
     fs::create_dir(folder.path().join("sizes"))?;
     write(&folder.path().join("sizes/m-1.safetensors"), 1, 32);
     write(&folder.path().join("sizes/m-2.safetensors"), 1, 48);

@@ -150,7 +150,7 @@ fn what_cannot_be_compared_is_refused_in_words() {
     for (runs, more, words) in [
         (vec![run.as_path()], vec![], "1 runs were given: two to 30"),
         (vec![run.as_path(), dir.path()], vec![], "is not a run folder"),
-        (vec![run.as_path(), run.as_path()], vec!["--out", run.to_str().unwrap()], "is what is read"),
+        (vec![run.as_path(), run.as_path()], vec!["--out", run.to_str().unwrap()], "is an input"),
     ] {
         let out = compare(&runs, &more);
         assert!(out.status.code() == Some(2) && told(&out).contains(words), "{}", told(&out));

@@ -255,7 +255,7 @@ fn the_command_line_says_the_same() {
         ("--synapse 2:3", "no synapse"),
         ("--synapse 9:1:2", "layers 0 to 2"),
         ("--neuron 0:1 --layer 8", "layers 0 to 2"),
-        ("--neuron 0:1 --csv text.txt", "text.txt is what is read"),
+        ("--neuron 0:1 --csv text.txt", "text.txt is an input"),
     ] {
         let (code, said) = run(&format!("{usual} {more}"));
         assert_eq!(code, Some(2), "{more}: {said}");

@@ -202,7 +202,7 @@ fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
     {
         assert!(page.contains(part), "the page lacks {part}");
     }
-    assert!(!page.contains("Without an end"));
+    assert!(!page.contains("Unfinished runs"));
 
     let text = table(here);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -232,7 +232,7 @@ fn a_report_has_the_numbers_of_the_table_and_says_what_is_missing() {
     fs::remove_dir_all(runs(here).first().unwrap()).unwrap();
     done(here, &["report", "sweeps/rates", "-o", "sweep.html"]);
     let page = fs::read_to_string(here.join("sweep.html")).unwrap();
-    assert!(page.contains("7 of 8 runs finished") && page.contains("Without an end"), "what is missing is said");
+    assert!(page.contains("7 of 8 runs finished") && page.contains("Unfinished runs"), "what is missing is said");
     assert!(page.contains(": not begun</li>") && page.contains(">1/2</td>"));
 }
 

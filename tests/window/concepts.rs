@@ -212,7 +212,7 @@ fn drawn_in_both_modes(mirror: &Mirror) {
     let (config, knobs) = (config(), (lab().knobs)());
     for (dark, mode) in [(true, "dark"), (false, "light")] {
         for size in [TILE, [480.0, 300.0], [760.0, 560.0]] {
-            let theme = Theme::of(dark);
+            let theme = Theme::new(dark);
             let figure = Figure {
                 view: "concepts",
                 mirror,

@@ -71,7 +71,7 @@ impl Lab {
 }
 
 fn state(app: &App) -> Option<&'static str> {
-    app.page()?.run.as_ref().map(|r| r.state_words())
+    app.page()?.run.as_ref().map(|r| r.state_label())
 }
 
 /// The gate at which the causality question was last answered, s tanh(gamma).

@@ -78,7 +78,7 @@ fn mirror(graph: NeuronGraph) -> Mirror {
 }
 
 fn tile(view: &'static str, graph: NeuronGraph) -> Harness<'static, Tile> {
-    let (config, theme) = (Config::defaults("neuron_graph", &[]), Theme::of(true));
+    let (config, theme) = (Config::defaults("neuron_graph", &[]), Theme::new(true));
     Tile { config, theme, still: true, ..Tile::new(view, mirror(graph)) }.shown(sized(760.0, 560.0))
 }
 
@@ -133,7 +133,7 @@ fn a_number_colours_from_low_to_high() {
     let graph = Format::Gexf.read(&exported(&mut harness, "GEXF (Gephi, networkx)")).unwrap();
     let colour = |i: usize| graph.nodes[i].colour.unwrap();
     assert_eq!((colour(0), colour(4)), ([0x44, 0x01, 0x54], [0xfd, 0xe7, 0x24]), "the ends of viridis");
-    let grey = Theme::of(true).grey();
+    let grey = Theme::new(true).grey();
     assert_eq!(colour(2), [grey.r(), grey.g(), grey.b()], "it has no mass");
     click(&mut harness, "colour by");
     click(&mut harness, "kind");
@@ -180,7 +180,7 @@ fn arrowheads_and_loops_are_seen() {
             step: 0,
             config: &Config::defaults("neuron_graph", &[]),
             knobs: &[],
-            theme: &Theme::of(true),
+            theme: &Theme::new(true),
             size: [480.0, 400.0],
             pixels_per_point: 1.0,
         };

@@ -80,7 +80,7 @@ fn tile_on(offscreen: &Offscreen, size: [f32; 2], mirror: Mirror, dark: bool) ->
 }
 
 fn tile_in(builder: HarnessBuilder<Tile>, mirror: Mirror, still: bool, dark: bool) -> Harness<'static, Tile> {
-    let (config, theme) = (Config::defaults("neuron_graph", &[]), Theme::of(dark));
+    let (config, theme) = (Config::defaults("neuron_graph", &[]), Theme::new(dark));
     Tile { config, theme, still, ..Tile::new("neuron_graph", mirror) }.shown(builder)
 }
 
@@ -440,7 +440,7 @@ fn pictures_to_look_at() {
             step: 0,
             config: &info().config,
             knobs: &[],
-            theme: &Theme::of(dark),
+            theme: &Theme::new(dark),
             size,
             pixels_per_point: scale,
         };

@@ -127,7 +127,7 @@ mod device {
         pub fn run(&self, layout: &mut GraphLayout, turns: &[Turn]) -> Vec<[f32; 2]> {
             let state = self.offscreen.render_state();
             let turns: Vec<_> =
-                turns.iter().map(|t| graph_layout::Turn { temperature: t.temperature, loose: t.loose }).collect();
+                turns.iter().map(|t| graph_layout::StepParams { temperature: t.temperature, loose: t.loose }).collect();
             let mut encoder = state.device.create_command_encoder(&Default::default());
             layout.run(&state.queue, &mut encoder, &self.kernels, &turns);
             let size = (u64::from(layout.count()) + 2) * 8;

@@ -83,7 +83,7 @@ fn a_link_opens_the_page_and_trains_nothing() {
     let config = small("0.0123");
     let mut desk = Desk::open(Some(link(config.clone(), None)), &[]);
     desk.until("it says so", |d| d.shows("The link's page is open. Space runs it."));
-    desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_words() == "ready"));
+    desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_label() == "ready"));
     assert_eq!((&desk.page().config, desk.page().newest()), (&config, 0));
     let selection = &desk.page().selection;
     assert_eq!((selection.variant, selection.layer.as_deref(), selection.head), (1, Some("post.0"), Some(1)));
@@ -101,10 +101,10 @@ fn a_link_of_a_step_offers_to_run_to_it() {
     let mut desk = Desk::open(Some(link(small("0.0123"), Some(6))), &[small("0.02")]);
     desk.until("it looks for a run", |d| d.shows("which is 6 steps away"));
     assert_eq!(desk.page().newest(), 0, "nothing is trained before it is wanted");
-    desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_words() == "ready"));
+    desk.until("the models are ready", |d| d.page().run.as_ref().is_some_and(|r| r.state_label() == "ready"));
     desk.harness.get_by_label("Run to step 6").click();
     desk.until("it runs", |d| d.page().newest() >= 6);
-    desk.until("it pauses", |d| d.page().run.as_ref().is_some_and(|r| r.state_words() == "paused"));
+    desk.until("it pauses", |d| d.page().run.as_ref().is_some_and(|r| r.state_label() == "paused"));
     assert_eq!(desk.page().newest(), 6);
     let copied = desk.copied();
     assert!(copied.contains("train.lr=0.0123") && copied.contains("#step=6&view="), "{copied}");

@@ -49,7 +49,7 @@ fn themes(view: &str) -> &'static [bool] {
 }
 
 fn view_picture(offscreen: &mut Offscreen, view: &str, mirror: &Mirror, dark: bool) -> RgbaImage {
-    let (theme, config, knobs) = (Theme::of(dark), recorded::config(), recorded::knobs());
+    let (theme, config, knobs) = (Theme::new(dark), recorded::config(), recorded::knobs());
     let figure = Figure {
         view,
         mirror,
@@ -108,14 +108,14 @@ fn gallery_and_every_labs_page_look_as_stored() {
     let mut comparison = Comparison::default();
     for (name, lab, key) in pages() {
         let dark = name != "gallery-light";
-        comparison.check(&name, &over(Theme::of(dark).page, ui::picture_of(lab, PAGE, key)));
+        comparison.check(&name, &over(Theme::new(dark).page, ui::picture_of(lab, PAGE, key)));
     }
-    comparison.check(COMPARED, &over(Theme::of(true).page, runs::comparison_picture()));
+    comparison.check(COMPARED, &over(Theme::new(true).page, runs::comparison_picture()));
     for (name, dark) in RUNS {
-        comparison.check(name, &over(Theme::of(dark).page, runs::picture(dark)));
+        comparison.check(name, &over(Theme::new(dark).page, runs::picture(dark)));
     }
     for (name, dark) in SWEEPS {
-        comparison.check(name, &over(Theme::of(dark).page, sweep::picture(dark, PAGE)));
+        comparison.check(name, &over(Theme::new(dark).page, sweep::picture(dark, PAGE)));
     }
     comparison.finish();
 }

@@ -261,7 +261,7 @@ fn runs_are_listed_found_and_sorted() {
     assert!(d.shows("`none` is no number"));
     assert_eq!(d.rows().len(), 1, "what was found stays while one types");
     d.filter("nothing-like-it");
-    assert!(d.shows("No run is asked for"));
+    assert!(d.shows("No run matches"));
     d.harness.key_press(Key::Escape);
     d.steps(2);
     d.harness.key_press(Key::Escape);

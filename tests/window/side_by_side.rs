@@ -22,7 +22,7 @@ use orrery::{
     },
     ui::{
         mirror::Mirror,
-        plot::{map::MapFrame, value_words},
+        plot::{map::MapFrame, value_label},
     },
 };
 
@@ -92,7 +92,7 @@ fn cell(harness: &Harness<'_, Tile>, canvas: &str, (query, key): (usize, usize))
 }
 
 fn said(v: f32) -> String {
-    value_words(f64::from(v))
+    value_label(f64::from(v))
 }
 
 #[test]

@@ -327,7 +327,7 @@ fn every_view_of_the_lab_draws_with_and_without_a_run() {
         for (name, mirror, config) in [("empty", &empty, &fresh), ("trained", &mirror, ran)] {
             for (mode, dark) in [("dark", true), ("light", false)] {
                 for size in [[460.0, 320.0], [760.0, 460.0]] {
-                    let draw = Draw { view, mirror, config, theme: Theme::of(dark), size };
+                    let draw = Draw { view, mirror, config, theme: Theme::new(dark), size };
                     let image = draw.figure(|f| f.image(&mut offscreen)).unwrap();
                     let file = folder.join(format!("{view}-{name}-{mode}-{}.png", size[0]));
                     std::fs::write(file, image.png().unwrap()).unwrap();

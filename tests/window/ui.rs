@@ -372,7 +372,7 @@ impl Desktop {
     }
 
     fn state(&self) -> &'static str {
-        self.page().run.as_ref().map_or("none", |r| r.state_words())
+        self.page().run.as_ref().map_or("none", |r| r.state_label())
     }
 
     fn click(&mut self, label: &str) {

@@ -28,7 +28,7 @@ struct Draw<'a> {
 
 impl Draw<'_> {
     fn figure<R>(&self, f: impl FnOnce(&Figure<'_>) -> R) -> R {
-        let (theme, config, knobs) = (Theme::of(self.dark), recorded::config(), recorded::knobs());
+        let (theme, config, knobs) = (Theme::new(self.dark), recorded::config(), recorded::knobs());
         f(&Figure {
             view: self.view,
             mirror: self.mirror,

@@ -23,10 +23,10 @@ pub struct ActivationArgs {
     /// The file to write: .safetensors or .npz
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
-    /// What to write: x and y (heads, tokens, neurons a head), sigma (heads, neurons a head, neurons a head) after the
-    /// text, logits (tokens, vocabulary)
+    /// Arrays to write: x and y (heads, tokens, neurons a head), sigma (heads, neurons a head, neurons a head) after
+    /// the text, logits (tokens, vocabulary)
     #[arg(long, value_enum, value_delimiter = ',', default_value = "x,y")]
-    what: Vec<What>,
+    what: Vec<ActivationKind>,
     /// Layers from 0; all if not given
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layers: Vec<usize>,
@@ -38,7 +38,7 @@ pub struct ActivationArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
+enum ActivationKind {
     X,
     Y,
     Sigma,
@@ -66,12 +66,12 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode(&text)?;
     let model = chosen.model()?;
-    let wants = |what: What| args.what.contains(&what);
+    let wants = |what: ActivationKind| args.what.contains(&what);
     let recording = Recording {
-        x: wants(What::X),
-        y: wants(What::Y),
-        sigma: wants(What::Sigma),
-        logits: wants(What::Logits),
+        x: wants(ActivationKind::X),
+        y: wants(ActivationKind::Y),
+        sigma: wants(ActivationKind::Sigma),
+        logits: wants(ActivationKind::Logits),
         layers: args.layers.clone(),
     };
     let found = record(&model, &ids, &recording)?;

@@ -15,7 +15,7 @@ use super::{
     failure::Failure,
     figures, lab_config, output,
     settings::{self, Named},
-    terminal::tell,
+    terminal::notice,
 };
 use crate::{
     config::{Config, Knob},
@@ -67,7 +67,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     }
     let (Some(what), Some(id)) = (&args.what, &args.probe) else {
         return Err(Failure::usage(
-            "say whom and what to ask: orrery ask RUN PROBE; `orrery ask --list` names the probes",
+            "name a run and a probe: orrery ask RUN PROBE; `orrery ask --list` names the probes",
         ));
     };
     let probe = find(id)?;
@@ -77,7 +77,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         figures::check_png(out)?;
         output::check(out, &[Path::new(what)])?;
     }
-    let mut asked = Asked::open(what, args)?;
+    let mut asked = OpenedRun::open(what, args)?;
     let samples = asked.ask(probe, &question, args.variant.as_deref())?;
     match (&args.view, &args.out) {
         (Some(view), Some(out)) => asked.draw(view, out, samples),
@@ -130,23 +130,23 @@ fn list(of: Option<&str>) -> Result<(), Failure> {
 }
 
 /// Models with the text that they read, and where their record lies if they have one.
-struct Asked {
+struct OpenedRun {
     lab: &'static Lab,
     config: Config,
     run: Run,
     folder: Option<PathBuf>,
 }
 
-impl Asked {
+impl OpenedRun {
     fn open(what: &str, args: &AskArgs) -> Result<Self, Failure> {
         nn::set_threads(std::thread::available_parallelism().map_or(1, usize::from));
         match settings::resolve(what)? {
-            Named::Run(folder) => Self::of_folder(folder, args),
-            Named::Config(lab, config) => Self::of_config(lab, config, args),
-            Named::Page(lab, link) => Self::of_config(lab, link.config, args),
+            Named::Run(folder) => Self::from_folder(folder, args),
+            Named::Config(lab, config) => Self::from_config(lab, config, args),
+            Named::Page(lab, link) => Self::from_config(lab, link.config, args),
             Named::Text(path) => {
                 let (lab, config) = lab_config::with_text(path)?;
-                Self::of_config(lab, config, args)
+                Self::from_config(lab, config, args)
             }
             Named::Series(_) | Named::Sweep(_) | Named::Lesson(_) => {
                 Err(Failure::usage(format!("`{what}` is not one run: give the folder of a run, or a checkpoint")))
@@ -154,7 +154,7 @@ impl Asked {
         }
     }
 
-    fn of_config(lab: &'static Lab, mut config: Config, args: &AskArgs) -> Result<Self, Failure> {
+    fn from_config(lab: &'static Lab, mut config: Config, args: &AskArgs) -> Result<Self, Failure> {
         if args.step.is_some() {
             return Err(Failure::usage(
                 "--step goes with a run folder: nothing else keeps the weights of several steps",
@@ -168,13 +168,13 @@ impl Asked {
         Ok(Self { lab, config, run: Run::open(plan).map_err(Failure::failed)?, folder: None })
     }
 
-    fn of_folder(folder: PathBuf, args: &AskArgs) -> Result<Self, Failure> {
+    fn from_folder(folder: PathBuf, args: &AskArgs) -> Result<Self, Failure> {
         if args.text.is_some() {
             return Err(Failure::usage("a run is asked on the text that it was trained on: leave out --text"));
         }
         let (lab, config) = lab_config::recorded(&folder)?;
         let Continuation { plan, from, notices } = continuation::decide(&folder, None)?;
-        notices.iter().for_each(|notice| tell!("note: {notice}"));
+        notices.iter().for_each(|notice| notice!("note: {notice}"));
         trainer::check_memory(&plan, false).map_err(Failure::wrong)?;
         let mut run = Run::open(plan).map_err(Failure::failed)?;
         match args.step {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{failure::Failure, terminal::tell};
+use super::{failure::Failure, terminal::notice};
 use crate::{
     config::{Config, FileKind},
     labs::{LABS, Lab},
@@ -26,15 +26,15 @@ pub struct StepFile {
     pub key: Option<&'static str>,
 }
 
-/// What files call the number of updates behind them, on their top level; the first that all files of a folder have, and no
-/// two with one value, is taken. An epoch is a step where nothing finer is said.
+/// The names under which files hold the number of updates behind them, on their top level. The first name is taken that
+/// all files of a folder have, with a different value in each. An epoch is a step where nothing finer is given.
 const STEP_KEYS: [&str; 9] =
     ["step", "global_step", "iter", "iteration", "iter_num", "num_updates", "steps", "train_step", "epoch"];
 
 /// No more are taken: each is copied into the run.
-const MOST: usize = 500;
+const MAX_CHECKPOINTS: usize = 500;
 
-/// Whether a folder that is no run's has checkpoints in it.
+/// True if a folder that belongs to no run has checkpoints in it.
 pub fn is_series(folder: &Path) -> bool {
     folder.is_dir()
         && !folder.join("config.toml").is_file()
@@ -56,7 +56,8 @@ fn step_of(path: &Path) -> Option<u64> {
     stem.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
 }
 
-/// What a file says of each of [`STEP_KEYS`]; nothing of one that cannot be read, which is said when it is opened.
+/// The value of each of [`STEP_KEYS`] in a file; none for a file that cannot be read, which is reported when it is
+/// opened.
 fn said_steps(path: &Path) -> [Option<u64>; STEP_KEYS.len()] {
     let Ok(file) = Weights::open(path) else { return Default::default() };
     let metadata: Vec<(&str, &str)> = file.metadata().collect();
@@ -84,9 +85,9 @@ fn steps_inside(paths: &[PathBuf]) -> Option<(&'static str, Vec<u64>)> {
 /// # Errors
 /// If no key tells them apart and a file's name has no number or two have the same, or if there are too many.
 pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
-    let paths: Vec<PathBuf> = checkpoints(folder).take(MOST + 1).collect();
+    let paths: Vec<PathBuf> = checkpoints(folder).take(MAX_CHECKPOINTS + 1).collect();
     let mut files = vec![];
-    match steps_inside(&paths).filter(|_| paths.len() <= MOST) {
+    match steps_inside(&paths).filter(|_| paths.len() <= MAX_CHECKPOINTS) {
         Some((key, steps)) => {
             let each = paths.into_iter().zip(steps);
             files.extend(each.map(|(path, step)| StepFile { step, path, key: Some(key) }));
@@ -108,7 +109,7 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     files.sort();
     if let Some(w) = files.windows(2).find(|w| w[0].step == w[1].step) {
         return Err(Failure::usage(format!(
-            "{} and {} are both of step {}: where the files do not say it inside, the last number of a name is its step",
+            "{} and {} both have step {}: where the files do not hold it, the last number in a name is its step",
             w[0].path.display(),
             w[1].path.display(),
             w[0].step
@@ -116,8 +117,8 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
     }
     match files.len() {
         0 => Err(Failure::usage(format!("{} has no checkpoint (.safetensors, .pt, .pth)", folder.display()))),
-        n if n > MOST => Err(Failure::usage(format!(
-            "{} has more than {MOST} checkpoints, and each is copied into the run: give a folder of fewer",
+        n if n > MAX_CHECKPOINTS => Err(Failure::usage(format!(
+            "{} has more than {MAX_CHECKPOINTS} checkpoints, and each is copied into the run: give a folder of fewer",
             folder.display()
         ))),
         _ => Ok(files),
@@ -127,7 +128,7 @@ pub fn step_files(folder: &Path) -> Result<Vec<StepFile>, Failure> {
 /// The lab of trained models with the newest checkpoint of the folder.
 ///
 /// # Errors
-/// As [`step_files`], or if no lab takes checkpoints.
+/// See [`step_files`]; also if no lab takes checkpoints.
 pub fn configured(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     let files = step_files(folder)?;
     let lab = LABS.iter().find(|l| l.file_key(FileKind::Checkpoint).is_some());
@@ -185,11 +186,11 @@ pub struct StepReport;
 impl Sink for StepReport {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         match event {
-            Event::Notice { text, .. } => tell!("{text}"),
+            Event::Notice { text, .. } => notice!("{text}"),
             Event::Step(stats) => {
                 let loss = stats.scalars.iter().find(|(c, _)| c.as_str() == channels::LOSS_HELD_OUT);
                 if let Some((_, loss)) = loss {
-                    tell!("step {}: held-out loss {loss:.4} nats a token", stats.step);
+                    notice!("step {}: held-out loss {loss:.4} nats a token", stats.step);
                 }
             }
             _ => {}

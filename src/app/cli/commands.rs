@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Instant};
 use clap::Subcommand;
 
 use super::{
-    Open, RUNS, Settings, activations, ask, compare, concepts, contexts, eval, export, failure::Failure, figures,
+    OpenArgs, RUNS, Settings, activations, ask, compare, concepts, contexts, eval, export, failure::Failure, figures,
     find_concept, generate, graph_file, headless, intervene, list, merge, model_info, report, roles, run_table, schema,
     sweep, window,
 };
@@ -23,7 +23,7 @@ pub enum Command {
     },
     /// Open a link that the window copied (orrery:LAB?..), or anything that `orrery` alone opens; without a display run
     /// it to the link's step
-    Open(Open),
+    Open(OpenArgs),
     /// List labs, presets, views, settings or past runs
     List(list::ListArgs),
     /// List past runs with their results: filtered, sorted, as CSV or JSON; name, note, pin, archive, delete them
@@ -91,7 +91,7 @@ impl Command {
             Self::Replay { run } => {
                 let what = Some(run.to_string_lossy().into_owned());
                 let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
-                window::open(&Open { what, timings: false, set }, began)
+                window::open(&OpenArgs { what, timings: false, set }, began)
             }
             Self::Open(args) => window::open(&args, began),
             Self::List(args) => list::run(&args),

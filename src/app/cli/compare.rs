@@ -1,5 +1,5 @@
-//! `orrery compare`: runs beside each other, as figures of curves overlaid, views as small multiples, a table of the settings
-//! that differ, and one of their headline numbers. It does not know what a number means.
+//! `orrery compare`: runs beside each other, as figures of curves overlaid, views as small multiples, a table of the
+//! settings that differ, and one of their headline numbers.
 
 mod multiples;
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{failure::Failure, figures, output, run_rows, run_series, summary::laid_out, terminal::tell};
+use super::{failure::Failure, figures, output, run_rows, run_series, summary::laid_out, terminal::notice};
 use crate::{
     gpu::offscreen::Offscreen,
     labs::{
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// More lines than this in one figure are not told apart.
-const MOST: usize = 30;
+const MAX_RUNS: usize = 30;
 /// Key of the training loss, which is no headline number.
 const TRAIN_LOSS: &str = "train_loss";
 /// Width of the terminal's table from which it has a row for each number instead of a column.
@@ -54,25 +54,25 @@ pub struct CompareArgs {
 }
 
 /// A run that is compared.
-struct Run {
+struct ComparedRun {
     row: RunRow,
     /// Headline numbers and the training loss, by key.
     series: Vec<NumberSeries>,
 }
 
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
-    if !(2..=MOST).contains(&args.runs.len()) {
+    if !(2..=MAX_RUNS).contains(&args.runs.len()) {
         let n = args.runs.len();
-        return Err(Failure::usage(format!("{n} runs were given: two to {MOST} can be set beside each other")));
+        return Err(Failure::usage(format!("{n} runs were given: two to {MAX_RUNS} can be set beside each other")));
     }
     let views = args.views.iter().map(|id| figures::view(id)).collect::<Result<Vec<_>, _>>()?;
     if let Some(out) = &args.out {
         let inputs: Vec<&Path> = args.runs.iter().map(PathBuf::as_path).collect();
         output::check(out, &inputs)?;
     }
-    let runs: Vec<Run> = args.runs.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
+    let runs: Vec<ComparedRun> = args.runs.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
     for run in runs.iter().filter(|r| !r.row.problems.is_empty()) {
-        tell!("{}: {}", run.row.folder, run.row.problems.join("; "));
+        notice!("{}: {}", run.row.folder, run.row.problems.join("; "));
     }
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
     let differing = differences(&rows);
@@ -94,9 +94,9 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         Err(e) => (None, format!(" (as SVG alone: {e})")),
     };
     draw(&figures, &theme, out, offscreen.as_mut())?;
-    tell!("{} figures and 2 tables in {}{words}", figures.len(), out.display());
+    notice!("{} figures and 2 tables in {}{words}", figures.len(), out.display());
     if !views.is_empty() {
-        let replayed = multiples::of(&args.runs, &names)?;
+        let replayed = multiples::replayed_runs(&args.runs, &names)?;
         let sheet = multiples::Sheet { views: &views, step: args.step, theme: &theme, out };
         multiples::write(&sheet, &replayed, offscreen.as_mut())?;
     }
@@ -104,7 +104,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(folder: &Path) -> Result<Run, Failure> {
+fn read(folder: &Path) -> Result<ComparedRun, Failure> {
     let row = run_rows::row_of(folder).map_err(Failure::wrong)?;
     let (_, mut series) =
         run_series::read(folder, |channel| channel == channels::LOSS_TRAIN).map_err(Failure::wrong)?;
@@ -114,11 +114,11 @@ fn read(folder: &Path) -> Result<Run, Failure> {
         TRAIN_LOSS.clone_into(&mut number.key);
     }
     series.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(Run { row, series })
+    Ok(ComparedRun { row, series })
 }
 
-/// What each run is called in a legend: the name a person gave it, or the settings that tell it from the others, if they are
-/// short; else its folder.
+/// The name of each run in a legend: the one that a person gave it, or the settings that tell it from the others, if
+/// they are short; else its folder.
 fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
     const LONG: usize = 48;
     let by_settings = |i: usize| {
@@ -136,9 +136,9 @@ fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
     rows.iter().zip(&all).map(of).collect()
 }
 
-type Table = Vec<Vec<String>>;
+type TextTable = Vec<Vec<String>>;
 
-fn settings_table(names: &[String], differing: &[Difference]) -> Table {
+fn settings_table(names: &[String], differing: &[Difference]) -> TextTable {
     let head = std::iter::once("run".to_owned()).chain(differing.iter().map(|d| d.key.clone())).collect();
     let row = |(i, name): (usize, &String)| {
         std::iter::once(name.clone()).chain(differing.iter().map(|d| d.values[i].clone())).collect()
@@ -147,7 +147,7 @@ fn settings_table(names: &[String], differing: &[Difference]) -> Table {
 }
 
 /// A row for each run and variant.
-fn numbers_table(names: &[String], rows: &[&RunRow]) -> Table {
+fn numbers_table(names: &[String], rows: &[&RunRow]) -> TextTable {
     let mut keys: Vec<&str> = vec![];
     for key in rows.iter().flat_map(|r| r.headlines.keys()) {
         if !keys.contains(&key) {
@@ -157,7 +157,7 @@ fn numbers_table(names: &[String], rows: &[&RunRow]) -> Table {
     let heading =
         |key: &&str| rows.iter().find_map(|r| r.headline_of(key)).map_or((*key).to_owned(), |h| h.heading(key));
     let head = ["run", "variant"].map(str::to_owned).into_iter().chain(keys.iter().map(heading)).collect();
-    let mut table: Table = vec![head];
+    let mut table: TextTable = vec![head];
     for (name, row) in names.iter().zip(rows) {
         for loss in &row.losses {
             let cell = |key: &&str| match (row.headlines.group(key, &loss.group), row.headline_of(key)) {
@@ -171,23 +171,23 @@ fn numbers_table(names: &[String], rows: &[&RunRow]) -> Table {
     table
 }
 
-fn on_terminal(table: &Table) -> String {
+fn on_terminal(table: &TextTable) -> String {
     let lines = laid_out(table);
     if lines.iter().all(|line| line.chars().count() <= WIDEST) || table.is_empty() {
         return lines.join("\n");
     }
-    let turned: Table = (0..table[0].len()).map(|i| table.iter().map(|row| row[i].clone()).collect()).collect();
+    let turned: TextTable = (0..table[0].len()).map(|i| table.iter().map(|row| row[i].clone()).collect()).collect();
     laid_out(&turned).join("\n")
 }
 
-fn as_csv(table: &Table) -> Result<Vec<u8>, Failure> {
+fn as_csv(table: &TextTable) -> Result<Vec<u8>, Failure> {
     let mut out = csv::Writer::from_writer(vec![]);
     table.iter().try_for_each(|row| out.write_record(row)).map_err(Failure::failed)?;
     out.into_inner().map_err(|e| Failure::run(e.to_string()))
 }
 
 /// A figure for each number and variant that at least one run measured more than once.
-fn comparisons(runs: &[Run], names: &[String]) -> Vec<Comparison> {
+fn comparisons(runs: &[ComparedRun], names: &[String]) -> Vec<Comparison> {
     let mut figures: Vec<Comparison> = vec![];
     for (i, (run, name)) in runs.iter().zip(names).enumerate() {
         let like = first_but_for_seed(runs, i);
@@ -244,7 +244,7 @@ pub fn over_seeds<'a>(runs: impl Iterator<Item = (&'a Path, usize, String)>) -> 
 
 /// Runs beside each other for the window. Errors are in words.
 pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
-    let runs: Vec<Run> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.words)?;
+    let runs: Vec<ComparedRun> = folders.iter().map(|f| read(f)).collect::<Result<_, _>>().map_err(|e| e.words)?;
     let rows: Vec<&RunRow> = runs.iter().map(|r| &r.row).collect();
     let differences = differences(&rows);
     let names = names(&rows, &differences);
@@ -262,16 +262,16 @@ pub fn replayed(folders: &[PathBuf]) -> Result<ReplayedRuns, Failure> {
         folders.iter().map(|f| run_rows::row_of(f)).collect::<Result<_, _>>().map_err(Failure::wrong)?;
     let rows: Vec<&RunRow> = rows.iter().collect();
     let labs: Vec<&Lab> = rows.iter().filter_map(|row| labs::find(&row.lab)).collect();
-    let runs = multiples::of(folders, &names(&rows, &differences(&rows)))?;
+    let runs = multiples::replayed_runs(folders, &names(&rows, &differences(&rows)))?;
     let views = shared_views(&labs).into_iter().map(|view| view.id);
     let views = views.filter(|id| runs.iter().any(|run| multiples::shows(run, id))).collect();
     Ok(ReplayedRuns { folders: folders.to_vec(), runs, views })
 }
 
 /// The first run that differs from this one in nothing but the seed.
-fn first_but_for_seed(runs: &[Run], i: usize) -> usize {
+fn first_but_for_seed(runs: &[ComparedRun], i: usize) -> usize {
     let this = &runs[i].row;
-    let same = |r: &Run| r.row.lab == this.lab && r.row.settings == this.settings;
+    let same = |r: &ComparedRun| r.row.lab == this.lab && r.row.settings == this.settings;
     runs.iter().position(same).unwrap_or(i)
 }
 

@@ -11,7 +11,7 @@ use super::{
     failure::Failure,
     lab_config, output,
     settings::{self, Named},
-    terminal::tell,
+    terminal::notice,
 };
 use crate::{
     analysis::statistics::mean_sd,
@@ -36,7 +36,7 @@ pub struct ConceptArgs {
     /// A preset or config file of the Synapses lab
     #[arg(long, default_value = "synapses")]
     preset: String,
-    /// What to look for: currency or country
+    /// The concept to look for: currency or country
     #[arg(long, default_value = "currency")]
     concept: String,
     /// Seeds of the trained models; as many random ones are searched
@@ -48,7 +48,7 @@ pub struct ConceptArgs {
     /// Leave the confirmation half alone and split the search half once more: for choosing a procedure
     #[arg(long)]
     rehearse: bool,
-    /// What a sentence's synapse comes to: mean, sum or peak; a rehearsal takes several
+    /// How a sentence's synapse becomes one number: mean, sum or peak; a rehearsal takes several
     #[arg(long, value_delimiter = ',')]
     scalar: Vec<String>,
     /// Neurons a side and layer whose pairs are searched
@@ -93,11 +93,11 @@ struct Searched {
 }
 
 /// Trains or opens one.
-type Make<'a> = Box<dyn Fn() -> Result<Trained, Failure> + 'a>;
+type ModelSource<'a> = Box<dyn Fn() -> Result<Trained, Failure> + 'a>;
 
 /// The models that are trained or opened. Each is searched before the next one is made.
-fn models(args: &ConceptArgs) -> Result<Vec<Make<'_>>, Failure> {
-    let mut all: Vec<Make<'_>> = vec![];
+fn models(args: &ConceptArgs) -> Result<Vec<ModelSource<'_>>, Failure> {
+    let mut all: Vec<ModelSource<'_>> = vec![];
     if !args.runs.is_empty() {
         if !args.set.is_empty() {
             return Err(Failure::usage("a trained run has its settings; leave --set, --steps and their like out"));
@@ -106,7 +106,7 @@ fn models(args: &ConceptArgs) -> Result<Vec<Make<'_>>, Failure> {
         return Ok(all);
     }
     let Named::Config(lab, mut config) = settings::resolve(&args.preset)? else {
-        return Err(Failure::usage(format!("`{}` is no preset or config", args.preset)));
+        return Err(Failure::usage(format!("`{}` is neither a preset nor a config", args.preset)));
     };
     settings::apply(&args.set, lab, &mut config)?;
     for &seed in &args.seeds {
@@ -209,8 +209,8 @@ fn train(lab: &Lab, config: &Config) -> Result<Trained, Failure> {
         let stats = run.update(0).map_err(|e| Failure::run(e.to_string()))?;
         run.finish_step().map_err(|e| Failure::run(e.to_string()))?;
         if run.step.is_multiple_of(100) || run.step == steps {
-            let loss = of(&stats, channels::LOSS_TRAIN);
-            tell!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);
+            let loss = scalar_value(&stats, channels::LOSS_TRAIN);
+            notice!("seed {seed}: step {} of {steps}, loss {loss:.3}, {:.0} s", run.step, stats.wall_secs);
         }
     }
     finished(run, format!("seed {seed}"))
@@ -232,11 +232,11 @@ fn opened(folder: &Path) -> Result<Trained, Failure> {
 }
 
 fn finished(mut run: Run, name: String) -> Result<Trained, Failure> {
-    let loss = of(&run.evaluate(0).map_err(|e| Failure::run(e.to_string()))?, channels::LOSS_HELD_OUT);
+    let loss = scalar_value(&run.evaluate(0).map_err(|e| Failure::run(e.to_string()))?, channels::LOSS_HELD_OUT);
     Ok(Trained { run, loss, name })
 }
 
-fn of(stats: &StepStats, channel: &str) -> f64 {
+fn scalar_value(stats: &StepStats, channel: &str) -> f64 {
     stats.scalars.iter().find(|s| s.0.as_str() == channel).map_or(f64::NAN, |s| s.1)
 }
 

@@ -155,7 +155,7 @@ fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<Followed, Failur
     }
 }
 
-/// What was found, passages with the token between bars.
+/// Prints the contexts that were found, with the token between bars.
 fn print(m: &TopContexts) {
     let share = 100.0 * m.fires as f64 / m.read.max(1) as f64;
     println!("{}: above zero at {} tokens ({share:.3}%)", m.followed, grouped(m.fires));

@@ -22,7 +22,7 @@ pub struct Continuation {
     pub plan: Plan,
     /// Where it goes on; without a checkpoint at step 0.
     pub from: Option<Checkpoint>,
-    /// What the person should know, in words.
+    /// Notices for the person, in words.
     pub notices: Vec<String>,
 }
 

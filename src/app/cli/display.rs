@@ -1,4 +1,4 @@
-//! Whether a window can open here: a display to talk to, and the libraries that talking needs.
+//! Finds out whether a window can open here: a display to talk to, and the libraries that talking needs.
 //!
 //! winit panics where one of these libraries is missing, so Orrery looks before it leaps.
 

@@ -29,7 +29,7 @@ pub struct RenderArgs {
     /// The PNG to write
     #[arg(long)]
     out: PathBuf,
-    /// As of this step; the last one if not given
+    /// Draw the run at this step; the last one if not given
     #[arg(long)]
     step: Option<u64>,
     /// Width and height in points
@@ -95,7 +95,7 @@ pub fn view(id: &str) -> Result<&'static ViewEntry, Failure> {
     })
 }
 
-/// Whether a picture may have this name: a PNG is written, and its name says so.
+/// Checks that a picture may have this name: a PNG is written, and its name must say so.
 ///
 /// # Errors
 /// If it ends in anything but `.png`.
@@ -128,7 +128,7 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
 }
 
 /// How many figures were drawn, and the views that had nothing to show.
-pub struct Drawn {
+pub struct DrawnFigures {
     pub figures: usize,
     pub empty: Vec<&'static str>,
 }
@@ -138,7 +138,7 @@ pub struct Drawn {
 ///
 /// # Errors
 /// If the run cannot be read or a figure cannot be written.
-pub fn draw_all(folder: &Path) -> Result<Result<Drawn, String>, Failure> {
+pub fn draw_all(folder: &Path) -> Result<Result<DrawnFigures, String>, Failure> {
     let mut offscreen = match Offscreen::new() {
         Ok(offscreen) => offscreen,
         Err(e) => return Ok(Err(e.to_string())),
@@ -149,7 +149,7 @@ pub fn draw_all(folder: &Path) -> Result<Result<Drawn, String>, Failure> {
     let into = folder.join(FIGURES);
     std::fs::create_dir_all(&into).map_err(|e| Failure::run(format!("{} cannot be made: {e}", into.display())))?;
     check_folder(folder)?;
-    let mut drawn = Drawn { figures: 0, empty: vec![] };
+    let mut drawn = DrawnFigures { figures: 0, empty: vec![] };
     for pane in lab.panes {
         let figure = Figure {
             view: pane.view,

@@ -17,7 +17,7 @@ use super::{
     failure::Failure,
     interrupt, output,
     progress::StepProgress,
-    terminal::tell,
+    terminal::notice,
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
@@ -38,7 +38,7 @@ pub struct FindConceptArgs {
     /// thing; lines that begin with # are left out. Or a built-in set, of the lab Synapses: currency, country (in English,
     /// French, Spanish and German), currency_naive, country_naive
     sentences: PathBuf,
-    /// Of a file the label that is the concept, told from all others; its first if not given
+    /// The label in the file that is the concept, told from all others; the file's first if not given
     #[arg(long, value_name = "LABEL")]
     concept: Option<String>,
     /// How many untrained models are searched too
@@ -67,7 +67,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     if let Some(file) = &args.json {
         output::check(file, &[&args.checkpoint, &args.sentences])?;
     }
-    let sentences = Sentences::of(args)?;
+    let sentences = Sentences::new(args)?;
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let chosen = args.trained.choose(checkpoint, sentences.text().as_bytes(), args.layers, ReadingForm::Streamed)?;
     let tokenizer = chosen.tokenizer();
@@ -78,12 +78,12 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     println!("{}", question.describe());
     let how = Procedure { per_side: args.per_side as usize, ..Procedure::default() };
     let mut searched = Searches::new(&question, &how, 1 + args.random as usize);
-    let found = searched.of(&model)?;
+    let found = searched.search(&model)?;
     let mut random = vec![];
     for k in 0..args.random {
         let device = model.params().device();
         let untrained = concepts::random(&model, chosen.checkpoint.vocab, args.seed.wrapping_add(k), device);
-        random.push(searched.of(untrained.map_err(Failure::failed)?.as_ref())?);
+        random.push(searched.search(untrained.map_err(Failure::failed)?.as_ref())?);
     }
     let verdict = Verdict::of(&question, &found, &random);
     print(&found, &verdict);
@@ -95,7 +95,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is searched with.
+/// The sentences that a search uses.
 enum Sentences {
     /// A file, and the label that is the concept.
     File(LabelledLines, String),
@@ -105,7 +105,7 @@ enum Sentences {
 
 impl Sentences {
     /// A file of that name goes before a set of that name.
-    fn of(args: &FindConceptArgs) -> Result<Self, Failure> {
+    fn new(args: &FindConceptArgs) -> Result<Self, Failure> {
         let ids = PRESETS.map(|preset| preset.0);
         let named = ids.into_iter().find(|id| args.sentences.to_str() == Some(id));
         match named.filter(|_| !args.sentences.exists()) {
@@ -147,7 +147,7 @@ impl Sentences {
                     .ok_or_else(|| Failure::usage(format!("there is no built-in set `{id}`")))?
                     .map_err(Failure::wrong)?;
                 if !out.is_empty() {
-                    tell!("note: {} are left out: the model's tokens have not all of their letters", out.join(", "));
+                    notice!("note: {} are left out: the model's tokens lack some of their letters", out.join(", "));
                 }
                 Ok(question)
             }
@@ -174,7 +174,7 @@ impl<'a> Searches<'a> {
         Self { question, how, done: 0, all, told, cancelled }
     }
 
-    fn of(&mut self, model: &dyn Model) -> Result<SearchResult, Failure> {
+    fn search(&mut self, model: &dyn Model) -> Result<SearchResult, Failure> {
         let report = |share: f32| self.told.borrow_mut().step((share * STEPS as f32) as u64);
         let progress = Progress::new(&report, &self.cancelled).piece(self.done, self.all);
         let device = model.params().device();

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::{
     failure::Failure,
-    terminal::tell,
+    terminal::notice,
     trained::{self, TrainedArgs},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 pub struct GenerateArgs {
     /// A trained BDH (.safetensors, .pt, .pth)
     checkpoint: PathBuf,
-    /// What the text begins with
+    /// The text to begin with
     prompt: String,
     /// How many tokens to write
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -91,7 +91,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether the text ends inside a character.
+/// True if the text ends inside a character.
 fn is_cut(bytes: &[u8]) -> bool {
     bytes.ends_with("\u{fffd}".as_bytes()) || bytes.utf8_chunks().any(|chunk| !chunk.invalid().is_empty())
 }
@@ -114,8 +114,8 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let tokenizers = args.trained.fitting(&checkpoint, args.prompt.as_bytes())?;
     // a file that is given is meant, and stands after bytes
     let Some(tokenizer) = tokenizers.last() else { return Err(Failure::usage("no tokens fit the model")) };
-    tell!("{}", trained::described(&checkpoint, layers, args.layers));
-    tell!("tokens: {}", tokenizer.label());
+    notice!("{}", trained::described(&checkpoint, layers, args.layers));
+    notice!("tokens: {}", tokenizer.label());
     let prompt = tokenizer.tokenizer.encode(args.prompt.as_bytes()).map_err(Failure::wrong)?;
     let model = checkpoint.model(layers).map_err(Failure::failed)?;
     let mut printer =
@@ -140,7 +140,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let written = printer.ids.len() - prompt.len();
     let read = first.map_or(0.0, |at| (at - began).as_secs_f64());
     let wrote = first.map_or(0.0, |at| at.elapsed().as_secs_f64());
-    tell!(
+    notice!(
         "{} tokens read in {read:.2} s; {written} written, {:.1} tokens/s",
         prompt.len(),
         written.saturating_sub(1) as f64 / wrote.max(1e-9)

@@ -1,5 +1,5 @@
-//! Graphs from files as the events of a run that has ended, so that the neuron graph's lab shows them as it
-//! shows its own. It does not know who asks: the command, or the window on which a file was dropped.
+//! Graphs from files as the events of a run that has ended, so that the neuron graph's lab shows them as it shows its
+//! own.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -29,18 +29,18 @@ use crate::{
 /// The lab whose page shows graphs.
 pub const LAB: &str = "neuron_graph";
 /// Larger files are refused.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// A graph takes at most so many times the bytes of its file.
 const GROWTH: u64 = 32;
 /// Communities and cores of graphs of more edges are not looked for when a file is opened.
-const MOST_SEARCHED: usize = 2_000_000;
+const MAX_SEARCHED: usize = 2_000_000;
 
-/// Whether a path is a graph's, by its ending.
+/// True if a path is a graph's, by its ending.
 pub fn is_graph(path: &Path) -> bool {
     path.file_name().is_some_and(|name| Format::of(&name.to_string_lossy()).is_some())
 }
 
-/// As [`is_graph`], where a table could as well be a text to train on, and JSON a tokeniser.
+/// Stricter than [`is_graph`]: a table could as well be a text to train on, and JSON a tokeniser.
 pub fn is_certainly_graph(path: &Path) -> bool {
     let format = path.file_name().and_then(|name| Format::of(&name.to_string_lossy()));
     format.is_some_and(Format::is_of_graphs_alone) && path.is_file()
@@ -59,7 +59,7 @@ pub fn read(path: &Path) -> Result<GraphFile, String> {
     let file = open(path).map_err(wrong)?;
     let length = file.metadata().map_err(|e| wrong(e.into()))?.len();
     check_memory(length.saturating_mul(GROWTH)).map_err(|e| wrong(e.into()))?;
-    let bytes = read_all(file, MOST_BYTES).map_err(wrong)?;
+    let bytes = read_all(file, MAX_BYTES).map_err(wrong)?;
     let text = String::from_utf8(bytes)
         .map_err(|e| format!("{shown} is not UTF-8 (byte {}); save it as UTF-8", e.utf8_error().valid_up_to()))?;
     format.read(&text).map_err(|e| format!("{shown}, {e}"))
@@ -83,20 +83,20 @@ impl GraphReading {
     /// Reads a file and takes it so.
     ///
     /// # Errors
-    /// As [`read`], and if the threshold is no number or leaves no edge.
+    /// See [`read`]; also if the threshold is no number or leaves no edge.
     pub fn read(self, path: &Path) -> Result<GraphFile, String> {
         let mut graph = read(path)?;
         if self.directed || self.undirected {
             graph.directed = self.directed;
         }
-        let Some(least) = self.threshold else { return Ok(graph) };
-        if !(least.is_finite() && least >= 0.0) {
-            return Err(format!("--threshold {least} should be a number of 0 or more"));
+        let Some(min) = self.threshold else { return Ok(graph) };
+        if !(min.is_finite() && min >= 0.0) {
+            return Err(format!("--threshold {min} should be a number of 0 or more"));
         }
-        let most = graph.edges.iter().map(|e| e.weight.abs()).fold(0.0, f64::max);
-        graph.edges.retain(|e| e.weight.abs() >= least);
+        let max = graph.edges.iter().map(|e| e.weight.abs()).fold(0.0, f64::max);
+        graph.edges.retain(|e| e.weight.abs() >= min);
         if graph.edges.is_empty() {
-            return Err(format!("--threshold {least} leaves no edge: the greatest weight is {most}"));
+            return Err(format!("--threshold {min} leaves no edge: the greatest weight is {max}"));
         }
         Ok(graph)
     }
@@ -144,7 +144,7 @@ pub fn events_of(graph: &GraphFile, path: &Path) -> Vec<Event> {
     vec![Event::Started(Arc::new(info)), Event::Sample(sample), Event::State(RunState::Stopped)]
 }
 
-/// What the view reads: the graph, what is known of its nodes, and what is measured of it once.
+/// The measurement that the view reads: the graph, and values of its nodes that are computed once.
 fn neuron_graph(graph: &GraphFile) -> NeuronGraph {
     let numbers: Option<Vec<u32>> = graph.nodes.iter().map(|n| n.id.trim().parse().ok()).collect();
     let distinct = |all: &Vec<u32>| all.iter().collect::<HashSet<_>>().len() == all.len();
@@ -223,7 +223,7 @@ fn file_graph(graph: &GraphFile, all: &[Edge], modularity: Option<Number<f64>>) 
 /// The graph of the edges of positive weight, unless it is too large to search while somebody waits.
 fn positive(graph: &GraphFile, all: &[Edge]) -> Option<Graph> {
     let positive: Vec<Edge> = all.iter().copied().filter(|(_, _, weight)| *weight > 0.0).collect();
-    if positive.is_empty() || positive.len() > MOST_SEARCHED {
+    if positive.is_empty() || positive.len() > MAX_SEARCHED {
         return None;
     }
     Graph::new(graph.nodes.len(), &positive, graph.directed).ok()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{failure::Failure, output, terminal::tell, trained_run::newest};
+use super::{failure::Failure, output, terminal::notice, trained_run::newest};
 use crate::{
     analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     config::Value,
@@ -18,7 +18,7 @@ use crate::{
     telemetry::{Args as ProbeArgs, measurements::NeuronGraph},
 };
 
-/// Of the search for communities.
+/// The seed of the search for communities.
 const SEED: u64 = 0;
 
 #[derive(Args)]
@@ -29,9 +29,9 @@ pub struct GraphArgs {
     /// Write the graph of the neurons into this GraphML file
     #[arg(long, value_name = "FILE")]
     pub graphml: Option<PathBuf>,
-    /// Through which decoder neurons act on each other: x is G_x = E D_x, y is G_y = E D_y
+    /// The decoder through which neurons act on each other: x is G_x = E D_x, y is G_y = E D_y
     #[arg(long, value_enum, default_value = "x")]
-    matrix: Through,
+    matrix: GraphSide,
     /// Which entries make edges
     #[arg(long, value_enum, default_value = "excitatory")]
     sign: Sign,
@@ -44,7 +44,7 @@ pub struct GraphArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Through {
+enum GraphSide {
     X,
     Y,
 }
@@ -57,7 +57,7 @@ enum Sign {
 }
 
 impl GraphArgs {
-    /// Whether a graph is wanted.
+    /// True if a graph is wanted.
     pub fn is_wanted(&self) -> bool {
         self.gexf.is_some() || self.graphml.is_some()
     }
@@ -68,7 +68,7 @@ impl GraphArgs {
             Sign::Inhibitory => "inhibitory",
             Sign::Both => "both",
         };
-        let matrix = if self.matrix == Through::Y { "y" } else { "x" };
+        let matrix = if self.matrix == GraphSide::Y { "y" } else { "x" };
         if let Some(beta) = self.beta.filter(|b| !(b.is_finite() && *b > 0.0)) {
             return Err(Failure::usage(format!("--beta {beta} should be a number above 0")));
         }
@@ -87,7 +87,7 @@ impl GraphArgs {
         let model = model(from, variant)?;
         let (found, about) = neuron_graph::neuron_graph(&model, &args, SEED).map_err(Failure::failed)?;
         if self.beta.is_some() && found.edges.len() >= MOST_EDGES {
-            tell!("note: more entries are above the threshold; the {MOST_EDGES} strongest are written");
+            notice!("note: more entries are above the threshold; the {MOST_EDGES} strongest are written");
         }
         if found.edges.is_empty() {
             return Err(Failure::usage("no entry is above the threshold, so that the graph is empty: lower --beta"));

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    Open, RUNS, Settings,
+    OpenArgs, RUNS, Settings,
     failure::Failure,
     figures,
     graph_events::{GraphReading, LAB, events_of, measure},
@@ -83,7 +83,7 @@ pub fn run(args: &GraphArgs, began: Instant) -> Result<(), Failure> {
     // Wrong files are named here and not first in the window.
     args.reading.read(&args.file).map_err(Failure::usage)?;
     let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
-    window::open_graph(args.file.clone(), args.reading, &Open { what: None, timings: args.timings, set }, began)
+    window::open_graph(args.file.clone(), args.reading, &OpenArgs { what: None, timings: args.timings, set }, began)
 }
 
 /// Graphs of more nodes are laid out before they are drawn, step by step, so that one sees how far it is.
@@ -113,7 +113,7 @@ fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     let format = Format::of(&out.to_string_lossy()).filter(|f| *f != Format::Csv);
     let format = format.ok_or_else(|| {
         let shown = out.display();
-        Failure::usage(format!("{shown} should end in .gexf, .graphml, .gml or .json: those hold places"))
+        Failure::usage(format!("{shown} should end in .gexf, .graphml, .gml or .json: those formats hold positions"))
     })?;
     let mut graph = graph_of(args)?;
     let begun = Instant::now();

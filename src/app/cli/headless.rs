@@ -12,10 +12,10 @@ use super::{
     figures, interrupt,
     lab_config::with_text,
     null_models,
-    progress::Progress,
+    progress::RunProgress,
     settings::{self, Named},
     summary,
-    terminal::tell,
+    terminal::notice,
 };
 use crate::{
     config::Config,
@@ -58,7 +58,7 @@ pub struct ResumeArgs {
 
 impl ResumeArgs {
     /// To go on with a run as far as it was to go, without figures.
-    pub fn of(run: PathBuf) -> Self {
+    pub fn without_figures(run: PathBuf) -> Self {
         Self { run, steps: None, no_figures: true, insist_memory: false }
     }
 }
@@ -105,7 +105,7 @@ pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> 
     checkpoint_series::record(folder, (lab, &config), &set.out, sinks, &|| true)
 }
 
-/// What is wanted of a run besides its settings.
+/// Wishes for a run besides its settings.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunWishes {
     pub with_figures: bool,
@@ -155,7 +155,7 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
     let until = wishes.until.filter(|step| *step < plan.steps);
     let mut outcome = drive(plan, options, until);
     if until.is_some_and(|step| step == outcome.step) && outcome.state == RunState::Stopped {
-        tell!("stopped at step {}, as the link wants it; `orrery resume` goes on", outcome.step);
+        notice!("stopped at step {}, as the link wants it; `orrery resume` goes on", outcome.step);
         outcome.state = RunState::Finished;
     }
     finish(outcome, writer.folder(), wishes.with_figures)
@@ -166,10 +166,9 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
 /// # Errors
 /// If the machine has less, unless one insists.
 fn tell_memory(plan: &Plan, insists: bool) -> Result<(), Failure> {
-    let estimate = trainer::check_memory(plan, insists).map_err(|e| {
-        Failure::run(format!("{e}. With --insist-memory it begins nevertheless; the system may end it"))
-    })?;
-    tell!("it will hold about {} of memory", size(estimate.bytes()));
+    let estimate = trainer::check_memory(plan, insists)
+        .map_err(|e| Failure::run(format!("{e}. --insist-memory starts it anyway; the system may end it")))?;
+    notice!("it will hold about {} of memory", size(estimate.bytes()));
     Ok(())
 }
 
@@ -177,10 +176,10 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
     figures::check_folder(&args.run)?;
     let Continuation { plan, from, notices } = continuation::decide(&args.run, args.steps)?;
     tell_memory(&plan, args.insist_memory)?;
-    notices.iter().for_each(|n| tell!("warning: {n}"));
+    notices.iter().for_each(|n| notice!("warning: {n}"));
     match &from {
-        Some(c) => tell!("going on from step {} of {}", c.step, plan.steps),
-        None => tell!("no checkpoint yet: beginning again from step 0"),
+        Some(c) => notice!("going on from step {} of {}", c.step, plan.steps),
+        None => notice!("no checkpoint yet: beginning again from step 0"),
     }
     let writer = Writer::resume(&args.run, from.as_ref()).map_err(Failure::wrong)?;
     let options =
@@ -191,7 +190,7 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
 
 /// `until`: the step to end at, if it is not the last one.
 fn drive(plan: Plan, options: Options, until: Option<u64>) -> Outcome {
-    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(Progress::new())];
+    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(RunProgress::new())];
     let (keep, commands) = bounded(1);
     if let Some(step) = until {
         sinks.push(Box::new(EndAt { step, commands: keep.clone() }));
@@ -235,18 +234,18 @@ fn present(folder: &Path, with_figures: bool) -> Result<(), Failure> {
     if with_figures {
         match figures::draw_all(folder)? {
             Ok(drawn) => {
-                tell!("{} figures in {}", drawn.figures, folder.join("figures").display());
+                notice!("{} figures in {}", drawn.figures, folder.join("figures").display());
                 if !drawn.empty.is_empty() {
-                    tell!("nothing to show yet, so not drawn: {}", drawn.empty.join(", "));
+                    notice!("nothing to show yet, so not drawn: {}", drawn.empty.join(", "));
                 }
             }
-            Err(why) => tell!("no figures were drawn: {why}"),
+            Err(why) => notice!("no figures were drawn: {why}"),
         }
     }
     for table in [summary::table(folder), null_models::table(folder)] {
         let table = table.map_err(Failure::failed)?;
         if !table.is_empty() {
-            tell!("\n{table}\n");
+            notice!("\n{table}\n");
         }
     }
     Ok(())

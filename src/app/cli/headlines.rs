@@ -1,5 +1,4 @@
-//! The headline numbers of a run folder: those that its lab declares, read from what it recorded. It does not know what a
-//! number means.
+//! The headline numbers of a run folder: those that its lab declares, read from what it recorded.
 
 use std::{path::Path, sync::Arc};
 
@@ -12,7 +11,7 @@ use crate::{
     telemetry::{Event, RunInfo},
 };
 
-/// What a folder tells of its result.
+/// The result of a run as its folder tells it.
 pub struct RunHeadlines {
     pub info: Arc<RunInfo>,
     /// `None` where this version does not know the lab; then there are no headline numbers.

@@ -9,12 +9,11 @@ use std::{
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 use super::{
-    checkpoint_series, compare,
-    continuation::{self, Continuation},
+    compare,
     graph_events::{self, GraphReading},
     json_kind, output, run_rows,
     runs::Runs,
-    settings::{self, MOST_CONFIG},
+    settings::{self, MAX_CONFIG},
     sweep::{self, background::Background, series::SeriesCache},
     sweep_names::is_sweep,
 };
@@ -24,11 +23,15 @@ use crate::{
     files::{memory::size, read_text},
     labs::{self, permalink::Permalink, run_table::RunRow, sweep::SweepFile},
     nn::device,
-    store::{self, Reader, StoreError, Writer},
-    telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState, Sink},
-    trainer::{self, Options, Process},
+    store::{self, StoreError, Writer},
+    telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState},
+    trainer::{self, Options},
     ui::host::{Delivery, DialogKind, FileContent, Host, MemoryNeed, PastRun, Wake},
 };
+
+mod replay;
+
+use replay::replay;
 
 /// The host of the window on a desktop computer.
 pub struct DesktopHost {
@@ -38,7 +41,7 @@ pub struct DesktopHost {
     wake: Wake,
     runs: Arc<Runs>,
     sweeps: Arc<Background>,
-    /// What was read of the runs of sweeps.
+    /// The series already read of the runs of sweeps.
     series: Arc<SeriesCache>,
     /// A graph file of the command line, and how it is taken.
     pub(super) graph: Option<(PathBuf, GraphReading)>,
@@ -62,10 +65,10 @@ impl DesktopHost {
 
     /// Makes sweeps by this program, where the one that asks is another.
     pub fn with_program(self, program: PathBuf) -> Self {
-        Self { sweeps: Arc::new(Background::of_program(program)), ..self }
+        Self { sweeps: Arc::new(Background::with_program(program)), ..self }
     }
 
-    /// As [`Self::aside`], of work that may have nothing to tell.
+    /// Works like [`Self::aside`], for work that may have nothing to deliver.
     fn try_aside(&self, work: impl FnOnce() -> Result<Option<Delivery>, StoreError> + Send + 'static) {
         self.aside_quietly(move || work().unwrap_or_else(|e| Some(Delivery::Failed { what: e.to_string() })));
     }
@@ -127,7 +130,7 @@ impl Host for DesktopHost {
             }
             let told = match graph_events::is_graph(&folder) && folder.is_file() {
                 true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
-                false => replay((&folder, &out), &sink, &receiver, process),
+                false => replay(&folder, &out, &sink, &receiver, process),
             };
             if let Err(text) = told {
                 sink.deliver(Event::Notice { level: Level::Error, text: text.clone() });
@@ -336,67 +339,6 @@ fn read_sweep(folder: PathBuf, sweeps: &Background, series: &SeriesCache) -> Del
 }
 
 fn read_config(path: &Path) -> Result<Delivery, String> {
-    let content = read_text(path, MOST_CONFIG).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
+    let content = read_text(path, MAX_CONFIG).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
     Ok(Delivery::Text { path: path.to_owned(), content })
-}
-
-/// Tells a window of what is recorded while it is; nothing of it is superseded.
-struct Recorded(Arc<Inbox>);
-
-impl Sink for Recorded {
-    fn event(&mut self, event: &Event) -> Result<(), String> {
-        self.0.deliver_recorded(vec![event.clone()]);
-        Ok(())
-    }
-}
-
-/// Records a folder of checkpoints as a run, and tells the window of each as it is measured; gives the run's folder.
-fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<&Process>) -> Result<PathBuf, String> {
-    let (lab, config) = checkpoint_series::configured(folder).map_err(|e| e.words)?;
-    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Recorded(Arc::clone(inbox)))];
-    let ends = |p: &Process| matches!(p.ending.try_recv(), Err(crossbeam::channel::TryRecvError::Disconnected));
-    let is_wanted = || !process.is_some_and(ends);
-    checkpoint_series::record(folder, (lab, &config), out, sinks, &is_wanted).map_err(|e| e.words)
-}
-
-/// Tells the recorded past, then stands the models up again from the last checkpoint, so that they
-/// can be questioned and, if the run was not finished, go on.
-fn replay(
-    (folder, out): (&Path, &Path),
-    inbox: &Arc<Inbox>,
-    commands: &Receiver<crate::telemetry::Command>,
-    process: Option<Process>,
-) -> Result<(), String> {
-    let recorded = match checkpoint_series::is_series(folder) {
-        true => Some(record_series(folder, out, inbox, process.as_ref())?),
-        false => None,
-    };
-    let folder = recorded.as_deref().unwrap_or(folder);
-    if recorded.is_none() {
-        let past = Reader::open(folder).map_err(|e| e.to_string())?;
-        let mut chunk = vec![];
-        for event in past {
-            chunk.push(event);
-            if chunk.len() >= 4096 {
-                inbox.deliver_recorded(std::mem::take(&mut chunk));
-            }
-        }
-        inbox.deliver_recorded(chunk);
-    }
-    let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
-    let (level, why) = match continuation::decide(folder, None) {
-        // a model that was only looked at needs no checkpoint: its weights are those of its file
-        Ok(Continuation { plan, from, notices }) if from.is_some() || plan.steps == 0 => {
-            notices.into_iter().for_each(|text| notice(Level::Warning, text));
-            let replayed = Some(folder.to_owned());
-            let options = Options { stay: true, from, replayed, process, ..Options::default() };
-            trainer::drive(plan, options, commands, vec![Box::new(Arc::clone(inbox))]);
-            return Ok(());
-        }
-        Ok(_) => (Level::Info, "this run has no checkpoint".to_owned()),
-        Err(refusal) => (Level::Warning, refusal.to_string()),
-    };
-    notice(level, format!("{why}: its numbers can be looked at, but its models cannot be asked"));
-    inbox.deliver(Event::State(RunState::Stopped));
-    Ok(())
 }

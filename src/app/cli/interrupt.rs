@@ -1,5 +1,5 @@
-//! What happens on Ctrl-C, or when the system asks the process to end (SIGINT, SIGTERM, SIGHUP): who is at
-//! work is asked to stop, which ends a run with a checkpoint. Asked a second time, the process ends at once.
+//! Ctrl-C and the system's requests to end (SIGINT, SIGTERM, SIGHUP): whoever is at work is asked to stop, which ends a
+//! run with a checkpoint. Asked a second time, the process ends at once.
 
 use std::{
     process,
@@ -9,14 +9,14 @@ use std::{
     },
 };
 
-use super::terminal::tell;
+use super::terminal::notice;
 
 /// The exit code that a shell reports for a command ended by Ctrl-C (128 + SIGINT).
 pub const INTERRUPTED: u8 = 130;
 
-type Stop = Box<dyn Fn() + Send>;
+type StopHandler = Box<dyn Fn() + Send>;
 
-static STOP: Mutex<Option<Stop>> = Mutex::new(None);
+static STOP: Mutex<Option<StopHandler>> = Mutex::new(None);
 static ASKED: AtomicBool = AtomicBool::new(false);
 static IMPATIENT: AtomicBool = AtomicBool::new(false);
 
@@ -28,11 +28,11 @@ pub fn on_interrupt(stop: impl Fn() + Send + 'static) {
         return;
     }
     if let Err(e) = ctrlc::set_handler(interrupted) {
-        tell!("warning: Ctrl-C will end the process without a checkpoint ({e})");
+        notice!("warning: Ctrl-C will end the process without a checkpoint ({e})");
     }
 }
 
-/// Whether the process was asked to end more than once: then nothing is waited for.
+/// True if the process was asked to end more than once: then nothing is waited for.
 pub fn is_impatient() -> bool {
     IMPATIENT.load(Ordering::SeqCst)
 }

@@ -39,16 +39,16 @@ pub struct InterveneArgs {
     /// over all heads; or 2:0:517:3:33, with heads. May be given several times
     #[arg(long, value_name = "L:I:J")]
     synapse: Vec<String>,
-    /// What is done to the activation, or to what the synapse holds
+    /// The change of the activation, or of the value that the synapse holds
     #[arg(long, value_enum, default_value = "silence")]
-    action: Action,
+    action: NeuronAction,
     /// The factor of scale, or the value of clamp
     #[arg(long, required_if_eq_any = [("action", "scale"), ("action", "clamp")], allow_negative_numbers = true)]
     amount: Option<f64>,
-    /// Of neurons: x (the neuron as key and query, and with it y) or y (what it writes)
+    /// For neurons: x (the neuron as key and query, and with it y) or y (what it writes)
     #[arg(long, value_enum, conflicts_with = "synapse")]
-    part: Option<Part>,
-    /// Of neurons: the one layer where it is done, from 0; every layer if not given
+    part: Option<NeuronSide>,
+    /// For neurons: the one layer where it is done, from 0; every layer if not given
     #[arg(long, conflicts_with = "synapse")]
     layer: Option<u32>,
     /// Random sets of neurons or synapses to compare with
@@ -71,28 +71,28 @@ pub struct InterveneArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Action {
+enum NeuronAction {
     Silence,
     Scale,
     Clamp,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Part {
+enum NeuronSide {
     X,
     Y,
 }
 
 impl InterveneArgs {
-    /// As the probe takes it.
+    /// The arguments in the form that the probe takes.
     fn probe_args(&self) -> telemetry::Args {
         let text = |name: &str, value: String| (name.to_owned(), Value::Text(value));
         let action = match self.action {
-            Action::Silence => "silence",
-            Action::Scale => "scale",
-            Action::Clamp => "clamp",
+            NeuronAction::Silence => "silence",
+            NeuronAction::Scale => "scale",
+            NeuronAction::Clamp => "clamp",
         };
-        let part = if matches!(self.part, Some(Part::Y)) { "y" } else { "x" };
+        let part = if matches!(self.part, Some(NeuronSide::Y)) { "y" } else { "x" };
         let mut args = telemetry::Args::from([
             text("target", if self.synapse.is_empty() { "neurons" } else { "synapses" }.to_owned()),
             text("neurons", self.neurons.clone().unwrap_or_default()),
@@ -134,7 +134,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.label());
     print(&found, &asked, tokenizer, model.shape().per_head());
     if let Some(file) = &args.csv {
-        write_csv(file, (tokenizer, &ids), &found, &[&args.checkpoint, &args.text])?;
+        write_csv(file, tokenizer, &ids, &found, &[&args.checkpoint, &args.text])?;
         println!("{}", file.display());
     }
     Ok(())
@@ -188,7 +188,8 @@ fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: 
 /// Every token with its place from 0; the first has no loss. The last column is the mean over random sets.
 fn write_csv(
     file: &Path,
-    (tokenizer, ids): (&NamedTokenizer, &[u32]),
+    tokenizer: &NamedTokenizer,
+    ids: &[u32],
     found: &Effect,
     inputs: &[&Path],
 ) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! What a JSON file is, by its outermost keys: read through once, nothing of it is kept.
+//! Tells the kind of a JSON file by its outermost keys, in one pass that keeps nothing of it.
 
 use std::{collections::HashSet, fmt, io::BufReader, path::Path};
 

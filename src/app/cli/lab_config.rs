@@ -26,7 +26,7 @@ pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
 /// The lab and settings of a run folder.
 pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
     const CONFIG: &str = "config.toml";
-    let text = read_text_inside(folder, CONFIG, settings::MOST_CONFIG);
+    let text = read_text_inside(folder, CONFIG, settings::MAX_CONFIG);
     if text.as_ref().is_err_and(FileError::is_missing) {
         return Err(Failure::usage(format!("`{}` is not a run folder: it has no {CONFIG}", folder.display())));
     }

@@ -10,7 +10,7 @@ use clap::Args;
 use super::{
     failure::Failure,
     output,
-    terminal::tell,
+    terminal::notice,
     trained_run::{self, state_dict_of},
 };
 use crate::{
@@ -48,7 +48,7 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     output::check(&args.out, &[&args.a, &args.b])?;
     let open = |path: &Path| parent(path, &args.variant, args.layers);
     let merged = write(&open(&args.a)?, &open(&args.b)?, &args.out)?;
-    merged.notes.iter().for_each(|line| tell!("{line}"));
+    merged.notes.iter().for_each(|line| notice!("{line}"));
     println!("{}", args.out.display());
     Ok(())
 }
@@ -72,7 +72,7 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
         let found = trained_run::newest(path, Some(variant))?;
         return match found.spec {
             Spec::Bdh(spec) => Ok(Parent { name, spec: spec.resolved().map_err(usage)?, weights: found.weights }),
-            _ => Err(Failure::usage(format!("`{variant}` of {name} is no BDH; only BDHs can be merged"))),
+            _ => Err(Failure::usage(format!("`{variant}` of {name} is not a BDH; only BDHs can be merged"))),
         };
     }
     let unsaid = layers.unwrap_or(0);
@@ -81,7 +81,7 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
     if layers.is_none() && file.layers_unsaid {
         return Err(Failure::usage(format!("{name} does not say how many layers its model has: give --layers")));
     }
-    file.notes.iter().for_each(|r| tell!("note: {r}"));
+    file.notes.iter().for_each(|r| notice!("note: {r}"));
     let weights = file.load(&Device::Cpu).map_err(usage)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
     Ok(Parent { name, spec: file.spec.clone(), weights })
 }

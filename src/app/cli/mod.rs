@@ -81,12 +81,12 @@ struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    open: Open,
+    open: OpenArgs,
 }
 
-/// What the window opens with.
+/// The argument that the window opens with.
 #[derive(Args)]
-struct Open {
+struct OpenArgs {
     /// A lab, a preset, a link (orrery:LAB?..), a config file, a text file to train on, a trained BDH, a folder of
     /// checkpoints, each of a step, a run folder, or the folder of a sweep
     what: Option<String>,

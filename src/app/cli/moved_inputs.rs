@@ -19,7 +19,7 @@ const TOGETHER: usize = 4;
 #[derive(Debug, thiserror::Error)]
 pub enum MovedInput {
     #[error(
-        "{} is not there any more{}: put it back, or lay it, under that name, into {} or into a folder around it, where it is found by its SHA-256",
+        "{} is missing{}: put it back, or put it under that name into {} or a folder above it, where it is found by its SHA-256",
         .path.display(), known_by_name(.other.as_deref()), .run.display()
     )]
     Missing { path: PathBuf, other: Option<PathBuf>, run: PathBuf },
@@ -28,7 +28,7 @@ pub enum MovedInput {
 }
 
 fn known_by_name(path: Option<&Path>) -> String {
-    path.map_or_else(String::new, |p| format!(" ({} has that name and another content)", p.display()))
+    path.map_or_else(String::new, |p| format!(" ({} has that name but other content)", p.display()))
 }
 
 /// Leads the settings and the recorded inputs to files that were moved together with the run in `folder`; says which.
@@ -51,7 +51,7 @@ pub fn find(
         }
         let found = beside(folder, recorded)?;
         let shown = found.display().to_string();
-        notices.push(format!("{path} is not there any more; {shown}, of the same SHA-256, is read in its place"));
+        notices.push(format!("{path} is missing; {shown}, which has the same SHA-256, is read in its place"));
         config.set_text(&knobs, knob.key, &shown)?;
         recorded.path = shown;
     }

@@ -33,12 +33,12 @@ pub fn table(folder: &Path) -> Result<String, StoreError> {
         if !out.is_empty() {
             out.push_str("\n\n");
         }
-        out.push_str(&words(label, last, first));
+        out.push_str(&line(label, last, first));
     }
     Ok(out)
 }
 
-fn words(label: &str, last: &Measured, first: &Measured) -> String {
+fn line(label: &str, last: &Measured, first: &Measured) -> String {
     let row = |name: &str, values: &[f64], digits: usize| {
         let cells: String = values.iter().map(|v| format!("{v:>9.digits$}")).collect();
         format!("{name:<26}{cells}")

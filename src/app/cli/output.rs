@@ -1,12 +1,11 @@
-//! Files that commands write: whole or not at all, and never over what the command reads or over a run's own
-//! record. It does not know what is in them.
+//! Files that commands write: whole or not at all, and never over what the command reads or over a run's own record.
 
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use crate::{files, store};
 
-/// Whether a command that reads `inputs` may write this file or folder.
+/// Checks that a command that reads `inputs` may write this file or folder.
 ///
 /// # Errors
 /// If it is one of the inputs, or a log, description or checkpoint of a run.
@@ -14,7 +13,7 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
     let shown = path.display();
     let there = resolved(path);
     if inputs.iter().any(|input| resolved(input) == there) {
-        return Err(Failure::usage(format!("{shown} is what is read: give another name to write to")));
+        return Err(Failure::usage(format!("{shown} is an input: give another name to write to")));
     }
     if store::is_record(&there) {
         return Err(Failure::usage(format!("{shown} belongs to the record of a run: give another name to write to")));
@@ -25,7 +24,7 @@ pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), Failure> {
 /// Writes a file, or leaves what was there.
 ///
 /// # Errors
-/// As [`check`]; and if the system refuses.
+/// See [`check`]; also if the system refuses.
 pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure> {
     check(path, inputs)?;
     files::replace(path, bytes).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))

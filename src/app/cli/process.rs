@@ -1,12 +1,11 @@
-//! What a program of ours sets before it begins, and how it ends: the allocator's delay, a reader of its output that
-//! leaves early, the exit code.
+//! Start and end of a process: the allocator's delay, a reader of its output that leaves early, the exit code.
 
 use std::{
     panic,
     process::{self, ExitCode},
 };
 
-use super::{failure::Failure, terminal::tell};
+use super::{failure::Failure, terminal::notice};
 
 /// `mi_option_purge_delay` of mimalloc's header, which its crate does not name.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
@@ -29,7 +28,7 @@ pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            tell!("orrery: {}", failure.words);
+            notice!("orrery: {}", failure.words);
             ExitCode::from(failure.code)
         }
     }
@@ -44,7 +43,7 @@ fn end_with_the_reader() {
             if words.contains("Broken pipe") {
                 process::exit(ENDED_WITH_THE_READER);
             }
-            tell!("orrery: {words}");
+            notice!("orrery: {words}");
             process::exit(1);
         }
         _ => before(info),

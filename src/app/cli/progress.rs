@@ -1,11 +1,11 @@
-//! Progress on stderr: a bar on a terminal, a line now and then elsewhere. Of a run, as its sink, and of any other
-//! long work.
+//! Progress on stderr, for a run (as its sink) and for any other long work: a bar on a terminal, a line now and then
+//! elsewhere.
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::terminal::tell;
+use super::terminal::notice;
 use crate::telemetry::{Event, Level, RunInfo, RunState, Sink, channels};
 
 /// Between two lines where there is no terminal.
@@ -46,7 +46,7 @@ impl StepProgress {
             Some(bar) => bar.set_position(step),
             None if self.told.elapsed() > PAUSE => {
                 self.told = Instant::now();
-                tell!("{}: step {step} of {}", self.what, self.total);
+                notice!("{}: step {step} of {}", self.what, self.total);
             }
             None => {}
         }
@@ -54,7 +54,7 @@ impl StepProgress {
 }
 
 /// Tells a person how far a headless run is.
-pub struct Progress {
+pub struct RunProgress {
     bar: Option<ProgressBar>,
     names: Vec<String>,
     losses: Vec<f64>,
@@ -62,7 +62,7 @@ pub struct Progress {
     total: u64,
 }
 
-impl Progress {
+impl RunProgress {
     /// A bar if stderr is a terminal, plain lines otherwise.
     pub fn new() -> Self {
         let bar = bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
@@ -71,8 +71,8 @@ impl Progress {
 
     fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| tell!("{text}")),
-            None => tell!("{text}"),
+            Some(bar) => bar.suspend(|| notice!("{text}")),
+            None => notice!("{text}"),
         }
     }
 
@@ -110,14 +110,14 @@ impl Progress {
             }
             None if self.told.elapsed() > PAUSE || step == self.total => {
                 self.told = Instant::now();
-                tell!("step {step} / {}  loss {}", self.total, known.join(", "));
+                notice!("step {step} / {}  loss {}", self.total, known.join(", "));
             }
             None => {}
         }
     }
 }
 
-impl Sink for Progress {
+impl Sink for RunProgress {
     fn event(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::Started(info) => self.begin(info),

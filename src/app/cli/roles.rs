@@ -6,7 +6,7 @@ use std::{path::PathBuf, time::Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::{failure::Failure, output, terminal::tell};
+use super::{failure::Failure, output, terminal::notice};
 use crate::{
     analysis::statistics::{mean_sd, wilson},
     config::{Config, Settings},
@@ -51,8 +51,8 @@ const SECOND: &str = "grammar_roles_second";
 /// Roles whose transfer the paper names.
 const NAMED: [&str; 4] = ["det_agent", "verb_rel", "noun_agent", "noun_patient"];
 
-/// What one model of one seed answers.
-struct Answer {
+/// The answers of one model of one seed.
+struct ModelAnswer {
     seed: u64,
     label: String,
     accuracy: RoleAccuracy,
@@ -66,7 +66,7 @@ pub fn run(args: &RoleArgs) -> Result<(), Failure> {
             Ok(worker) => worker.join().unwrap_or_else(|_| Err(Failure::run("the table's thread panicked"))),
             Err(e) => Err(Failure::run(format!("no thread for the table: {e}"))),
         })?;
-    let answers: Vec<Answer> = answers.into_iter().flatten().collect();
+    let answers: Vec<ModelAnswer> = answers.into_iter().flatten().collect();
     print!("{}", table(&answers));
     if let Some(path) = &args.json {
         let all: Vec<_> =
@@ -109,7 +109,7 @@ fn config(args: &RoleArgs, seed: u64) -> Result<Config, Failure> {
 }
 
 /// Trains all models of a seed and asks each at the end of its stage.
-fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<Answer>, Failure> {
+fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
     let failed = |e: trainer::RunError| Failure::run(e.to_string());
     let config = config(args, seed)?;
     let mut plan = grammar_roles::plan(&config, &GrammarRolesSettings::read(&config)?)?;
@@ -129,34 +129,38 @@ fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<Answer>, Failure> {
                 *secs += began.elapsed().as_secs_f64();
             }
         }
-        run.finish_step().map_err(failed)?.iter().for_each(|note| tell!("seed {seed}: {note}"));
+        run.finish_step().map_err(failed)?.iter().for_each(|note| notice!("seed {seed}: {note}"));
         let ended: Vec<usize> = (0..learned.len()).filter(|i| run.plan.stage(*i).until == run.step).collect();
         for i in ended {
             let began = Instant::now();
             let samples = run.ask(i, &probe.probe, &probe.args).map_err(failed)?;
             let label = run.variants[i].spec.label.clone();
-            tell!("seed {seed}: {label}, {:.1} s to learn, {:.1} s to ask", learned[i], began.elapsed().as_secs_f64());
+            notice!(
+                "seed {seed}: {label}, {:.1} s to learn, {:.1} s to ask",
+                learned[i],
+                began.elapsed().as_secs_f64()
+            );
             let accuracy = samples.iter().find_map(|s| RoleAccuracy::of(&s.payload)).cloned();
-            answers.extend(accuracy.map(|accuracy| Answer { seed, label, accuracy }));
+            answers.extend(accuracy.map(|accuracy| ModelAnswer { seed, label, accuracy }));
         }
     }
     Ok(answers)
 }
 
 /// The rows of one representation of one model, over seeds.
-struct Row<'a> {
+struct RepresentationRow<'a> {
     name: String,
     seeds: Vec<(&'a RoleAccuracy, &'a RoleRepresentation)>,
 }
 
-fn rows(answers: &[Answer]) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = vec![];
-    for Answer { label, accuracy, .. } in answers {
+fn rows(answers: &[ModelAnswer]) -> Vec<RepresentationRow<'_>> {
+    let mut rows: Vec<RepresentationRow<'_>> = vec![];
+    for ModelAnswer { label, accuracy, .. } in answers {
         for found in &accuracy.representations {
             let name = format!("{label}{}", describe(found));
             match rows.iter_mut().find(|r| r.name == name) {
                 Some(row) => row.seeds.push((accuracy, found)),
-                None => rows.push(Row { name, seeds: vec![(accuracy, found)] }),
+                None => rows.push(RepresentationRow { name, seeds: vec![(accuracy, found)] }),
             }
         }
     }
@@ -186,7 +190,7 @@ fn cell(values: &[f64]) -> String {
     }
 }
 
-fn table(answers: &[Answer]) -> String {
+fn table(answers: &[ModelAnswer]) -> String {
     let rows = rows(answers);
     let width = rows.iter().map(|r| r.name.chars().count()).max().unwrap_or_default();
     let mut out = format!(
@@ -208,7 +212,7 @@ fn table(answers: &[Answer]) -> String {
 }
 
 /// The transfer of the roles that the paper names, over all seeds, with the 95% Wilson interval.
-fn transfer_by_role(rows: &[Row<'_>], width: usize) -> String {
+fn transfer_by_role(rows: &[RepresentationRow<'_>], width: usize) -> String {
     let headings: String = NAMED.iter().map(|name| format!("{name:>24}")).collect();
     let mut out = format!("\n{:<width$}{headings}\n", "transfer by role, 95%");
     for row in rows.iter().filter(|r| r.seeds.iter().all(|(_, f)| f.finite)) {

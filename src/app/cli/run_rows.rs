@@ -1,5 +1,5 @@
-//! The rows of the table of runs: what each run folder holds in short, read once and kept in an index beside them until it
-//! changes. It does not know how rows are drawn.
+//! The rows of the table of runs: a summary of each run folder, read once and kept in an index beside them until it
+//! changes.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -33,7 +33,7 @@ pub struct Listing {
     pub read: usize,
 }
 
-/// What is made of a folder depends on the version and on the numbers that labs declare.
+/// A row depends on the version and on the numbers that labs declare.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
     format!("{} 1 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
@@ -106,7 +106,7 @@ fn read_all(runs: &Path, stale: Vec<(String, Stamp)>) -> Vec<(String, Option<Sta
     made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// What no index keeps: where it lies, what a person says of it, and whether it is being written now.
+/// Fills in the fields that no index keeps: the path, a person's note, and whether the run is being written now.
 fn finish(row: &mut RunRow, runs: &Path) {
     row.path = runs.join(&row.folder);
     match note::read(&row.path) {
@@ -125,7 +125,7 @@ fn finish(row: &mut RunRow, runs: &Path) {
 pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = whole.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let mut gathered = Gathered::default();
+    let mut gathered = EventSummary::default();
     let run = headlines::read(folder, |event| gathered.event(event))?;
     let mut row = gathered.row(folder, &name, run);
     finish(&mut row, whole.parent().unwrap_or(Path::new(".")));
@@ -135,7 +135,7 @@ pub fn row_of(folder: &Path) -> Result<RunRow, StoreError> {
 /// One folder, read whole.
 fn row(runs: &Path, name: &str) -> RunRow {
     let path = runs.join(name);
-    let mut gathered = Gathered::default();
+    let mut gathered = EventSummary::default();
     match headlines::read(&path, |event| gathered.event(event)) {
         Ok(run) => gathered.row(&path, name, run),
         Err(e) => RunRow {
@@ -158,9 +158,9 @@ fn local(seconds: i64) -> String {
     store::local_text(jiff::Timestamp::from_second(seconds).unwrap_or_default())
 }
 
-/// What a row needs of a run's events besides its headline numbers.
+/// The values that a row needs of a run's events besides its headline numbers.
 #[derive(Default)]
-struct Gathered {
+struct EventSummary {
     steps: u64,
     state: Option<RunState>,
     /// By variant: the last training and held-out loss.
@@ -168,7 +168,7 @@ struct Gathered {
     problems: Vec<String>,
 }
 
-impl Gathered {
+impl EventSummary {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Step(stats) => {

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{RUNS, failure::Failure, run_rows, terminal::tell};
+use super::{RUNS, failure::Failure, run_rows, terminal::notice};
 use crate::{
     files::memory::size,
     labs::{
@@ -18,7 +18,7 @@ use crate::{
     store::{note, trash},
 };
 
-/// Of a cell on the terminal.
+/// The widest cell on the terminal, in characters.
 const WIDEST: usize = 36;
 
 #[derive(Args)]
@@ -30,10 +30,10 @@ pub struct RunsArgs {
     /// By began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number; `-steps` falls
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     sort: Option<String>,
-    /// As JSON, everything about each run
+    /// Write JSON, everything about each run
     #[arg(long, conflicts_with = "csv")]
     json: bool,
-    /// As CSV, one row a run, one column a headline number and variant
+    /// Write CSV, one row a run, one column a headline number and variant
     #[arg(long)]
     csv: bool,
     /// The folder of runs
@@ -43,7 +43,7 @@ pub struct RunsArgs {
     edit: Edit,
 }
 
-/// What is changed of the run that is named.
+/// Changes of the run that is named.
 #[derive(Args)]
 #[group(multiple = true)]
 struct Edit {
@@ -103,7 +103,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
 fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
         let place = trash::discard(run).map_err(Failure::wrong)?;
-        tell!("in the trash; `orrery runs --restore {}` takes it back", place.display());
+        notice!("in the trash; `orrery runs --restore {}` takes it back", place.display());
         println!("{}", place.display());
         return Ok(());
     }
@@ -143,11 +143,11 @@ fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failur
         println!("{}", line.collect::<String>().trim_end());
     }
     for row in rows.iter().filter(|r| !r.problems.is_empty()) {
-        tell!("{}: {}", row.folder, row.problems.join("; "));
+        notice!("{}: {}", row.folder, row.problems.join("; "));
     }
     let put_away =
         if archived > 0 { format!(", {archived} archived (`is:archived` shows them)") } else { String::new() };
-    tell!("{} of {} runs in {}{put_away}", rows.len(), all.len(), out.display());
+    notice!("{} of {} runs in {}{put_away}", rows.len(), all.len(), out.display());
     Ok(())
 }
 
@@ -183,9 +183,9 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-fn short(text: &str, most: usize) -> String {
-    match text.chars().count() > most {
-        true => text.chars().take(most - 1).chain(['…']).collect(),
+fn short(text: &str, max: usize) -> String {
+    match text.chars().count() > max {
+        true => text.chars().take(max - 1).chain(['…']).collect(),
         false => text.to_owned(),
     }
 }

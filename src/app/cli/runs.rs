@@ -1,5 +1,5 @@
-//! The runs of a window, for whoever must end the process: every one is stopped, writes its checkpoint, and is
-//! waited for. It does not know what a run does.
+//! The runs of a window, for whoever must end the process: every one is stopped, writes its checkpoint, and is waited
+//! for.
 
 use std::{
     convert::Infallible,
@@ -14,12 +14,12 @@ use crate::trainer::Process;
 /// The runs that have been begun. Nothing is sent on its channels: that one end is gone is the message.
 pub struct Runs {
     /// Gone when the process is ending.
-    going: Mutex<Option<Going>>,
+    going: Mutex<Option<OpenRuns>>,
     /// Disconnected when no run is alive any more.
     ended: Receiver<Infallible>,
 }
 
-struct Going {
+struct OpenRuns {
     /// Cloned for every run.
     alive: Sender<Infallible>,
     /// Its other end is watched by every run.
@@ -30,7 +30,7 @@ struct Going {
 impl Runs {
     pub fn new() -> Arc<Self> {
         let ((alive, ended), (_ending, ending)) = (bounded(0), bounded(0));
-        Arc::new(Self { going: Mutex::new(Some(Going { alive, _ending, ending })), ended })
+        Arc::new(Self { going: Mutex::new(Some(OpenRuns { alive, _ending, ending })), ended })
     }
 
     /// For a run that begins; none when the process is ending.

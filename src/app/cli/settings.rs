@@ -15,9 +15,9 @@ use crate::{
 };
 
 /// Bytes of a config file; a longer one is none.
-pub const MOST_CONFIG: u64 = 256 << 10;
+pub const MAX_CONFIG: u64 = 256 << 10;
 
-/// What a name on the command line means.
+/// The meaning of a name on the command line.
 pub enum Named {
     /// A lab, preset or config file.
     Config(&'static Lab, Config),
@@ -114,7 +114,7 @@ fn linked(link: Link) -> Result<Named, SettingsError> {
         Link::Page(link) => link,
     };
     if let Some(view) = link.views.iter().find(|id| views::find(id).is_none()) {
-        let words = format!("the link names a view `{view}`, which there is not; `orrery list --views` names them");
+        let words = format!("the link names the view `{view}`, which does not exist; `orrery list --views` names them");
         return Err(SettingsError::Link(words));
     }
     Ok(Named::Page(labs::known(LABS, &link.config.lab)?, link))
@@ -137,7 +137,7 @@ fn with_checkpoint(path: &Path) -> Result<Named, SettingsError> {
 }
 
 fn config_file(path: &Path) -> Result<Named, SettingsError> {
-    let (lab, config) = config_of(path, files::read_text(path, MOST_CONFIG))?;
+    let (lab, config) = config_of(path, files::read_text(path, MAX_CONFIG))?;
     Ok(Named::Config(lab, config))
 }
 

@@ -1,5 +1,5 @@
-//! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation over its
-//! seeds. It does not know what a lab is about.
+//! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation
+//! over its seeds.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const GAP: usize = 3;
 
 /// The table of a run folder; empty if nothing of it was measured.
 pub fn table(folder: &Path) -> Result<String, StoreError> {
-    Ok(words(&headlines::read(folder, |_| ())?))
+    Ok(line(&headlines::read(folder, |_| ())?))
 }
 
 /// The newest step that one of the numbers is of.
@@ -27,7 +27,7 @@ fn last_step(values: &[Value]) -> u64 {
     values.iter().map(|v| v.step).max().unwrap_or(0)
 }
 
-fn words(run: &RunHeadlines) -> String {
+fn line(run: &RunHeadlines) -> String {
     let RunHeadlines { info, lab: Some(lab), found } = run else { return String::new() };
     if found.values.is_empty() {
         return String::new();
@@ -71,7 +71,7 @@ pub(super) fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// Of seeds the mean with the standard deviation, or of a paired difference its 95% interval.
+/// The mean with the standard deviation over seeds, or a paired difference with its 95% interval.
 pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
     let digits = headline.digits;
     match group {

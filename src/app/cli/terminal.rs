@@ -2,12 +2,12 @@
 //! run is worth more than the account of it. Results go to standard output by `println!`, whose failures end
 //! the command ([`super::end_with_the_reader`]).
 
-/// As `eprintln!`, but never panics.
-macro_rules! tell {
+/// Prints a line to standard error like `eprintln!`, but never panics.
+macro_rules! notice {
     ($($words:tt)*) => {{
         use ::std::io::Write as _;
         let _ = ::std::writeln!(::std::io::stderr(), $($words)*);
     }};
 }
 
-pub(crate) use tell;
+pub(crate) use notice;

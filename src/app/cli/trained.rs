@@ -1,11 +1,10 @@
-//! Arguments of the commands that read a trained BDH of a file, and the file opened by them. It does not know what is
-//! asked of the model.
+//! Arguments of the commands that read a trained BDH from a file, and the file opened by them.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{failure::Failure, terminal::tell};
+use super::{failure::Failure, terminal::notice};
 use crate::{
     corpus::{self, NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, TokenizerSpec, fitting_tokenizers},
     files,
@@ -18,13 +17,13 @@ use crate::{
 };
 
 /// The longest text that is read whole.
-const MOST_TEXT: u64 = 4 << 30;
+const MAX_TEXT: u64 = 4 << 30;
 
 #[derive(Args)]
 pub struct TrainedArgs {
-    /// What one token is; if not given, every kind that fits the model is tried
+    /// The kind of token; if not given, every kind that fits the model is tried
     #[arg(long, value_enum, value_name = "KIND")]
-    tokenizer: Option<Kind>,
+    tokenizer: Option<TokenKind>,
     /// The characters that the model knows: a .json list, a .json object from character to id (or one with `stoi`),
     /// nanoGPT's meta.pkl, or the text that it was trained on
     #[arg(long, value_name = "FILE")]
@@ -35,7 +34,7 @@ pub struct TrainedArgs {
     /// Residuals, where the file does not say them: code, paper, both
     #[arg(long, value_parser = form)]
     form: Option<Form>,
-    /// What time does, where the file does not say it: rope, alibi, both, nothing
+    /// How positions enter attention, where the file does not say it: rope, alibi, both, nothing
     #[arg(long, value_parser = position)]
     position: Option<Position>,
     /// Device: auto, cpu, cuda:0, metal
@@ -43,9 +42,9 @@ pub struct TrainedArgs {
     device: String,
 }
 
-/// What one token is.
+/// The kind of token of a vocabulary.
 #[derive(Clone, Copy, ValueEnum)]
-enum Kind {
+enum TokenKind {
     Byte,
     /// The distinct characters of the text by code point
     #[value(name = "sorted_char")]
@@ -93,11 +92,11 @@ impl TrainedArgs {
         asked.form = self.form.unwrap_or(asked.form);
         asked.position = self.position.unwrap_or(asked.position);
         let checkpoint = Checkpoint::open(path, &asked, &device).map_err(Failure::wrong)?;
-        checkpoint.notes.iter().for_each(|note| tell!("note: {note}"));
+        checkpoint.notes.iter().for_each(|note| notice!("note: {note}"));
         if let (Some(said), Some(asked)) = (checkpoint.layers, layers)
             && said != asked
         {
-            tell!("note: the file says {said} layers, and {asked} are read as asked");
+            notice!("note: the file states {said} layers; {asked} are read as requested");
         }
         Ok(checkpoint)
     }
@@ -127,7 +126,7 @@ impl TrainedArgs {
                 _ => {}
             }
             let found = choice.vocabulary.iter().chain(&choice.json);
-            found.for_each(|path| tell!("note: {}, beside the checkpoint, lists its tokens", path.display()));
+            found.for_each(|path| notice!("note: {}, beside the checkpoint, lists its tokens", path.display()));
         }
         Ok(fitting_tokenizers(&choice, text, checkpoint.vocab)?)
     }
@@ -135,10 +134,10 @@ impl TrainedArgs {
     fn tokenizers(&self) -> TokenizerChoice {
         TokenizerChoice {
             kind: self.tokenizer.map(|kind| match kind {
-                Kind::Byte => TokenizerKind::Byte,
-                Kind::SortedChar => TokenizerKind::SortedChar,
-                Kind::Vocabulary => TokenizerKind::Vocabulary,
-                Kind::HuggingFace => TokenizerKind::HuggingFace,
+                TokenKind::Byte => TokenizerKind::Byte,
+                TokenKind::SortedChar => TokenizerKind::SortedChar,
+                TokenKind::Vocabulary => TokenizerKind::Vocabulary,
+                TokenKind::HuggingFace => TokenizerKind::HuggingFace,
             }),
             vocabulary: self.vocabulary.clone(),
             json: self.tokenizer_json.clone(),
@@ -164,7 +163,7 @@ impl Chosen {
         self.tokenizer().tokenizer.encode(text).map_err(Failure::wrong)
     }
 
-    /// As [`Chosen::encode`], of the text of a file that is to have a loss.
+    /// Encodes like [`Chosen::encode`], for the text of a file whose loss is wanted.
     pub fn encode_to_score(&self, text: &[u8], path: &Path) -> Result<Vec<u32>, Failure> {
         let ids = self.encode(text)?;
         if ids.len() < 2 {
@@ -192,7 +191,7 @@ pub fn layers(text: &str) -> Result<usize, String> {
 
 /// The bytes of a text.
 pub fn text(path: &Path) -> Result<Vec<u8>, Failure> {
-    let bytes = files::read(path, MOST_TEXT)
+    let bytes = files::read(path, MAX_TEXT)
         .map_err(|e| Failure::usage(format!("the text {} cannot be read: {e}", path.display())))?;
     match bytes.is_empty() {
         true => Err(Failure::usage(format!("the text {} is empty: give one with at least two tokens", path.display()))),

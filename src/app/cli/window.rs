@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Open, display,
+    OpenArgs, display,
     failure::Failure,
     graph_events::{GraphReading, is_certainly_graph},
     headless,
@@ -17,7 +17,7 @@ use super::{
     lab_config::{default_lab, with_text},
     runs::Runs,
     settings::{self, Named},
-    terminal::tell,
+    terminal::notice,
 };
 use crate::{
     config::Config,
@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Opens the window with what was named, or runs the lab without one and says why.
-pub fn open(open: &Open, began: Instant) -> Result<(), Failure> {
+pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     let is_graph = |path: &&Path| is_certainly_graph(path) || is_graph_json(path);
     if let Some(file) = open.what.as_deref().map(Path::new).filter(is_graph) {
         return open_graph(file.to_owned(), GraphReading::default(), open, began);
@@ -66,7 +66,7 @@ fn is_graph_json(path: &Path) -> bool {
 
 /// The window, until it closes and every run in it has ended its record: also when the display goes away.
 fn show(
-    open: &Open,
+    open: &OpenArgs,
     opening: Option<Opening>,
     graph: Option<(PathBuf, GraphReading)>,
     began: Instant,
@@ -86,7 +86,7 @@ fn show(
 }
 
 /// A graph file, in the window.
-pub fn open_graph(file: PathBuf, reading: GraphReading, open: &Open, began: Instant) -> Result<(), Failure> {
+pub fn open_graph(file: PathBuf, reading: GraphReading, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
     display::check().map_err(|why| {
         let shown = file.display();
         Failure::run(format!("{why}. `orrery graph {shown} --out x.png` draws it without a window"))
@@ -95,7 +95,7 @@ pub fn open_graph(file: PathBuf, reading: GraphReading, open: &Open, began: Inst
 }
 
 /// The lab and settings that the command line names.
-fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config), Failure> {
+fn configured(open: &OpenArgs, named: Option<Named>) -> Result<(&'static Lab, Config), Failure> {
     let (lab, mut config) = match named {
         Some(Named::Config(lab, config)) => (lab, config),
         Some(Named::Page(lab, link)) => (lab, link.config),
@@ -110,7 +110,7 @@ fn configured(open: &Open, named: Option<Named>) -> Result<(&'static Lab, Config
 }
 
 /// The link with what the command line sets beside it.
-fn linked(open: &Open, lab: &Lab, link: Permalink) -> Result<Permalink, Failure> {
+fn linked(open: &OpenArgs, lab: &Lab, link: Permalink) -> Result<Permalink, Failure> {
     let mut link = link;
     settings::apply(&open.set, lab, &mut link.config)?;
     Ok(link)
@@ -121,7 +121,7 @@ fn default_id() -> &'static str {
 }
 
 /// Explains itself and does the same work into a folder.
-fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Failure> {
+fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<(), Failure> {
     if let Some(Named::Run(folder)) = named {
         let shown = folder.display();
         return Err(Failure::run(format!(
@@ -135,8 +135,8 @@ fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Fa
     if let Some(Named::Lesson(link)) = named {
         return Err(Failure::run(format!("{why}. `{link}` is a step of a lesson, which is read in the window")));
     }
-    tell!("orrery: {why}.");
-    tell!("The lab runs without a window instead; its numbers and figures go to a folder.");
+    notice!("orrery: {why}.");
+    notice!("The lab runs without a window instead; its numbers and figures go to a folder.");
     let until = if let Some(Named::Page(_, link)) = &named { link.step } else { None };
     let (lab, config) = configured(open, named)?;
     let folder = headless::train(
@@ -146,7 +146,7 @@ fn without_window(why: &str, open: &Open, named: Option<Named>) -> Result<(), Fa
         headless::RunWishes { with_figures: true, until, ..headless::RunWishes::default() },
     )?;
     let shown = folder.display();
-    tell!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
-    tell!("On a machine with a display `orrery replay {shown}` opens it.");
+    notice!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
+    notice!("On a machine with a display `orrery replay {shown}` opens it.");
     Ok(())
 }

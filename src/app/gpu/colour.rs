@@ -1,6 +1,5 @@
-//! Colour maps as tables of 256 colours: three sequential ones that are perceptually uniform, and a
-//! diverging one. viridis and magma are van der Walt and Smith's (CC0), cividis is Nunez, Anderton
-//! and Renslow's (CC0). It does not know what is mapped.
+//! Colour maps as tables of 256 colours: three sequential ones that are perceptually uniform, and a diverging one.
+//! viridis and magma are van der Walt and Smith's (CC0), cividis is Nunez, Anderton and Renslow's (CC0).
 
 use std::sync::OnceLock;
 
@@ -8,7 +7,7 @@ use std::sync::OnceLock;
 pub const ENTRIES: usize = 256;
 
 /// A colour map's table, sRGB.
-pub type Table = [[u8; 3]; ENTRIES];
+pub type ColourTable = [[u8; 3]; ENTRIES];
 
 /// A map from values between 0 and 1 to colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -39,9 +38,9 @@ impl ColourMap {
         }
     }
 
-    pub fn table(self) -> &'static Table {
-        static TABLES: [OnceLock<Table>; 5] = [const { OnceLock::new() }; 5];
-        let (slot, make): (usize, fn() -> Table) = match self {
+    pub fn table(self) -> &'static ColourTable {
+        static TABLES: [OnceLock<ColourTable>; 5] = [const { OnceLock::new() }; 5];
+        let (slot, make): (usize, fn() -> ColourTable) = match self {
             Self::Viridis => (0, || read(include_str!("../../../assets/colour_maps/viridis.hex"))),
             Self::Magma => (1, || read(include_str!("../../../assets/colour_maps/magma.hex"))),
             Self::Cividis => (2, || read(include_str!("../../../assets/colour_maps/cividis.hex"))),
@@ -76,7 +75,7 @@ impl ColourMap {
 }
 
 /// Lines of `rrggbb`. A line that is not one stays black; a test holds the files to 256 good lines.
-fn read(text: &str) -> Table {
+fn read(text: &str) -> ColourTable {
     let mut table = [[0; 3]; ENTRIES];
     for (entry, line) in table.iter_mut().zip(text.lines()) {
         if let Ok(rgb) = u32::from_str_radix(line.trim(), 16) {
@@ -87,7 +86,7 @@ fn read(text: &str) -> Table {
 }
 
 /// Straight lines in Oklab from one end over the middle to the other (Ottosson 2020).
-fn diverging(low: [u8; 3], middle: [u8; 3], high: [u8; 3]) -> Table {
+fn diverging(low: [u8; 3], middle: [u8; 3], high: [u8; 3]) -> ColourTable {
     let [low, middle, high] = [low, middle, high].map(oklab);
     std::array::from_fn(|i| {
         let t = i as f32 / (ENTRIES - 1) as f32 * 2.0 - 1.0;

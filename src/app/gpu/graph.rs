@@ -1,7 +1,6 @@
-//! A graph as a picture, by `shaders/graph.wgsl`, laid out by [`super::graph_layout`] where the
-//! adapter computes. It is drawn into a texture that is kept until something changes, so that a
-//! frame in which nothing moved costs one rectangle. It does not know what the nodes are, when steps
-//! are wanted, nor what a hand does; the places come back to whoever asks, some frames late.
+//! A graph as a picture, by `shaders/graph.wgsl`, laid out by [`super::graph_layout`] where the adapter computes. It is
+//! drawn into a texture that is kept until something changes, so that a frame in which nothing moved costs one
+//! rectangle. The positions are read back some frames late.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +12,7 @@ use eframe::{
 
 use super::{
     Target,
-    graph_layout::{Laws, Node, Spring, Turn},
+    graph_layout::{Laws, Node, Spring, StepParams},
 };
 
 mod entry;
@@ -63,7 +62,7 @@ pub enum Camera {
 
 /// How edges and marks are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Look {
+pub struct GraphStyle {
     pub selected: Option<u32>,
     /// Factor on radii.
     pub swell: f32,
@@ -85,7 +84,7 @@ pub struct Look {
 
 /// The positions at a step, read back from the device.
 #[derive(Debug, Default)]
-pub struct ReadBack {
+pub struct NodePositions {
     /// [`Graph::start_revision`] that they come from.
     pub start_revision: u64,
     pub step: u64,
@@ -109,20 +108,20 @@ pub struct Graph {
     pub begun: u64,
     /// Step to be seen; without compute shaders only `begun` can be.
     pub wanted: u64,
-    /// What the step is made with that leads to this one.
-    pub turn: Arc<dyn Fn(u64) -> Turn + Send + Sync>,
+    /// The parameters of the layout step that leads to this step.
+    pub turn: Arc<dyn Fn(u64) -> StepParams + Send + Sync>,
     /// Nodes that a hand holds, and where.
     pub put: Vec<(u32, [f32; 2])>,
     pub styles: Arc<Vec<NodeStyle>>,
     /// Grows when a colour, a size or who is held changes.
     pub style_revision: u64,
     pub camera: Camera,
-    pub look: Look,
+    pub look: GraphStyle,
     /// The others are too weak to be seen: only so many of the strongest edges are.
     pub edges: usize,
-    /// Of these so many are drawn, the strongest, and all of the selected node's.
+    /// The number of edges that are drawn, the strongest first; those of the selected node are drawn besides.
     pub drawn: usize,
-    pub told: Arc<Mutex<ReadBack>>,
+    pub told: Arc<Mutex<NodePositions>>,
 }
 
 /// Why a graph cannot be drawn, in words.
@@ -139,7 +138,7 @@ impl Graph {
     pub fn shape(self, rect: Rect, target: Target) -> Result<Shape, GraphError> {
         let n = self.shape.nodes.len();
         if n == 0 || self.start.len() != n || self.styles.len() != n {
-            return Err(GraphError::Inconsistent("there is not one place and one colour a node"));
+            return Err(GraphError::Inconsistent("each node needs one position and one colour"));
         }
         if self.shape.edges.iter().any(|e| e.ends.iter().any(|i| *i as usize >= n)) {
             return Err(GraphError::Inconsistent("an edge leads to no node"));
@@ -147,14 +146,14 @@ impl Graph {
         if (n + 2).div_ceil(COLUMNS as usize) > target.max_texture as usize {
             return Err(GraphError::TooMany(n));
         }
-        Ok(Callback::new_paint_callback(rect, Paint { graph: self, rect, target }).into())
+        Ok(Callback::new_paint_callback(rect, GraphCallback { graph: self, rect, target }).into())
     }
 }
 
 /// Nodes in a row of the textures.
 const COLUMNS: u32 = super::graph_layout::ROW;
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
 struct Uniform {
@@ -180,13 +179,13 @@ struct Uniform {
     padding_after: [f32; 2],
 }
 
-struct Paint {
+struct GraphCallback {
     graph: Graph,
     rect: Rect,
     target: Target,
 }
 
-impl Paint {
+impl GraphCallback {
     fn uniform(&self, size: [u32; 2], pixels_per_point: f32) -> Uniform {
         let (g, look) = (&self.graph, &self.graph.look);
         let (centre, scale, margin) = match g.camera {
@@ -228,7 +227,7 @@ impl Paint {
     }
 }
 
-impl CallbackTrait for Paint {
+impl CallbackTrait for GraphCallback {
     fn prepare(
         &self,
         device: &wgpu::Device,

@@ -1,6 +1,5 @@
-//! A graph's layout on the device, by `shaders/graph_layout.wgsl`: nodes, springs and places in
-//! buffers, a step of the forces as a few compute passes. It does not know what the nodes are, when
-//! steps are wanted, nor who draws them.
+//! A graph's layout on the device, by `shaders/graph_layout.wgsl`: nodes, springs and positions in buffers, and a step
+//! of the forces as a few compute passes.
 
 use bytemuck::{Pod, Zeroable};
 use eframe::egui_wgpu::wgpu;
@@ -10,12 +9,12 @@ mod kernels;
 pub use kernels::Kernels;
 
 const WORKGROUP: u32 = 64;
-/// As many as one dispatch reaches on every device.
-const MOST_NODES: usize = 65_535 * WORKGROUP as usize;
+/// The largest number of nodes that one dispatch reaches on every device.
+const MAX_NODES: usize = 65_535 * WORKGROUP as usize;
 /// Dynamic offsets are multiples of this on every device.
 const STRIDE: u64 = 256;
 /// Steps that one call can make; more are made by further calls.
-pub const MOST_STEPS: usize = 512;
+pub const MAX_STEPS: usize = 512;
 /// Places are padded to rows of so many, so that they can be copied into a texture.
 pub const ROW: u32 = 256;
 
@@ -60,15 +59,15 @@ pub struct Laws {
 
 /// The parameters that change from step to step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Turn {
+pub struct StepParams {
     pub temperature: f32,
     pub loose: f32,
 }
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-struct TurnRow {
+struct StepUniform {
     temperature: f32,
     loose: f32,
     box_now: u32,
@@ -78,8 +77,8 @@ struct TurnRow {
 /// Why a graph cannot be laid out on a device, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LayoutError {
-    #[error("{nodes} nodes and {springs} springs are more than the adapter takes in one piece ({most} bytes)")]
-    TooLarge { nodes: usize, springs: usize, most: u64 },
+    #[error("{nodes} nodes and {springs} springs are more than the adapter takes in one piece ({max} bytes)")]
+    TooLarge { nodes: usize, springs: usize, max: u64 },
     #[error("the graph does not hang together: {0}")]
     Inconsistent(&'static str),
 }
@@ -111,13 +110,13 @@ impl GraphLayout {
         let laws = Laws { count: nodes.len() as u32, ..laws };
         consistent(nodes, springs, start, &laws)?;
         let limits = device.limits();
-        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let max = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let cells = if laws.levels > 0 { 1u64 << (2 * laws.levels) } else { 1 };
         // The levels above the finest have a third as many.
         let cell_bytes = (cells * 4 / 3 + 1) * 16;
         let sizes = [nodes.len() as u64 * 16, springs.len() as u64 * 8, cell_bytes];
-        if sizes.iter().any(|s| *s > most) {
-            return Err(LayoutError::TooLarge { nodes: nodes.len(), springs: springs.len(), most });
+        if sizes.iter().any(|s| *s > max) {
+            return Err(LayoutError::TooLarge { nodes: nodes.len(), springs: springs.len(), max });
         }
         let storage = wgpu::BufferUsages::STORAGE;
         let make = |label, size: u64, usage| {
@@ -137,7 +136,7 @@ impl GraphLayout {
         let sums = make("graph, sums", cells * 12, storage);
         let cell_buffer = make("graph, cells", cell_bytes, storage);
         let laws_buffer = make("graph, laws", size_of::<Laws>() as u64, wgpu::BufferUsages::UNIFORM);
-        let turns = make("graph, turns", (MOST_STEPS as u64 + 1 + 16) * STRIDE, wgpu::BufferUsages::UNIFORM);
+        let turns = make("graph, turns", (MAX_STEPS as u64 + 1 + 16) * STRIDE, wgpu::BufferUsages::UNIFORM);
         queue.write_buffer(&node_buffer, 0, bytemuck::cast_slice(nodes));
         queue.write_buffer(&spring_buffer, 0, bytemuck::cast_slice(springs));
         queue.write_buffer(&laws_buffer, 0, bytemuck::bytes_of(&laws));
@@ -145,7 +144,7 @@ impl GraphLayout {
             let turn = wgpu::BufferBinding {
                 buffer: &turns,
                 offset: 0,
-                size: wgpu::BufferSize::new(size_of::<TurnRow>() as u64),
+                size: wgpu::BufferSize::new(size_of::<StepUniform>() as u64),
             };
             let resources = [
                 laws_buffer.as_entire_binding(),
@@ -170,18 +169,24 @@ impl GraphLayout {
         Ok(made)
     }
 
-    /// Makes a step for each turn, at most [`MOST_STEPS`]; what is beyond is left out. One call for
+    /// Makes a step for each turn, at most [`MAX_STEPS`]; what is beyond is left out. One call for
     /// each submission: turns are written before the commands run.
-    pub fn run(&mut self, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, kernels: &Kernels, turns: &[Turn]) {
-        let turns = &turns[..turns.len().min(MOST_STEPS)];
+    pub fn run(
+        &mut self,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        kernels: &Kernels,
+        turns: &[StepParams],
+    ) {
+        let turns = &turns[..turns.len().min(MAX_STEPS)];
         if turns.is_empty() {
             return;
         }
         let mut rows = vec![0u8; turns.len() * STRIDE as usize];
         for (k, (turn, row)) in turns.iter().zip(rows.chunks_exact_mut(STRIDE as usize)).enumerate() {
             let box_now = 4 * ((self.now + k) % 2) as u32;
-            let turn = TurnRow { temperature: turn.temperature, loose: turn.loose, box_now, level: 0 };
-            row[..size_of::<TurnRow>()].copy_from_slice(bytemuck::bytes_of(&turn));
+            let turn = StepUniform { temperature: turn.temperature, loose: turn.loose, box_now, level: 0 };
+            row[..size_of::<StepUniform>()].copy_from_slice(bytemuck::bytes_of(&turn));
         }
         queue.write_buffer(&self.turns, LEVEL_ROWS * STRIDE, &rows);
         self.write_levels(queue, (self.now + turns.len()) % 2);
@@ -220,8 +225,8 @@ impl GraphLayout {
     fn write_levels(&self, queue: &wgpu::Queue, last: usize) {
         let mut rows = vec![0u8; (LEVEL_ROWS * STRIDE) as usize];
         for (level, row) in rows.chunks_exact_mut(STRIDE as usize).enumerate() {
-            let turn = TurnRow { temperature: 0.0, loose: 0.0, box_now: 4 * last as u32, level: level as u32 };
-            row[..size_of::<TurnRow>()].copy_from_slice(bytemuck::bytes_of(&turn));
+            let turn = StepUniform { temperature: 0.0, loose: 0.0, box_now: 4 * last as u32, level: level as u32 };
+            row[..size_of::<StepUniform>()].copy_from_slice(bytemuck::bytes_of(&turn));
         }
         queue.write_buffer(&self.turns, 0, &rows);
     }
@@ -261,18 +266,18 @@ const LEVEL_ROWS: u64 = 16;
 
 fn consistent(nodes: &[Node], springs: &[Spring], start: &[[f32; 2]], laws: &Laws) -> Result<(), LayoutError> {
     let wrong = LayoutError::Inconsistent;
-    if nodes.is_empty() || nodes.len() > MOST_NODES {
-        return Err(wrong("it takes 1 to 4 million nodes"));
+    if nodes.is_empty() || nodes.len() > MAX_NODES {
+        return Err(wrong("a layout takes 1 to 4 million nodes"));
     }
     if start.len() != nodes.len() {
-        return Err(wrong("there is not one place a node"));
+        return Err(wrong("each node needs one position"));
     }
     if laws.levels == 1 || laws.levels > 10 {
         return Err(wrong("the finest grid has 4 to 1024 cells on a side"));
     }
     let (n, s) = (nodes.len() as u32, springs.len() as u32);
     if nodes.iter().any(|node| node.first > node.end || node.end > s) {
-        return Err(wrong("a node's springs are not there"));
+        return Err(wrong("a node's springs are out of range"));
     }
     if springs.iter().any(|spring| spring.to >= n) {
         return Err(wrong("a spring leads to no node"));
@@ -286,7 +291,7 @@ fn box_of(places: &[[f32; 2]]) -> [f32; 4] {
     places.iter().fold([-3e38; 4], far)
 }
 
-/// As in the shader.
+/// Maps floats to integers of the same order, like the function of this name in the shader.
 fn ordered(v: f32) -> u32 {
     let bits = v.to_bits();
     bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 }

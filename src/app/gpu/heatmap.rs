@@ -1,5 +1,5 @@
-//! A matrix as colours, by `shaders/heatmap.wgsl`: pan, zoom, value range, linear or logarithmic.
-//! The cells are uploaded only when they change. It does not know what they mean, nor draws axes.
+//! A matrix as colours, by `shaders/heatmap.wgsl`: pan, zoom, value range, linear or logarithmic. The cells are
+//! uploaded only when they change.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -40,8 +40,8 @@ pub struct Heatmap {
 /// Why a heatmap cannot be drawn, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum HeatmapError {
-    #[error("a matrix of {rows} x {cols} is too large: the graphics adapter takes at most {most} on a side")]
-    TooLarge { rows: usize, cols: usize, most: u32 },
+    #[error("a matrix of {rows} x {cols} is too large: the graphics adapter takes at most {max} on a side")]
+    TooLarge { rows: usize, cols: usize, max: u32 },
     #[error("a matrix without cells")]
     Empty,
 }
@@ -54,16 +54,16 @@ impl Heatmap {
             return Err(HeatmapError::Empty);
         }
         if *rows > target.max_texture as usize || *cols > target.max_texture as usize {
-            return Err(HeatmapError::TooLarge { rows: *rows, cols: *cols, most: target.max_texture });
+            return Err(HeatmapError::TooLarge { rows: *rows, cols: *cols, max: target.max_texture });
         }
-        Ok(Callback::new_paint_callback(rect, Paint { heatmap: self, target }).into())
+        Ok(Callback::new_paint_callback(rect, HeatmapCallback { heatmap: self, target }).into())
     }
 
-    fn style(&self, target: Target) -> Style {
+    fn style(&self, target: Target) -> HeatmapUniform {
         let ends = if self.log { self.range.map(|v| v.max(f32::MIN_POSITIVE).ln()) } else { self.range };
         let span = if ends[1] > ends[0] { ends } else { [ends[0] - 0.5, ends[0] + 0.5] };
         let [r, g, b] = self.missing.map(|v| v as f32 / 255.0);
-        Style {
+        HeatmapUniform {
             window: self.window,
             size: [self.cells.cols as f32, self.cells.rows as f32],
             range: span,
@@ -76,10 +76,10 @@ impl Heatmap {
     }
 }
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
-struct Style {
+struct HeatmapUniform {
     window: [f32; 4],
     size: [f32; 2],
     range: [f32; 2],
@@ -90,28 +90,28 @@ struct Style {
     padding: u32,
 }
 
-struct Paint {
+struct HeatmapCallback {
     heatmap: Heatmap,
     target: Target,
 }
 
 /// One heatmap's things on the device.
-struct Entry {
+struct HeatmapEntry {
     revision: u64,
     texture: wgpu::Texture,
     uniform: wgpu::Buffer,
-    style: Style,
+    style: HeatmapUniform,
     group: wgpu::BindGroup,
     /// Turn of its last use.
     used: u64,
 }
 
 /// The pipeline and what it has uploaded.
-struct Pipeline {
+struct HeatmapPipeline {
     pipeline: wgpu::RenderPipeline,
     layout: wgpu::BindGroupLayout,
     tables: wgpu::TextureView,
-    entries: HashMap<u64, Entry>,
+    entries: HashMap<u64, HeatmapEntry>,
     turn: u64,
     /// The number of uploads so far, which a test checks.
     uploads: u64,
@@ -122,10 +122,10 @@ const KEPT_TURNS: u64 = 4096;
 
 /// The number of uploads to this renderer so far.
 pub fn uploads(resources: &CallbackResources) -> u64 {
-    resources.get::<Pipeline>().map_or(0, |p| p.uploads)
+    resources.get::<HeatmapPipeline>().map_or(0, |p| p.uploads)
 }
 
-impl CallbackTrait for Paint {
+impl CallbackTrait for HeatmapCallback {
     fn prepare(
         &self,
         device: &wgpu::Device,
@@ -134,14 +134,15 @@ impl CallbackTrait for Paint {
         _encoder: &mut wgpu::CommandEncoder,
         resources: &mut CallbackResources,
     ) -> Vec<wgpu::CommandBuffer> {
-        let pipeline =
-            resources.entry::<Pipeline>().or_insert_with(|| Pipeline::new(device, queue, self.target.format));
+        let pipeline = resources
+            .entry::<HeatmapPipeline>()
+            .or_insert_with(|| HeatmapPipeline::new(device, queue, self.target.format));
         pipeline.take(device, queue, self);
         vec![]
     }
 
     fn paint(&self, _info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
-        let Some(pipeline) = resources.get::<Pipeline>() else { return };
+        let Some(pipeline) = resources.get::<HeatmapPipeline>() else { return };
         let Some(entry) = pipeline.entries.get(&self.heatmap.key) else { return };
         pass.set_pipeline(&pipeline.pipeline);
         pass.set_bind_group(0, &entry.group, &[]);
@@ -149,7 +150,7 @@ impl CallbackTrait for Paint {
     }
 }
 
-impl Pipeline {
+impl HeatmapPipeline {
     fn new(device: &wgpu::Device, queue: &wgpu::Queue, format: wgpu::TextureFormat) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("heatmap"),
@@ -174,7 +175,7 @@ impl Pipeline {
                     ty: wgpu::BindingType::Buffer {
                         ty: wgpu::BufferBindingType::Uniform,
                         has_dynamic_offset: false,
-                        min_binding_size: wgpu::BufferSize::new(size_of::<Style>() as u64),
+                        min_binding_size: wgpu::BufferSize::new(size_of::<HeatmapUniform>() as u64),
                     },
                     count: None,
                 },
@@ -212,7 +213,7 @@ impl Pipeline {
     }
 
     /// Brings the device up to date with a heatmap about to be painted.
-    fn take(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, paint: &Paint) {
+    fn take(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, paint: &HeatmapCallback) {
         self.turn += 1;
         let (heatmap, turn) = (&paint.heatmap, self.turn);
         let cells = &*heatmap.cells;
@@ -237,11 +238,17 @@ impl Pipeline {
         }
     }
 
-    fn new_entry(&self, device: &wgpu::Device, queue: &wgpu::Queue, size: (u32, u32), style: Style) -> Entry {
+    fn new_entry(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        size: (u32, u32),
+        style: HeatmapUniform,
+    ) -> HeatmapEntry {
         let texture = texture(device, size, wgpu::TextureFormat::R32Float);
         let uniform = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("heatmap"),
-            size: size_of::<Style>() as u64,
+            size: size_of::<HeatmapUniform>() as u64,
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
@@ -256,7 +263,7 @@ impl Pipeline {
                 wgpu::BindGroupEntry { binding: 2, resource: wgpu::BindingResource::TextureView(&self.tables) },
             ],
         });
-        Entry { revision: 0, texture, uniform, style, group, used: self.turn }
+        HeatmapEntry { revision: 0, texture, uniform, style, group, used: self.turn }
     }
 }
 

@@ -1,4 +1,4 @@
-//! wgpu pipelines, one a file, and the off-screen renderer. Knows no lab.
+//! wgpu pipelines, one a file, and the off-screen renderer.
 //!
 //! A pipeline is made lazily, the first time its paint callback is prepared, so that the same code
 //! draws in a window, in a test harness and off screen. What it needs to know for that is the format
@@ -25,9 +25,9 @@ pub struct Target {
     pub format: wgpu::TextureFormat,
     /// Widest and highest texture that the device takes.
     pub max_texture: u32,
-    /// Whether it runs compute shaders.
+    /// The adapter runs compute shaders.
     pub compute: bool,
-    /// Whether the adapter is a software renderer, where animation takes processor time from training.
+    /// The adapter is a software renderer, where animation takes processor time from training.
     pub software: bool,
 }
 
@@ -41,7 +41,7 @@ pub fn install(ctx: &Context, state: &RenderState) {
     install_target(ctx, target_of(state));
 }
 
-/// What is drawn into with this state.
+/// The target that this state draws into.
 fn target_of(state: &RenderState) -> Target {
     let limits = state.device.limits();
     let flags = state.adapter.get_downlevel_capabilities().flags;
@@ -54,7 +54,7 @@ fn target_of(state: &RenderState) -> Target {
     }
 }
 
-/// As [`install`], for a context whose shapes another one draws or nobody does: a test that only counts them.
+/// Installs a target like [`install`], for a context whose shapes are drawn by another one or only counted by a test.
 pub fn install_target(ctx: &Context, target: Target) {
     ctx.data_mut(|d| d.insert_temp(target_id(), target));
 }
@@ -73,7 +73,7 @@ pub(crate) fn install_still(ctx: &Context) {
     ctx.data_mut(|d| d.insert_temp(still_id(), true));
 }
 
-/// Whether only one picture of this context will be seen.
+/// True if only one picture of this context will be seen.
 pub fn is_still(ctx: &Context) -> bool {
     ctx.data(|d| d.get_temp(still_id())).unwrap_or(false)
 }

@@ -1,4 +1,4 @@
-//! Any egui closure to an image, with no window. It does not know what the closure draws.
+//! Renders any egui closure to an image, with no window.
 
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -21,8 +21,8 @@ pub enum OffscreenError {
          Ubuntu, `apt install mesa-vulkan-drivers`"
     )]
     NoAdapter(String),
-    #[error("a picture of {width} x {height} pixels is too large: the adapter takes at most {most} on a side")]
-    TooLarge { width: u32, height: u32, most: u32 },
+    #[error("a picture of {width} x {height} pixels is too large: the adapter takes at most {max} on a side")]
+    TooLarge { width: u32, height: u32, max: u32 },
     #[error("drawing a picture failed: {0}")]
     Drawing(String),
 }
@@ -148,7 +148,7 @@ impl Offscreen {
         self.paint_drawing(lay_out(sheet, self.target(), prepare, ui))
     }
 
-    /// What pictures are painted into.
+    /// The target that pictures are painted into.
     pub fn target(&self) -> super::Target {
         super::target_of(&self.state)
     }
@@ -156,9 +156,9 @@ impl Offscreen {
     /// Width and height in pixels, if the adapter takes them.
     fn check(&self, sheet: Sheet) -> Result<[u32; 2], OffscreenError> {
         let [width, height] = sheet.size.map(|points| (points * sheet.pixels_per_point).round().max(1.0) as u32);
-        let most = self.state.device.limits().max_texture_dimension_2d;
-        if width > most || height > most {
-            return Err(OffscreenError::TooLarge { width, height, most });
+        let max = self.state.device.limits().max_texture_dimension_2d;
+        if width > max || height > max {
+            return Err(OffscreenError::TooLarge { width, height, max });
         }
         Ok([width, height])
     }
@@ -285,7 +285,7 @@ impl Offscreen {
             .map_err(|e| OffscreenError::Drawing(format!("the adapter did not finish: {e}")))?;
         mapped
             .try_recv()
-            .map_err(|_| fail("the picture was not handed back"))?
+            .map_err(|_| fail("the picture could not be read back"))?
             .map_err(|e| OffscreenError::Drawing(e.to_string()))?;
         let bytes = buffer.slice(..).get_mapped_range().map_err(|e| OffscreenError::Drawing(e.to_string()))?;
         let swap = matches!(texture.format(), wgpu::TextureFormat::Bgra8Unorm | wgpu::TextureFormat::Bgra8UnormSrgb);

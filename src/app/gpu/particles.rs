@@ -1,6 +1,5 @@
-//! Particles carried by a vector field, by `shaders/particles.wgsl`: a compute pass moves them, a
-//! render pass draws streaks. Where they are depends on the step alone, so painting a step twice
-//! moves nothing. It does not know what the field is of, nor when steps pass.
+//! Particles carried by a vector field, by `shaders/particles.wgsl`: a compute pass moves them, a render pass draws
+//! streaks. Their positions depend on the step alone, so that painting a step twice moves nothing.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,7 +16,7 @@ mod device;
 /// Particles that are moved; how many of them are drawn is up to the picture.
 pub const COUNT: u32 = 32_768;
 /// Particles of a field that is stiff ([`Stepping::StiffAlongX`]), of which only those that are drawn are moved.
-pub const MOST_STIFF: u32 = 65_536;
+pub const MAX_STIFF: u32 = 65_536;
 /// Steps that a particle lives.
 pub const LIFE: u32 = 96;
 /// Share of the way that a streak's end catches up in a step: streaks are about 1/CATCH_UP steps long.
@@ -37,7 +36,7 @@ pub enum Stepping {
 }
 
 impl Stepping {
-    /// As in the shader; 0 for the midpoint rule.
+    /// The longest move as the shader takes it; 0 stands for the midpoint rule.
     fn longest(self) -> f32 {
         match self {
             Stepping::Midpoint => 0.0,
@@ -70,7 +69,7 @@ pub struct Particles {
     /// Time of a step, in the field's units of time.
     pub dt: f32,
     pub stepping: Stepping,
-    /// The number of particles drawn, at most [`COUNT`], or [`MOST_STIFF`] of a stiff field.
+    /// The number of particles drawn, at most [`COUNT`], or [`MAX_STIFF`] of a stiff field.
     pub drawn: u32,
     /// Points for one side of the square: along its x and along its y.
     pub across: [f32; 2],
@@ -87,8 +86,8 @@ pub struct Particles {
 /// Why particles cannot be drawn, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParticlesError {
-    #[error("a field of {rows} x {cols} samples; it takes 2 to {most} on a side")]
-    Size { rows: usize, cols: usize, most: u32 },
+    #[error("a field of {rows} x {cols} samples; it takes 2 to {max} on a side")]
+    Size { rows: usize, cols: usize, max: u32 },
     #[error("the graphics adapter runs no compute shaders, so there are no particles")]
     NoCompute,
 }
@@ -98,7 +97,7 @@ impl Particles {
     fn moved(&self) -> u32 {
         match self.stepping {
             Stepping::Midpoint => COUNT,
-            Stepping::StiffAlongX { .. } => self.drawn.min(MOST_STIFF),
+            Stepping::StiffAlongX { .. } => self.drawn.min(MAX_STIFF),
         }
     }
 
@@ -107,19 +106,19 @@ impl Particles {
         let VectorField { rows, cols, data } = &*self.field;
         let fits = |n: usize| (2..=target.max_texture as usize).contains(&n);
         if !fits(*rows) || !fits(*cols) || data.len() != rows * cols {
-            return Err(ParticlesError::Size { rows: *rows, cols: *cols, most: target.max_texture });
+            return Err(ParticlesError::Size { rows: *rows, cols: *cols, max: target.max_texture });
         }
         if !target.compute {
             return Err(ParticlesError::NoCompute);
         }
-        Ok(Callback::new_paint_callback(rect, Paint { particles: self, rect, target }).into())
+        Ok(Callback::new_paint_callback(rect, ParticlesCallback { particles: self, rect, target }).into())
     }
 }
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
-struct Flow {
+struct MotionUniform {
     done: u32,
     wanted: u32,
     life: u32,
@@ -130,10 +129,10 @@ struct Flow {
     padding: f32,
 }
 
-/// As in the shader.
+/// The layout must equal the struct of the same fields in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Pod, Zeroable)]
-struct Look {
+struct StreakUniform {
     across: [f32; 2],
     along: [f32; 2],
     origin: [f32; 2],
@@ -145,18 +144,18 @@ struct Look {
     srgb_target: u32,
 }
 
-struct Paint {
+struct ParticlesCallback {
     particles: Particles,
     rect: Rect,
     target: Target,
 }
 
-impl Paint {
-    fn look(&self, pixels_per_point: f32) -> Look {
+impl ParticlesCallback {
+    fn streak_uniform(&self, pixels_per_point: f32) -> StreakUniform {
         let p = &self.particles;
         let [r, g, b] = p.colour.map(|v| f32::from(v) / 255.0);
         let scaled = |v: [f32; 2]| v.map(|v| v * pixels_per_point);
-        Look {
+        StreakUniform {
             across: scaled(p.across),
             along: scaled(p.along),
             origin: scaled(p.origin),
@@ -186,7 +185,7 @@ fn steps_to_make(done: Option<u32>, wanted: u32) -> Option<(u32, u32)> {
 }
 
 /// One set of particles on the device.
-struct Entry {
+struct ParticlesEntry {
     revision: u64,
     /// Step that the particles are at.
     done: Option<u32>,
@@ -202,12 +201,12 @@ struct Entry {
 }
 
 /// The pipelines and what they have on the device.
-struct Pipelines {
+struct ParticlesPipelines {
     advance: wgpu::ComputePipeline,
     draw: wgpu::RenderPipeline,
     moving: wgpu::BindGroupLayout,
     drawing: wgpu::BindGroupLayout,
-    entries: HashMap<u64, Entry>,
+    entries: HashMap<u64, ParticlesEntry>,
     turn: u64,
     /// Steps that were made so far; a test holds it.
     steps: u64,
@@ -218,10 +217,10 @@ const KEPT_TURNS: u64 = 1024;
 
 /// The number of steps that this renderer has made so far.
 pub fn steps_made(resources: &CallbackResources) -> u64 {
-    resources.get::<Pipelines>().map_or(0, |p| p.steps)
+    resources.get::<ParticlesPipelines>().map_or(0, |p| p.steps)
 }
 
-impl CallbackTrait for Paint {
+impl CallbackTrait for ParticlesCallback {
     fn prepare(
         &self,
         device: &wgpu::Device,
@@ -230,13 +229,15 @@ impl CallbackTrait for Paint {
         encoder: &mut wgpu::CommandEncoder,
         resources: &mut CallbackResources,
     ) -> Vec<wgpu::CommandBuffer> {
-        let pipelines = resources.entry::<Pipelines>().or_insert_with(|| Pipelines::new(device, self.target.format));
+        let pipelines = resources
+            .entry::<ParticlesPipelines>()
+            .or_insert_with(|| ParticlesPipelines::new(device, self.target.format));
         pipelines.take(device, queue, encoder, self, screen.pixels_per_point);
         vec![]
     }
 
     fn paint(&self, _info: PaintCallbackInfo, pass: &mut wgpu::RenderPass<'static>, resources: &CallbackResources) {
-        let Some(pipelines) = resources.get::<Pipelines>() else { return };
+        let Some(pipelines) = resources.get::<ParticlesPipelines>() else { return };
         let Some(entry) = pipelines.entries.get(&self.particles.key) else { return };
         pass.set_pipeline(&pipelines.draw);
         pass.set_bind_group(0, &entry.drawing, &[]);
@@ -245,14 +246,14 @@ impl CallbackTrait for Paint {
     }
 }
 
-impl Pipelines {
+impl ParticlesPipelines {
     /// Brings the device up to date with particles about to be painted.
     fn take(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        paint: &Paint,
+        paint: &ParticlesCallback,
         pixels_per_point: f32,
     ) {
         self.turn += 1;
@@ -273,15 +274,23 @@ impl Pipelines {
                 entry.done = None;
             }
         }
-        queue.write_buffer(&entry.look, 0, bytemuck::bytes_of(&paint.look(pixels_per_point)));
+        queue.write_buffer(&entry.look, 0, bytemuck::bytes_of(&paint.streak_uniform(pixels_per_point)));
         let count = wanted.moved();
         if count > entry.moved {
             entry.done = None;
         }
         let Some((done, to)) = steps_to_make(entry.done, shader_step(wanted.step)) else { return };
         let longest = wanted.stepping.longest();
-        let flow =
-            Flow { done, wanted: to, life: LIFE, count, dt: wanted.dt, catch_up: CATCH_UP, longest, padding: 0.0 };
+        let flow = MotionUniform {
+            done,
+            wanted: to,
+            life: LIFE,
+            count,
+            dt: wanted.dt,
+            catch_up: CATCH_UP,
+            longest,
+            padding: 0.0,
+        };
         queue.write_buffer(&entry.flow, 0, bytemuck::bytes_of(&flow));
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         pass.set_pipeline(&self.advance);

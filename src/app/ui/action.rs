@@ -113,7 +113,7 @@ impl ExportFormat {
     }
 
     /// "picture (PNG)".
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Png => "picture (PNG)",
             Self::Csv => "numbers (CSV)",

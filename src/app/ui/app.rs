@@ -52,7 +52,7 @@ pub struct App {
     pub(super) opening: Vec<Run>,
     /// A run folder that is being opened because a link leads to it.
     pub(super) sought: Option<(PathBuf, Permalink)>,
-    /// What is done once a person has agreed that a training ends.
+    /// The action that follows once a person has agreed that a training ends.
     pub(super) waiting: Option<Waiting>,
     /// A person has agreed.
     pub(super) has_agreed: bool,
@@ -60,7 +60,7 @@ pub struct App {
     pub(super) runs: RunsPage,
     pub(super) sweep: SweepPage,
     pub(super) overlay: Option<Overlay>,
-    /// Whether an overlay was open in the previous frame.
+    /// An overlay was open in the previous frame.
     covered: bool,
     pub(super) toasts: Toasts,
     pub(super) presenter: bool,
@@ -90,14 +90,14 @@ impl App {
         Self::with_lists(cc, host, start, Lists::default())
     }
 
-    /// As [`App::new`], with other labs and views.
+    /// Makes the application like [`App::new`], with other labs and views.
     pub fn with_lists(cc: &eframe::CreationContext<'_>, mut host: Box<dyn Host>, start: Start, lists: Lists) -> Self {
         let ctx = &cc.egui_ctx;
         if let Some(graphics) = &cc.wgpu_render_state {
             gpu::install(ctx, graphics);
         }
         let session = cc.storage.map(Session::load).unwrap_or_default();
-        let theme = Theme::of(session.dark);
+        let theme = Theme::new(session.dark);
         theme::apply(&theme, session.still, ctx);
         ctx.set_zoom_factor(session.zoom.clamp(0.5, 3.0));
         let waker = ctx.clone();
@@ -274,7 +274,7 @@ impl App {
 }
 
 impl eframe::App for App {
-    /// What the pointer rested on lies behind a sheet that opens; egui would keep its tooltip in front of it.
+    /// A sheet that opens covers the widget under the pointer; egui would keep its tooltip in front of the sheet.
     fn raw_input_hook(&mut self, _: &Context, raw: &mut egui::RawInput) {
         let covered = self.overlay.is_some();
         if covered && !self.covered {

@@ -1,5 +1,4 @@
-//! Asking the window to close from outside: Ctrl-C in the terminal, or the system's shutdown. It does not know
-//! who asks.
+//! Requests from outside to close the window: Ctrl-C in the terminal, or the system's shutdown.
 
 use std::sync::{
     OnceLock,

@@ -77,7 +77,7 @@ impl ComparedLine {
 /// Runs beside each other, ready to be shown.
 #[derive(Debug, Clone, Default)]
 pub struct ComparedRuns {
-    /// What each is called.
+    /// The label of each run.
     pub names: Vec<String>,
     pub folders: Vec<PathBuf>,
     /// The views that the pages of all of them have, to be read when one is asked for.

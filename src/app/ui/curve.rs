@@ -1,7 +1,7 @@
-//! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and the
-//! smoothing that TensorBoard shows. It does not know channels or drawing.
+//! A scalar over steps, with a min/max pyramid so that a million points draw smoothly, and the smoothing that
+//! TensorBoard shows.
 
-use super::kept::Lineage;
+use super::identity::Lineage;
 
 /// Points of one bucket of a level are this many buckets of the level below (or points).
 const FACTOR: usize = 8;
@@ -16,7 +16,7 @@ pub struct Extent {
 impl Extent {
     const NONE: Self = Self { min: f64::NAN, max: f64::NAN };
 
-    fn of(value: f64) -> Self {
+    fn new(value: f64) -> Self {
         if value.is_finite() { Self { min: value, max: value } } else { Self::NONE }
     }
 
@@ -77,7 +77,7 @@ impl Curve {
         match level {
             0 => self.values[self.values.len() - FACTOR..]
                 .iter()
-                .map(|v| Extent::of(*v))
+                .map(|v| Extent::new(*v))
                 .fold(Extent::NONE, Extent::join),
             _ => {
                 let below = &self.levels[level - 1];
@@ -123,7 +123,7 @@ impl Curve {
         self.point_at(step).map(|(_, v)| v)
     }
 
-    /// As [`Curve::value_at`], with the step of that value.
+    /// The value of [`Curve::value_at`], with its step.
     pub fn point_at(&self, step: u64) -> Option<(u64, f64)> {
         let i = self.steps.partition_point(|s| *s <= step).checked_sub(1)?;
         Some((self.steps[i], self.values[i]))
@@ -196,7 +196,7 @@ impl Curve {
         let mut all = Extent::NONE;
         let mut level = 0;
         let entry = |level: usize, i: usize| match level {
-            0 => Extent::of(self.values[i]),
+            0 => Extent::new(self.values[i]),
             _ => self.levels[level - 1][i],
         };
         while a < b {

@@ -25,13 +25,13 @@ const MARGIN: f32 = 16.0;
 /// Height of title and subtitle, points.
 const HEAD: f32 = 48.0;
 
-/// What to draw.
+/// One view of one run at one step, to be drawn outside of its page.
 #[derive(Clone, Copy)]
 pub struct Figure<'a> {
     /// Id in [`views::VIEWS`].
     pub view: &'a str,
     pub mirror: &'a Mirror,
-    /// As of this step.
+    /// The step that the figure shows.
     pub step: u64,
     pub config: &'a Config,
     pub knobs: &'a [Knob],
@@ -142,7 +142,7 @@ impl Figure<'_> {
             pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0),
             sheet.right_bottom() - vec2(MARGIN, MARGIN),
         );
-        plot::set_step_events(ui.ctx(), step_events::of(self.mirror, self.knobs).into());
+        plot::set_step_events(ui.ctx(), step_events::from_mirror(self.mirror, self.knobs).into());
         let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
         self.with_cx(selection, |cx| view.ui(&mut inner, cx));
     }

@@ -1,5 +1,4 @@
-//! Frame times and the times from the start of the process: what `--timings` prints and the hidden
-//! overlay shows. It does not know what a frame draws.
+//! Frame times and the times from the start of the process, which `--timings` prints and the hidden overlay shows.
 
 use std::{
     collections::VecDeque,
@@ -117,12 +116,12 @@ impl Milestones {
         Self { began, told, first_frame: None, first_step: None, asked: None }
     }
 
-    /// Whether the first frame still has to be noticed by the frame after it.
+    /// True if the first frame still has to be noticed by the frame after it.
     pub fn wants_second_frame(&self) -> bool {
         self.told && self.first_frame.is_none()
     }
 
-    /// Whether times are wanted at all (`--timings`).
+    /// True if times are to be printed (`--timings`).
     pub fn are_told(&self) -> bool {
         self.told
     }

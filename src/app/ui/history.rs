@@ -1,9 +1,9 @@
-//! Undo and redo as named steps. A step keeps what it changed as it was before; undone, it changes places with what
-//! there is now, and so can be redone. It does not know what is changed.
+//! Undo and redo as named steps. A step keeps what it changed as it was before; undone, it changes places with the
+//! present state, and so can be redone.
 
 /// A step: its name, and what it changed, as it was (or, undone, as it had become).
 #[derive(Debug)]
-struct Step<T> {
+struct UndoStep<T> {
     name: String,
     state: T,
 }
@@ -12,9 +12,9 @@ struct Step<T> {
 /// drag), are one step.
 #[derive(Debug)]
 pub struct History<T> {
-    past: Vec<Step<T>>,
-    future: Vec<Step<T>>,
-    /// What was last changed, and when (seconds).
+    past: Vec<UndoStep<T>>,
+    future: Vec<UndoStep<T>>,
+    /// The key and the time (seconds) of the last change.
     last: Option<(String, f64)>,
     /// Since when a button of the pointer is held, seconds.
     held_since: Option<f64>,
@@ -22,7 +22,7 @@ pub struct History<T> {
 
 /// Changes to the same thing closer than this are one, seconds.
 const TOGETHER: f64 = 0.6;
-const KEPT: usize = 200;
+const MAX_STEPS: usize = 200;
 
 impl<T> Default for History<T> {
     fn default() -> Self {
@@ -46,8 +46,8 @@ impl<T> History<T> {
             step.name = name;
             return;
         }
-        self.past.push(Step { name, state: before });
-        if self.past.len() > KEPT {
+        self.past.push(UndoStep { name, state: before });
+        if self.past.len() > MAX_STEPS {
             self.past.remove(0);
         }
     }
@@ -57,12 +57,12 @@ impl<T> History<T> {
         self.undo_last(|_| true, swap)
     }
 
-    /// As [`History::undo`], of the last step that is of a kind.
+    /// Undoes like [`History::undo`], but the last step of a kind.
     pub fn undo_last(&mut self, is_of_kind: impl Fn(&T) -> bool, swap: impl FnOnce(T) -> T) -> Option<String> {
         let at = self.past.iter().rposition(|step| is_of_kind(&step.state))?;
         let step = self.past.remove(at);
         self.last = None;
-        self.future.push(Step { name: step.name.clone(), state: swap(step.state) });
+        self.future.push(UndoStep { name: step.name.clone(), state: swap(step.state) });
         Some(step.name)
     }
 
@@ -70,7 +70,7 @@ impl<T> History<T> {
     pub fn redo(&mut self, swap: impl FnOnce(T) -> T) -> Option<String> {
         let step = self.future.pop()?;
         self.last = None;
-        self.past.push(Step { name: step.name.clone(), state: swap(step.state) });
+        self.past.push(UndoStep { name: step.name.clone(), state: swap(step.state) });
         Some(step.name)
     }
 

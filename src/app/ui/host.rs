@@ -49,7 +49,7 @@ pub enum Delivery {
         path: PathBuf,
         content: String,
     },
-    /// What a path leads to.
+    /// The content that a path leads to.
     Identified {
         path: PathBuf,
         content: FileContent,
@@ -76,7 +76,7 @@ pub enum Delivery {
     Replayed(Result<Arc<ReplayedRuns>, String>),
     /// The sweeps beside the runs.
     Sweeps(Vec<FoundSweep>),
-    /// What the runs of a sweep have recorded so far, or why it cannot be read.
+    /// The series that the runs of a sweep have recorded so far, or why it cannot be read.
     Sweep {
         folder: PathBuf,
         read: Result<Arc<SweepResults>, String>,
@@ -97,7 +97,7 @@ pub enum Delivery {
     },
 }
 
-/// What a path leads to.
+/// The content of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileContent {
     Folder,
@@ -131,7 +131,7 @@ pub struct FoundSweep {
     pub runs: usize,
 }
 
-/// What a run of some settings would hold.
+/// The memory that a run of some settings would take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryNeed {
     /// In words: "310 MB".
@@ -149,7 +149,7 @@ pub trait Host {
     /// from another thread, since an idle window draws no frames in which it would look.
     fn set_wake(&mut self, _wake: Wake) {}
 
-    /// What a run of these settings would hold; `None` where nobody knows.
+    /// The memory that a run of these settings would take; `None` where there is no estimate.
     fn memory(&self, _config: &Config) -> Option<MemoryNeed> {
         None
     }

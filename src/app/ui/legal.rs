@@ -1,4 +1,4 @@
-//! Values that a slider may take beside the other settings: a lab's plan is the judge. It knows no rule of any lab.
+//! Values that a slider may take beside the other settings: the lab's plan decides.
 
 use crate::{
     config::{Config, Knob, Value},

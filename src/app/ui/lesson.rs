@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    kept::{Kept, RunNumber},
+    identity::{KeyedCache, RunNumber},
     mirror::Mirror,
     widgets::number,
 };
@@ -30,24 +30,24 @@ pub struct LessonState {
     pub is_focused: bool,
     /// A guess is being drawn on the step's chart.
     pub is_drawing: bool,
-    /// What was guessed, by step: points on the step's chart.
+    /// The guesses by step: points on the step's chart.
     pub guesses: BTreeMap<usize, Vec<[f64; 2]>>,
     /// A step to scroll to.
     pub sought: Option<usize>,
-    /// What the checks of the current step said last, and of what.
-    judged: Kept<Judged, Option<Vec<Outcome>>>,
+    /// The outcomes of the current step's checks, with the inputs that they were computed from.
+    judged: KeyedCache<JudgedInputs, Option<Vec<Outcome>>>,
 }
 
-/// What a judgement was made of.
+/// The inputs of a judgement.
 #[derive(Debug, Clone, PartialEq)]
-struct Judged {
+struct JudgedInputs {
     run: Option<RunNumber>,
     revision: u64,
     step: usize,
     config: Config,
 }
 
-/// What a check says.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It holds: the sentence with its number.
@@ -60,13 +60,13 @@ pub enum Outcome {
 
 /// The number that a check found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct FoundValue {
     pub step: u64,
     pub value: f64,
 }
 
 impl LessonState {
-    pub fn of(lab: &'static Lab) -> Self {
+    pub fn new(lab: &'static Lab) -> Self {
         let state = Self { lab: Some(lab), ..Self::default() };
         match Lesson::parse(lab.id, lab.lesson) {
             Ok(lesson) => Self { lesson, ..state },
@@ -79,7 +79,7 @@ impl LessonState {
         self.lesson.steps.get(self.current?)
     }
 
-    /// Whether the control is shown.
+    /// True if the control is shown.
     pub fn shows(&self, key: &str) -> bool {
         match self.step().filter(|_| self.is_focused) {
             Some(step) => step.does.needs().any(|needed| needed == key),
@@ -87,10 +87,10 @@ impl LessonState {
         }
     }
 
-    /// What the run says to the current step, made anew when the run has gone on.
+    /// Judges the current step by the run, anew when the run has gone on.
     pub fn judge(&mut self, mirror: Option<&Mirror>, config: &Config) -> &[Outcome] {
         let Some(current) = self.current else { return &[] };
-        let of = Judged {
+        let of = JudgedInputs {
             run: mirror.map(|m| m.run),
             revision: mirror.map_or(0, |m| m.revision),
             step: current,
@@ -132,10 +132,10 @@ fn other_run(step: &Step, mirror: &Mirror, lab: &Lab) -> Option<String> {
     Some(format!("the run shown was made with another \u{201c}{}\u{201d}: {again}", other.label))
 }
 
-/// What a run, or the settings, say to a check.
+/// Judges a check by the run, or by the settings.
 pub fn outcome(check: &Check, mirror: Option<&Mirror>, config: &Config) -> Outcome {
     if let Some(key) = &check.setting {
-        return of_setting(check, key, config);
+        return setting_outcome(check, key, config);
     }
     let says = &check.says;
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
@@ -160,7 +160,7 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>, config: &Config) -> Outco
     }
 }
 
-fn of_setting(check: &Check, key: &str, config: &Config) -> Outcome {
+fn setting_outcome(check: &Check, key: &str, config: &Config) -> Outcome {
     let Some(value) = config.get(key) else { return Outcome::Waits(format!("there is no setting {key}")) };
     let equals = check.equals.as_ref().is_none_or(|wanted| match (value_of(wanted), value) {
         (Value::Text(a), b) => a == b.to_string(),
@@ -174,8 +174,8 @@ fn of_setting(check: &Check, key: &str, config: &Config) -> Outcome {
     }
 }
 
-/// What decides a check: its value at the asked step, the first step at which it holds, or the newest.
-pub fn found(check: &Check, mirror: &Mirror) -> Option<Found> {
+/// The value that decides a check: at the asked step, at the first step at which it holds, or at the newest.
+pub fn found(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     match (check.at, check.by) {
         (Some(at), _) => values(check, mirror, at, at).last().copied().filter(|f| mirror.step >= at && f.step <= at),
         (None, Some(by)) => values(check, mirror, 0, by).into_iter().find(|f| check.holds(f.value)),
@@ -184,12 +184,12 @@ pub fn found(check: &Check, mirror: &Mirror) -> Option<Found> {
 }
 
 /// The newest value.
-fn last(check: &Check, mirror: &Mirror) -> Option<Found> {
+fn last(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     values(check, mirror, mirror.step, u64::MAX).last().copied()
 }
 
 /// Values from a step to another; of what is measured seldom, the one before as well.
-fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<Found> {
+fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<FoundValue> {
     let variant = |id: &Option<String>| match id {
         Some(id) => mirror.variants().iter().position(|v| v.id == *id),
         None => Some(0),
@@ -197,7 +197,7 @@ fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<Found> {
     let (Some(channel), Some(v)) = (&check.channel, variant(&check.variant)) else { return vec![] };
     if let Some(entry) = &check.entry {
         let mut scheduled = mirror.samples(v, channel).iter().filter(|s| s.step <= to);
-        let of = |s: &Sample| Some(Found { step: s.step, value: entry_of(s, entry)? });
+        let of = |s: &Sample| Some(FoundValue { step: s.step, value: entry_of(s, entry)? });
         if check.at.is_none() && check.by.is_some() {
             return scheduled.filter_map(of).collect();
         }
@@ -212,7 +212,7 @@ fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<Found> {
             (Some(_), curve) => curve?.value_at(step)?,
             (None, _) => 0.0,
         };
-        Some(Found { step, value: value - other })
+        Some(FoundValue { step, value: value - other })
     };
     curve.points(from, to).filter_map(point).collect()
 }

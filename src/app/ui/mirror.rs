@@ -1,7 +1,6 @@
 //! The interface's copy of a run, with its history.
 //!
-//! Every channel keeps its past (thinned if need be), so that a view asked for step s shows what
-//! was known at s. It does not know where the events come from.
+//! Every channel keeps its past (thinned if need be), so that a view asked for step s shows what was known at s.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -11,7 +10,7 @@ use std::{
 use crate::telemetry::{Channel, Event, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample};
 
 pub use super::curve::Curve;
-use super::kept::RunNumber;
+use super::identity::RunNumber;
 
 /// The state of a run as its events so far describe it.
 #[derive(Default)]

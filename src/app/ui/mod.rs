@@ -14,7 +14,7 @@ pub mod figure;
 pub mod frames;
 pub mod history;
 pub mod host;
-pub mod kept;
+pub mod identity;
 mod keys;
 pub mod legal;
 pub mod lesson;

@@ -31,7 +31,7 @@ use super::{
     lesson::LessonState,
     mirror::Mirror,
     questions::{Key, Questions},
-    run::{News, Run},
+    run::{PumpResult, Run},
     selection::Selection,
     session::{LabSession, Shared, adopt},
     sweep_draft::SweepDraftState,
@@ -47,17 +47,17 @@ use crate::{
 pub struct Page {
     pub lab: &'static Lab,
     pub knobs: Vec<Knob>,
-    /// What the controls are compared with.
+    /// The settings that the controls are compared with.
     pub preset: Config,
     /// The settings that the controls show.
     pub config: Config,
-    /// What the present run was made from, with the live changes sent to it.
+    /// The settings that the present run was made from, with the live changes sent to it.
     launched: Option<Config>,
     pub run: Option<Run>,
     pub history: History<Snapshot>,
     pub tiling: Tiling,
     pub lesson: LessonState,
-    /// What the history was last told of.
+    /// The state that the history saw in the last frame.
     seen: undo::LastFrame,
     /// Tiles to be saved when they are next drawn.
     pub exports: Vec<(TileId, ExportFormat)>,
@@ -68,13 +68,13 @@ pub struct Page {
     /// Steps a second; 0: as fast as it goes.
     pub pace: f64,
     pub questions: Questions,
-    /// What each tile's view has asked.
+    /// The questions of each tile's view.
     pub asked: HashMap<TileId, Vec<Key>>,
     /// The reason why a control refused its last input, by key.
     pub refused: BTreeMap<String, String>,
     /// Why no run could be made of the settings.
     pub problem: Option<String>,
-    /// What the run that was last asked for holds, in words, where the host knows.
+    /// The memory that the run that was last asked for takes, in words, where the host can estimate it.
     pub memory: Option<String>,
     /// Settings that were refused for the memory they take: asked for once more, they are insisted on.
     refused_memory: Option<Config>,
@@ -90,7 +90,7 @@ pub struct Page {
     pub picking: Option<&'static str>,
     dirty_since: Option<f64>,
     told_notices: usize,
-    /// What a replayed run was set to and this version does not know.
+    /// Settings of a replayed run that this version lacks.
     complaints: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ impl Page {
             run: None,
             history: History::default(),
             seen: undo::LastFrame::default(),
-            lesson: LessonState::of(lab),
+            lesson: LessonState::new(lab),
             exports: vec![],
             selection: Selection::default(),
             scrub: None,
@@ -202,8 +202,8 @@ impl Page {
     }
 
     /// Applies the events of the run that have arrived.
-    pub fn pump(&mut self) -> News {
-        let Some(run) = &mut self.run else { return News::default() };
+    pub fn pump(&mut self) -> PumpResult {
+        let Some(run) = &mut self.run else { return PumpResult::default() };
         let news = run.pump();
         if news.started && self.selection.variant >= run.mirror.variants().len() {
             self.selection.variant = 0;
@@ -283,7 +283,8 @@ impl Page {
         self.take_everything(config, None, name, now);
     }
 
-    /// As [`Page::take_config`], with a layout where one comes along; `name`: what undoing it is called.
+    /// Takes a configuration like [`Page::take_config`], with a layout where there is one; `name` is the name of the
+    /// undo step.
     pub fn take_everything(&mut self, config: Config, layout: Option<Layout>, name: String, now: f64) {
         let layout = layout.map(|layout| self.tiling.replace(layout));
         let before = std::mem::replace(&mut self.config, config);
@@ -327,7 +328,7 @@ impl Page {
         keys
     }
 
-    /// Whether this setting is another one than the run was made from.
+    /// True if this setting differs from the one that the run was made from.
     pub fn waits_for_reset(&self, key: &str) -> bool {
         self.launched.as_ref().is_some_and(|launched| launched.get(key) != self.config.get(key))
     }

@@ -24,7 +24,7 @@ pub struct PictureOrder {
 
 impl PictureOrder {
     /// At first the smallest size that prints well, on the ground of the window.
-    pub fn new(tile: TileId, (view, title): (&'static str, &'static str), name: String, dark: bool) -> Self {
+    pub fn new(tile: TileId, view: &'static str, title: &'static str, name: String, dark: bool) -> Self {
         Self { tile, view, title, name, has_svg: false, size: SMALLEST, dark, is_svg: false }
     }
 

@@ -1,7 +1,6 @@
 //! The questions of one page: which were put, with what arguments, and when one is due again.
 //!
-//! All views of a page share one book, so that two tiles that want the same answer ask once. It does not
-//! know what is asked, only when.
+//! All views of a page share one book, so that two tiles that want the same answer ask once.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -24,9 +23,9 @@ pub enum Freshness {
     FollowsAnswer(u64),
 }
 
-/// What was put last to one probe.
+/// The last question put to one probe.
 #[derive(Debug, Clone)]
-struct Put {
+struct LastQuestion {
     request: u64,
     args: Args,
     /// The step whose weights were asked; `None`: the newest.
@@ -41,12 +40,12 @@ struct Put {
 
 /// When a question is put, for [`Questions::is_due`] and [`Questions::put`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Moment {
+pub struct QuestionTime {
     /// The step whose weights are asked; `None`: the newest, which the view follows.
     pub at: Option<u64>,
     /// Step of the newest scheduled measurement of the channel.
     pub scheduled: Option<u64>,
-    /// What was measured of this channel is of the shown step and of the settings in force.
+    /// The measurement of this channel belongs to the shown step and to the settings in force.
     pub is_measured: bool,
 }
 
@@ -57,7 +56,7 @@ pub type Key = (&'static str, Option<usize>);
 #[derive(Debug)]
 pub struct Questions {
     run: Option<Arc<RunInfo>>,
-    put: HashMap<Key, Put>,
+    put: HashMap<Key, LastQuestion>,
     next_request: u64,
     /// Since when a question has been seen without an answer, seconds of the window's clock.
     open: HashMap<u64, f64>,
@@ -93,11 +92,11 @@ impl Questions {
         self.next_request = self.next_request.max(mirror.last_request + 1);
     }
 
-    /// Whether the question is to be put now.
-    pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &Moment) -> bool {
+    /// True if the question is to be put now.
+    pub fn is_due(&self, key: Key, args: &Args, freshness: Freshness, mirror: &Mirror, moment: &QuestionTime) -> bool {
         let stands_still = matches!(mirror.state, Some(RunState::Paused | RunState::Finished));
         let put = self.put.get(&key);
-        let is_elsewhere = |p: &Put| p.at != moment.at || p.at.is_none() && p.changes != mirror.changes.len();
+        let is_elsewhere = |p: &LastQuestion| p.at != moment.at || p.at.is_none() && p.changes != mirror.changes.len();
         if freshness == Freshness::IfMissing {
             let may_ask = stands_still || moment.at.is_some();
             return may_ask && !moment.is_measured && put.is_none_or(is_elsewhere);
@@ -108,9 +107,9 @@ impl Questions {
         }
         match freshness {
             Freshness::IfMissing => false,
-            Freshness::Steps(most) => {
-                let most = if stands_still { 1 } else { most };
-                moment.at.is_none() && (mirror.step < put.step || mirror.step >= put.step + most)
+            Freshness::Steps(age) => {
+                let age = if stands_still { 1 } else { age };
+                moment.at.is_none() && (mirror.step < put.step || mirror.step >= put.step + age)
             }
             Freshness::WithSchedule => moment.at.is_none() && moment.scheduled > put.scheduled,
             Freshness::FollowsAnswer(answer) => answer > put.request,
@@ -118,11 +117,11 @@ impl Questions {
     }
 
     /// Notes the question; returns its number.
-    pub fn put(&mut self, key: Key, args: Args, mirror: &Mirror, moment: &Moment) -> u64 {
+    pub fn put(&mut self, key: Key, args: Args, mirror: &Mirror, moment: &QuestionTime) -> u64 {
         let request = self.number();
-        let Moment { at, scheduled, .. } = *moment;
+        let QuestionTime { at, scheduled, .. } = *moment;
         let (step, changes) = (mirror.step, mirror.changes.len());
-        self.put.insert(key, Put { request, args, at, step, changes, scheduled });
+        self.put.insert(key, LastQuestion { request, args, at, step, changes, scheduled });
         request
     }
 
@@ -136,7 +135,7 @@ impl Questions {
         self.put.get(&key).map(|p| &p.args)
     }
 
-    /// Whether the answer with this number is of the live settings that are in force.
+    /// True if the answer with this number belongs to the live settings in force.
     pub fn is_of_present_settings(&self, request: u64, mirror: &Mirror) -> bool {
         self.put.values().any(|p| p.request == request && p.changes == mirror.changes.len())
     }
@@ -150,7 +149,7 @@ impl Questions {
         }
     }
 
-    /// Whether the question last put has neither an answer nor a refusal yet; `reached`: the number of the newest
+    /// True if the question last put has neither an answer nor a refusal yet; `reached` is the number of the newest
     /// answer that came.
     pub fn is_open(&self, key: Key, reached: u64, mirror: &Mirror) -> bool {
         let Some(request) = self.request(key) else { return false };
@@ -200,12 +199,12 @@ impl Questions {
     }
 }
 
-/// Whether nothing more comes of a question.
+/// True if nothing more comes of a question.
 fn is_end(state: &QuestionState) -> bool {
     !matches!(state, QuestionState::Working(_))
 }
 
-/// Whether two descriptions are of one run (or of none).
+/// True if two descriptions are of one run (or of none).
 pub fn same_run(a: &Option<Arc<RunInfo>>, b: &Option<Arc<RunInfo>>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -231,12 +230,12 @@ mod tests {
         mirror
     }
 
-    fn moment(scheduled: Option<u64>) -> Moment {
-        Moment { at: None, scheduled, is_measured: scheduled.is_some() }
+    fn moment(scheduled: Option<u64>) -> QuestionTime {
+        QuestionTime { at: None, scheduled, is_measured: scheduled.is_some() }
     }
 
-    fn of_step(at: u64) -> Moment {
-        Moment { at: Some(at), ..moment(None) }
+    fn moment_at(at: u64) -> QuestionTime {
+        QuestionTime { at: Some(at), ..moment(None) }
     }
 
     fn args(u0: f64) -> Args {
@@ -253,10 +252,10 @@ mod tests {
         assert!(!q.is_due(KEY, &args(0.0), fresh, &running(124), &moment(None)));
         assert!(q.is_due(KEY, &args(0.0), fresh, &running(125), &moment(None)));
         assert!(q.is_due(KEY, &args(0.0), fresh, &running(99), &moment(None)), "the run began again");
-        assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &of_step(40)), "other weights");
-        q.put(KEY, args(0.0), &running(100), &of_step(40));
-        assert!(!q.is_due(KEY, &args(0.0), fresh, &running(999), &of_step(40)), "the past does not age");
-        assert!(q.is_due(KEY, &args(1.0), fresh, &running(100), &of_step(40)), "another question");
+        assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &moment_at(40)), "other weights");
+        q.put(KEY, args(0.0), &running(100), &moment_at(40));
+        assert!(!q.is_due(KEY, &args(0.0), fresh, &running(999), &moment_at(40)), "the past does not age");
+        assert!(q.is_due(KEY, &args(1.0), fresh, &running(100), &moment_at(40)), "another question");
         assert!(q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)), "back to the newest");
         q.put(KEY, args(0.0), &running(100), &moment(None));
         assert!(q.is_due(KEY, &args(0.0), fresh, &at(101, RunState::Paused), &moment(None)), "paused a step later");
@@ -267,7 +266,7 @@ mod tests {
     fn a_live_change_asks_for_another_answer_of_the_newest_model() {
         let mut q = Questions::default();
         let mut mirror = at(100, RunState::Finished);
-        let due = |q: &Questions, m: &Mirror, f, moment: &Moment| q.is_due(KEY, &args(0.0), f, m, moment);
+        let due = |q: &Questions, m: &Mirror, f, moment: &QuestionTime| q.is_due(KEY, &args(0.0), f, m, moment);
         q.put(KEY, args(0.0), &mirror, &moment(None));
         mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(1.0) });
         assert!(due(&q, &mirror, Freshness::Steps(25), &moment(None)));
@@ -275,21 +274,22 @@ mod tests {
         let request = q.put(KEY, args(0.0), &mirror, &moment(None));
         assert!(q.is_of_present_settings(request, &mirror) && !q.is_of_present_settings(request - 1, &mirror));
         assert!(!due(&q, &mirror, Freshness::IfMissing, &moment(None)));
-        q.put(KEY, args(0.0), &mirror, &of_step(40));
+        q.put(KEY, args(0.0), &mirror, &moment_at(40));
         mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(2.0) });
-        assert!(!due(&q, &mirror, Freshness::Steps(25), &of_step(40)), "the past had its own setting");
+        assert!(!due(&q, &mirror, Freshness::Steps(25), &moment_at(40)), "the past had its own setting");
     }
 
     #[test]
     fn what_the_schedule_brings_is_asked_once_and_only_where_it_is_missing() {
         let mut q = Questions::default();
-        let due = |q: &Questions, state, m: &Moment| q.is_due(KEY, &args(0.0), Freshness::IfMissing, &at(5, state), m);
+        let due =
+            |q: &Questions, state, m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::IfMissing, &at(5, state), m);
         assert!(!due(&q, RunState::Running, &moment(None)), "the schedule will bring it");
         assert!(!due(&q, RunState::Paused, &moment(Some(0))));
         assert!(due(&q, RunState::Paused, &moment(None)));
         q.put(KEY, args(0.0), &at(5, RunState::Paused), &moment(None));
         assert!(!due(&q, RunState::Paused, &moment(None)));
-        assert!(due(&q, RunState::Running, &of_step(2)), "nothing will bring the past");
+        assert!(due(&q, RunState::Running, &moment_at(2)), "nothing will bring the past");
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
         let mut q = Questions::default();
         let mirror = at(50, RunState::Running);
         q.put(KEY, args(0.0), &mirror, &moment(Some(25)));
-        let due = |m: &Moment| q.is_due(KEY, &args(0.0), Freshness::WithSchedule, &mirror, m);
+        let due = |m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::WithSchedule, &mirror, m);
         assert!(!due(&moment(Some(25))) && due(&moment(Some(50))));
     }
 

@@ -28,7 +28,7 @@ pub struct Run {
 
 /// The result of a call of [`Run::pump`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct News {
+pub struct PumpResult {
     pub any: bool,
     pub started: bool,
     pub stepped: bool,
@@ -49,9 +49,10 @@ impl Run {
     }
 
     /// Applies the events that have arrived. It never waits.
-    pub fn pump(&mut self) -> News {
+    pub fn pump(&mut self) -> PumpResult {
         let batch = self.handle.inbox.take();
-        let mut news = News { any: !batch.events.is_empty() || !batch.samples.is_empty(), ..News::default() };
+        let mut news =
+            PumpResult { any: !batch.events.is_empty() || !batch.samples.is_empty(), ..PumpResult::default() };
         for e in &batch.events {
             news.started |= matches!(e, Event::Started(_));
             news.stepped |= matches!(e, Event::Step(_));
@@ -85,13 +86,13 @@ impl Run {
         Some((last.1 - first.1) * 1e3 / steps as f64)
     }
 
-    /// Whether its worker is gone or done, so that only a reset goes on.
+    /// True if its worker is gone or done, so that only a reset goes on.
     pub fn has_ended(&self) -> bool {
         matches!(self.mirror.state, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
     }
 
     /// Its state in a word or two.
-    pub fn state_words(&self) -> &'static str {
+    pub fn state_label(&self) -> &'static str {
         match (&self.mirror.state, &self.replayed) {
             (Some(RunState::Failed { .. }), _) => "failed",
             (_, Some(_)) => "replay",

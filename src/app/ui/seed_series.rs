@@ -1,5 +1,5 @@
-//! Variants that differ only by seed, drawn as one line with a band of one standard deviation in every chart
-//! over steps. It does not know which channel it follows.
+//! Variants that differ only by seed, drawn as one line with a band of one standard deviation in every chart over
+//! steps.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::{
     analysis::statistics::mean_sd,
     labs::seeds::over_seeds,
     ui::{
-        kept::{Kept, RunNumber},
+        identity::{KeyedCache, RunNumber},
         mirror::Mirror,
         plot::{Band, Chart, Curve, Line, Smoothed, Stroke},
         theme::Theme,
@@ -74,10 +74,10 @@ pub fn variant_colour(mirror: &Mirror, variant: usize, theme: &Theme) -> Color32
 #[derive(Debug, Clone, Default)]
 pub struct SeedSeries {
     weight: f64,
-    followed: Kept<RunNumber, Followed>,
+    followed: KeyedCache<RunNumber, Followed>,
 }
 
-/// What was made of the curves of one run.
+/// The series derived from the curves of one run.
 #[derive(Debug, Clone, Default)]
 struct Followed {
     /// By variant.
@@ -88,7 +88,7 @@ struct Followed {
 
 /// How the series of a channel is drawn.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Look {
+pub struct SeriesStyle {
     pub stroke: Stroke,
     /// After the group's label in the readout: ", held out".
     pub suffix: &'static str,
@@ -97,7 +97,7 @@ pub struct Look {
     pub seeds: Seeds,
 }
 
-/// What is shown of a group with several seeds.
+/// The way in which a group with several seeds is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Seeds {
     /// Mean, and a band of one standard deviation.
@@ -136,7 +136,14 @@ impl SeedSeries {
     }
 
     /// Adds a line for each group: the one variant, or mean and band over its seeds.
-    pub fn draw<'a>(&'a self, chart: &mut Chart<'a>, mirror: &'a Mirror, channel: &str, theme: &Theme, look: Look) {
+    pub fn draw<'a>(
+        &'a self,
+        chart: &mut Chart<'a>,
+        mirror: &'a Mirror,
+        channel: &str,
+        theme: &Theme,
+        look: SeriesStyle,
+    ) {
         let Some(Followed { members, spreads }) = self.followed.get(&mirror.run) else { return };
         for (place, group) in groups(mirror).iter().enumerate() {
             let colour = group.colour(place, theme);

@@ -1,5 +1,5 @@
-//! The selection of a page, shared by all its views. A view that selects more than the axes every view knows keeps it
-//! in a slot of its own type, so that the page needs to know no view.
+//! The selection of a page, shared by all its views. A view that selects more than the axes that every view shares
+//! keeps it in a slot of its own type, so that the page depends on no view.
 
 use std::{any::Any, any::TypeId, collections::BTreeMap, fmt::Debug};
 

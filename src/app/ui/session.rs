@@ -1,5 +1,4 @@
-//! What outlives the window: the persisted session, and the one string that reproduces a page.
-//! Plain data; it does not draw.
+//! The data that outlives the window: the persisted session, and the one string that reproduces a page.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use crate::{
 
 /// Where eframe's storage keeps it.
 const KEY: &str = "orrery-session";
-/// What a copied session begins with.
+/// The prefix of a copied session.
 pub const PREFIX: &str = "orrery1:";
 
 /// Which page of the right panel is open.
@@ -25,7 +24,7 @@ pub enum Tab {
     Inspector,
 }
 
-/// What one lab's page looked like.
+/// The state of one lab's page.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LabSession {
@@ -69,7 +68,7 @@ impl Default for Session {
 const BOTH_PANELS: f32 = 1140.0;
 
 impl Session {
-    /// Whether the controls and the right panel are shown in a window of this width: in a narrow one the right panel
+    /// The visibility of the controls and the right panel in a window of this width: in a narrow one the right panel
     /// gives way to the controls.
     pub fn side_panels(&self, width: f32) -> (bool, bool) {
         let has_room = width >= BOTH_PANELS || !self.controls_open;

@@ -28,7 +28,7 @@ use crate::{
     telemetry::Level,
 };
 
-/// What to open with; without it the last session is restored.
+/// The page to open with; without it the last session is restored.
 #[derive(Debug, Clone)]
 pub enum Opening {
     /// A lab, by id.
@@ -47,7 +47,7 @@ pub enum Opening {
     Sweep(PathBuf),
 }
 
-/// What to open with, and how.
+/// The options of the window's start.
 #[derive(Debug, Clone)]
 pub struct Start {
     pub opening: Option<Opening>,

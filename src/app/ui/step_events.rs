@@ -7,15 +7,15 @@ use crate::config::{Knob, Value};
 /// Changes of one setting closer than this share of the run are one event: a slider that was dragged while it trained.
 const TOGETHER: f64 = 0.005;
 
-/// What happened when, oldest first.
-pub fn of(mirror: &Mirror, knobs: &[Knob]) -> Vec<StepEvent> {
+/// The events of a run, oldest first.
+pub fn from_mirror(mirror: &Mirror, knobs: &[Knob]) -> Vec<StepEvent> {
     let stages = mirror.info.iter().flat_map(|info| &info.stages);
     let mut events: Vec<StepEvent> =
         stages.map(|stage| StepEvent { step: stage.step, words: stage.label.clone() }).collect();
     let close = (TOGETHER * mirror.step as f64).max(1.0) as u64;
     let mut last: Option<(&str, u64)> = None;
     for (step, key, value) in &mirror.changes {
-        let event = StepEvent { step: *step, words: words(knobs, key, value) };
+        let event = StepEvent { step: *step, words: change_label(knobs, key, value) };
         let is_together = last.is_some_and(|(of, at)| of == key && step.saturating_sub(at) <= close);
         match events.last_mut().filter(|_| is_together) {
             Some(drag) => *drag = event,
@@ -27,7 +27,7 @@ pub fn of(mirror: &Mirror, knobs: &[Knob]) -> Vec<StepEvent> {
     events
 }
 
-fn words(knobs: &[Knob], key: &str, value: &Value) -> String {
+fn change_label(knobs: &[Knob], key: &str, value: &Value) -> String {
     let label = knobs.iter().find(|k| k.key == key).map_or(key, |k| k.label);
     format!("{label} {value}")
 }
@@ -45,7 +45,7 @@ mod tests {
             mirror.apply(Event::Changed { step, key: "train.lr".into(), value: Value::Float(value) });
         }
         mirror.step = 1000;
-        let labels: Vec<String> = of(&mirror, &knobs).iter().map(StepEvent::label).collect();
+        let labels: Vec<String> = from_mirror(&mirror, &knobs).iter().map(StepEvent::label).collect();
         assert_eq!(labels, ["step 304: Learning rate 0.5", "step 700: Learning rate 0.25"]);
     }
 }

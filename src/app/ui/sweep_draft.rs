@@ -12,10 +12,10 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct SweepDraftState {
     pub draft: SweepDraft,
-    /// What may rank the points.
+    /// The numbers that may rank the points.
     pub objectives: Vec<String>,
     pub check: DraftCheck,
-    /// What was checked last.
+    /// The draft and the settings that were checked last.
     checked: Option<(SweepDraft, Config)>,
     /// Why it was not written.
     pub refusal: Option<String>,

@@ -1,5 +1,5 @@
-//! The pictures of a sweep, for the window and for files: curves over steps, a slice for each axis, parallel coordinates, a
-//! heat map. Each says which point is under the pointer. They do not know where runs are kept.
+//! The pictures of a sweep, for the window and for files: curves over steps, a slice for each axis, parallel
+//! coordinates, a heat map. Each reports the point under the pointer.
 
 mod curves;
 mod ends;
@@ -13,15 +13,15 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use eframe::egui::{self, Align2, Color32, FontId, Galley, Rect, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
 
-pub use curves::{CurveLine, curve_lines, curves_ui};
-pub use figures::{SweepFigure, axis_figures, figures, mean_words, step_words};
+pub use curves::{CurveLine, Curves, curve_lines, curves_ui};
+pub use figures::{SweepFigure, axis_figures, figures, mean_line_label, step_label};
 pub use heat::heat_ui;
 pub use parallel::parallel_ui;
-pub use prepared::{Look, Prepared};
+pub use prepared::{PictureChoices, Prepared};
 pub use slice::slice_ui;
 
 use super::{
-    plot::{Scale, value_words},
+    plot::{Scale, value_label},
     theme::{self, Theme},
     widgets::{number, truncated::truncated},
 };
@@ -35,7 +35,7 @@ pub const OWN_COLOURS: usize = 7;
 /// Points whose bands are told apart; of more, that of the selected one is drawn.
 const BANDS: usize = 16;
 
-/// What all pictures of a sweep are drawn of.
+/// The data and the choices that all pictures of a sweep are drawn from.
 #[derive(Clone, Copy)]
 pub struct SweepView<'a> {
     pub results: &'a SweepResults,
@@ -52,12 +52,12 @@ pub struct SweepView<'a> {
     pub selected: Option<usize>,
     /// How the number's axis is divided.
     pub scale: Scale,
-    /// Whether each picture says what it is; a file has that in its head.
+    /// Each picture has a title of its own; a file has it in its head.
     pub has_titles: bool,
     pub theme: &'a Theme,
 }
 
-/// What the pointer does on a picture.
+/// The points that the pointer hovers over and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PointedAt {
     pub hovered: Option<usize>,
@@ -100,15 +100,15 @@ impl<'a> SweepView<'a> {
         let seeds = self.results.seeds.len();
         let words = match value {
             None => "no value so far".to_owned(),
-            Some(v) if v.each.len() == 1 => format!("{}, one of {seeds} seeds", value_words(v.mean)),
-            Some(v) => format!("{} ± {}, {} of {seeds} seeds", value_words(v.mean), value_words(v.sd), v.each.len()),
+            Some(v) if v.each.len() == 1 => format!("{}, one of {seeds} seeds", value_label(v.mean)),
+            Some(v) => format!("{} ± {}, {} of {seeds} seeds", value_label(v.mean), value_label(v.sd), v.each.len()),
         };
         format!("point {}: {name}\n{}: {words}", point + 1, self.heading())
     }
 }
 
 /// A number as its lab writes it.
-pub fn number_words(of: &Number, value: f64) -> String {
+pub fn number_label(of: &Number, value: f64) -> String {
     of.digits.map_or_else(|| number::short(value), |digits| digits.words(value))
 }
 
@@ -134,8 +134,8 @@ pub fn point_colours(results: &SweepResults, theme: &Theme) -> Vec<Color32> {
     colours
 }
 
-/// What the colours of many points mean; empty where each has its own.
-pub fn colour_words(results: &SweepResults) -> String {
+/// The meaning of the colours of many points; empty where each has its own.
+pub fn colour_legend(results: &SweepResults) -> String {
     match results.axes.first() {
         Some(axis) if results.points.len() > OWN_COLOURS => format!("; colour along {}", axis.key),
         _ => String::new(),
@@ -150,8 +150,8 @@ fn axis_scale(kind: &AxisKind) -> Scale {
     }
 }
 
-/// What the bands of the curves are, after a comma; empty where there are none.
-pub fn band_words(results: &SweepResults) -> &'static str {
+/// The meaning of the bands of the curves, after a comma; empty where there are none.
+pub fn band_legend(results: &SweepResults) -> &'static str {
     match (results.seeds.len(), results.points.len() <= BANDS) {
         (0 | 1, _) => "",
         (_, true) => ", band of one standard deviation",
@@ -167,7 +167,7 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
         return (rect, response);
     }
     let theme = view.theme;
-    let galley = small_words(ui, title, theme.secondary, rect.width());
+    let galley = small_text(ui, title, theme.secondary, rect.width());
     ui.painter().galley(rect.min, galley, theme.secondary);
     (Rect::from_min_max(rect.min + egui::vec2(0.0, TITLE), rect.max), response)
 }
@@ -176,7 +176,7 @@ fn sheet_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, title: &str) -> (Rect
 const TITLE: f32 = 20.0;
 
 /// Small words on one line, cut to a width.
-fn small_words(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
+fn small_text(ui: &Ui, text: &str, colour: Color32, width: f32) -> Arc<Galley> {
     truncated(ui, text, FontId::proportional(theme::SMALL), colour, width)
 }
 
@@ -212,7 +212,7 @@ fn nearest(at: Option<egui::Pos2>, places: impl Iterator<Item = (usize, f32)>) -
     near.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(point, _)| point)
 }
 
-/// What the pointer is at, told over it.
+/// Handles the pointer and shows the hovered point in a tooltip.
 fn pointed(response: &egui::Response, view: &SweepView<'_>, hovered: Option<usize>) -> PointedAt {
     if let Some(point) = hovered {
         response.ctx.set_cursor_icon(egui::CursorIcon::PointingHand);

@@ -1,5 +1,4 @@
-//! Comma-separated values as text (RFC 4180), for what views and charts export. It does not know what the
-//! columns mean.
+//! Comma-separated values as text (RFC 4180), for exports of views and charts.
 
 use csv::Writer;
 

@@ -1,4 +1,4 @@
-//! Colour, type and space, as one value. It does not know what is drawn with it.
+//! Colour, type and space, as one value.
 //!
 //! Every colour that carries text or a line passes 4.5:1 against the page and the panel of its own
 //! mode; a colour given by the design that does not is moved towards black or white just until it
@@ -54,7 +54,7 @@ const GROUPS_LIGHT: [Color32; 10] = [
 /// Variants that read one trace, with the trace's strength: they have its colour.
 const READ: [(&str, usize); 3] = [("fast", 0), ("medium", 1), ("slow", 2)];
 
-/// What text and lines must reach against the ground (WCAG 2, AA).
+/// The contrast that text and lines must reach against the ground (WCAG 2, AA).
 const READABLE: f64 = 4.5;
 
 /// The palette of one mode.
@@ -87,7 +87,7 @@ impl Theme {
     /// Groups that have a colour of their own.
     pub const GROUPS: usize = 10;
 
-    pub fn of(dark: bool) -> Self {
+    pub fn new(dark: bool) -> Self {
         if dark { Self::dark() } else { Self::light() }
     }
 
@@ -183,7 +183,7 @@ impl Theme {
         self.groups.get(rank).copied().unwrap_or(self.grey())
     }
 
-    /// What has no group, or none with a colour of its own.
+    /// The colour of lines that have no group, or none with a colour of its own.
     pub fn grey(&self) -> Color32 {
         if self.dark { Color32::from_rgb(0x7c, 0x88, 0x95) } else { Color32::from_rgb(0x77, 0x7f, 0x88) }
     }

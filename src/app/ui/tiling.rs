@@ -1,4 +1,4 @@
-//! Which views stand where: the saved layout and the living views in it. It does not know runs.
+//! The arrangement of views: the saved layout and the living views in it.
 
 use std::collections::{HashMap, HashSet};
 

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{failure::Failure, figures::replay, lab_config::recorded, output, terminal::tell};
+use super::super::{failure::Failure, figures::replay, lab_config::recorded, output, terminal::notice};
 use crate::{
     gpu::offscreen::Offscreen,
     ui::{
         multiples::{
             Multiple, ReplayedRun,
-            difference::{Difference, Kind},
+            difference::{Difference, DifferenceKind},
             difference_png, png,
         },
         theme::Theme,
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What is drawn, and where it is written.
+/// The views to draw, and where the sheet is written.
 pub struct Sheet<'a> {
     pub views: &'a [&'static ViewEntry],
     /// `None`: the last step of any run.
@@ -26,7 +26,7 @@ pub struct Sheet<'a> {
 }
 
 /// Reads runs whole.
-pub fn of(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Failure> {
+pub fn replayed_runs(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Failure> {
     let read = |(folder, name): (&PathBuf, &String)| {
         let (lab, config) = recorded(folder)?;
         Ok(ReplayedRun { name: name.clone(), config, knobs: (lab.knobs)(), mirror: replay(folder)? })
@@ -34,7 +34,7 @@ pub fn of(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Fai
     folders.iter().zip(names).map(read).collect()
 }
 
-/// Whether a view has something to show of a run.
+/// True if a view has something to show of a run.
 pub fn shows(run: &ReplayedRun, view: &str) -> bool {
     run.figure(view, u64::MAX, &Theme::dark()).nothing().is_ok_and(|words| words.is_none())
 }
@@ -57,8 +57,8 @@ pub fn write(sheet: &Sheet<'_>, runs: &[ReplayedRun], offscreen: Option<&mut Off
             let picture = png(offscreen, multiple, runs).map_err(Failure::run)?;
             output::write(&sheet.out.join(format!("{}-step-{step}.png", view.id)), &picture, &[])?;
         }
-        if let ([a, b], Some(kind)) = (runs, Kind::of_view(view.id)) {
-            write_difference(sheet, multiple, (kind, [a, b]), offscreen.as_deref_mut())?;
+        if let ([a, b], Some(kind)) = (runs, DifferenceKind::for_view(view.id)) {
+            write_difference(sheet, multiple, kind, [a, b], offscreen.as_deref_mut())?;
         }
     }
     Ok(())
@@ -81,18 +81,19 @@ fn check_shown(view: &ViewEntry, step: u64, runs: &[ReplayedRun], theme: &Theme)
 fn write_difference(
     sheet: &Sheet<'_>,
     of: Multiple<'_>,
-    (kind, [a, b]): (Kind, [&ReplayedRun; 2]),
+    kind: DifferenceKind,
+    [a, b]: [&ReplayedRun; 2],
     offscreen: Option<&mut Offscreen>,
 ) -> Result<(), Failure> {
     let names = [a.name.as_str(), b.name.as_str()];
-    let made = match Difference::of(kind, [a, b], of.step, &Selection::default()) {
+    let made = match Difference::new(kind, [a, b], of.step, &Selection::default()) {
         Ok(made) => made,
         Err(words) => {
-            tell!("{}: {words}", of.view.id);
+            notice!("{}: {words}", of.view.id);
             return Ok(());
         }
     };
-    tell!("({}) less ({}): {}", names[1], names[0], made.subtitle());
+    notice!("({}) less ({}): {}", names[1], names[0], made.subtitle());
     let file = |ending: &str| sheet.out.join(format!("{}-step-{}-difference.{ending}", of.view.id, of.step));
     output::write(&file("csv"), made.csv(names).as_bytes(), &[])?;
     if let Some(offscreen) = offscreen {

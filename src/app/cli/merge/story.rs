@@ -1,5 +1,5 @@
-//! `orrery study merge-story`: the preset `synapses_merging` without a window, its losses and samples as a table,
-//! and the four models as weights. It does not know how a run is trained.
+//! `orrery study merge-story`: the preset `synapses_merging` without a window, its losses and samples as a table, and
+//! the four models as weights.
 
 use std::{
     collections::BTreeMap,
@@ -61,7 +61,7 @@ struct StoryModel {
     neurons: usize,
     /// Held-out nats a token, by text.
     loss: Vec<f64>,
-    /// What the model wrote after the prompt, by text.
+    /// The continuation that the model wrote after each prompt, by text.
     writes: Vec<String>,
 }
 

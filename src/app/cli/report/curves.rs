@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Points of a report; of longer runs every so-manieth step is taken.
-const MOST_POINTS: usize = 300_000;
+const MAX_POINTS: usize = 300_000;
 
 /// The scalars, in the order of their first appearance.
 #[derive(Default)]
@@ -62,7 +62,7 @@ impl Curves {
     /// With the colours of the run's variants.
     pub fn data(&self, mirror: &Mirror, theme: &Theme) -> CurvesData {
         let all: usize = self.points.values().map(Vec::len).sum();
-        let every = all.div_ceil(MOST_POINTS).max(1);
+        let every = all.div_ceil(MAX_POINTS).max(1);
         let series = |place: usize, (variant, label): (usize, &str)| {
             let points = self.points.get(&(place, variant))?;
             // the last one is always there

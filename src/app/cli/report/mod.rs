@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{failure::Failure, lab_config::recorded, output, sweep::folder::SPEC, terminal::tell};
+use super::{failure::Failure, lab_config::recorded, output, sweep::folder::SPEC, terminal::notice};
 use crate::{
     gpu::offscreen::Offscreen,
     labs::headline::Reading,
@@ -23,7 +23,7 @@ use curves::Curves;
 use pictures::Pictures;
 
 /// A mail takes as much, bytes.
-const MOST: usize = 10 << 20;
+const MAX_BYTES: usize = 10 << 20;
 /// Steps that the scrubber stops at; fewer where the file would become too large.
 const STEPS: [usize; 4] = [12, 6, 3, 1];
 
@@ -60,16 +60,16 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     let theme = Theme::light();
     let mut offscreen = Offscreen::new();
     if let Err(e) = &offscreen {
-        tell!("maps and graphs are left out, which need a graphics adapter: {e}");
+        notice!("maps and graphs are left out, which need a graphics adapter: {e}");
     }
     let report = page::Report { lab, config: &config, mirror: &mirror, found: &found };
     let curves = curves.data(&mirror, &theme);
     for steps in STEPS {
         let pictures = Pictures::draw((lab, &config), &mirror, &theme, steps, offscreen.as_mut().ok())?;
         let html = report.html(&curves, &pictures);
-        if html.len() <= MOST || steps == 1 {
-            if html.len() > MOST {
-                tell!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
+        if html.len() <= MAX_BYTES || steps == 1 {
+            if html.len() > MAX_BYTES {
+                notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
             }
             output::write(&args.out, html.as_bytes(), &[&args.run])?;
             println!("{}", args.out.display());

@@ -15,7 +15,7 @@ use crate::{
 const STYLE: &str = include_str!("../../../../assets/report/report.css");
 const SCRIPT: &str = include_str!("../../../../assets/report/report.js");
 
-/// What a page is about.
+/// The run, or the runs, that a page is about.
 pub struct Report<'a> {
     pub lab: &'static Lab,
     pub config: &'a Config,
@@ -180,7 +180,7 @@ impl Report<'_> {
         let knobs = (self.lab.knobs)();
         let changed = run_table::changed(self.lab, self.config);
         let row = |knob: &Knob, out: &mut String| {
-            let value = self.config.get(knob.key).map(|v| shared_words(knob, &v.to_string())).unwrap_or_default();
+            let value = self.config.get(knob.key).map(|v| shared_label(knob, &v.to_string())).unwrap_or_default();
             let _ = writeln!(
                 out,
                 "<tr><td><code>{}</code></td><td class=\"number\"><code>{}</code></td><td class=\"note\">{}</td></tr>",
@@ -229,7 +229,7 @@ fn lowered(event: pulldown_cmark::Event<'_>) -> pulldown_cmark::Event<'_> {
 }
 
 /// A file is named without the folders that lead to it: the page goes to others.
-pub fn shared_words(knob: &Knob, value: &str) -> String {
+pub fn shared_label(knob: &Knob, value: &str) -> String {
     match knob.file_kind() {
         Some(_) => std::path::Path::new(value).file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned()),
         None => value.to_owned(),

@@ -1,4 +1,5 @@
-//! What each axis of a sweep does to the numbers of its table: the slices and the heat map of the sweep's page, as SVG.
+//! The effect of each axis of a sweep on the numbers of its table: the slices and the heat map of the sweep's page, as
+//! SVG.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -7,29 +8,29 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use super::{
     super::sweep::{
         folder::{SweepFolder, TaskState},
-        table::{Column, Table},
+        table::{Column, SweepTable},
     },
     page::escaped,
 };
 use crate::{
     labs::sweep::results::{Number, NumberId, ResultAxis, SweepResults, SweepRun},
     ui::{
-        sweep_pictures::{Look, Prepared, axis_figures},
+        sweep_pictures::{PictureChoices, Prepared, axis_figures},
         theme::Theme,
     },
 };
 
 /// Numbers that are drawn; all stand in the table.
-const MOST_COLUMNS: usize = 6;
+const MAX_COLUMNS: usize = 6;
 
 /// Figures of the objective first, then of the other numbers.
-pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table: &Table, theme: &Theme) {
+pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table: &SweepTable, theme: &Theme) {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     if let Some((objective, _)) = table.best {
         shown.sort_by_key(|i| *i != objective);
     }
-    let left_out = shown.len().saturating_sub(MOST_COLUMNS);
-    shown.truncate(MOST_COLUMNS);
+    let left_out = shown.len().saturating_sub(MAX_COLUMNS);
+    shown.truncate(MAX_COLUMNS);
     if shown.is_empty() {
         return;
     }
@@ -38,9 +39,14 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
         writeln!(out, "<h2>What the axes do</h2>\n<p class=\"note\">Of finished runs.{more}</p>\n<div class=\"grid\">");
     let results = Arc::new(results(folder, states, table));
     for number in shown {
-        let look =
-            Look { number, others: vec![], step: results.last_step(), brush: Default::default(), is_dark: theme.dark };
-        let prepared = Prepared::new(&results, look);
+        let choices = PictureChoices {
+            number,
+            others: vec![],
+            step: results.last_step(),
+            brush: Default::default(),
+            is_dark: theme.dark,
+        };
+        let prepared = Prepared::new(&results, choices);
         for figure in axis_figures(&prepared, theme) {
             let Some(svg) = figure.svg(&prepared, theme) else { continue };
             let about = escaped(&format!("{}, {}", table.columns[number].heading, figure.about(&results)));
@@ -55,7 +61,7 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
 }
 
 /// The numbers of the table as the pictures take them: each finished run's, at its end.
-fn results(folder: &SweepFolder, states: &[TaskState], table: &Table) -> SweepResults {
+fn results(folder: &SweepFolder, states: &[TaskState], table: &SweepTable) -> SweepResults {
     let sweep = &folder.sweep;
     let (axes, points) = ResultAxis::of(sweep);
     let run =

@@ -12,11 +12,11 @@ use super::{
         output, summary,
         sweep::{
             folder::{SweepFolder, TaskState, task_name},
-            table::Table,
+            table::SweepTable,
         },
-        terminal::tell,
+        terminal::notice,
     },
-    MOST,
+    MAX_BYTES,
     curves::{CurveData, SeriesData},
     page::{self, escaped},
     sweep_figures,
@@ -27,17 +27,17 @@ use crate::{
 };
 
 /// Points whose curves are drawn; more are not told apart.
-const MOST_CURVES: usize = 30;
+const MAX_CURVES: usize = 30;
 /// Points of all curves together; fewer where the file would become too large.
 const POINTS: [usize; 3] = [100_000, 30_000, 5_000];
 /// Runs without an end that are named one by one.
-const MOST_NAMED: usize = 60;
+const MAX_NAMED: usize = 60;
 
 /// A sweep as its folder has it.
 pub struct SweepReport {
     folder: SweepFolder,
     states: Vec<TaskState>,
-    table: Table,
+    table: SweepTable,
 }
 
 /// Writes the report of the sweep in a folder.
@@ -47,17 +47,17 @@ pub struct SweepReport {
 pub fn write(folder: &Path, out: &Path) -> Result<(), Failure> {
     let folder = SweepFolder::open(folder)?;
     let states = folder.states()?;
-    let table = Table::of(&folder, &states);
+    let table = SweepTable::new(&folder, &states);
     let report = SweepReport { folder, states, table };
     let theme = Theme::light();
     let figures = report.figures()?;
     for points in POINTS {
         let html = report.html(&figures, points, &theme);
-        if html.len() > MOST && points != POINTS[POINTS.len() - 1] {
+        if html.len() > MAX_BYTES && points != POINTS[POINTS.len() - 1] {
             continue;
         }
-        if html.len() > MOST {
-            tell!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
+        if html.len() > MAX_BYTES {
+            notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
         }
         output::write(out, html.as_bytes(), &[&report.folder.path])?;
         println!("{}", out.display());
@@ -74,7 +74,7 @@ impl SweepReport {
     /// Every number over the steps, a line a point: the mean over its seeds.
     fn figures(&self) -> Result<Vec<Comparison>, Failure> {
         let sweep = &self.folder.sweep;
-        let shown: Vec<_> = self.finished().filter(|(state, _)| state.task.point < MOST_CURVES).collect();
+        let shown: Vec<_> = self.finished().filter(|(state, _)| state.task.point < MAX_CURVES).collect();
         let named = shown.iter().map(|(state, row)| {
             let values = sweep.values_words(&sweep.points[state.task.point]);
             (row.path.as_path(), state.task.point, values)
@@ -126,15 +126,15 @@ impl SweepReport {
             escaped(&self.folder.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
         let _ = writeln!(
             out,
-            "<h2>Without an end</h2>\n<p>{} of {} runs are not in the numbers below. <code>orrery sweep {sweep} \
+            "<h2>Unfinished runs</h2>\n<p>{} of {} runs are not in the numbers below. <code>orrery sweep {sweep} \
              --missing</code> makes them.</p>\n<ul>",
             open.len(),
             self.states.len()
         );
-        open.iter().take(MOST_NAMED).for_each(|words| {
+        open.iter().take(MAX_NAMED).for_each(|words| {
             let _ = writeln!(out, "<li>{}</li>", escaped(words));
         });
-        if let Some(more) = open.len().checked_sub(MOST_NAMED).filter(|n| *n > 0) {
+        if let Some(more) = open.len().checked_sub(MAX_NAMED).filter(|n| *n > 0) {
             let _ = writeln!(out, "<li>and {more} more</li>");
         }
         out.push_str("</ul>\n");
@@ -177,7 +177,7 @@ impl SweepReport {
         out.push_str(". The numbers are those of <code>table.csv</code>; point at one to read it in full.</p>\n");
     }
 
-    /// What all points share, and what varies.
+    /// Writes the settings that all points share, and those that vary.
     fn settings(&self, out: &mut String) {
         let sweep = &self.folder.sweep;
         let Some(first) = sweep.points.first() else { return };
@@ -212,7 +212,7 @@ impl SweepReport {
                 let shown = knobs.iter().find(|k| k.key == key.as_str()).map_or_else(
                     || value.to_string(),
                     // a file is named without the folders that lead to it
-                    |knob| page::shared_words(knob, &value.to_string()),
+                    |knob| page::shared_label(knob, &value.to_string()),
                 );
                 let (key, value) = (escaped(key), escaped(&shown));
                 let _ =
@@ -236,9 +236,9 @@ fn trouble(state: &TaskState) -> Option<String> {
 }
 
 /// The curves as the page draws them, and every so-manieth point that they have.
-fn charts(figures: &[Comparison], most: usize, theme: &Theme) -> (Vec<CurveData>, usize) {
+fn charts(figures: &[Comparison], max: usize, theme: &Theme) -> (Vec<CurveData>, usize) {
     let all: usize = figures.iter().flat_map(|f| &f.lines).map(|l| l.len()).sum();
-    let every = all.div_ceil(most).max(1);
+    let every = all.div_ceil(max).max(1);
     let chart = |figure: &Comparison| CurveData {
         name: format!("{}, {}", figure.title, figure.variant),
         series: figure.lines.iter().map(|line| series(line, every, theme)).collect(),
@@ -266,7 +266,7 @@ fn curves(out: &mut String, (charts, every): &(Vec<CurveData>, usize), points: u
     }
     let every = if *every > 1 { format!(" Every {every}th recorded step is here.") } else { String::new() };
     let more =
-        if points > MOST_CURVES { format!(" Of the first {MOST_CURVES} points of {points}.") } else { String::new() };
+        if points > MAX_CURVES { format!(" Of the first {MAX_CURVES} points of {points}.") } else { String::new() };
     let _ = writeln!(
         out,
         "<h2>Curves</h2>\n<p class=\"note\">A line a point: the mean over its finished seeds, with a band of one standard \

@@ -1,5 +1,5 @@
-//! Sweeps that the window has begun: each a process of its own that makes the runs, outlives the window, and can be asked to
-//! stop. It does not know what runs are.
+//! Sweeps that the window has started: each is a process of its own that makes the runs, outlives the window, and can
+//! be asked to stop.
 
 use std::{
     collections::HashMap,
@@ -12,22 +12,22 @@ use std::{
 
 use super::{super::failure::Failure, folder::LOGS};
 
-/// What the process says, in the folder of what runs said.
+/// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";
-/// Of which the end is told.
-const MOST_SAID: u64 = 1 << 20;
+/// Only the end of a longer output is shown, bytes.
+const MAX_OUTPUT: u64 = 1 << 20;
 
 /// The processes, by the sweep's folder.
 #[derive(Default)]
 pub struct Background {
     children: Mutex<HashMap<PathBuf, Child>>,
-    /// What is run in place of this program.
+    /// The program to run in place of this one.
     program: Option<PathBuf>,
 }
 
 impl Background {
     /// Runs this program, where the one that asks is another.
-    pub fn of_program(program: PathBuf) -> Self {
+    pub fn with_program(program: PathBuf) -> Self {
         Self { program: Some(program), ..Self::default() }
     }
 
@@ -42,7 +42,7 @@ impl Background {
         let program = self.program.clone().map_or_else(std::env::current_exe, Ok);
         let spawned = program.and_then(|program| spawn(&program, folder));
         let child =
-            spawned.map_err(|e| Failure::run(format!("the runs of {} were not begun: {e}", folder.display())))?;
+            spawned.map_err(|e| Failure::run(format!("the runs of {} could not be started: {e}", folder.display())))?;
         self.children.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), child);
         Ok(())
     }
@@ -52,14 +52,14 @@ impl Background {
         children.get_mut(folder).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// What the process of this window said last, if it ended without having made every run.
+    /// The last output of the process of this window, if it ended without having made every run.
     pub fn complaint(&self, folder: &Path) -> Option<String> {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let status = children.get_mut(folder)?.try_wait().ok()??;
         if status.success() {
             return None;
         }
-        let said = crate::files::read_text(&folder.join(LOGS).join(LOG), MOST_SAID).unwrap_or_default();
+        let said = crate::files::read_text(&folder.join(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
         Some(last.map_or_else(|| format!("ended ({status})"), |line| line.trim_start_matches("orrery: ").to_owned()))
     }

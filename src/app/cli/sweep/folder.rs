@@ -10,7 +10,7 @@ pub use super::super::sweep_names::SPEC;
 use super::super::{
     failure::Failure,
     run_rows,
-    settings::{self, MOST_CONFIG, Named},
+    settings::{self, MAX_CONFIG, Named},
 };
 use crate::{
     config::Config,
@@ -21,11 +21,11 @@ use crate::{
     },
 };
 
-/// What its points share.
+/// The settings that all points share.
 const BASE: &str = "base.toml";
 /// The folders of its runs.
 pub const RUNS: &str = "runs";
-/// What each run said, by its number.
+/// The output of each run, by its number.
 pub const LOGS: &str = "logs";
 
 /// A sweep with its folder.
@@ -60,15 +60,15 @@ impl SweepFolder {
     /// # Errors
     /// If the specification is none, or the folder is that of another one.
     pub fn make(spec: &Path, out: &Path) -> Result<Self, Failure> {
-        Self::of_text(&read(spec)?, spec, out)
+        Self::from_text(&read(spec)?, spec, out)
     }
 
-    /// As [`SweepFolder::make`], of the text of a specification that need not be a file yet; its base is looked for beside
-    /// `spec`, and its name is that of `spec` where it says none.
+    /// Makes a sweep like [`SweepFolder::make`], from the text of a specification that need not be a file yet; its base
+    /// is looked for beside `spec`, and its name is that of `spec` where it gives none.
     ///
     /// # Errors
-    /// As [`SweepFolder::make`].
-    pub fn of_text(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
+    /// See [`SweepFolder::make`].
+    pub fn from_text(text: &str, spec: &Path, out: &Path) -> Result<Self, Failure> {
         let file = SweepFile::parse(text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let base = base(&file.base, spec)?;
         let sweep = sweep(&file, &base, spec)?;
@@ -113,7 +113,7 @@ impl SweepFolder {
         }
         let file = SweepFile::parse(&read(&spec)?).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let held = path.join(BASE);
-        let (_, base) = settings::config_of(&held, files::read_text(&held, MOST_CONFIG))?;
+        let (_, base) = settings::config_of(&held, files::read_text(&held, MAX_CONFIG))?;
         let sweep = sweep(&file, &base, &spec)?;
         Ok(Self { path, sweep })
     }
@@ -129,7 +129,7 @@ impl SweepFolder {
     /// Why a run that has left nothing was not made, as it said itself.
     pub fn refusal(&self, task: SweepTask) -> Option<String> {
         let log = self.path.join(LOGS).join(format!("{}.txt", task_name(task)));
-        let said = files::read_text(&log, MOST_CONFIG).ok()?;
+        let said = files::read_text(&log, MAX_CONFIG).ok()?;
         said.lines().rev().find_map(|line| line.strip_prefix("orrery: ")).map(str::to_owned)
     }
 
@@ -147,13 +147,13 @@ impl SweepFolder {
     }
 }
 
-/// Whether a run was made with these settings.
+/// True if a run was made with these settings.
 fn is_of(row: &RunRow, config: &Config) -> bool {
     let is_same = |(key, value)| row.settings.get(key) == Some(value);
     row.lab == config.lab && row.seed == config.seed && config.iter().all(is_same)
 }
 
-/// What counts of several runs of the same settings.
+/// Ranks several runs of the same settings: the one that got furthest counts.
 fn progress(row: &RunRow) -> (u8, u64) {
     let rank = match row.state {
         RowState::Finished => 3,
@@ -170,7 +170,7 @@ pub fn task_name(task: SweepTask) -> String {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    files::read_text(path, MOST_CONFIG).map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
+    files::read_text(path, MAX_CONFIG).map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
 }
 
 fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure> {
@@ -178,7 +178,7 @@ fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure>
     Sweep::new(file, lab, base).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))
 }
 
-/// What a specification builds on: a config file is looked for beside it first.
+/// The settings that a specification builds on: a config file is looked for beside it first.
 fn base(name: &str, spec: &Path) -> Result<Config, Failure> {
     let beside = spec.parent().map(|folder| folder.join(name)).filter(|path| path.is_file());
     let name = beside.as_ref().and_then(|path| path.to_str()).unwrap_or(name);

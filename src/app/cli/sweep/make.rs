@@ -20,7 +20,7 @@ pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result
     let spec = out.join("sweep.toml");
     // the specification is no file of its own yet, so that its place says nothing
     let place = format!("{}: ", spec.display());
-    let folder = SweepFolder::of_text(&text, &spec, &out).map_err(|e| e.words.replace(&place, ""))?;
+    let folder = SweepFolder::from_text(&text, &spec, &out).map_err(|e| e.words.replace(&place, ""))?;
     if let Some(background) = begun {
         background.begin(&folder.path).map_err(|e| e.words)?;
     }

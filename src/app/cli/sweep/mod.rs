@@ -20,7 +20,7 @@ use std::{
 use clap::{Args, ValueEnum};
 
 use self::{folder::SweepFolder, pictures::PictureWishes};
-use super::{failure::Failure, terminal::tell};
+use super::{failure::Failure, terminal::notice};
 
 /// The folder in which sweeps are made by default.
 const SWEEPS: &str = "sweeps";
@@ -30,8 +30,8 @@ pub struct SweepArgs {
     /// A specification (.toml), or the folder of a sweep that was begun
     what: PathBuf,
     /// Where the runs are made
-    #[arg(long, value_enum, default_value_t = On::Here)]
-    on: On,
+    #[arg(long, value_enum, default_value_t = RunPlace::Here)]
+    on: RunPlace,
     /// Processes at once, with --on here; as many as there are cores by default
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -68,10 +68,10 @@ pub struct SweepArgs {
 
 /// Where runs are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum On {
+enum RunPlace {
     /// By processes of this machine
     Here,
-    /// As an array job of Slurm
+    /// An array job of Slurm
     Slurm,
     /// By whoever takes the printed commands: GNU parallel, Snakemake, ...
     Print,
@@ -101,26 +101,26 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         )));
     }
     if waiting.is_empty() {
-        tell!("every run of {shown} has ended or is being made");
+        notice!("every run of {shown} has ended or is being made");
         return present(&sweep);
     }
-    tell!("{shown}: {} runs, {} to make", states.len(), waiting.len());
+    notice!("{shown}: {} runs, {} to make", states.len(), waiting.len());
     match args.on {
-        On::Here => {
+        RunPlace::Here => {
             let cores = thread::available_parallelism().map_or(1, usize::from);
             let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
             present(&sweep)?;
             match failed {
                 0 => Ok(()),
                 n => Err(Failure::run(format!(
-                    "{n} of {} runs failed; what each said is in {}",
+                    "{n} of {} runs failed; the output of each is in {}",
                     waiting.len(),
                     sweep.path.join(folder::LOGS).display()
                 ))),
             }
         }
-        On::Slurm => slurm::submit(&sweep, &waiting, args.minutes),
-        On::Print => {
+        RunPlace::Slurm => slurm::submit(&sweep, &waiting, args.minutes),
+        RunPlace::Print => {
             for number in waiting {
                 println!("{}", task::command_line(&sweep, number)?);
             }
@@ -151,9 +151,9 @@ fn wrong_kind(path: &Path) -> Failure {
 
 /// Writes the table and prints it.
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
-    let table = table::Table::of(sweep, &sweep.states()?);
+    let table = table::SweepTable::new(sweep, &sweep.states()?);
     let path = table.write(sweep)?;
-    println!("{}", table.words());
-    tell!("{}", path.display());
+    println!("{}", table.to_text());
+    notice!("{}", path.display());
     Ok(())
 }

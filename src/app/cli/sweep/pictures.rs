@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use super::{
-    super::{failure::Failure, output, terminal::tell},
+    super::{failure::Failure, output, terminal::notice},
     folder::SweepFolder,
     results,
     series::SeriesCache,
@@ -12,12 +12,12 @@ use crate::{
     gpu::offscreen::Offscreen,
     labs::{headline::split, sweep::results::SweepResults},
     ui::{
-        sweep_pictures::{Look, Prepared, figures},
+        sweep_pictures::{PictureChoices, Prepared, figures},
         theme::Theme,
     },
 };
 
-/// What the pictures show.
+/// The number, step and size of the pictures.
 pub struct PictureWishes<'a> {
     /// A headline number's key or a scalar's channel, with ` of GROUP` for one of several variants.
     pub number: Option<&'a str>,
@@ -34,20 +34,20 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
     output::check(out, &[&sweep.path])?;
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
     let number = number(&results, wishes.number)?;
-    let theme = Theme::of(!wishes.is_light);
+    let theme = Theme::new(!wishes.is_light);
     let beside = results
         .numbers
         .iter()
         .enumerate()
         .filter(|(i, n)| *i != number && n.digits.is_some() && n.id.group == results.numbers[number].id.group);
-    let look = Look {
+    let choices = PictureChoices {
         number,
         others: beside.map(|(i, _)| i).take(2).collect(),
         step: wishes.step.unwrap_or_else(|| results.last_step()),
         brush: Default::default(),
         is_dark: theme.dark,
     };
-    let prepared = Prepared::new(&results, look);
+    let prepared = Prepared::new(&results, choices);
     std::fs::create_dir_all(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
     let (mut offscreen, words) = match Offscreen::new() {
         Ok(offscreen) => (Some(offscreen), String::new()),
@@ -63,8 +63,8 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
             output::write(&out.join(format!("{}.png", figure.stem)), &png, &[])?;
         }
     }
-    tell!("{}; {}", results.numbers[number].heading, results.progress_words());
-    tell!("{} pictures in {}{words}", all.len(), out.display());
+    notice!("{}; {}", results.numbers[number].heading, results.progress_words());
+    notice!("{} pictures in {}{words}", all.len(), out.display());
     println!("{}", out.display());
     Ok(())
 }

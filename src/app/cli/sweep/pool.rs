@@ -16,16 +16,16 @@ use super::{
     super::{
         failure::Failure,
         interrupt::{self, INTERRUPTED},
-        terminal::tell,
+        terminal::notice,
     },
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
 use crate::labs::run_table::RowState;
 
-/// What must fit on the disk for another run to be begun, bytes.
+/// Bytes that must fit on the disk for another run to be started.
 const ROOM: usize = 256 << 10;
 
-/// Whether the disk of a folder has no room left. What cannot be told counts as room.
+/// True if the disk of a folder has no room left; where that cannot be found out it is taken to have room.
 pub fn is_full(folder: &Path) -> bool {
     let written = tempfile::NamedTempFile::new_in(folder)
         .and_then(|mut file| file.write_all(&vec![1; ROOM]).and_then(|()| file.as_file().sync_data()));
@@ -63,11 +63,13 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
                         outcome => {
                             failed.fetch_add(1, Ordering::SeqCst);
                             full.fetch_or(is_full(&sweep.path), Ordering::SeqCst);
-                            outcome
-                                .map_or_else(|e| format!("was not begun: {e}"), |status| format!("failed ({status})"))
+                            outcome.map_or_else(
+                                |e| format!("could not be started: {e}"),
+                                |status| format!("failed ({status})"),
+                            )
                         }
                     };
-                    tell!("{name} {said} ({count} of {})", numbers.len());
+                    notice!("{name} {said} ({count} of {})", numbers.len());
                 }
             });
         }
@@ -77,13 +79,13 @@ pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize,
         return Err(Failure::interrupted(format!("stopped; `orrery sweep {shown} --missing` goes on")));
     }
     if full.load(Ordering::SeqCst) {
-        return Err(Failure::run(full_words(sweep)));
+        return Err(Failure::run(full_disk_message(sweep)));
     }
     Ok(failed.load(Ordering::SeqCst))
 }
 
-/// What a full disk means, and what to do.
-fn full_words(sweep: &SweepFolder) -> String {
+/// Explains what a full disk means, and what to do.
+fn full_disk_message(sweep: &SweepFolder) -> String {
     let states = sweep.states().unwrap_or_default();
     let is_finished = |s: &&TaskState| s.row.as_ref().is_some_and(|row| row.state == RowState::Finished);
     let (ended, shown) = (states.iter().filter(is_finished).count(), sweep.path.display());

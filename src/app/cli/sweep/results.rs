@@ -1,5 +1,5 @@
-//! A sweep's folder as its pictures need it: every run with its state and its numbers over steps; and the sweeps that lie
-//! beside a folder of runs. It does not know how they are drawn.
+//! A sweep's folder as its pictures need it: every run with its state and its numbers over steps; and the sweeps that
+//! lie beside a folder of runs.
 
 use std::{
     collections::BTreeSet,
@@ -135,7 +135,7 @@ pub fn beside(runs: &Path) -> Vec<FoundSweep> {
         Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| is_sweep(p)).collect(),
         Err(e) => {
             if e.kind() != std::io::ErrorKind::NotFound {
-                terminal::tell!("{} cannot be listed: {e}", parent.join(SWEEPS).display());
+                terminal::notice!("{} cannot be listed: {e}", parent.join(SWEEPS).display());
             }
             vec![]
         }

@@ -16,49 +16,49 @@ use crate::{
 };
 
 /// Points of a sweep that are kept in memory, over all its runs and numbers.
-const MOST_POINTS: usize = 6_000_000;
+const MAX_POINTS: usize = 6_000_000;
 /// Numbers that a run usually has.
 const USUAL_NUMBERS: usize = 12;
 /// However many runs there are, a series keeps so many points.
-const LEAST_POINTS: usize = 64;
+const MIN_POINTS: usize = 64;
 
-/// What a run has recorded.
+/// The scalars that a run has recorded.
 #[derive(Debug, Default)]
 pub struct RunSeries {
     /// In no order.
     pub numbers: Vec<(NumberId, Series)>,
-    /// What a legend calls each group, in the order of the run's variants.
+    /// The name of each group in a legend, in the order of the run's variants.
     pub groups: Vec<(String, String)>,
     /// Every so-manieth step is kept; 1: all.
     pub every: usize,
 }
 
-/// What was read of runs, until they change.
+/// The series already read of runs, until they change.
 #[derive(Debug, Default)]
 pub struct SeriesCache(Mutex<HashMap<PathBuf, (Stamp, Arc<RunSeries>)>>);
 
 impl SeriesCache {
-    /// Of one of `runs` runs; an empty one where its folder cannot be read, which its row says.
+    /// Reads one of `runs` runs; empty where its folder cannot be read, which its row reports.
     pub fn read(&self, folder: &Path, runs: usize) -> Arc<RunSeries> {
         let stamp = Stamp::of(folder);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         if let Some((_, kept)) = known.filter(|(at, _)| *at == stamp) {
             return kept;
         }
-        let most = (MOST_POINTS / USUAL_NUMBERS / runs.max(1)).max(LEAST_POINTS);
-        let read = Arc::new(read(folder, most).unwrap_or_default());
+        let max = (MAX_POINTS / USUAL_NUMBERS / runs.max(1)).max(MIN_POINTS);
+        let read = Arc::new(read(folder, max).unwrap_or_default());
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(folder.to_owned(), (stamp, Arc::clone(&read)));
         read
     }
 }
 
-fn read(folder: &Path, most: usize) -> Result<RunSeries, StoreError> {
+fn read(folder: &Path, max: usize) -> Result<RunSeries, StoreError> {
     let (info, numbers) = run_series::read(folder, |_| true)?;
     let mut series = RunSeries { every: 1, ..RunSeries::default() };
     for NumberSeries { key, group, points } in numbers {
         let means = points.into_iter().map(|[step, mean, _]| (step as u64, mean)).collect();
-        let (kept, every) = thinned(means, most);
+        let (kept, every) = thinned(means, max);
         series.every = series.every.max(every);
         series.numbers.push((NumberId { key, group }, Arc::new(kept)));
     }

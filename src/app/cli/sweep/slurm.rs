@@ -12,14 +12,14 @@ use super::{
         failure::Failure,
         headless::{self, RunWishes},
         shell::quoted,
-        terminal::tell,
+        terminal::notice,
     },
     folder::{LOGS, SweepFolder},
 };
 use crate::{config::Setting, files::replace, labs::TrainSettings};
 
 /// A task of the array is to take so long at least.
-const LEAST_MINUTES: f64 = 10.0;
+const MIN_MINUTES: f64 = 10.0;
 /// Steps of the run that is timed.
 const TIMED_STEPS: u64 = 5;
 const SCRIPT: &str = "job.sh";
@@ -61,7 +61,7 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
         return Err(Failure::run(format!("Slurm refused the job: {}", said.trim())));
     }
     let id = String::from_utf8_lossy(&output.stdout);
-    tell!(
+    notice!(
         "job {}: {} runs in {} tasks of about {:.0} minutes; `orrery sweep {shown} --table` shows how far they are",
         id.trim(),
         numbers.len(),
@@ -73,7 +73,7 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
 
 /// The runs of each task: as many as fill the least time, in order.
 fn packs(numbers: &[usize], minutes: f64) -> Vec<&[usize]> {
-    let each = (LEAST_MINUTES / minutes).ceil().clamp(1.0, numbers.len().max(1) as f64) as usize;
+    let each = (MIN_MINUTES / minutes).ceil().clamp(1.0, numbers.len().max(1) as f64) as usize;
     numbers.chunks(each).collect()
 }
 
@@ -91,12 +91,12 @@ fn script_of(packed: &[&[usize]], command: &str) -> String {
 
 /// Minutes that a run takes: a few steps of the first one, into a folder that is removed.
 fn timed(sweep: &SweepFolder) -> Result<f64, Failure> {
-    let Some(task) = sweep.sweep.tasks().first().copied() else { return Ok(LEAST_MINUTES) };
+    let Some(task) = sweep.sweep.tasks().first().copied() else { return Ok(MIN_MINUTES) };
     let mut config = sweep.sweep.config(task);
     let knobs = (sweep.sweep.lab.knobs)();
     let steps = config.value(TrainSettings::steps).unwrap_or(TIMED_STEPS);
     config.set(&knobs, TrainSettings::steps.name, TIMED_STEPS.min(steps).to_value())?;
-    tell!("timing {} steps of the first run; --minutes saves that", TIMED_STEPS.min(steps));
+    notice!("timing {} steps of the first run; --minutes saves that", TIMED_STEPS.min(steps));
     let folder = tempfile::tempdir().map_err(Failure::failed)?;
     let began = Instant::now();
     headless::train(sweep.sweep.lab, &config, folder.path(), RunWishes::default())?;

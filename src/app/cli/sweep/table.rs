@@ -1,5 +1,5 @@
-//! What a sweep has found: a row a point, with its headline numbers as mean and standard deviation over seeds. It does not
-//! depend on where or in which order the runs were made.
+//! The table of a sweep: a row for each point, with its headline numbers as mean and standard deviation over seeds. It
+//! does not depend on where or in which order the runs were made.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ impl Column {
 }
 
 /// A point.
-pub struct Row {
+pub struct PointRow {
     /// By axis.
     pub values: Vec<String>,
     /// Runs that have ended.
@@ -45,19 +45,19 @@ pub struct Row {
 }
 
 /// The table of a sweep.
-pub struct Table {
+pub struct SweepTable {
     /// Keys.
     pub axes: Vec<String>,
     pub columns: Vec<Column>,
     /// By point.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PointRow>,
     pub seeds: usize,
     /// The column that ranks points, with its best row.
     pub best: Option<(usize, usize)>,
 }
 
-impl Table {
-    pub fn of(folder: &SweepFolder, states: &[TaskState]) -> Self {
+impl SweepTable {
+    pub fn new(folder: &SweepFolder, states: &[TaskState]) -> Self {
         let sweep = &folder.sweep;
         let columns = columns(states.iter().filter_map(TaskState::finished));
         let row = |(point, config)| {
@@ -66,13 +66,13 @@ impl Table {
             let number = |column: &Column| {
                 SeedSummary::new(&runs.iter().filter_map(|run| column.value(run)).collect::<Vec<_>>())
             };
-            Row {
+            PointRow {
                 values: sweep.axes.iter().map(|axis| sweep.value(config, axis)).collect(),
                 finished: runs.len(),
                 numbers: columns.iter().map(number).collect(),
             }
         };
-        let rows: Vec<Row> = sweep.points.iter().enumerate().map(row).collect();
+        let rows: Vec<PointRow> = sweep.points.iter().enumerate().map(row).collect();
         let axes = sweep.axes.iter().map(|axis| axis.key.clone()).collect();
         let mut table = Self { axes, columns, rows, seeds: sweep.seeds.len(), best: None };
         table.best = table.best(folder);
@@ -98,7 +98,7 @@ impl Table {
     }
 
     /// For a terminal.
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut lines = vec![["point".to_owned()].into_iter().chain(self.axes.clone()).collect::<Vec<String>>()];
         lines[0].push("runs".to_owned());
         lines[0].extend(self.columns.iter().map(|c| c.heading.clone()));
@@ -147,7 +147,7 @@ impl Table {
     }
 }
 
-/// Of all runs together, in the lab's order.
+/// The columns of all runs together, in the lab's order.
 fn columns<'a>(runs: impl Iterator<Item = &'a RunRow>) -> Vec<Column> {
     let mut columns: Vec<Column> = vec![];
     for run in runs {

@@ -5,7 +5,7 @@ use super::{
         failure::Failure,
         headless::{self, ResumeArgs, RunWishes},
         shell::quoted,
-        terminal::tell,
+        terminal::notice,
     },
     folder::{SweepFolder, task_name},
 };
@@ -29,23 +29,23 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     let words = sweep.sweep.values_words(&config);
     match state.row {
         Some(row) if matches!(row.state, RowState::Finished | RowState::Running) => {
-            tell!("{name} ({words}): {}", row.state_words());
+            notice!("{name} ({words}): {}", row.state_words());
             return Ok(());
         }
         Some(row) => {
-            tell!("{name} ({words}): {}; going on", row.state_words());
-            match headless::resume(&ResumeArgs::of(row.path.clone())) {
+            notice!("{name} ({words}): {}; going on", row.state_words());
+            match headless::resume(&ResumeArgs::without_figures(row.path.clone())) {
                 // what cannot go on is made anew; what was asked to stop is not
-                Err(failure) if failure.code == 2 => tell!("{}: {}; making it anew", row.folder, failure.words),
+                Err(failure) if failure.code == 2 => notice!("{}: {}; making it anew", row.folder, failure.words),
                 ended => return ended,
             }
         }
-        None => tell!("{name}: {words}"),
+        None => notice!("{name}: {words}"),
     }
     headless::train(sweep.sweep.lab, &config, &sweep.runs(), RunWishes::default()).map(|_| ())
 }
 
-/// What makes the run of this number, for a shell.
+/// The shell command that makes the run of this number.
 ///
 /// # Errors
 /// If the system does not tell where this program is.

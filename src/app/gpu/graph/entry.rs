@@ -1,5 +1,5 @@
-//! One graph on the device: brought up to the wanted step, styled, drawn when something changed,
-//! and its places read back. It does not know who looks at it.
+//! One graph on the device: brought up to the wanted step, styled, drawn when something changed, and its positions read
+//! back.
 
 use std::sync::{
     Arc,
@@ -8,24 +8,24 @@ use std::sync::{
 
 use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 
-use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::Pipelines};
-use crate::gpu::graph_layout::{GraphLayout, Kernels, MOST_STEPS};
+use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::GraphPipelines};
+use crate::gpu::graph_layout::{GraphLayout, Kernels, MAX_STEPS};
 
 /// Which edges are drawn, of all in the order of their strength.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Drawn {
+pub(super) struct DrawnEdges {
     /// From here on they are strong enough to be seen.
     seen: usize,
     /// From here on all are drawn; before, only the selected node's.
     all: usize,
 }
 
-impl Drawn {
-    pub fn of(graph: &Graph) -> Self {
+impl DrawnEdges {
+    pub fn new(graph: &Graph) -> Self {
         Self::strongest(graph.shape.edges.len(), graph.edges, graph.drawn)
     }
 
-    /// Of so many edges the strongest `seen` may be seen, and the strongest `drawn` of them are drawn whosever they are.
+    /// The strongest `seen` of the edges may be seen; the strongest `drawn` of them are drawn for every node.
     fn strongest(edges: usize, seen: usize, drawn: usize) -> Self {
         let seen = edges - seen.min(edges);
         Self { seen, all: seen.max(edges - drawn.min(edges)) }
@@ -39,7 +39,7 @@ impl Drawn {
 }
 
 /// One graph.
-pub(super) struct Entry {
+pub(super) struct GraphEntry {
     pub shape_revision: u64,
     start_revision: u64,
     style_revision: Option<u64>,
@@ -56,17 +56,18 @@ pub(super) struct Entry {
     pub uniform: wgpu::Buffer,
     pub drawing: wgpu::BindGroup,
     pub sheet: Option<(wgpu::TextureView, wgpu::BindGroup)>,
-    /// What the sheet was drawn from: its size, the uniform, the versions of positions and style, and the edges.
-    pub shown: Option<([u32; 2], Uniform, u64, u64, Drawn)>,
+    /// The inputs that the sheet was drawn from: its size, the uniform, the versions of positions and style, and the
+    /// edges.
+    pub shown: Option<([u32; 2], Uniform, u64, u64, DrawnEdges)>,
     put: Vec<(u32, [f32; 2])>,
     held: Vec<bool>,
-    back: Back,
+    readback: Readback,
     pub used: u64,
 }
 
 /// The read-back of positions from the device.
 #[derive(Default)]
-struct Back {
+struct Readback {
     buffer: Option<wgpu::Buffer>,
     /// Set once the buffer can be read.
     ready: Arc<AtomicBool>,
@@ -76,7 +77,7 @@ struct Back {
     told: Option<u64>,
 }
 
-impl Entry {
+impl GraphEntry {
     /// Runs the layout steps up to the wanted one and returns their number.
     pub fn advance(
         &mut self,
@@ -119,7 +120,7 @@ impl Entry {
         }
         let missing = graph.wanted.saturating_sub(self.step);
         let turns: Vec<_> = (self.step + 1..=graph.wanted).map(|s| (graph.turn)(s)).collect();
-        let mut chunks = turns.chunks(MOST_STEPS).peekable();
+        let mut chunks = turns.chunks(MAX_STEPS).peekable();
         while let Some(chunk) = chunks.next() {
             if chunks.peek().is_none() {
                 layout.run(queue, encoder, kernels, chunk);
@@ -147,7 +148,7 @@ impl Entry {
     }
 
     /// The selected node's edges that are not drawn with the strong ones.
-    fn own_edges(&self, device: &wgpu::Device, graph: &Graph, drawn: Drawn) -> Option<(wgpu::Buffer, u32)> {
+    fn own_edges(&self, device: &wgpu::Device, graph: &Graph, drawn: DrawnEdges) -> Option<(wgpu::Buffer, u32)> {
         let selected = graph.look.selected?;
         let own = drawn.own(&graph.shape.edges, selected);
         let buffer = (!own.is_empty()).then(|| {
@@ -163,11 +164,11 @@ impl Entry {
     /// Draws edges and all nodes into the sheet.
     pub fn draw(
         &self,
-        pipelines: &Pipelines,
+        pipelines: &GraphPipelines,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
         graph: &Graph,
-        drawn: Drawn,
+        drawn: DrawnEdges,
     ) {
         let Some((view, _)) = &self.sheet else { return };
         let own = self.own_edges(device, graph, drawn);
@@ -200,7 +201,7 @@ impl Entry {
         pass.draw(0..4, 0..graph.shape.nodes.len() as u32);
     }
 
-    pub fn new(pipelines: &Pipelines, device: &wgpu::Device, queue: &wgpu::Queue, graph: &Graph) -> Self {
+    pub fn new(pipelines: &GraphPipelines, device: &wgpu::Device, queue: &wgpu::Queue, graph: &Graph) -> Self {
         let n = graph.shape.nodes.len() as u32;
         let texture = |label, format| {
             device.create_texture(&wgpu::TextureDescriptor {
@@ -260,7 +261,7 @@ impl Entry {
             shown: None,
             put: vec![],
             held: vec![],
-            back: Back::default(),
+            readback: Readback::default(),
             used: 0,
         }
     }
@@ -301,25 +302,25 @@ impl Entry {
     pub fn bring_back(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, graph: &Graph) {
         let Some(layout) = &self.layout else { return };
         let size = u64::from(layout.count()) * 8;
-        if self.back.under_way.is_some() {
+        if self.readback.under_way.is_some() {
             // nothing waits here; a device that is lost tells elsewhere
             let _ = device.poll(wgpu::PollType::Poll);
         }
-        if let (Some((start_revision, step, version)), Some(buffer)) = (self.back.under_way, &self.back.buffer)
-            && self.back.ready.load(Ordering::Acquire)
+        if let (Some((start_revision, step, version)), Some(buffer)) = (self.readback.under_way, &self.readback.buffer)
+            && self.readback.ready.load(Ordering::Acquire)
         {
             if let (Ok(bytes), Ok(mut told)) = (buffer.slice(..).get_mapped_range(), graph.told.lock()) {
                 told.places = bytemuck::cast_slice(&bytes).to_vec();
                 (told.start_revision, told.step) = (start_revision, step);
             }
             buffer.unmap();
-            self.back.under_way = None;
-            self.back.told = Some(version);
+            self.readback.under_way = None;
+            self.readback.told = Some(version);
         }
-        if self.back.under_way.is_some() || self.back.told == Some(self.version) {
+        if self.readback.under_way.is_some() || self.readback.told == Some(self.version) {
             return;
         }
-        let buffer = self.back.buffer.get_or_insert_with(|| {
+        let buffer = self.readback.buffer.get_or_insert_with(|| {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("graph, back"),
                 size,
@@ -328,12 +329,12 @@ impl Entry {
             })
         });
         encoder.copy_buffer_to_buffer(layout.places(), 0, buffer, 0, size);
-        self.back.ready.store(false, Ordering::Release);
-        let ready = self.back.ready.clone();
+        self.readback.ready.store(false, Ordering::Release);
+        let ready = self.readback.ready.clone();
         encoder.map_buffer_on_submit(buffer, wgpu::MapMode::Read, .., move |done| {
             ready.store(done.is_ok(), Ordering::Release);
         });
-        self.back.under_way = Some((self.start_revision, self.step, self.version));
+        self.readback.under_way = Some((self.start_revision, self.step, self.version));
     }
 }
 
@@ -380,7 +381,7 @@ mod tests {
         let all = edges.iter().filter(is_of(7)).count();
         // at rest, while it moves, and where the motion allows none
         for drawn in [usize::MAX, 6_000, 0] {
-            let which = Drawn::strongest(edges.len(), usize::MAX, drawn);
+            let which = DrawnEdges::strongest(edges.len(), usize::MAX, drawn);
             let strong = edges[which.all..].iter().filter(is_of(7)).count();
             let own = which.own(&edges, 7);
             assert_eq!((strong + own.len(), all), (all, 110), "{drawn}");
@@ -392,9 +393,9 @@ mod tests {
     #[test]
     fn what_is_too_weak_to_be_seen_stays_unseen() {
         let edges = edges();
-        let which = Drawn::strongest(edges.len(), 10_000, 6_000);
+        let which = DrawnEdges::strongest(edges.len(), 10_000, 6_000);
         let seen = edges[10_000..].iter().filter(is_of(7)).count();
         assert_eq!(edges[which.all..].iter().filter(is_of(7)).count() + which.own(&edges, 7).len(), seen);
-        assert_eq!(Drawn::strongest(edges.len(), 100, 6_000), Drawn { seen: 19_900, all: 19_900 });
+        assert_eq!(DrawnEdges::strongest(edges.len(), 100, 6_000), DrawnEdges { seen: 19_900, all: 19_900 });
     }
 }

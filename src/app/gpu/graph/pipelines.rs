@@ -1,4 +1,4 @@
-//! The pipelines of the picture and the layouts of what they read. It does not know what is drawn when.
+//! The pipelines of the picture and the layouts of what they read.
 
 use eframe::egui_wgpu::wgpu;
 
@@ -9,7 +9,7 @@ use crate::gpu::{Target, graph_layout::Kernels};
 const PICTURE: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 
 /// The pipelines and bind group layouts that all graphs share.
-pub(super) struct Pipelines {
+pub(super) struct GraphPipelines {
     pub kernels: Option<Kernels>,
     pub edges: wgpu::RenderPipeline,
     pub arrows: wgpu::RenderPipeline,
@@ -19,7 +19,7 @@ pub(super) struct Pipelines {
     pub laying: wgpu::BindGroupLayout,
 }
 
-impl Pipelines {
+impl GraphPipelines {
     pub fn new(device: &wgpu::Device, target: Target) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("graph"),

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use eframe::egui_wgpu::{CallbackResources, wgpu};
 
 use super::{
-    Paint,
-    entry::{Drawn, Entry},
-    pipelines::Pipelines,
+    GraphCallback,
+    entry::{DrawnEdges, GraphEntry},
+    pipelines::GraphPipelines,
 };
 use crate::gpu::Target;
 
@@ -27,8 +27,8 @@ pub fn steps_made(resources: &CallbackResources) -> u64 {
 
 /// The pipelines, and the graphs on the device.
 pub(super) struct Renderer {
-    pipelines: Pipelines,
-    entries: HashMap<u64, Entry>,
+    pipelines: GraphPipelines,
+    entries: HashMap<u64, GraphEntry>,
     /// Paints of any graph so far.
     turn: u64,
     /// Pictures drawn so far, and steps made; tests hold them.
@@ -38,7 +38,7 @@ pub(super) struct Renderer {
 
 impl Renderer {
     pub fn new(device: &wgpu::Device, target: Target) -> Self {
-        Self { pipelines: Pipelines::new(device, target), entries: HashMap::new(), turn: 0, drawn: 0, steps: 0 }
+        Self { pipelines: GraphPipelines::new(device, target), entries: HashMap::new(), turn: 0, drawn: 0, steps: 0 }
     }
 
     /// Brings the device up to date with a graph about to be painted.
@@ -47,13 +47,13 @@ impl Renderer {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        paint: &Paint,
+        paint: &GraphCallback,
         pixels_per_point: f32,
     ) {
         self.turn += 1;
         let (graph, turn) = (&paint.graph, self.turn);
         if self.entries.get(&graph.key).is_none_or(|e| e.shape_revision != graph.shape_revision) {
-            let entry = Entry::new(&self.pipelines, device, queue, graph);
+            let entry = GraphEntry::new(&self.pipelines, device, queue, graph);
             self.entries.insert(graph.key, entry);
             self.entries.retain(|key, e| *key == graph.key || turn - e.used < KEPT_TURNS);
         }
@@ -61,7 +61,7 @@ impl Renderer {
         entry.used = turn;
         self.steps += entry.advance(self.pipelines.kernels.as_ref(), device, queue, encoder, graph);
         entry.styles(queue, graph);
-        let (size, edges) = (paint.size(pixels_per_point), Drawn::of(graph));
+        let (size, edges) = (paint.size(pixels_per_point), DrawnEdges::new(graph));
         let uniform = paint.uniform(size, pixels_per_point);
         let wanted = (size, uniform, entry.version, graph.style_revision, edges);
         if entry.shown.as_ref() != Some(&wanted) {

@@ -1,8 +1,8 @@
-//! The compute pipelines of the layout, and how their buffers are bound. It does not know when they run.
+//! The compute pipelines of the layout, and how their buffers are bound.
 
 use eframe::egui_wgpu::wgpu;
 
-use super::{Laws, TurnRow};
+use super::{Laws, StepUniform};
 
 /// Every pass of a step.
 pub struct Kernels {
@@ -38,7 +38,7 @@ impl Kernels {
             label: Some("graph layout"),
             entries: &[
                 entry(0, wgpu::BufferBindingType::Uniform, false, size_of::<Laws>()),
-                entry(1, wgpu::BufferBindingType::Uniform, true, size_of::<TurnRow>()),
+                entry(1, wgpu::BufferBindingType::Uniform, true, size_of::<StepUniform>()),
                 entry(2, read, false, 16),
                 entry(3, read, false, 8),
                 entry(4, read, false, 8),

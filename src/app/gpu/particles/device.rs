@@ -1,12 +1,12 @@
-//! The pipelines of the particles and the buffers of one set of them. It does not know when they move.
+//! The pipelines of the particles and the buffers of one set of them.
 
 use std::collections::HashMap;
 
 use eframe::egui_wgpu::wgpu;
 
-use super::{Entry, Flow, Look, MOST_STIFF, Pipelines};
+use super::{MAX_STIFF, MotionUniform, ParticlesEntry, ParticlesPipelines, StreakUniform};
 
-impl Pipelines {
+impl ParticlesPipelines {
     pub(super) fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("particles"),
@@ -15,7 +15,7 @@ impl Pipelines {
         let moving = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("particles, moving"),
             entries: &[
-                uniform(0, wgpu::ShaderStages::COMPUTE, size_of::<Flow>()),
+                uniform(0, wgpu::ShaderStages::COMPUTE, size_of::<MotionUniform>()),
                 wgpu::BindGroupLayoutEntry {
                     binding: 1,
                     visibility: wgpu::ShaderStages::COMPUTE,
@@ -40,7 +40,7 @@ impl Pipelines {
         });
         let drawing = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("particles, drawing"),
-            entries: &[uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<Look>())],
+            entries: &[uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<StreakUniform>())],
         });
         let layout = |of: &wgpu::BindGroupLayout| {
             device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -89,7 +89,7 @@ impl Pipelines {
         Self { advance, draw, moving, drawing, entries: HashMap::new(), turn: 0, steps: 0 }
     }
 
-    pub(super) fn new_entry(&self, device: &wgpu::Device, (width, height): (u32, u32)) -> Entry {
+    pub(super) fn new_entry(&self, device: &wgpu::Device, (width, height): (u32, u32)) -> ParticlesEntry {
         let field = device.create_texture(&wgpu::TextureDescriptor {
             label: Some("particles"),
             size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
@@ -108,9 +108,9 @@ impl Pipelines {
                 mapped_at_creation: false,
             })
         };
-        let particles = buffer(MOST_STIFF as usize * 16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX);
-        let flow = buffer(size_of::<Flow>(), wgpu::BufferUsages::UNIFORM);
-        let look = buffer(size_of::<Look>(), wgpu::BufferUsages::UNIFORM);
+        let particles = buffer(MAX_STIFF as usize * 16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX);
+        let flow = buffer(size_of::<MotionUniform>(), wgpu::BufferUsages::UNIFORM);
+        let look = buffer(size_of::<StreakUniform>(), wgpu::BufferUsages::UNIFORM);
         let view = field.create_view(&wgpu::TextureViewDescriptor::default());
         let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
         let moving = device.create_bind_group(&wgpu::BindGroupDescriptor {
@@ -127,7 +127,18 @@ impl Pipelines {
             layout: &self.drawing,
             entries: &[entry(0, look.as_entire_binding())],
         });
-        Entry { revision: 0, done: None, moved: 0, field, particles, flow, look, moving, drawing, used: self.turn }
+        ParticlesEntry {
+            revision: 0,
+            done: None,
+            moved: 0,
+            field,
+            particles,
+            flow,
+            look,
+            moving,
+            drawing,
+            used: self.turn,
+        }
     }
 }
 

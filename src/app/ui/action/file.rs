@@ -21,6 +21,6 @@ pub enum FileAction {
     Save(String, Vec<u8>),
     /// Writes bytes into the export folder, without asking.
     SaveInExports(String, Vec<u8>),
-    /// As [`FileAction::SaveInExports`], of a matrix of transition probabilities, which then opens as a generator.
+    /// Saves like [`FileAction::SaveInExports`] a matrix of transition probabilities, which then opens as a generator.
     OpenTransitions(String, Vec<u8>),
 }

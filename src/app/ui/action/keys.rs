@@ -9,7 +9,7 @@ pub struct KeyBinding {
     pub modifiers: Modifiers,
     pub key: Key,
     pub action: Action,
-    /// As it is written on the help sheet.
+    /// The spelling on the help sheet.
     pub shown: &'static str,
     pub words: &'static str,
     /// Widgets that have the focus use this key themselves.
@@ -81,7 +81,7 @@ pub static OTHER_KEYS: &[(&str, &str)] = &[
     ("Ctrl +  Ctrl -  Ctrl 0", "Larger, smaller, normal size"),
 ];
 
-/// What can be done with the mouse, for the help sheet.
+/// The gestures of the mouse, for the help sheet.
 pub static GESTURES: &[(&str, &str)] = &[
     ("Drag a tile's title", "Move it, split, or stack as tabs"),
     ("Double-click a tile's title", "Maximise it, or put it back"),

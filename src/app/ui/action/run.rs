@@ -25,12 +25,12 @@ pub enum RunAction {
 }
 
 impl RunAction {
-    /// Whether it concerns what a view asks of the model, and not the training.
+    /// True if it concerns a view's question to the model, and not the training.
     pub fn is_question(&self) -> bool {
         matches!(self, Self::Ask(_) | Self::Cancel(_))
     }
 
-    /// Whether steps of training may follow.
+    /// True if steps of training may follow.
     pub fn trains(&self) -> bool {
         matches!(self, Self::Space | Self::RunPause | Self::TrainOn | Self::StepOnce | Self::RunTo(_))
     }

@@ -1,4 +1,4 @@
-//! What the host brings: picked paths, read files, saved ones, runs.
+//! Deliveries of the host: picked paths, read files, saved ones, runs.
 
 use eframe::egui::Context;
 

@@ -61,7 +61,7 @@ pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
         let (step, mut selection) = (page.shown_step(), page.selection.clone());
         let [width, height] = sheet.size.map(|side| side as f32);
         let scale = width / PICTURE_WIDTH;
-        let theme = Theme::of(sheet.dark);
+        let theme = Theme::new(sheet.dark);
         let figure = Figure {
             view: sheet.view,
             mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
@@ -105,7 +105,7 @@ pub(in crate::ui) fn save_dialog_ended(app: &mut App, suggested: &str, path: Opt
             let folder = app.host.export_folder();
             app.toasts.push_with(
                 Level::Info,
-                format!("{suggested} was not saved: no place was chosen."),
+                format!("{suggested} was not saved: no file was chosen."),
                 (
                     format!("Save into {}", folder.display()),
                     FileAction::SaveInExports(suggested.to_owned(), bytes).into(),

@@ -34,7 +34,7 @@ pub(super) fn dispatch(app: &mut App, action: LookAction, ctx: &Context) {
 
 pub(in crate::ui) fn set_theme(app: &mut App, dark: bool, ctx: &Context) {
     app.session.dark = dark;
-    app.theme = Theme::of(dark);
+    app.theme = Theme::new(dark);
     theme::apply(&app.theme, app.session.still, ctx);
 }
 

@@ -1,5 +1,5 @@
-//! What would end a training waits until a person has agreed: a preset, opened settings, a pasted session, trained
-//! weights, a replay. A reset does not ask: to begin again is what it is called.
+//! An action that would end a training waits until a person has agreed: a preset, opened settings, a pasted session,
+//! trained weights, a replay. A reset does not ask, since beginning again is its meaning.
 
 use eframe::egui::Context;
 
@@ -15,15 +15,15 @@ use crate::{
     },
 };
 
-/// What is done once the training may end.
+/// The action that follows once the training may end.
 pub(in crate::ui) enum Waiting {
     Action(Action),
     Settings(Box<Config>, Option<Box<Layout>>),
     Replay(Box<Run>),
 }
 
-/// Whether something must wait until a person has agreed that the lab's training ends; then it is asked, and the
-/// caller leaves it in [`App::waiting`]. `doing` goes on from "to": "begin the preset Needed".
+/// True if something must wait until a person has agreed that the lab's training ends; then a sheet asks, and the
+/// caller leaves the action in [`App::waiting`]. `doing` goes on from "to": "begin the preset Needed".
 pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
     if !is_training(app, lab) {
         return false;
@@ -35,7 +35,7 @@ pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
     true
 }
 
-/// Whether the lab's run trains, and nobody has agreed that it ends.
+/// True if the lab's run trains, and nobody has agreed that it ends.
 fn is_training(app: &App, lab: &str) -> bool {
     !app.has_agreed && app.pages.get(lab).and_then(|p| p.run.as_ref()).is_some_and(Run::is_running)
 }

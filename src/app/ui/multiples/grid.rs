@@ -1,11 +1,11 @@
-//! The rows and columns in which so many pictures are largest. It does not know what they show.
+//! The rows and columns in which a number of pictures are largest.
 
 use eframe::egui::{Pos2, Rect, Vec2, vec2};
 
 /// Between pictures.
 const GAP: f32 = 8.0;
 /// A picture is no smaller, points.
-const LEAST: Vec2 = vec2(340.0, 260.0);
+const MIN_CELL: Vec2 = vec2(340.0, 260.0);
 /// Width of a picture for its height, where there is a choice.
 const SHAPE: f32 = 1.5;
 
@@ -18,22 +18,23 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// As large as the room allows; where even the smallest do not fit, it is higher than the room.
+    /// The grid with the largest cells that the room allows; where even the smallest do not fit, it is higher than the
+    /// room.
     pub fn in_room(room: Vec2, count: usize) -> Self {
         let count = count.max(1);
         let of = |cols: usize| {
             let rows = count.div_ceil(cols);
             let width = (room.x + GAP) / cols as f32 - GAP;
-            let height = ((room.y + GAP) / rows as f32 - GAP).max(LEAST.y);
+            let height = ((room.y + GAP) / rows as f32 - GAP).max(MIN_CELL.y);
             Self { cols, rows, cell: vec2(width.floor(), height.floor()) }
         };
         let size = |grid: &Self| grid.cell.x.min(grid.cell.y * SHAPE);
-        let fitting = (1..=count).map(of).filter(|grid| grid.cols == 1 || grid.cell.x >= LEAST.x);
+        let fitting = (1..=count).map(of).filter(|grid| grid.cols == 1 || grid.cell.x >= MIN_CELL.x);
         fitting.reduce(|a, b| if size(&b) > size(&a) { b } else { a }).unwrap_or_else(|| of(1))
     }
 
-    /// Of pictures of this size, about as many rows as columns.
-    pub fn of_cells(cell: Vec2, count: usize) -> Self {
+    /// A grid of cells of this size, with about as many rows as columns.
+    pub fn with_cell_size(cell: Vec2, count: usize) -> Self {
         let count = count.max(1);
         let cols = (1..=count).find(|cols| cols * cols >= count).unwrap_or(count);
         Self { cols, rows: count.div_ceil(cols), cell }
@@ -65,7 +66,7 @@ mod tests {
                     "{count} in {room:?}: {grid:?}"
                 );
                 assert!(
-                    grid.cell.x >= LEAST.x.min(room.x.floor()) && grid.cell.y >= LEAST.y,
+                    grid.cell.x >= MIN_CELL.x.min(room.x.floor()) && grid.cell.y >= MIN_CELL.y,
                     "{count} in {room:?}: {grid:?}"
                 );
                 let cells: Vec<Rect> = (0..count).map(|i| grid.cell(Pos2::ZERO, i)).collect();
@@ -80,6 +81,6 @@ mod tests {
     fn two_stand_beside_each_other_where_the_room_is_wide() {
         assert_eq!(Grid::in_room(vec2(1248.0, 500.0), 2).cols, 2);
         assert_eq!(Grid::in_room(vec2(500.0, 1248.0), 2).cols, 1);
-        assert_eq!((Grid::of_cells(LEAST, 5).cols, Grid::of_cells(LEAST, 5).rows), (3, 2));
+        assert_eq!((Grid::with_cell_size(MIN_CELL, 5).cols, Grid::with_cell_size(MIN_CELL, 5).rows), (3, 2));
     }
 }

@@ -9,7 +9,7 @@ use std::{fmt, path::PathBuf};
 
 use eframe::egui::{Rect, ScrollArea, Sense, Ui, UiBuilder, pos2, vec2};
 
-use self::difference::{Difference, DifferenceState, Kind};
+use self::difference::{Difference, DifferenceKind, DifferenceState};
 use super::{
     figure::Figure,
     mirror::Mirror,
@@ -25,7 +25,7 @@ pub use sheet::{Multiple, difference_png, png};
 
 /// A run read whole.
 pub struct ReplayedRun {
-    /// What it is called beside the others.
+    /// The label beside the others.
     pub name: String,
     pub config: Config,
     pub knobs: Vec<Knob>,
@@ -87,7 +87,7 @@ impl ReplayedRun {
     }
 }
 
-/// What is looked at of several runs: a view, what is selected in all of its pictures, and whose difference.
+/// Several runs in one view: the view, the selection in all of its pictures, and the runs to subtract.
 #[derive(Default)]
 pub struct Multiples {
     view: Option<&'static ViewEntry>,
@@ -103,7 +103,7 @@ pub struct Multiples {
 
 #[derive(Debug, Clone, PartialEq)]
 struct DifferenceKey {
-    kind: Kind,
+    kind: DifferenceKind,
     pair: [usize; 2],
     step: u64,
     selection: Selection,
@@ -133,9 +133,9 @@ impl Multiples {
         self.view
     }
 
-    /// What the shown view has a difference of.
-    pub fn kind(&self) -> Option<Kind> {
-        self.view.and_then(|v| Kind::of_view(v.id))
+    /// The kind of difference that the shown view has.
+    pub fn kind(&self) -> Option<DifferenceKind> {
+        self.view.and_then(|v| DifferenceKind::for_view(v.id))
     }
 
     /// The runs whose difference is shown (the second less the first), and whether it is.
@@ -183,7 +183,7 @@ impl Multiples {
         };
         let key = DifferenceKey { kind, pair: self.pair, step, selection: self.selection.clone() };
         if self.difference.as_ref().is_none_or(|(of, _)| *of != key) {
-            let made = Difference::of(kind, [a, b], step, &self.selection);
+            let made = Difference::new(kind, [a, b], step, &self.selection);
             self.difference = Some((key, made));
         }
     }

@@ -22,7 +22,7 @@ pub const CELL: [f32; 2] = [640.0, 440.0];
 const HEAD: f32 = 44.0;
 const MARGIN: f32 = 16.0;
 /// The longest side of a sheet, in pixels; what is larger is drawn with fewer pixels a point.
-const MOST_PIXELS: f32 = 8000.0;
+const MAX_PIXELS: f32 = 8000.0;
 
 /// A view of runs at a step.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ pub struct Multiple<'a> {
 pub fn png(offscreen: &mut Offscreen, of: Multiple<'_>, runs: &[ReplayedRun]) -> Result<Vec<u8>, String> {
     let mut cells: Vec<Box<dyn View>> = runs.iter().map(|_| (of.view.make)()).collect();
     let mut selection = Selection::default();
-    let grid = Grid::of_cells(CELL.into(), runs.len());
+    let grid = Grid::with_cell_size(CELL.into(), runs.len());
     let size = grid.size() + vec2(2.0 * MARGIN, HEAD + MARGIN);
     let title = format!("{} of {} runs at step {}", of.view.title, runs.len(), of.step);
     drawn(offscreen, of.theme, size, |ui| {
@@ -73,7 +73,7 @@ fn drawn(
     size: egui::Vec2,
     ui: impl FnMut(&mut Ui),
 ) -> Result<Vec<u8>, String> {
-    let pixels_per_point = (MOST_PIXELS / size.max_elem()).min(2.0);
+    let pixels_per_point = (MAX_PIXELS / size.max_elem()).min(2.0);
     let prepare = |ctx: &egui::Context| theme::apply(theme, true, ctx);
     let sheet = Sheet { size: size.into(), pixels_per_point };
     let image = offscreen.draw(sheet, prepare, ui).map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! What following a step of the lesson does to the page: its settings, its selection, its view, its step. A step that
+//! Following a step of the lesson: it changes the page's settings, its selection, its view and its step. A step that
 //! only changes what a run takes live changes that; any other begins a new, paused run.
 
 use eframe::egui::Context;
@@ -30,7 +30,7 @@ fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// Whether a step begins another run than the one that is there.
+/// True if a step begins another run than the present one.
 pub fn step_begins_run(page: &Page, i: usize) -> bool {
     let Ok(config) = settings_of_step(page, i) else { return false };
     let Some(launched) = page.launched.as_ref().filter(|_| page.run.is_some()) else { return true };

@@ -1,4 +1,4 @@
-//! What a page's link says, and what it selects.
+//! The link to a page, and the selection that it holds.
 
 use super::Page;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     ui::selection::Selection,
 };
 
-/// What is shown, as a link.
+/// The present page as a link.
 pub fn link(page: &Page) -> Permalink {
     let selection = &page.selection;
     let variants = page.mirror().map_or(&[][..], |m| m.variants());
@@ -26,7 +26,7 @@ pub fn link(page: &Page) -> Permalink {
     }
 }
 
-/// What somebody should know who hands the link on; empty if nothing.
+/// Warnings for somebody who passes the link on; empty if there are none.
 pub fn words_on_link(page: &Page, link: &Permalink) -> String {
     let mut words = vec![];
     if !page.pending().is_empty() && page.newest() > 0 {

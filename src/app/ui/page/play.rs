@@ -12,7 +12,7 @@ const GAP: f64 = 0.5;
 /// The least time between two frames that are asked for, seconds.
 const FRAME: f64 = 1.0 / 60.0;
 
-/// Whether and how the recorded steps are played.
+/// The playback of recorded steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Play {
     /// Seconds that the whole run takes.
@@ -41,7 +41,7 @@ impl Play {
     }
 }
 
-/// Whether Space plays what was recorded; otherwise it runs and pauses the training.
+/// True if Space plays what was recorded; otherwise it runs and pauses the training.
 pub fn space_plays(page: &Page) -> bool {
     let Some(run) = page.run.as_ref().filter(|r| !r.is_running() && r.mirror.step > 0) else { return false };
     page.play.is_on() || run.replayed.is_some() || page.scrub.is_some() || Run::has_ended(run)

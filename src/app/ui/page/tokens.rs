@@ -8,7 +8,7 @@ use crate::{
     ui::run::Run,
 };
 
-/// Whether its run could not be made or went wrong.
+/// True if the page's run could not be made or went wrong.
 pub fn has_failed(page: &Page) -> bool {
     let state = page.run.as_ref().and_then(|run: &Run| run.mirror.state.as_ref());
     matches!(state, Some(RunState::Failed { .. }))

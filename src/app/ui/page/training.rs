@@ -15,8 +15,8 @@ const SETTLE: f64 = 0.3;
 /// Updates by which a model that was only looked at is trained on at first.
 const TRAIN_ON: i64 = 200;
 
-/// Whether to insist on the memory that a run of the settings takes; `None`, with the reason as the problem, where
-/// it is refused for the first time.
+/// Decides whether to insist on the memory that a run of the settings takes; `None`, with the reason as the problem,
+/// where it is refused for the first time.
 pub(super) fn has_memory(page: &mut Page, host: &dyn Host) -> Option<bool> {
     let need = host.memory(&page.config);
     page.memory = need.as_ref().map(|need| need.words.clone());
@@ -49,7 +49,7 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
         let why = match (&run.mirror.state, &run.replayed) {
             (_, Some(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
             (Some(RunState::Finished), _) if is_only_looked_at(page) => {
-                "this model is only looked at; Train on, beside the step, begins to train it"
+                "this model is not being trained; Train on, beside the step, starts to train it"
             }
             (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
             _ => "this run has ended; R begins a new one",
@@ -60,7 +60,7 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
     run.handle.send(command).map_err(Into::into)
 }
 
-/// Whether the run makes no update: its models are there to be asked.
+/// True if the run makes no update: its models are only there to be asked.
 pub fn is_only_looked_at(page: &Page) -> bool {
     page.run
         .as_ref()
@@ -113,8 +113,8 @@ pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> 
 
 // ---- settings ----
 
-/// What a run found out about its settings as it began, such as the tokens of a trained model, is what the controls say,
-/// unless a person changed them meanwhile.
+/// Takes over the settings that a run found out as it began, such as the tokens of a trained model, unless a person
+/// changed them meanwhile.
 pub(super) fn take_found(page: &mut Page) {
     let Some(run) = page.run.as_ref().filter(|run| run.replayed.is_none()) else { return };
     let (Some(info), Some(launched)) = (&run.mirror.info, &mut page.launched) else { return };

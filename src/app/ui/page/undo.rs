@@ -1,4 +1,4 @@
-//! What of a page can be undone, and what each step is called. A step changes the settings, the layout, the selection,
+//! The undo steps of a page and their names. A step changes the settings, the layout, the selection,
 //! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]); undone, it changes nothing else.
 //! Settings are noted where they are changed; layout and selection, which views and tiles change themselves, are
 //! compared after each frame in which a person did something. A view's zoom, and what time moves (a text that is
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What a step changed, as it was.
+/// The state that a step changed, as it was before.
 #[derive(Default)]
 pub struct Snapshot {
     config: Option<Config>,
@@ -30,7 +30,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    fn of_config(config: Config) -> Self {
+    fn from_config(config: Config) -> Self {
         Self { config: Some(config), ..Self::default() }
     }
 
@@ -72,14 +72,14 @@ impl UndoKind {
 
 /// Notes that the settings were `before`.
 pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: String, now: f64) {
-    page.history.note(Snapshot::of_config(before), what, name, now);
+    page.history.note(Snapshot::from_config(before), what, name, now);
 }
 
 /// Every setting at once, with a layout where one came along: `name` is where from.
 pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<Layout>, name: String) {
     let what = format!("everything {name}");
     page.history.note(Snapshot { config: Some(config), layout, selection: None }, &what, name, page.seen.now);
-    look(page);
+    remember(page);
 }
 
 /// The name of the last step that changed settings.
@@ -97,7 +97,7 @@ pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
         UndoKind::Redo => history.redo(|was| swap(page, was, now)),
     };
     page.history = history;
-    look(page);
+    remember(page);
     let verb = if kind == UndoKind::Redo { "Redid" } else { "Undid" };
     name.map(|name| format!("{verb}: {name}{}", consequence(page, &before)))
 }
@@ -125,7 +125,7 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
     here
 }
 
-/// What a change of the settings since `before` means for the run, as the end of a sentence.
+/// The consequence for the run of a change of the settings since `before`, as the end of a sentence.
 fn consequence(page: &Page, before: &Config) -> &'static str {
     let Some(run) = page.run.as_ref().filter(|r| !r.is_untouched()) else { return "" };
     let mut changed = page.config.changed_keys(before);
@@ -144,7 +144,7 @@ fn consequence(page: &Page, before: &Config) -> &'static str {
 }
 
 /// Takes the page as it is for what was looked at last.
-fn look(page: &mut Page) {
+fn remember(page: &mut Page) {
     page.seen.page = Some((page.tiling.tree.clone(), page.selection.clone()));
 }
 
@@ -158,7 +158,7 @@ pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
     if let Some(tile) = page.tiling.tree.dragged_id(ctx) {
         page.seen.dragged = Some(tile);
     }
-    let Some((layout, selection)) = page.seen.page.take() else { return look(page) };
+    let Some((layout, selection)) = page.seen.page.take() else { return remember(page) };
     let is_layout_same = layout == page.tiling.tree;
     if is_layout_same && is_same(&selection, &page.selection) {
         page.seen.page = Some((layout, selection));
@@ -176,10 +176,10 @@ pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
             page.history.note(Snapshot { layout: Some(layout), ..Snapshot::default() }, &what, name, now);
         }
     }
-    look(page);
+    remember(page);
 }
 
-/// Whether a person did something in this frame.
+/// True if a person did something in this frame.
 fn has_acted(ctx: &Context) -> bool {
     let acts = |e: &Event| {
         matches!(
@@ -194,12 +194,12 @@ fn has_acted(ctx: &Context) -> bool {
     ctx.input(|i| i.events.iter().any(acts))
 }
 
-/// Whether the same is selected.
+/// True if both select the same.
 fn is_same(a: &Selection, b: &Selection) -> bool {
     selection_step(a, b, &[]).is_none()
 }
 
-/// What became of the selection: what for one gesture is one step, and its name.
+/// The change of the selection: the key of the gesture, whose changes are one step, and the step's name.
 fn selection_step(before: &Selection, now: &Selection, variants: &[VariantInfo]) -> Option<(String, String)> {
     let named = |what: &str, was: Option<String>, is: Option<String>| {
         let name = match (was, is) {
@@ -234,7 +234,8 @@ fn selection_step(before: &Selection, now: &Selection, variants: &[VariantInfo])
     None
 }
 
-/// What became of the layout: what for one gesture is one step, and its name. Which tab is in front is no step.
+/// The change of the layout: the key of the gesture, whose changes are one step, and the step's name. The tab in front
+/// is no step.
 fn layout_step(
     before: &Layout,
     now: &Layout,

@@ -47,7 +47,7 @@ fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             }
             if shown == 0 {
                 ui.add_space(8.0);
-                ui.label(RichText::new("No control has such a name.").color(shell.theme.secondary));
+                ui.label(RichText::new("No control matches.").color(shell.theme.secondary));
                 if ui.button("Show all").clicked() {
                     page.filter.clear();
                 }
@@ -116,8 +116,8 @@ fn group_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, heading: &str, 
 /// Height of what waits for a reset.
 const APPLY: f32 = 80.0;
 
-/// What waits for a reset, always in sight. Once a run has begun its place is reserved, so that nothing moves under a
-/// hand that changes a setting.
+/// The changes that wait for a reset, always in sight. Once a run has begun their place is reserved, so that nothing
+/// moves under a hand that changes a setting.
 fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if page.run.as_ref().is_none_or(Run::is_untouched) {
         return;

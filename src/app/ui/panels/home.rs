@@ -57,7 +57,9 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
             Frame::NONE.inner_margin(Margin { left: side as i8, right: 0, top: 32, bottom: 32 }).show(ui, |ui| {
                 ui.set_width(width);
                 intro_ui(ui, shell);
-                gallery_ui(ui, shell, pages, past, (columns, card));
+                let labs = shell.lists.labs.iter();
+                let labs = labs.map(|lab| LabCard { lab, page: pages.get(lab.id), last: past.last_of(lab.id) });
+                gallery_ui(ui, shell, &labs.collect::<Vec<_>>(), columns, card);
                 past_ui(ui, shell, past);
             });
         });
@@ -79,7 +81,7 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
             if open.clicked() {
                 shell.act(OpenAction::Sheet);
             }
-            let words = "Every run with its result: find, sort, name, pin, put away, delete.";
+            let words = "Every run with its result: find, sort, name, pin, archive, delete.";
             if ui.button("Runs").on_hover_text(words).clicked() {
                 shell.act(OpenAction::Runs);
             }
@@ -88,14 +90,7 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     ui.add_space(24.0);
 }
 
-fn gallery_ui(
-    ui: &mut Ui,
-    shell: &mut Shell<'_>,
-    pages: &BTreeMap<&'static str, Page>,
-    past: &PastRuns,
-    (columns, card): (usize, egui::Vec2),
-) {
-    let labs = shell.lists.labs;
+fn gallery_ui(ui: &mut Ui, shell: &mut Shell<'_>, labs: &[LabCard<'_>], columns: usize, size: egui::Vec2) {
     if labs.is_empty() {
         ui.label(RichText::new("This build has no labs.").color(shell.theme.secondary));
     }
@@ -103,20 +98,21 @@ fn gallery_ui(
     for row in labs.chunks(columns) {
         ui.horizontal(|ui| {
             for lab in row {
-                let (page, last) = (pages.get(lab.id), past.last_of(lab.id));
-                card_ui(ui, shell, card, lab, (page, last));
+                card_ui(ui, shell, size, lab);
             }
         });
     }
 }
 
-fn card_ui(
-    ui: &mut Ui,
-    shell: &mut Shell<'_>,
-    size: egui::Vec2,
+/// A lab in the gallery, with its open page and its last run.
+struct LabCard<'a> {
     lab: &'static Lab,
-    (page, last): (Option<&Page>, Option<&PastRun>),
-) {
+    page: Option<&'a Page>,
+    last: Option<&'a PastRun>,
+}
+
+fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<'_>) {
+    let LabCard { lab, page, last } = *card;
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Open {}", lab.title)));
     let theme = shell.theme;
@@ -146,7 +142,7 @@ fn status(shell: &Shell<'_>, page: Option<&Page>, last: Option<&PastRun>) -> (St
     match (page.and_then(|p| p.run.as_ref()), last) {
         (Some(run), _) if run.mirror.step > 0 => {
             let colour = if Run::is_running(run) { shell.theme.accent } else { shell.theme.secondary };
-            (format!("{} · step {}", run.state_words(), number::grouped(run.mirror.step)), colour)
+            (format!("{} · step {}", run.state_label(), number::grouped(run.mirror.step)), colour)
         }
         (_, Some(last)) => (
             format!("last run {} · {} steps · {}", last.when, number::grouped(last.steps), last.preset),

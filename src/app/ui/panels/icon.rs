@@ -112,12 +112,12 @@ pub fn paint(ui: &Ui, icon: Icon, rect: Rect, colour: Color32) {
 
 /// A square button with a sign; `name` is its accessible name.
 pub fn icon_button(ui: &mut Ui, theme: &Theme, icon: Icon, name: &str) -> Response {
-    icon_button_in(ui, theme, icon, name, Look::Plain)
+    icon_button_in(ui, theme, icon, name, IconStyle::Plain)
 }
 
 /// How an icon button looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum IconStyle {
     Plain,
     /// Switched on.
     On,
@@ -125,19 +125,19 @@ pub enum Look {
     Primary,
 }
 
-pub fn icon_button_in(ui: &mut Ui, theme: &Theme, icon: Icon, name: &str, look: Look) -> Response {
-    let size = if look == Look::Primary { vec2(40.0, 28.0) } else { Vec2::splat(28.0) };
+pub fn icon_button_in(ui: &mut Ui, theme: &Theme, icon: Icon, name: &str, style: IconStyle) -> Response {
+    let size = if style == IconStyle::Primary { vec2(40.0, 28.0) } else { Vec2::splat(28.0) };
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     let enabled = ui.is_enabled();
-    response.widget_info(|| WidgetInfo::selected(Role::Button, enabled, look == Look::On, name));
+    response.widget_info(|| WidgetInfo::selected(Role::Button, enabled, style == IconStyle::On, name));
     if ui.is_rect_visible(rect) {
         let hot = response.hovered() || response.has_focus();
-        let (ground, sign) = match look {
-            Look::Primary if hot => (theme.accent.gamma_multiply(0.85), theme.page),
-            Look::Primary => (theme.accent, theme.page),
+        let (ground, sign) = match style {
+            IconStyle::Primary if hot => (theme.accent.gamma_multiply(0.85), theme.page),
+            IconStyle::Primary => (theme.accent, theme.page),
             _ if hot => (theme.line, theme.text),
-            Look::On => (Color32::TRANSPARENT, theme.accent),
-            Look::Plain => (Color32::TRANSPARENT, theme.secondary),
+            IconStyle::On => (Color32::TRANSPARENT, theme.accent),
+            IconStyle::Plain => (Color32::TRANSPARENT, theme.secondary),
         };
         let sign = if enabled { sign } else { sign.gamma_multiply(0.4) };
         ui.painter().rect_filled(rect, CORNER, ground);

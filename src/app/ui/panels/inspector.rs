@@ -58,7 +58,7 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let mirror = &run.mirror;
     heading(ui, shell.theme, "Run");
     match &mirror.info {
-        Some(info) => info_ui(ui, shell, page, info, run.state_words()),
+        Some(info) => info_ui(ui, shell, page, info, run.state_label()),
         None => {
             ui.label(
                 RichText::new("Preparing: reading the corpus and building the models.").color(shell.theme.secondary),

@@ -28,9 +28,11 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
         ui.spacing_mut().item_spacing.y = 0.0;
         ui.add_space(2.0);
         match (&knob.range, &value) {
-            (Range::Int { min, max }, Value::Int(v)) => int_ui(ui, shell, page, knob, (*v, *min, *max)),
+            (Range::Int { min, max }, Value::Int(v)) => {
+                int_ui(ui, shell, page, knob, &IntValue { value: *v, min: *min, max: *max })
+            }
             (Range::Float { min, max, log }, Value::Float(v)) => {
-                float_ui(ui, shell, page, knob, (*v, *min, *max), *log);
+                float_ui(ui, shell, page, knob, &FloatValue { value: *v, min: *min, max: *max, log: *log });
             }
             (Range::Switch, Value::Switch(on)) => switch_ui(ui, shell, page, knob, *on),
             (Range::Choice(of), Value::Text(chosen)) => choice_ui(ui, shell, page, knob, chosen, of),
@@ -75,7 +77,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     name.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip))
 }
 
-/// What a value and its unit take at most beside a name, points.
+/// The most room that a value and its unit take beside a name, points.
 const ROOM: f32 = 76.0;
 
 /// Beside a control that a run which has begun takes up only when it begins again; bright while a change waits for that.
@@ -158,7 +160,23 @@ fn slim(ui: &mut Ui) {
     ui.spacing_mut().slider_width = ui.available_width();
 }
 
-fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, min, max): (i64, i64, i64)) {
+/// A whole number with its range.
+struct IntValue {
+    value: i64,
+    min: i64,
+    max: i64,
+}
+
+/// A number with its range; `log` for a logarithmic slider.
+struct FloatValue {
+    value: f64,
+    min: f64,
+    max: f64,
+    log: bool,
+}
+
+fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, current: &IntValue) {
+    let IntValue { value: v, min, max } = *current;
     let mut value = v;
     let (mut changed, mut is_dragged) = (false, false);
     let name = row_ui(ui, shell, page, knob, |ui, shell, name| {
@@ -186,14 +204,8 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, 
     }
 }
 
-fn float_ui(
-    ui: &mut Ui,
-    shell: &mut Shell<'_>,
-    page: &mut Page,
-    knob: &Knob,
-    (v, min, max): (f64, f64, f64),
-    log: bool,
-) {
+fn float_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, current: &FloatValue) {
+    let FloatValue { value: v, min, max, log } = *current;
     let mut value = v;
     let mut changed = false;
     let speed = if log { (v.abs() * 0.01).max(min.max(1e-9)) } else { (max - min) / 400.0 };

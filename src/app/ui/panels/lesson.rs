@@ -52,7 +52,7 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
         link.widget_info(|| {
             egui::WidgetInfo::selected(egui::Role::Link, true, is_current, format!("Step {}: {}", i + 1, step.title))
         });
-        if link.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(sets_words(step)).clicked() {
+        if link.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(describe_settings(step)).clicked() {
             shell.act(LessonAction::Step(i));
         }
         if is_current {
@@ -68,8 +68,8 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
     }
 }
 
-/// What a click on the step sets.
-fn sets_words(step: &Step) -> String {
+/// Describes the changes that a click on the step makes.
+fn describe_settings(step: &Step) -> String {
     let does = &step.does;
     let mut parts: Vec<String> = vec![];
     parts.extend(does.preset.as_ref().map(|p| format!("the preset {p}")));
@@ -81,7 +81,7 @@ fn sets_words(step: &Step) -> String {
     if parts.is_empty() { "Follow this step.".into() } else { format!("Sets {}.", parts.join(", ")) }
 }
 
-/// What to expect before it is seen.
+/// Asks the reader for a guess before the result is seen.
 fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &Step) {
     let Some(predict) = &step.does.predict else { return };
     let theme = shell.theme;
@@ -104,7 +104,7 @@ fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &Step) 
     });
 }
 
-/// What the run says to the step. True once all of it is said.
+/// Shows how the run bears out the step. Returns true once every check has an outcome.
 fn checks_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page) -> bool {
     let theme = shell.theme;
     let mirror = page.run.as_ref().map(|run| &run.mirror);
@@ -128,7 +128,8 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (i, step): (us
     let theme = shell.theme.clone();
     let small = |text: String| RichText::new(text).small().color(theme.secondary);
     if let Some(command) = step.does.command.as_ref().filter(|_| is_seen) {
-        let said: Vec<String> = step.does.check.iter().filter_map(|c| Some((c, c.gives?))).map(gives_words).collect();
+        let said: Vec<String> =
+            step.does.check.iter().filter_map(|c| Some((c, c.gives?))).map(describe_outcome).collect();
         let words =
             if said.is_empty() { "Made again by".to_owned() } else { format!("In our run: {}. By", said.join("; ")) };
         ui.add(Label::new(small(words)).wrap());
@@ -154,7 +155,7 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (i, step): (us
     });
 }
 
-fn gives_words((check, gives): (&crate::labs::lesson::Check, crate::labs::lesson::Gives)) -> String {
+fn describe_outcome((check, gives): (&crate::labs::lesson::Check, crate::labs::lesson::Gives)) -> String {
     let step = gives.step.map(|step| format!(" at step {step}")).unwrap_or_default();
     let value = gives.value.map(|value| format!(" ({value})")).unwrap_or_default();
     format!("{}{step}{value}", check.says)

@@ -38,7 +38,7 @@ pub mod toasts;
 pub mod top_bar;
 pub mod transport;
 
-/// What every panel may look at, and where it puts what it wants done.
+/// The state that every panel may read, and the queue of actions that it asks for.
 pub struct Shell<'a> {
     pub theme: &'a Theme,
     pub session: &'a mut Session,
@@ -113,7 +113,7 @@ pub enum Overlay {
     Help,
     Palette(palette::Palette),
     Open(open_sheet::OpenSheet),
-    /// What a picture of a view shall be.
+    /// Asks for the settings of a picture of a view.
     Picture(PictureOrder),
     /// A dropped text file asks in which lab.
     ChooseLab(String),

@@ -1,5 +1,5 @@
-//! What a tile says of a question that has been open for so long that a person wonders: for how long, how far the
-//! answer is, and a button that ends it. It does not know what was asked.
+//! The note on a tile whose question has been open for so long that a person wonders: for how long, how far the answer
+//! is, and a button that cancels it.
 
 use eframe::egui::{Align, Align2, Button, FontId, Layout, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
 
@@ -44,9 +44,9 @@ pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Una
         UiBuilder::new().max_rect(rect).layout(Layout::right_to_left(Align::Center)).id_salt("open question"),
     );
     let cancel = RichText::new("Cancel").size(theme::SMALL);
-    let clicked = inner.add(Button::new(cancel).small()).on_hover_text("The answer is no longer wanted.").clicked();
+    let clicked = inner.add(Button::new(cancel).small()).on_hover_text("Cancels this question.").clicked();
     let left = inner.available_rect_before_wrap();
-    let galley = inner.painter().layout_no_wrap(words(question), FontId::proportional(theme::SMALL), theme.secondary);
+    let galley = inner.painter().layout_no_wrap(message(question), FontId::proportional(theme::SMALL), theme.secondary);
     if galley.size().x <= left.width() {
         inner.painter().galley(
             Align2::RIGHT_CENTER.anchor_size(left.right_center() - vec2(6.0, 0.0), galley.size()).min,
@@ -58,7 +58,7 @@ pub fn open_question_ui(ui: &mut Ui, theme: &Theme, header: Rect, question: &Una
 }
 
 /// "asking, 12 s" or "40%, 12 s".
-fn words(question: &Unanswered) -> String {
+fn message(question: &Unanswered) -> String {
     let since = question.since.round().max(1.0);
     match question.share {
         Some(share) => format!("{:.0}%, {since:.0} s", share * 100.0),
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn what_is_known_is_said() {
         let open = |share, since| Unanswered { request: 1, since, share };
-        assert_eq!(words(&open(None, 0.6)), "asking, 1 s");
-        assert_eq!(words(&open(Some(0.4), 12.3)), "40%, 12 s");
+        assert_eq!(message(&open(None, 0.6)), "asking, 1 s");
+        assert_eq!(message(&open(Some(0.4), 12.3)), "40%, 12 s");
     }
 
     #[test]

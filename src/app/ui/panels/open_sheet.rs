@@ -87,7 +87,7 @@ pub fn choose_lab_ui(ui: &mut Ui, shell: &mut Shell<'_>, path: &str) {
     }
 }
 
-/// Whether a lab has a control that takes a file.
+/// True if a lab has a control that takes a file.
 pub fn takes_files(lab: &crate::labs::Lab) -> bool {
     lab.file_key(FileKind::Text).is_some()
 }

@@ -20,7 +20,7 @@ use crate::{
 
 const ROW: f32 = 28.0;
 
-/// What is typed and which line is chosen.
+/// The typed text and the chosen line.
 #[derive(Debug, Default)]
 pub struct Palette {
     typed: String,
@@ -29,14 +29,14 @@ pub struct Palette {
     lessons: Option<Vec<(LessonLink, String)>>,
 }
 
-struct Entry {
+struct PaletteEntry {
     kind: &'static str,
     words: String,
     key: &'static str,
     action: Action,
 }
 
-impl Entry {
+impl PaletteEntry {
     /// An entry without a key.
     fn new(kind: &'static str, words: impl Into<String>, action: impl Into<Action>) -> Self {
         Self { kind, words: words.into(), key: "", action: action.into() }
@@ -79,7 +79,7 @@ impl Palette {
                 }
             }
             if found.is_empty() {
-                ui.label(RichText::new("Nothing here has such a name.").color(shell.theme.secondary));
+                ui.label(RichText::new("Nothing matches.").color(shell.theme.secondary));
             }
         });
         if let Some(entry) = done.and_then(|i| found.into_iter().nth(i)) {
@@ -89,7 +89,7 @@ impl Palette {
     }
 }
 
-fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &Entry, chosen: bool, moved: bool) -> bool {
+fn entry_ui(ui: &mut Ui, shell: &Shell<'_>, entry: &PaletteEntry, chosen: bool, moved: bool) -> bool {
     let theme = shell.theme;
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::MenuItem, true, chosen, &entry.words));
@@ -127,7 +127,7 @@ fn lessons(labs: &[&Lab]) -> Vec<(LessonLink, String)> {
     labs.iter().flat_map(steps_of).collect()
 }
 
-fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, String)]) -> Vec<Entry> {
+fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, String)]) -> Vec<PaletteEntry> {
     let mut all = vec![];
     for k in KEYS
         .iter()
@@ -143,7 +143,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
             _ => None,
         };
         let words = step.unwrap_or_else(|| k.words.to_owned());
-        all.push(Entry { key: k.shown, ..Entry::new("do", words, k.action.clone()) });
+        all.push(PaletteEntry { key: k.shown, ..PaletteEntry::new("do", words, k.action.clone()) });
     }
     let more: [(&str, &'static str, Action); 10] = [
         ("Copy session: settings, seed and layout", "Ctrl C", MessageAction::CopySession.into()),
@@ -157,47 +157,47 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         ("Runs: every run with its result", "", OpenAction::Runs.into()),
         ("Normal size", "Ctrl 0", LookAction::Zoom(1.0).into()),
     ];
-    all.extend(more.map(|(words, key, action)| Entry { key, ..Entry::new("do", words, action) }));
+    all.extend(more.map(|(words, key, action)| PaletteEntry { key, ..PaletteEntry::new("do", words, action) }));
     for lab in shell.lists.labs {
-        all.push(Entry::new("lab", lab.title, OpenAction::Lab(lab.id)));
+        all.push(PaletteEntry::new("lab", lab.title, OpenAction::Lab(lab.id)));
     }
     let here = page.map(|page| page.lab.id);
     for lab in shell.lists.labs.iter().filter(|lab| Some(lab.id) != here) {
         for p in lab.presets {
             let words = format!("{}  ·  {}", p.title, lab.title);
-            all.push(Entry::new("preset", words, OpenAction::Preset(lab.id, p.id)));
+            all.push(PaletteEntry::new("preset", words, OpenAction::Preset(lab.id, p.id)));
         }
     }
     for (link, words) in lessons {
-        all.push(Entry::new("lesson", words, LessonAction::Open(link.clone())));
+        all.push(PaletteEntry::new("lesson", words, LessonAction::Open(link.clone())));
     }
     if let Some(page) = page {
         for p in page.lab.presets {
-            all.push(Entry::new("preset", p.title, SettingAction::Preset(p.id.to_owned())));
+            all.push(PaletteEntry::new("preset", p.title, SettingAction::Preset(p.id.to_owned())));
         }
         for id in crate::ui::views_of(shell.lists, page.lab.id) {
             let title = shell.lists.view(id).map_or(id, |v| v.title);
-            all.push(Entry::new("view", title, PageAction::ShowView(id)));
+            all.push(PaletteEntry::new("view", title, PageAction::ShowView(id)));
         }
         for (number, tile, view) in page.tiling.by_number() {
             let title = shell.lists.view(&view).map_or(view.as_str(), |v| v.title);
             // one that has not been drawn yet may have one
             let has_svg = page.tiling.views.get(&tile).is_none_or(|view| view.draws_svg());
             for format in ExportFormat::ALL.into_iter().filter(|f| has_svg || *f != ExportFormat::Svg) {
-                let words = format!("Save tile {number}, {title}: {}", format.words());
-                all.push(Entry::new("export", words, PageAction::Export(tile, format)));
+                let words = format!("Save tile {number}, {title}: {}", format.label());
+                all.push(PaletteEntry::new("export", words, PageAction::Export(tile, format)));
             }
         }
         for k in &page.knobs {
-            all.push(Entry::new("control", k.label, SettingAction::Find(k.key)));
+            all.push(PaletteEntry::new("control", k.label, SettingAction::Find(k.key)));
         }
     }
     all
 }
 
 /// The entries that hold the typed letters in order, best first.
-fn found(all: Vec<Entry>, typed: &str) -> Vec<Entry> {
-    let mut scored: Vec<(i32, usize, Entry)> = all
+fn found(all: Vec<PaletteEntry>, typed: &str) -> Vec<PaletteEntry> {
+    let mut scored: Vec<(i32, usize, PaletteEntry)> = all
         .into_iter()
         .enumerate()
         .filter_map(|(i, e)| score(&format!("{} {}", e.words, e.kind), typed).map(|s| (s, i, e)))

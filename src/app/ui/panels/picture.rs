@@ -1,5 +1,5 @@
-//! Pictures under way: a view drawn anew off screen, and the window cut to a rectangle, as PNG bytes. Painting, cutting
-//! and encoding are done on threads of their own. It does not know what a view shows.
+//! Pictures in progress: a view drawn anew off screen, or the window cut to a rectangle, as PNG bytes. Painting,
+//! cutting and encoding run on threads of their own.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,9 +14,9 @@ use crate::{
     ui::picture_order::PictureOrder,
 };
 
-type Done = Arc<Mutex<Vec<Result<Picture, String>>>>;
+type ReadyPictures = Arc<Mutex<Vec<Result<Picture, String>>>>;
 
-/// What becomes of a picture that is ready.
+/// The destination of a picture that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// A dialog asks for a file name.
@@ -33,16 +33,16 @@ pub struct Picture {
     pub destination: Destination,
 }
 
-/// What paints pictures off screen. Making it takes about a second.
+/// The renderer that paints pictures off screen. Making it takes about a second.
 type Painter = Arc<Mutex<Offscreen>>;
 /// A painter that is being made.
-type Making = Arc<Mutex<Option<Result<Offscreen, OffscreenError>>>>;
+type PendingPainter = Arc<Mutex<Option<Result<Offscreen, OffscreenError>>>>;
 
 #[derive(Default)]
 enum Studio {
     #[default]
     Closed,
-    Opening(Making),
+    Opening(PendingPainter),
     Open(Painter, Target),
 }
 
@@ -52,14 +52,14 @@ pub struct Pictures {
     asked: Vec<(Rect, String)>,
     ordered: Vec<PictureOrder>,
     studio: Studio,
-    done: Done,
+    done: ReadyPictures,
 }
 
 impl Pictures {
     /// Orders a picture of a view.
     pub fn order(&mut self, sheet: PictureOrder, ctx: &Context) {
         if !sheet.is_svg && matches!(self.studio, Studio::Closed) {
-            let making = Making::default();
+            let making = PendingPainter::default();
             let (made, wake) = (making.clone(), ctx.clone());
             std::thread::spawn(move || {
                 let offscreen = Offscreen::new();

@@ -34,9 +34,9 @@ use crate::{
 /// Width of the panel about one run, points.
 const DETAILS: f32 = 312.0;
 /// More lines are not told apart in one chart.
-const MOST_COMPARED: usize = 30;
+const MAX_COMPARED: usize = 30;
 
-/// What a person is writing about a run, until it is kept.
+/// The note that a person is writing about a run, until it is saved.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Draft {
     folder: String,
@@ -79,7 +79,7 @@ impl RunsPage {
         (self.is_open, self.is_reading) = (true, true);
     }
 
-    /// What the host found; more may follow.
+    /// Takes the rows that the host found; more may follow.
     pub fn set(&mut self, rows: Vec<RunRow>, whole: bool) {
         (self.rows, self.is_reading, self.has_arrived, self.is_stale) = (rows, !whole, true, true);
     }
@@ -165,8 +165,8 @@ impl RunsPage {
     }
 }
 
-/// What a key is called in a menu.
-fn key_words(key: &str) -> String {
+/// The name of a key in a menu.
+fn key_label(key: &str) -> String {
     match key {
         "began" => "when it began".to_owned(),
         "loss" => "last loss".to_owned(),
@@ -206,7 +206,7 @@ pub fn runs_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         |ui| {
             head_ui(ui, shell, page);
             ui.add_space(8.0);
-            if let Some(words) = empty_words(page) {
+            if let Some(words) = empty_message(page) {
                 ui.label(RichText::new(words).color(shell.theme.secondary));
                 return;
             }
@@ -227,17 +227,17 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         page.is_stale |= field.changed();
         let label = ui.label(RichText::new("sort by").small().color(shell.theme.secondary));
         let mut chosen = None;
-        let combo = ComboBox::from_id_salt("sort").selected_text(key_words(&page.order.key)).width(176.0).truncate();
+        let combo = ComboBox::from_id_salt("sort").selected_text(key_label(&page.order.key)).width(176.0).truncate();
         let combo = combo.show_ui(ui, |ui| {
             for key in page.keys() {
-                if ui.selectable_label(key == page.order.key, key_words(&key)).clicked() {
+                if ui.selectable_label(key == page.order.key, key_label(&key)).clicked() {
                     chosen = Some(key);
                 }
             }
         });
         combo.response.labelled_by(label.id);
         let words = if page.order.falling { "falling" } else { "rising" };
-        if ui.add(Button::new(words)).on_hover_text("Turns the order round.").clicked() {
+        if ui.add(Button::new(words)).on_hover_text("Reverses the order.").clicked() {
             (page.order.falling, page.is_stale) = (!page.order.falling, true);
         }
         if let Some(key) = chosen {
@@ -251,7 +251,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     });
     let (words, colour) = match &page.complaint {
         Some(words) => (words.clone(), shell.theme.error),
-        None => (count_words(page), shell.theme.secondary),
+        None => (count_message(page), shell.theme.secondary),
     };
     ui.label(RichText::new(words).small().color(colour));
     sweeps_ui(ui, shell, page);
@@ -298,8 +298,8 @@ fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         (false, 0) => "Compare".to_owned(),
         (false, n) => format!("Compare {n}"),
     };
-    let can = !page.is_comparing && (2..=MOST_COMPARED).contains(&ticked.len());
-    let about = format!("Sets the ticked runs beside each other: two to {MOST_COMPARED}, curves in one chart.");
+    let can = !page.is_comparing && (2..=MAX_COMPARED).contains(&ticked.len());
+    let about = format!("Compares the ticked runs: two to {MAX_COMPARED}, curves in one chart.");
     let button = ui.add_enabled(can, Button::new(words));
     if button.on_hover_text(&about).on_disabled_hover_text(&about).clicked() {
         page.is_comparing = true;
@@ -307,7 +307,7 @@ fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     }
 }
 
-fn count_words(page: &RunsPage) -> String {
+fn count_message(page: &RunsPage) -> String {
     let archived = page.rows.iter().filter(|r| r.note.archived).count();
     let archived = if archived > 0 { format!(" · {archived} archived (is:archived)") } else { String::new() };
     let reading = if page.is_reading { " · reading…" } else { "" };
@@ -315,7 +315,7 @@ fn count_words(page: &RunsPage) -> String {
     format!("{shown} of {all} runs{archived}{reading}")
 }
 
-fn empty_words(page: &RunsPage) -> Option<String> {
+fn empty_message(page: &RunsPage) -> Option<String> {
     if !page.shown.is_empty() {
         return None;
     }
@@ -323,7 +323,7 @@ fn empty_words(page: &RunsPage) -> Option<String> {
         (false, _) => "Looking for runs…".to_owned(),
         (true, true) if page.is_reading => "Reading runs…".to_owned(),
         (true, true) => "None yet. Every run that trains is kept in a folder of its own and stands here.".to_owned(),
-        (true, false) => "No run is asked for: change the filter above, or empty it.".to_owned(),
+        (true, false) => "No run matches: change the filter above, or clear it.".to_owned(),
     })
 }
 

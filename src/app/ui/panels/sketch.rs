@@ -1,5 +1,4 @@
-//! Paints a lab's drawing on its card in the gallery. It does not know what is drawn: the geometry is
-//! the lab's ([`crate::labs::Lab::drawing`]).
+//! Paints a lab's drawing on its card in the gallery. The geometry is the lab's ([`crate::labs::Lab::drawing`]).
 
 use eframe::egui::{Align2, Color32, FontId, Pos2, Rect, Shape, Stroke, Ui, pos2};
 
@@ -35,15 +34,15 @@ fn painted(shape: &drawing::Shape, theme: &Theme, plot: Rect) -> Shape {
 }
 
 fn colour(theme: &Theme, paint: Paint) -> Color32 {
-    let mut colour = of_ink(theme, paint.ink);
+    let mut colour = ink_colour(theme, paint.ink);
     if let Some((other, share)) = paint.towards {
-        colour = colour.lerp_to_gamma(of_ink(theme, other), share);
+        colour = colour.lerp_to_gamma(ink_colour(theme, other), share);
     }
     // not by a factor of 1, which would still round
     if paint.opacity < 1.0 { colour.gamma_multiply(paint.opacity) } else { colour }
 }
 
-fn of_ink(theme: &Theme, ink: Ink) -> Color32 {
+fn ink_colour(theme: &Theme, ink: Ink) -> Color32 {
     match ink {
         Ink::Fast => theme.fast,
         Ink::Slow => theme.slow,

@@ -20,8 +20,7 @@ impl StopSheet {
         ui.label(RichText::new("A run is training").text_style(theme::title_style()));
         let (step, total) = (number::grouped(self.step), number::grouped(self.total));
         let words = format!(
-            "{} is at step {step} of {total}. To {}, that training has to stop. What it recorded stays in its folder; \
-             opened from there it can be looked at and go on.",
+            "{} is at step {step} of {total}. To {}, that training has to stop. Its record stays in its folder; opened from there, the run can be viewed and continued.",
             self.lab, self.doing
         );
         ui.label(RichText::new(words).color(shell.theme.secondary));

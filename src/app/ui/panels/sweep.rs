@@ -19,7 +19,7 @@ use crate::{
     ui::{
         action::{OpenAction, RunsAction},
         plot::ChartState,
-        sweep_pictures::{Look, PointedAt, Prepared},
+        sweep_pictures::{PictureChoices, PointedAt, Prepared},
     },
 };
 
@@ -73,7 +73,7 @@ impl SweepPage {
         &self.folder
     }
 
-    /// What the host read of a sweep, or why it could not.
+    /// Takes what the host read of a sweep, or why it could not.
     pub fn set(&mut self, folder: &PathBuf, read: Result<Arc<SweepResults>, String>) {
         if *folder != self.folder {
             return;
@@ -126,10 +126,10 @@ impl SweepPage {
         let number = results.number(self.number.as_ref()?)?;
         let others = self.others.iter().filter_map(|id| results.number(id)).collect();
         let step = self.step.unwrap_or_else(|| results.last_step());
-        let look = Look { number, others, step, brush: self.brush.clone(), is_dark };
+        let choices = PictureChoices { number, others, step, brush: self.brush.clone(), is_dark };
         Some(match self.prepared.take() {
-            Some(prepared) => prepared.renewed(&results, &look),
-            None => Prepared::new(&results, look),
+            Some(prepared) => prepared.renewed(&results, &choices),
+            None => Prepared::new(&results, choices),
         })
     }
 
@@ -178,7 +178,7 @@ pub fn sweep_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
                 page.prepared = Some(prepared);
             }
             None => {
-                ui.label(RichText::new(empty_words(page)).color(shell.theme.secondary));
+                ui.label(RichText::new(empty_message(page)).color(shell.theme.secondary));
             }
         }
     });
@@ -200,7 +200,7 @@ fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     }
 }
 
-fn empty_words(page: &SweepPage) -> String {
+fn empty_message(page: &SweepPage) -> String {
     match (&page.results, &page.complaint) {
         (None, Some(_)) => "Nothing can be shown of it.".to_owned(),
         (None, None) => "Reading the runs of the sweep…".to_owned(),

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Most runs and points that a field takes.
-const MOST: usize = 10_000;
+const MAX_COUNT: usize = 10_000;
 
 /// A control with a tick in place of its widget; where it is ticked, its values.
 pub fn knob_ui(ui: &mut Ui, theme: &Theme, (state, config): (&mut SweepDraftState, &Config), knob: &Knob) {
@@ -104,13 +104,15 @@ fn whole_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     });
     ui.horizontal(|ui| {
         let label = ui.label(RichText::new("seeds").small().color(theme.secondary));
-        let seeds = DragValue::new(&mut draft.seeds).range(1..=MOST as u64).speed(0.1);
-        ui.add(seeds).labelled_by(label.id).on_hover_text("So many runs a point, from the seed of these settings on.");
+        let seeds = DragValue::new(&mut draft.seeds).range(1..=MAX_COUNT as u64).speed(0.1);
+        ui.add(seeds)
+            .labelled_by(label.id)
+            .on_hover_text("The number of runs a point, with consecutive seeds from that of these settings.");
         if draft.axes.len() > 2 {
             let label = ui.label(RichText::new("points").small().color(theme.secondary));
-            let samples = DragValue::new(&mut draft.samples).range(1..=MOST).speed(0.2);
+            let samples = DragValue::new(&mut draft.samples).range(1..=MAX_COUNT).speed(0.2);
             let about =
-                "Of more than two settings no grid is made: so many points of a quasi-random (Sobol) sequence fill them.";
+                "More than two settings make no grid: this many points of a quasi-random (Sobol) sequence fill them.";
             ui.add(samples).labelled_by(label.id).on_hover_text(about);
         }
     });
@@ -155,7 +157,7 @@ fn words_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
     ui.add(egui::Label::new(RichText::new(words).small().color(colour)).wrap());
 }
 
-/// Whether it was left.
+/// Returns true if the person left the sheet.
 fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, state: &mut SweepDraftState) -> bool {
     let file = state.check.file.clone().filter(|_| !state.is_waiting);
     let mut is_left = false;

@@ -3,16 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use eframe::egui::{
-    self, Align2, Button, Color32, FontId, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2,
-    Visuals, WidgetInfo, WidgetText,
+    self, Align2, Button, FontId, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2,
+    WidgetInfo,
     containers::scroll_area::{DragScroll, ScrollSource},
     pos2, vec2,
 };
-use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
+use egui_tiles::TileId;
 
 use super::{
     Shell,
-    icon::{Icon, Look, icon_button_in},
+    icon::{Icon, IconStyle, icon_button_in},
     open_question::{open_question_ui, overdue, width},
 };
 use crate::ui::{
@@ -29,6 +29,8 @@ use crate::ui::{
     views::{View, ViewCx, ViewEntry},
 };
 
+mod behavior;
+
 const HEADER: f32 = 32.0;
 
 pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
@@ -42,7 +44,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let nothing = Mirror::default();
     let (step, follow) = (page.shown_step(), page.scrub.is_none());
     if let Some(mirror) = page.mirror() {
-        plot::set_step_events(ui.ctx(), step_events::of(mirror, &page.knobs).into());
+        plot::set_step_events(ui.ctx(), step_events::from_mirror(mirror, &page.knobs).into());
     }
     lesson::lend_guess(page, ui.ctx());
     if let Some(run) = &page.run {
@@ -99,7 +101,17 @@ fn empty_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
     });
 }
 
-/// What the tiles need while they are drawn.
+/// The title bar of a tile.
+struct TileHeader<'a> {
+    id: TileId,
+    pane: &'a Pane,
+    entry: Option<&'static ViewEntry>,
+    rect: Rect,
+    /// Width at its right that a note about an open question takes, points.
+    taken: f32,
+}
+
+/// The context of the tiles while they are drawn.
 struct Stage<'a> {
     cx: ViewCx<'a>,
     lab: &'static str,
@@ -113,7 +125,7 @@ struct Stage<'a> {
     maximised: Option<TileId>,
     /// Tiles to be saved as they are drawn.
     to_export: Vec<(TileId, ExportFormat)>,
-    /// What each view has asked.
+    /// The questions of each view.
     asked: &'a mut HashMap<TileId, Vec<Key>>,
 }
 
@@ -136,7 +148,7 @@ impl Stage<'_> {
         };
         let overdue = overdue(ui, &open);
         let taken = overdue.map_or(0.0, |_| width(header));
-        let dragged = self.header_ui(ui, (header, taken), id, pane, entry);
+        let dragged = self.header_ui(ui, &TileHeader { id, pane, entry, rect: header, taken });
         if let Some(question) = overdue
             && open_question_ui(ui, theme, header, question)
         {
@@ -174,14 +186,8 @@ impl Stage<'_> {
         dragged
     }
 
-    fn header_ui(
-        &mut self,
-        ui: &mut Ui,
-        (rect, taken): (Rect, f32),
-        id: TileId,
-        pane: &Pane,
-        entry: Option<&'static ViewEntry>,
-    ) -> bool {
+    fn header_ui(&mut self, ui: &mut Ui, header: &TileHeader<'_>) -> bool {
+        let TileHeader { id, pane, entry, rect, taken } = *header;
         let theme = self.cx.theme;
         let title = entry.map_or(pane.view.as_str(), |e| e.title);
         let response = ui.interact(rect, ui.scope_id().with(("title", id.0)), Sense::click_and_drag());
@@ -199,7 +205,7 @@ impl Stage<'_> {
                 .id_salt(("corner", id.0)),
         );
         corner.add_space(4.0);
-        let button = icon_button_in(&mut corner, theme, Icon::More, &format!("Menu of {title}"), Look::Plain);
+        let button = icon_button_in(&mut corner, theme, Icon::More, &format!("Menu of {title}"), IconStyle::Plain);
         egui::Popup::menu(&button).show(|ui| self.menu_ui(ui, id, entry));
         if response.double_clicked() || response.triple_clicked() {
             self.cx.act(PageAction::MaximiseTile(id));
@@ -221,7 +227,7 @@ impl Stage<'_> {
             ui.separator();
             let has_svg = self.views.get(&id).is_some_and(|view| view.svg(&self.cx).is_some());
             for format in ExportFormat::ALL.into_iter().filter(|format| has_svg || *format != ExportFormat::Svg) {
-                if ui.add(Button::new(format!("Save the {}…", format.words())).frame(false)).clicked() {
+                if ui.add(Button::new(format!("Save the {}…", format.label())).frame(false)).clicked() {
                     self.cx.act(PageAction::Export(id, format));
                     ui.close();
                 }
@@ -262,7 +268,7 @@ impl Stage<'_> {
             return self.cx.act(action);
         }
         let (has_svg, is_svg) = (view.svg(&self.cx).is_some(), format == ExportFormat::Svg);
-        let order = PictureOrder::new(id, (entry.id, title), name, self.cx.theme.dark);
+        let order = PictureOrder::new(id, entry.id, title, name, self.cx.theme.dark);
         self.cx.act::<Action>(match is_svg && !has_svg {
             true => MessageAction::Toast(format!("{title} is not made of curves; save its picture.")).into(),
             false => FileAction::PictureSheet(PictureOrder { has_svg, is_svg, ..order }).into(),
@@ -271,14 +277,14 @@ impl Stage<'_> {
 }
 
 /// A view is laid out in at least so much room; a smaller tile is scrolled.
-const LEAST: Vec2 = vec2(300.0, 200.0);
+const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
 /// The view itself. What is larger than its tile can be scrolled to.
 fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     plot::begin_tile(ui.ctx(), id.0);
     let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
     ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
-        let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(LEAST));
+        let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(MIN_TILE));
         ui.scope_builder(UiBuilder::new().max_rect(place), |ui| view.ui(ui, cx));
     });
 }
@@ -308,99 +314,4 @@ fn paint_title(ui: &Ui, theme: &Theme, rect: Rect, number: usize, title: &str, s
     job.wrap = egui::text::TextWrapping::truncate_at_width(room);
     let galley = painter.layout_job(job);
     painter.galley(pos2(at.right() + gap, middle - galley.size().y / 2.0), galley, theme.secondary);
-}
-
-impl Behavior<Pane> for Stage<'_> {
-    fn pane_ui(&mut self, ui: &mut Ui, id: TileId, pane: &mut Pane) -> UiResponse {
-        if self.tile_ui(ui, id, pane) { UiResponse::DragStarted } else { UiResponse::None }
-    }
-
-    fn tab_title_for_pane(&mut self, pane: &Pane) -> WidgetText {
-        self.lists.view(&pane.view).map_or(pane.view.as_str(), |v| v.title).into()
-    }
-
-    /// With its number, as it stands before other titles.
-    fn tab_title_for_tile(&mut self, tiles: &Tiles<Pane>, id: TileId) -> WidgetText {
-        let Some(pane) = tiles.get_pane(&id) else { return "Tiles".into() };
-        let title = self.tab_title_for_pane(pane);
-        match self.order.get(&id) {
-            Some(number) if *number < 10 => format!("{number}  {}", title.text()).into(),
-            _ => title,
-        }
-    }
-
-    /// Only the tab in front has a button for it: more titles have room.
-    fn is_tab_closable(&self, _tiles: &Tiles<Pane>, id: TileId) -> bool {
-        self.in_front.contains(&id)
-    }
-
-    /// Closed as from its menu: the tile keeps its place.
-    fn on_tab_close(&mut self, _tiles: &mut Tiles<Pane>, id: TileId) -> bool {
-        self.cx.act(PageAction::CloseTile(id));
-        false
-    }
-
-    fn simplification_options(&self) -> SimplificationOptions {
-        SimplificationOptions { all_panes_must_have_tabs: false, ..Default::default() }
-    }
-
-    fn close_button_outer_size(&self) -> f32 {
-        14.0
-    }
-
-    fn close_button_inner_margin(&self) -> f32 {
-        3.5
-    }
-
-    fn gap_width(&self, _style: &egui::Style) -> f32 {
-        8.0
-    }
-
-    fn min_size(&self) -> f32 {
-        96.0
-    }
-
-    fn tab_bar_height(&self, _style: &egui::Style) -> f32 {
-        28.0
-    }
-
-    fn resize_stroke(&self, _style: &egui::Style, state: ResizeState) -> Stroke {
-        match state {
-            ResizeState::Idle => Stroke::NONE,
-            ResizeState::Hovering => Stroke::new(2.0, self.cx.theme.line),
-            ResizeState::Dragging => Stroke::new(2.0, self.cx.theme.accent),
-        }
-    }
-
-    fn tab_bar_color(&self, _visuals: &Visuals) -> Color32 {
-        self.cx.theme.page
-    }
-
-    fn tab_bg_color(&self, _visuals: &Visuals, _tiles: &Tiles<Pane>, _id: TileId, state: &TabState) -> Color32 {
-        if state.active { self.cx.theme.panel } else { Color32::TRANSPARENT }
-    }
-
-    fn tab_outline_stroke(&self, _visuals: &Visuals, _tiles: &Tiles<Pane>, _id: TileId, _state: &TabState) -> Stroke {
-        Stroke::NONE
-    }
-
-    fn tab_bar_hline_stroke(&self, _visuals: &Visuals) -> Stroke {
-        Stroke::NONE
-    }
-
-    fn tab_text_color(&self, _visuals: &Visuals, _tiles: &Tiles<Pane>, _id: TileId, state: &TabState) -> Color32 {
-        if state.active { self.cx.theme.text } else { self.cx.theme.secondary }
-    }
-
-    fn drag_preview_stroke(&self, _visuals: &Visuals) -> Stroke {
-        Stroke::new(1.0, self.cx.theme.accent)
-    }
-
-    fn drag_preview_color(&self, _visuals: &Visuals) -> Color32 {
-        self.cx.theme.accent.gamma_multiply(0.2)
-    }
-
-    fn dragged_overlay_color(&self, _visuals: &Visuals) -> Color32 {
-        self.cx.theme.page.gamma_multiply(0.6)
-    }
 }

@@ -25,7 +25,7 @@ pub enum Place<'a> {
     Lab(&'a mut Page),
 }
 
-/// What stands at the right has its place first; the rest has what is left, and what does not fit is in the menu.
+/// The right side is laid out first; the rest shares the room that is left, and what does not fit is in the menu.
 pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
     let (page, title) = match place {
         Place::Home => (None, None),
@@ -37,7 +37,7 @@ pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
             let wide = ui.available_width() > WITH_DEVICE;
             right_ui(ui, shell, page.as_deref(), wide);
             ui.add_space(8.0);
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| left_ui(ui, shell, page, (title, wide)));
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| left_ui(ui, shell, page, title, wide));
         });
     });
 }
@@ -45,7 +45,7 @@ pub fn top_bar_ui(ui: &mut Ui, shell: &mut Shell<'_>, place: Place<'_>) {
 /// Width from which a bar has room for the device, points.
 const WITH_DEVICE: f32 = 1080.0;
 
-fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, (title, wide): (Option<&'static str>, bool)) {
+fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: Option<&'static str>, wide: bool) {
     if page.is_some() && !shell.presenter {
         let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
@@ -169,15 +169,15 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 pub const DEVICE: &str = RunSettings::device.name;
 pub const THREADS: &str = RunSettings::threads.name;
 
-/// What would be undone and redone next, in words.
+/// The names of the next steps of undo and redo.
 #[derive(Default)]
-struct Steps {
+struct UndoLabels {
     undo: Option<String>,
     redo: Option<String>,
 }
 
-impl Steps {
-    fn of(page: &Page) -> Self {
+impl UndoLabels {
+    fn new(page: &Page) -> Self {
         let words = |verb: &str, step: Option<&str>| step.map(|step| format!("{verb}: {step}"));
         Self { undo: words("Undo", page.history.next_undo()), redo: words("Redo", page.history.next_redo()) }
     }
@@ -207,7 +207,7 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool)
 }
 
 fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
-    let steps = page.map(Steps::of).unwrap_or_default();
+    let steps = page.map(UndoLabels::new).unwrap_or_default();
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
     egui::Popup::menu(&button).show(|ui| {
         ui.set_min_width(240.0);

@@ -4,7 +4,7 @@ use eframe::egui::{self, Align, Layout, RichText, Slider, Stroke, Ui, vec2};
 
 use super::{
     Shell,
-    icon::{Icon, Look, icon_button, icon_button_in},
+    icon::{Icon, IconStyle, icon_button, icon_button_in},
 };
 use crate::ui::{
     action::{RunAction, TimeAction},
@@ -53,7 +53,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     }
     let running = page.run.as_ref().is_some_and(Run::is_running);
     let (icon, name) = if running { (Icon::Pause, "Pause") } else { (Icon::Play, "Run") };
-    let run = icon_button_in(ui, shell.theme, icon, name, Look::Primary);
+    let run = icon_button_in(ui, shell.theme, icon, name, IconStyle::Primary);
     let tip = match (running, play::space_plays(page)) {
         (false, true) => "Train on. Space plays what was recorded".to_owned(),
         _ => format!("{name} (Space)"),
@@ -106,15 +106,15 @@ fn counters_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         None => "   – ms/step".to_owned(),
     };
     ui.label(number(pace).color(shell.theme.secondary));
-    let state = page.run.as_ref().map_or("no run yet", Run::state_words);
+    let state = page.run.as_ref().map_or("no run yet", Run::state_label);
     let words = ui.label(RichText::new(state).small().color(shell.theme.secondary));
     words.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Run state: {state}")));
 }
 
 fn follow_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let following = page.scrub.is_none();
-    let look = if following { Look::On } else { Look::Plain };
-    let button = icon_button_in(ui, shell.theme, Icon::Follow, "Follow", look);
+    let style = if following { IconStyle::On } else { IconStyle::Plain };
+    let button = icon_button_in(ui, shell.theme, Icon::Follow, "Follow", style);
     let words = if following { "Every view follows the run" } else { "Back to the newest step (F or End)" };
     if button.on_hover_text(words).clicked() {
         shell.act(if following { TimeAction::Scrub(page.newest()) } else { TimeAction::Follow });
@@ -126,8 +126,8 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let can_play = page.newest() > 0;
     ui.spacing_mut().item_spacing.x = 4.0;
     ui.add_enabled_ui(can_play, |ui| {
-        let look = if page.play.loops { Look::On } else { Look::Plain };
-        let loops = icon_button_in(ui, shell.theme, Icon::Loop, "Play again at the end", look);
+        let style = if page.play.loops { IconStyle::On } else { IconStyle::Plain };
+        let loops = icon_button_in(ui, shell.theme, Icon::Loop, "Play again at the end", style);
         if loops.on_hover_text("Begins again at the end.").clicked() {
             shell.act(TimeAction::PlayLoops(!page.play.loops));
         }
@@ -144,10 +144,10 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
                 }
             }
         });
-        menu.on_hover_text("In how many seconds the whole run is played.");
+        menu.on_hover_text("Seconds in which the whole run is played.");
         let on = page.play.is_on();
         let (icon, name) = if on { (Icon::Pause, "Pause playing") } else { (Icon::Play, "Play what was recorded") };
-        let play = icon_button_in(ui, shell.theme, icon, name, if on { Look::On } else { Look::Plain });
+        let play = icon_button_in(ui, shell.theme, icon, name, if on { IconStyle::On } else { IconStyle::Plain });
         let key = if play::space_plays(page) { " (Space)" } else { "" };
         if play.on_hover_text(format!("{name}{key}: every view goes through its steps.")).clicked() {
             shell.act(TimeAction::Play);
@@ -185,7 +185,7 @@ fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         let top = egui::pos2(x(*s), track.center().y + 6.0);
         painter.vline(top.x, top.y..=top.y + 4.0, Stroke::new(1.5, shell.theme.secondary));
     }
-    let events = page.mirror().map(|m| step_events::of(m, &page.knobs)).unwrap_or_default();
+    let events = page.mirror().map(|m| step_events::from_mirror(m, &page.knobs)).unwrap_or_default();
     for event in &events {
         let ends = track.center().y - 10.0..=track.center().y - 3.0;
         painter.vline(x(event.step).round() + 0.5, ends, Stroke::new(1.0, shell.theme.text));

@@ -1,6 +1,5 @@
-//! What of a line or of an area lies inside a rectangle. Everything outside is cut off before it becomes
-//! shapes: a dash that nobody sees costs as much as one that is seen, and a zoom makes millions of them. It
-//! does not know charts.
+//! Clips a line or an area to a rectangle. Everything outside is cut off before it becomes shapes: a dash that nobody
+//! sees costs as much as one that is seen, and a zoom makes millions of them.
 
 use std::ops::RangeInclusive;
 

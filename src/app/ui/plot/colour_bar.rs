@@ -1,4 +1,4 @@
-//! Colours for values, and the bar that says which colour is which value. It does not know what is coloured.
+//! Colours for values, and the bar that shows which colour is which value.
 
 use eframe::egui::{Align2, Color32, FontId, Mesh, Painter, Rect, pos2};
 
@@ -43,10 +43,10 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
     painter.add(mesh);
     let scale = if colours.log { Scale::Log } else { Scale::Linear };
     let [from, to] = colours.range.map(|v| scale.place(f64::from(v)));
-    let most = if colours.log { 4.0 } else { 6.0 };
+    let max = if colours.log { 4.0 } else { 6.0 };
     // words beside one another need more room than words on top of one another
     let (room, each) = if lying { (rect.width(), 60.0) } else { (rect.height(), 44.0) };
-    let wanted = (room / each).floor().clamp(2.0, most) as usize;
+    let wanted = (room / each).floor().clamp(2.0, max) as usize;
     let mut free_from = f32::NEG_INFINITY;
     for (place, words) in scale.ticks(from, to, wanted) {
         let (_, far) = edges(((place - from) / (to - from)) as f32);

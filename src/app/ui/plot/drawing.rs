@@ -1,5 +1,5 @@
-//! What egui draws as SVG: interface code is laid out in a context that nobody paints, and its shapes are
-//! written down. What only the graphics card draws (meshes, callbacks) is left out. It knows no view.
+//! Shapes of egui as SVG: interface code is laid out in a context that nobody paints, and its shapes are written down.
+//! Shapes that only the graphics card draws (meshes, callbacks) are left out.
 
 use eframe::egui::{
     Color32, Context, FontFamily, Pos2, RawInput, Rect, Shape, Stroke, Ui, Vec2,
@@ -34,10 +34,10 @@ pub fn drawing(name: &str, size: Vec2, theme: &Theme, mut draw: impl FnMut(&mut 
 fn write_shape(svg: &mut Svg, shape: &Shape) {
     match shape {
         Shape::Vec(all) => all.iter().for_each(|s| write_shape(svg, s)),
-        Shape::Circle(c) => svg.circle(c.center, c.radius, Paint::of_shape(c.fill, c.stroke)),
-        Shape::LineSegment { points, stroke } => svg.line(*points, Paint::of_shape(Color32::TRANSPARENT, *stroke)),
-        Shape::Path(p) => svg.path(&p.points, p.closed, Paint::of_shape(p.fill, solid(&p.stroke))),
-        Shape::Rect(r) => svg.rect(r.rect, r.corner_radius.nw, Paint::of_shape(r.fill, r.stroke)),
+        Shape::Circle(c) => svg.circle(c.center, c.radius, Paint::from_shape(c.fill, c.stroke)),
+        Shape::LineSegment { points, stroke } => svg.line(*points, Paint::from_shape(Color32::TRANSPARENT, *stroke)),
+        Shape::Path(p) => svg.path(&p.points, p.closed, Paint::from_shape(p.fill, solid(&p.stroke))),
+        Shape::Rect(r) => svg.rect(r.rect, r.corner_radius.nw, Paint::from_shape(r.fill, r.stroke)),
         Shape::Text(text) => write_text(svg, text),
         _ => {}
     }
@@ -76,7 +76,7 @@ fn write_text(svg: &mut Svg, text: &TextShape) {
                 at.x,
                 at.y,
                 format.font_id.size,
-                Paint::of_shape(colour, Stroke::NONE),
+                Paint::from_shape(colour, Stroke::NONE),
                 escape(&words)
             ));
         }

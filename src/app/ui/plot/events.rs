@@ -1,5 +1,5 @@
-//! Events of a run on every axis of training steps: a live change, a stage that begins. A page says once a frame which
-//! there are, and every chart over steps draws them: no view does. It does not know runs.
+//! Events of a run on every axis of training steps: a live change, a stage that begins. The page sets them once a
+//! frame, and every chart over steps draws them, so that no view does.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub fn set_step_events(ctx: &Context, events: StepEvents) {
     ctx.data_mut(|d| d.insert_temp(id(), events));
 }
 
-/// What [`set_step_events`] said last.
+/// The events of the last [`set_step_events`].
 pub(super) fn step_events(ctx: &Context) -> StepEvents {
     ctx.data(|d| d.get_temp(id())).unwrap_or_default()
 }

@@ -18,7 +18,7 @@ impl Chart<'_> {
         if self.is_empty() {
             return None;
         }
-        let layout = Layout::of(self, state, sheet(state), &guess_width);
+        let layout = Layout::new(self, state, sheet(state), &guess_width);
         let shown = layout.x_values();
         let mut columns: Vec<(String, Vec<[f64; 2]>)> = vec![];
         for line in self.lines.iter().filter(|line| !state.hides(line)) {
@@ -53,12 +53,12 @@ impl Chart<'_> {
             return None;
         }
         let size = sheet(state);
-        let layout = Layout::of(self, state, size, &guess_width);
+        let layout = Layout::new(self, state, size, &guess_width);
         let mut svg = Svg::new(&self.name, size.into(), theme.panel);
         self.svg_frame(&layout, theme, &mut svg);
         svg_events(&layout, &state.events, theme, &mut svg);
         self.svg_data(&layout, &mut svg);
-        self.svg_words(&layout, state, theme, &mut svg);
+        self.svg_labels(&layout, state, theme, &mut svg);
         Some(svg.finish())
     }
 
@@ -128,7 +128,7 @@ impl Chart<'_> {
         svg.raw("</g>\n");
     }
 
-    fn svg_words(&self, layout: &Layout, state: &ChartState, theme: &Theme, svg: &mut Svg) {
+    fn svg_labels(&self, layout: &Layout, state: &ChartState, theme: &Theme, svg: &mut Svg) {
         let plot = layout.plot;
         svg.text(Pos2::new(2.0, ROW / 2.0 + 4.0), "start", &layout.y_words, theme.secondary);
         let at = Pos2::new(plot.right() + layout.margins[1] - 4.0, plot.bottom() + 15.0);

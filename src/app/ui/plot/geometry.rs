@@ -1,4 +1,4 @@
-//! What a laid out chart is made of, and where its values lie: plain positions. It does not know how they were found.
+//! The parts of a laid out chart as plain positions, and the mapping from values to them.
 
 use eframe::egui::{Color32, Pos2, Rect, pos2};
 
@@ -14,7 +14,7 @@ pub const SWATCH: f32 = 14.0;
 /// Width of a text in points; true for the monospace face.
 pub type Measure<'m> = &'m dyn Fn(&str, bool) -> f32;
 
-/// What stands beside the words of a y axis that is held.
+/// The note beside the label of a y axis that is held.
 pub const FIXED: &str = "y fixed";
 /// Between words in a row.
 pub(super) const GAP: f32 = 12.0;
@@ -28,7 +28,7 @@ pub struct Label {
 
 /// A thinned line, cut to what is in sight.
 #[derive(Debug, Clone)]
-pub struct Trace {
+pub struct PlottedLine {
     /// The line that it is of; `None` for what is drawn behind one, and for signs and stems.
     pub line: Option<usize>,
     /// Shares of the plot's width and height, from its lower left corner.
@@ -46,13 +46,13 @@ pub struct Trace {
 
 /// A line that is longer than this many times the plot's side goes up and down so often that its dashes would not be seen as
 /// such, and would be a hundred thousand.
-const MOST_DASHED: f64 = 8.0;
+const MAX_DASHED: f64 = 8.0;
 
-impl Trace {
-    /// Whether it is drawn in dashes.
+impl PlottedLine {
+    /// True if it is drawn in dashes.
     pub fn is_in_dashes(&self) -> bool {
         let length = |ends: &[[f64; 2]]| (ends[1][0] - ends[0][0]).hypot(ends[1][1] - ends[0][1]);
-        self.dashed && self.points.windows(2).map(length).sum::<f64>() <= MOST_DASHED
+        self.dashed && self.points.windows(2).map(length).sum::<f64>() <= MAX_DASHED
     }
 }
 
@@ -82,7 +82,7 @@ pub struct Layout {
     pub y: [f64; 2],
     pub x_ticks: Vec<(f64, String)>,
     pub y_ticks: Vec<(f64, String)>,
-    pub traces: Vec<Trace>,
+    pub traces: Vec<PlottedLine>,
     pub areas: Vec<Area>,
     pub names: Vec<Name>,
     /// Words of zones, spans and reference lines.
@@ -123,7 +123,7 @@ impl Layout {
 
     /// The line that passes nearest to a position, if one is under it.
     pub fn line_at(&self, at: Pos2) -> Option<usize> {
-        let distance = |trace: &Trace| {
+        let distance = |trace: &PlottedLine| {
             let points: Vec<Pos2> = trace.points.iter().map(|p| self.at_shares(*p)).collect();
             distance_to(&points, at)
         };
@@ -146,7 +146,7 @@ impl Layout {
     }
 }
 
-/// What is so near a pointer is under it, points.
+/// A mark this near to the pointer is hovered, points.
 pub const REACH: f32 = 8.0;
 
 /// How far a position lies from a path, points; infinite from an empty one.
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_line_without_rest_is_drawn_without_dashes() {
-        let trace = |points: Vec<[f64; 2]>| Trace {
+        let trace = |points: Vec<[f64; 2]>| PlottedLine {
             line: None,
             points,
             colour: Color32::WHITE,

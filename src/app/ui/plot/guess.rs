@@ -1,5 +1,5 @@
-//! A reader's guess: a curve drawn by hand on a chart before the run is seen, under which the run is then laid. A page
-//! says once a frame on which chart; it does not know lessons.
+//! A reader's guess: a curve drawn by hand on a chart before the run is seen, under which the run is then laid. The
+//! page sets once a frame which chart takes it.
 
 use eframe::egui::{Context, Id, Ui};
 
@@ -9,7 +9,7 @@ use super::Chart;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guess {
     pub chart: String,
-    /// What the axes show at least.
+    /// Ranges that the axes show at least.
     pub x: Option<[f64; 2]>,
     pub y: Option<[f64; 2]>,
     /// A drag draws; otherwise it zooms as ever.

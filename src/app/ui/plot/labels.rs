@@ -27,7 +27,7 @@ pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -
 /// More than any place that lies on no other label costs.
 const OVERLAPS: f32 = 1e6;
 
-/// What is named, and where its label may stand, the best place first.
+/// The lines that are named, and the candidate positions of each label, the best first.
 fn wanted<'c>(chart: &'c Chart<'_>, layout: &Layout) -> Vec<(&'c str, Vec<(Pos2, Align2)>)> {
     let plot = layout.plot;
     let rows = || (0..8).map(|i| i as f32 * ROW);
@@ -166,7 +166,7 @@ mod tests {
                 from: 1.0,
                 to: 1.2,
             }];
-            let layout = Layout::of(&chart, &ChartState::default(), [f32::from(wide), 200.0], &measure);
+            let layout = Layout::new(&chart, &ChartState::default(), [f32::from(wide), 200.0], &measure);
             for (i, label) in layout.labels.iter().enumerate() {
                 assert!(layout.plot.expand(0.5).contains_rect(label.rect), "{wide}: {label:?} in {:?}", layout.plot);
                 let clear = layout.labels[..i].iter().all(|other| !other.rect.intersects(label.rect));

@@ -4,17 +4,21 @@
 use eframe::egui::{Pos2, Rect, pos2};
 
 use super::{
-    Chart, ChartState, Curve, Data, LEAST, Scale, Stroke,
+    Chart, ChartState, Data, MIN_SIZE, Scale, Stroke,
     clip::{self, Window},
-    geometry::{Area, FIXED, GAP, Layout, Measure, Name, ROW, SWATCH, Trace, share_of},
+    geometry::{Area, FIXED, GAP, Layout, Measure, Name, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
     range::{x_ends, y_ends},
     weave::weave,
 };
 
+mod thinning;
+
+use thinning::{envelope, extremes, one_beyond, stairs};
+
 impl Layout {
-    pub fn of(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
-        let size = [size[0].max(LEAST.x), size[1].max(LEAST.y)];
+    pub fn new(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
+        let size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
         let x_scale = state.scale_x.unwrap_or(chart.x.scale);
         let y_scale = state.scale_y.unwrap_or(chart.y.scale);
         let x = x_ends(chart, state, x_scale);
@@ -42,14 +46,14 @@ impl Layout {
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
         let wanted = (layout.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
         // no more numbers than whole ones, so that none needs a digit after the point
-        let most = if chart.x.whole { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
-        layout.x_ticks = x_scale.ticks(x[0], x[1], wanted.min(most));
+        let max = if chart.x.whole { ((x[1] - x[0]) as usize).max(1) } else { usize::MAX };
+        layout.x_ticks = x_scale.ticks(x[0], x[1], wanted.min(max));
         if chart.x.whole {
             layout.x_ticks.retain(|t| (x_scale.value(t.0) - x_scale.value(t.0).round()).abs() < 1e-6);
         }
         let room = size[0] - 4.0;
-        layout.y_words = elided(axis_words(&chart.y.label, y_scale), room - measure(FIXED, false) - GAP, measure);
-        layout.x_words = elided(axis_words(&chart.x.label, x_scale), layout.plot.width() * 0.8, measure);
+        layout.y_words = elided(axis_label(&chart.y.label, y_scale), room - measure(FIXED, false) - GAP, measure);
+        layout.x_words = elided(axis_label(&chart.x.label, x_scale), layout.plot.width() * 0.8, measure);
         layout.drop_covered_x_ticks(size, measure);
         layout.thin_lines(chart, state, columns);
         layout.traces = weave(std::mem::take(&mut layout.traces), layout.plot);
@@ -57,7 +61,7 @@ impl Layout {
         layout
     }
 
-    /// What is drawn, in shares of the plot.
+    /// The window of values that is drawn, in shares of the plot.
     fn window(&self) -> Window {
         let beyond = |length: f32| f64::from(BEYOND / length.max(1.0));
         let (x, y) = (beyond(self.plot.width()), beyond(self.plot.height()));
@@ -71,7 +75,7 @@ impl Layout {
     /// Margins, and names either at the lines' ends (when they fit) or in rows above.
     fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], measure: Measure<'_>) {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
-        let left = chart.margins.map_or((widest + 10.0).max(chart.least_left), |m| m[0].max(widest + 10.0));
+        let left = chart.margins.map_or((widest + 10.0).max(chart.min_left_margin), |m| m[0].max(widest + 10.0));
         let bottom = size[1] - ROW - 4.0;
         let named: Vec<usize> =
             if chart.legend { (0..chart.lines.len()).filter(|i| is_named(chart, *i)).collect() } else { vec![] };
@@ -92,10 +96,10 @@ impl Layout {
         let right = chart.margins.map_or(10.0, |m| m[1]);
         self.margins = [left, right];
         // Rows above the plot: first the rest of the axis' own row, then as many as it takes.
-        let axis_words = measure(&chart.y.label, false) + measure(", log", false) + measure(FIXED, false) + 2.0 * GAP;
+        let axis_label = measure(&chart.y.label, false) + measure(", log", false) + measure(FIXED, false) + 2.0 * GAP;
         let named = if named.len() > 1 { named } else { vec![] };
         let total: f32 = named.iter().map(|i| width_of(i) + 14.0).sum();
-        let mut x = axis_words.max(left);
+        let mut x = axis_label.max(left);
         let mut row = ROW / 2.0;
         if !named.is_empty() && x + total > size[0] {
             x = left;
@@ -214,7 +218,7 @@ impl Layout {
                     continue;
                 }
                 let is_line = !stems && mark.is_none() && !style.faint && strength > 0.3;
-                let trace = Trace {
+                let trace = PlottedLine {
                     line: is_line.then_some(line),
                     points: vec![],
                     colour: style.colour,
@@ -231,7 +235,7 @@ impl Layout {
     }
 
     /// The parts of a trace that are in sight.
-    fn push_clipped(&mut self, trace: Trace, points: &[[f64; 2]]) {
+    fn push_clipped(&mut self, trace: PlottedLine, points: &[[f64; 2]]) {
         let window = self.window();
         let single: Vec<[f64; 2]> = if trace.stems {
             // The foot of a stem is that of the chart: its top may be above what is in sight.
@@ -241,7 +245,7 @@ impl Layout {
             points.iter().copied().filter(|p| window.contains(*p)).collect()
         };
         if trace.stems || trace.mark.is_some() {
-            self.traces.extend((!single.is_empty()).then_some(Trace { points: single, ..trace }));
+            self.traces.extend((!single.is_empty()).then_some(PlottedLine { points: single, ..trace }));
             return;
         }
         let nearest = [self.plot.width(), self.plot.height()].map(|length| clip::NEAREST / f64::from(length.max(1.0)));
@@ -251,15 +255,15 @@ impl Layout {
             // A line whose points all lie on one spot would not be seen at all.
             let has_collapsed = points.len() == 1 && measured > 1;
             let dots = trace.dots || has_collapsed && trace.strength > 0.3;
-            self.traces.push(Trace { points, dots, ..trace });
+            self.traces.push(PlottedLine { points, dots, ..trace });
             return;
         }
         // Dots stand at points, not where a line was cut.
         let lines = window.polyline(points).into_iter().map(|run| clip::distinct(run, nearest));
         let lines = lines.filter(|run| run.len() > 1);
-        self.traces.extend(lines.map(|points| Trace { points, dots: false, ..trace.clone() }));
+        self.traces.extend(lines.map(|points| PlottedLine { points, dots: false, ..trace.clone() }));
         if trace.dots && !single.is_empty() {
-            self.traces.extend(single.into_iter().map(|p| Trace { points: vec![p], ..trace.clone() }));
+            self.traces.extend(single.into_iter().map(|p| PlottedLine { points: vec![p], ..trace.clone() }));
         }
     }
 
@@ -304,56 +308,6 @@ impl Layout {
 
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
 const BEYOND: f32 = 16.0;
-/// So many points a column are drawn as they are; more are thinned.
-const DENSE: usize = 4;
-
-/// Of points that are more than [`DENSE`] a column: the first, the lowest, the highest and the last of each
-/// column (Jugel et al. 2014, M4), between which a line is drawn alike. Gaps stay.
-fn extremes(points: Vec<[f64; 2]>, columns: usize, ends: [f64; 2]) -> Vec<[f64; 2]> {
-    if points.len() <= DENSE * columns {
-        return points;
-    }
-    let is_gap = |p: &[f64; 2]| !(p[0].is_finite() && p[1].is_finite());
-    let column = |p: &[f64; 2]| (share_of(p[0], ends).clamp(-1.0, 2.0) * columns as f64).floor() as i64;
-    let mut out = vec![];
-    for group in points.chunk_by(|a, b| is_gap(a) == is_gap(b) && (is_gap(a) || column(a) == column(b))) {
-        let Some(first) = group.first().filter(|p| !is_gap(p)) else {
-            out.push([f64::NAN; 2]);
-            continue;
-        };
-        let by_height = |a: &(usize, &[f64; 2]), b: &(usize, &[f64; 2])| a.1[1].total_cmp(&b.1[1]);
-        let lowest = group.iter().enumerate().min_by(by_height);
-        let highest = group.iter().enumerate().max_by(by_height);
-        let mut kept = vec![(0, first)];
-        kept.extend(lowest.into_iter().chain(highest).chain(group.iter().enumerate().next_back()));
-        kept.sort_by_key(|k| k.0);
-        kept.dedup_by_key(|k| k.0);
-        out.extend(kept.into_iter().map(|k| *k.1));
-    }
-    out
-}
-
-/// Of columns (x, low, high) that are more than [`DENSE`] for each one that is drawn: what each of those
-/// covers, at its first and at its last x. Gaps stay.
-fn envelope(shares: &[[f64; 3]], columns: usize) -> Vec<[f64; 3]> {
-    if shares.len() <= DENSE * columns {
-        return shares.to_vec();
-    }
-    let is_gap = |c: &[f64; 3]| c.iter().any(|v| v.is_nan());
-    let column = |c: &[f64; 3]| (c[0].clamp(-1.0, 2.0) * columns as f64).floor() as i64;
-    let mut out = vec![];
-    for group in shares.chunk_by(|a, b| is_gap(a) == is_gap(b) && (is_gap(a) || column(a) == column(b))) {
-        let low = group.iter().map(|c| c[1]).fold(f64::INFINITY, f64::min);
-        let high = group.iter().map(|c| c[2]).fold(f64::NEG_INFINITY, f64::max);
-        let (first, last) = (group[0], group[group.len() - 1]);
-        match is_gap(&first) {
-            true => out.push([f64::NAN; 3]),
-            false => out.extend([[first[0], low, high], [last[0], low, high]]),
-        }
-    }
-    out
-}
-
 /// Words cut to a width, with a sign that they go on.
 fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
     if measure(&words, false) <= room {
@@ -369,7 +323,7 @@ fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
     String::new()
 }
 
-fn axis_words(label: &str, scale: Scale) -> String {
+fn axis_label(label: &str, scale: Scale) -> String {
     match scale {
         Scale::Linear => label.to_owned(),
         Scale::Log => format!("{label}, log"),
@@ -380,15 +334,6 @@ fn is_named(chart: &Chart<'_>, i: usize) -> bool {
     let line = &chart.lines[i];
     let drawn = !line.data.is_empty() || line.raw.is_some_and(|r| !r.is_empty());
     line.named && !line.faint && !line.label.is_empty() && drawn
-}
-
-/// A range that also takes in the neighbours outside, so that lines run to the edge.
-fn one_beyond(curve: &Curve, from: f64, to: f64) -> (u64, u64) {
-    let from = from.max(0.0).ceil() as u64;
-    let to = to.max(0.0).floor() as u64;
-    let before = from.checked_sub(1).and_then(|f| curve.point_at(f)).map_or(from, |p| p.0);
-    let after = curve.points(to.saturating_add(1), u64::MAX).next().map_or(to, |p| p.0);
-    (before, after)
 }
 
 /// The last finite y at or before x.
@@ -402,18 +347,6 @@ pub fn value_before(data: &Data<'_>, x: f64) -> Option<[f64; 2]> {
         Data::Curve(c) => c.point_at(x.max(0.0).floor() as u64).map(|(s, v)| [s as f64, v]),
         Data::Points(p) => p.partition_point(|p| p[0] <= x + 1e-12).checked_sub(1).map(|i| p[i]),
     }
-}
-
-/// Each value holds until the next x.
-fn stairs(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
-    let mut out = Vec::with_capacity(points.len() * 2);
-    for (i, p) in points.iter().enumerate() {
-        out.push(*p);
-        if let Some(next) = points.get(i + 1) {
-            out.push([next[0], p[1]]);
-        }
-    }
-    out
 }
 
 #[cfg(test)]

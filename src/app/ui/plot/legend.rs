@@ -1,5 +1,5 @@
-//! What a hand does around a chart: names that switch their lines on and off, the list of all names where not every one
-//! has room, and the y axis held while the run goes on. It draws no data.
+//! The controls around a chart: names that switch their lines on and off, the list of all names where not every one has
+//! room, and the y axis held while the run goes on. It draws no data.
 
 use eframe::egui::{
     self, Align2, CursorIcon, FontId, Id, Rect, Sense, Stroke as Pen, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -55,12 +55,12 @@ impl Chart<'_> {
             }
         }
         if let Some((count, at)) = canvas.layout.unnamed {
-            self.list_ui(ui, canvas, state, (count, at + canvas.corner));
+            self.list_ui(ui, canvas, state, count, at + canvas.corner);
         }
     }
 
     /// "+ 4 more", which opens the list of every name.
-    fn list_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, state: &mut ChartState, (count, at): (usize, egui::Pos2)) {
+    fn list_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, state: &mut ChartState, count: usize, at: egui::Pos2) {
         let words = format!("+ {count} more");
         let size = vec2(width_of(ui, &words, false), ROW - 1.0);
         let place = Align2::LEFT_CENTER.anchor_size(at, size);
@@ -91,7 +91,7 @@ impl Chart<'_> {
     /// holds the present range, on every chart of the tile with the same axis one range for all.
     pub(super) fn fix_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, sheet: Rect, state: &mut ChartState) {
         let range = canvas.layout.y.map(|place| canvas.layout.y_scale.value(place));
-        let shared = SharedRange::of(ui, &self.y.label);
+        let shared = SharedRange::new(ui, &self.y.label);
         shared.tell(ui, &self.name, range);
         if let Some(wanted) = shared.wanted(ui) {
             state.fixed_y = wanted;
@@ -135,7 +135,7 @@ struct SharedRange {
     id: Id,
 }
 
-/// What the charts of a tile show, by their names, and what was last asked for.
+/// The ranges that the charts of a tile show, by their names, and the one last asked for.
 #[derive(Clone, Default)]
 struct Ranges {
     shown: Vec<(String, [f64; 2], u64)>,
@@ -153,7 +153,7 @@ pub fn begin_tile(ctx: &egui::Context, tile: u64) {
 }
 
 impl SharedRange {
-    fn of(ui: &Ui, axis: &str) -> Self {
+    fn new(ui: &Ui, axis: &str) -> Self {
         let tile = ui.data(|d| d.get_temp::<CurrentTile>(Id::unique("orrery plot tile"))).map_or(0, |t| t.0);
         Self { id: Id::unique(("orrery plot y", tile, axis)) }
     }
@@ -179,7 +179,7 @@ impl SharedRange {
         });
     }
 
-    /// What was asked for in this pass or the one before.
+    /// The range asked for in this pass or the one before.
     fn wanted(&self, ui: &Ui) -> Option<Option<[f64; 2]>> {
         self.with(ui, |ranges, pass| ranges.wanted.filter(|w| pass.saturating_sub(w.1) <= 1).map(|w| w.0))
     }

@@ -1,5 +1,5 @@
-//! A matrix on the screen: the GPU heatmap with axes, pan and zoom, the exact value under the
-//! pointer, and a colour bar with ticks. It does not know what the matrix means.
+//! A matrix on the screen: the GPU heatmap with axes, pan and zoom, the exact value under the pointer, and a colour bar
+//! with ticks.
 
 use eframe::egui::{
     self, Align2, Color32, CornerRadius, EventFilter, FontId, Key, Painter, Pos2, Rect, Response, Sense, StrokeKind,
@@ -8,7 +8,7 @@ use eframe::egui::{
 
 use super::{
     colour_bar::{Colours, colour_bar},
-    held::Held,
+    map_cells::MapCells,
     scale::Scale,
 };
 use crate::{
@@ -16,13 +16,13 @@ use crate::{
     ui::theme::Theme,
 };
 
-/// What a person did to a map: the window they look at, in cells (left, top, right, bottom).
+/// The zoom of a map: the visible window, in cells (left, top, right, bottom).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MapState {
     window: Option<[f32; 4]>,
 }
 
-/// What the pointer does on a map.
+/// The cells that the pointer hovers over and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MapPointed {
     /// Row and column.
@@ -31,7 +31,7 @@ pub struct MapPointed {
 }
 
 /// A map as large as it fits into `rect`, without axes.
-pub fn paint_map(ui: &Ui, rect: Rect, held: &Held, colours: Colours, theme: &Theme, window: Option<[f32; 4]>) {
+pub fn paint_map(ui: &Ui, rect: Rect, held: &MapCells, colours: Colours, theme: &Theme, window: Option<[f32; 4]>) {
     let painter = ui.painter_at(rect);
     let words = |text: &str| {
         let font = FontId::proportional(12.0);
@@ -67,7 +67,7 @@ pub fn paint_map(ui: &Ui, rect: Rect, held: &Held, colours: Colours, theme: &The
 /// A map with axes and names, handled: scroll zooms, drag pans, double-click shows all; arrow keys choose the next cell.
 pub struct MapUi<'a> {
     pub name: &'a str,
-    pub held: &'a Held,
+    pub held: &'a MapCells,
     pub colours: Colours,
     pub row_label: &'a str,
     pub col_label: &'a str,
@@ -80,12 +80,12 @@ pub struct MapUi<'a> {
     pub frame: MapFrame,
 }
 
-/// What stands around a map.
+/// The frame of a map: its colour bar, ticks and labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapFrame {
-    /// Whether it has a colour bar of its own, or shares one.
+    /// The map has a colour bar of its own, or shares one.
     pub has_bar: bool,
-    /// Whether rows and columns are numbered.
+    /// Rows and columns are numbered.
     pub has_ticks: bool,
     /// Stands over the map in place of what rows and columns are.
     pub title: Option<Title>,
@@ -129,12 +129,12 @@ impl MapFrame {
 
 /// Where the cells of a window lie on the screen.
 #[derive(Clone, Copy)]
-struct Placed {
+struct MapWindow {
     rect: Rect,
     window: [f32; 4],
 }
 
-impl Placed {
+impl MapWindow {
     fn at(&self, p: Pos2, (rows, cols): (f32, f32)) -> Option<(usize, usize)> {
         let Self { rect, window } = *self;
         let x = window[0] + (p.x - rect.left()) / rect.width() * (window[2] - window[0]);
@@ -174,7 +174,7 @@ impl MapUi<'_> {
         if self.frame.has_bar {
             colour_bar(&painter, bar, self.colours, theme);
         }
-        let placed = Placed { rect, window };
+        let placed = MapWindow { rect, window };
         let hovered = response.hover_pos().filter(|p| rect.contains(*p)).and_then(|p| placed.at(p, (rows, cols)));
         self.outlines(&painter.with_clip_rect(rect), placed, hovered, theme);
         if let Some((row, col)) = hovered {
@@ -208,7 +208,7 @@ impl MapUi<'_> {
     }
 
     /// The chosen row and cell, and the cell under the pointer.
-    fn outlines(&self, inside: &Painter, placed: Placed, hovered: Option<(usize, usize)>, theme: &Theme) {
+    fn outlines(&self, inside: &Painter, placed: MapWindow, hovered: Option<(usize, usize)>, theme: &Theme) {
         let (rows, cols) = (self.held.cells().rows, self.held.cells().cols);
         if let Some(marked) = self.marked.filter(|m| *m < rows) {
             let row = Rect::from_x_y_ranges(placed.rect.x_range(), placed.cell((marked, 0)).y_range());
@@ -287,8 +287,8 @@ impl MapUi<'_> {
             let factor = pinch * (scroll / 300.0).exp();
             if factor != 1.0 {
                 let at = (pointer - rect.min) * scale + vec2(window[0], window[1]);
-                let least = 2.0 / (window[2] - window[0]).max(2.0);
-                let shrink = (1.0 / factor).max(least);
+                let min = 2.0 / (window[2] - window[0]).max(2.0);
+                let shrink = (1.0 / factor).max(min);
                 let around = |edge: f32, at: f32| at + (edge - at) * shrink;
                 window = [
                     around(window[0], at.x),
@@ -325,9 +325,9 @@ fn kept_inside(window: [f32; 4], all: [f32; 4]) -> Option<[f32; 4]> {
     if window.iter().any(|edge| edge.is_nan()) {
         return None;
     }
-    let span = |a: f32, b: f32, most: f32| {
-        let width = (b - a).min(most);
-        let from = a.clamp(0.0, most - width);
+    let span = |a: f32, b: f32, max: f32| {
+        let width = (b - a).min(max);
+        let from = a.clamp(0.0, max - width);
         (from, from + width)
     };
     let (left, right) = span(window[0], window[2], all[2]);

@@ -1,6 +1,5 @@
-//! The one line chart of the application, in our look: what to draw as plain data ([`Chart`]), laid
-//! out once ([`layout`]), then painted over `egui_plot` or written as SVG and CSV from the same
-//! layout. It does not know channels, runs or labs.
+//! The one line chart of the application, in our look: plain data ([`Chart`]), laid out once ([`layout`]), then painted
+//! over `egui_plot` or written as SVG and CSV from the same layout.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -11,15 +10,16 @@ pub use super::curve::{Curve, Smoothed};
 pub mod clip;
 pub mod colour_bar;
 mod drawing;
+mod empty;
 mod events;
 mod export;
 mod geometry;
 mod guess;
-pub mod held;
 mod labels;
 mod layout;
 mod legend;
 pub mod map;
+pub mod map_cells;
 mod mark;
 mod overlay;
 mod paint;
@@ -30,18 +30,19 @@ mod svg;
 mod weave;
 
 pub use drawing::drawing;
+pub use empty::{empty_ui, nothing_shown};
 pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use export::quote;
 pub use geometry::{REACH, distance_to};
 pub use guess::{Guess, guess, set_guess};
 pub use legend::begin_tile;
 pub use mark::paint_mark;
-pub use paint::{ChartResponse, empty_ui, nothing_shown};
-pub use scale::{Scale, value_words};
+pub use paint::ChartResponse;
+pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 
 /// Smallest size at which a chart is legible, points.
-pub const LEAST: Vec2 = Vec2::new(140.0, 90.0);
+pub const MIN_SIZE: Vec2 = Vec2::new(140.0, 90.0);
 
 /// Where a line's points come from.
 #[derive(Debug, Clone)]
@@ -120,7 +121,7 @@ pub struct Line<'a> {
     pub dots: bool,
     /// Drawn faint and left out of the legend and the readout: one of many seeds.
     pub faint: bool,
-    /// What the legend calls it, where that is shorter than the label.
+    /// The name in the legend, where that is shorter than the label.
     pub short: Option<String>,
     /// Points wide.
     pub width: f32,
@@ -164,7 +165,7 @@ impl<'a> Line<'a> {
         self
     }
 
-    /// What the legend calls it.
+    /// The name in the legend.
     pub fn name(&self) -> &str {
         self.short.as_deref().unwrap_or(&self.label)
     }
@@ -259,7 +260,7 @@ impl Axis {
     }
 }
 
-/// What to draw.
+/// The data of a chart.
 #[derive(Debug, Clone)]
 pub struct Chart<'a> {
     /// Distinguishes charts within a tile, and names it for a screen reader.
@@ -280,7 +281,7 @@ pub struct Chart<'a> {
     /// Left and right margins to stand under another chart; from its [`ChartResponse`].
     pub margins: Option<[f32; 2]>,
     /// Smallest left margin, for charts above one another to agree on.
-    pub least_left: f32,
+    pub min_left_margin: f32,
 }
 
 impl<'a> Chart<'a> {
@@ -298,7 +299,7 @@ impl<'a> Chart<'a> {
             empty: "Nothing has been measured yet.".to_owned(),
             legend: true,
             margins: None,
-            least_left: 30.0,
+            min_left_margin: 30.0,
         }
     }
 
@@ -317,7 +318,7 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// What a person did to a chart: zoom and division. Lives with the view.
+/// The zoom and the legend of a chart as a person left them. It lives with the view.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChartState {
     /// Shown range of x and of y in values; `None` fits the data.
@@ -334,7 +335,7 @@ pub struct ChartState {
     drag_from: Option<[f32; 2]>,
     /// Size at which it was last shown, points: exports use it.
     size: Option<[f32; 2]>,
-    /// What was marked on the axis of steps when it was last shown: exports use it.
+    /// The events on the axis of steps when it was last shown; exports use them.
     events: StepEvents,
 }
 
@@ -349,12 +350,12 @@ impl ChartState {
         self.hidden.clone_from(&of.hidden);
     }
 
-    /// Whether a line was switched off: all that go by one name are.
+    /// True if a line was switched off; all lines of one name are switched together.
     pub fn hides(&self, line: &Line<'_>) -> bool {
         self.hidden.contains(line.name())
     }
 
-    /// Whether a band is of a line that was switched off.
+    /// True if a band belongs to a line that was switched off.
     fn hides_band(&self, chart: &Chart<'_>, band: &Band<'_>) -> bool {
         let mut of = chart.lines.iter().filter(|l| l.colour == band.colour && band.label.starts_with(&l.label));
         !self.hidden.is_empty() && of.any(|l| self.hides(l))

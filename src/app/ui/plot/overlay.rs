@@ -1,4 +1,4 @@
-//! What lies over a chart besides its data: the events of the run, and a reader's guess, drawn and being drawn.
+//! The layer over a chart's data: the events of the run, and a reader's guess, drawn and being drawn.
 
 use eframe::egui::{Align2, CursorIcon, Pos2, Response, Shape, Stroke, Ui, pos2, vec2};
 
@@ -35,7 +35,7 @@ impl Canvas<'_> {
     }
 
     /// The words of the events near the pointer.
-    pub(super) fn event_words(&self, events: &[StepEvent], pointer: Pos2) {
+    pub(super) fn event_tooltip(&self, events: &[StepEvent], pointer: Pos2) {
         let area = self.area();
         for (i, event) in near(events, |step| self.event_x(step), pointer.x).into_iter().rev().take(4).enumerate() {
             let at = pos2(self.event_x(event.step) + 4.0, area.bottom() - 4.0 - i as f32 * ROW);

@@ -8,6 +8,7 @@ use eframe::egui::{
 
 use super::{
     Chart, ChartState, Mark, Scale, clip,
+    empty::empty_ui,
     events::{StepEvents, step_events},
     geometry::{Label, Layout, ROW, TEXT},
     guess::{Guess, guess_on},
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::ui::theme::Theme;
 
-/// What happened on a chart during a frame.
+/// The result of a chart in a frame.
 #[derive(Debug, Clone)]
 pub struct ChartResponse {
     pub response: Response,
@@ -31,40 +32,12 @@ pub struct ChartResponse {
     pub hovered_line: Option<usize>,
 }
 
-/// Where a context keeps why it had nothing to show.
-const NOTHING: &str = "nothing to show";
-
-/// Why something that was drawn in this context had nothing to show, if anything had not.
-pub fn nothing_shown(ctx: &egui::Context) -> Option<String> {
-    ctx.data(|data| data.get_temp(Id::unique(NOTHING)))
-}
-
-/// Words in the middle of an empty tile: what to do to fill it.
-pub fn empty_ui(ui: &mut Ui, size: Vec2, theme: &Theme, words: &str) -> Response {
-    ui.data_mut(|data| data.insert_temp(Id::unique(NOTHING), words.to_owned()));
-    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    let galley = |size: f32, margin: f32, most: f32| {
-        let width = (rect.width() - 2.0 * margin).clamp(60.0, most);
-        let font = FontId::proportional(size);
-        let mut job = egui::text::LayoutJob::simple(words.to_owned(), font, theme.secondary, width);
-        job.halign = egui::Align::Center;
-        ui.painter().layout_job(job)
-    };
-    // A low tile has smaller words in longer lines.
-    let usual = galley(14.0, 16.0, 420.0);
-    let galley = if usual.size().y > rect.height() { galley(12.0, 4.0, 760.0) } else { usual };
-    let at = pos2(rect.center().x, rect.center().y - galley.size().y / 2.0);
-    ui.painter().with_clip_rect(rect).galley(at, galley, theme.secondary);
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, words));
-    response
-}
-
 impl Chart<'_> {
     /// Draws the chart in `size` points and lets it be handled.
     pub fn show(&self, ui: &mut Ui, size: Vec2, theme: &Theme, state: &mut ChartState) -> ChartResponse {
         let guess = guess_on(ui, self);
         let widened = guess.as_ref().map(|guess| guess.widen(self));
-        widened.as_ref().unwrap_or(self).show_with(ui, size, theme, (state, guess))
+        widened.as_ref().unwrap_or(self).show_with(ui, size, theme, state, guess)
     }
 
     fn show_with(
@@ -72,7 +45,8 @@ impl Chart<'_> {
         ui: &mut Ui,
         size: Vec2,
         theme: &Theme,
-        (state, guess): (&mut ChartState, Option<Guess>),
+        state: &mut ChartState,
+        guess: Option<Guess>,
     ) -> ChartResponse {
         if self.is_empty() && guess.is_none() {
             let response = empty_ui(ui, size, theme, &self.empty);
@@ -85,10 +59,10 @@ impl Chart<'_> {
                 hovered_line: None,
             };
         }
-        let size = size.max(super::LEAST);
+        let size = size.max(super::MIN_SIZE);
         state.size = Some([size.x, size.y]);
         let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
-        let layout = Layout::of(self, state, [size.x, size.y], &|text, mono| width_of(ui, text, mono));
+        let layout = Layout::new(self, state, [size.x, size.y], &|text, mono| width_of(ui, text, mono));
         let area = layout.plot.translate(rect.min.to_vec2());
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
         let canvas = Canvas { chart: self, layout: &layout, theme, corner: rect.min.to_vec2(), painter };
@@ -96,7 +70,7 @@ impl Chart<'_> {
         let events = if self.x.counts_steps { step_events(ui.ctx()) } else { StepEvents::default() };
         canvas.events(&events);
         let response = canvas.data(ui, area);
-        canvas.words();
+        canvas.draw_labels();
         if let Some(guess) = &guess {
             canvas.guess(guess);
         }
@@ -117,7 +91,7 @@ impl Chart<'_> {
             canvas.cursor(x, hovered_x.map(|_| over).as_ref(), state);
         }
         if let Some(pointer) = response.hover_pos() {
-            canvas.event_words(&events, pointer);
+            canvas.event_tooltip(&events, pointer);
         }
         state.events = events;
         let clicked_x = if response.clicked() { hovered_x } else { None };
@@ -337,7 +311,7 @@ impl Canvas<'_> {
     }
 
     /// Axis words, reference lines with their labels, names, the scrub marker.
-    fn words(&self) {
+    fn draw_labels(&self) {
         let (layout, theme, area) = (self.layout, self.theme, self.area());
         let small = FontId::proportional(TEXT);
         let at = pos2(self.corner.x + 2.0, self.corner.y + ROW / 2.0);
@@ -388,7 +362,7 @@ impl Canvas<'_> {
         self.painter.galley(rect.min, galley, self.theme.secondary);
     }
 
-    /// As [`Canvas::halo_text`], where the layout found room.
+    /// Draws a label like [`Canvas::halo_text`], where the layout found room.
     fn label(&self, label: &Label) {
         let rect = label.rect.translate(self.corner);
         self.painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.8));

@@ -11,7 +11,7 @@ pub(super) fn x_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale) -> [f6
     {
         return resolvable([a, b], scale);
     }
-    let mut ends = Ends::default();
+    let mut ends = Extremes::default();
     chart.x.include.iter().for_each(|v| ends.take(scale.place(*v)));
     let mut each = |data: &Data<'_>| match data {
         Data::Curve(c) => {
@@ -48,7 +48,7 @@ pub(super) fn y_ends(chart: &Chart<'_>, state: &ChartState, scale: Scale, x: [f6
     {
         return resolvable([a, b], scale);
     }
-    let mut ends = Ends::default();
+    let mut ends = Extremes::default();
     chart.y.include.iter().for_each(|v| ends.take(scale.place(*v)));
     let mut each = |data: &Data<'_>| match data {
         Data::Curve(c) => {
@@ -101,12 +101,12 @@ fn around(data: &Data<'_>, x: [f64; 2]) -> impl Iterator<Item = f64> {
 
 /// A range so narrow that places within it are no longer told apart is widened about its middle.
 fn resolvable([a, b]: [f64; 2], scale: Scale) -> [f64; 2] {
-    let least = (a.abs().max(b.abs()) * 1e-11).max(LEAST_SPAN);
-    if b * 0.5 - a * 0.5 >= least * 0.5 {
+    let min = (a.abs().max(b.abs()) * 1e-11).max(MIN_SPAN);
+    if b * 0.5 - a * 0.5 >= min * 0.5 {
         return [a, b];
     }
     let middle = a * 0.5 + b * 0.5;
-    [middle - least * 0.5, middle + least * 0.5].map(|p| bounded(p, scale))
+    [middle - min * 0.5, middle + min * 0.5].map(|p| bounded(p, scale))
 }
 
 /// A place at which a number is finite, and on a logarithmic axis not zero.
@@ -118,18 +118,18 @@ fn bounded(place: f64, scale: Scale) -> f64 {
 }
 
 /// No axis is shorter.
-const LEAST_SPAN: f64 = 1e-42;
+const MIN_SPAN: f64 = 1e-42;
 
 /// Smallest and largest place so far.
-struct Ends(f64, f64);
+struct Extremes(f64, f64);
 
-impl Default for Ends {
+impl Default for Extremes {
     fn default() -> Self {
         Self(f64::INFINITY, f64::NEG_INFINITY)
     }
 }
 
-impl Ends {
+impl Extremes {
     fn take(&mut self, place: f64) {
         if place.is_finite() {
             self.0 = self.0.min(place);
@@ -149,10 +149,10 @@ impl Ends {
         }
         // By halves: the distance of two numbers may be larger than any number.
         let half = b * 0.5 - a * 0.5;
-        if half <= (1e-12 * a.abs()).max(LEAST_SPAN) * 0.5 {
+        if half <= (1e-12 * a.abs()).max(MIN_SPAN) * 0.5 {
             let half = match scale {
                 Scale::Log => 0.5,
-                Scale::Linear if a.abs() <= LEAST_SPAN => 1.0,
+                Scale::Linear if a.abs() <= MIN_SPAN => 1.0,
                 Scale::Linear => a.abs() * 0.5,
             };
             return [a - half, a + half].map(|p| bounded(p, scale));

@@ -10,7 +10,7 @@ use super::{
     geometry::{ROW, SWATCH, TEXT},
     layout::value_before,
     paint::Canvas,
-    scale::value_words,
+    scale::value_label,
 };
 
 impl Canvas<'_> {
@@ -33,7 +33,7 @@ impl Canvas<'_> {
             }
             exact_x = Some(exact_x.map_or(px, |e: f64| e.max(px)));
             if !line.label.is_empty() {
-                rows.push((line.colour, &line.label, value_words(py)));
+                rows.push((line.colour, &line.label, value_label(py)));
             }
         }
         if let (Some(over), Some(x)) = (over, exact_x) {
@@ -41,7 +41,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// As many rows as the screen has room for, in as many columns as it takes, wholly on the screen.
+    /// Lists as many rows as the screen has room for, in as many columns as it takes, wholly on the screen.
     fn readout(&self, over: &Painter, at_x: f32, head: &str, rows: &[(Color32, &str, String)]) {
         let (theme, screen) = (self.theme, over.ctx().content_rect().shrink(4.0));
         let words = |t: &str, font: FontId, colour| over.layout_no_wrap(t.to_owned(), font, colour);
@@ -57,8 +57,8 @@ impl Canvas<'_> {
         let size = vec2(width, 12.0 + ROW * (high + 1) as f32);
         let right = at_x + 12.0 + width <= screen.right() || at_x - 12.0 - width < screen.left();
         let left = if right { at_x + 12.0 } else { at_x - 12.0 - width };
-        let most = screen.max - size;
-        let corner = pos2(left.min(most.x).max(screen.left()), (self.area().top() + 4.0).min(most.y).max(screen.top()));
+        let max = screen.max - size;
+        let corner = pos2(left.min(max.x).max(screen.left()), (self.area().top() + 4.0).min(max.y).max(screen.top()));
         let box_rect = Rect::from_min_size(corner, size);
         let ground = theme.panel.gamma_multiply(0.95);
         over.rect(box_rect, 6.0, ground, egui::Stroke::new(1.0, theme.line), StrokeKind::Inside);
@@ -78,5 +78,5 @@ impl Canvas<'_> {
 
 /// Steps and positions are whole; anything else has four digits.
 fn value_words_of_x(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() < 1e12 { format!("{x:.0}") } else { value_words(x) }
+    if x.fract() == 0.0 && x.abs() < 1e12 { format!("{x:.0}") } else { value_label(x) }
 }

@@ -40,7 +40,7 @@ impl Scale {
             return ticks;
         }
         // No round number lies inside, or they are not told apart: the ends say where one is.
-        [from, to].into_iter().map(|p| (p, value_words(self.value(p).min(f64::MAX)))).collect()
+        [from, to].into_iter().map(|p| (p, value_label(self.value(p).min(f64::MAX)))).collect()
     }
 }
 
@@ -76,7 +76,7 @@ fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
     }
     let places: Vec<f64> = (0..=(last - first) as usize).map(|i| (first + i as f64) * step).collect();
     let largest = places.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    places.into_iter().map(|v| (v, tick_words(v, step, largest))).collect()
+    places.into_iter().map(|v| (v, tick_label(v, step, largest))).collect()
 }
 
 fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
@@ -98,18 +98,18 @@ fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<(f64, String)> {
             let value = m * 10f64.powi(exponent as i32);
             let place = value.log10();
             if place >= from - 1e-6 && place <= to + 1e-6 {
-                ticks.push((place, log_words(value, exponent)));
+                ticks.push((place, log_label(value, exponent)));
             }
         }
     }
     ticks
 }
 
-fn log_words(value: f64, exponent: i64) -> String {
+fn log_label(value: f64, exponent: i64) -> String {
     if (-3..=3).contains(&exponent) { plain(value, (-exponent).max(0) as usize) } else { trim_exponent(value, 1) }
 }
 
-fn tick_words(value: f64, step: f64, largest: f64) -> String {
+fn tick_label(value: f64, step: f64, largest: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -144,7 +144,7 @@ fn trim_exponent(value: f64, digits: usize) -> String {
 }
 
 /// A value for a readout: four significant digits, never more than nine characters.
-pub fn value_words(value: f64) -> String {
+pub fn value_label(value: f64) -> String {
     if value.is_nan() {
         return "no value".to_owned();
     }
@@ -165,18 +165,18 @@ pub fn value_words(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn words(scale: Scale, from: f64, to: f64, wanted: usize) -> Vec<String> {
+    fn labels(scale: Scale, from: f64, to: f64, wanted: usize) -> Vec<String> {
         scale.ticks(from, to, wanted).into_iter().map(|t| t.1.replace('\u{2212}', "-")).collect()
     }
 
     #[test]
     fn ticks_are_round_and_few() {
-        assert_eq!(words(Scale::Linear, 0.0, 650.0, 3), ["0", "200", "400", "600"]);
-        assert_eq!(words(Scale::Linear, 1.0, 650.0, 6), ["100", "200", "300", "400", "500", "600"]);
-        assert_eq!(words(Scale::Linear, -0.012, 0.013, 3), ["-0.01", "0.00", "0.01"].map(|w| w.replace("0.00", "0")));
-        assert_eq!(words(Scale::Linear, -0.014, 0.014, 2), ["-0.01", "0", "0.01"], "never one number alone");
-        assert_eq!(words(Scale::Linear, 0.0, 60_000.0, 4), ["0", "20k", "40k", "60k"]);
-        assert_eq!(words(Scale::Linear, 0.0, 2.0e-4, 2), ["0", "1e-4", "2e-4"]);
+        assert_eq!(labels(Scale::Linear, 0.0, 650.0, 3), ["0", "200", "400", "600"]);
+        assert_eq!(labels(Scale::Linear, 1.0, 650.0, 6), ["100", "200", "300", "400", "500", "600"]);
+        assert_eq!(labels(Scale::Linear, -0.012, 0.013, 3), ["-0.01", "0.00", "0.01"].map(|w| w.replace("0.00", "0")));
+        assert_eq!(labels(Scale::Linear, -0.014, 0.014, 2), ["-0.01", "0", "0.01"], "never one number alone");
+        assert_eq!(labels(Scale::Linear, 0.0, 60_000.0, 4), ["0", "20k", "40k", "60k"]);
+        assert_eq!(labels(Scale::Linear, 0.0, 2.0e-4, 2), ["0", "1e-4", "2e-4"]);
         for wanted in 2..8 {
             for span in [0.37, 1.0, 42.0, 9.9e5] {
                 let n = Scale::Linear.ticks(-span / 3.0, span, wanted).len();
@@ -187,16 +187,16 @@ mod tests {
 
     #[test]
     fn log_ticks_are_decades() {
-        assert_eq!(words(Scale::Log, -3.0, 1.0, 5), ["0.001", "0.01", "0.1", "1", "10"]);
-        assert_eq!(words(Scale::Log, -12.0, 0.0, 4), ["1e-12", "1e-9", "1e-6", "0.001", "1"]);
-        assert_eq!(words(Scale::Log, 0.0, 1.0, 4), ["1", "2", "5", "10"]);
-        assert!(words(Scale::Log, 0.30, 0.48, 4).len() >= 2, "a third of a decade still has ticks");
+        assert_eq!(labels(Scale::Log, -3.0, 1.0, 5), ["0.001", "0.01", "0.1", "1", "10"]);
+        assert_eq!(labels(Scale::Log, -12.0, 0.0, 4), ["1e-12", "1e-9", "1e-6", "0.001", "1"]);
+        assert_eq!(labels(Scale::Log, 0.0, 1.0, 4), ["1", "2", "5", "10"]);
+        assert!(labels(Scale::Log, 0.30, 0.48, 4).len() >= 2, "a third of a decade still has ticks");
         assert!(Scale::Log.place(0.0).is_nan() && Scale::Log.place(-1.0).is_nan());
     }
 
     #[test]
     fn values_read_with_four_digits() {
-        let w = |v| value_words(v).replace('\u{2212}', "-");
+        let w = |v| value_label(v).replace('\u{2212}', "-");
         assert_eq!(w(2.345678), "2.346");
         assert_eq!(w(-0.0123456), "-0.01235");
         assert_eq!(w(1234.56), "1235");

@@ -59,8 +59,8 @@ impl Paint {
         Self { stroke: Some((Ink::new(colour, strength), width)), ..Self::default() }
     }
 
-    /// What the interface paints with.
-    pub fn of_shape(fill: Color32, stroke: Stroke) -> Self {
+    /// The paint of a shape of the interface.
+    pub fn from_shape(fill: Color32, stroke: Stroke) -> Self {
         Self {
             fill: (fill.a() > 0).then(|| Ink::new(fill, 1.0)),
             stroke: (!stroke.is_empty()).then(|| (Ink::new(stroke.color, 1.0), stroke.width)),
@@ -73,7 +73,7 @@ impl Paint {
     }
 }
 
-/// As attributes.
+/// Writes the paint as SVG attributes.
 impl Display for Paint {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self.fill {

@@ -3,7 +3,7 @@
 
 use eframe::egui::Rect;
 
-use super::geometry::Trace;
+use super::geometry::PlottedLine;
 
 /// Lines nearer than this are not told apart, points.
 const NEAR: f32 = 2.0;
@@ -12,7 +12,7 @@ const PIECE: usize = 9;
 
 /// Cuts gaps into each line where it lies on earlier ones, which are seen through them. Of n lines that coincide the
 /// first is drawn whole and each other one in its own nth of the length.
-pub(super) fn weave(traces: Vec<Trace>, plot: Rect) -> Vec<Trace> {
+pub(super) fn weave(traces: Vec<PlottedLine>, plot: Rect) -> Vec<PlottedLine> {
     let columns = plot.width().ceil().max(1.0) as usize;
     let mut lines: Vec<usize> = traces.iter().filter_map(|t| t.line).collect();
     lines.sort_unstable();
@@ -34,7 +34,7 @@ pub(super) fn weave(traces: Vec<Trace>, plot: Rect) -> Vec<Trace> {
 }
 
 /// The height of a line over each column, points; NaN where it has none.
-fn heights(traces: &[Trace], line: usize, columns: usize, height: f32) -> Vec<f32> {
+fn heights(traces: &[PlottedLine], line: usize, columns: usize, height: f32) -> Vec<f32> {
     let mut sums = vec![(0.0f64, 0u32); columns];
     for trace in traces.iter().filter(|t| t.line == Some(line)) {
         for pair in trace.points.windows(2) {
@@ -63,7 +63,7 @@ fn shown(heights: &[Vec<f32>], line: usize) -> Vec<bool> {
 }
 
 /// The parts of a trace over the columns in which it is shown. Its dots stay.
-fn cut(trace: Trace, shown: &[bool], woven: &mut Vec<Trace>) {
+fn cut(trace: PlottedLine, shown: &[bool], woven: &mut Vec<PlottedLine>) {
     let columns = shown.len() as f64;
     let is_shown = |x: f64| shown[((x * columns).floor().max(0.0) as usize).min(shown.len() - 1)];
     let mut run: Vec<[f64; 2]> = vec![];
@@ -92,9 +92,9 @@ fn cut(trace: Trace, shown: &[bool], woven: &mut Vec<Trace>) {
     }
     runs.push(run);
     let dots: Vec<[f64; 2]> = if trace.dots { trace.points.clone() } else { vec![] };
-    let part = |points| Trace { points, dots: false, ..trace.clone() };
+    let part = |points| PlottedLine { points, dots: false, ..trace.clone() };
     woven.extend(runs.into_iter().filter(|run| run.len() > 1).map(part));
-    woven.extend(dots.into_iter().map(|p| Trace { points: vec![p], ..trace.clone() }));
+    woven.extend(dots.into_iter().map(|p| PlottedLine { points: vec![p], ..trace.clone() }));
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
     fn seen(lines: Vec<Line<'_>>) -> Vec<f64> {
         let colours: Vec<Color32> = lines.iter().map(|l| l.colour).collect();
         let chart = Chart { lines, ..Chart::new("t", Axis::new("x"), Axis::new("y")) };
-        let layout = Layout::of(&chart, &ChartState::default(), [640.0, 300.0], &measure);
+        let layout = Layout::new(&chart, &ChartState::default(), [640.0, 300.0], &measure);
         let mut top = vec![None; 1000];
         for trace in &layout.traces {
             for pair in trace.points.windows(2) {
@@ -152,7 +152,7 @@ mod tests {
             lines: vec![line(0, |_| 0.0), line(1, |_| 5.0)],
             ..Chart::new("t", Axis::new("x"), Axis::new("y"))
         };
-        let layout = Layout::of(&chart, &ChartState::default(), [640.0, 300.0], &measure);
+        let layout = Layout::new(&chart, &ChartState::default(), [640.0, 300.0], &measure);
         assert_eq!(layout.traces.len(), 2, "nothing is cut");
         let plot = Rect::from_min_max(pos2(0.0, 0.0), pos2(100.0, 50.0));
         assert!(weave(vec![], plot).is_empty());

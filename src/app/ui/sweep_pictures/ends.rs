@@ -1,4 +1,4 @@
-//! Where the values of an axis lie between two ends on the screen, with ticks. It does not know what is measured.
+//! The positions of an axis's values between two ends on the screen, with ticks.
 
 use crate::{
     labs::sweep::results::{AxisKind, ResultAxis, SweepResults},
@@ -34,8 +34,8 @@ impl Ends {
         Some(Self { scale, from: low - around, to: high + around, marks: vec![] })
     }
 
-    /// Of a setting that varies.
-    pub fn of_axis(results: &SweepResults, axis: usize) -> Option<Self> {
+    /// The ends of the axis of a setting that varies.
+    pub fn from_axis(results: &SweepResults, axis: usize) -> Option<Self> {
         let ResultAxis { kind, .. } = results.axes.get(axis)?;
         match kind {
             AxisKind::Words(words) => {

@@ -3,7 +3,7 @@
 use eframe::egui::{self, Align2, FontId, Rect, Ui, UiBuilder, pos2, vec2};
 
 use super::{
-    PointedAt, SweepView, band_words, colour_words, curves, curves_ui, heat_ui, parallel_ui, prepared::Prepared,
+    PointedAt, SweepView, band_legend, colour_legend, curves, curves_ui, heat_ui, parallel_ui, prepared::Prepared,
     slice_ui,
 };
 use crate::{
@@ -21,7 +21,7 @@ const HEAD: f32 = 48.0;
 
 /// One picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FigureKind {
     Curves,
     /// Along the axis of this place.
     Slice(usize),
@@ -33,7 +33,7 @@ enum Kind {
 #[derive(Debug, Clone)]
 pub struct SweepFigure {
     pub stem: String,
-    kind: Kind,
+    kind: FigureKind,
 }
 
 /// The pictures that a sweep has.
@@ -43,12 +43,12 @@ pub fn figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
         words.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
     };
     let figure = |stem: &str, kind| SweepFigure { stem: plain(stem), kind };
-    let mut all = vec![figure("curves", Kind::Curves)];
+    let mut all = vec![figure("curves", FigureKind::Curves)];
     let axes = view.results.axes.iter().enumerate();
-    all.extend(axes.map(|(i, axis)| figure(&format!("slice-{}", axis.key), Kind::Slice(i))));
-    all.push(figure("parallel", Kind::Parallel));
+    all.extend(axes.map(|(i, axis)| figure(&format!("slice-{}", axis.key), FigureKind::Slice(i))));
+    all.push(figure("parallel", FigureKind::Parallel));
     if prepared.cells.is_some() {
-        all.push(figure("heat-map", Kind::Heat));
+        all.push(figure("heat-map", FigureKind::Heat));
     }
     all
 }
@@ -56,19 +56,19 @@ pub fn figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
 /// Those that show what each setting does: the heat map, if there is one, and a slice for each axis.
 pub fn axis_figures(prepared: &Prepared, theme: &Theme) -> Vec<SweepFigure> {
     let mut found = figures(prepared, theme);
-    found.retain(|figure| matches!(figure.kind, Kind::Slice(_) | Kind::Heat));
-    found.sort_by_key(|figure| figure.kind != Kind::Heat);
+    found.retain(|figure| matches!(figure.kind, FigureKind::Slice(_) | FigureKind::Heat));
+    found.sort_by_key(|figure| figure.kind != FigureKind::Heat);
     found
 }
 
 impl SweepFigure {
-    /// What it is drawn over: "along train.lr".
+    /// The axis that it is drawn over: "along train.lr".
     pub fn about(&self, results: &SweepResults) -> String {
         match self.kind {
-            Kind::Curves => "over steps".to_owned(),
-            Kind::Slice(axis) => format!("along {}", results.axes.get(axis).map_or("", |axis| axis.key.as_str())),
-            Kind::Parallel => "in parallel coordinates".to_owned(),
-            Kind::Heat => "over both axes".to_owned(),
+            FigureKind::Curves => "over steps".to_owned(),
+            FigureKind::Slice(axis) => format!("along {}", results.axes.get(axis).map_or("", |axis| axis.key.as_str())),
+            FigureKind::Parallel => "in parallel coordinates".to_owned(),
+            FigureKind::Heat => "over both axes".to_owned(),
         }
     }
 
@@ -86,7 +86,7 @@ impl SweepFigure {
         let view = prepared.view(None, Scale::Linear, theme);
         let mut state = ChartState::default();
         match self.kind {
-            Kind::Curves => curves::chart(&view, &prepared.lines, None).0.svg(&state, theme),
+            FigureKind::Curves => curves::chart(&view, &prepared.lines, None).0.svg(&state, theme),
             _ => Some(drawing(&self.stem, SIZE.into(), theme, |ui| self.draw(ui, prepared, theme, &mut state))),
         }
     }
@@ -104,33 +104,35 @@ impl SweepFigure {
         let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
         let size = inside.size();
         let _: PointedAt = match (self.kind, &prepared.cells) {
-            (Kind::Curves, _) => curves_ui(&mut inner, size, &view, (&prepared.lines, None), state),
-            (Kind::Slice(axis), _) => slice_ui(&mut inner, size, &view, axis),
-            (Kind::Parallel, _) => parallel_ui(&mut inner, size, &view, &mut Brush::default()),
-            (Kind::Heat, Some(cells)) => heat_ui(&mut inner, size, &view, cells),
-            (Kind::Heat, None) => PointedAt::default(),
+            (FigureKind::Curves, _) => {
+                curves_ui(&mut inner, size, &view, curves::Curves { lines: &prepared.lines, step: None }, state)
+            }
+            (FigureKind::Slice(axis), _) => slice_ui(&mut inner, size, &view, axis),
+            (FigureKind::Parallel, _) => parallel_ui(&mut inner, size, &view, &mut Brush::default()),
+            (FigureKind::Heat, Some(cells)) => heat_ui(&mut inner, size, &view, cells),
+            (FigureKind::Heat, None) => PointedAt::default(),
         };
     }
 
     fn subtitle(&self, view: &SweepView<'_>) -> String {
         let (results, name) = (view.results, &view.results.name);
         let seeds = results.seeds.len();
-        let at = step_words(view);
+        let at = step_label(view);
         match self.kind {
-            Kind::Curves => format!(
+            FigureKind::Curves => format!(
                 "sweep {name}: {} points, mean over {seeds} seeds{}{}",
                 results.points.len(),
-                band_words(results),
-                colour_words(results)
+                band_legend(results),
+                colour_legend(results)
             ),
-            Kind::Slice(axis) => format!("sweep {name} {at}: a dot a seed; {}", mean_words(view, axis)),
-            Kind::Parallel | Kind::Heat => format!("sweep {name} {at}: mean over {seeds} seeds"),
+            FigureKind::Slice(axis) => format!("sweep {name} {at}: a dot a seed; {}", mean_line_label(view, axis)),
+            FigureKind::Parallel | FigureKind::Heat => format!("sweep {name} {at}: mean over {seeds} seeds"),
         }
     }
 }
 
-/// What the line of a slice is.
-pub fn mean_words(view: &SweepView<'_>, axis: usize) -> &'static str {
+/// The meaning of the line of a slice.
+pub fn mean_line_label(view: &SweepView<'_>, axis: usize) -> &'static str {
     let is_binned = view.values().is_some_and(|as_of| view.results.mean_line(as_of, axis).is_binned);
     match is_binned {
         true => "line: mean over all runs in eighths of the axis",
@@ -138,8 +140,8 @@ pub fn mean_words(view: &SweepView<'_>, axis: usize) -> &'static str {
     }
 }
 
-/// Of which recorded steps the shown number is: "at step 400", "at steps 350 to 400".
-pub fn step_words(view: &SweepView<'_>) -> String {
+/// The recorded steps that the shown number comes from: "at step 400", "at steps 350 to 400".
+pub fn step_label(view: &SweepView<'_>) -> String {
     match view.values().and_then(|as_of| as_of.steps()) {
         None => "at no step yet".to_owned(),
         Some([a, b]) if a == b => format!("at step {}", crate::ui::widgets::number::grouped(a)),

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, number_words, pointed, sheet_ui, small_words};
+use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, number_label, pointed, sheet_ui, small_text};
 use crate::{gpu::colour::ColourMap, labs::sweep::results::plane::Cells};
 
 const LEFT: f32 = 68.0;
@@ -25,41 +25,36 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
         return PointedAt::default();
     };
     let plot = Rect::from_min_max(sheet.min + vec2(LEFT, 2.0), sheet.max - vec2(BAR + 12.0, FOOT));
-    let [columns, rows] = [cells.places[0].len(), cells.places[1].len()];
-    let cell = |column: usize, row: usize| {
-        let side = vec2(plot.width() / columns as f32, plot.height() / rows as f32);
-        let corner = pos2(plot.left() + side.x * column as f32, plot.bottom() - side.y * (row + 1) as f32);
-        Rect::from_min_size(corner, side).shrink(0.5)
-    };
+    let grid = CellGrid { plot, cells };
     let colour = |value: f64| {
         let [r, g, b] = ColourMap::Viridis.at(ends.share(value));
         Color32::from_rgb(r, g, b)
     };
     for ((column, row), point) in &cells.points {
-        let (rect, mean) = (cell(*column, *row), as_of.mean(*point));
-        paint_cell(ui, view, rect, (*point, mean.filter(|m| ends.share(*m).is_finite()).map(colour)));
+        let (rect, mean) = (grid.cell(*column, *row), as_of.mean(*point));
+        paint_cell(ui, view, rect, *point, mean.filter(|m| ends.share(*m).is_finite()).map(colour));
     }
     if let Some(((column, row), _)) = cells.points.iter().find(|(_, point)| view.selected == Some(**point)) {
         let edge = Stroke::new(2.0, theme.text);
-        ui.painter().rect_stroke(cell(*column, *row), 0.0, edge, StrokeKind::Inside);
+        ui.painter().rect_stroke(grid.cell(*column, *row), 0.0, edge, StrokeKind::Inside);
     }
-    words(ui, view, (plot, cells), &cell);
+    grid.labels(ui, view);
     let bar = Rect::from_min_max(pos2(plot.right() + 12.0, plot.top()), pos2(plot.right() + 22.0, plot.bottom()));
     colour_bar(ui, view, bar, &ends);
-    let under = |at: Pos2| cells.points.iter().find(|((column, row), _)| cell(*column, *row).contains(at));
+    let under = |at: Pos2| cells.points.iter().find(|((column, row), _)| grid.cell(*column, *row).contains(at));
     let hovered = response.hover_pos().and_then(under).map(|(_, point)| *point);
     pointed(&response, view, hovered)
 }
 
 /// Colour and, where it fits, the value.
-fn paint_cell(ui: &Ui, view: &SweepView<'_>, rect: Rect, (point, colour): (usize, Option<Color32>)) {
+fn paint_cell(ui: &Ui, view: &SweepView<'_>, rect: Rect, point: usize, colour: Option<Color32>) {
     let theme = view.theme;
     let strength = if view.is_kept(point) { 1.0 } else { 0.25 };
     let ground = colour.map_or(theme.raised, |c| c.gamma_multiply(strength));
     ui.painter().rect_filled(rect, 0.0, ground);
     let mean = view.values().and_then(|as_of| as_of.mean(point));
     let words = match (mean, view.shown()) {
-        (Some(mean), Some(number)) if colour.is_some() => number_words(number, mean),
+        (Some(mean), Some(number)) if colour.is_some() => number_label(number, mean),
         _ => "–".to_owned(),
     };
     let is_light = |c: Color32| 0.299 * f32::from(c.r()) + 0.587 * f32::from(c.g()) + 0.114 * f32::from(c.b()) > 140.0;
@@ -74,37 +69,54 @@ fn paint_cell(ui: &Ui, view: &SweepView<'_>, rect: Rect, (point, colour): (usize
     }
 }
 
-/// The values of both settings, and what they are.
-fn words(ui: &Ui, view: &SweepView<'_>, (plot, cells): (Rect, &Cells), cell: &dyn Fn(usize, usize) -> Rect) {
-    let (results, theme) = (view.results, view.theme);
-    let of = |axis: usize, i: usize| {
-        let place = cells.places[axis].get(i)?;
-        let point = results.points.iter().position(|p| p.places.get(axis) == Some(place))?;
-        Some(results.value_words(point, axis))
-    };
-    let mut free_from = plot.left() - LEFT;
-    for column in 0..cells.places[0].len() {
-        let at = cell(column, 0).center().x;
-        let words = of(0, column).unwrap_or_default();
-        let wide = ui.painter().layout_no_wrap(words.clone(), crate::ui::theme::numbers(), theme.secondary).size().x;
-        if at - wide / 2.0 >= free_from {
-            figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
-            free_from = at + wide / 2.0 + 6.0;
-        }
+/// The cells of the map on the screen.
+struct CellGrid<'a> {
+    plot: Rect,
+    cells: &'a Cells,
+}
+
+impl CellGrid<'_> {
+    fn cell(&self, column: usize, row: usize) -> Rect {
+        let [columns, rows] = [self.cells.places[0].len(), self.cells.places[1].len()];
+        let side = vec2(self.plot.width() / columns as f32, self.plot.height() / rows as f32);
+        let corner = pos2(self.plot.left() + side.x * column as f32, self.plot.bottom() - side.y * (row + 1) as f32);
+        Rect::from_min_size(corner, side).shrink(0.5)
     }
-    let mut free_to = f32::INFINITY;
-    for row in 0..cells.places[1].len() {
-        let at = cell(0, row).center().y;
-        if at + 6.0 <= free_to {
-            let words = of(1, row).unwrap_or_default();
-            figure_text(ui, pos2(plot.left() - 6.0, at), Align2::RIGHT_CENTER, &words, theme.secondary);
-            free_to = at - 8.0;
+
+    /// Paints the values of both settings and their names.
+    fn labels(&self, ui: &Ui, view: &SweepView<'_>) {
+        let Self { plot, cells } = self;
+        let (results, theme) = (view.results, view.theme);
+        let of = |axis: usize, i: usize| {
+            let place = cells.places[axis].get(i)?;
+            let point = results.points.iter().position(|p| p.places.get(axis) == Some(place))?;
+            Some(results.value_words(point, axis))
+        };
+        let mut free_from = plot.left() - LEFT;
+        for column in 0..cells.places[0].len() {
+            let at = self.cell(column, 0).center().x;
+            let words = of(0, column).unwrap_or_default();
+            let wide =
+                ui.painter().layout_no_wrap(words.clone(), crate::ui::theme::numbers(), theme.secondary).size().x;
+            if at - wide / 2.0 >= free_from {
+                figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
+                free_from = at + wide / 2.0 + 6.0;
+            }
         }
+        let mut free_to = f32::INFINITY;
+        for row in 0..cells.places[1].len() {
+            let at = self.cell(0, row).center().y;
+            if at + 6.0 <= free_to {
+                let words = of(1, row).unwrap_or_default();
+                figure_text(ui, pos2(plot.left() - 6.0, at), Align2::RIGHT_CENTER, &words, theme.secondary);
+                free_to = at - 8.0;
+            }
+        }
+        let [across, up] = [0, 1].map(|axis| results.axes[axis].key.as_str());
+        let name = small_text(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT);
+        let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
+        ui.painter().galley(at, name, theme.secondary);
     }
-    let [across, up] = [0, 1].map(|axis| results.axes[axis].key.as_str());
-    let name = small_words(ui, &format!("{across} across, {up} up"), theme.secondary, plot.width() + LEFT);
-    let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
-    ui.painter().galley(at, name, theme.secondary);
 }
 
 fn colour_bar(ui: &Ui, view: &SweepView<'_>, bar: Rect, ends: &Ends) {

@@ -3,10 +3,13 @@
 
 use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_words};
+use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_text};
 use crate::{
     labs::sweep::results::brush::{Brush, Dimension},
-    ui::plot::{Scale, distance_to},
+    ui::{
+        plot::{Scale, distance_to},
+        theme::Theme,
+    },
 };
 
 /// Room for the names over the axes, points.
@@ -29,6 +32,72 @@ impl Upright {
     fn y(&self, value: f64, plot: Rect) -> f32 {
         plot.bottom() - self.ends.share(value) * plot.height()
     }
+
+    /// Paints the axis with its name and figures, which stand on a patch of the ground so that lines do not cross them.
+    fn paint(&self, ui: &Ui, theme: &Theme, area: &AxisArea) {
+        let AxisArea { sheet, plot, room } = area;
+        ui.painter().vline(self.x, plot.y_range(), Stroke::new(1.0, theme.secondary));
+        let name = small_text(ui, &self.name, theme.text, room.min(240.0));
+        let wide = name.size().x;
+        let left = (self.x - wide / 2.0).min(sheet.right() - wide).max(sheet.left());
+        let at = pos2(left, plot.top() - NAMES - 2.0);
+        ui.painter().galley(at, name, theme.text);
+        let wanted = ((plot.height() / 40.0) as usize).clamp(2, 6);
+        let mut free_from = f32::INFINITY;
+        for (share, words) in self.ends.ticks(wanted) {
+            let at = pos2(self.x - 6.0, plot.bottom() - share * plot.height());
+            // figures that would touch those below them are left out
+            if at.y + 7.0 > free_from {
+                continue;
+            }
+            free_from = at.y - 7.0;
+            let galley = ui.painter().layout_no_wrap(words, crate::ui::theme::numbers(), theme.secondary);
+            let corner = pos2(at.x - galley.size().x, at.y - galley.size().y / 2.0);
+            let patch = Rect::from_min_size(corner, galley.size()).expand2(vec2(2.0, 0.0));
+            ui.painter().rect_filled(patch, 2.0, theme.page.gamma_multiply(0.85));
+            ui.painter().galley(corner, galley, theme.secondary);
+            ui.painter().hline(self.x - 3.0..=self.x + 3.0, at.y, Stroke::new(1.0, theme.secondary));
+        }
+    }
+
+    /// Brushes a range on an axis; true if the pointer is at the axis.
+    fn brush_ui(&self, ui: &mut Ui, theme: &Theme, plot: Rect, brush: &mut Brush) -> bool {
+        let strip = Rect::from_x_y_ranges(self.x - GRIP..=self.x + GRIP, plot.y_range()).expand2(vec2(0.0, 6.0));
+        let id = ui.scope_id().with(("brush", &self.name));
+        let response = ui.interact(strip, id, Sense::click_and_drag());
+        let name = format!("Brush {}", self.name);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::ScrollBar, true, &name));
+        let value = |y: f32| self.ends.value(((plot.bottom() - y) / plot.height()).clamp(0.0, 1.0));
+        if let (true, Some(from), Some(to)) =
+            (response.dragged(), ui.input(|i| i.pointer.press_origin()), response.interact_pointer_pos())
+        {
+            brush.set(self.dimension.clone(), [value(from.y), value(to.y)]);
+        } else if response.clicked() {
+            brush.clear(&self.dimension);
+        }
+        if let Some(range) = brush.range(&self.dimension) {
+            let [top, bottom] =
+                [range[1], range[0]].map(|v| self.y(v, plot).clamp(plot.top() - 4.0, plot.bottom() + 4.0));
+            let held = Rect::from_x_y_ranges(self.x - 6.0..=self.x + 6.0, top..=bottom.max(top + 2.0));
+            let edge = Stroke::new(1.0, theme.accent);
+            ui.painter().rect(held, 2.0, theme.accent.gamma_multiply(0.25), edge, StrokeKind::Inside);
+            let words = range.map(crate::ui::widgets::number::short);
+            if response.hovered() || response.dragged() {
+                let text = format!("{} to {}", words[0], words[1]);
+                figure_text(ui, pos2(self.x + 12.0, top), Align2::LEFT_CENTER, &text, theme.text);
+            }
+        }
+        let response = response.on_hover_cursor(egui::CursorIcon::ResizeVertical);
+        response.hovered() || response.dragged()
+    }
+}
+
+/// The area that the axes stand in.
+struct AxisArea {
+    sheet: Rect,
+    plot: Rect,
+    /// The room for the name of an axis, points.
+    room: f32,
 }
 
 /// Settings first, then numbers. `brush` is what was brushed so far.
@@ -53,10 +122,10 @@ pub fn parallel_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, brush: &mut Br
         }
     }
     let mut is_on_axis = false;
-    let room = plot.width() / (axes.len() - 1) as f32 - 16.0;
+    let area = AxisArea { sheet, plot, room: plot.width() / (axes.len() - 1) as f32 - 16.0 };
     for axis in &axes {
-        upright(ui, view, axis, (plot, sheet, room));
-        is_on_axis |= brush_ui(ui, view, (axis, plot), brush);
+        axis.paint(ui, theme, &area);
+        is_on_axis |= axis.brush_ui(ui, theme, plot, brush);
     }
     let pointer = response.hover_pos().filter(|_| !is_on_axis);
     let far = |point: usize| {
@@ -71,7 +140,7 @@ fn uprights(view: &SweepView<'_>, plot: Rect) -> Vec<Upright> {
     let results = view.results;
     let mut axes: Vec<Upright> = vec![];
     for (i, axis) in results.axes.iter().enumerate() {
-        let Some(ends) = Ends::of_axis(results, i) else { continue };
+        let Some(ends) = Ends::from_axis(results, i) else { continue };
         let values = results.points.iter().map(|p| p.places.get(i).copied()).collect();
         axes.push(Upright { dimension: Dimension::Axis(i), name: axis.key.clone(), ends, values, x: 0.0 });
     }
@@ -100,62 +169,4 @@ fn path(axes: &[Upright], point: usize, plot: Rect) -> Vec<Vec<Pos2>> {
         }
     }
     parts
-}
-
-/// The axis with its name and figures, which stand on a patch of the ground so that lines do not cross them.
-fn upright(ui: &Ui, view: &SweepView<'_>, axis: &Upright, (plot, sheet, room): (Rect, Rect, f32)) {
-    let theme = view.theme;
-    ui.painter().vline(axis.x, plot.y_range(), Stroke::new(1.0, theme.secondary));
-    let name = small_words(ui, &axis.name, theme.text, room.min(240.0));
-    let wide = name.size().x;
-    let left = (axis.x - wide / 2.0).min(sheet.right() - wide).max(sheet.left());
-    let at = pos2(left, plot.top() - NAMES - 2.0);
-    ui.painter().galley(at, name, theme.text);
-    let wanted = ((plot.height() / 40.0) as usize).clamp(2, 6);
-    let mut free_from = f32::INFINITY;
-    for (share, words) in axis.ends.ticks(wanted) {
-        let at = pos2(axis.x - 6.0, plot.bottom() - share * plot.height());
-        // figures that would touch those below them are left out
-        if at.y + 7.0 > free_from {
-            continue;
-        }
-        free_from = at.y - 7.0;
-        let galley = ui.painter().layout_no_wrap(words, crate::ui::theme::numbers(), theme.secondary);
-        let corner = pos2(at.x - galley.size().x, at.y - galley.size().y / 2.0);
-        let patch = Rect::from_min_size(corner, galley.size()).expand2(vec2(2.0, 0.0));
-        ui.painter().rect_filled(patch, 2.0, theme.page.gamma_multiply(0.85));
-        ui.painter().galley(corner, galley, theme.secondary);
-        ui.painter().hline(axis.x - 3.0..=axis.x + 3.0, at.y, Stroke::new(1.0, theme.secondary));
-    }
-}
-
-/// What is brushed on an axis; whether the pointer is at it.
-fn brush_ui(ui: &mut Ui, view: &SweepView<'_>, (axis, plot): (&Upright, Rect), brush: &mut Brush) -> bool {
-    let theme = view.theme;
-    let strip = Rect::from_x_y_ranges(axis.x - GRIP..=axis.x + GRIP, plot.y_range()).expand2(vec2(0.0, 6.0));
-    let id = ui.scope_id().with(("brush", &axis.name));
-    let response = ui.interact(strip, id, Sense::click_and_drag());
-    let name = format!("Brush {}", axis.name);
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::ScrollBar, true, &name));
-    let value = |y: f32| axis.ends.value(((plot.bottom() - y) / plot.height()).clamp(0.0, 1.0));
-    if let (true, Some(from), Some(to)) =
-        (response.dragged(), ui.input(|i| i.pointer.press_origin()), response.interact_pointer_pos())
-    {
-        brush.set(axis.dimension.clone(), [value(from.y), value(to.y)]);
-    } else if response.clicked() {
-        brush.clear(&axis.dimension);
-    }
-    if let Some(range) = brush.range(&axis.dimension) {
-        let [top, bottom] = [range[1], range[0]].map(|v| axis.y(v, plot).clamp(plot.top() - 4.0, plot.bottom() + 4.0));
-        let held = Rect::from_x_y_ranges(axis.x - 6.0..=axis.x + 6.0, top..=bottom.max(top + 2.0));
-        let edge = Stroke::new(1.0, theme.accent);
-        ui.painter().rect(held, 2.0, theme.accent.gamma_multiply(0.25), edge, StrokeKind::Inside);
-        let words = range.map(crate::ui::widgets::number::short);
-        if response.hovered() || response.dragged() {
-            let text = format!("{} to {}", words[0], words[1]);
-            figure_text(ui, pos2(axis.x + 12.0, top), Align2::LEFT_CENTER, &text, theme.text);
-        }
-    }
-    let response = response.on_hover_cursor(egui::CursorIcon::ResizeVertical);
-    response.hovered() || response.dragged()
 }

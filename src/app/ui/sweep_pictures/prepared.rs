@@ -1,4 +1,4 @@
-//! What the pictures of a sweep need at a step, worked out once and kept until something of it changes.
+//! The data of a sweep's pictures at a step, computed once and kept until one of its inputs changes.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,9 +10,9 @@ use crate::{
     ui::{plot::Scale, theme::Theme},
 };
 
-/// What is looked at.
+/// The inputs that a person chooses.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Look {
+pub struct PictureChoices {
     /// By its place.
     pub number: usize,
     pub others: Vec<usize>,
@@ -25,7 +25,7 @@ pub struct Look {
 #[derive(Debug)]
 pub struct Prepared {
     results: Arc<SweepResults>,
-    look: Look,
+    choices: PictureChoices,
     pub as_of: BTreeMap<NumberId, AsOf>,
     pub kept: Vec<bool>,
     pub lines: Vec<CurveLine>,
@@ -34,42 +34,42 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    pub fn new(results: &Arc<SweepResults>, look: Look) -> Self {
-        let lines = curve_lines(results, look.number);
-        Self::with_lines(results, look, lines)
+    pub fn new(results: &Arc<SweepResults>, choices: PictureChoices) -> Self {
+        let lines = curve_lines(results, choices.number);
+        Self::with_lines(results, choices, lines)
     }
 
-    fn with_lines(results: &Arc<SweepResults>, look: Look, lines: Vec<CurveLine>) -> Self {
-        let shown = std::iter::once(look.number).chain(look.others.iter().copied());
-        let as_of = shown.filter_map(|n| Some((results.numbers.get(n)?.id.clone(), results.as_of(n, look.step))));
+    fn with_lines(results: &Arc<SweepResults>, choices: PictureChoices, lines: Vec<CurveLine>) -> Self {
+        let shown = std::iter::once(choices.number).chain(choices.others.iter().copied());
+        let as_of = shown.filter_map(|n| Some((results.numbers.get(n)?.id.clone(), results.as_of(n, choices.step))));
         let as_of: BTreeMap<NumberId, AsOf> = as_of.collect();
         Self {
-            kept: look.brush.kept(results, &as_of),
-            colours: point_colours(results, &Theme::of(look.is_dark)),
+            kept: choices.brush.kept(results, &as_of),
+            colours: point_colours(results, &Theme::new(choices.is_dark)),
             cells: results.cells(),
             results: Arc::clone(results),
             as_of,
             lines,
-            look,
+            choices,
         }
     }
 
     /// The same, if nothing has changed; else what has changed is worked out again.
-    pub fn renewed(self, results: &Arc<SweepResults>, look: &Look) -> Self {
+    pub fn renewed(self, results: &Arc<SweepResults>, choices: &PictureChoices) -> Self {
         let is_same_run = Arc::ptr_eq(&self.results, results);
-        match is_same_run && self.look.number == look.number {
-            true if self.look == *look => self,
+        match is_same_run && self.choices.number == choices.number {
+            true if self.choices == *choices => self,
             // the curves are the same at every step
-            true => Self::with_lines(results, look.clone(), self.lines),
-            false => Self::new(results, look.clone()),
+            true => Self::with_lines(results, choices.clone(), self.lines),
+            false => Self::new(results, choices.clone()),
         }
     }
 
     pub fn view<'a>(&'a self, selected: Option<usize>, scale: Scale, theme: &'a Theme) -> SweepView<'a> {
         SweepView {
             results: &self.results,
-            number: self.look.number,
-            others: &self.look.others,
+            number: self.choices.number,
+            others: &self.choices.others,
             as_of: &self.as_of,
             kept: &self.kept,
             colours: &self.colours,

@@ -2,7 +2,8 @@
 
 use eframe::egui::{Align2, Pos2, Rect, Stroke, Ui, Vec2, pos2, vec2};
 
-use super::{PointedAt, SweepView, dot, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_words};
+use super::{PointedAt, SweepView, dot, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_text};
+use crate::ui::theme::Theme;
 
 /// Room for the figures of the axes, points.
 const LEFT: f32 = 44.0;
@@ -15,26 +16,24 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
     let (sheet, response) = sheet_ui(ui, size, view, &format!("along {}", setting.key));
     let ends = view.values().and_then(|as_of| {
         let all = as_of.values.iter().flatten().flat_map(|v| v.each.iter().map(|(_, x)| *x));
-        Some((as_of, Ends::of_axis(results, axis)?, Ends::around(all, view.scale)?))
+        Some((as_of, Ends::from_axis(results, axis)?, Ends::around(all, view.scale)?))
     });
     let Some((as_of, x, y)) = ends else {
         empty(ui, sheet, theme, "No run has recorded this number at this step.");
         return PointedAt::default();
     };
     let plot = Rect::from_min_max(sheet.min + vec2(LEFT, 2.0), sheet.max - vec2(10.0, FOOT));
-    frame(ui, view, (plot, sheet), (&x, &y), &setting.key);
-    let at = |place: f64, value: f64| {
-        pos2(plot.left() + x.share(place) * plot.width(), plot.bottom() - y.share(value) * plot.height())
-    };
+    let axes = Axes { sheet, plot, x, y };
+    axes.paint(ui, theme, &setting.key);
     let line = results.mean_line(as_of, axis);
-    let means: Vec<Pos2> = line.points.iter().map(|[p, v]| at(*p, *v)).filter(|p| !p.any_nan()).collect();
+    let means: Vec<Pos2> = line.points.iter().map(|[p, v]| axes.at(*p, *v)).filter(|p| !p.any_nan()).collect();
     if means.len() > 1 {
         ui.painter().line(means, Stroke::new(1.5, theme.secondary));
     }
     let mut dots: Vec<(usize, Pos2)> = vec![];
     for (point, value) in as_of.values.iter().enumerate() {
         let (Some(place), Some(value)) = (results.points[point].places.get(axis), value) else { continue };
-        dots.extend(value.each.iter().map(|(_, v)| (point, at(*place, *v))).filter(|(_, p)| !p.any_nan()));
+        dots.extend(value.each.iter().map(|(_, v)| (point, axes.at(*place, *v))).filter(|(_, p)| !p.any_nan()));
     }
     // what is brushed away lies under the others, the selected over them
     let rank = |point: usize| (view.selected == Some(point), view.is_kept(point));
@@ -46,27 +45,42 @@ pub fn slice_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, axis: usize) -> P
     pointed(&response, view, hovered)
 }
 
-/// Hairlines, figures and the words of the setting.
-fn frame(ui: &Ui, view: &SweepView<'_>, (plot, sheet): (Rect, Rect), (x, y): (&Ends, &Ends), key: &str) {
-    let theme = view.theme;
-    let hairline = Stroke::new(1.0, theme.line);
-    for (share, words) in y.ticks(((plot.height() / 44.0) as usize).clamp(2, 6)) {
-        let at = (plot.bottom() - share * plot.height()).round() + 0.5;
-        ui.painter().hline(plot.x_range(), at, hairline);
-        figure_text(ui, pos2(plot.left() - 6.0, at), Align2::RIGHT_CENTER, &words, theme.secondary);
+/// The area of a slice and its axes.
+struct Axes {
+    sheet: Rect,
+    plot: Rect,
+    x: Ends,
+    y: Ends,
+}
+
+impl Axes {
+    fn at(&self, place: f64, value: f64) -> Pos2 {
+        let (x, y) = (self.x.share(place), self.y.share(value));
+        pos2(self.plot.left() + x * self.plot.width(), self.plot.bottom() - y * self.plot.height())
     }
-    let mut free_from = sheet.left();
-    for (share, words) in x.ticks(((plot.width() / 64.0) as usize).clamp(2, 6)) {
-        let at = (plot.left() + share * plot.width()).round() + 0.5;
-        ui.painter().vline(at, plot.y_range(), hairline);
-        let wide = small_words(ui, &words, theme.secondary, 200.0).size().x * 1.15;
-        // figures that would touch those before them are left out
-        if at - wide / 2.0 >= free_from && at + wide / 2.0 <= sheet.right() {
-            figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
-            free_from = at + wide / 2.0 + 6.0;
+
+    /// Paints hairlines, figures and the name of the setting.
+    fn paint(&self, ui: &Ui, theme: &Theme, key: &str) {
+        let Self { sheet, plot, x, y } = self;
+        let hairline = Stroke::new(1.0, theme.line);
+        for (share, words) in y.ticks(((plot.height() / 44.0) as usize).clamp(2, 6)) {
+            let at = (plot.bottom() - share * plot.height()).round() + 0.5;
+            ui.painter().hline(plot.x_range(), at, hairline);
+            figure_text(ui, pos2(plot.left() - 6.0, at), Align2::RIGHT_CENTER, &words, theme.secondary);
         }
+        let mut free_from = sheet.left();
+        for (share, words) in x.ticks(((plot.width() / 64.0) as usize).clamp(2, 6)) {
+            let at = (plot.left() + share * plot.width()).round() + 0.5;
+            ui.painter().vline(at, plot.y_range(), hairline);
+            let wide = small_text(ui, &words, theme.secondary, 200.0).size().x * 1.15;
+            // figures that would touch those before them are left out
+            if at - wide / 2.0 >= free_from && at + wide / 2.0 <= sheet.right() {
+                figure_text(ui, pos2(at, plot.bottom() + 3.0), Align2::CENTER_TOP, &words, theme.secondary);
+                free_from = at + wide / 2.0 + 6.0;
+            }
+        }
+        let name = small_text(ui, key, theme.secondary, plot.width());
+        let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
+        ui.painter().galley(at, name, theme.secondary);
     }
-    let name = small_words(ui, key, theme.secondary, plot.width());
-    let at = pos2(plot.right() - name.size().x, plot.bottom() + 18.0);
-    ui.painter().galley(at, name, theme.secondary);
 }

@@ -8,7 +8,7 @@ use crate::{
     telemetry::channels,
     ui::{
         plot::{Axis, Chart, ChartState, Reference},
-        seed_series::{Look, SeedSeries, Seeds},
+        seed_series::{SeedSeries, Seeds, SeriesStyle},
     },
 };
 
@@ -45,7 +45,7 @@ impl Accuracy {
             cx.mirror,
             channels::ACCURACY,
             cx.theme,
-            Look { seeds: Seeds::SpreadAndEach, ..Look::default() },
+            SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() },
         );
         let asked = run.unwrap_or(set);
         let mut reference = |words: &str, at: f64| {

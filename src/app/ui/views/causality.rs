@@ -7,12 +7,12 @@ use super::{Measured, View, ViewCx, task::task_ui};
 use crate::{
     telemetry::measurements::{self, CausalityArgs},
     ui::{
-        kept::{Kept, RunNumber},
-        plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_words},
+        identity::{KeyedCache, RunNumber},
+        plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_label},
         questions::Freshness,
         seed_series::variant_colour,
         widgets::{
-            likely_tokens::likely_words,
+            likely_tokens::likely_tokens_label,
             token_strip::{Mark, token_strip_ui},
         },
     },
@@ -24,7 +24,7 @@ pub struct Causality {
     /// A sentence of one's own; empty asks about a held-out passage.
     text: String,
     /// What the changed token becomes; the token is the selected one of all views.
-    replacement: Kept<RunNumber, String>,
+    replacement: KeyedCache<RunNumber, String>,
     coupling_scale: f64,
     show_wrong: bool,
 }
@@ -37,7 +37,7 @@ impl Causality {
         Box::new(Self {
             state: ChartState::default(),
             text: String::new(),
-            replacement: Kept::default(),
+            replacement: KeyedCache::default(),
             coupling_scale: 1.0,
             show_wrong: false,
         })
@@ -74,7 +74,7 @@ impl Causality {
         if let Some(leaky) = &causality.leaky_upsample {
             let mut label = "wrong upsample, floor(t/P)".to_owned();
             if leaky.gate != causality.effective_gate {
-                label.push_str(&format!(", through a gate of {}", value_words(leaky.gate)));
+                label.push_str(&format!(", through a gate of {}", value_label(leaky.gate)));
             }
             let line = Line::new(label, cx.theme.error, points(&leaky.delta)).stroke(Stroke::Stems);
             chart.lines.push(Line { short: Some("wrong upsample".to_owned()), ..line });
@@ -88,7 +88,7 @@ impl Causality {
         if at > 0.0 {
             let label = match causality.before_max {
                 0.0 => "0 exactly".to_owned(),
-                most => format!("at most {}", value_words(most)),
+                most => format!("at most {}", value_label(most)),
             };
             chart.spans.push(Span { label, colour: cx.theme.secondary, from: ends[0], to: at - 0.5 });
         }
@@ -157,7 +157,7 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
     let Some(leaky) = &causality.leaky_upsample else { return };
     let (words, colour) = match leak(causality) {
         Some(leak) => {
-            let most = value_words(leaky.before_max);
+            let most = value_label(leaky.before_max);
             let n = leak.len();
             let tokens = if n == 1 { "token" } else { "tokens" };
             let words = format!("! The future leaks: {n} {tokens} before the change move, by up to {most}.");
@@ -209,7 +209,7 @@ impl View for Causality {
         Self::chart(cx).show(ui, room - vec2(0.0, lines * 18.0 + 4.0), theme, &mut self.state);
         if lines > 0.0 {
             for (when, likely) in words {
-                let text = egui::RichText::new(format!("next, {when}: {}", likely_words(likely)))
+                let text = egui::RichText::new(format!("next, {when}: {}", likely_tokens_label(likely)))
                     .font(FontId::monospace(12.0));
                 ui.add(egui::Label::new(text.color(theme.secondary)).truncate());
             }
@@ -223,7 +223,7 @@ impl View for Causality {
         let Some(causality) = cx.answered::<measurements::Causality>() else {
             return "change one token, watch every logit".to_owned();
         };
-        let gate = value_words(causality.effective_gate);
+        let gate = value_label(causality.effective_gate);
         let sample = causality.sample;
         format!("step {} \u{b7} s tanh(\u{3b3}) = {gate} \u{b7} {}", sample.step, sample.about)
     }

@@ -11,7 +11,7 @@ use crate::{
     ui::{
         action::{Action, Actions, RunAction, SettingAction},
         mirror::Mirror,
-        questions::{Freshness, Moment, Questions},
+        questions::{Freshness, QuestionTime, Questions},
         theme::Theme,
     },
 };
@@ -166,9 +166,9 @@ impl<'a> ViewCx<'a> {
         self.questions.is_due((M::PROBE, variant), args, freshness, self.mirror, &self.moment::<M>(variant))
     }
 
-    fn moment<M: Measurement>(&self, variant: Option<usize>) -> Moment {
+    fn moment<M: Measurement>(&self, variant: Option<usize>) -> QuestionTime {
         let is_measured = self.latest::<M>().is_some_and(|m| self.is_of_present_settings(m.sample));
-        Moment { at: self.at(), scheduled: self.newest_scheduled::<M>(variant), is_measured }
+        QuestionTime { at: self.at(), scheduled: self.newest_scheduled::<M>(variant), is_measured }
     }
 
     /// Puts the question of `M` now, to the weights of the shown step; returns its number.

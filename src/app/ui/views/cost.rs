@@ -9,7 +9,7 @@ use crate::{
     telemetry::channels,
     ui::{
         mirror::Mirror,
-        plot::{quote, value_words},
+        plot::{quote, value_label},
         seed_series::{SeedGroup, groups},
         theme::Theme,
     },
@@ -93,7 +93,7 @@ impl Cost {
 
 /// Four digits at most, and no zeros at the end.
 fn short(value: f64) -> String {
-    let words = value_words(value);
+    let words = value_label(value);
     if words.contains('.') { words.trim_end_matches('0').trim_end_matches('.').to_owned() } else { words }
 }
 

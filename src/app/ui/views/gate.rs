@@ -7,7 +7,7 @@ use crate::{
     telemetry::channels,
     ui::{
         plot::{Axis, Chart, ChartState, Zone},
-        seed_series::{Look, SeedSeries, Seeds, groups},
+        seed_series::{SeedSeries, Seeds, SeriesStyle, groups},
         widgets::stacked_charts::stacked_ui,
     },
 };
@@ -36,7 +36,13 @@ impl Gate {
             "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
              the first step.",
         );
-        gate.draw(&mut chart, cx.mirror, channels::GATE, cx.theme, Look { seeds: Seeds::Each, ..Look::default() });
+        gate.draw(
+            &mut chart,
+            cx.mirror,
+            channels::GATE,
+            cx.theme,
+            SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() },
+        );
         chart.zones.push(Zone {
             label: "paper: stays closed, \u{b1}0.01".to_owned(),
             colour: cx.theme.secondary,
@@ -55,7 +61,7 @@ impl Gate {
             cx.mirror,
             channels::GATE_GRAD,
             cx.theme,
-            Look { seeds: Seeds::Each, ..Look::default() },
+            SeriesStyle { seeds: Seeds::Each, ..SeriesStyle::default() },
         );
         chart.marker = cx.marker();
         chart.legend = false;

@@ -7,7 +7,7 @@ use super::{Measured, View, ViewCx};
 use crate::{
     telemetry::measurements::{GeneratorDistance, GeneratorDistanceArgs},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, Zone, value_words},
+        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, Zone, value_label},
         questions::Freshness,
         seed_series::variant_colour,
         theme::SMALL,
@@ -52,7 +52,7 @@ fn sentence(m: &GeneratorDistance) -> String {
          places {:.3} \u{b1} {:.3}.",
         100.0 * m.negative_share,
         m.distance,
-        value_words(m.norm),
+        value_label(m.norm),
         null.distance,
         null.distance_sd,
     )

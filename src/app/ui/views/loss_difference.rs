@@ -9,7 +9,7 @@ use crate::{
     analysis::statistics::mean_sd,
     telemetry::channels,
     ui::{
-        kept::{Kept, RunNumber},
+        identity::{KeyedCache, RunNumber},
         mirror::Mirror,
         plot::{Axis, Band, Chart, ChartState, Curve, Line, Reference},
         seed_series::{SeedGroup, Spread, groups},
@@ -96,7 +96,7 @@ struct Contrast {
 
 /// By run, and whether held out.
 #[derive(Default)]
-struct Contrasts(Kept<(RunNumber, bool), Vec<Contrast>>);
+struct Contrasts(KeyedCache<(RunNumber, bool), Vec<Contrast>>);
 
 impl Contrasts {
     /// Those of the run, as far as they were followed.

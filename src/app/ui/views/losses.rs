@@ -8,7 +8,7 @@ use crate::{
     telemetry::channels,
     ui::{
         plot::{Axis, Chart, ChartState, Stroke},
-        seed_series::{Look, SeedSeries, Seeds},
+        seed_series::{SeedSeries, Seeds, SeriesStyle},
     },
 };
 
@@ -45,13 +45,13 @@ impl Losses {
             .empty("No losses yet. Press Space to train; the first step appears at once.");
         if shown != Shown::HeldOut {
             let suffix = if shown == Shown::Both { ", train" } else { "" };
-            let look = Look { suffix, ..Look::default() };
+            let look = SeriesStyle { suffix, ..SeriesStyle::default() };
             train.draw(&mut chart, cx.mirror, channels::LOSS_TRAIN, cx.theme, look);
         }
         if shown != Shown::Train {
             let stroke = if shown == Shown::Both { Stroke::Dashed } else { Stroke::Solid };
             let suffix = if shown == Shown::Both { ", held out" } else { "" };
-            let look = Look { stroke, suffix, unnamed: shown == Shown::Both, seeds: Seeds::Spread };
+            let look = SeriesStyle { stroke, suffix, unnamed: shown == Shown::Both, seeds: Seeds::Spread };
             held_out.draw(&mut chart, cx.mirror, channels::LOSS_HELD_OUT, cx.theme, look);
         }
         // The legend names each variant once; which stroke is which is said in the subtitle.

@@ -1,4 +1,4 @@
-//! Named bars with a mark for what each was before. It does not know what is measured.
+//! Named bars with a mark for the earlier value of each.
 
 use eframe::egui::{
     Align2, Color32, FontId, Rect, Response, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -10,7 +10,7 @@ use crate::ui::theme::Theme;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
     pub name: String,
-    /// What the colour says, said again by a sign before the name.
+    /// The meaning of the colour, repeated as a sign before the name.
     pub sign: &'static str,
     pub colour: Color32,
     pub value: f64,
@@ -19,7 +19,7 @@ pub struct Bar {
 }
 
 /// A probability to four decimals, which stand under one another.
-fn share_words(p: f64) -> String {
+fn share_label(p: f64) -> String {
     match p {
         p if p.is_nan() => "no value".to_owned(),
         p if p > 0.0 && p < 5e-5 => "<0.0001".to_owned(),
@@ -33,7 +33,7 @@ const SIGN: f32 = 12.0;
 
 /// Draws bars over the available width; `most` is the value at the right end. `title` names them for
 /// a screen reader, which is read every value.
-pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], most: f64) -> Response {
+pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], max: f64) -> Response {
     let width = ui.available_width().max(160.0);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW * bars.len() as f32), Sense::hover());
     let painter = ui.painter_at(rect);
@@ -43,7 +43,7 @@ pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], most: f64)
     let widest = names.iter().map(|g| g.size().x).fold(0.0, f32::max).min(width * 0.34);
     let left = rect.left() + SIGN + widest + 8.0;
     let right = rect.right() - FIGURE;
-    let across = |v: f64| left + ((v / most.max(1e-12)).clamp(0.0, 1.0) as f32) * (right - left).max(8.0);
+    let across = |v: f64| left + ((v / max.max(1e-12)).clamp(0.0, 1.0) as f32) * (right - left).max(8.0);
     for (i, (bar, name)) in bars.iter().zip(names).enumerate() {
         let y = rect.top() + ROW * (i as f32 + 0.5);
         painter.text(pos2(rect.left(), y), Align2::LEFT_CENTER, bar.sign, font.clone(), bar.colour);
@@ -61,7 +61,7 @@ pub fn bars_ui(ui: &mut Ui, theme: &Theme, title: &str, bars: &[Bar], most: f64)
             painter.vline(x, y - 7.0..=y + 7.0, Stroke::new(4.0, theme.panel));
             painter.vline(x, y - 7.0..=y + 7.0, Stroke::new(2.0, theme.text));
         }
-        let figure = share_words(bar.value);
+        let figure = share_label(bar.value);
         painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, figure, FontId::monospace(12.0), theme.text);
     }
     response.widget_info(|| {

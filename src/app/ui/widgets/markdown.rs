@@ -12,7 +12,7 @@ use crate::ui::theme::{self, BOLD, Theme};
 
 /// How a run of letters looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Style {
+struct SpanStyle {
     strong: bool,
     emphasis: bool,
     code: bool,
@@ -21,19 +21,19 @@ struct Style {
 /// A piece of a page.
 #[derive(Debug, Clone, PartialEq)]
 enum Block {
-    Heading(u8, Vec<Run>),
-    Words(Vec<Run>),
+    Heading(u8, Vec<StyledText>),
+    Words(Vec<StyledText>),
     /// Depth from 0, its sign or number, its words.
-    Item(usize, String, Vec<Run>),
+    Item(usize, String, Vec<StyledText>),
     Code(String),
     /// Rows of cells, the head first.
-    Table(Vec<Vec<Vec<Run>>>),
+    Table(Vec<Vec<Vec<StyledText>>>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Run {
+struct StyledText {
     text: String,
-    style: Style,
+    style: SpanStyle,
 }
 
 /// Draws a page.
@@ -68,7 +68,8 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) {
             Frame::NONE.fill(theme.raised).corner_radius(theme::CORNER).inner_margin(Margin::symmetric(8, 4)).show(
                 ui,
                 |ui| {
-                    let run = Run { text: text.clone(), style: Style { code: true, ..Style::default() } };
+                    let run =
+                        StyledText { text: text.clone(), style: SpanStyle { code: true, ..SpanStyle::default() } };
                     ui.add(Label::new(job(theme, &[run], theme::BODY, theme.text)).wrap());
                 },
             );
@@ -78,7 +79,7 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) {
 }
 
 /// Columns share the width: nothing is cut, what is long goes on below.
-fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<Run>>]) {
+fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let gap = 8.0;
     let width = ((ui.available_width() - gap * (columns - 1) as f32) / columns as f32).max(32.0);
@@ -98,14 +99,14 @@ fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<Run>>]) {
     });
 }
 
-fn job(theme: &Theme, runs: &[Run], size: f32, colour: Color32) -> LayoutJob {
+fn job(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> LayoutJob {
     let mut job = LayoutJob::default();
     for run in runs {
         for (text, script) in scripts(&run.text) {
             let size = size * if script == Script::None { 1.0 } else { 0.75 };
             let family = match run.style {
-                Style { code: true, .. } => FontFamily::Monospace,
-                Style { strong: true, .. } => FontFamily::Name(BOLD.into()),
+                SpanStyle { code: true, .. } => FontFamily::Monospace,
+                SpanStyle { strong: true, .. } => FontFamily::Name(BOLD.into()),
                 _ => FontFamily::Proportional,
             };
             let mut format = TextFormat::simple(FontId::new(size, family), colour);
@@ -168,7 +169,7 @@ fn is_single_letter_before(chars: &[char], at: usize) -> bool {
     at.checked_sub(1).is_some_and(|i| chars[i].is_alphabetic() && (i == 0 || !is_word(&chars[i - 1])))
 }
 
-/// What stands lower or higher from here on: in braces, or one letter or digit; and where the text goes on.
+/// Parses a subscript or superscript, in braces or one letter or digit; returns it and where the text goes on.
 fn script_at(chars: &[char], at: usize) -> Option<(String, usize)> {
     if chars.get(at) == Some(&'{') {
         let end = chars.iter().skip(at).position(|c| *c == '}')? + at;
@@ -182,14 +183,14 @@ fn script_at(chars: &[char], at: usize) -> Option<(String, usize)> {
 #[derive(Default)]
 struct Reader {
     blocks: Vec<Block>,
-    runs: Vec<Run>,
-    style: Style,
-    /// Of each list that is open: the number of the next item, if it has numbers.
+    runs: Vec<StyledText>,
+    style: SpanStyle,
+    /// For each open list, the number of the next item, if it has numbers.
     lists: Vec<Option<u64>>,
     /// The sign of the item whose first words come next.
     item: Option<String>,
     code: Option<String>,
-    rows: Vec<Vec<Vec<Run>>>,
+    rows: Vec<Vec<Vec<StyledText>>>,
 }
 
 fn blocks(text: &str) -> Vec<Block> {
@@ -209,15 +210,15 @@ impl Reader {
                 Some(code) => code.push_str(&text),
                 None => self.push(&text, self.style),
             },
-            Event::Code(text) => self.push(&text, Style { code: true, ..self.style }),
+            Event::Code(text) => self.push(&text, SpanStyle { code: true, ..self.style }),
             Event::SoftBreak => self.push(" ", self.style),
             Event::HardBreak => self.push("\n", self.style),
             _ => {}
         }
     }
 
-    fn push(&mut self, text: &str, style: Style) {
-        self.runs.push(Run { text: text.to_owned(), style });
+    fn push(&mut self, text: &str, style: SpanStyle) {
+        self.runs.push(StyledText { text: text.to_owned(), style });
     }
 
     fn begin(&mut self, tag: Tag<'_>) {
@@ -225,7 +226,7 @@ impl Reader {
             Tag::Strong => self.style.strong = true,
             Tag::Emphasis => self.style.emphasis = true,
             Tag::List(first) => {
-                self.close_words();
+                self.flush_text();
                 self.lists.push(first);
             }
             Tag::Item => {
@@ -253,7 +254,7 @@ impl Reader {
                 let level = if level == HeadingLevel::H1 { 1 } else { 2 };
                 self.blocks.push(Block::Heading(level, runs));
             }
-            TagEnd::Paragraph | TagEnd::Item => self.close_words(),
+            TagEnd::Paragraph | TagEnd::Item => self.flush_text(),
             TagEnd::List(_) => {
                 self.lists.pop();
             }
@@ -276,7 +277,7 @@ impl Reader {
     }
 
     /// Words that have come to their end: a paragraph, or those of a list's item.
-    fn close_words(&mut self) {
+    fn flush_text(&mut self) {
         let runs = std::mem::take(&mut self.runs);
         if runs.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Numbers as people read them. It does not know what they measure.
+//! Numbers as people read them.
 
 /// At most four significant digits, without trailing zeros; powers of ten where they are shorter.
 pub fn short(v: f64) -> String {

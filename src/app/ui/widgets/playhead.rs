@@ -1,4 +1,4 @@
-//! Reading along a row of tokens: back, play, next and a slider. It does not know what is read.
+//! Reading along a row of tokens: back, play, next and a slider.
 
 use std::time::Duration;
 

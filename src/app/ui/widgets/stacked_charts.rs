@@ -21,7 +21,7 @@ pub fn stacked_ui<'c>(
     stacked_within_ui(ui, theme, size.y, charts, states);
 }
 
-/// As [`stacked_ui`], within so much height.
+/// Stacks charts like [`stacked_ui`], within a height.
 pub fn stacked_within_ui<'c>(
     ui: &mut Ui,
     theme: &Theme,
@@ -38,7 +38,7 @@ pub fn stacked_within_ui<'c>(
         let size = vec2(width, ((height - gap) * share).round());
         match margins {
             None => {
-                chart.least_left = chart.least_left.max(LEFT);
+                chart.min_left_margin = chart.min_left_margin.max(LEFT);
                 margins = Some(chart.show(ui, size, theme, first).margins);
             }
             Some(_) => {

@@ -14,7 +14,7 @@ pub struct Mark {
     pub outline: Option<Color32>,
 }
 
-/// What the pointer does on a strip.
+/// The tokens that the pointer hovers over and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pointed {
     pub hovered: Option<usize>,
@@ -29,7 +29,7 @@ pub fn token_strip_ui(ui: &mut Ui, theme: &Theme, tokens: &[String], mark: impl 
     written_strip_ui(ui, theme, tokens, tokens.len(), mark)
 }
 
-/// As [`token_strip_ui`]; those from `written` on, which a model wrote, are underlined.
+/// Draws a strip like [`token_strip_ui`]; the tokens from `written` on, which a model wrote, are underlined.
 pub fn written_strip_ui(
     ui: &mut Ui,
     theme: &Theme,
@@ -92,7 +92,8 @@ pub fn narrow_token(advance: f32) -> f32 {
     0.3 * advance
 }
 
-/// Whether these are words without the spaces between them: where spaces are tokens or parts of tokens they are seen.
+/// True if these are words without the spaces between them. Where spaces are tokens or parts of tokens they are
+/// visible.
 pub fn are_words(tokens: &[String]) -> bool {
     let has_space = |t: &String| t.contains([' ', '\u{b7}', '\u{2581}', '\u{120}']);
     let long = tokens.iter().filter(|t| t.chars().filter(|c| c.is_alphabetic()).count() > 1).count();

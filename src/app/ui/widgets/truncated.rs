@@ -8,11 +8,11 @@ use eframe::egui::{
 };
 
 /// Narrower than this nothing can be read, points.
-const LEAST: f32 = 8.0;
+const MIN_WIDTH: f32 = 8.0;
 
 /// One line of text, at most so many points wide.
 pub fn truncated(ui: &Ui, text: &str, font: FontId, colour: Color32, width: f32) -> Arc<Galley> {
     let mut job = LayoutJob::simple_singleline(text.to_owned(), font, colour);
-    job.wrap = TextWrapping::truncate_at_width(width.max(LEAST));
+    job.wrap = TextWrapping::truncate_at_width(width.max(MIN_WIDTH));
     ui.painter().layout_job(job)
 }

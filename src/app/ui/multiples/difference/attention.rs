@@ -7,9 +7,9 @@ use crate::{
     telemetry::measurements::{AttentionLayer, AttentionMaps},
     ui::{
         plot::{
-            held::Held,
             map::{MapFrame, MapState, MapUi},
-            value_words,
+            map_cells::MapCells,
+            value_label,
         },
         table::Table,
         theme::Theme,
@@ -26,17 +26,17 @@ pub struct AttentionDifference {
     about: String,
     /// Layer and head in words.
     place: String,
-    maps: [Held; 2],
+    maps: [MapCells; 2],
     /// The second less the first; what is masked in both is missing.
-    difference: Held,
+    difference: MapCells,
     /// Where the colours end.
-    most: f32,
+    max: f32,
     tokens: Vec<String>,
     tokens_per_position: usize,
 }
 
 impl AttentionDifference {
-    pub(super) fn of(pair: Pair<'_, AttentionMaps>, selection: &Selection) -> Result<Self, String> {
+    pub(super) fn new(pair: Pair<'_, AttentionMaps>, selection: &Selection) -> Result<Self, String> {
         pair.check_text("attention maps")?;
         let [a, b] = pair.values;
         let in_b = |layer: &AttentionLayer| b.layers.iter().find(|l| l.path == layer.path);
@@ -49,19 +49,19 @@ impl AttentionDifference {
         let head = selection.head.filter(|h| *h < first.heads().min(second.heads())).unwrap_or(0);
         let place = format!("{} head {head}", first.path);
         let held = |layer: &AttentionLayer, i: usize| {
-            let mut held = Held::default();
+            let mut held = MapCells::default();
             let matrix = layer.weights.matrix(head)?;
             // Weights that are exactly zero are masked: the future, or beyond the window.
             held.hold(&pair.samples[i].payload, &format!("{place} {i}"), matrix, |v| v != 0.0);
             Some(held)
         };
         let maps = held(first, 0).zip(held(second, 1)).ok_or_else(|| format!("No difference: {place} has no map."))?;
-        let difference = Held::difference("difference", &maps.1, &maps.0)
-            .ok_or_else(|| format!("No difference: the maps of {place} have other sizes."))?;
+        let difference = MapCells::difference("difference", &maps.1, &maps.0)
+            .ok_or_else(|| format!("No difference: the maps of {place} differ in size."))?;
         Ok(Self {
             about: pair.about(),
             place,
-            most: rounded_up(difference.largest()),
+            max: rounded_up(difference.largest()),
             difference,
             maps: [maps.0, maps.1],
             tokens: pair.samples[0].tokens.clone(),
@@ -74,8 +74,8 @@ impl AttentionDifference {
             "{} \u{b7} {} \u{b7} largest |difference| {}, colours \u{b1}{}",
             self.about,
             self.place,
-            value_words(f64::from(self.difference.largest())),
-            self.most
+            value_label(f64::from(self.difference.largest())),
+            self.max
         )
     }
 
@@ -89,9 +89,9 @@ impl AttentionDifference {
     }
 
     pub(super) fn ui(&self, ui: &mut Ui, names: [&str; 2], theme: &Theme, state: &mut MapState) {
-        let value = |held: &Held, row: usize, col: usize| match f64::from(held.value(row, col)) {
+        let value = |held: &MapCells, row: usize, col: usize| match f64::from(held.value(row, col)) {
             v if v.is_nan() => "masked".to_owned(),
-            v => value_words(v),
+            v => value_label(v),
         };
         let describe = |row: usize, col: usize| {
             let [a, b] = [0, 1].map(|i| value(&self.maps[i], row, col));
@@ -102,7 +102,7 @@ impl AttentionDifference {
         let map = MapUi {
             name: "difference of attention",
             held: &self.difference,
-            colours: around_zero(self.most, theme),
+            colours: around_zero(self.max, theme),
             row_label: "query",
             col_label: "key",
             describe: &describe,

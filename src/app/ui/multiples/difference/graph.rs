@@ -15,7 +15,7 @@ use super::{Pair, sides};
 use crate::{
     telemetry::measurements::NeuronGraph,
     ui::{
-        plot::{Scale, empty_ui, value_words},
+        plot::{Scale, empty_ui, value_label},
         table::Table,
         theme::{SMALL, Theme},
         widgets::number::grouped,
@@ -31,7 +31,7 @@ pub struct GraphDifference {
     about: String,
     /// By both ends, their places on the axes: the weight in either.
     edges: BTreeMap<(u32, u32), [Option<f32>; 2]>,
-    /// What nodes are called, where they have no numbers of a model.
+    /// The names of nodes, where they have no numbers of a model.
     ids: Vec<String>,
     /// Edges there could be.
     entries: u64,
@@ -40,7 +40,7 @@ pub struct GraphDifference {
 
 /// Nodes of both graphs, as numbers that mean the same in both.
 struct Nodes {
-    /// Of each node of either graph.
+    /// For each of the two graphs, the number of each of its nodes.
     number: [Vec<u32>; 2],
     ids: Vec<String>,
     entries: u64,
@@ -69,7 +69,7 @@ fn nodes(a: &NeuronGraph, b: &NeuronGraph) -> Result<Nodes, String> {
             let second = second.filter(|s| s.len() == file.ids.len() && ids.len() == s.len());
             let Some(second) = second else { return others("their ids differ".to_owned()) };
             if file.directed != other.directed {
-                return others("one has directions, and one has not".to_owned());
+                return others("one is directed, and one is not".to_owned());
             }
             let n = file.ids.len() as u64;
             let entries = if file.directed { n * n.saturating_sub(1) } else { n * n.saturating_sub(1) / 2 };
@@ -81,7 +81,7 @@ fn nodes(a: &NeuronGraph, b: &NeuronGraph) -> Result<Nodes, String> {
 }
 
 impl GraphDifference {
-    pub(super) fn of(pair: Pair<'_, NeuronGraph>) -> Result<Self, String> {
+    pub(super) fn new(pair: Pair<'_, NeuronGraph>) -> Result<Self, String> {
         let nodes = nodes(pair.values[0], pair.values[1])?;
         let mut edges: BTreeMap<(u32, u32), [Option<f32>; 2]> = BTreeMap::new();
         for (side, graph) in pair.values.iter().enumerate() {
@@ -113,7 +113,7 @@ impl GraphDifference {
 
     pub(super) fn subtitle(&self) -> String {
         let [a, b, both] = self.counts().map(|n| grouped(n as u64));
-        let chance = value_words(self.expected());
+        let chance = value_label(self.expected());
         format!(
             "{} \u{b7} {b} edges only in the second, {a} only in the first, {both} in both (by chance {chance})",
             self.about
@@ -138,9 +138,9 @@ impl GraphDifference {
         let side = (sheet.right() - corner.x - 4.0).min(sheet.bottom() - corner.y - 20.0).max(16.0);
         let rect = Rect::from_min_size(corner, vec2(side, side));
         painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
-        let most = self.edges.keys().map(|(a, b)| (*a).max(*b)).max().unwrap_or(0);
-        let place = |n: f32| (n + 0.5) / (most as f32 + 1.0) * side;
-        for (value, words) in Scale::Linear.ticks(0.0, f64::from(most), (side / 64.0).clamp(1.0, 8.0) as usize) {
+        let max = self.edges.keys().map(|(a, b)| (*a).max(*b)).max().unwrap_or(0);
+        let place = |n: f32| (n + 0.5) / (max as f32 + 1.0) * side;
+        for (value, words) in Scale::Linear.ticks(0.0, f64::from(max), (side / 64.0).clamp(1.0, 8.0) as usize) {
             let (at, mono) = (place(value as f32), FontId::monospace(SMALL));
             painter.text(
                 pos2(rect.left() + at, rect.bottom() + 3.0),
@@ -161,7 +161,7 @@ impl GraphDifference {
         painter.add(mesh);
     }
 
-    /// What the signs are, and how many of each there are; returns where it ends.
+    /// Draws the signs with their counts; returns where the legend ends.
     fn legend(&self, painter: &Painter, sheet: Rect, names: [&str; 2], theme: &Theme) -> f32 {
         let counts = self.counts();
         let words = [format!("only {}", names[0]), format!("only {}", names[1]), "in both".to_owned()];

@@ -1,5 +1,5 @@
-//! What one run has more than another of what a view shows: attention weights, edges of a graph, next words. Only of what is
-//! alike: the same text, the same nodes; else it says why there is none. It reads nothing.
+//! The difference of two runs in what a view shows: attention weights, edges of a graph, next words. It needs the same
+//! text or the same nodes in both; else it gives the reason why there is none. It reads no files.
 
 mod attention;
 mod graph;
@@ -27,17 +27,17 @@ const MARGIN: f32 = 16.0;
 /// Height of title and subtitle, points.
 const HEAD: f32 = 48.0;
 
-/// What there is a difference of.
+/// The values that are subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DifferenceKind {
     Attention,
     Graph,
     Words,
 }
 
-impl Kind {
-    /// What the difference of this view is of, if it has one.
-    pub fn of_view(view: &str) -> Option<Self> {
+impl DifferenceKind {
+    /// The difference that this view has, if any.
+    pub fn for_view(view: &str) -> Option<Self> {
         match view {
             "attention" | "attention_by_layer" | "attention_side_by_side" => Some(Self::Attention),
             "neuron_graph" | "graph_table" => Some(Self::Graph),
@@ -55,28 +55,33 @@ pub enum Difference {
     Words(WordsDifference),
 }
 
-/// What a person did to the picture of a difference.
+/// The state of the picture of a difference that a person can change.
 #[derive(Debug, Clone, Default)]
 pub struct DifferenceState {
     map: MapState,
 }
 
 impl Difference {
-    /// Of two runs at a step, of what is selected.
+    /// The difference of two runs at a step, for the present selection.
     ///
     /// # Errors
     /// In words, where the two cannot be subtracted: nothing was measured, or it is of other texts, layers or nodes.
-    pub fn of(kind: Kind, runs: [&ReplayedRun; 2], step: u64, selection: &Selection) -> Result<Self, String> {
+    pub fn new(
+        kind: DifferenceKind,
+        runs: [&ReplayedRun; 2],
+        step: u64,
+        selection: &Selection,
+    ) -> Result<Self, String> {
         Ok(match kind {
-            Kind::Attention => {
-                Self::Attention(AttentionDifference::of(pair(runs, step, selection.variant)?, selection)?)
+            DifferenceKind::Attention => {
+                Self::Attention(AttentionDifference::new(pair(runs, step, selection.variant)?, selection)?)
             }
-            Kind::Graph => Self::Graph(GraphDifference::of(pair(runs, step, selection.variant)?)?),
-            Kind::Words => Self::Words(WordsDifference::of(pair(runs, step, selection.variant)?)?),
+            DifferenceKind::Graph => Self::Graph(GraphDifference::new(pair(runs, step, selection.variant)?)?),
+            DifferenceKind::Words => Self::Words(WordsDifference::new(pair(runs, step, selection.variant)?)?),
         })
     }
 
-    /// What is subtracted, at which steps, and the numbers of it.
+    /// The two runs, their steps, and the summary numbers of the difference.
     pub fn subtitle(&self) -> String {
         match self {
             Self::Attention(d) => d.subtitle(),
@@ -112,7 +117,7 @@ impl Difference {
     }
 }
 
-/// What both runs measured, the first one's before the second one's.
+/// A measurement of both runs, the first one's before the second one's.
 struct Pair<'a, M> {
     values: [&'a M; 2],
     samples: [&'a Sample; 2],
@@ -147,12 +152,12 @@ impl<M> Pair<'_, M> {
     }
 }
 
-/// What both have of `M` at a step: of the variant in focus in the first run, and of the variant with its name in the
+/// Finds `M` of both runs at a step: the variant in focus in the first run, and the variant with its name in the
 /// second.
 fn pair<'a, M: Measurement>(runs: [&'a ReplayedRun; 2], step: u64, focus: usize) -> Result<Pair<'a, M>, String> {
     let [a, b] = runs;
     let nothing = |run: &ReplayedRun| {
-        format!("No difference: {} has measured nothing of it by step {}.", run.name, step.min(run.mirror.step))
+        format!("No difference: {} has no such measurement by step {}.", run.name, step.min(run.mirror.step))
     };
     let (of_a, sample_a, value_a) = measured::<M>(a, step, Some(focus)).ok_or_else(|| nothing(a))?;
     let id = a.mirror.variants().get(of_a).map(|v| v.id.as_str());

@@ -28,7 +28,7 @@ pub struct WordDifference {
 }
 
 impl WordDifference {
-    /// What the two differ by for certain.
+    /// The smallest difference that the bounds allow.
     fn certain(&self) -> f64 {
         match self.bounds {
             [low, _] if low > 0.0 => low,
@@ -37,7 +37,7 @@ impl WordDifference {
         }
     }
 
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         match self.bounds {
             [low, high] if low == high => format!("{low:+.4}"),
             [low, high] => format!("{low:+.3} .. {high:+.3}"),
@@ -45,7 +45,7 @@ impl WordDifference {
     }
 }
 
-/// What two runs take to come next.
+/// The next tokens that two runs predict.
 #[derive(Debug, Clone)]
 pub struct WordsDifference {
     about: String,
@@ -55,7 +55,7 @@ pub struct WordsDifference {
 }
 
 impl WordsDifference {
-    pub(super) fn of(pair: Pair<'_, NextTokens>) -> Result<Self, String> {
+    pub(super) fn new(pair: Pair<'_, NextTokens>) -> Result<Self, String> {
         pair.check_text("next words")?;
         let words = differences(&pair.values[0].likely, &pair.values[1].likely);
         Ok(Self { about: pair.about(), prompt: pair.values[0].prompt.clone(), words })
@@ -69,7 +69,7 @@ impl WordsDifference {
         format!("{} \u{b7} probability of what comes after \u{201c}\u{2026}{end}\u{201d}", self.about)
     }
 
-    /// Of all rows, points.
+    /// The height of all rows, points.
     pub(super) fn height(&self) -> f32 {
         ROW * (self.words.len() + 1) as f32
     }
@@ -80,7 +80,7 @@ impl WordsDifference {
             let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
             self.paint(ui, rect, names, theme);
             let said = || {
-                let all: Vec<String> = self.words.iter().map(|w| format!("{} {}", w.token, w.words())).collect();
+                let all: Vec<String> = self.words.iter().map(|w| format!("{} {}", w.token, w.label())).collect();
                 WidgetInfo::labeled(Role::Canvas, true, format!("difference of next words: {}", all.join(", ")))
             };
             response.widget_info(said);
@@ -93,7 +93,7 @@ impl WordsDifference {
         let (font, mono) = (FontId::proportional(12.0), FontId::monospace(12.0));
         let [name, first, second, number] = [0.22, 0.38, 0.54, 0.80].map(|share| rect.left() + share * rect.width());
         let (middle, half) = ((second + number) / 2.0, (number - second) / 2.0 - 8.0);
-        let most = self.words.iter().flat_map(|w| w.bounds).fold(1e-6_f64, |most, b| most.max(b.abs()));
+        let max = self.words.iter().flat_map(|w| w.bounds).fold(1e-6_f64, |max, b| max.max(b.abs()));
         let colours = sides(theme);
         for ((words, x), colour) in names.into_iter().zip([first, second]).zip(colours) {
             let mut job = LayoutJob::simple_singleline(words.to_owned(), font.clone(), colour);
@@ -101,7 +101,7 @@ impl WordsDifference {
             let cut = painter.layout_job(job);
             painter.galley(pos2(x - cut.size().x, rect.top() + 2.0), cut, colour);
         }
-        let across = |v: f64| middle + (v / most) as f32 * half;
+        let across = |v: f64| middle + (v / max) as f32 * half;
         for (i, word) in self.words.iter().enumerate() {
             let y = rect.top() + ROW * (i as f32 + 1.5);
             let inside = painter.with_clip_rect(Rect::from_x_y_ranges(rect.left()..=name - 4.0, y - ROW..=y + ROW));
@@ -119,7 +119,7 @@ impl WordsDifference {
                 // what it may be beyond what is certain
                 painter.hline(across(low)..=across(high), y, Stroke::new(2.0, theme.faint(theme.text)));
             }
-            painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, word.words(), mono.clone(), theme.text);
+            painter.text(pos2(rect.right(), y), Align2::RIGHT_CENTER, word.label(), mono.clone(), theme.text);
         }
     }
 
@@ -140,7 +140,7 @@ impl WordsDifference {
     }
 }
 
-/// Of the words of either list, the largest certain difference first.
+/// The differences of the words of either list, the largest certain one first.
 fn differences(a: &[LikelyToken], b: &[LikelyToken]) -> Vec<WordDifference> {
     let place = |list: &[LikelyToken], token: &str| {
         let at = list.iter().position(|l| l.token == token)?;
@@ -148,18 +148,18 @@ fn differences(a: &[LikelyToken], b: &[LikelyToken]) -> Vec<WordDifference> {
     };
     // What is not in a list is no likelier than its last, nor than what the list leaves over.
     let beyond = |list: &[LikelyToken]| {
-        let least = list.iter().map(|l| l.probability).fold(1.0, f64::min);
+        let min = list.iter().map(|l| l.probability).fold(1.0, f64::min);
         let left_over = 1.0 - list.iter().map(|l| l.probability).sum::<f64>();
-        least.min(left_over.max(0.0))
+        min.min(left_over.max(0.0))
     };
-    let most = [beyond(a), beyond(b)];
+    let max = [beyond(a), beyond(b)];
     let mut words: Vec<WordDifference> = vec![];
     for token in a.iter().chain(b).map(|l| &l.token) {
         if words.iter().any(|w| w.token == *token) {
             continue;
         }
         let at = [place(a, token), place(b, token)];
-        let range = |i: usize| at[i].map_or([0.0, most[i]], |(_, p)| [p, p]);
+        let range = |i: usize| at[i].map_or([0.0, max[i]], |(_, p)| [p, p]);
         let ([a_low, a_high], [b_low, b_high]) = (range(0), range(1));
         words.push(WordDifference { token: token.clone(), at, bounds: [b_low - a_high, b_high - a_low] });
     }

@@ -21,7 +21,7 @@ const TABLE: f32 = 216.0;
 /// Height of the scrubber with its gap, points.
 const SCRUBBER: f32 = 40.0;
 
-/// What is looked at.
+/// The state of the page that compares runs.
 #[derive(Debug, Default)]
 pub struct ComparePage {
     runs: ComparedRuns,
@@ -79,7 +79,7 @@ impl ComparePage {
     }
 }
 
-/// Whether it was left.
+/// Returns true if the person left the page.
 pub fn compare_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) -> bool {
     let is_left = ui
         .horizontal(|ui| {
@@ -169,7 +169,7 @@ fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
     }
 }
 
-/// Whether the difference of two runs is shown, and of which, where the view has one.
+/// Switches between the pictures of the runs and the difference of two of them, where the view has one.
 fn difference_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     if page.multiples.kind().is_none() || page.runs.names.len() < 2 {
         return;
@@ -177,7 +177,7 @@ fn difference_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     let names = &page.runs.names;
     let ([first, second], is_hidden) = page.multiples.difference_choice();
     let mut is_shown = !*is_hidden;
-    let about = "What the second of two runs has more than the first. Of the same text, or of the same nodes, alone.";
+    let about = "The second run minus the first. Both need the same text or the same nodes.";
     ui.checkbox(&mut is_shown, "difference").on_hover_text(about);
     *is_hidden = !is_shown;
     if names.len() == 2 || !is_shown {

@@ -56,7 +56,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
         if ui.toggle_value(&mut note.pinned, "Pin").on_hover_text("Stands above all others.").changed() {
             keep(note);
         }
-        let words = "Is not listed unless is:archived is asked for.";
+        let words = "It is listed only with the filter is:archived.";
         if ui.toggle_value(&mut note.archived, "Archive").on_hover_text(words).changed() {
             keep(note);
         }

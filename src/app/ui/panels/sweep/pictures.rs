@@ -7,25 +7,25 @@ use crate::ui::{
     panels::Shell,
     plot::Scale,
     sweep_pictures::{
-        PointedAt, Prepared, SweepView, band_words, colour_words, curves_ui, heat_ui, mean_words, parallel_ui,
-        slice_ui, step_words,
+        Curves, PointedAt, Prepared, SweepView, band_legend, colour_legend, curves_ui, heat_ui, mean_line_label,
+        parallel_ui, slice_ui, step_label,
     },
     widgets::number,
 };
 
 /// Narrower a slice is not told from another, points.
-const LEAST_SLICE: f32 = 200.0;
+const MIN_SLICE: f32 = 200.0;
 const GAP: f32 = 16.0;
 
 /// Lower than this, what does not fit is scrolled to.
-const LEAST: f32 = 440.0;
+const MIN_HEIGHT: f32 = 440.0;
 
 pub fn pictures_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, prepared: &Prepared) {
-    if ui.available_height() >= LEAST {
+    if ui.available_height() >= MIN_HEIGHT {
         return all_ui(ui, shell, page, prepared);
     }
     ScrollArea::vertical().id_salt("pictures").auto_shrink([false, false]).show(ui, |ui| {
-        let size = vec2(ui.available_width(), LEAST);
+        let size = vec2(ui.available_width(), MIN_HEIGHT);
         ui.allocate_ui(size, |ui| {
             ui.set_max_size(size);
             all_ui(ui, shell, page, prepared);
@@ -45,7 +45,7 @@ fn all_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, prepared: &P
     ui.horizontal_top(|ui| {
         ui.spacing_mut().item_spacing.x = GAP;
         let curves = (width * 0.44).floor();
-        pointed = ui.vertical(|ui| curves_with_title(ui, vec2(curves, high), page, (&view, prepared))).inner;
+        pointed = ui.vertical(|ui| curves_with_title(ui, vec2(curves, high), page, &view, prepared)).inner;
         let rest = vec2(width - curves - GAP, high);
         pointed = pointed.or(slices_ui(ui, rest, &view));
     });
@@ -68,9 +68,10 @@ fn curves_with_title(
     ui: &mut Ui,
     size: Vec2,
     page: &mut SweepPage,
-    (view, prepared): (&SweepView<'_>, &Prepared),
+    view: &SweepView<'_>,
+    prepared: &Prepared,
 ) -> PointedAt {
-    let words = format!("over steps: mean over seeds{}{}", band_words(view.results), colour_words(view.results));
+    let words = format!("over steps: mean over seeds{}{}", band_legend(view.results), colour_legend(view.results));
     ui.spacing_mut().item_spacing.y = 0.0;
     let (rect, _) = ui.allocate_exact_size(vec2(size.x, 20.0), eframe::egui::Sense::hover());
     let place = UiBuilder::new().max_rect(rect);
@@ -78,14 +79,14 @@ fn curves_with_title(
         let words = RichText::new(words).small().color(view.theme.secondary);
         ui.add(eframe::egui::Label::new(words).truncate());
     });
-    let step = page.step;
-    curves_ui(ui, vec2(size.x, size.y - 20.0), view, (&prepared.lines, step), &mut page.chart)
+    let curves = Curves { lines: &prepared.lines, step: page.step };
+    curves_ui(ui, vec2(size.x, size.y - 20.0), view, curves, &mut page.chart)
 }
 
 /// A slice for each axis; more than there is room for are scrolled to.
 fn slices_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>) -> PointedAt {
     let count = view.results.axes.len().max(1) as f32;
-    let each = ((size.x - GAP * (count - 1.0)) / count).max(LEAST_SLICE).floor();
+    let each = ((size.x - GAP * (count - 1.0)) / count).max(MIN_SLICE).floor();
     let mut pointed = PointedAt::default();
     ui.allocate_ui(size, |ui| {
         let area = ScrollArea::horizontal().id_salt("slices").max_width(size.x).auto_shrink([false, false]);
@@ -113,18 +114,18 @@ fn slider_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, view: &SweepV
         if ui.add(slider).labelled_by(label.id).on_hover_text(about).changed() {
             page.step = (step < last).then_some(step);
         }
-        let words = format!("{} as recorded {}{}", view.heading(), step_words(view), without_words(view));
+        let words = format!("{} as recorded {}{}", view.heading(), step_label(view), left_out_message(view));
         let words = RichText::new(words).small().color(shell.theme.secondary);
         ui.add(eframe::egui::Label::new(words).truncate()).on_hover_ui(|ui| {
             for (i, axis) in view.results.axes.iter().enumerate() {
-                ui.label(format!("Slice along {}: a dot a seed; {}.", axis.key, mean_words(view, i)));
+                ui.label(format!("Slice along {}: a dot a seed; {}.", axis.key, mean_line_label(view, i)));
             }
         });
     });
 }
 
 /// Points that are not drawn, because nothing of them is recorded so far.
-fn without_words(view: &SweepView<'_>) -> String {
+fn left_out_message(view: &SweepView<'_>) -> String {
     const NAMED: usize = 4;
     let Some(without) = view.values().map(|as_of| as_of.without()).filter(|all| !all.is_empty()) else {
         return String::new();

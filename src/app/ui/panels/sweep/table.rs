@@ -11,7 +11,7 @@ use crate::{
     },
     ui::{
         panels::Shell,
-        sweep_pictures::{SweepView, number_words},
+        sweep_pictures::{SweepView, number_label},
         theme,
         widgets::truncated::truncated,
     },
@@ -26,7 +26,7 @@ const POINT: f32 = 72.0;
 const RUNS: f32 = 72.0;
 
 /// A column with its heading and width.
-struct Placed {
+struct PlacedColumn {
     column: Column,
     words: String,
     x: f32,
@@ -73,7 +73,7 @@ fn numbers<'a>(view: &SweepView<'a>) -> impl Iterator<Item = &'a Number> {
     places.filter_map(|place| view.results.numbers.get(place))
 }
 
-fn columns(view: &SweepView<'_>, width: f32) -> Vec<Placed> {
+fn columns(view: &SweepView<'_>, width: f32) -> Vec<PlacedColumn> {
     let settings = view.results.axes.iter().enumerate().map(|(i, axis)| (Column::Axis(i), axis.key.clone()));
     let numbers: Vec<(Column, String)> =
         numbers(view).map(|n| (Column::Number(n.id.clone()), n.heading.clone())).collect();
@@ -87,12 +87,12 @@ fn columns(view: &SweepView<'_>, width: f32) -> Vec<Placed> {
     let mut x = 0.0;
     let placed = all.map(|(column, words, width)| {
         x += width;
-        Placed { column, words, x: x - width, width }
+        PlacedColumn { column, words, x: x - width, width }
     });
     placed.collect()
 }
 
-fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[Placed]) {
+fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[PlacedColumn]) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
     for column in columns {
         let place = Rect::from_min_size(pos2(rect.left() + column.x, rect.top()), vec2(column.width, HEAD));
@@ -117,7 +117,12 @@ fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[Pl
     ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, shell.theme.line));
 }
 
-fn row_ui(ui: &mut Ui, view: &SweepView<'_>, columns: &[Placed], (point, is_best): (usize, bool)) -> egui::Response {
+fn row_ui(
+    ui: &mut Ui,
+    view: &SweepView<'_>,
+    columns: &[PlacedColumn],
+    (point, is_best): (usize, bool),
+) -> egui::Response {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     let (theme, is_selected) = (view.theme, view.selected == Some(point));
     let name = format!("point {}, {}", point + 1, view.results.point_name(point));
@@ -163,7 +168,7 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
             let number = numbers(view).find(|n| n.id == *id);
             let value = view.as_of.get(id).and_then(|as_of| as_of.values.get(point)?.as_ref());
             match (number, value) {
-                (Some(number), Some(value)) => value_words(number, value, results.seeds.len()),
+                (Some(number), Some(value)) => value_label(number, value, results.seeds.len()),
                 _ => NOTHING.to_owned(),
             }
         }
@@ -171,11 +176,11 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
 }
 
 /// "0.0123 ± 0.0011", and of how many seeds where some have no value yet.
-fn value_words(number: &Number, value: &PointValue, seeds: usize) -> String {
-    let mean = number_words(number, value.mean);
+fn value_label(number: &Number, value: &PointValue, seeds: usize) -> String {
+    let mean = number_label(number, value.mean);
     let of = if value.each.len() < seeds { format!(" ({} of {seeds})", value.each.len()) } else { String::new() };
     match value.each.len() {
         1 => format!("{mean}{of}"),
-        _ => format!("{mean} ± {}{of}", number_words(number, value.sd)),
+        _ => format!("{mean} ± {}{of}", number_label(number, value.sd)),
     }
 }

@@ -3,7 +3,7 @@
 use eframe::egui::Color32;
 
 use super::{
-    super::{Axis, Line, Smoothed, geometry::place_of},
+    super::{Axis, Curve, Line, Smoothed, geometry::place_of},
     *,
 };
 
@@ -20,7 +20,7 @@ fn a_million_points_become_two_a_column() {
     let mut c = Curve::default();
     (0..1_000_000u64).for_each(|i| c.push(i, (i as f64 * 0.01).sin()));
     let layout =
-        Layout::of(&chart(vec![Line::new("a", Color32::RED, &c)]), &ChartState::default(), [480.0, 300.0], &measure);
+        Layout::new(&chart(vec![Line::new("a", Color32::RED, &c)]), &ChartState::default(), [480.0, 300.0], &measure);
     let points: usize = layout.traces.iter().map(|t| t.points.len()).sum();
     assert!(points <= 1000, "{points}");
     let highest = layout.traces.iter().flat_map(|t| &t.points).map(|p| p[1]).fold(f64::MIN, f64::max);
@@ -32,7 +32,7 @@ fn a_million_points_become_two_a_column() {
     let smoothing = begun.elapsed();
     let begun = std::time::Instant::now();
     for _ in 0..10 {
-        Layout::of(&chart, &ChartState::default(), [480.0, 300.0], &measure);
+        Layout::new(&chart, &ChartState::default(), [480.0, 300.0], &measure);
     }
     println!("smoothing a million points once: {smoothing:?}; laying them out: {:?}", begun.elapsed() / 10);
 }
@@ -43,7 +43,7 @@ fn whole_numbers_have_no_digits_after_the_point() {
         let data = vec![[0.0, 1.0], [last, 2.0]];
         let lines = vec![Line::new("a", Color32::RED, data)];
         let chart = Chart { lines, ..Chart::new("test", Axis::new("layer").whole(), Axis::new("loss")) };
-        let layout = Layout::of(&chart, &ChartState::default(), [width, 300.0], &measure);
+        let layout = Layout::new(&chart, &ChartState::default(), [width, 300.0], &measure);
         // one that the axis' name covers has no words
         let words: Vec<_> = layout.x_ticks.iter().map(|t| t.1.as_str()).filter(|w| !w.is_empty()).collect();
         assert!(!words.is_empty() && words.iter().all(|w| w.parse::<u32>().is_ok()), "{words:?}");
@@ -54,7 +54,7 @@ fn whole_numbers_have_no_digits_after_the_point() {
 fn values_that_are_not_finite_leave_gaps() {
     let data = vec![[0.0, 1.0], [1.0, 2.0], [2.0, f64::NAN], [3.0, 1.0], [4.0, f64::INFINITY], [5.0, 3.0]];
     let layout =
-        Layout::of(&chart(vec![Line::new("a", Color32::RED, data)]), &ChartState::default(), [480.0, 300.0], &measure);
+        Layout::new(&chart(vec![Line::new("a", Color32::RED, data)]), &ChartState::default(), [480.0, 300.0], &measure);
     assert_eq!(layout.traces.len(), 3);
 }
 
@@ -62,7 +62,7 @@ fn values_that_are_not_finite_leave_gaps() {
 fn names_at_ends_do_not_overlap_and_stay_inside() {
     let lines =
         (0..8).map(|i| Line::new(format!("line {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, 2.0 + i as f64 * 1e-3]]));
-    let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
+    let layout = Layout::new(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
     assert_eq!(layout.names.len(), 8);
     for pair in layout.names.windows(2) {
         assert!(pair[1].at.y - pair[0].at.y >= ROW - 1.5);
@@ -76,7 +76,7 @@ fn names_at_ends_do_not_overlap_and_stay_inside() {
 fn long_names_go_above() {
     let long = "a name far too long to stand at the end of a line in a small tile";
     let lines = (0..3).map(|i| Line::new(format!("{long} {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, i as f64]]));
-    let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
+    let layout = Layout::new(&chart(lines.collect()), &ChartState::default(), [480.0, 300.0], &measure);
     assert!(layout.names.iter().all(|n| n.at.y < layout.plot.top()));
 }
 
@@ -86,7 +86,7 @@ fn lines_without_room_for_a_name_are_counted() {
     for wide in 90..400u16 {
         let lines = (0..6).map(|i| Line::new(format!("a model {i}"), Color32::RED, vec![[0.0, 1.0], [1.0, 2.0]]));
         let size = [f32::from(wide), 180.0];
-        let layout = Layout::of(&chart(lines.collect()), &ChartState::default(), size, &measure);
+        let layout = Layout::new(&chart(lines.collect()), &ChartState::default(), size, &measure);
         let (count, at) = layout.unnamed.unwrap_or((0, Pos2::ZERO));
         assert_eq!(layout.names.len() + count, 6, "{wide}");
         assert!(at.x + measure(&format!("+ {count} more"), false) <= size[0] || count == 0, "{wide}: {at}");
@@ -98,7 +98,7 @@ fn lines_without_room_for_a_name_are_counted() {
 #[test]
 fn a_first_step_has_none_before_it() {
     let lines = vec![Line::new("a", Color32::RED, vec![[0.0, 0.3]])];
-    let layout = Layout::of(&chart(lines), &ChartState::default(), [480.0, 300.0], &measure);
+    let layout = Layout::new(&chart(lines), &ChartState::default(), [480.0, 300.0], &measure);
     assert_eq!(layout.x_values(), [0.0, 1.0]);
 }
 
@@ -106,7 +106,7 @@ fn a_first_step_has_none_before_it() {
 fn a_zoom_is_what_is_shown() {
     let data: Vec<[f64; 2]> = (0..100).map(|i| [i as f64, i as f64]).collect();
     let state = ChartState { zoom_x: Some([10.0, 20.0]), ..Default::default() };
-    let layout = Layout::of(&chart(vec![Line::new("a", Color32::RED, data)]), &state, [480.0, 300.0], &measure);
+    let layout = Layout::new(&chart(vec![Line::new("a", Color32::RED, data)]), &state, [480.0, 300.0], &measure);
     assert_eq!(layout.x_values(), [10.0, 20.0]);
     assert!(layout.y[0] > 8.0 && layout.y[1] < 22.0, "y fits what is in sight: {:?}", layout.y);
 }
@@ -116,6 +116,6 @@ fn what_comes_after_the_marker_is_faint() {
     let data: Vec<[f64; 2]> = (0..10).map(|i| [i as f64, 1.0]).collect();
     let mut c = chart(vec![Line::new("a", Color32::RED, data)]);
     c.marker = Some(4.0);
-    let layout = Layout::of(&c, &ChartState::default(), [480.0, 300.0], &measure);
+    let layout = Layout::new(&c, &ChartState::default(), [480.0, 300.0], &measure);
     assert_eq!(layout.traces.iter().map(|t| t.strength).collect::<Vec<_>>(), [1.0, 0.25]);
 }

@@ -23,9 +23,9 @@ use crate::{
         plot::{
             colour_bar::Colours,
             empty_ui,
-            held::Held,
             map::{MapFrame, MapState, MapUi, paint_map},
-            quote, value_words,
+            map_cells::MapCells,
+            quote, value_label,
         },
         questions::Freshness,
         theme::Theme,
@@ -39,7 +39,7 @@ pub use side_by_side::SideBySide;
 /// View `attention`.
 #[derive(Default)]
 pub struct Attention {
-    held: HashMap<String, Held>,
+    held: HashMap<String, MapCells>,
     window: MapState,
     linear: bool,
     map: ColourMap,
@@ -156,7 +156,7 @@ impl Attention {
             _ => format!("{i}"),
         };
         let describe = |row: usize, col: usize| {
-            let value = value_words(f64::from(held.value(row, col)));
+            let value = value_label(f64::from(held.value(row, col)));
             format!("{} looks at {}\n{value}", token(row), token(col))
         };
         let map = MapUi {

@@ -18,7 +18,7 @@ use crate::{
         plot::{empty_ui, quote},
         theme,
         views::{Measured, View, ViewCx},
-        widgets::likely_tokens::likely_words,
+        widgets::likely_tokens::likely_tokens_label,
         widgets::token_strip::{Mark, token_strip_ui},
     },
 };
@@ -155,8 +155,8 @@ fn state_words(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) ->
     if let (Some(rules), Some(model)) = (measured.rule_predictions.get(t), measured.model_predictions.get(t)) {
         words.push(format!(
             "next, by the rules: {}   by the model, which has LayerNorms: {}   (the same first on {} of {} tokens)",
-            likely_words(rules),
-            likely_words(model),
+            likely_tokens_label(rules),
+            likely_tokens_label(model),
             measured.agreements,
             tokens.len()
         ));

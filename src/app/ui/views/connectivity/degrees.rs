@@ -60,7 +60,7 @@ impl Degrees {
             line.short = Some(short.to_owned());
         }
         chart.lines.extend(all.into_iter().filter(|l| !l.data.is_empty()));
-        chart.least_left = 48.0;
+        chart.min_left_margin = 48.0;
         chart
     }
 

@@ -78,7 +78,7 @@ impl Along {
                 chart.lines.push(Line::new(short, colour, points).dots());
             }
         }
-        chart.least_left = 60.0;
+        chart.min_left_margin = 60.0;
         chart
     }
 

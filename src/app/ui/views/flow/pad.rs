@@ -11,7 +11,7 @@ use crate::{
     gpu::colour::ColourMap,
     telemetry::measurements::StepPolicy,
     ui::{
-        kept::RunNumber,
+        identity::RunNumber,
         theme::{self, Theme},
         views::ViewCx,
         widgets::number,

@@ -22,8 +22,8 @@ use crate::{
         measurements::{FlowAnswer, FlowField, FlowFieldArgs},
     },
     ui::{
-        kept::{Kept, RunNumber},
-        plot::{Mark, drawing, empty_ui, paint_mark, quote, value_words},
+        identity::{KeyedCache, RunNumber},
+        plot::{Mark, drawing, empty_ui, paint_mark, quote, value_label},
         questions::Freshness,
         theme,
         views::{Measured, View, ViewCx},
@@ -47,7 +47,7 @@ pub struct Paths {
     /// Whether they lie in the axes of the paths that are shown.
     fits: bool,
     /// Of a run.
-    compared: Kept<RunNumber, Compared>,
+    compared: KeyedCache<RunNumber, Compared>,
     gesture: u64,
 }
 
@@ -70,7 +70,7 @@ impl Default for Paths {
             tau: 0.5,
             streaks: Streaks::default(),
             fits: false,
-            compared: Kept::default(),
+            compared: KeyedCache::default(),
             gesture: 0,
         }
     }
@@ -280,9 +280,9 @@ impl Paths {
         }
         let far = |i: &usize| (frame.at(path.places[*i]) - pointer).length();
         let Some(i) = (0..path.places.len()).min_by(|a, b| far(a).total_cmp(&far(b))) else { return };
-        let place = path.places[i].map(|v| value_words(f64::from(v))).join("  ");
+        let place = path.places[i].map(|v| value_label(f64::from(v))).join("  ");
         let name = tokens.get(path.token).map_or(format!("start {}", path.token + 1), |t| t.trim().to_owned());
-        let words = format!("{name}\n\u{3c4} {}\n{place}", value_words(path.taus[i]));
+        let words = format!("{name}\n\u{3c4} {}\n{place}", value_label(path.taus[i]));
         response.clone().on_hover_ui_at_pointer(|ui| {
             ui.label(egui::RichText::new(words).font(FontId::monospace(12.0)));
         });
@@ -360,7 +360,7 @@ impl View for Paths {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(answer) = Answer::of_focus(cx) else { return "the states over depth".to_owned() };
         let pace = if self.behind == Behind::Flowing && !cx.still && self.has_streaks() {
-            format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_words(f64::from(self.streaks.dt) * PACE))
+            format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_label(f64::from(self.streaks.dt) * PACE))
         } else {
             String::new()
         };

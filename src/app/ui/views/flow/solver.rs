@@ -13,7 +13,7 @@ use super::{
 use crate::{
     telemetry::measurements::{FlowAnswer, SolverAttempt},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_words},
+        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_label},
         theme,
         views::{View, ViewCx},
         widgets::stacked_charts::stacked_within_ui,
@@ -97,7 +97,7 @@ impl View for Solver {
         let figures = format!(
             "NFE {}  h_init {}  steps {}  rejected {}  capped {}",
             account.nfe,
-            if account.cost.is_some() { value_words(account.h_init) } else { "none".to_owned() },
+            if account.cost.is_some() { value_label(account.h_init) } else { "none".to_owned() },
             account.accepted,
             account.rejected,
             account.capped

@@ -7,7 +7,7 @@ use eframe::egui::{Align2, FontId, Sense, Stroke, Ui, WidgetInfo, accesskit::Rol
 use crate::{
     telemetry::measurements::FlowAnswer,
     ui::{
-        plot::{Mark, Scale, paint_mark, value_words},
+        plot::{Mark, Scale, paint_mark, value_label},
         theme::{self, Theme},
     },
 };
@@ -81,7 +81,7 @@ impl Account {
             return all;
         }
         let least = fewest(self.h_init);
-        let begun = format!("The first step is {}.", value_words(self.h_init));
+        let begun = format!("The first step is {}.", value_label(self.h_init));
         let forced =
             format!("A step is at most ten times the one before, so {least} are needed even without any error");
         all.push(match (self.accepted as u32).checked_sub(least) {
@@ -118,8 +118,8 @@ impl Account {
         Some(format!(
             "It is (0.01 / m)^(1/{order}) with m = max(d\u{2081}, d\u{2082}) = {}; above {} the ladder asks for one step \
              more, that is {} evaluations.",
-            value_words(most),
-            value_words(bound(least)),
+            value_label(most),
+            value_label(bound(least)),
             self.cost.map_or(0, |c| c.0)
         ))
     }
@@ -168,7 +168,7 @@ impl Account {
         let x = across(self.h_init);
         painter.vline(x, top - 2.0..=foot + 2.0, Stroke::new(2.0, theme.accent));
         paint_mark(&painter, pos2(x, foot + 5.0), Mark::Up, theme.accent);
-        let words = format!("ladder: h_init {}, at least {here} steps", value_words(self.h_init));
+        let words = format!("ladder: h_init {}, at least {here} steps", value_label(self.h_init));
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &words));
     }
 }

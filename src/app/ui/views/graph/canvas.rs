@@ -11,7 +11,7 @@ use super::{NeuronGraph, camera, motion, network::Network, node_style, unique};
 use crate::{
     gpu::{
         self,
-        graph::{Edge, Graph, GraphShape, Look},
+        graph::{Edge, Graph, GraphShape, GraphStyle},
         graph_layout::{Node, Spring},
     },
     ui::{theme, views::ViewCx},
@@ -102,7 +102,7 @@ impl NeuronGraph {
         let flat = |c: eframe::egui::Color32| [c.r(), c.g(), c.b()];
         // Paint covers where light adds up.
         let strength = strength(network, rect) * if theme.dark { 0.85 } else { 0.62 };
-        let look = Look {
+        let look = GraphStyle {
             selected,
             swell: swell(zoom),
             strength: (strength * zoom.clamp(1.0, 8.0).powf(0.5)).min(0.9),

@@ -9,7 +9,7 @@ use super::{
     network::{ColourBy, Network},
 };
 use crate::ui::{
-    plot::value_words,
+    plot::value_label,
     theme,
     views::{
         ViewCx,
@@ -145,7 +145,7 @@ impl NeuronGraph {
                         cx.selection.neuron = Some(name);
                     }
                     ui.with_layout(eframe::egui::Layout::right_to_left(eframe::egui::Align::Center), |ui| {
-                        let words = value_words(f64::from(weight));
+                        let words = value_label(f64::from(weight));
                         ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
                     });
                 });

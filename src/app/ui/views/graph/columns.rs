@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::{
     telemetry::measurements::{ColumnType, GraphColumn},
-    ui::plot::value_words,
+    ui::plot::value_label,
 };
 
 /// Groups of numbers: with so many different ones or fewer, whole numbers are names.
@@ -68,7 +68,7 @@ impl Column {
                 match number {
                     v if v.is_nan() => String::new(),
                     v if is_whole => format!("{v}"),
-                    v => value_words(v),
+                    v => value_label(v),
                 }
             }
             ColumnValues::Names { of, names } => {

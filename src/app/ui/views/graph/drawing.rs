@@ -17,7 +17,7 @@ use super::{
     node_style::{self, Emphasis, Wanted},
 };
 use crate::ui::{
-    plot::{Paint, Svg, colour_bar::Colours, hex, value_words},
+    plot::{Paint, Svg, colour_bar::Colours, hex, value_label},
     views::ViewCx,
     widgets::number::grouped,
 };
@@ -95,7 +95,7 @@ impl NeuronGraph {
         let value = |t: f32| if log { low * (high / low).powf(t) } else { low + t * (high - low) };
         let line = |t: f32| {
             let [r, g, b] = map.at(t);
-            (Some(Color32::from_rgb(r, g, b)), format!("{name} {}", value_words(f64::from(value(t)))))
+            (Some(Color32::from_rgb(r, g, b)), format!("{name} {}", value_label(f64::from(value(t)))))
         };
         [1.0, 0.75, 0.5, 0.25, 0.0].map(line).into()
     }

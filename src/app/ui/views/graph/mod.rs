@@ -16,7 +16,7 @@ use crate::{
     gpu::{self, graph::GraphShape},
     telemetry::measurements,
     ui::{
-        kept::{RunNumber, unique},
+        identity::{RunNumber, unique},
         plot::empty_ui,
         table::Table,
     },

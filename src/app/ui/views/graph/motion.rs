@@ -11,8 +11,8 @@ use crate::{
     analysis::layout::{self, Laws, Repulsion, Schedule},
     gpu::{
         self,
-        graph::ReadBack,
-        graph_layout::{self, Turn},
+        graph::NodePositions,
+        graph_layout::{self, StepParams},
     },
 };
 
@@ -63,7 +63,7 @@ pub struct Motion {
     pub places: Vec<[f32; 2]>,
     /// Step and start that they are of.
     known: (u64, u64),
-    pub told: Arc<Mutex<ReadBack>>,
+    pub told: Arc<Mutex<NodePositions>>,
     /// Where every neuron ever shown was last, by name.
     kept: HashMap<u32, [f32; 2]>,
     /// Pinned neurons, by name.
@@ -255,11 +255,11 @@ impl Motion {
     }
 
     /// What the card makes a step with.
-    pub fn turn(&self) -> Arc<dyn Fn(u64) -> Turn + Send + Sync> {
+    pub fn turn(&self) -> Arc<dyn Fn(u64) -> StepParams + Send + Sync> {
         let schedule = self.schedule;
         Arc::new(move |step| {
             let turn = schedule.turn(step);
-            Turn { temperature: turn.temperature, loose: turn.loose }
+            StepParams { temperature: turn.temperature, loose: turn.loose }
         })
     }
 }

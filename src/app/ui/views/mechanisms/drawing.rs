@@ -11,7 +11,7 @@ use eframe::egui::{
 use super::steps::{Change, Reached, Score, Step};
 use crate::ui::{
     mirror::Mirror,
-    plot::{Scale, clip, value_words},
+    plot::{Scale, clip, value_label},
     seed_series::groups,
     theme,
     theme::Theme,
@@ -187,7 +187,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
     }
     let mut beyond: Vec<String> = vec![];
     for level in &panel.levels {
-        let words = format!("{} {}", level.words, value_words(level.at));
+        let words = format!("{} {}", level.words, value_label(level.at));
         if !scale.has(level.at) {
             beyond.push(words);
             continue;
@@ -240,8 +240,8 @@ fn signed(v: f64) -> String {
 /// In words, for the pointer.
 fn explained(step: &Step) -> String {
     let spread = |r: &Reached| match r.seeds.len() {
-        0 | 1 => value_words(r.mean),
-        n => format!("{} \u{b1} {} over {n} seeds", value_words(r.mean), value_words(r.sd)),
+        0 | 1 => value_label(r.mean),
+        n => format!("{} \u{b1} {} over {n} seeds", value_label(r.mean), value_label(r.sd)),
     };
     let mut words = step.label.clone();
     if let Some(loss) = &step.loss {

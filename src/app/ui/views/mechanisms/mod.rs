@@ -12,7 +12,7 @@ use super::{View, ViewCx};
 use crate::{
     telemetry::measurements::TokenBaselines,
     ui::{
-        kept::{Kept, RunNumber},
+        identity::{KeyedCache, RunNumber},
         plot::{drawing as svg_drawing, empty_ui},
         table::Table,
     },
@@ -26,7 +26,7 @@ type Key = (RunNumber, u64, u64);
 /// View `mechanisms`.
 #[derive(Default)]
 pub struct Mechanisms {
-    steps: Kept<Key, Arc<Vec<Step>>>,
+    steps: KeyedCache<Key, Arc<Vec<Step>>>,
     shows_baselines: bool,
 }
 

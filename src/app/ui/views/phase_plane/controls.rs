@@ -10,7 +10,7 @@ use eframe::egui::{
 use super::{Mode, PhasePlane, learned::Learned, plane::PlaneChoice, toy::Toy};
 use crate::{
     telemetry::measurements::QueryKeyPaths,
-    ui::{plot::value_words, views::ViewCx},
+    ui::{plot::value_label, views::ViewCx},
 };
 
 /// Ends of the sliders.
@@ -130,7 +130,7 @@ impl PhasePlane {
                     let moved = self.dt.is_some() || self.steps.is_some();
                     let back = ui.add_enabled(moved, Button::new("model\u{2019}s"));
                     let tip =
-                        format!("Back to the model\u{2019}s own \u{394}t {} and n {}.", value_words(own.dt), own.steps);
+                        format!("Back to the model\u{2019}s own \u{394}t {} and n {}.", value_label(own.dt), own.steps);
                     if back.on_hover_text(tip).clicked() {
                         (self.dt, self.steps) = (None, None);
                     }

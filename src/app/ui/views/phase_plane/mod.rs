@@ -18,7 +18,7 @@ use crate::{
         measurements::{QueryKeyPaths, QueryKeyPathsArgs},
     },
     ui::{
-        kept::{Kept, unique},
+        identity::{KeyedCache, unique},
         questions::Freshness,
     },
 };
@@ -94,7 +94,7 @@ pub struct PhasePlane {
     /// A text of one's own; empty reads a held-out passage.
     text: String,
     read: Option<Read>,
-    shown: Kept<Source, Option<Arc<Shown>>>,
+    shown: KeyedCache<Source, Option<Arc<Shown>>>,
     camera: Camera,
     /// Fits the token in focus alone: tokens lie far apart, and each is moved a little.
     close: bool,
@@ -119,7 +119,7 @@ impl PhasePlane {
             plane: PlaneChoice::Pair(None),
             text: String::new(),
             read: None,
-            shown: Kept::default(),
+            shown: KeyedCache::default(),
             camera: Camera::default(),
             close: false,
             size: vec2(480.0, 320.0),

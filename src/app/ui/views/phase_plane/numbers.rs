@@ -10,7 +10,7 @@ use super::{
 use crate::{
     analysis::query_key_flow::Integrator,
     ui::{
-        plot::value_words,
+        plot::value_label,
         theme::{self, Theme},
     },
 };
@@ -43,7 +43,7 @@ const OFF: &str = "Distance, over all 2d numbers, between the end that the model
                    the model's own \u{394}t, n and integrator, computed here in 64.";
 
 fn value(v: Option<f64>) -> String {
-    v.map_or("\u{2013}".to_owned(), value_words)
+    v.map_or("\u{2013}".to_owned(), value_label)
 }
 
 fn factor(v: Option<f64>) -> String {
@@ -55,7 +55,7 @@ fn factor(v: Option<f64>) -> String {
 
 fn rows(shown: &Shown, learned: Option<(&Learned, usize)>) -> Vec<Row> {
     let each = |f: &dyn Fn(&Track) -> String| [f(&shown.tracks[0]), f(&shown.tracks[1])];
-    let determinant = |t: &Track| value_words(t.determinant - 1.0);
+    let determinant = |t: &Track| value_label(t.determinant - 1.0);
     let mut rows = vec![Row { name: "det J \u{2212} 1, one step", tip: DETERMINANT, values: each(&determinant) }];
     match &shown.blob {
         Some(before) => {
@@ -155,6 +155,6 @@ pub fn overflow_words(shown: &Shown, steps: usize, dt: f64) -> Option<String> {
         over.iter().map(|(i, step)| format!("{} in step {step} of {steps}", words_of(*i))).collect();
     let which = each.join(" and ");
     (!each.is_empty()).then(|| {
-        format!("At \u{394}t {} the numbers outgrow 32 bits: {which}. Make \u{394}t or n smaller.", value_words(dt))
+        format!("At \u{394}t {} the numbers outgrow 32 bits: {which}. Make \u{394}t or n smaller.", value_label(dt))
     })
 }

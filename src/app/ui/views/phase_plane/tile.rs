@@ -14,7 +14,7 @@ use super::{
 use crate::{
     telemetry::measurements::QueryKeyPaths,
     ui::{
-        plot::{drawing, empty_ui, quote, value_words},
+        plot::{drawing, empty_ui, quote, value_label},
         theme,
         views::{Measured, View, ViewCx, flow::streaks::Behind},
         widgets::token_strip::{Mark, token_strip_ui},
@@ -41,8 +41,8 @@ impl PhasePlane {
                 let close = match learned.off.get(*token).copied().flatten().zip(learned.most_off()) {
                     Some((off, most)) => format!(
                         "the same steps here end {} from it ({} at most over {} tokens)",
-                        value_words(off),
-                        value_words(most),
+                        value_label(off),
+                        value_label(most),
                         learned.off.len()
                     ),
                     None => "it overflows 32 bits, so there is no end to compare with".to_owned(),
@@ -52,7 +52,7 @@ impl PhasePlane {
                      plane holds {} of the variance of starts and ends. Streaks: the whole field at points of this \
                      plane, embedded through the tokens\u{2019} mean and projected back. A learned f has no potential, \
                      so there is no energy to keep.",
-                    value_words(own.dt),
+                    value_label(own.dt),
                     own.steps,
                     words_of(own.integrator),
                     share_words(share),

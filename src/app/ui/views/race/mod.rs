@@ -11,9 +11,9 @@ use super::{View, ViewCx};
 use crate::{
     telemetry::channels,
     ui::{
-        kept::{Kept, RunNumber},
+        identity::{KeyedCache, RunNumber},
         mirror::Mirror,
-        plot::{Axis, Band, Chart, ChartState, Line, Reference, value_words},
+        plot::{Axis, Band, Chart, ChartState, Line, Reference, value_label},
         seed_series::groups,
         table::Table,
         theme,
@@ -33,7 +33,7 @@ pub struct Race {
     over: Over,
     /// The loss to reach; `None`: the one that the first variant has now.
     target: Option<f64>,
-    racers: Kept<Key, Arc<Vec<Racer>>>,
+    racers: KeyedCache<Key, Arc<Vec<Racer>>>,
 }
 
 /// Widths of the table's columns, points: names, loss, verdict, tokens and seconds to the target, parameters, operations.
@@ -98,7 +98,7 @@ impl Race {
             chart.lines.push(Line::new(racer.label.clone(), colour, points(|m| m.loss)).dots());
         }
         if let Some(at) = self.target(racers).filter(|_| !chart.is_empty()) {
-            chart.references.push(Reference { label: format!("to reach: {}", value_words(at)), at, vertical: false });
+            chart.references.push(Reference { label: format!("to reach: {}", value_label(at)), at, vertical: false });
         }
         chart
     }
@@ -143,7 +143,7 @@ impl Race {
                     String::new(),
                     "loss".to_owned(),
                     format!("against {first}, 95%"),
-                    target.map_or("tokens".to_owned(), |t| format!("tokens to {}", value_words(t))),
+                    target.map_or("tokens".to_owned(), |t| format!("tokens to {}", value_label(t))),
                     "seconds".to_owned(),
                     "parameters".to_owned(),
                     "MFLOP/token".to_owned(),

@@ -10,7 +10,7 @@ use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     config::{Setting, SettingKey},
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
-    ui::{kept::Kept, plot::ChartState},
+    ui::{identity::KeyedCache, plot::ChartState},
 };
 
 mod charts;
@@ -37,8 +37,8 @@ pub struct SlowManifold {
     start: Option<(PlanarSystem, Point)>,
     /// The part of the plane that is shown, where it is not all of it, and of which system.
     window: Option<(PlanarSystem, Bounds)>,
-    fields: Kept<Source, Option<Result<Arc<Field>, String>>>,
-    runs: Kept<(Source, f64, Point), Option<Arc<Run>>>,
+    fields: KeyedCache<Source, Option<Result<Arc<Field>, String>>>,
+    runs: KeyedCache<(Source, f64, Point), Option<Arc<Run>>>,
     /// The last that could be drawn: it stays while a formula is being typed.
     made: Option<Made>,
     chosen: Option<Behind>,
@@ -53,8 +53,8 @@ impl SlowManifold {
         Box::new(Self {
             start: None,
             window: None,
-            fields: Kept::default(),
-            runs: Kept::default(),
+            fields: KeyedCache::default(),
+            runs: KeyedCache::default(),
             made: None,
             chosen: None,
             particles: ParticleLayer::default(),

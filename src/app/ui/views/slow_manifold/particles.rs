@@ -15,7 +15,7 @@ use crate::{
         self,
         particles::{LIFE, Particles, Stepping, VectorField},
     },
-    ui::{kept::unique, theme::Theme},
+    ui::{identity::unique, theme::Theme},
 };
 
 /// Steps a second.

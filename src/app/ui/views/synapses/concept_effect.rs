@@ -13,7 +13,7 @@ use crate::{
         measurements::{ConceptEffect, ConceptSearch, ConceptSide},
     },
     ui::{
-        plot::{empty_ui, value_words},
+        plot::{empty_ui, value_label},
         table::Table,
         theme::{self, Theme},
         views::{View, ViewCx},
@@ -151,8 +151,8 @@ fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
     let tick = |x: f32, align: Align2, words: String| {
         painter.text(pos2(x, below), align, words, FontId::monospace(11.0), theme.secondary);
     };
-    tick(across.left, Align2::LEFT_CENTER, value_words(across.range[0]));
-    tick(across.right, Align2::RIGHT_CENTER, format!("{} nats a token", value_words(across.range[1])));
+    tick(across.left, Align2::LEFT_CENTER, value_label(across.range[0]));
+    tick(across.right, Align2::RIGHT_CENTER, format!("{} nats a token", value_label(across.range[1])));
     let zero = across.at(0.0);
     if zero > across.left + 70.0 && zero < across.right - 150.0 {
         tick(zero, Align2::CENTER_CENTER, "0".to_owned());

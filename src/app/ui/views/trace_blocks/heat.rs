@@ -14,9 +14,9 @@ use crate::{
     ui::{
         plot::{
             colour_bar::{Colours, colour_bar},
-            held::Held,
             map::paint_map,
-            value_words,
+            map_cells::MapCells,
+            value_label,
         },
         theme,
         theme::Theme,
@@ -33,7 +33,7 @@ const LEAST_BAR: f32 = 48.0;
 /// The maps, copied for the graphics card once.
 #[derive(Default)]
 pub struct Heat {
-    held: [Held; 3],
+    held: [MapCells; 3],
 }
 
 /// What the maps are of.
@@ -107,7 +107,7 @@ impl Heat {
                 "{} trace, channel {channel}, after \u{201c}{}\u{201d} ({token}): {}",
                 TRACES[trace],
                 of.tokens.get(token).map_or("", String::as_str),
-                value_words(value)
+                value_label(value)
             );
             response.on_hover_ui_at_pointer(|ui| {
                 ui.label(RichText::new(words).font(theme::numbers()));

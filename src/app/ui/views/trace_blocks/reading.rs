@@ -12,7 +12,7 @@ use crate::{
     gpu::colour::ColourMap,
     telemetry::measurements::{BlockReading, TraceReading as Reading, TraceReadingArgs},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, empty_ui, value_words},
+        plot::{Axis, Chart, ChartState, Line, empty_ui, value_label},
         questions::Freshness,
         table::Table,
         theme,
@@ -146,11 +146,11 @@ impl TraceReadingView {
     /// What is known of the token at the cursor, and what the heat of the tokens means.
     fn words_of(&self, m: &Measured<'_, Reading>, cursor: usize) -> String {
         let token = m.sample.tokens.get(cursor).map_or("", String::as_str);
-        let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or("\u{2013}".to_owned(), value_words);
+        let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or("\u{2013}".to_owned(), value_label);
         let surprise = number(m.value.surprise.get(cursor).copied());
         let errors = m.value.blocks.iter().map(|b| number(b.error.get(cursor).copied()));
         let all: Vec<f64> = (0..m.sample.tokens.len()).map(|token| self.heat_of(m, token)).collect();
-        let [least, most] = range(&all).map(value_words);
+        let [least, most] = range(&all).map(value_label);
         let heat = match self.token_heat {
             TokenHeat::Error => "error / input",
             TokenHeat::Surprise => "surprise (nats)",

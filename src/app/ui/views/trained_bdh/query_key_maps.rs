@@ -15,9 +15,9 @@ use crate::{
         plot::{
             colour_bar::Colours,
             empty_ui,
-            held::Held,
             map::{MapFrame, MapState, MapUi, paint_map},
-            value_words,
+            map_cells::MapCells,
+            value_label,
         },
         questions::Freshness,
         table::Table,
@@ -36,7 +36,7 @@ use crate::{
 /// View `query_key_maps`.
 #[derive(Default)]
 pub struct QueryKeyMapsView {
-    held: HashMap<[usize; 2], Held>,
+    held: HashMap<[usize; 2], MapCells>,
     window: MapState,
     typed: Option<String>,
 }
@@ -149,7 +149,7 @@ impl QueryKeyMapsView {
         };
         let describe = |row: usize, col: usize| match row > col {
             true => {
-                format!("{} asks, {} answers\n{}", token(row), token(col), value_words(f64::from(held.value(row, col))))
+                format!("{} asks, {} answers\n{}", token(row), token(col), value_label(f64::from(held.value(row, col))))
             }
             false => format!("{} is not before {}", token(col), token(row)),
         };

@@ -6,7 +6,7 @@ use super::charts::Quantity;
 use crate::{
     telemetry::measurements::{AttentionChain, ChainProperties},
     ui::{
-        plot::value_words,
+        plot::value_label,
         theme::{SMALL, Theme, numbers},
     },
 };
@@ -51,10 +51,10 @@ pub fn sentence(m: &AttentionChain) -> String {
 fn facts(m: &AttentionChain, of: Option<Quantity>) -> Vec<Fact> {
     let mut facts = vec![Fact {
         name: "rows sum to 1 within",
-        value: value_words(m.row_sum_error),
+        value: value_label(m.row_sum_error),
         tip: "The largest |row sum \u{2212} 1|, and in brackets the smallest entry: softmax in 32 bits leaves about 1e-7.",
     }];
-    facts[0].value += &format!(" (least \u{3b1} {})", value_words(m.smallest));
+    facts[0].value += &format!(" (least \u{3b1} {})", value_label(m.smallest));
     if let Some(chain) = &m.chain {
         let is_shown = |quantity| of.is_none_or(|of| of == quantity);
         of_spectrum(chain, &mut facts);
@@ -112,7 +112,7 @@ fn of_walks(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     if let Some(most) = chain.steps_to_absorption.iter().copied().reduce(f64::max).filter(|most| *most > 0.0) {
         facts.push(Fact {
             name: "absorbed after at most",
-            value: format!("{} steps", value_words(most)),
+            value: format!("{} steps", value_label(most)),
             tip: "Expected applications of the matrix until a walk from the position where that takes longest is in a closed \
                   class: for causal attention, on the first token.",
         });

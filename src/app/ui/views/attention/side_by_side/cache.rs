@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::source::Column;
-use crate::{telemetry::measurements::AttentionLayer, ui::plot::held::Held};
+use crate::{telemetry::measurements::AttentionLayer, ui::plot::map_cells::MapCells};
 
 /// Cells of all kept maps together, at most: 64 MB.
 const MOST_CELLS: usize = 16 << 20;
@@ -12,9 +12,9 @@ const MOST_CELLS: usize = 16 << 20;
 /// Maps by variant, layer, head and size. Run and step are those of the payload that each was copied from.
 #[derive(Debug, Default)]
 pub struct Cache {
-    maps: HashMap<String, Held>,
+    maps: HashMap<String, MapCells>,
     /// What is subtracted from what, by the numbers of their cells; the difference, and its largest magnitude.
-    difference: Option<([u64; 2], Held, f32)>,
+    difference: Option<([u64; 2], MapCells, f32)>,
 }
 
 fn name_of(column: &Column<'_>, layer: &AttentionLayer, head: usize) -> String {
@@ -39,7 +39,7 @@ impl Cache {
         self.maps.entry(name.clone()).or_default().hold(column.payload(), &name, matrix, |v| v != 0.0);
     }
 
-    pub fn get(&self, column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Option<&Held> {
+    pub fn get(&self, column: &Column<'_>, layer: &AttentionLayer, head: usize) -> Option<&MapCells> {
         self.maps.get(&name_of(column, layer, head))
     }
 
@@ -52,13 +52,13 @@ impl Cache {
         };
         let numbers = [from.revision(), less.revision()];
         if self.difference.as_ref().is_none_or(|(made_of, ..)| *made_of != numbers) {
-            let made = Held::difference("difference", from, less);
+            let made = MapCells::difference("difference", from, less);
             self.difference = made.map(|held| (numbers, held.clone(), held.largest()));
         }
     }
 
     /// The difference that was made last, and its largest magnitude.
-    pub fn difference(&self) -> Option<(&Held, f32)> {
+    pub fn difference(&self) -> Option<(&MapCells, f32)> {
         self.difference.as_ref().map(|(_, held, most)| (held, *most))
     }
 

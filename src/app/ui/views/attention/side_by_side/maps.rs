@@ -17,9 +17,9 @@ use crate::{
     ui::{
         plot::{
             colour_bar::{Colours, colour_bar},
-            held::Held,
             map::{MapFrame, MapPointed, MapUi, Title},
-            value_words,
+            map_cells::MapCells,
+            value_label,
         },
         seed_series::{groups, variant_colour},
         theme::{SMALL, Theme},
@@ -45,7 +45,7 @@ struct Slot<'c> {
     name: String,
     title: String,
     colour: Color32,
-    held: Option<&'c Held>,
+    held: Option<&'c MapCells>,
     colours: Colours,
     /// A difference has a sign before it.
     is_difference: bool,
@@ -87,7 +87,7 @@ fn range_words(colours: Colours) -> String {
 }
 
 /// A weight in words.
-fn weight_words(held: Option<&Held>, cell: Option<Cell>, is_difference: bool) -> String {
+fn weight_words(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool) -> String {
     let Some((held, cell)) = held.zip(cell) else { return String::new() };
     if held.cells().rows != cell.positions {
         return "other text".to_owned();
@@ -95,8 +95,8 @@ fn weight_words(held: Option<&Held>, cell: Option<Cell>, is_difference: bool) ->
     let value = f64::from(held.value(cell.row, cell.col));
     match value {
         v if v.is_nan() => "masked".to_owned(),
-        v if is_difference && v > 0.0 => format!("+{}", value_words(v)),
-        v => value_words(v),
+        v if is_difference && v > 0.0 => format!("+{}", value_label(v)),
+        v => value_label(v),
     }
 }
 

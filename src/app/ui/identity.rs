@@ -1,5 +1,5 @@
-//! What is kept between frames, with what it was made of: numbers that no two things of this process share, and
-//! the one cache that begins anew where its key is another. It does not know what is kept.
+//! Data kept between frames, with their identity: numbers that no two things of this process share, and the one cache
+//! that is emptied when its key changes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,22 +41,22 @@ impl Clone for Lineage {
     }
 }
 
-/// What was made for a key. For another key it is made anew, so that nothing of one run, variant, step or question
-/// is shown for another.
+/// A value computed for a key. For another key it is computed anew, so that nothing of one run, variant, step or
+/// question is shown for another.
 #[derive(Debug, Clone)]
-pub struct Kept<K, T> {
+pub struct KeyedCache<K, T> {
     key: Option<K>,
     value: T,
 }
 
-impl<K, T: Default> Default for Kept<K, T> {
+impl<K, T: Default> Default for KeyedCache<K, T> {
     fn default() -> Self {
         Self { key: None, value: T::default() }
     }
 }
 
-impl<K: PartialEq, T: Default> Kept<K, T> {
-    /// What is kept for `key`, empty at first.
+impl<K: PartialEq, T: Default> KeyedCache<K, T> {
+    /// The value for `key`, empty at first.
     pub fn at(&mut self, key: K) -> &mut T {
         if self.key.as_ref() != Some(&key) {
             *self = Self { key: Some(key), value: T::default() };
@@ -64,7 +64,7 @@ impl<K: PartialEq, T: Default> Kept<K, T> {
         &mut self.value
     }
 
-    /// What is kept for `key`, if it is what was last asked for.
+    /// The value for `key`, if that is the last key asked for.
     pub fn get(&self, key: &K) -> Option<&T> {
         (self.key.as_ref() == Some(key)).then_some(&self.value)
     }
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn another_key_begins_anew() {
-        let mut kept: Kept<(RunNumber, u64), Vec<u64>> = Kept::default();
+        let mut kept: KeyedCache<(RunNumber, u64), Vec<u64>> = KeyedCache::default();
         let (a, b) = (RunNumber::default(), RunNumber::default());
         kept.at((a, 1)).push(7);
         assert_eq!(kept.at((a, 1)), &[7]);

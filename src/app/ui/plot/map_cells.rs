@@ -1,17 +1,16 @@
-//! The cells of a matrix that is drawn as a map, copied once for the graphics card. It does not know what they mean,
-//! nor how they are coloured.
+//! The cells of a matrix that is drawn as a map, copied once for the graphics card.
 
 use std::sync::Arc;
 
 use crate::{
     gpu::heatmap::Cells,
     telemetry::{MatrixView, Payload},
-    ui::kept::unique,
+    ui::identity::unique,
 };
 
 /// The cells of one matrix, copied once for the GPU and held until another payload comes.
 #[derive(Debug, Clone, Default)]
-pub struct Held {
+pub struct MapCells {
     payload: Option<Arc<Payload>>,
     part: String,
     cells: Arc<Cells>,
@@ -19,7 +18,7 @@ pub struct Held {
     revision: u64,
 }
 
-impl Held {
+impl MapCells {
     /// Copies a matrix of `source`, which `part` names among its matrices, unless it is held already.
     /// `has_value` says which cells have one; the others are drawn as missing.
     pub fn hold(&mut self, source: &Arc<Payload>, part: &str, matrix: MatrixView<'_>, has_value: impl Fn(f32) -> bool) {
@@ -47,7 +46,7 @@ impl Held {
         Some(Self { payload: None, part: part.to_owned(), cells, revision: unique() })
     }
 
-    /// Whether the cells were copied from this payload.
+    /// True if the cells were copied from this payload.
     pub fn is_of(&self, source: &Arc<Payload>) -> bool {
         self.payload.as_ref().is_some_and(|p| Arc::ptr_eq(p, source))
     }
@@ -64,7 +63,7 @@ impl Held {
 
     /// The largest magnitude; 0 where no cell has a value.
     pub fn largest(&self) -> f32 {
-        self.cells.data.iter().filter(|v| v.is_finite()).fold(0.0, |most, v| v.abs().max(most))
+        self.cells.data.iter().filter(|v| v.is_finite()).fold(0.0, |max, v| v.abs().max(max))
     }
 
     /// A number that other cells do not have.
@@ -85,8 +84,8 @@ impl Held {
 mod tests {
     use super::*;
 
-    fn held(data: &[f32]) -> Held {
-        let mut held = Held::default();
+    fn held(data: &[f32]) -> MapCells {
+        let mut held = MapCells::default();
         let payload = Arc::new(Payload::Unknown(0.into()));
         held.hold(&payload, "", MatrixView { rows: 1, cols: data.len(), data }, |v| v != 0.0);
         held
@@ -96,7 +95,7 @@ mod tests {
     fn cells_are_copied_once_for_a_payload() {
         let matrix = MatrixView { rows: 1, cols: 2, data: &[1.0, 2.0] };
         let payload = Arc::new(Payload::Unknown(0.into()));
-        let mut held = Held::default();
+        let mut held = MapCells::default();
         held.hold(&payload, "", matrix, |v| v < 2.0);
         let first = held.revision;
         held.hold(&payload, "", matrix, |_| true);
@@ -109,11 +108,11 @@ mod tests {
     #[test]
     fn a_difference_is_the_first_less_the_second() {
         let (a, b) = (held(&[0.5, 0.25, 0.0, 0.0]), held(&[0.75, 0.0, 0.5, 0.0]));
-        let difference = Held::difference("a - b", &a, &b).unwrap();
+        let difference = MapCells::difference("a - b", &a, &b).unwrap();
         assert_eq!(difference.cells().data[..3], [-0.25, 0.25, -0.5]);
         assert!(difference.value(0, 3).is_nan(), "masked in both");
         assert_eq!(difference.largest(), 0.5);
         assert!(difference.revision() > b.revision());
-        assert!(Held::difference("", &a, &held(&[1.0])).is_none(), "of other sizes");
+        assert!(MapCells::difference("", &a, &held(&[1.0])).is_none(), "of other sizes");
     }
 }

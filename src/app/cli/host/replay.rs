@@ -1,0 +1,80 @@
+//! A recorded run, or a folder of checkpoints, told to a window, with its models stood up again.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crossbeam::channel::{Receiver, TryRecvError};
+
+use crate::{
+    cli::{
+        checkpoint_series,
+        continuation::{self, Continuation},
+    },
+    store::Reader,
+    telemetry::{Command, Event, Inbox, Level, RunState, Sink},
+    trainer::{self, Options, Process},
+};
+
+/// Tells a window of what is recorded while it is; nothing of it is superseded.
+struct Recorded(Arc<Inbox>);
+
+impl Sink for Recorded {
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        self.0.deliver_recorded(vec![event.clone()]);
+        Ok(())
+    }
+}
+
+/// Records a folder of checkpoints as a run, and tells the window of each as it is measured; gives the run's folder.
+fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<&Process>) -> Result<PathBuf, String> {
+    let (lab, config) = checkpoint_series::configured(folder).map_err(|e| e.words)?;
+    let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Recorded(Arc::clone(inbox)))];
+    let ends = |p: &Process| matches!(p.ending.try_recv(), Err(TryRecvError::Disconnected));
+    let is_wanted = || !process.is_some_and(ends);
+    checkpoint_series::record(folder, (lab, &config), out, sinks, &is_wanted).map_err(|e| e.words)
+}
+
+/// Tells the recorded past, then stands the models up again from the last checkpoint, so that they
+/// can be questioned and, if the run was not finished, go on.
+pub(super) fn replay(
+    folder: &Path,
+    out: &Path,
+    inbox: &Arc<Inbox>,
+    commands: &Receiver<Command>,
+    process: Option<Process>,
+) -> Result<(), String> {
+    let recorded = match checkpoint_series::is_series(folder) {
+        true => Some(record_series(folder, out, inbox, process.as_ref())?),
+        false => None,
+    };
+    let folder = recorded.as_deref().unwrap_or(folder);
+    if recorded.is_none() {
+        let past = Reader::open(folder).map_err(|e| e.to_string())?;
+        let mut chunk = vec![];
+        for event in past {
+            chunk.push(event);
+            if chunk.len() >= 4096 {
+                inbox.deliver_recorded(std::mem::take(&mut chunk));
+            }
+        }
+        inbox.deliver_recorded(chunk);
+    }
+    let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
+    let (level, why) = match continuation::decide(folder, None) {
+        // a model that was only looked at needs no checkpoint: its weights are those of its file
+        Ok(Continuation { plan, from, notices }) if from.is_some() || plan.steps == 0 => {
+            notices.into_iter().for_each(|text| notice(Level::Warning, text));
+            let replayed = Some(folder.to_owned());
+            let options = Options { stay: true, from, replayed, process, ..Options::default() };
+            trainer::drive(plan, options, commands, vec![Box::new(Arc::clone(inbox))]);
+            return Ok(());
+        }
+        Ok(_) => (Level::Info, "this run has no checkpoint".to_owned()),
+        Err(refusal) => (Level::Warning, refusal.to_string()),
+    };
+    notice(level, format!("{why}: its numbers can be looked at, but its models cannot be asked"));
+    inbox.deliver(Event::State(RunState::Stopped));
+    Ok(())
+}
