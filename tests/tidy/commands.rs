@@ -7,7 +7,7 @@ use orrery::cli::reference;
 
 #[test]
 fn the_reference_of_commands_is_as_the_program_has_them() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");
     let now = reference::markdown();
     if env::var_os("UPDATE_SNAPSHOTS").is_some() {
         fs::write(&path, &now).unwrap();
