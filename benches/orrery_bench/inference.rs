@@ -10,8 +10,10 @@ use serde::Deserialize;
 use super::{BenchArgs, case::median, line_peer::LinePeer};
 use orrery::{
     cli::Failure,
-    inference::{ReadingForm, token_losses},
-    models::bdh::{Bdh, BdhSpec, State, SynapseModel, TokenReader},
+    models::{
+        bdh::{Bdh, BdhSpec, TokenReader},
+        capabilities::{ReadingForm, State, SynapseModel, TextReader, TokenRecurrence},
+    },
     nn::{Tap, memory},
 };
 
@@ -41,7 +43,7 @@ impl Ours {
     fn new() -> Result<Self> {
         let spec = BdhSpec { d_model: 256, neurons: 32_768, layers: LAYERS, ..BdhSpec::default() };
         let model = Bdh::new(&spec, VOCAB, 0, &Device::Cpu)?;
-        let empty = State::empty(&spec, 1, &Device::Cpu)?;
+        let empty = State::empty(&spec.shape(), 1, &Device::Cpu)?;
         match TokenReader::after(&model, &empty)? {
             Some(reader) => {
                 let mut ours = Self { model, reader, rng: ChaCha8Rng::seed_from_u64(0) };
@@ -59,7 +61,7 @@ impl Ours {
     /// Both forms agree.
     fn check(&mut self) -> Result<()> {
         let ids: Vec<u32> = (0..6).map(|_| self.token()).collect();
-        let mut state = State::empty(self.model.spec(), 1, &Device::Cpu)?;
+        let mut state = State::empty(self.model.shape(), 1, &Device::Cpu)?;
         let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?;
         let wanted = self.model.read(&tokens, &mut state, &mut Tap::off())?.squeeze(0)?;
         for (at, id) in ids.iter().enumerate() {
@@ -77,7 +79,7 @@ impl Ours {
         if case == "text" {
             let ids: Vec<u32> = (0..TOKENS).map(|_| self.token()).collect();
             let began = Instant::now();
-            token_losses(&self.model, &ids, ReadingForm::Streamed, &mut |_| ())?;
+            TextReader::new(&self.model).token_losses(&ids, ReadingForm::Streamed, &mut |_| ())?;
             return Ok(began.elapsed().as_secs_f64() * 1e3);
         }
         let id = self.token();

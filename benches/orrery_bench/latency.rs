@@ -8,9 +8,12 @@ use crossbeam::channel::{Receiver, bounded, unbounded};
 
 use orrery::{
     cli::Failure,
-    config::Value,
+    config::{Arguments, Value},
     labs::{self, RunSettings},
-    telemetry::{Args, Command, Event, Measurement, Question, Sink, measurements::FlowAnswer},
+    telemetry::{
+        Command, Event, Measurement, Question, Sink,
+        measurements::{FlowAnswer, FlowArgs},
+    },
     trainer::{self, Options},
 };
 
@@ -87,8 +90,8 @@ pub fn report(threads: usize) -> Result<(), Failure> {
 fn question(request: u64) -> Question {
     let turn = (request % 80) as f64 / 40.0;
     let u0 = if turn < 1.0 { 4.0 * turn - 2.0 } else { 6.0 - 4.0 * turn };
-    let args = Args::from([("u0".to_owned(), Value::Float(u0))]);
-    Question { request, probe: "flow".into(), variant: Some(0), args, at: None }
+    let args = FlowArgs { u0: Some(u0), ..FlowArgs::default() };
+    Question { request, probe: FlowArgs::PROBE.into(), variant: Some(0), args: args.to_args(), at: None }
 }
 
 /// Longer than any answer takes.

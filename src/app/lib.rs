@@ -27,11 +27,10 @@
 //! | [`nn`] | what model families share: parameters, layers, optimiser, the tap | config, files, kernels |
 //! | [`ode`] | differential equations on tensors: methods as tables, one loop, full traces, gradients | analysis, nn |
 //! | [`analysis`] | mathematics on slices and graphs, and the formats of graph files | config |
-//! | [`telemetry`] | the narrow waist: plain data only | config |
+//! | [`telemetry`] | the narrow waist: plain data only | analysis, config |
 //! | [`gpu`] | wgpu pipelines and the off-screen renderer; knows no lab | nothing |
-//! | [`models`] | one family a file; the one list of families | analysis, config, files, nn, ode |
+//! | [`models`] | one family a file; the one list of families | analysis, config, files, nn, ode, telemetry |
 //! | [`probe`] | a question put to a model; one question a file | analysis, config, corpus, models, nn, ode, telemetry |
-//! | [`inference`] | a trained BDH of a file, read without training: its tokens and layers, losses, activations, text | corpus, files, models, nn |
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, files, nn, telemetry |
 //! | [`trainer`] | drives one run: one thread trains, others answer with models of their own | config, corpus, files, models, nn, probe, store, telemetry |
 //! | [`labs`] | a lab is a value: question, settings, presets, plan, panes, drawing | analysis, config, corpus, models, nn, ode, probe, telemetry, trainer (plain configuration) |
@@ -88,7 +87,5 @@ pub mod cli;
 pub mod gpu;
 pub mod ui;
 
-pub use orrery_engine::{
-    analysis, config, corpus, files, inference, models, nn, ode, probe, store, telemetry, trainer,
-};
+pub use orrery_engine::{analysis, config, corpus, files, models, nn, ode, probe, store, telemetry, trainer};
 pub use orrery_lab::labs;

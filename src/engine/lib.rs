@@ -10,7 +10,6 @@ pub mod nn;
 pub mod ode;
 pub mod telemetry;
 
-pub mod inference;
 pub mod models;
 pub mod probe;
 pub mod store;

@@ -2,9 +2,9 @@
 //! vectorise, because it cannot know that so many slices do not overlap, and for rows shorter than the stride of its
 //! loops. It does not know which operation they belong to.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
-use super::simd as vector;
+use super::{arch::arch, simd as vector};
 
 /// A function from the values of `I` input slices at one index, and those that the `O` output slices hold there, to the
 /// values that the outputs get.
@@ -47,7 +47,7 @@ pub fn apply_all<P: Elementwise<I, O>, const I: usize, const O: usize, const U: 
     out: [&mut [f32]; O],
     op: P,
 ) {
-    Arch::new().dispatch(Apply::<P, I, O, U> { inputs, out, op });
+    arch().dispatch(Apply::<P, I, O, U> { inputs, out, op });
 }
 
 struct Apply<'a, P, const I: usize, const O: usize, const U: usize> {

@@ -1,7 +1,9 @@
 //! Fast weights of a linear predictor: what they add to a prediction, and the precision-gated Hebbian update after every
 //! token. It knows neither tensors nor what is predicted.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
+
+use super::arch::arch;
 
 /// How fast weights learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,7 +44,7 @@ pub fn read(
     inverse_precision: &mut [f32],
     state: &mut FastWeightState,
 ) {
-    Arch::new().dispatch(Read { rule, inputs, errors, inverse_precision, state });
+    arch().dispatch(Read { rule, inputs, errors, inverse_precision, state });
 }
 
 struct Read<'a> {

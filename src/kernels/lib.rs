@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows a tensor, a graph or a gradient; `fused` builds candle operations from these.
 
+pub mod arch;
 pub mod buffers;
 pub mod elementwise;
 pub mod fast_weights;

@@ -3,9 +3,8 @@
 
 use std::{cell::RefCell, ops::Range};
 
-use pulp::Arch;
-
 use super::{
+    arch::arch,
     buffers::build_vec,
     matrix::{Panel, View},
     tile::{self, Addend, Strip},
@@ -277,7 +276,7 @@ fn pack_panel(panel: &mut [f32], b: View, width: usize) {
 
 fn copy_rows<const N: usize>(panel: &mut [f32], b: View) {
     let (panel, _) = panel.as_chunks_mut::<N>();
-    Arch::new().dispatch(|| panel.iter_mut().enumerate().for_each(|(p, row)| row.copy_from_slice(&b.row(p)[..N])));
+    arch().dispatch(|| panel.iter_mut().enumerate().for_each(|(p, row)| row.copy_from_slice(&b.row(p)[..N])));
 }
 
 /// dst = scale a b, or, to accumulate, dst += scale a b. dst is row-major and has at least `a.rows * b.cols` values;

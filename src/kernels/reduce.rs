@@ -1,9 +1,7 @@
 //! Sums over rows, cut and ordered by sizes alone, so that no bit depends on the number of threads. It does not know
 //! what the rows are.
 
-use pulp::Arch;
-
-use super::threads;
+use super::{arch::arch, threads};
 
 /// Rows that one task adds up.
 pub const TASK_ROWS: usize = 128;
@@ -31,7 +29,7 @@ pub fn column_sums(g: &[f32], width: usize) -> Vec<f32> {
     let mut partial = vec![0f32; g.len().div_ceil(TASK_ROWS * width) * width];
     threads::run_chunks(&mut partial, width, |i, sum| {
         let rows = &g[i * TASK_ROWS * width..g.len().min((i + 1) * TASK_ROWS * width)];
-        Arch::new().dispatch(|| rows.chunks_exact(width).for_each(|row| add(sum, row)));
+        arch().dispatch(|| rows.chunks_exact(width).for_each(|row| add(sum, row)));
     });
     sum_rows(&partial, width)
 }

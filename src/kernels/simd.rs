@@ -108,8 +108,7 @@ pub fn exp_vector<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
 #[inline(always)]
 pub fn exp_unrolled<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
     let all = |v: f32| simd.splat_f32s(v);
-    // the constants are the first operands: of a NaN and a number, x86 returns the second
-    let x = unrolled::<S, U>(simd, |u| simd.min_f32s(all(88.0), simd.max_f32s(all(-87.0), x[u])));
+    let x = clamp(simd, x, [-87.0, 88.0]);
     let shifted = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(x[u], all(std::f32::consts::LOG2_E), all(ROUND)));
     let n = unrolled::<S, U>(simd, |u| simd.sub_f32s(shifted[u], all(ROUND)));
     let r = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(n[u], all(-LN2[0]), x[u]));
@@ -120,6 +119,18 @@ pub fn exp_unrolled<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f3
         let power = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(shifted[u]), simd.splat_u32s(23));
         let power = simd.transmute_f32s_u32s(simd.add_u32s(power, simd.splat_u32s(127 << 23)));
         simd.mul_f32s(simd.add_f32s(p[u], all(1.0)), power)
+    })
+}
+
+/// `U` vectors cut at the ends of a range; NaN stays NaN.
+#[inline(always)]
+pub fn clamp<S: Simd, const U: usize>(simd: S, x: [S::f32s; U], [low, high]: [f32; 2]) -> [S::f32s; U] {
+    let (low, high) = (simd.splat_f32s(low), simd.splat_f32s(high));
+    unrolled::<S, U>(simd, |u| {
+        // the constants are the first operands: of a NaN and a number, x86 returns the second
+        let within = simd.min_f32s(high, simd.max_f32s(low, x[u]));
+        // the scalar functions return the number
+        if S::IS_SCALAR { simd.select_f32s(simd.equal_f32s(x[u], x[u]), within, x[u]) } else { within }
     })
 }
 
@@ -152,9 +163,10 @@ pub fn unrolled<S: Simd, const U: usize>(simd: S, of: impl Fn(usize) -> S::f32s)
 
 #[cfg(test)]
 mod tests {
-    use pulp::{Arch, WithSimd};
+    use pulp::WithSimd;
 
     use super::*;
+    use crate::arch::{arch, available};
 
     struct Exp<'a>(&'a mut [f32], f32);
 
@@ -171,13 +183,13 @@ mod tests {
     fn the_exponential_is_close_everywhere() {
         let x: Vec<f32> = (-86_000..88_000).map(|i| i as f32 * 1e-3).collect();
         let mut found = x.clone();
-        Arch::new().dispatch(Exp(&mut found, 0.0));
+        arch().dispatch(Exp(&mut found, 0.0));
         for (&found, x) in found.iter().zip(x) {
             let exact = f64::from(x).exp();
             assert!((f64::from(found) / exact - 1.0).abs() < 2.5e-7, "exp({x}) = {found}, not {exact}");
         }
         let mut ends = [0.0, f32::NAN, f32::NEG_INFINITY];
-        Arch::new().dispatch(Exp(&mut ends, 0.0));
+        arch().dispatch(Exp(&mut ends, 0.0));
         assert!(ends[0] == 1.0 && ends[1].is_nan() && ends[2] < 2e-38, "{ends:?}");
     }
 
@@ -186,7 +198,7 @@ mod tests {
         for n in 1..70 {
             let x: Vec<f32> = (0..n).map(|i| (i as f32 * 7.7).sin() * 80.0).collect();
             let mut found = x.clone();
-            let sum = Arch::new().dispatch(Exp(&mut found, 0.5));
+            let sum = arch().dispatch(Exp(&mut found, 0.5));
             for (f, x) in found.iter().zip(&x) {
                 assert!((f64::from(*f) / f64::from(x - 0.5).exp() - 1.0).abs() < 2.5e-7, "exp({x} - 0.5) = {f}");
             }
@@ -194,7 +206,7 @@ mod tests {
             assert!((f64::from(sum) / wanted - 1.0).abs() < 1e-5, "{sum}, not {wanted}");
         }
         let mut broken = [1.0, f32::NAN, 2.0];
-        assert!(Arch::new().dispatch(Exp(&mut broken, 0.5)).is_nan());
+        assert!(arch().dispatch(Exp(&mut broken, 0.5)).is_nan());
     }
 
     struct All<'a>(&'a [f32]);
@@ -213,7 +225,47 @@ mod tests {
         for n in 1..70u32 {
             let x: Vec<f32> = (1..=n).map(|i| i as f32).collect();
             let squares = (n * (n + 1) * (2 * n + 1) / 6) as f32;
-            assert_eq!(Arch::new().dispatch(All(&x)), [(n * (n + 1) / 2) as f32, squares, n as f32], "{n}");
+            assert_eq!(arch().dispatch(All(&x)), [(n * (n + 1) / 2) as f32, squares, n as f32], "{n}");
+        }
+    }
+
+    /// A vector's values and their sum, of a code path.
+    struct Softmax<'a>(&'a mut [f32]);
+
+    impl WithSimd for Softmax<'_> {
+        type Output = f32;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> f32 {
+            let most = max(simd, self.0);
+            exp_shifted_sum(simd, self.0, most)
+        }
+    }
+
+    #[test]
+    fn every_code_path_gives_the_same_exponentials_and_sums_within_rounding() {
+        for n in [1, 7, 16, 61, 300] {
+            let x: Vec<f32> = (0..n).map(|i| (i as f32 * 7.7).sin() * 40.0).collect();
+            let found = available().into_iter().map(|(name, arch)| {
+                let mut weights = x.clone();
+                let sum = arch.dispatch(Softmax(&mut weights));
+                (name, weights, sum, arch.dispatch(All(&x)))
+            });
+            let found: Vec<_> = found.collect();
+            let (_, weights, sum, [total, squares, most]) = found.last().expect("the scalar path is always there");
+            let size: f32 = x.iter().map(|v| v.abs()).sum();
+            let rounding = n as f32 * f32::EPSILON;
+            for (name, w, s, [t, q, m]) in &found {
+                assert_eq!((w, m), (weights, most), "{name}, {n}");
+                assert!((s - sum).abs() <= rounding * sum, "{name}, {n}: {s}, not {sum}");
+                assert!((t - total).abs() <= rounding * size, "{name}, {n}: {t}, not {total}");
+                assert!((q - squares).abs() <= rounding * squares, "{name}, {n}: {q}, not {squares}");
+            }
+        }
+        for (name, arch) in available() {
+            let mut broken = [f32::NAN; 17];
+            let sum = arch.dispatch(Exp(&mut broken, 0.5));
+            assert!(sum.is_nan() && broken.iter().all(|v| v.is_nan()), "{name}: {broken:?}");
         }
     }
 }

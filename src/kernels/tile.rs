@@ -6,7 +6,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::simd as vector;
+use super::{arch::arch, simd as vector};
 
 /// Rows of a tile.
 const ROWS: usize = 6;
@@ -19,6 +19,10 @@ const fn vectors<S: Simd>() -> usize {
 
 /// Columns of a panel on this processor.
 pub fn width() -> usize {
+    width_of(arch())
+}
+
+fn width_of(arch: Arch) -> usize {
     struct Width;
 
     impl WithSimd for Width {
@@ -30,7 +34,7 @@ pub fn width() -> usize {
         }
     }
 
-    Arch::new().dispatch(Width)
+    arch.dispatch(Width)
 }
 
 /// `rows` rows of a product with one panel: to = scale a b + addends.
@@ -65,13 +69,20 @@ impl Strip {
     /// addends at `rows` rows of `cols` values, and `to` must be writable at as many, which nothing else reads or writes
     /// meanwhile.
     pub unsafe fn run(self) {
+        // SAFETY: the contract is the same.
+        unsafe { self.run_on(arch()) }
+    }
+
+    /// # Safety
+    /// That of [`Strip::run`], with the vectors and the [`width`] of this code path.
+    unsafe fn run_on(self, arch: Arch) {
         if self.rows > 0 && self.cols > 0 {
-            Arch::new().dispatch(Run(self));
+            arch.dispatch(Run(self));
         }
     }
 }
 
-/// Made by [`Strip::run`] alone, on whose contract it relies.
+/// Made by [`Strip::run_on`] alone, on whose contract it relies.
 struct Run(Strip);
 
 impl WithSimd for Run {
@@ -80,7 +91,7 @@ impl WithSimd for Run {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let across = self.0.cols.div_ceil(S::F32_LANES);
-        // SAFETY: only `Strip::run` makes a `Run`, and its contract is that of `strip`; `cols` values of a row lie in
+        // SAFETY: only `Strip::run_on` makes a `Run`, and its contract is that of `strip`; `cols` values of a row lie in
         // `across` vectors, at most `vectors` of them.
         unsafe {
             if vectors::<S>() == 2 {
@@ -274,6 +285,48 @@ impl Edge {
             } else {
                 simd.partial_store_f32s(std::slice::from_raw_parts_mut(at, self.last), v);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::available;
+
+    #[test]
+    fn every_code_path_gives_the_same_bits() {
+        const STEP: usize = 64;
+        let wave = |i: usize| (i as f32 * 0.7).sin();
+        for (rows, k, n) in [(1, 1, 1), (6, 9, 16), (8, 33, 31), (13, 128, 64)] {
+            let a: Vec<f32> = (0..rows * k).map(wave).collect();
+            // the last vector of a panel may reach behind its columns
+            let b: Vec<f32> = (0..(k + 1) * STEP).map(|i| wave(i * i)).collect();
+            let bias: Vec<f32> = (0..n).map(wave).collect();
+            let product = |arch: Arch| {
+                let mut out = vec![0f32; rows * n];
+                for j in (0..n).step_by(width_of(arch)) {
+                    let strip = Strip {
+                        rows,
+                        k,
+                        a: a.as_ptr(),
+                        a_steps: [k, 1],
+                        b: b[j..].as_ptr(),
+                        b_step: STEP,
+                        to: out[j..].as_mut_ptr(),
+                        step: n,
+                        cols: width_of(arch).min(n - j),
+                        scale: 0.37,
+                        addends: [Some((bias[j..].as_ptr(), 0)), None],
+                    };
+                    // SAFETY: `a` has `rows` rows of `k` values, `b` has a row more than `k`, and `out` and `bias` have
+                    // the columns that are written.
+                    unsafe { strip.run_on(arch) }
+                }
+                out.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            let all: Vec<_> = available().into_iter().map(|(name, arch)| (name, product(arch))).collect();
+            all.iter().for_each(|(name, found)| assert_eq!(*found, all[0].1, "{name}: {rows} x {k} x {n}"));
         }
     }
 }

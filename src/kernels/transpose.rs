@@ -1,7 +1,9 @@
 //! The transpose of a row-major matrix, in squares that stay in registers: packing a transposed right side would
 //! otherwise gather it value by value. It does not know what the matrix is.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
+
+use super::arch::arch;
 
 /// Side of a square.
 const SIDE: usize = 16;
@@ -9,7 +11,7 @@ const SIDE: usize = 16;
 /// Transposes x, `rows` rows of `cols` values that begin `step` values apart, into out: `cols` rows of `rows` values that
 /// begin `to` values apart.
 pub fn transpose(x: &[f32], [rows, cols]: [usize; 2], step: usize, out: &mut [f32], to: usize) {
-    Arch::new().dispatch(Transpose { x, rows, cols, step, out, to });
+    arch().dispatch(Transpose { x, rows, cols, step, out, to });
 }
 
 struct Transpose<'a> {

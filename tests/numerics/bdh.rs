@@ -5,8 +5,8 @@ use orrery_lab::{
     labs,
     models::{
         Model,
-        bdh::SynapseModel,
-        bdh::{Bdh, BdhSpec, Form, Position, State},
+        bdh::{Bdh, BdhSpec, Form, Position},
+        capabilities::{State, SynapseModel},
     },
     nn::{Batch, Tap, host},
     trainer::Run,
@@ -216,7 +216,7 @@ fn streams(spec: &BdhSpec, rows: usize, chunks: &[usize]) -> Outcome {
     let model = model(spec)?;
     let all = tokens(5, rows, chunks.iter().sum())?;
     let whole = model.logits(&all, &mut Tap::off())?;
-    let (mut state, mut parts, mut from) = (State::empty(spec, rows, &Device::Cpu)?, vec![], 0);
+    let (mut state, mut parts, mut from) = (State::empty(&spec.shape(), rows, &Device::Cpu)?, vec![], 0);
     for &n in chunks {
         parts.push(model.read(&all.narrow(1, from, n)?.contiguous()?, &mut state, &mut Tap::off())?);
         from += n;

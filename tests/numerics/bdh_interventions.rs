@@ -4,9 +4,11 @@ use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
         Model,
-        bdh::{Action, Bdh, BdhSpec, Form, Intervention, Part, State, Synapse, SynapseModel, Target},
+        bdh::{Bdh, BdhSpec, Form},
+        capabilities::{Action, Intervention, Part, State, SynapseModel, Target},
     },
     nn::{Tap, host},
+    telemetry::Synapse,
 };
 
 use crate::{
@@ -29,7 +31,7 @@ fn edited(spec: &BdhSpec, name: &str, edit: impl Fn(&mut [f32])) -> Result<Bdh, 
 }
 
 fn changed(model: &Bdh, tokens: &Tensor, change: &Intervention) -> candle_core::Result<Tensor> {
-    let mut state = State::empty(model.spec(), 1, &Device::Cpu)?;
+    let mut state = State::empty(model.shape(), 1, &Device::Cpu)?;
     model.read_changed(tokens, &mut state, change)
 }
 
@@ -90,7 +92,7 @@ fn what_is_changed_reads_in_parts_as_it_reads_whole() -> Outcome {
         Intervention { target: Target::Synapses(synapses.to_vec()), action: Action::Scale(-40.0) },
     ] {
         let whole = changed(&model, &tokens, &change)?;
-        let mut state = State::empty(model.spec(), 1, &Device::Cpu)?;
+        let mut state = State::empty(model.shape(), 1, &Device::Cpu)?;
         for (from, len) in [(0, 11), (11, 1), (12, 18)] {
             let part = model.read_changed(&tokens.narrow(1, from, len)?, &mut state, &change)?;
             assert!(distance(&part, &whole.narrow(1, from, len)?)? < 1e-4, "{change:?} from {from}");
@@ -136,7 +138,7 @@ fn interventions_are_those_of_pytorch() -> Outcome {
     assert!(cases.len() >= 12);
     for (k, described) in cases.iter().enumerate() {
         let change = case(described)?;
-        let mut state = State::empty(&spec, tokens.dim(0)?, &Device::Cpu)?;
+        let mut state = State::empty(&spec.shape(), tokens.dim(0)?, &Device::Cpu)?;
         let found = model.read_changed(&tokens, &mut state, &change)?;
         let off = distance(&found, &tensors[&format!("out.{k}")])?;
         assert!(off < 1e-4, "{described}: {off:e}");
@@ -159,7 +161,8 @@ fn the_synapses_of_a_layer_are_all_that_it_reads() -> Outcome {
                     let pairs = (from..24).flat_map(|i| (0..24).map(move |j| Synapse { layer: 1, i, j }));
                     let change =
                         Intervention { target: Target::Synapses(pairs.collect()), action: Action::Scale(scale) };
-                    let found = model.read_changed(&tokens, &mut State::empty(&spec, 2, &Device::Cpu)?, &change)?;
+                    let found =
+                        model.read_changed(&tokens, &mut State::empty(&spec.shape(), 2, &Device::Cpu)?, &change)?;
                     distance(&found, &usual)
                 };
                 let (all, half) = (with(0)?, with(12)?);

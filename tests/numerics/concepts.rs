@@ -15,12 +15,12 @@ use orrery_lab::{
     probe::{
         ProbeContext, Progress,
         concepts::{
-            self, Item, Noun, PRESETS, Procedure, Question, Scalar, SearchResult, SentenceOrigin, Site, Strength,
-            Synapse, Verdict,
+            self, FoundSynapse, Item, Noun, PRESETS, Procedure, Question, Scalar, SearchResult, SentenceOrigin,
+            Strength, Verdict,
         },
         find,
     },
-    telemetry::{Args, Measurement, measurements::ConceptSearch},
+    telemetry::{Args, Measurement, Synapse, measurements::ConceptSearch},
 };
 
 fn corpus(source: &str) -> Corpus {
@@ -49,8 +49,8 @@ fn thinned(id: &str, rehearsal: bool) -> Question {
 }
 
 /// By its definition: y of the layer below times x of the layer, summed over the sentence.
-fn sigma(model: &dyn Model, ids: &[u32], site: Site, scalar: Scalar) -> f64 {
-    let n = model.synapses().unwrap().spec().per_head();
+fn sigma(model: &dyn Model, ids: &[u32], site: Synapse, scalar: Scalar) -> f64 {
+    let n = model.synapses().unwrap().shape().per_head();
     let (y_path, x_path) = (format!("layers.{}.y", site.layer - 1), format!("layers.{}.x", site.layer));
     let mut tap = Tap::on(&[&y_path, &x_path]);
     model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut tap).unwrap();
@@ -58,7 +58,7 @@ fn sigma(model: &dyn Model, ids: &[u32], site: Site, scalar: Scalar) -> f64 {
         let all = host::to_f64(tap.get(path).unwrap()).unwrap(); // (1,nh,T,N)
         (0..ids.len()).map(|t| all[(neuron / n * ids.len() + t) * n + neuron % n]).collect()
     };
-    let steps: Vec<f64> = of(&y_path, site.y).iter().zip(of(&x_path, site.x)).map(|(y, x)| y * x).collect();
+    let steps: Vec<f64> = of(&y_path, site.i).iter().zip(of(&x_path, site.j)).map(|(y, x)| y * x).collect();
     match scalar {
         Scalar::Mean => steps.iter().sum::<f64>() / steps.len() as f64,
         Scalar::Sum => steps.iter().sum(),
@@ -80,7 +80,7 @@ fn what_is_confirmed_is_sigma() {
                     .items
                     .iter()
                     .filter(|i| i.noun == noun)
-                    .map(|i| sigma(model.as_ref(), &i.ids, synapse.site, scalar))
+                    .map(|i| sigma(model.as_ref(), &i.ids, synapse.synapse, scalar))
                     .collect();
                 let mean = own.iter().sum::<f64>() / own.len() as f64;
                 assert!((synapse.by_noun[noun] - mean).abs() <= 1e-4 * mean.abs() + 1e-7, "{scalar:?} {noun}");
@@ -126,9 +126,9 @@ fn what_a_model_knows_is_what_it_expects_most() {
 #[test]
 fn the_ranking_knows_the_search_half_alone() {
     let (model, question) = (small(2), thinned("country", false));
-    let places = |q: &Question| -> Vec<Site> {
+    let places = |q: &Question| -> Vec<Synapse> {
         let found = concepts::find(model.as_ref(), q, &quick(), &Device::Cpu, Progress::none()).unwrap();
-        found.synapses.iter().map(|s| s.site).collect()
+        found.synapses.iter().map(|s| s.synapse).collect()
     };
     let mut other = question.clone();
     other.items.retain(|i| i.part == SplitSide::Search || i.noun % 3 == 0);
@@ -186,8 +186,8 @@ fn a_verdict_needs_everything() {
         nouns: vec![Noun { name: "euro".into(), class: "currency".into(), with: true }],
         items: vec![],
     };
-    let synapse = |r: f64, holm: f64, by: [f64; 2]| Synapse {
-        site: Site { layer: 1, y: 3, x: 4 },
+    let synapse = |r: f64, holm: f64, by: [f64; 2]| FoundSynapse {
+        synapse: Synapse { layer: 1, i: 3, j: 4 },
         strengths: vec![Strength {
             part: SplitSide::BothNew,
             r,
@@ -199,9 +199,9 @@ fn a_verdict_needs_everything() {
         holm,
         by_noun: vec![0.0],
     };
-    let of = |s: Synapse| SearchResult { searched: 10, per_head: 64, synapses: vec![s] };
+    let of = |s: FoundSynapse| SearchResult { searched: 10, per_head: 64, synapses: vec![s] };
     let random = [of(synapse(0.2, 0.3, [0.5, 0.5]))];
-    let confirmed = |s: Synapse| Verdict::of(&question, &of(s), &random).confirmed == [0];
+    let confirmed = |s: FoundSynapse| Verdict::of(&question, &of(s), &random).confirmed == [0];
     assert!(confirmed(synapse(0.7, 0.01, [0.01, 0.04])));
     assert!(!confirmed(synapse(0.7, 0.06, [0.01, 0.04])), "p");
     assert!(!confirmed(synapse(0.7, 0.01, [0.01, 0.2])), "languages");
@@ -324,7 +324,7 @@ fn a_verdict_speaks_of_ones_own_sets() {
     assert!(Verdict::of(&question, &random[0], &random[1..]).words.starts_with("No synapse confirmed"));
     // the margin decides what is confirmed, as for the built-in sets
     let best = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
-    let passes = |s: &Synapse| s.holm <= 0.05 && s.r(SplitSide::BothNew) >= best + concepts::MARGIN;
+    let passes = |s: &FoundSynapse| s.holm <= 0.05 && s.r(SplitSide::BothNew) >= best + concepts::MARGIN;
     let wanted: Vec<usize> = (0..found.synapses.len()).filter(|k| passes(&found.synapses[*k])).collect();
     assert_eq!(verdict.confirmed, wanted);
 }

@@ -7,10 +7,10 @@ use candle_core::Device;
 use orrery::{
     config::Value,
     corpus::{Corpus, Source, Spec, TokenizerSpec},
-    inference::{Recording, record},
     models::{
         Model,
         bdh::{Bdh, BdhSpec, Position, export_state_dict},
+        capabilities::{Recording, record},
     },
     nn::host,
     probe::{self, ProbeContext},
@@ -125,7 +125,7 @@ fn what_is_written_on_is_what_generate_writes() {
     // what is likeliest costs less than guessing
     assert!(reading.loss[8..].iter().all(|l| *l < 256f64.ln() + 1e-3), "{:?}", reading.loss);
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let spec = orrery::models::bdh::SynapseModel::spec(&model).clone();
+    let spec = model.spec().clone();
     let out = export_state_dict(&spec, &weights).unwrap();
     tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_orrery"))
@@ -168,7 +168,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();
     let model = model(Position::Rope);
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(orrery::models::bdh::SynapseModel::spec(&model), &weights).unwrap();
+    let out = export_state_dict(model.spec(), &weights).unwrap();
     tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
     fs::write(folder.path().join("sets.tsv"), sets()).unwrap();
     fs::write(folder.path().join("one.tsv"), "a\tb\n".repeat(30)).unwrap();
@@ -212,7 +212,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
 fn saved(folder: &Path) {
     let model = model(Position::Rope);
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(orrery::models::bdh::SynapseModel::spec(&model), &weights).unwrap();
+    let out = export_state_dict(model.spec(), &weights).unwrap();
     tensors::write(&folder.join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
 }
 

@@ -7,8 +7,8 @@ use orrery::{
     labs,
     models::{
         Model,
-        bdh::SynapseModel,
-        bdh::{Bdh, BdhSpec, Carry, Form, State},
+        bdh::{Bdh, BdhSpec, Carry, Form},
+        capabilities::{State, SynapseModel},
     },
     nn::{Batch, Tap, fused::cross_entropy::cross_entropy, host},
     trainer::{Plan, Run},
@@ -71,10 +71,10 @@ fn what_is_carried_is_what_streaming_holds() -> Outcome {
         }
         let ids: Vec<u32> = (0..rows * 6 * t).map(|i| (i * i * 7 % 31) as u32).collect();
         let all = Tensor::from_vec(ids, (rows, 6 * t), &Device::Cpu)?;
-        let mut state = State::empty(&spec, rows, &Device::Cpu)?;
+        let mut state = State::empty(&spec.shape(), rows, &Device::Cpu)?;
         for k in 0..5 {
             if k == 3 {
-                state = State::empty(&spec, rows, &Device::Cpu)?;
+                state = State::empty(&spec.shape(), rows, &Device::Cpu)?;
             }
             let part = |from: usize| all.narrow(1, from, t)?.contiguous();
             let batch = Batch { tokens: part(k * t)?, targets: part(k * t + 1)? };

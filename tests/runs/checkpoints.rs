@@ -11,8 +11,7 @@ use candle_core::{DType, Device, Tensor};
 use orrery::{
     labs,
     models::{
-        Model,
-        bdh::SynapseModel,
+        Model, Spec,
         bdh::{Bdh, BdhSpec, export_state_dict, import_state_dict},
     },
     nn::{Tap, host, weights::Weights},
@@ -75,7 +74,7 @@ fn layers_come_from_the_file_or_are_asked_for() -> Outcome {
     for what in ["their past only", "which residuals", "`model.form` = both", "`model.position` = nothing"] {
         assert!(krychu.notes.iter().any(|r| r.contains(what)), "{what}: {:?}", krychu.notes);
     }
-    assert_eq!(krychu.spec.turns()[0], 1.0 / std::f32::consts::TAU);
+    assert_eq!(krychu.spec.shape().turns()[0], 1.0 / std::f32::consts::TAU);
     Ok(())
 }
 
@@ -285,8 +284,8 @@ fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
     let embed = |m: &dyn Model| host::to_f32(m.params().get("embed.weight").unwrap());
     assert_eq!(embed(run.variants[0].model.as_ref())?, embed(&began)?);
     // what the lab's probes hold against it is of the same sizes and random
-    let bdh = run.variants[0].model.synapses().ok_or("no BDH")?;
-    let random = Bdh::new(bdh.spec(), 256, 11, &Device::Cpu)?;
+    let Spec::Bdh(spec) = run.variants[0].model.to_spec() else { return Err("no BDH".into()) };
+    let random = Bdh::new(&spec, 256, 11, &Device::Cpu)?;
     assert_ne!(embed(&random)?, embed(&began)?);
     for _ in 0..3 {
         run.update(0)?;

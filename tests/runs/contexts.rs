@@ -12,10 +12,10 @@ use candle_core::Device;
 use orrery::{
     config::Value,
     corpus::{Corpus, Source, Spec, TokenizerSpec},
-    inference::{Recording, record},
     models::{
         Model,
         bdh::{Bdh, BdhSpec, export_state_dict},
+        capabilities::{Recording, record},
     },
     nn::host,
     probe::{self, ProbeContext, Progress},

@@ -13,7 +13,6 @@ use orrery::{
     labs,
     models::{
         Model,
-        bdh::SynapseModel,
         bdh::{
             Bdh, BdhSpec, Form, Position, export_state_dict,
             merge::{Merged, Parent, merge},
@@ -142,18 +141,22 @@ fn every_neuron_keeps_its_weights_its_speed_and_its_name() -> Outcome {
     let (row, column) = (rows(&all.weights)?, columns(&all.weights)?);
     let mut counts = [0; 3];
     for neuron in 0..192 {
-        let which = all.spec.parent(neuron).ok_or("no parent")?;
+        let which = all.spec.shape().parent(neuron).ok_or("no parent")?;
         let from = [&a, &b, &c][which];
         let (head, within) = (neuron / 96, neuron % 96 - [0, 48, 80][which]);
         let n = from.spec.per_head();
         assert_eq!(row[neuron * 16..][..16], rows(&from.weights)?[(head * n + within) * 16..][..16], "row of {neuron}");
         let value = column[(head * 16 + 5) * 96 + neuron % 96];
         assert_eq!(value, columns(&from.weights)?[(head * 16 + 5) * n + within], "column of {neuron}");
-        assert_eq!(all.spec.turns()[neuron % 96 / 2], from.spec.turns()[within / 2], "speed of {neuron}");
+        assert_eq!(
+            all.spec.shape().turns()[neuron % 96 / 2],
+            from.spec.shape().turns()[within / 2],
+            "speed of {neuron}"
+        );
         counts[which] += 1;
     }
     assert_eq!(counts, [96, 64, 32]);
-    assert_eq!(spec(96).parent(3), None, "of a model that was not merged");
+    assert_eq!(spec(96).shape().parent(3), None, "of a model that was not merged");
     Ok(())
 }
 

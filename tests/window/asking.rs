@@ -9,10 +9,10 @@ use orrery::{
     config::Value,
     labs,
     telemetry::{
-        Event, Measurement, QuestionState, Sample,
+        Event, Measurement, QuestionState, Sample, Synapse,
         measurements::{ConceptSearch, QueryKeyMaps, Reading, TopContexts},
     },
-    ui::{mirror::Mirror, views::synapses::Synapse},
+    ui::mirror::Mirror,
 };
 
 use crate::{
@@ -41,7 +41,7 @@ fn found() -> TopContexts {
 fn the_selected_neuron_or_synapse_is_asked_about() {
     let mut tile = tile("top_contexts", recorded::twins());
     tile.selection.neuron = Some(77);
-    tile.selection.synapse = Some(Synapse { layer: 2, i: 5, j: 70 });
+    tile.selection.set(Synapse { layer: 2, i: 5, j: 70 });
     let mut harness = tile.shown(sized(640.0, 520.0));
     assert!(questions(&harness).is_empty(), "nothing long is asked without a hand");
     harness.get_by_label("x").click();
@@ -60,7 +60,7 @@ fn the_selected_neuron_or_synapse_is_asked_about() {
 #[test]
 fn a_synapse_in_focus_is_asked_about() {
     let mut tile = tile("top_contexts", recorded::twins());
-    tile.selection.synapse = Some(Synapse { layer: 2, i: 5, j: 70 });
+    tile.selection.set(Synapse { layer: 2, i: 5, j: 70 });
     tile.config.set(&tile.knobs, "contexts.of", Value::Text("synapse".into())).unwrap();
     let mut harness = tile.shown(sized(640.0, 520.0));
     assert!(words(&harness).contains("layer 2, y 0:5 \u{2192} x 1:6"), "{}", words(&harness));

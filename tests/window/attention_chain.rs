@@ -9,7 +9,7 @@ use egui_kittest::{
 };
 use orrery::{
     telemetry::{Array, Event, Measurement, Sample, measurements::AttentionChain},
-    ui::{mirror::Mirror, views::Export},
+    ui::{action::FileAction, mirror::Mirror, views::attention::ChainText},
 };
 
 use crate::{
@@ -53,13 +53,13 @@ fn the_maps_send_their_layer_and_head() {
     let mut tile = Tile::new("attention", recorded::twins());
     tile.selection.layer = Some("post.0.r0".into());
     tile.selection.head = Some(2);
-    tile.selection.chain_text = "of another view".into();
+    tile.selection.set(ChainText("of another view".into()));
     let mut harness = tile.shown(sized(640.0, 420.0));
     press(&mut harness, "As a Markov step");
     let tile = harness.state();
     assert_eq!(tile.fronts, ["attention_chain"]);
     assert_eq!((tile.selection.layer.as_deref(), tile.selection.head), (Some("post.0.r0"), Some(2)));
-    assert_eq!(tile.selection.chain_text, "");
+    assert_eq!(tile.selection.get::<ChainText>(), None);
 }
 
 #[test]
@@ -71,7 +71,10 @@ fn a_causal_head_says_where_walks_end_and_is_saved_whole() {
         assert!(said.contains(name), "{name}: {said}");
     }
     press(&mut harness, "save \u{3b1}");
-    let [Export::Text { name, text }] = harness.state().exports.as_slice() else { panic!("nothing was saved") };
+    let [FileAction::SaveInExports(name, bytes)] = harness.state().exports.as_slice() else {
+        panic!("nothing was saved")
+    };
+    let text = std::str::from_utf8(bytes).unwrap();
     assert!(name.starts_with("attention-post.0.r1-h0-step650") && name.ends_with(".csv"), "{name}");
     let rows: Vec<Vec<f64>> = text.lines().map(|line| line.split(',').map(|v| v.parse().unwrap()).collect()).collect();
     assert!(rows.len() == 76 && rows.iter().all(|row| row.len() == 76));
@@ -82,14 +85,20 @@ fn a_causal_head_says_where_walks_end_and_is_saved_whole() {
 fn a_chain_opens_as_a_generator_and_what_is_none_does_not() {
     let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 520.0));
     press(&mut harness, "in Equilibrium");
-    let [Export::Transitions { text, .. }] = harness.state().exports.as_slice() else { panic!("nothing was opened") };
+    let [FileAction::OpenTransitions(_, bytes)] = harness.state().exports.as_slice() else {
+        panic!("nothing was opened")
+    };
+    let text = std::str::from_utf8(bytes).unwrap();
     assert_eq!(text.lines().count(), 76);
     let strict = AttentionChain { first_sees_nothing: true, ..chains::of_weights(2, &[1.0, 0.0, 1.0, 0.0]) };
     let strict = AttentionChain { weights: Array::new([2, 2], vec![0.0, 0.0, 1.0, 0.0]).unwrap(), ..strict };
     let mut harness = Tile::new("attention_chain", with(strict)).shown(sized(640.0, 420.0));
     assert!(words(&harness).contains("Strictly causal: token 0 looks at nothing"), "{}", words(&harness));
     press(&mut harness, "in Equilibrium");
-    let [Export::Transitions { text, .. }] = harness.state().exports.as_slice() else { panic!("nothing was opened") };
+    let [FileAction::OpenTransitions(_, bytes)] = harness.state().exports.as_slice() else {
+        panic!("nothing was opened")
+    };
+    let text = std::str::from_utf8(bytes).unwrap();
     assert_eq!(text, "1,0\n1,0\n", "the first token stays where it is");
     let differential = with(chains::of_weights(2, &[1.0, 0.0, -0.25, 1.25]));
     let harness = Tile::new("attention_chain", differential).shown(sized(640.0, 420.0));

@@ -15,9 +15,9 @@ use egui_kittest::{
 use orrery::{
     config::Config,
     labs::{self, Lab},
-    telemetry::{Command, Event, Measurement, QuestionState, Sink, measurements::ConceptSearch, neuron_name},
+    telemetry::{Command, Event, Measurement, QuestionState, Sink, Synapse, measurements::ConceptSearch, neuron_name},
     trainer::{self, Options},
-    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::synapses::Synapse},
+    ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 
 use crate::{adapter, tiles::Tile};
@@ -168,7 +168,7 @@ fn a_search_is_asked_answered_followed_and_refused() {
     harness.get_by_role_and_label(Role::Button, &third).click();
     harness.run_steps(2);
     let s = &search.synapses[2];
-    assert_eq!(harness.state().selection.synapse, Some(Synapse { layer: s.layer, i: s.i, j: s.j }));
+    assert_eq!(harness.state().selection.get(), Some(&Synapse { layer: s.layer, i: s.i, j: s.j }));
     let [y, x] = [s.i, s.j].map(|neuron| neuron_name(neuron, search.per_head));
     let drives = format!("what drives layer {}  y {y} \u{2192} x {x}", s.layer);
     let canvas = harness.get_by(|n| n.role() == Role::Canvas && n.label().is_some_and(|l| l.starts_with(&drives)));

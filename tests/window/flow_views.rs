@@ -18,7 +18,7 @@ use orrery::{
         Command, Event, Measurement, Question, QuestionState, RunInfo, RunState, Sample, VariantInfo,
         measurements::{FlowOutcome, PlanarOutcome},
     },
-    ui::{mirror::Mirror, views::Export},
+    ui::{action::FileAction, mirror::Mirror, views::flow::FlowSettings},
 };
 
 fn info() -> RunInfo {
@@ -196,7 +196,7 @@ fn dragging_the_slider_with_the_mouse_asks_as_it_goes() {
     assert!(asked.len() >= 3, "{asked:?}");
     let values: Vec<f64> = asked.iter().map(|q| number(q, "u1")).collect();
     assert!(values.windows(2).all(|w| w[0] < w[1]) && values.last().is_some_and(|v| *v > 0.5), "{values:?}");
-    assert_eq!(harness.state().selection.flow.gesture, 1, "one drag is one gesture");
+    assert_eq!(harness.state().selection.get::<FlowSettings>().unwrap().gesture, 1, "one drag is one gesture");
 }
 
 #[test]
@@ -601,16 +601,17 @@ fn a_recording_is_a_picture_for_each_answered_value_and_a_table() {
         if waited % 3 == 0 {
             serve(&mut harness);
         }
-        if matches!(harness.state().exports.last(), Some(Export::Text { .. })) {
+        if matches!(harness.state().exports.last(), Some(FileAction::SaveInExports(..))) {
             break;
         }
     }
     let exports = &harness.state().exports;
     let pictures: Vec<&String> =
-        exports.iter().filter_map(|e| if let Export::Picture { name, .. } = e { Some(name) } else { None }).collect();
+        exports.iter().filter_map(|e| if let FileAction::Record(_, name) = e { Some(name) } else { None }).collect();
     assert_eq!(pictures.len(), 60);
     assert!(pictures[0].starts_with("steering-u0-sine-") && pictures[59].ends_with("/frame-0060.png"));
-    let Some(Export::Text { name, text }) = exports.last() else { panic!("no table") };
+    let Some(FileAction::SaveInExports(name, bytes)) = exports.last() else { panic!("no table") };
+    let text = std::str::from_utf8(bytes).unwrap();
     assert!(name.ends_with("/values.csv") && text.lines().count() == 61, "{name}\n{text}");
     let row = |i: usize| -> Vec<f64> {
         text.lines().nth(i).unwrap().split(',').map(|c| c.parse().unwrap_or(f64::NAN)).collect()

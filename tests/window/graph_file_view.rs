@@ -15,7 +15,7 @@ use orrery::{
         Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
         measurements::{ColumnType, FileGraph, GraphColumn, GraphEdges, NeuronGraph},
     },
-    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::Export},
+    ui::{action::FileAction, figure::Figure, mirror::Mirror, theme::Theme},
 };
 
 fn column(name: &str, of: ColumnType, numbers: &[f64], texts: &[&str]) -> GraphColumn {
@@ -94,7 +94,7 @@ fn exported(harness: &mut Harness<'_, Tile>, line: &str) -> String {
     click(harness, "export");
     click(harness, line);
     match harness.state().exports.first() {
-        Some(Export::Text { text, .. }) => text.clone(),
+        Some(FileAction::SaveInExports(_, bytes)) => String::from_utf8(bytes.clone()).unwrap(),
         _ => panic!("nothing exported"),
     }
 }

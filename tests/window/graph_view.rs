@@ -16,7 +16,7 @@ use orrery::{
         Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
         measurements::{GraphEdges, NeuronGraph, NeuronGroups},
     },
-    ui::{figure::Figure, mirror::Mirror, theme::Theme, views::Export},
+    ui::{action::FileAction, figure::Figure, mirror::Mirror, theme::Theme},
 };
 
 fn info() -> RunInfo {
@@ -132,11 +132,11 @@ fn exported(harness: &mut Harness<'_, Tile>) -> GraphFile {
     harness.get_by_label("GEXF (Gephi, networkx)").click();
     harness.step();
     harness.step();
-    let Some(Export::Text { name, text }) = harness.state().exports.first().cloned() else {
+    let Some(FileAction::SaveInExports(name, bytes)) = harness.state().exports.first().cloned() else {
         panic!("nothing exported")
     };
     assert!(name.ends_with(".gexf"), "{name}");
-    Format::Gexf.read(&text).unwrap()
+    Format::Gexf.read(std::str::from_utf8(&bytes).unwrap()).unwrap()
 }
 
 #[test]

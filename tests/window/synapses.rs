@@ -14,11 +14,11 @@ use orrery::{
     nn::{Tap, Tensor, host},
     probe::{self, Finding, ProbeContext},
     telemetry::{
-        Args, Command, Event, Measurement, Sink, channels,
+        Args, Command, Event, Measurement, Sink, Synapse, channels,
         measurements::{Activity, FiringShare, LayerActivity, Reading, Surprise},
     },
     trainer::{self, Options, Plan},
-    ui::{mirror::Mirror, views::synapses::Synapse},
+    ui::mirror::Mirror,
 };
 
 use crate::tiles::Tile;
@@ -236,7 +236,7 @@ fn the_reading_view_plays_asks_and_follows_a_synapse() {
     harness.get_by_label("pause").click();
     harness.run_steps(2);
     // another synapse is asked for by its ends
-    harness.state_mut().selection.synapse = Some(Synapse { layer: 1, i: 3, j: 5 });
+    harness.state_mut().selection.set(Synapse { layer: 1, i: 3, j: 5 });
     harness.run_steps(2);
     let args = asked(harness.state()).pop().unwrap();
     assert_eq!((args["i"].as_f64(), args["j"].as_f64(), args["layer"].as_f64()), (Some(3.0), Some(5.0), Some(1.0)));
@@ -276,7 +276,7 @@ fn a_click_on_the_graph_puts_a_synapse_in_focus() {
             });
             harness.step();
         }
-        chosen = chosen.or(harness.state().selection.synapse);
+        chosen = chosen.or(harness.state().selection.get::<Synapse>().copied());
     }
     let chosen = chosen.expect("an edge was hit");
     assert!(synapses.iter().any(|s| (s.i, s.j) == (chosen.i, chosen.j)), "{chosen:?}");

@@ -6,10 +6,11 @@ use orrery::{
     config::{Config, Knob},
     telemetry::{Command, Question},
     ui::{
+        action::{Action, Actions, FileAction, PageAction, RunAction, SettingAction},
         mirror::Mirror,
         questions::Questions,
         theme::{self, Theme},
-        views::{self, Export, Selection, View, ViewCx},
+        views::{self, Selection, View, ViewCx},
     },
 };
 
@@ -26,7 +27,7 @@ pub struct Tile {
     pub selection: Selection,
     pub commands: Vec<Command>,
     pub questions: Questions,
-    pub exports: Vec<Export>,
+    pub exports: Vec<FileAction>,
     /// Views that were to be brought to the front.
     pub fronts: Vec<&'static str>,
     /// Whether the table and the picture are written in every frame.
@@ -70,7 +71,7 @@ impl Tile {
     pub fn ui(&mut self, ui: &mut egui::Ui) {
         theme::apply(&self.theme, true, ui.ctx());
         ui.painter().rect_filled(ui.max_rect().expand(20.0), 0.0, self.theme.panel);
-        let mut settings = vec![];
+        let mut actions = Actions::default();
         self.questions.follow_run(&self.mirror);
         let mut cx = ViewCx {
             mirror: &self.mirror,
@@ -81,11 +82,8 @@ impl Tile {
             preset: &self.preset,
             theme: &self.theme,
             selection: &mut self.selection,
-            commands: &mut self.commands,
-            settings: &mut settings,
+            actions: &mut actions,
             questions: &mut self.questions,
-            exports: &mut self.exports,
-            fronts: &mut self.fronts,
             still: self.still,
             has_controls: true,
         };
@@ -95,9 +93,23 @@ impl Tile {
             self.csv = self.view.csv(&cx);
             self.svg = self.view.svg(&cx);
         }
-        // a view may stand in a lab without its settings
-        for (key, value) in settings.into_iter().filter(|(key, _)| self.knobs.iter().any(|k| k.key == key)) {
-            self.config.set(&self.knobs, &key, value).unwrap();
+        actions.iter().for_each(|action| self.take(action.clone()));
+    }
+
+    /// What the view asked for.
+    fn take(&mut self, action: Action) {
+        match action {
+            Action::Run(RunAction::Ask(question)) => self.commands.push(Command::Measure(question)),
+            Action::Run(RunAction::Cancel(request)) => self.commands.push(Command::Cancel(request)),
+            Action::Run(RunAction::RunPause) => self.commands.push(Command::Run),
+            // a view may stand in a lab without its settings
+            Action::Setting(SettingAction::Change(key, value)) if self.knobs.iter().any(|k| k.key == key) => {
+                self.config.set(&self.knobs, &key, value).unwrap();
+            }
+            Action::Setting(SettingAction::Change(..)) => {}
+            Action::File(action) => self.exports.push(action),
+            Action::Page(PageAction::ShowView(view)) => self.fronts.push(view),
+            other => panic!("no view asks for {other:?}"),
         }
     }
 }

@@ -67,7 +67,7 @@ fn the_selected_neuron_is_taken_over() {
 #[test]
 fn a_synapse_is_taken_over_and_asked_about() {
     let mut tile = tile("intervention", recorded::twins());
-    tile.selection.synapse = Some(orrery::ui::views::synapses::Synapse { layer: 2, i: 12, j: 70 });
+    tile.selection.set(orrery::telemetry::Synapse { layer: 2, i: 12, j: 70 });
     let mut harness = tile.shown(sized(640.0, 520.0));
     harness.get_by_label("synapses").click();
     harness.run_steps(3);

@@ -8,10 +8,11 @@ use orrery::{
     labs::LABS,
     telemetry::{Channel, Event, Inbox, RunHandle, RunInfo, RunState, StepStats, channels},
     ui::{
+        action::Actions,
         host::Host,
         lists::Lists,
         mirror::Mirror,
-        page::Page,
+        page::{Page, UndoKind, play, undo},
         panels::{Shell, tiles::tiles_ui},
         run::Run,
         session::Session,
@@ -114,13 +115,13 @@ impl Desk {
             }
             11 => {
                 // Plays for a moment, then stands.
-                let _ = self.page.play_or_pause(self.now);
-                self.page.advance_play(self.now + 0.4, false);
+                let _ = play::play_or_pause(&mut self.page, self.now);
+                play::advance_play(&mut self.page, self.now + 0.4, false);
                 self.page.play.stop();
                 "play"
             }
-            8 => (self.page.undo(false, self.now), "undo").1,
-            9 => (self.page.undo(true, self.now), "redo").1,
+            8 => (undo::step_back(&mut self.page, UndoKind::Undo, self.now), "undo").1,
+            9 => (undo::step_back(&mut self.page, UndoKind::Redo, self.now), "redo").1,
             10 => {
                 self.page.selection.variant = self.below(3) as usize;
                 self.page.selection.token = Some(self.below(40) as usize).filter(|t| *t > 3);
@@ -176,7 +177,7 @@ pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
     let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
     let mut texts = vec![];
     for _ in 0..3 {
-        let (mut actions, devices) = (vec![], vec![]);
+        let (mut actions, devices) = (Actions::default(), vec![]);
         let input = RawInput {
             screen_rect: Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(900.0, 640.0))),
             time: Some(now),
@@ -215,11 +216,8 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
         preset: &page.preset,
         theme,
         selection: &mut page.selection,
-        commands: &mut vec![],
-        settings: &mut vec![],
+        actions: &mut Actions::default(),
         questions: &mut page.questions,
-        exports: &mut vec![],
-        fronts: &mut vec![],
         still: true,
         has_controls: true,
     };

@@ -10,7 +10,7 @@ use super::{
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
-    inference::{ReadingForm, Recording, record},
+    models::capabilities::{ReadingForm, Recording, record},
     store::{npz, tensors},
 };
 
@@ -83,14 +83,14 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
                 pair("n_layer", chosen.choice.layers.to_string()),
                 pair("n_head", spec.heads.to_string()),
                 pair("n_embd", spec.d_model.to_string()),
-                pair("tokenizer", tokenizer.words()),
+                pair("tokenizer", tokenizer.label()),
             ];
             tensors::write(&args.out, &found, &metadata).map_err(Failure::failed)?;
         }
         Format::Npz => npz::write(&args.out, &found).map_err(Failure::failed)?,
     }
     println!("{}", chosen.described());
-    println!("{} tokens ({})", grouped(ids.len()), tokenizer.words());
+    println!("{} tokens ({})", grouped(ids.len()), tokenizer.label());
     for (name, tensor) in &found {
         println!("{name} {:?}", tensor.dims());
     }

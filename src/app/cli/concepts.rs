@@ -284,7 +284,7 @@ fn printed(name: &str, trained: Option<&Searched>, result: &SearchResult, rows: 
             .map(|t| (t.part.name().to_owned(), json!({ "r": t.r, "by_language": t.by_language })))
             .collect();
         rows.push(json!({
-            "model": name, "rank": rank + 1, "layer": s.site.layer, "y": s.site.y, "x": s.site.x,
+            "model": name, "rank": rank + 1, "layer": s.synapse.layer, "y": s.synapse.i, "x": s.synapse.j,
             "loss": trained.map(|t| t.loss), "knows": trained.map(|t| t.knows), "strengths": strengths, "interval": [low, high], "holm": s.holm,
             "p_by_language": both.map(|b| b.p_by_language.clone()), "searched": result.searched,
         }));
@@ -296,9 +296,9 @@ fn printed(name: &str, trained: Option<&Searched>, result: &SearchResult, rows: 
                 first(name.to_owned()),
                 first(trained.map_or(String::new(), |t| format!("{:.3}", t.loss))),
                 first(trained.and_then(|t| t.knows).map_or(String::new(), |[old, new]| format!("{old:.2} {new:.2}"))),
-                s.site.layer,
-                s.site.y,
-                s.site.x,
+                s.synapse.layer,
+                s.synapse.i,
+                s.synapse.j,
                 s.r(SplitSide::Search),
                 s.r(SplitSide::NewNouns),
                 s.r(SplitSide::NewFrames),

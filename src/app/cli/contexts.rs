@@ -12,10 +12,11 @@ use super::{
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
-    inference::{NamedTokenizer, ReadingForm},
-    models::bdh::{BdhSpec, Part, SynapseModel},
+    corpus::NamedTokenizer,
+    models::capabilities::{Part, ReadingForm, SynapseModel, SynapseShape},
     probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},
     telemetry::{
+        Synapse,
         measurements::{TopContext, TopContexts},
         read_neurons,
     },
@@ -83,12 +84,12 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     let model = chosen.model()?;
     let most = args.tokens.map_or(usize::MAX, |n| n as usize);
     let how = ContextSearch {
-        followed: followed(args, model.spec())?,
+        followed: followed(args, model.shape())?,
         window: args.window as usize,
         top: args.top as usize,
         most,
     };
-    how.followed.check(model.spec()).map_err(Failure::wrong)?;
+    how.followed.check(model.shape()).map_err(Failure::wrong)?;
     let found = read(&model, &ids, &how, tokenizer)?;
     println!("{}", chosen.described());
     println!(
@@ -96,7 +97,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
         args.text.display(),
         grouped(found.read),
         grouped(ids.len()),
-        tokenizer.words(),
+        tokenizer.label(),
         found.window
     );
     print(&found);
@@ -120,19 +121,18 @@ fn read(
         progress.step(done as u64);
         Ok(())
     };
-    let device = model.params().device();
-    let tally = search(model, how, device, &mut || Ok(pieces.next().map(<[u32]>::to_vec)), &mut told)
-        .map_err(Failure::failed)?;
+    let tally =
+        search(model, how, &mut || Ok(pieces.next().map(<[u32]>::to_vec)), &mut told).map_err(Failure::failed)?;
     let shown = ShownText {
         tokens: &|ids| tokenizer.tokenizer.token_texts(ids),
         decode: &|ids| String::from_utf8_lossy(&tokenizer.tokenizer.decode(ids)).into_owned(),
         encode: &|text| tokenizer.tokenizer.encode(text.as_bytes()).unwrap_or_default(),
     };
-    Ok(top_contexts(&tally, how, model.spec().per_head(), &shown, tally.read < ids.len()))
+    Ok(top_contexts(&tally, how, model.shape().per_head(), &shown, tally.read < ids.len()))
 }
 
-fn followed(args: &ContextArgs, spec: &BdhSpec) -> Result<Followed, Failure> {
-    let (heads, per_head) = (spec.heads, spec.per_head());
+fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<Followed, Failure> {
+    let (heads, per_head) = (shape.heads, shape.per_head());
     let one = |text: &str| match read_neurons(text, heads, per_head).map_err(Failure::usage)?[..] {
         [neuron] => Ok(neuron),
         _ => Err(Failure::usage(format!("`{text}` is not one neuron: write head:index, such as 0:12"))),
@@ -144,10 +144,10 @@ fn followed(args: &ContextArgs, spec: &BdhSpec) -> Result<Followed, Failure> {
     };
     let numbers: Option<Vec<usize>> = synapse.split(':').map(|n| n.parse().ok()).collect();
     match numbers.as_deref() {
-        Some([layer, i, j]) => Ok(Followed::Synapse { layer: *layer, i: *i, j: *j }),
+        Some([layer, i, j]) => Ok(Followed::Synapse(Synapse { layer: *layer, i: *i, j: *j })),
         Some([layer, head_i, i, head_j, j]) => {
             let (i, j) = (one(&format!("{head_i}:{i}"))?, one(&format!("{head_j}:{j}"))?);
-            Ok(Followed::Synapse { layer: *layer, i, j })
+            Ok(Followed::Synapse(Synapse { layer: *layer, i, j }))
         }
         _ => Err(Failure::usage(format!(
             "`{synapse}` is no synapse: write the layer and both neurons, such as 2:12:519 or 2:0:12:1:7"

@@ -14,7 +14,11 @@ use super::{
     progress::StepProgress,
     trained::{self, TrainedArgs, grouped},
 };
-use crate::inference::{Choice, NamedTokenizer, ReadingForm, TextLoss, token_losses};
+use crate::{
+    corpus::NamedTokenizer,
+    models::capabilities::{ReadingForm, TextLoss, TextReader},
+    probe::synapses::Choice,
+};
 
 #[derive(Args)]
 pub struct EvalArgs {
@@ -51,22 +55,23 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let model = chosen.model()?;
     let uniform = (chosen.checkpoint.vocab as f64).ln();
     let mut progress = StepProgress::new("reading, a step a token", ids.len() as u64 - 1);
-    let nats = token_losses(&model, &ids, form, &mut |n| progress.step(n as u64)).map_err(Failure::failed)?;
+    let nats =
+        TextReader::new(&model).token_losses(&ids, form, &mut |n| progress.step(n as u64)).map_err(Failure::failed)?;
     if let Some(at) = nats.iter().position(|v| !v.is_finite()) {
         let words = format!("the loss of token {} is {}: the weights overflow on this text", at + 1, nats[at]);
         return Err(Failure::run(words));
     }
-    let loss = TextLoss::of(tokenizer, &ids, &text, nats.iter().sum());
+    let loss = TextLoss::new(&ids, tokenizer.scored_bytes(&ids, &text), nats.iter().sum());
     println!("{}", chosen.described());
     println!(
         "{}: {} bytes, {} tokens ({}); {} scored, all but the first",
         args.text.display(),
         grouped(text.len()),
         grouped(ids.len()),
-        tokenizer.words(),
+        tokenizer.label(),
         grouped(loss.tokens)
     );
-    println!("read {}", form.words());
+    println!("read {form}");
     println!(
         "loss {:.6} nats a token, {:.6} bits a byte (uniform guessing: {:.3} nats)",
         loss.nats_per_token(),
@@ -85,12 +90,12 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
 
 /// Losses of all candidates, and which is used.
 fn table(choice: &Choice, tokenizers: &[NamedTokenizer]) -> String {
-    let width = tokenizers.iter().map(|t| t.words().chars().count()).max().unwrap_or(0).max("tokens".len());
+    let width = tokenizers.iter().map(|t| t.label().chars().count()).max().unwrap_or(0).max("tokens".len());
     let mut out = format!("candidates on the first {} bytes of the text\n", grouped(choice.bytes));
     let _ = writeln!(out, "{:<width$} {:>7} {:>12} {:>10}", "tokens", "layers", "nats/token", "bits/byte");
     for one in &choice.tried {
         let is_best = (one.tokenizer, one.layers) == (choice.tokenizer, choice.layers);
-        let name = tokenizers[one.tokenizer].words();
+        let name = tokenizers[one.tokenizer].label();
         let (nats, bits) = (one.loss.nats_per_token(), one.loss.bits_per_byte());
         let mark = if is_best { "  used" } else { "" };
         let _ = writeln!(out, "{name:<width$} {:>7} {nats:>12.4} {bits:>10.4}{mark}", one.layers);

@@ -22,11 +22,10 @@ use super::{
 };
 use crate::{
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
-    inference::ReadingForm,
-    models::Model,
+    models::{Model, capabilities::ReadingForm},
     probe::{
         Progress,
-        concepts::{self, PRESETS, Procedure, Question, SearchResult, Synapse, Verdict},
+        concepts::{self, FoundSynapse, PRESETS, Procedure, Question, SearchResult, Verdict},
     },
     telemetry::neuron_name,
 };
@@ -75,7 +74,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     let question = sentences.question(&|sentence| tokenizer.tokenizer.encode(sentence.as_bytes()))?;
     let model = chosen.model()?;
     println!("{}", chosen.described());
-    println!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.words());
+    println!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.label());
     println!("{}", question.describe());
     let how = Procedure { per_side: args.per_side as usize, ..Procedure::default() };
     let mut searched = Searches::new(&question, &how, 1 + args.random as usize);
@@ -204,9 +203,9 @@ fn print(found: &SearchResult, verdict: &Verdict) {
         let (low, high) = s.strength(SplitSide::BothNew).map_or((f64::NAN, f64::NAN), |b| b.interval);
         println!(
             "{:>6} {:>10} {:>10} {:>8.2} {:>24} {:>9.4}{}",
-            s.site.layer,
-            name(s.site.y),
-            name(s.site.x),
+            s.synapse.layer,
+            name(s.synapse.i),
+            name(s.synapse.j),
             s.r(SplitSide::Search),
             format!("{:.2} ({low:.2}..{high:.2})", s.r(SplitSide::BothNew)),
             s.holm,
@@ -218,10 +217,10 @@ fn print(found: &SearchResult, verdict: &Verdict) {
 }
 
 fn json(question: &Question, found: &SearchResult, random: &[SearchResult], verdict: &Verdict) -> serde_json::Value {
-    let synapse = |(k, s): (usize, &Synapse)| {
+    let synapse = |(k, s): (usize, &FoundSynapse)| {
         let new = s.strength(SplitSide::BothNew);
         json!({
-            "layer": s.site.layer, "y": s.site.y, "x": s.site.x, "search": s.r(SplitSide::Search),
+            "layer": s.synapse.layer, "y": s.synapse.i, "x": s.synapse.j, "search": s.r(SplitSide::Search),
             "new": s.r(SplitSide::BothNew), "interval": new.map(|n| [n.interval.0, n.interval.1]),
             "p": new.map(|n| n.p), "holm": s.holm, "confirmed": verdict.confirmed.contains(&k),
         })

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     corpus::TextTokenizer,
-    models::bdh::{Sampling, generate},
+    models::capabilities::{Sampling, generate},
 };
 
 #[derive(Args)]
@@ -115,7 +115,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     // a file that is given is meant, and stands after bytes
     let Some(tokenizer) = tokenizers.last() else { return Err(Failure::usage("no tokens fit the model")) };
     tell!("{}", trained::described(&checkpoint, layers, args.layers));
-    tell!("tokens: {}", tokenizer.words());
+    tell!("tokens: {}", tokenizer.label());
     let prompt = tokenizer.tokenizer.encode(args.prompt.as_bytes()).map_err(Failure::wrong)?;
     let model = checkpoint.model(layers).map_err(Failure::failed)?;
     let mut printer =

@@ -9,10 +9,9 @@ use super::{failure::Failure, output, terminal::tell, trained_run::newest};
 use crate::{
     analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     config::Value,
-    inference::Checkpoint,
     models::{
         Model, Spec,
-        bdh::{Bdh, BdhSpec},
+        bdh::{Bdh, BdhSpec, Checkpoint},
     },
     nn::{Device, Error},
     probe::neuron_graph::{self, MOST_EDGES},
@@ -108,7 +107,7 @@ impl GraphArgs {
 fn model(from: &Path, variant: Option<&str>) -> Result<Bdh, Failure> {
     let wrong = |e: Error| Failure::usage(e.to_string());
     if !from.is_dir() {
-        let checkpoint = Checkpoint::open(from, &BdhSpec::default(), &Device::Cpu)?;
+        let checkpoint = Checkpoint::open(from, &BdhSpec::default(), &Device::Cpu).map_err(Failure::wrong)?;
         return checkpoint.model(checkpoint.layers.unwrap_or(1)).map_err(Failure::failed);
     }
     let found = newest(from, variant)?;

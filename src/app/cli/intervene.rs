@@ -14,8 +14,11 @@ use super::{
 };
 use crate::{
     config::Value,
-    inference::{NamedTokenizer, ReadingForm},
-    models::{Model, bdh::SynapseModel},
+    corpus::NamedTokenizer,
+    models::{
+        Model,
+        capabilities::{ReadingForm, SynapseModel},
+    },
     probe::{
         Progress,
         synapses::{Effect, EffectOptions, Request, effect, request},
@@ -116,7 +119,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode_to_score(&text, &args.text)?;
     let model = chosen.model()?;
-    let asked = request(&args.probe_args(), model.spec()).map_err(Failure::wrong)?;
+    let asked = request(&args.probe_args(), model.shape()).map_err(Failure::wrong)?;
     if asked.is_empty() {
         return Err(Failure::usage(NOTHING));
     }
@@ -128,8 +131,8 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let found = effect(&model, &ids, &asked, options, (model.params().device(), progress)).map_err(Failure::wrong)?;
     drop(shown);
     println!("{}", chosen.described());
-    println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.words());
-    print(&found, &asked, tokenizer, model.spec().per_head());
+    println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.label());
+    print(&found, &asked, tokenizer, model.shape().per_head());
     if let Some(file) = &args.csv {
         write_csv(file, (tokenizer, &ids), &found, &[&args.checkpoint, &args.text])?;
         println!("{}", file.display());

@@ -58,6 +58,8 @@ use std::{env, ffi::OsString, path::PathBuf, process::ExitCode, time::Instant};
 use clap::{Args, Parser};
 use commands::Command;
 
+use crate::nn::kernels::arch;
+
 pub use failure::Failure;
 pub use process::{exit_code, prepare_process};
 
@@ -65,7 +67,9 @@ const AFTER: &str =
     "Exit codes: 0 done and recorded whole, 1 the run or the window failed, 2 wrong arguments, settings or files,
 130 stopped by Ctrl-C or the system, with a checkpoint.
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
-default lab into a folder instead.";
+default lab into a folder instead.
+The variable ORRERY_SIMD=scalar|avx2|avx512 forces the code path of the CPU kernels, so that one machine
+can give the numbers of another.";
 
 /// The folder in which run folders are made by default.
 const RUNS: &str = "runs";
@@ -130,6 +134,9 @@ impl Settings {
 /// Runs the command line; returns the process's exit code.
 pub fn main() -> ExitCode {
     let began = Instant::now();
+    if let Err(sentence) = arch::check() {
+        return exit_code(Err(Failure::usage(sentence)));
+    }
     let args: Vec<OsString> = env::args_os().skip(1).collect();
     if let Some(sentence) = renamed::refusal(&args) {
         return exit_code(Err(Failure::usage(sentence)));

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::config::Choice;
+
 use super::{
     failure::Failure,
     trained::{TrainedArgs, grouped},

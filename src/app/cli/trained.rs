@@ -7,14 +7,14 @@ use clap::{Args, ValueEnum};
 
 use super::{failure::Failure, terminal::tell};
 use crate::{
-    corpus::{self, TokenizerSpec},
+    corpus::{self, NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, TokenizerSpec, fitting_tokenizers},
     files,
-    inference::{
-        Checkpoint, Choice, InferenceError, NamedTokenizer, ReadingForm, TokenizerChoice, TokenizerKind, choose,
-        fitting,
+    models::{
+        bdh::{Bdh, BdhSpec, Checkpoint, Form, Position},
+        capabilities::{ReadingForm, RecordingError},
     },
-    models::bdh::{Bdh, BdhSpec, Form, Position},
     nn::{self, device},
+    probe::synapses::{Choice, ChoiceError, choose},
 };
 
 /// The longest text that is read whole.
@@ -65,9 +65,21 @@ fn position(id: &str) -> Result<Position, String> {
     Position::from_id(id).ok_or_else(|| format!("choose one of {}", Position::IDS.join(", ")))
 }
 
-impl From<InferenceError> for Failure {
-    fn from(e: InferenceError) -> Self {
-        if e.is_of_input() { Self::wrong(e) } else { Self::failed(e) }
+impl From<TokenizerError> for Failure {
+    fn from(e: TokenizerError) -> Self {
+        Self::wrong(e)
+    }
+}
+
+impl From<ChoiceError> for Failure {
+    fn from(e: ChoiceError) -> Self {
+        if matches!(e, ChoiceError::Failed(_)) { Self::failed(e) } else { Self::wrong(e) }
+    }
+}
+
+impl From<RecordingError> for Failure {
+    fn from(e: RecordingError) -> Self {
+        if matches!(e, RecordingError::Failed(_)) { Self::failed(e) } else { Self::wrong(e) }
     }
 }
 
@@ -80,7 +92,7 @@ impl TrainedArgs {
         let mut asked = BdhSpec::default();
         asked.form = self.form.unwrap_or(asked.form);
         asked.position = self.position.unwrap_or(asked.position);
-        let checkpoint = Checkpoint::open(path, &asked, &device)?;
+        let checkpoint = Checkpoint::open(path, &asked, &device).map_err(Failure::wrong)?;
         checkpoint.notes.iter().for_each(|note| tell!("note: {note}"));
         if let (Some(said), Some(asked)) = (checkpoint.layers, layers)
             && said != asked
@@ -99,7 +111,8 @@ impl TrainedArgs {
         form: ReadingForm,
     ) -> Result<Chosen, Failure> {
         let tokenizers = self.fitting(&checkpoint, text)?;
-        let choice = choose(&checkpoint, &tokenizers, text, layers, form)?;
+        let known = layers.or(checkpoint.layers);
+        let choice = choose(|layers| checkpoint.model(layers), &tokenizers, text, known, form)?;
         Ok(Chosen { checkpoint, tokenizers, choice, asked: layers })
     }
 
@@ -116,7 +129,7 @@ impl TrainedArgs {
             let found = choice.vocabulary.iter().chain(&choice.json);
             found.for_each(|path| tell!("note: {}, beside the checkpoint, lists its tokens", path.display()));
         }
-        Ok(fitting(&choice, text, checkpoint.vocab)?)
+        Ok(fitting_tokenizers(&choice, text, checkpoint.vocab)?)
     }
 
     fn tokenizers(&self) -> TokenizerChoice {

@@ -1,140 +1,96 @@
-//! Everything a key, a button, a menu or the palette can ask for, as one list.
+//! Everything a key, a button, a menu, the palette or a view can ask for, by area.
 //!
-//! Panels never do things themselves; they push an [`Action`] and the app performs it after the
-//! frame. It does not know how.
+//! Panels and views never do things themselves; they push an [`Action`] into the one list [`Actions`], and the app
+//! performs it after the frame.
 
-use std::path::PathBuf;
+mod file;
+mod keys;
+mod lesson;
+mod look;
+mod message;
+mod open;
+mod page;
+mod run;
+mod runs;
+mod setting;
+mod time;
 
-use eframe::egui::{Key, Modifiers, Rect};
-
-use egui_tiles::TileId;
-
-use super::{host::DialogKind, picture_order::PictureOrder};
-use crate::{
-    config::Value,
-    labs::{lesson::LessonLink, sweep::SweepFile},
-    telemetry::RunNote,
+pub use self::{
+    file::FileAction,
+    keys::{GESTURES, KEYS, KeyBinding, OTHER_KEYS},
+    lesson::LessonAction,
+    look::LookAction,
+    message::MessageAction,
+    open::OpenAction,
+    page::PageAction,
+    run::RunAction,
+    runs::RunsAction,
+    setting::SettingAction,
+    time::TimeAction,
 };
+use crate::config::Value;
 
-/// Something to do.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    // The run.
-    /// Plays what was recorded, where a run is replayed or looked back at; otherwise [`Action::RunPause`].
-    Space,
-    /// Trains, or pauses the training.
-    RunPause,
-    /// Trains a model that was only looked at, by as many updates as such training on begins with.
-    TrainOn,
-    /// Plays what was recorded, or pauses that.
-    Play,
-    /// Seconds in which the whole run is played.
-    PlaySpeed(f64),
-    PlayLoops(bool),
-    StepOnce,
-    /// Trains up to this step, then pauses.
-    RunTo(u64),
-    Reset,
-    Follow,
-    /// Look at this step, whatever the run does.
-    Scrub(u64),
-    /// Steps a second; 0: as fast as it goes.
-    Pace(f64),
-    Checkpoint,
-    /// Follows a step of the lesson, from 0.
-    LessonStep(usize),
-    /// Opens a lab at a step of its lesson, with the controls of that step alone.
-    OpenLesson(LessonLink),
-    // Settings.
-    Change(String, Value),
-    Seed(u64),
-    Preset(String),
-    /// Back to the preset's value.
-    Restore(String),
-    Undo,
-    /// The last step that changed settings, whatever was selected or moved since.
-    UndoSettings,
-    Redo,
-    /// A text that a control could not take, with why.
-    Refused(String, String),
-    // Places.
-    Home,
-    /// The table of runs; there already, it looks again.
-    Runs,
-    OpenLab(&'static str),
-    /// A lab by its id, with one of its presets.
-    OpenPreset(&'static str, &'static str),
-    OpenRun(PathBuf),
-    OpenPath(PathBuf),
-    OpenSheet,
-    Pick(DialogKind),
-    Palette,
-    Help,
-    Back,
-    // Looks.
-    Presenter,
-    ToggleTheme,
-    Zoom(f32),
-    ToggleStill,
-    FoldControls,
-    FoldInspector,
-    FrameTimes,
-    /// The variant that views of one model show, by its index.
-    Focus(usize),
-    // Tiles.
-    /// By its number.
-    SelectTile(usize),
-    Maximise,
-    ShowView(&'static str),
-    ResetLayout,
-    /// Saves what a tile shows, or asks how its picture shall be.
-    Export(TileId, ExportFormat),
-    /// Asks what a picture of a tile shall be.
-    PictureSheet(PictureOrder),
-    /// Draws that picture and asks for its place.
-    SavePicture(PictureOrder),
-    /// What the window shows inside this rectangle, into the export folder and without a word: one of a sequence.
-    Record(Rect, String),
-    /// Bytes to be saved under this name.
-    Save(String, Vec<u8>),
-    /// As `Save`, without asking, into the export folder.
-    SaveInExports(String, Vec<u8>),
-    /// As `SaveInExports`, of a matrix of transition probabilities, which then opens as a generator.
-    OpenTransitions(String, Vec<u8>),
-    FindControl(&'static str),
-    // Runs in the table.
-    /// Sets runs beside each other.
-    CompareRuns(Vec<PathBuf>),
-    /// Reads compared runs whole, to be shown by views.
-    ReplayRuns(Vec<PathBuf>),
-    /// Begins to make a sweep of the open lab's settings, or leaves that.
-    DraftSweep,
-    /// Writes a sweep and, if true, begins its runs.
-    MakeSweep(Box<SweepFile>, bool),
-    /// The page of a sweep, by its folder.
-    OpenSweep(PathBuf),
-    /// Reads a sweep's runs again.
-    ReadSweep(PathBuf),
-    /// Makes what a sweep has no end of, in the background.
-    CompleteSweep(PathBuf),
-    StopSweep(PathBuf),
-    /// Keeps what a person says of a run.
-    Note(PathBuf, RunNote),
-    /// Moves a run to the trash.
-    Discard(PathBuf),
-    /// Takes a run back out of the trash, by its place there.
-    TakeBack(PathBuf),
-    // Sessions and messages.
-    CopySession,
-    PasteSession,
-    /// A link to what is shown: settings, seed, step, selection and views.
-    CopyLink,
-    OpenLink(String),
-    CopyText(String),
-    Dismiss(u64),
-    Toast(String),
-    /// Ends the training that something else was asked in place of, and does that.
-    StopAndGoOn,
+/// Declares [`Action`] with one variant an area, each made from the area's own actions.
+macro_rules! areas {
+    ($($area:ident($of:ident)),* $(,)?) => {
+        /// Something to do.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Action {
+            $($area($of),)*
+        }
+
+        $(impl From<$of> for Action {
+            fn from(action: $of) -> Self {
+                Self::$area(action)
+            }
+        })*
+    };
+}
+
+areas! {
+    Run(RunAction),
+    Time(TimeAction),
+    Setting(SettingAction),
+    Page(PageAction),
+    Look(LookAction),
+    Open(OpenAction),
+    File(FileAction),
+    Runs(RunsAction),
+    Lesson(LessonAction),
+    Message(MessageAction),
+}
+
+/// The actions of one frame, in the order in which they were pushed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Actions(Vec<Action>);
+
+impl Actions {
+    pub fn push(&mut self, action: impl Into<Action>) {
+        self.0.push(action.into());
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Action> {
+        self.0.iter()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The settings changed in this frame, with the value of each change.
+    pub fn changes(&self) -> impl DoubleEndedIterator<Item = (&str, &Value)> {
+        self.iter().filter_map(|action| match action {
+            Action::Setting(SettingAction::Change(key, value)) => Some((key.as_str(), value)),
+            _ => None,
+        })
+    }
+
+    /// The questions and what was withdrawn of them, apart from everything else. They are performed first, because they
+    /// are put to the run that was drawn, and another action of the frame may begin a new one.
+    pub fn split(self) -> (Vec<Action>, Vec<Action>) {
+        let is_question = |action: &Action| matches!(action, Action::Run(action) if action.is_question());
+        self.0.into_iter().partition(is_question)
+    }
 }
 
 /// How a tile is saved.
@@ -166,76 +122,19 @@ impl ExportFormat {
     }
 }
 
-/// A key and what it does.
-pub struct KeyBinding {
-    pub modifiers: Modifiers,
-    pub key: Key,
-    pub action: Action,
-    /// As it is written on the help sheet.
-    pub shown: &'static str,
-    pub words: &'static str,
-    /// Widgets that have the focus use this key themselves.
-    pub yields_to_focus: bool,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_come_before_what_may_end_the_run_that_they_are_put_to() {
+        let mut actions = Actions::default();
+        actions.push(RunAction::Reset);
+        actions.push(SettingAction::Change("a".into(), Value::Int(1)));
+        actions.push(RunAction::Cancel(3));
+        assert_eq!(actions.changes().collect::<Vec<_>>(), [("a", &Value::Int(1))]);
+        let (questions, others) = actions.split();
+        assert_eq!(questions, [RunAction::Cancel(3).into()]);
+        assert_eq!(others[0], RunAction::Reset.into());
+    }
 }
-
-const fn key(key: Key, action: Action, shown: &'static str, words: &'static str) -> KeyBinding {
-    KeyBinding { modifiers: Modifiers::NONE, key, action, shown, words, yields_to_focus: false }
-}
-
-const fn command(key: Key, action: Action, shown: &'static str, words: &'static str) -> KeyBinding {
-    KeyBinding { modifiers: Modifiers::COMMAND, key, action, shown, words, yields_to_focus: false }
-}
-
-const fn yielding(key: Key, action: Action, shown: &'static str, words: &'static str) -> KeyBinding {
-    KeyBinding { modifiers: Modifiers::NONE, key, action, shown, words, yields_to_focus: true }
-}
-
-/// Every key. The help sheet prints this list, the palette offers it. Digits 1 to 9 (select a
-/// tile), Ctrl-C and Ctrl-V (copy and paste a session) and Ctrl +, -, 0 (scale) are not keys in
-/// egui's sense or are many; they stand in [`OTHER_KEYS`].
-pub static KEYS: &[KeyBinding] = &[
-    yielding(Key::Space, Action::Space, "Space", "Run or pause; play or pause a replay, or what is looked back at"),
-    yielding(Key::ArrowRight, Action::StepOnce, "→", "One step, then pause"),
-    key(Key::R, Action::Reset, "R", "Reset: begin again with the settings shown"),
-    key(Key::F, Action::Follow, "F", "Follow: back to the newest step"),
-    key(Key::End, Action::Follow, "End", "Follow: back to the newest step"),
-    yielding(Key::Enter, Action::Maximise, "Enter", "Maximise the selected tile, or put it back"),
-    yielding(Key::P, Action::Presenter, "P", "Presenter mode: panels folded, everything larger, keys shown"),
-    key(Key::D, Action::ToggleTheme, "D", "Dark or light"),
-    key(Key::OpenBracket, Action::FoldControls, "[", "Fold or open the controls"),
-    key(Key::CloseBracket, Action::FoldInspector, "]", "Fold or open the right panel"),
-    key(Key::T, Action::FrameTimes, "T", "Frame times: draws without pause while they are shown"),
-    key(Key::Questionmark, Action::Help, "?", "Every key and gesture"),
-    key(Key::Escape, Action::Back, "Esc", "Back out: sheet, maximised tile, lab"),
-    command(Key::Z, Action::Undo, "Ctrl Z", "Undo the last step: a setting, a preset, a tile, a selection"),
-    KeyBinding {
-        modifiers: Modifiers { shift: true, ..Modifiers::COMMAND },
-        key: Key::Z,
-        action: Action::Redo,
-        shown: "Ctrl Shift Z",
-        words: "Redo",
-        yields_to_focus: false,
-    },
-    command(Key::P, Action::Palette, "Ctrl P", "Find a command, lab, preset, view or control"),
-    command(Key::O, Action::OpenSheet, "Ctrl O", "Open a text, config, tokenizer, graph or run folder"),
-];
-
-/// Keys that are not in [`KEYS`], for the help sheet.
-pub static OTHER_KEYS: &[(&str, &str)] = &[
-    ("1 to 9", "Select a tile"),
-    ("Ctrl C", "Copy settings, seed and layout as one string"),
-    ("Ctrl V", "Paste such a string and have the same page"),
-    ("Ctrl +  Ctrl -  Ctrl 0", "Larger, smaller, normal size"),
-];
-
-/// What can be done with the mouse, for the help sheet.
-pub static GESTURES: &[(&str, &str)] = &[
-    ("Drag a tile's title", "Move it, split, or stack as tabs"),
-    ("Double-click a tile's title", "Maximise it, or put it back"),
-    ("Drag between tiles", "Resize them"),
-    ("Double-click a control's name", "Back to the preset's value"),
-    ("Click a number", "Type an exact value"),
-    ("Drag the scrubber", "See every view as of that step; training goes on"),
-    ("In the neuron graph", "Scroll to zoom, drag to move it, drag a neuron; then arrows, + \u{2212} 0, and P to pin"),
-    ("Drop a file anywhere", "Text: train on it. Config, run folder or graph: open it"),
-];

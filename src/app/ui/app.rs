@@ -7,73 +7,36 @@ use std::{
     time::Instant,
 };
 
-use eframe::{
-    egui::{self, Context, Ui},
-    egui_wgpu,
-};
+use eframe::egui::{self, Context, Ui};
 
+pub use super::start::{Opening, Start, run};
 use super::{
-    NAME,
-    action::Action,
+    action::{Actions, OpenAction},
     close_request::CloseRequest,
+    dispatch::{
+        self,
+        deliveries::take_deliveries,
+        file::{draw_pictures, take_picture},
+        message::paste_session,
+        open_run::pump_opening,
+        stop_first::Waiting,
+    },
     frames::{FrameStats, FrameTimes, Milestones, Patience},
     host::Host,
     keys,
     lists::Lists,
-    page::Page,
+    page::{Page, play, training, undo},
     panels::{self, Overlay, Shell, home::PastRuns, runs::RunsPage, sweep::SweepPage, toasts::Toasts},
     run::{Run, patience_id},
     session::Session,
+    start::open_at_start,
     theme::{self, Theme},
-    waiting::Waiting,
 };
 use crate::{
-    config::Config,
-    gpu::{self, png},
-    labs::{
-        lesson::{Lesson, LessonLink},
-        permalink::Permalink,
-    },
+    gpu,
+    labs::{lesson::Lesson, permalink::Permalink},
     telemetry::Level,
 };
-
-/// What to open with; without it the last session is restored.
-#[derive(Debug, Clone)]
-pub enum Opening {
-    /// A lab, by id.
-    Lab(String),
-    /// A lab at a step of its lesson.
-    Lesson(LessonLink),
-    /// A page by its link.
-    Page(Box<Permalink>),
-    /// Settings; their lab opens.
-    Config(Config),
-    /// A text file, or anything else that could be dropped on the window.
-    Text(PathBuf),
-    /// A run folder to replay.
-    Run(PathBuf),
-    /// The folder of a sweep.
-    Sweep(PathBuf),
-}
-
-/// What to open with, and how.
-#[derive(Debug, Clone)]
-pub struct Start {
-    pub opening: Option<Opening>,
-    /// Say on standard error when the first frame and the first training step came, and at the end
-    /// how long frames took.
-    pub timings: bool,
-    /// When the process began.
-    pub started: Instant,
-    /// Through which others may ask the window to close.
-    pub close_request: Arc<CloseRequest>,
-}
-
-impl Default for Start {
-    fn default() -> Self {
-        Self { opening: None, timings: false, started: Instant::now(), close_request: Arc::default() }
-    }
-}
 
 /// The application.
 pub struct App {
@@ -103,8 +66,8 @@ pub struct App {
     pub(super) presenter: bool,
     /// For presenter mode: the last key and when.
     last_key: Option<(String, f64)>,
-    frames: FrameTimes,
-    frames_shown: bool,
+    pub(super) frames: FrameTimes,
+    pub(super) frames_shown: bool,
     pub(super) milestones: Milestones,
     devices: Vec<(String, String, bool)>,
     /// Files to be saved, by suggested name, until the dialog says where.
@@ -178,30 +141,8 @@ impl App {
                 app.toasts.push(Level::Error, e.to_string());
             }
         }
-        app.open_at_start(start, ctx);
+        open_at_start(&mut app, start.opening, ctx);
         app
-    }
-
-    fn open_at_start(&mut self, start: Start, ctx: &Context) {
-        let opening = start.opening.or_else(|| self.session.lab.clone().map(Opening::Lab));
-        match opening {
-            None => {}
-            Some(Opening::Lab(id)) => match self.lists.lab(&id) {
-                Some(lab) => self.open_lab(lab.id, ctx),
-                None => self.toasts.push(Level::Error, format!("There is no lab `{id}`. The labs are on this page.")),
-            },
-            Some(Opening::Lesson(link)) => self.open_lesson(&link, ctx),
-            Some(Opening::Page(link)) => self.open_page(*link, ctx),
-            Some(Opening::Config(config)) => self.open_config(config, ctx),
-            Some(Opening::Run(folder)) => self.open_run(folder, ctx),
-            Some(Opening::Sweep(folder)) => self.open_sweep(folder),
-            Some(Opening::Text(path)) => {
-                if let Some(lab) = self.lists.labs.iter().find(|l| panels::open_sheet::takes_files(l)) {
-                    self.open_lab(lab.id, ctx);
-                }
-                self.open_path(path, ctx);
-            }
-        }
     }
 
     /// The page in front.
@@ -211,6 +152,18 @@ impl App {
 
     pub(super) fn page_mut(&mut self) -> Option<&mut Page> {
         self.pages.get_mut(self.open?)
+    }
+
+    /// The page in front, and what launches its runs.
+    pub(super) fn page_and_host(&mut self) -> Option<(&mut Page, &mut dyn Host)> {
+        Some((self.pages.get_mut(self.open?)?, self.host.as_mut()))
+    }
+
+    /// Says why something could not be done.
+    pub(super) fn warn_of(&mut self, outcome: Result<(), String>) {
+        if let Err(words) = outcome {
+            self.toasts.push(Level::Warning, words);
+        }
     }
 
     /// Frame times of the last minute or so.
@@ -227,12 +180,6 @@ impl App {
         &self.theme
     }
 
-    pub(super) fn set_theme(&mut self, dark: bool, ctx: &Context) {
-        self.session.dark = dark;
-        self.theme = Theme::of(dark);
-        theme::apply(&self.theme, self.session.still, ctx);
-    }
-
     fn listen(&mut self, ctx: &Context) {
         let now = ctx.input(|i| i.time);
         for page in self.pages.values_mut() {
@@ -243,18 +190,18 @@ impl App {
             for (level, text) in page.new_notices() {
                 self.toasts.push(level, text);
             }
-            if let Some(wait) = page.settle(self.host.as_mut(), ctx, now) {
+            if let Some(wait) = training::settle(page, self.host.as_mut(), ctx, now) {
                 ctx.request_repaint_after_secs(wait as f32);
             }
         }
         self.play(ctx, now);
-        self.pump_opening(ctx);
-        self.take_deliveries(ctx);
+        pump_opening(self, ctx);
+        take_deliveries(self, ctx);
         self.pictures.begin(ctx);
-        self.draw_pictures(ctx);
+        draw_pictures(self, ctx);
         for done in self.pictures.take_done() {
             match done {
-                Ok(picture) => self.take_picture(picture),
+                Ok(picture) => take_picture(self, picture),
                 Err(words) => self.toasts.push(Level::Error, words),
             }
         }
@@ -264,28 +211,28 @@ impl App {
     /// Moves the page in front on, if it plays, and asks for the frame in which it moves again.
     fn play(&mut self, ctx: &Context, now: f64) {
         let is_held = ctx.input(|i| i.pointer.any_down());
-        if let Some(wait) = self.page_mut().and_then(|page| page.advance_play(now, is_held)) {
+        if let Some(wait) = self.page_mut().and_then(|page| play::advance_play(page, now, is_held)) {
             ctx.request_repaint_after_secs(wait as f32);
         }
     }
 
-    fn keys(&mut self, ctx: &Context) -> Vec<Action> {
+    fn keys(&mut self, ctx: &Context) -> Actions {
         let pressed = keys::pressed(ctx, self.overlay.is_some(), self.was_typing);
         let now = ctx.input(|i| i.time);
         if let (true, Some(shown)) = (self.presenter, pressed.shown) {
             self.last_key = Some((shown, now));
         }
         if let Some(text) = pressed.pasted {
-            self.paste_session(&text, ctx);
+            paste_session(self, &text, ctx);
         }
         let dropped: Vec<PathBuf> = ctx.input(|i| i.raw.dropped_files.iter().map(|f| f.path().to_owned()).collect());
         self.dragged_over = ctx.input(|i| !i.raw.hovered_files.is_empty());
         let mut actions = pressed.actions;
-        actions.extend(dropped.into_iter().map(Action::OpenPath));
+        dropped.into_iter().for_each(|path| actions.push(OpenAction::Path(path)));
         actions
     }
 
-    fn draw(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
+    fn draw(&mut self, ui: &mut Ui, actions: &mut Actions) {
         let now = ui.input(|i| i.time);
         let mut shell = Shell {
             theme: &self.theme,
@@ -324,11 +271,6 @@ impl App {
             }
         }
     }
-
-    pub(super) fn toggle_frames(&mut self) {
-        self.frames_shown = !self.frames_shown;
-        self.frames = FrameTimes::default();
-    }
 }
 
 impl eframe::App for App {
@@ -358,15 +300,16 @@ impl eframe::App for App {
         self.draw(ui, &mut actions);
         self.was_typing = ctx.text_edit_focused();
         // A click is performed after the frame that shows it, and its effect is drawn in the next.
-        if !actions.is_empty() {
+        let (questions, others) = actions.split();
+        if !others.is_empty() {
             ctx.request_repaint();
         }
-        for action in actions {
-            self.dispatch(action, &ctx);
+        for action in questions.into_iter().chain(others) {
+            dispatch::dispatch(self, action, &ctx);
         }
         let lists = self.lists;
         if let Some(page) = self.page_mut() {
-            page.watch(lists, &ctx);
+            undo::watch(page, lists, &ctx);
         }
         let training = self.pages.values().any(|p| p.run.as_ref().is_some_and(Run::is_running));
         // While frames are being timed they follow one another without pause: the time between two
@@ -393,39 +336,4 @@ impl eframe::App for App {
     fn on_exit(&mut self) {
         self.milestones.finished(self.frames.stats());
     }
-}
-
-/// Opens the window and stays until it closes. The error says what is missing and what to do.
-pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {
-    let mut viewport = egui::ViewportBuilder::default()
-        .with_title(NAME)
-        .with_app_id("orrery")
-        .with_inner_size([1280.0, 800.0])
-        .with_min_inner_size([960.0, 600.0])
-        .with_drag_and_drop(true);
-    if let Some((rgba, [width, height])) = png::decode(include_bytes!("../../../assets/icon.png")) {
-        viewport = viewport.with_icon(egui::IconData { rgba, width, height });
-    }
-    let options = eframe::NativeOptions {
-        viewport,
-        renderer: eframe::Renderer::Wgpu,
-        wgpu_options: egui_wgpu::WgpuConfiguration { wgpu_setup: graphics_setup(), ..Default::default() },
-        persist_window: true,
-        dithering: false,
-        ..Default::default()
-    };
-    eframe::run_native(NAME, options, Box::new(move |cc| Ok(Box::new(App::new(cc, host, start)))))
-        .map_err(|e| format!("the window could not be opened: {e}"))
-}
-
-/// Asks every adapter for what it has: egui's own request is so low on OpenGL that compute
-/// shaders would be lost, and wgpu then stops the program.
-fn graphics_setup() -> egui_wgpu::WgpuSetup {
-    let mut setup = egui_wgpu::WgpuSetupCreateNew::without_display_handle();
-    setup.device_descriptor = Arc::new(|adapter| egui_wgpu::wgpu::DeviceDescriptor {
-        label: Some("orrery"),
-        required_limits: adapter.limits(),
-        ..Default::default()
-    });
-    egui_wgpu::WgpuSetup::CreateNew(setup)
 }

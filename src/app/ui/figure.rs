@@ -4,6 +4,7 @@
 use eframe::egui::{self, Color32, FontId, Painter, Pos2, Rect, UiBuilder, pos2, vec2};
 
 use super::{
+    action::Actions,
     mirror::Mirror,
     plot,
     questions::Questions,
@@ -148,8 +149,7 @@ impl Figure<'_> {
 
     /// A context in which asking and setting lead nowhere.
     fn with_cx<R>(&self, selection: &mut Selection, f: impl FnOnce(&mut ViewCx<'_>) -> R) -> R {
-        let (mut commands, mut settings, mut exports, mut fronts) = (vec![], vec![], vec![], vec![]);
-        let mut questions = Questions::default();
+        let (mut actions, mut questions) = (Actions::default(), Questions::default());
         let mut cx = ViewCx {
             mirror: self.mirror,
             step: self.step,
@@ -159,11 +159,8 @@ impl Figure<'_> {
             preset: self.config,
             theme: self.theme,
             selection,
-            commands: &mut commands,
-            settings: &mut settings,
+            actions: &mut actions,
             questions: &mut questions,
-            exports: &mut exports,
-            fronts: &mut fronts,
             still: true,
             has_controls: false,
         };

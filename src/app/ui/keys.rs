@@ -3,7 +3,7 @@
 use eframe::egui::{Context, Event, Key, Modifiers};
 
 use super::{
-    action::{Action, KEYS},
+    action::{Action, Actions, KEYS, MessageAction, PageAction},
     session::PREFIX,
 };
 use crate::labs::lesson::LINK;
@@ -14,7 +14,7 @@ const DIGITS: [Key; 9] =
 /// The actions that the keyboard triggered in this frame.
 #[derive(Debug, Default, PartialEq)]
 pub struct Pressed {
-    pub actions: Vec<Action>,
+    pub actions: Actions,
     /// A session string that was pasted.
     pub pasted: Option<String>,
     /// For presenter mode: the last key, as a person would name it.
@@ -31,7 +31,7 @@ pub fn pressed(ctx: &Context, sheet_open: bool, was_typing: bool) -> Pressed {
     ctx.input(|input| {
         for event in &input.events {
             match event {
-                Event::Copy if !typing && !sheet_open => out.actions.push(Action::CopySession),
+                Event::Copy if !typing && !sheet_open => out.actions.push(MessageAction::CopySession),
                 Event::Paste(text)
                     if !typing && [PREFIX, LINK].iter().any(|begins| text.trim_start().starts_with(begins)) =>
                 {
@@ -65,7 +65,7 @@ fn action_of(key: Key, modifiers: Modifiers, focused: bool, typing: bool) -> Opt
     if !modifiers.any()
         && let Some(i) = DIGITS.iter().position(|d| *d == key)
     {
-        return Some(Action::SelectTile(i + 1));
+        return Some(PageAction::SelectTile(i + 1).into());
     }
     // "?" arrives as Slash with Shift on some keyboards.
     let key = if key == Key::Slash && modifiers.shift { Key::Questionmark } else { key };
@@ -76,7 +76,7 @@ fn action_of(key: Key, modifiers: Modifiers, focused: bool, typing: bool) -> Opt
         })
         .filter(|b| !(b.yields_to_focus && focused))
         // Undo inside a text field is the field's own.
-        .filter(|b| !(typing && matches!(b.action, Action::Undo | Action::Redo)))
+        .filter(|b| !(typing && matches!(b.action, Action::Page(PageAction::Undo | PageAction::Redo))))
         .map(|b| b.action.clone())
 }
 
@@ -99,19 +99,20 @@ fn named(key: Key, modifiers: Modifiers) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::action::RunAction;
 
     #[test]
     fn redo_is_not_undo() {
         let shift = Modifiers { shift: true, ..Modifiers::COMMAND };
-        assert_eq!(action_of(Key::Z, Modifiers::COMMAND, false, false), Some(Action::Undo));
-        assert_eq!(action_of(Key::Z, shift, false, false), Some(Action::Redo));
+        assert_eq!(action_of(Key::Z, Modifiers::COMMAND, false, false), Some(PageAction::Undo.into()));
+        assert_eq!(action_of(Key::Z, shift, false, false), Some(PageAction::Redo.into()));
         assert_eq!(action_of(Key::Z, Modifiers::NONE, false, false), None);
         assert_eq!(action_of(Key::Z, Modifiers::COMMAND, true, true), None, "a text field undoes its own text");
     }
 
     #[test]
     fn space_belongs_to_a_focused_button() {
-        assert_eq!(action_of(Key::Space, Modifiers::NONE, false, false), Some(Action::Space));
+        assert_eq!(action_of(Key::Space, Modifiers::NONE, false, false), Some(RunAction::Space.into()));
         assert_eq!(action_of(Key::Space, Modifiers::NONE, true, false), None);
     }
 

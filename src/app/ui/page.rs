@@ -1,12 +1,15 @@
-//! A lab's page: its settings, its run, its tiles, the step shown. It does not draw; panels do.
+//! A lab's page: its settings, its run, its tiles, the step shown. Panels draw it; the modules below change it in larger
+//! steps than one setting or one command.
 
-mod lesson;
+pub(super) mod lesson;
+pub(super) mod link;
 pub mod play;
-mod tokens;
-mod undo;
+pub(super) mod tokens;
+pub(super) mod training;
+pub mod undo;
 
 pub use play::Play;
-pub use undo::{Back, Was};
+pub use undo::{Snapshot, UndoKind};
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,6 +19,11 @@ use std::{
 use eframe::egui;
 use egui_tiles::TileId;
 
+use self::{
+    play::follow,
+    training::{complain, has_memory, take_found, take_recorded},
+    undo::{note_config, note_everything},
+};
 use super::{
     action::ExportFormat,
     history::History,
@@ -24,21 +32,16 @@ use super::{
     mirror::Mirror,
     questions::{Key, Questions},
     run::{News, Run},
-    session::{LabSession, Shared, adopt, adopt_recorded},
+    selection::Selection,
+    session::{LabSession, Shared, adopt},
     sweep_draft::SweepDraftState,
     tiling::{Layout, Tiling},
-    views::Selection,
 };
 use crate::{
-    config::{Applies, Config, ConfigError, FileKind, Knob, Value, file_key},
-    labs::{Lab, TrainSettings},
-    telemetry::{Command, Level, RunState},
+    config::{Applies, Config, FileKind, Knob, Value, file_key},
+    labs::Lab,
+    telemetry::{Command, Level},
 };
-
-/// Changes made closer together than this are applied at once, seconds.
-const SETTLE: f64 = 0.3;
-/// Updates by which a model that was only looked at is trained on at first.
-const TRAIN_ON: i64 = 200;
 
 /// An open lab.
 pub struct Page {
@@ -51,11 +54,11 @@ pub struct Page {
     /// What the present run was made from, with the live changes sent to it.
     launched: Option<Config>,
     pub run: Option<Run>,
-    pub history: History<Was>,
+    pub history: History<Snapshot>,
     pub tiling: Tiling,
     pub lesson: LessonState,
     /// What the history was last told of.
-    seen: undo::Seen,
+    seen: undo::LastFrame,
     /// Tiles to be saved when they are next drawn.
     pub exports: Vec<(TileId, ExportFormat)>,
     pub selection: Selection,
@@ -108,7 +111,7 @@ impl Page {
             launched: None,
             run: None,
             history: History::default(),
-            seen: undo::Seen::default(),
+            seen: undo::LastFrame::default(),
             lesson: LessonState::of(lab),
             exports: vec![],
             selection: Selection::default(),
@@ -161,116 +164,41 @@ impl Page {
     pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
-            self.complain(&e);
+            complain(self, &e);
             return;
         }
         self.refused.clear();
-        let Some(insists) = self.has_memory(host) else { return };
+        let Some(insists) = has_memory(self, host) else { return };
         match host.launch(&self.config, insists) {
             Ok(handle) => {
                 let mirror = self.run.take().map(|r| r.mirror).unwrap_or_default();
                 let run = Run::new(handle, mirror, None, ctx);
                 if self.pace > 0.0 {
-                    let _ = run.send(Command::Pace(self.pace));
+                    let _ = run.handle.send(Command::Pace(self.pace));
                 }
                 self.run = Some(run);
                 self.launched = Some(self.config.clone());
                 self.problem = None;
-                self.follow();
+                follow(self);
             }
             Err(words) => self.problem = Some(self.by_label(&words)),
         }
     }
 
-    /// Whether to insist on the memory that a run of the settings takes; `None`, with the reason as the problem, where
-    /// it is refused for the first time.
-    fn has_memory(&mut self, host: &dyn Host) -> Option<bool> {
-        let need = host.memory(&self.config);
-        self.memory = need.as_ref().map(|need| need.words.clone());
-        let Some(why) = need.and_then(|need| need.refusal) else { return Some(false) };
-        if self.refused_memory.as_ref() == Some(&self.config) {
-            return Some(true);
-        }
-        self.refused_memory = Some(self.config.clone());
-        self.problem = Some(format!("{why}. Asked for once more, it begins nevertheless, and the system may end it."));
-        None
-    }
-
     /// Shows a run folder's run.
     pub fn replay(&mut self, run: Run) {
         if let Some(info) = &run.mirror.info {
-            self.take_recorded(&info.config);
+            take_recorded(self, &info.config);
         }
         self.told_notices = run.mirror.notices.len();
         self.run = Some(run);
-        self.follow();
+        follow(self);
         self.problem = None;
-    }
-
-    fn complain(&mut self, e: &ConfigError) {
-        let words = self.by_label(&e.to_string());
-        if let Some(key) = e.key() {
-            self.refused.insert(key.to_owned(), words.clone());
-        }
-        self.problem = Some(words);
-    }
-
-    /// Runs or pauses; makes the run first if there is none.
-    pub fn run_or_pause(&mut self, host: &mut dyn Host, ctx: &egui::Context) -> Result<(), String> {
-        if self.run.is_none() || !self.pending().is_empty() && self.run.as_ref().is_some_and(Run::is_untouched) {
-            self.launch(host, ctx);
-        }
-        let Some(run) = &self.run else {
-            return Err(self.problem.clone().unwrap_or_else(|| "no run could be made".into()));
-        };
-        if run.has_ended() {
-            let why = match (&run.mirror.state, &run.replayed) {
-                (_, Some(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
-                (Some(RunState::Finished), _) if self.is_only_looked_at() => {
-                    "this model is only looked at; Train on, beside the step, begins to train it"
-                }
-                (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
-                _ => "this run has ended; R begins a new one",
-            };
-            return Err(why.into());
-        }
-        let command = if run.is_running() { Command::Pause } else { Command::Run };
-        run.send(command).map_err(Into::into)
-    }
-
-    /// Whether the run makes no update: its models are there to be asked.
-    pub fn is_only_looked_at(&self) -> bool {
-        self.run
-            .as_ref()
-            .filter(|r| r.replayed.is_none())
-            .and_then(|r| r.mirror.info.as_ref())
-            .is_some_and(|i| i.total_steps == 0)
-    }
-
-    /// Begins to train a model that was only looked at; the losses before and after stand in the view Loss.
-    pub fn train_on(&mut self, host: &mut dyn Host, ctx: &egui::Context) -> Result<(), String> {
-        if self.is_only_looked_at() {
-            self.change(TrainSettings::steps.name, Value::Int(TRAIN_ON), ctx.input(|i| i.time));
-            self.launch(host, ctx);
-        }
-        self.run_or_pause(host, ctx)
-    }
-
-    /// Sends the run a command that trains by so much and pauses; makes the run first if there is none.
-    pub fn train(&mut self, command: Command, host: &mut dyn Host, ctx: &egui::Context) -> Result<(), String> {
-        if self.run.is_none() {
-            self.launch(host, ctx);
-        }
-        match &self.run {
-            Some(run) if run.has_ended() => Err("this run has ended; R begins a new one".into()),
-            Some(run) => run.send(command).map_err(Into::into),
-            None => Err(self.problem.clone().unwrap_or_else(|| "no run could be made".into())),
-        }
     }
 
     /// Sends to the run if there is one.
     pub fn tell(&self, command: Command) -> Result<(), String> {
-        self.run.as_ref().map_or(Ok(()), |r| r.send(command).map_err(Into::into))
+        self.run.as_ref().map_or(Ok(()), |r| r.handle.send(command).map_err(Into::into))
     }
 
     /// Applies the events of the run that have arrived.
@@ -284,38 +212,12 @@ impl Page {
             && run.replayed.is_some()
             && let Some(info) = run.mirror.info.clone()
         {
-            self.take_recorded(&info.config);
+            take_recorded(self, &info.config);
         }
         if news.started {
-            self.take_found();
+            take_found(self);
         }
         news
-    }
-
-    /// What a run found out about its settings as it began, such as the tokens of a trained model, is what the controls say,
-    /// unless a person changed them meanwhile.
-    fn take_found(&mut self) {
-        let Some(run) = self.run.as_ref().filter(|run| run.replayed.is_none()) else { return };
-        let (Some(info), Some(launched)) = (&run.mirror.info, &mut self.launched) else { return };
-        for key in info.config.changed_keys(launched) {
-            let Some(found) = info.config.get(&key) else { continue };
-            if self.config.get(&key) == launched.get(&key) {
-                self.config.replace(&key, found.clone());
-            }
-            launched.replace(&key, found.clone());
-        }
-    }
-
-    /// The settings of a replayed run, so that R makes one like it.
-    fn take_recorded(&mut self, recorded: &Config) {
-        let (config, complaints) = adopt_recorded(self.lab, &self.knobs, recorded);
-        let before = std::mem::replace(&mut self.config, config.clone());
-        if before != config {
-            self.note_everything(before, None, "settings of the replayed run".into());
-        }
-        self.launched = Some(config);
-        self.preset = preset_of(self.lab, &self.knobs, &self.config);
-        self.complaints.extend(complaints);
     }
 
     /// Notices that have not been shown yet.
@@ -332,29 +234,6 @@ impl Page {
         fresh
     }
 
-    /// Applies settled changes to a run that has not begun. Returns how long to wait before asking
-    /// again, if changes are still settling.
-    pub fn settle(&mut self, host: &mut dyn Host, ctx: &egui::Context, now: f64) -> Option<f64> {
-        let since = self.dirty_since?;
-        let untouched = match &self.run {
-            Some(run) => run.is_untouched(),
-            None => self.lab.opens_with_run,
-        };
-        if !untouched || self.pending().is_empty() && self.problem.is_none() && self.run.is_some() {
-            self.dirty_since = None;
-            return None;
-        }
-        let held = ctx.input(|i| i.pointer.any_down());
-        let wait = SETTLE - (now - since);
-        if wait > 0.0 || held {
-            return Some(wait.max(0.05));
-        }
-        self.launch(host, ctx);
-        None
-    }
-
-    // ---- settings ----
-
     /// Changes one setting. Live ones reach the run at once.
     pub fn change(&mut self, key: &str, value: Value, now: f64) {
         if self.config.get(key) == Some(&value) {
@@ -365,7 +244,8 @@ impl Page {
         match self.config.set(&self.knobs, key, value) {
             Ok(()) => {
                 self.refused.remove(key);
-                self.note_config(before, key, self.label_of(key), now);
+                let name = self.label_of(key);
+                note_config(self, before, key, name, now);
                 self.after_change(now);
             }
             Err(e) => {
@@ -386,7 +266,7 @@ impl Page {
         if self.config.seed != seed {
             let before = self.config.clone();
             self.config.seed = seed;
-            self.note_config(before, "seed", "Seed".into(), now);
+            note_config(self, before, "seed", "Seed".into(), now);
             self.after_change(now);
         }
     }
@@ -413,7 +293,7 @@ impl Page {
             self.tiling.bring_forward(view);
         }
         if layout.is_some() || before != self.config {
-            self.note_everything(before, layout, name);
+            note_everything(self, before, layout, name);
         }
         self.drafts.clear();
         self.refused.clear();
@@ -428,7 +308,7 @@ impl Page {
         for knob in self.knobs.iter().filter(|k| k.applies == Applies::Live) {
             let Some(value) = self.config.get(knob.key) else { continue };
             if launched.get(knob.key) != Some(value)
-                && run.send(Command::Set { key: knob.key.to_owned(), value: value.clone() }).is_ok()
+                && run.handle.send(Command::Set { key: knob.key.to_owned(), value: value.clone() }).is_ok()
             {
                 let _ = launched.set(&self.knobs, knob.key, value.clone());
             }

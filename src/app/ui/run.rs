@@ -8,7 +8,7 @@ use super::{
     frames::{Patience, SOON_MS},
     mirror::Mirror,
 };
-use crate::telemetry::{Command, Event, RunHandle, RunState};
+use crate::telemetry::{Event, RunHandle, RunState};
 
 /// Where a context keeps how long news may wait for a frame.
 pub fn patience_id() -> egui::Id {
@@ -17,7 +17,8 @@ pub fn patience_id() -> egui::Id {
 
 /// A run that is being watched: living, or replayed from its folder.
 pub struct Run {
-    handle: RunHandle,
+    /// The way of commands to its worker.
+    pub(super) handle: RunHandle,
     pub mirror: Mirror,
     /// The folder it is replayed from; none for a run of this window.
     pub replayed: Option<PathBuf>,
@@ -66,10 +67,6 @@ impl Run {
             }
         }
         news
-    }
-
-    pub fn send(&self, command: Command) -> Result<(), &'static str> {
-        self.handle.send(command)
     }
 
     pub fn is_running(&self) -> bool {

@@ -219,6 +219,16 @@ mod tests {
     }
 
     #[test]
+    fn a_string_copied_from_an_older_window_is_read() {
+        let copied = "orrery1:eyJjb25maWciOnsibGFiIjoieCIsInByZXNldCI6IndpZGUiLCJzZWVkIjozLCJ2\
+                      YWx1ZXMiOnsiYS5iIjowLjUsImEub24iOnRydWV9fSwibGF5b3V0IjpudWxsfQ";
+        let Shared { config, layout } = Shared::from_text(copied).unwrap();
+        assert_eq!((config.lab.as_str(), config.preset.as_str(), config.seed), ("x", "wide", 3));
+        let values: Vec<_> = config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        assert!(values == ["a.b = 0.5", "a.on = true"] && layout.is_none(), "{values:?}");
+    }
+
+    #[test]
     fn damage_is_told_in_words() {
         assert!(Shared::from_text("hello").unwrap_err().contains("orrery1:"));
         assert!(Shared::from_text("orrery1:abc!").unwrap_err().contains("damaged"));

@@ -18,6 +18,7 @@ pub mod markov_chain;
 pub mod multiple_testing;
 pub mod nearest_generator;
 pub mod pca;
+pub mod planar_field;
 pub mod query_key_flow;
 pub mod rank_correlation;
 pub mod rank_test;

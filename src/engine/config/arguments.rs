@@ -101,23 +101,29 @@ fn clamped(range: &Range, value: Value) -> Value {
     }
 }
 
+/// Of these arguments those that have one of these knobs.
+pub fn select_arguments(knobs: &[Knob], args: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    knobs.iter().filter_map(|k| args.get_key_value(k.key)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// Declares the arguments of a probe: `arguments! { pub struct CausalityArgs asks "causality" { /// A sentence.
 /// text: String = String::new(), /// Which token. #[range(0..=95)] position: Option<usize> = None } }`.
-/// Each comment is what `orrery ask --list` prints.
+/// Each comment is what `orrery ask --list` prints. `asks "flow_field" with flow: FlowArgs { .. }` takes all of `flow`'s
+/// arguments, too.
 #[macro_export]
 macro_rules! arguments {
-    ($(#[$meta:meta])* $vis:vis struct $name:ident asks $probe:literal { $(
+    ($(#[$meta:meta])* $vis:vis struct $name:ident asks $probe:literal $(with $base:ident: $base_args:ty)? { $(
         $(#[doc = $tip:literal])+
         $(#[range($range:expr)])?
         $field:ident: $ty:ty = $default:expr
     ),* $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
-        $vis struct $name { $($(#[doc = $tip])+ pub $field: $ty),* }
+        $vis struct $name { $(pub $base: $base_args,)? $($(#[doc = $tip])+ pub $field: $ty),* }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $default),* }
+                Self { $($base: <$base_args>::default(),)? $($field: $default),* }
             }
         }
 
@@ -127,19 +133,23 @@ macro_rules! arguments {
             fn knobs() -> Vec<$crate::config::Knob> {
                 #[allow(unused_variables, reason = "a probe may take no arguments")]
                 let defaults = Self::default();
-                vec![$({
+                #[allow(unused_mut, reason = "most probes take no other probe's arguments")]
+                let mut knobs = vec![$({
                     #[allow(unused_mut, reason = "most arguments are not limited")]
                     let mut knob = $crate::config::argument_knob(
                         stringify!($field), concat!($($tip),+).trim_ascii(), &defaults.$field,
                     );
                     $($crate::config::limit_argument(&mut knob, &defaults.$field, $range);)?
                     knob
-                }),*]
+                }),*];
+                $(knobs.extend(<$base_args as $crate::config::Arguments>::knobs());)?
+                knobs
             }
 
             fn to_args(&self) -> std::collections::BTreeMap<String, $crate::config::Value> {
                 #[allow(unused_mut, reason = "a probe may take no arguments")]
                 let mut args = std::collections::BTreeMap::new();
+                $(args.extend($crate::config::Arguments::to_args(&self.$base));)?
                 $(if let Some(value) = $crate::config::Argument::given(&self.$field) {
                     args.insert(stringify!($field).to_owned(), $crate::config::Setting::to_value(value));
                 })*
@@ -153,6 +163,11 @@ macro_rules! arguments {
                 $crate::config::check_names($probe, &knobs, args)?;
                 #[allow(unused_mut, reason = "a probe may take no arguments")]
                 let mut read = Self::default();
+                $({
+                    type Base = $base_args;
+                    let given = $crate::config::select_arguments(&<Base as $crate::config::Arguments>::knobs(), args);
+                    read.$base = <Base as $crate::config::Arguments>::from_args(&given)?;
+                })?
                 $(if let Some(value) = $crate::config::read_argument(&knobs, stringify!($field), args)? {
                     read.$field = value;
                 })*
@@ -181,6 +196,14 @@ mod tests {
         }
     }
 
+    arguments! {
+        /// A question about one token and what follows it.
+        struct SpanArgs asks "span" with token: TokenArgs {
+            /// Tokens that follow.
+            length: usize = 1,
+        }
+    }
+
     fn args(pairs: &[(&str, Value)]) -> BTreeMap<String, Value> {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
     }
@@ -206,6 +229,16 @@ mod tests {
         assert!(unknown.contains("`token`") && unknown.contains("did you mean `position`?"), "{unknown}");
         assert!(refused("scale", Value::Text("much".into())).contains("a number from 0 to 10"));
         assert!(refused("scale", Value::Float(f64::NAN)).contains("out of range"));
+    }
+
+    #[test]
+    fn a_probe_takes_the_arguments_of_another_beside_its_own() {
+        let asked = SpanArgs { token: TokenArgs { position: Some(3), ..TokenArgs::default() }, length: 2 };
+        let sent = asked.to_args();
+        assert_eq!((sent.get("position"), sent.get("length")), (Some(&Value::Int(3)), Some(&Value::Int(2))));
+        assert_eq!(SpanArgs::from_args(&sent).unwrap(), asked);
+        let unknown = SpanArgs::from_args(&args(&[("lenght", Value::Int(1))])).unwrap_err().to_string();
+        assert!(unknown.contains("`span`") && unknown.contains("did you mean `length`?"), "{unknown}");
     }
 
     #[test]

@@ -13,7 +13,9 @@ mod settings;
 mod value;
 mod whole_numbers;
 
-pub use arguments::{Argument, Arguments, argument_knob, arguments, check_names, limit_argument, read_argument};
+pub use arguments::{
+    Argument, Arguments, argument_knob, arguments, check_names, limit_argument, read_argument, select_arguments,
+};
 pub use error::ConfigError;
 pub use knob::{Applies, FileKind, Knob, Range, file_key};
 pub use setting::{

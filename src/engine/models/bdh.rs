@@ -1,17 +1,14 @@
 //! BDH-GPU (arXiv 2509.26507, appendix E): layers that share one set of weights, two layers of sparse
 //! positive neurons each, and linear attention whose state is the strength of synapses.
 
+mod checkpoint;
 mod export_state_dict;
-mod generation;
 pub mod import_state_dict;
 mod intervention;
 pub mod merge;
 mod net;
-mod rotation;
 mod spec;
-mod state;
 mod synapse_edit;
-mod synapse_model;
 mod token_reader;
 
 use std::path::Path;
@@ -19,20 +16,16 @@ use std::path::Path;
 use candle_core::{DType, Device, Result, Tensor, bail};
 
 pub use self::{
+    checkpoint::Checkpoint,
     export_state_dict::{StateDict, export_state_dict},
-    generation::{Sampling, generate, stretch},
-    intervention::{Action, Intervention, Part, Target},
-    rotation::Rotation,
     spec::{BdhSpec, Carry, Form, Position},
-    state::State,
-    synapse_edit::Synapse,
-    synapse_model::SynapseModel,
     token_reader::TokenReader,
 };
 
 use self::net::{Change, Net};
 use super::{
     FamilySpec, Loss, Model, Spec,
+    capabilities::{Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
     step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -76,6 +69,7 @@ impl FamilySpec for BdhSpec {
 /// Taps: `layers.l.x`, `layers.l.y` `(B, nh, T, N)`, `layers.l.v` `(B, T, D)`.
 pub struct Bdh {
     spec: BdhSpec,
+    shape: SynapseShape,
     params: Params,
     net: Net,
     inference_net: Net,
@@ -150,6 +144,7 @@ impl Bdh {
             params.register_buffers(CARRIED);
         }
         Ok(Self {
+            shape: spec.shape(),
             spec,
             params,
             net,
@@ -161,6 +156,16 @@ impl Bdh {
             seed,
             update: 0,
         })
+    }
+
+    /// With the sizes of the file, where the weights came from one.
+    pub fn spec(&self) -> &BdhSpec {
+        &self.spec
+    }
+
+    /// V
+    fn vocab(&self) -> usize {
+        self.inference_net.lm_head.dim(1).unwrap_or(0)
     }
 
     /// What this update drops: other values in each, the same whenever it is made again.
@@ -235,16 +240,14 @@ impl Model for Bdh {
     }
 
     fn load_from(&self, sources: &[&dyn Model]) -> Result<Vec<String>> {
-        let parents = sources.iter().map(|m| m.synapses()).collect::<Option<Vec<_>>>();
-        let (weights, notes) = match parents.as_deref() {
-            Some([one]) => (weights(*one), vec![]),
-            Some([a, b]) => {
-                let parent = |name: &str, of: &dyn SynapseModel| merge::Parent {
-                    name: name.to_owned(),
-                    spec: of.spec().clone(),
-                    weights: weights(of),
-                };
-                let merged = merge::merge(&parent("the first", *a), &parent("the second", *b))?;
+        let parent = |name: &str, of: &dyn Model| match of.to_spec() {
+            Spec::Bdh(spec) => Ok(merge::Parent { name: name.to_owned(), spec, weights: weights(of) }),
+            _ => bail!("a BDH takes over from one BDH or from two"),
+        };
+        let (weights, notes) = match sources {
+            [one] => (parent("the first", *one)?.weights, vec![]),
+            [a, b] => {
+                let merged = merge::merge(&parent("the first", *a)?, &parent("the second", *b)?)?;
                 if (merged.spec.neurons, &merged.spec.frequencies) != (self.spec.neurons, &self.spec.frequencies) {
                     bail!("{} neurons cannot take over the {} of both parents", self.spec.neurons, merged.spec.neurons)
                 }
@@ -266,9 +269,8 @@ impl Model for Bdh {
 }
 
 impl SynapseModel for Bdh {
-    /// With the sizes of the file, where the weights came from one.
-    fn spec(&self) -> &BdhSpec {
-        &self.spec
+    fn shape(&self) -> &SynapseShape {
+        &self.shape
     }
 
     fn layers_are_known(&self) -> bool {
@@ -281,7 +283,7 @@ impl SynapseModel for Bdh {
     }
 
     fn read_changed(&self, tokens: &Tensor, state: &mut State, change: &Intervention) -> Result<Tensor> {
-        let change = Change::Edit(change.edit(&self.spec, self.params.device())?);
+        let change = Change::Edit(change.edit(&self.shape, self.params.device())?);
         let v = self.inference_net.encode(tokens, &mut Tap::off(), Some(state), &change)?;
         linear_transposed(&v, &self.inference_net.lm_head)
     }
@@ -289,10 +291,46 @@ impl SynapseModel for Bdh {
     fn head(&self, v: &Tensor) -> Result<Tensor> {
         linear_transposed(v, &self.inference_net.lm_head)
     }
+
+    fn token_recurrence(&self, state: &State) -> Result<Option<Box<dyn TokenRecurrence>>> {
+        Ok(TokenReader::after(self, state)?.map(|reader| Box::new(reader) as Box<dyn TokenRecurrence>))
+    }
+
+    fn with_layers(&self, layers: usize) -> Result<Box<dyn Model>> {
+        let spec = BdhSpec { layers, carry: None, ..self.spec.clone() };
+        let model = Self::new(&spec, self.vocab(), self.seed, self.params.device())?;
+        for (name, _) in model.params.iter() {
+            if let Some(value) = self.params.get(name) {
+                model.params.load(name, value.as_tensor())?;
+            }
+        }
+        Ok(Box::new(model))
+    }
+
+    fn merged_with(&self, checkpoint: &Path) -> Result<MergedModels> {
+        let device = self.params.device();
+        let name = checkpoint.file_stem().unwrap_or(checkpoint.as_os_str()).to_string_lossy().into_owned();
+        let own = merge::Parent { name: "this model".into(), spec: self.spec.clone(), weights: weights(self) };
+        let file = import_state_dict::open(checkpoint, &self.spec)?;
+        let loaded = file.load(device)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
+        let other = merge::Parent { name: name.clone(), spec: file.spec.clone(), weights: loaded };
+        let merged = merge::merge(&own, &other)?;
+        let build = |spec: &BdhSpec, weights: &[(String, Tensor)]| -> Result<Box<dyn Model>> {
+            let model = Self::new(spec, self.vocab(), 0, device)?;
+            weights.iter().filter(|(n, _)| !n.starts_with(CARRIED)).try_for_each(|(n, t)| model.params.load(n, t))?;
+            Ok(Box::new(model))
+        };
+        Ok(MergedModels {
+            name,
+            other: build(&other.spec, &other.weights)?,
+            merged: build(&merged.spec, &merged.weights)?,
+            notes: merged.notes,
+        })
+    }
 }
 
 /// Weights by name, without the state that outlives a batch.
-fn weights(of: &dyn SynapseModel) -> Vec<(String, Tensor)> {
+fn weights(of: &dyn Model) -> Vec<(String, Tensor)> {
     let own = of.params().iter().filter(|(n, _)| !n.starts_with(CARRIED));
     own.map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect()
 }

@@ -199,7 +199,7 @@ pub trait Model: Send {
     }
 
     /// The synapses, if the model's attention is linear and its neurons are sparse.
-    fn synapses(&self) -> Option<&dyn bdh::SynapseModel> {
+    fn synapses(&self) -> Option<&dyn capabilities::SynapseModel> {
         None
     }
 

@@ -203,6 +203,10 @@ impl PlanarFlow for Plane {
         self.control
     }
 
+    fn dtype(&self) -> DType {
+        self.params.dtype()
+    }
+
     fn default_field(&self) -> PlanarField {
         self.spec.kind
     }

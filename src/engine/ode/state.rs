@@ -2,9 +2,8 @@
 //! are wanted, in candle's operations. It does not know which step they belong to.
 
 use candle_core::{CpuStorage, DType, Result, Storage, Tensor, WithDType, bail};
-use pulp::Arch;
 
-use crate::nn::{fused::axpy::axpy, host};
+use crate::nn::{fused::axpy::axpy, host, kernels::arch::arch};
 
 /// Values that stay in the first cache while several tensors are added up.
 const BLOCK: usize = 512;
@@ -61,7 +60,7 @@ fn sum_slices<T: WithDType>(like: &Tensor, y: Option<&Tensor>, weights: &[f64], 
     let total = with_slices::<T, _>(y.into_iter().chain(parts.iter().copied()), |slices| {
         let (y, ks) = if y.is_some() { (slices.first().copied(), &slices[1..]) } else { (None, slices) };
         let mut out = vec![T::zero(); like.elem_count()];
-        Arch::new().dispatch(|| {
+        arch().dispatch(|| {
             for (i, out) in out.chunks_mut(BLOCK).enumerate() {
                 let at = i * BLOCK..i * BLOCK + out.len();
                 add_up(out, &weights, ks, at.clone());
@@ -125,7 +124,7 @@ impl Measure {
         let (a, b, ks) = (slices[0], slices[1], &slices[2..]);
         let mut largest = 0f64;
         for (from, len) in self.spans(a.len()) {
-            let total: f64 = Arch::new().dispatch(|| {
+            let total: f64 = arch().dispatch(|| {
                 let mut room = [T::zero(); BLOCK];
                 let mut total = 0f64;
                 for start in (from..from + len).step_by(BLOCK) {
@@ -191,7 +190,7 @@ pub fn is_finite(t: &Tensor) -> Result<bool> {
         return Ok(host::scalar(&(&t * 0.0)?.sum_all()?)? == 0.0);
     }
     fn all<T: WithDType>(slices: &[&[T]]) -> bool {
-        Arch::new().dispatch(|| {
+        arch().dispatch(|| {
             // no early way out within a block, so that it becomes vector code
             let finite = |block: &[T]| block.iter().fold(true, |all, &v| all & (v * T::zero() == T::zero()));
             slices.iter().all(|s| s.chunks(BLOCK).all(finite))

@@ -4,7 +4,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt, tapped::attention_weights};
+use super::{Finding, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
 use crate::{
     analysis::{
         markov_chain::{
@@ -18,19 +18,17 @@ use crate::{
     nn::{Result, host},
     telemetry::{
         Array,
-        measurements::{self, ChainLumping, ChainProperties, NullError},
+        measurements::{self, AttentionChainArgs, ChainLumping, ChainProperties, NullError},
     },
 };
 
-/// Arguments: `text` (else a held-out passage), `layer` (its path; the first), `head` (0), `width` (positions lumped into a
-/// block; 4). Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.
+/// Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.
 pub struct AttentionChain;
 
 /// Longest typed text.
 const LONGEST: usize = 96;
 /// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
 const USUAL: usize = 48;
-const USUAL_WIDTH: usize = 4;
 /// Draws of each null model.
 const DRAWS: usize = 40;
 /// Rounds of the search for better blocks.
@@ -38,35 +36,29 @@ const ROUNDS: usize = 4;
 /// Rows of 32-bit softmax weights sum to 1 up to rounding, far within this.
 const TOLERANCE: f64 = 1e-4;
 
-impl UntypedProbe for AttentionChain {
-    fn id(&self) -> &'static str {
-        "attention_chain"
+impl Probe for AttentionChain {
+    type Args = AttentionChainArgs;
+    type Subject<'m> = AttendingModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+        AttendingModel::new(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        !model.attention_layers().is_empty()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let is_typed = cx.is_typed();
-        let prompt = Prompt::of(cx, if is_typed { LONGEST } else { USUAL })?;
-        let known = cx.model.attention_layers();
-        let asked = cx.text("layer");
-        let Some(layer) = known.iter().find(|l| asked.as_ref().is_none_or(|path| *path == l.path)) else {
-            let paths: Vec<&str> = known.iter().map(|l| l.path.as_str()).collect();
-            candle_core::bail!(
-                "there is no attention in `{}`; choose one of {}",
-                asked.unwrap_or_default(),
-                paths.join(", ")
-            );
+    fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let is_typed = !args.text.is_empty();
+        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
+        let takes_first = args.layer.trim().is_empty();
+        let Some(layer) = model.layers.iter().find(|l| takes_first || l.path == args.layer) else {
+            let paths: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
+            candle_core::bail!("there is no attention in `{}`; choose one of {}", args.layer, paths.join(", "));
         };
-        let found = attention_weights(cx.model, &prompt.tensor(cx.device)?, std::slice::from_ref(layer))?;
+        let found = model.weights(&prompt.tensor(cx.device)?, std::slice::from_ref(layer))?;
         let Some((_, weights)) = found.first() else {
             candle_core::bail!("the layer `{}` gave no weights along this text", layer.path)
         };
         let (_, heads, n, _) = weights.dims4()?;
-        let head = cx.count("head", 0, 0..=heads.saturating_sub(1));
-        let width = cx.count("width", USUAL_WIDTH, 1..=n.max(1));
+        let head = args.head.min(heads.saturating_sub(1));
+        let width = args.width.min(n.max(1));
         let values = host::to_f32(&weights.narrow(0, 0, 1)?.narrow(1, head, 1)?.contiguous()?)?;
         let mut p: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
         let first_sees_nothing = !layer.sees_itself && p.iter().take(n).all(|w| *w == 0.0);
@@ -79,7 +71,7 @@ impl UntypedProbe for AttentionChain {
             path: layer.path.clone(),
             head,
             heads,
-            layers: known.iter().map(|l| l.path.clone()).collect(),
+            layers: model.layers.iter().map(|l| l.path.clone()).collect(),
             tokens_per_position: layer.tokens_per_position,
             is_typed,
             first_sees_nothing,
@@ -149,6 +141,7 @@ mod tests {
         config::Value,
         corpus::{self, Corpus},
         models::{Spec, fast_slow::FastSlowSpec},
+        probe::{AnyProbe, ProbeContext},
         telemetry::{Args, Measurement},
     };
 

@@ -1,19 +1,18 @@
 //! Attention maps of every layer and head along a sentence, with their entropies and that of uniform
 //! attention to compare with.
 
-use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt, tapped::attention_weights};
+use super::{Finding, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
 use crate::{
     analysis::attention_rows::Rows,
     models::{Model, capabilities},
     nn::{Result, Tensor, host},
     telemetry::{
         Array,
-        measurements::{self, AttentionLayer},
+        measurements::{self, AttentionLayer, AttentionMapsArgs},
     },
 };
 
-/// Arguments: `text` (else a held-out passage), `layer` (paths that begin with it; all). Makes
-/// [`measurements::AttentionMaps`].
+/// Makes [`measurements::AttentionMaps`].
 ///
 /// Slow maps are ceil(T / P) wide: their rows and columns are blocks.
 pub struct AttentionMaps;
@@ -23,27 +22,24 @@ const LONGEST: usize = 96;
 /// Length of the scheduled passage: maps are the heaviest thing a run records.
 const USUAL: usize = 48;
 
-impl UntypedProbe for AttentionMaps {
-    fn id(&self) -> &'static str {
-        "attention_maps"
+impl Probe for AttentionMaps {
+    type Args = AttentionMapsArgs;
+    type Subject<'m> = AttendingModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+        AttendingModel::new(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        !model.attention_layers().is_empty()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let longest = if cx.args.contains_key("text") { LONGEST } else { USUAL };
-        let passage = Prompt::of(cx, longest)?;
-        let layer = cx.args.get("layer").map(ToString::to_string).unwrap_or_default();
-        let known = cx.model.attention_layers();
-        let wanted: Vec<_> = known.iter().filter(|l| l.path.starts_with(&layer)).cloned().collect();
-        let found = attention_weights(cx.model, &passage.tensor(cx.device)?, &wanted)?;
+    fn ask(model: AttendingModel<'_>, args: &AttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let longest = if args.text.is_empty() { USUAL } else { LONGEST };
+        let passage = Prompt::read(cx, &args.text, args.passage, longest)?;
+        let wanted: Vec<_> = model.layers.iter().filter(|l| l.path.starts_with(&args.layer)).cloned().collect();
+        let found = model.weights(&passage.tensor(cx.device)?, &wanted)?;
         let layers =
             found.iter().map(|(layer, weights)| attention_layer(layer, weights)).collect::<Result<Vec<_>>>()?;
         if layers.is_empty() {
-            let known: Vec<&str> = known.iter().map(|l| l.path.as_str()).collect();
-            candle_core::bail!("no layer's path begins with `{layer}`; there are {}", known.join(", "));
+            let known: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
+            candle_core::bail!("no layer's path begins with `{}`; there are {}", args.layer, known.join(", "));
         }
         Ok(vec![Finding::new(measurements::AttentionMaps { layers }, passage.about, passage.tokens)])
     }

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::{Finding, ProbeContext, Progress, UntypedProbe, attention_maps::rows_of, tapped::attention_weights};
+use super::{Finding, Probe, ProbeInputs, Progress, attention_maps::rows_of, tapped::AttendingModel};
 use crate::{
     analysis::{
         attention_rows::Rows,
@@ -11,41 +11,30 @@ use crate::{
     },
     models::{Model, capabilities::AttentionLayer},
     nn::{Result, Tensor, host},
-    telemetry::measurements::{self, LayerStatistics, UniformStatistics},
+    telemetry::measurements::{self, AttentionStatisticsArgs, LayerStatistics, UniformStatistics},
 };
 
-/// Arguments: `windows` (4), `length` (tokens of a window, 128). Makes [`measurements::AttentionStatistics`].
+/// Makes [`measurements::AttentionStatistics`].
 pub struct AttentionStatistics;
 
-const USUAL_WINDOWS: usize = 4;
-const MOST_WINDOWS: usize = 64;
-const USUAL_LENGTH: usize = 128;
-/// Singular values take time with the third power of the length.
-const LONGEST: usize = 1024;
+impl Probe for AttentionStatistics {
+    type Args = AttentionStatisticsArgs;
+    type Subject<'m> = AttendingModel<'m>;
 
-impl UntypedProbe for AttentionStatistics {
-    fn id(&self) -> &'static str {
-        "attention_statistics"
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+        AttendingModel::new(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        !model.attention_layers().is_empty()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let count = cx.count("windows", USUAL_WINDOWS, 1..=MOST_WINDOWS);
-        let length = cx.count("length", USUAL_LENGTH, 1..=LONGEST);
-        let windows = cx.corpus.held_out(count, length).map_err(candle_core::Error::wrap)?;
+    fn ask(model: AttendingModel<'_>, args: &AttentionStatisticsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let windows = cx.corpus.held_out(args.windows, args.length).map_err(candle_core::Error::wrap)?;
         let mut sums: Vec<Sums> = vec![];
         for (i, ids) in windows.inputs.chunks(windows.len.max(1)).enumerate() {
             let progress = cx.progress.piece(i, windows.rows);
             progress.at(0, 1)?;
             let tokens = Tensor::from_slice(ids, (1, ids.len()), cx.device)?;
-            add_window(cx.model, &tokens, &mut sums, progress)?;
+            add_window(&model, &tokens, &mut sums, progress)?;
         }
         let layers = sums.into_iter().map(|s| s.mean(windows.rows)).collect();
         let about = format!("{} held-out windows of {} tokens", windows.rows, windows.len);
@@ -82,9 +71,8 @@ impl Sums {
 }
 
 /// tokens `(1, T)`.
-fn add_window(model: &dyn Model, tokens: &Tensor, sums: &mut Vec<Sums>, progress: Progress<'_>) -> Result<()> {
-    let layers = model.attention_layers();
-    let found = attention_weights(model, tokens, &layers)?;
+fn add_window(model: &AttendingModel<'_>, tokens: &Tensor, sums: &mut Vec<Sums>, progress: Progress<'_>) -> Result<()> {
+    let found = model.weights(tokens, &model.layers)?;
     for (place, (layer, weights)) in found.iter().enumerate() {
         progress.at(place + 1, found.len() + 1)?;
         let (_, heads, rows, cols) = weights.dims4()?;

@@ -1,34 +1,32 @@
 //! Correlation of the blocks' input with its own past, and what the traces keep of that past. It does not know whether
 //! the coefficients were learned.
 
-use super::{Finding, ProbeContext, UntypedProbe};
+use super::{Finding, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{
     models::{Model, capabilities::TraceBlocks},
     nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{Autocorrelation as Measured, BlockAutocorrelation},
+    telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs, BlockAutocorrelation},
 };
 
-/// Arguments: `window` (tokens of a held-out window, 128), `windows` (16), `lags` (64). Makes a [`Measured`].
+/// Makes a [`Measured`].
 pub struct Autocorrelation;
 
-impl UntypedProbe for Autocorrelation {
-    fn id(&self) -> &'static str {
-        "autocorrelation"
+impl Probe for Autocorrelation {
+    type Args = AutocorrelationArgs;
+    type Subject<'m> = TraceModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<TraceModel<'_>> {
+        TraceModel::new(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.trace_blocks().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(sizes) = cx.model.trace_blocks() else { return Ok(vec![]) };
-        let (window, windows) = (cx.count("window", 128, 2..=8192), cx.count("windows", 16, 1..=1024));
-        let held_out = cx.corpus.held_out(windows, window).map_err(candle_core::Error::wrap)?;
+    fn ask(subject: TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let TraceModel { model, sizes } = subject;
+        let held_out = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::wrap)?;
         let (rows, len) = (held_out.rows, held_out.len);
-        let lags = cx.count("lags", 64, 1..=1024).min(len / 2);
+        let lags = args.lags.min(len / 2);
         let tokens = Tensor::from_slice(&held_out.inputs, (rows, len), cx.device)?;
         let mut tap = Tap::on(&["blocks."]);
-        cx.model.logits(&tokens, &mut tap)?;
+        model.logits(&tokens, &mut tap)?;
         let missing = |path: &str| candle_core::Error::Msg(format!("the model gave nothing at {path}"));
         let values = |block: usize, part: &str| -> Result<Vec<f32>> {
             let path = sizes.tap_path(block, part);

@@ -1,28 +1,26 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
 //! paper's equivalences checked on them. How a view steps through the rules is not known here.
 
-use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt};
+use super::{Finding, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::bdh_dynamics::{
         Dense, Drift, Gap, Normfree, Weights,
         checks::{self, Model as Physical},
         pulse,
     },
-    config::Value,
-    models::{
-        Model,
-        bdh::{BdhSpec, SynapseModel},
-    },
+    corpus::Corpus,
+    models::Model,
     nn::{Result, Tap, fused::linear_attention::decays, host},
     telemetry::{
         Array,
-        measurements::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, LikelyToken},
+        measurements::{
+            BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, LikelyToken,
+            SynapseDrift,
+        },
     },
 };
 
-/// Arguments: `text` or `passage`; `drift`: `trained` (as the model has it), `nothing`, `damping`, `rotation`
-/// or `both`; `keep`: what damping leaves after a token, in 0..=1. Makes [`BdhDynamicsWeights`] and
-/// [`BdhDynamicsChecks`] for the first [`LONGEST`] tokens.
+/// Makes [`BdhDynamicsWeights`] and [`BdhDynamicsChecks`] for the first [`LONGEST`] tokens.
 ///
 /// The rules have no LayerNorm. One number stands in for all of them: a gain on D_y with which the last
 /// layer's E y is, on average over this text, as long as the embeddings that came in.
@@ -35,60 +33,74 @@ const MOST: usize = 256;
 /// Likeliest next tokens of each prediction.
 const PREDICTIONS: usize = 3;
 
-impl UntypedProbe for BdhDynamics {
-    fn id(&self) -> &'static str {
-        "bdh_dynamics"
+/// A BDH that the rules can be run on: of one head, without gates and with few neurons.
+pub struct PhysicalModel<'m> {
+    model: &'m dyn Model,
+    d: usize,
+    neurons: usize,
+    layers: usize,
+    /// Whether its synapses turn, and whether they fade.
+    rotates: bool,
+    damps: bool,
+}
+
+impl Probe for BdhDynamics {
+    type Args = BdhDynamicsArgs;
+    type Subject<'m> = PhysicalModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<PhysicalModel<'_>> {
+        let model: &dyn Model = model;
+        let shape = model.synapses()?.shape();
+        let attention = &shape.attention;
+        let fits = shape.heads == 1 && !shape.gated && attention.frequencies.is_none() && shape.neurons <= MOST;
+        fits.then_some(PhysicalModel {
+            model,
+            d: shape.d_model,
+            neurons: shape.neurons,
+            layers: shape.layers,
+            rotates: attention.rotary,
+            damps: attention.damped,
+        })
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        let fits = |s: &BdhSpec| s.heads == 1 && !s.gated && s.frequencies.is_none() && s.neurons <= MOST;
-        model.synapses().is_some_and(|m| fits(m.spec()))
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let passage = Prompt::of(cx, LONGEST)?;
-        let Some(model) = cx.model.synapses().filter(|m| self.applies(*m)) else {
-            candle_core::bail!(
-                "the rules of BDH are run on a BDH of one head, without gates and at most {MOST} neurons"
-            )
-        };
-        let spec = model.spec().clone();
-        let given = HostWeights::of(model, &spec)?;
-        let (drift, words) = drift(&spec, cx);
+    fn ask(bdh: PhysicalModel<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
+        let given = HostWeights::of(&bdh)?;
+        let (drift, words) = drift(&bdh, args);
         let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
         let pulses = pulses(&given, &passage.ids, &embedded);
-        let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: spec.layers };
+        let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: bdh.layers };
         let gain = checks::gain(&physical, &pulses);
         physical.weights.dy.data.iter_mut().for_each(|v| *v *= gain.unwrap_or(1.0));
         let missed = missed(&given, &pulses, &embedded);
         let about = format!(
             "{}, {} neurons, {} layers, {words}{}",
             passage.about,
-            spec.neurons,
-            spec.layers,
+            bdh.neurons,
+            bdh.layers,
             if missed > 0.01 {
                 format!(", {:.0}% of the embeddings no pulse can say", 100.0 * missed)
             } else {
                 String::new()
             }
         );
-        let logits = model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?; // (1, T, V)
+        let logits = bdh.model.logits(&passage.tensor(cx.device)?, &mut Tap::off())?; // (1, T, V)
         let logits = host::to_f64(&logits)?;
         let with_norms: Vec<Vec<f64>> = logits.chunks(given.vocab).map(<[f64]>::to_vec).collect();
-        let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), spec.layers);
+        let mut normfree = Normfree::new(physical.weights.clone(), drift.clone(), bdh.layers);
         let without = |y0: &Vec<f64>| {
             let answer = normfree.token(y0).pop().map_or(vec![], |l| physical.weights.e.times(&l.y));
             given.logits(&norm(&answer))
         };
         let by_rules: Vec<Vec<f64>> = pulses.iter().map(without).collect();
         let agree = with_norms.iter().zip(&by_rules).filter(|(a, b)| top(a, 1) == top(b, 1)).count();
-        let predictions = |all: &[Vec<f64>]| all.iter().map(|l| likeliest(cx, l)).collect();
+        let predictions = |all: &[Vec<f64>]| all.iter().map(|l| likeliest(cx.corpus, l)).collect();
         let weights = BdhDynamicsWeights {
             e: array(&given.weights.e)?,
             d_x: array(&given.weights.dx)?,
             d_y: array(&given.weights.dy)?,
             pulses: array(&rows(&pulses))?,
-            layers: spec.layers,
+            layers: bdh.layers,
             gain: gain.unwrap_or(f64::NAN),
             keep: drift.keep(0),
             rotates: drift.turns(),
@@ -115,12 +127,11 @@ struct HostWeights {
 }
 
 impl HostWeights {
-    fn of(model: &dyn SynapseModel, spec: &BdhSpec) -> Result<Self> {
+    fn of(&PhysicalModel { model, d, neurons: n, .. }: &PhysicalModel<'_>) -> Result<Self> {
         let get = |name: &str| match model.params().get(name) {
             Some(v) => host::to_f64(v.as_tensor()),
             None => candle_core::bail!("the model has no parameter `{name}`"),
         };
-        let (d, n) = (spec.d_model, spec.neurons);
         let embed = get("embed.weight")?;
         let fits = || candle_core::Error::msg("the weights do not have the sizes of their model");
         // encoder (1, D, N) is D_x's transpose, decoder (n, D) is E's.
@@ -161,18 +172,15 @@ fn norm(v: &[f64]) -> Vec<f64> {
 }
 
 /// U as asked, and in words.
-fn drift(spec: &BdhSpec, cx: &ProbeContext<'_>) -> (Drift, String) {
-    let n = spec.neurons;
-    let trained = spec.attention();
-    let asked = cx.args.get("drift").map(ToString::to_string).unwrap_or_default();
-    let keep = cx.args.get("keep").and_then(Value::as_f64).unwrap_or(0.9).clamp(0.0, 1.0);
+fn drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
+    let (n, keep) = (bdh.neurons, args.keep);
     let own = f64::from(decays(1).first().copied().unwrap_or(1.0));
-    let (turns, keep, whose) = match asked.as_str() {
-        "nothing" => (false, 1.0, ""),
-        "damping" => (false, keep, ""),
-        "rotation" => (true, 1.0, ""),
-        "both" => (true, keep, ""),
-        _ => (trained.rotary, if trained.damped { own } else { 1.0 }, " as trained"),
+    let (turns, keep, whose) = match args.drift {
+        SynapseDrift::Nothing => (false, 1.0, ""),
+        SynapseDrift::Damping => (false, keep, ""),
+        SynapseDrift::Rotation => (true, 1.0, ""),
+        SynapseDrift::Both => (true, keep, ""),
+        SynapseDrift::Trained => (bdh.rotates, if bdh.damps { own } else { 1.0 }, " as trained"),
     };
     let drift = if turns { Drift::rope(n) } else { Drift::still(n) }.and_damping(keep);
     let words = match (turns, keep < 1.0) {
@@ -215,11 +223,11 @@ fn top(logits: &[f64], count: usize) -> Vec<usize> {
 }
 
 /// The likeliest next tokens, likeliest first.
-fn likeliest(cx: &ProbeContext<'_>, logits: &[f64]) -> Vec<LikelyToken> {
+fn likeliest(corpus: &Corpus, logits: &[f64]) -> Vec<LikelyToken> {
     let most = logits.iter().copied().fold(f64::MIN, f64::max);
     let total: f64 = logits.iter().map(|l| (l - most).exp()).sum();
     let likely =
-        |i: usize| LikelyToken { token: cx.corpus.token_text(i as u32), probability: (logits[i] - most).exp() / total };
+        |i: usize| LikelyToken { token: corpus.token_text(i as u32), probability: (logits[i] - most).exp() / total };
     top(logits, PREDICTIONS).into_iter().map(likely).collect()
 }
 

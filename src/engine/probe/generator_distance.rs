@@ -5,7 +5,7 @@ use candle_core::Var;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt, tapped::round_starts};
+use super::{Finding, Probe, ProbeInputs, prompt::Prompt, tapped::RefiningModel};
 use crate::{
     analysis::{
         nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
@@ -13,11 +13,10 @@ use crate::{
     },
     models::{Model, capabilities::FixedPointModel},
     nn::{Result, Tensor, host},
-    telemetry::measurements::{self, ColumnSums, NullDistance},
+    telemetry::measurements::{self, ColumnSums, GeneratorDistanceArgs, NullDistance},
 };
 
-/// Arguments: `text` (else a held-out passage), `position` (the last), `round` (0). Makes a
-/// [`measurements::GeneratorDistance`].
+/// Makes a [`measurements::GeneratorDistance`].
 pub struct GeneratorDistance;
 
 /// Tokens of the text that are read.
@@ -32,27 +31,24 @@ const STATES: usize = 12;
 const DT: f64 = 0.018;
 const MAPS: usize = 1000;
 
-impl UntypedProbe for GeneratorDistance {
-    fn id(&self) -> &'static str {
-        "generator_distance"
+impl Probe for GeneratorDistance {
+    type Args = GeneratorDistanceArgs;
+    type Subject<'m> = RefiningModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<RefiningModel<'_>> {
+        RefiningModel::new(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.fixed_point().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.fixed_point() else {
-            candle_core::bail!("the distance from a generator needs a model whose forward pass refines a state")
-        };
-        let prompt = Prompt::of(cx, LONGEST)?;
-        let position = cx.count("position", usize::MAX, 0..=prompt.ids.len() - 1);
-        let states = round_starts(cx.model, model, &prompt.tensor(cx.device)?)?;
-        let round = cx.count("round", 0, 0..=states.len().saturating_sub(1));
+    fn ask(model: RefiningModel<'_>, args: &GeneratorDistanceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let prompt = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
+        let last = prompt.ids.len() - 1;
+        let position = args.position.map_or(last, |p| p.min(last));
+        let states = model.round_starts(&prompt.tensor(cx.device)?)?;
+        let round = args.round.min(states.len().saturating_sub(1));
         let Some(x) = states.get(round) else {
             candle_core::bail!("the model's forward pass has no round that refines a state")
         };
-        let (n, map) = token_jacobian(model, x, position)?;
+        let (n, map) = token_jacobian(model.map, x, position)?;
         let j: Vec<f64> = map.iter().enumerate().map(|(at, v)| v - f64::from(u8::from(at / n == at % n))).collect();
         let found = generator_distance(n, &j);
         let measured = measurements::GeneratorDistance {
@@ -133,7 +129,9 @@ mod tests {
 
     fn states(model: &FastSlow) -> Result<Tensor> {
         let ids: Vec<u32> = (0..9).map(|i| (i * 5 + 2) % 11).collect();
-        Ok(round_starts(model, model, &Tensor::from_slice(&ids, (1, 9), &Device::Cpu)?)?.swap_remove(0))
+        let tokens = Tensor::from_slice(&ids, (1, 9), &Device::Cpu)?;
+        let refining = RefiningModel::new(model).expect("a map that refines");
+        Ok(refining.round_starts(&tokens)?.swap_remove(0))
     }
 
     #[test]

@@ -1,51 +1,41 @@
 //! Attention maps along a text of up to a thousand tokens: all of them small, and those of some layers whole. It does not
 //! know who compares them.
 
-use super::{Finding, ProbeContext, UntypedProbe, attention_maps::attention_layer, prompt::Prompt};
+use super::{Finding, Probe, ProbeInputs, attention_maps::attention_layer, prompt::Prompt, tapped::AttendingModel};
 use crate::{
     models::Model,
-    nn::{Result, Tap},
+    nn::Result,
     telemetry::{
         Array,
-        measurements::{self, AttentionLayer},
+        measurements::{self, AttentionLayer, LongAttentionMapsArgs},
     },
 };
 
-/// Arguments: `text` (else a held-out passage), `length` (tokens, 128), `layer` (path of the one whose maps are whole
-/// where all would be too much; the first). Makes [`measurements::LongAttentionMaps`].
+/// Makes [`measurements::LongAttentionMaps`].
 pub struct LongAttentionMaps;
 
-const USUAL: usize = 128;
-const LONGEST: usize = 1024;
 /// Positions of a thumbnail, at most.
 const THUMBNAIL: usize = 64;
 /// Weights of all whole maps together, at most: 16 MB.
 const MOST_WEIGHTS: usize = 4 << 20;
 
-impl UntypedProbe for LongAttentionMaps {
-    fn id(&self) -> &'static str {
-        "long_attention_maps"
+impl Probe for LongAttentionMaps {
+    type Args = LongAttentionMapsArgs;
+    type Subject<'m> = AttendingModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+        AttendingModel::new(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        !model.attention_layers().is_empty()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let length = cx.args.get("length").and_then(|v| v.as_f64());
-        let passage = Prompt::of(cx, length.map_or(USUAL, |n| (n as usize).clamp(1, LONGEST)))?;
-        let known = cx.model.attention_layers();
-        let paths: Vec<String> = known.iter().map(|l| l.tap_path()).collect();
-        let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-        cx.progress.at(0, known.len() + 1)?;
-        cx.model.logits(&passage.tensor(cx.device)?, &mut tap)?;
-        let found: Vec<_> = known.iter().zip(&paths).filter_map(|(l, path)| Some((l, tap.get(path)?))).collect();
+    fn ask(model: AttendingModel<'_>, args: &LongAttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let passage = Prompt::read(cx, &args.text, args.passage, args.length)?;
+        cx.progress.at(0, model.layers.len() + 1)?;
+        let found = model.weights(&passage.tensor(cx.device)?, &model.layers)?;
         let weights: usize = found.iter().map(|(_, weights)| weights.elem_count()).sum();
-        let wanted = cx.args.get("layer").map(ToString::to_string);
-        let wanted = found.iter().position(|(l, _)| Some(&l.path) == wanted.as_ref()).unwrap_or(0);
+        let wanted = found.iter().position(|(l, _)| l.path == args.layer).unwrap_or(0);
         let (mut thumbnails, mut layers) = (vec![], vec![]);
         for (i, (layer, weights_of)) in found.iter().enumerate() {
-            cx.progress.at(i + 1, known.len() + 1)?;
+            cx.progress.at(i + 1, model.layers.len() + 1)?;
             let whole = attention_layer(layer, weights_of)?;
             thumbnails.push(thumbnail(&whole)?);
             if weights <= MOST_WEIGHTS || i == wanted {

@@ -1,43 +1,40 @@
 //! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
 //! head. It does not know which task asks, only that a pair stands in the text and is asked for by its key.
 
-use super::{Finding, ProbeContext, UntypedProbe, tapped::attention_weights};
+use super::{Finding, Probe, ProbeInputs, tapped::AttendingModel};
 use crate::{
     corpus::Windows,
     models::{Model, capabilities::AttentionLayer},
     nn::{Result, Tensor, host},
-    telemetry::measurements::{self, LayerPairAttention},
+    telemetry::measurements::{self, LayerPairAttention, PairAttentionArgs},
 };
 
-/// Arguments: `window` (tokens of an example, 64; what the run trains on), `examples` (held-out ones, 16). Makes a
-/// [`measurements::PairAttention`]; nothing where the text asks no questions.
+/// Makes a [`measurements::PairAttention`]; nothing where the text asks no questions.
 pub struct PairAttention;
 
 /// Examples read at once, which bounds the maps that are held.
 const AT_ONCE: usize = 4;
 
-impl UntypedProbe for PairAttention {
-    fn id(&self) -> &'static str {
-        "pair_attention"
+impl Probe for PairAttention {
+    type Args = PairAttentionArgs;
+    type Subject<'m> = AttendingModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+        AttendingModel::with_layers(model, |l| l.tokens_per_position == 1)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.attention_layers().iter().any(|l| l.tokens_per_position == 1)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: AttendingModel<'_>, args: &PairAttentionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
         if cx.corpus.guess().is_none() {
             return Ok(vec![]);
         }
-        let (window, examples) = (cx.count("window", 64, 1..=8192), cx.count("examples", 16, 1..=1024));
-        let windows = cx.corpus.held_out(examples, window).map_err(candle_core::Error::wrap)?;
+        let windows = cx.corpus.held_out(args.examples, args.window).map_err(candle_core::Error::wrap)?;
         let questions = questions(&windows);
         if questions.is_empty() {
             candle_core::bail!(
                 "no question of this text repeats the key of a pair that stands before it: choose a corpus of associative recall, such as mqar_easy"
             )
         }
-        let layers: Vec<_> = cx.model.attention_layers().into_iter().filter(|l| l.tokens_per_position == 1).collect();
+        let layers = &model.layers;
         let mut sums: Vec<LayerSums> = layers.iter().cloned().map(LayerSums::new).collect();
         for first in (0..windows.rows).step_by(AT_ONCE) {
             let rows = first..(first + AT_ONCE).min(windows.rows);
@@ -45,7 +42,7 @@ impl UntypedProbe for PairAttention {
             let start = rows.start * windows.len;
             let ids = &windows.inputs[start..start + rows.len() * windows.len];
             let tokens = Tensor::from_slice(ids, (rows.len(), windows.len), cx.device)?;
-            let found = attention_weights(cx.model, &tokens, &layers)?;
+            let found = model.weights(&tokens, layers)?;
             if found.len() < layers.len() {
                 candle_core::bail!(
                     "the model gives attention weights of {} layers, not of {}",

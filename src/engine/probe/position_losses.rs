@@ -1,15 +1,14 @@
 //! The loss of a language model by how much it has read. It does not know families.
 
-use super::{Finding, ProbeContext, UntypedProbe};
+use super::{Finding, Probe, ProbeInputs};
 use crate::{
     analysis::statistics::mean_sd,
     models::Model,
     nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::PositionLosses as Measured,
+    telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
 };
 
-/// Arguments: `window` (tokens of a training window, 128), `times` (the texts are so many windows long, 4), `texts` (at
-/// most, 16). Makes a [`Measured`]; nothing where the text is a task.
+/// Makes a [`Measured`]; nothing where the text is a task.
 pub struct PositionLosses;
 
 /// Tokens of a text at most.
@@ -17,28 +16,27 @@ const LONGEST: usize = 1024;
 /// Each bin is so much wider than the one before.
 const WIDER: f64 = 1.4;
 
-impl UntypedProbe for PositionLosses {
-    fn id(&self) -> &'static str {
-        "position_losses"
+impl Probe for PositionLosses {
+    type Args = PositionLossesArgs;
+    type Subject<'m> = &'m dyn Model;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn Model> {
+        model.trace_blocks().is_some().then_some(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.trace_blocks().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn Model, args: &PositionLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
         if cx.corpus.guess().is_some() {
             return Ok(vec![]);
         }
-        let (window, texts) = (cx.count("window", 128, 1..=8192), cx.count("texts", 16, 1..=256));
-        let len = (window * cx.count("times", 4, 1..=64)).min(LONGEST.max(window));
-        let held_out = cx.corpus.held_out(texts, len).map_err(candle_core::Error::wrap)?;
+        let window = args.window;
+        let len = (window * args.times).min(LONGEST.max(window));
+        let held_out = cx.corpus.held_out(args.texts, len).map_err(candle_core::Error::wrap)?;
         let edges = edges(len);
         let mut by_text: Vec<Vec<f64>> = vec![];
         for (inputs, targets) in held_out.inputs.chunks(len).zip(held_out.targets.chunks(len)) {
             cx.progress.at(by_text.len(), held_out.rows)?;
             let tokens = Tensor::from_slice(inputs, (1, len), cx.device)?;
-            let losses = token_losses(&cx.model.logits(&tokens, &mut Tap::off())?, targets)?;
+            let losses = token_losses(&model.logits(&tokens, &mut Tap::off())?, targets)?;
             by_text.push(edges.windows(2).map(|bin| mean_sd(&losses[bin[0]..bin[1]]).0).collect());
         }
         let of_bin = |bin: usize| mean_sd(&by_text.iter().map(|text| text[bin]).collect::<Vec<_>>());

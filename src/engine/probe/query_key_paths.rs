@@ -1,52 +1,55 @@
 //! Queries and keys of one head along a text, before and after they evolve, with what evolves them. It does not know
 //! families, and it integrates nothing itself.
 
-use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt};
+use super::{Finding, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     models::{
         Model,
-        capabilities::{LayerDynamics, Scheme},
+        capabilities::{LayerDynamics, QueryKeyDynamics, Scheme},
     },
     nn::{Result, Tap, Tensor, host},
     telemetry::{
         Array,
-        measurements::{self, IntegrationScheme, QueryKeyEvolution},
+        measurements::{self, IntegrationScheme, QueryKeyEvolution, QueryKeyPathsArgs},
     },
 };
 
-/// Arguments: `text` (else a held-out passage), `layer` and `head` (indices from 0; 0, and the last where there are fewer).
 /// Makes a [`measurements::QueryKeyPaths`], which says so where a layer's queries and keys do not evolve.
 pub struct QueryKeyPaths;
+
+/// A model whose queries and keys may evolve.
+pub struct EvolvingModel<'m> {
+    model: &'m dyn Model,
+    dynamics: &'m dyn QueryKeyDynamics,
+}
 
 /// Longest typed text.
 const LONGEST: usize = 96;
 /// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
 const USUAL: usize = 48;
 
-impl UntypedProbe for QueryKeyPaths {
-    fn id(&self) -> &'static str {
-        "query_key_paths"
+impl Probe for QueryKeyPaths {
+    type Args = QueryKeyPathsArgs;
+    type Subject<'m> = EvolvingModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<EvolvingModel<'_>> {
+        let model: &dyn Model = model;
+        model.query_key_dynamics().map(|dynamics| EvolvingModel { model, dynamics })
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.query_key_dynamics().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(dynamics) = cx.model.query_key_dynamics() else {
-            candle_core::bail!("this model has no queries and keys that could evolve");
-        };
-        let is_typed = cx.is_typed();
-        let prompt = Prompt::of(cx, if is_typed { LONGEST } else { USUAL })?;
-        let layer = cx.count("layer", 0, 0..=dynamics.layers().saturating_sub(1));
+    fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let EvolvingModel { model, dynamics } = subject;
+        let is_typed = !args.text.is_empty();
+        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
+        let layer = args.layer.min(dynamics.layers().saturating_sub(1));
         let layers: Vec<Option<LayerDynamics>> =
             (0..dynamics.layers()).map(|l| dynamics.layer(l)).collect::<Result<_>>()?;
         let evolves: Vec<bool> = layers.iter().map(Option::is_some).collect();
         let of_layer = layers.into_iter().nth(layer).flatten();
         let heads = of_layer.as_ref().map_or(0, |d| d.dt.len());
-        let head = cx.count("head", 0, 0..=heads.saturating_sub(1));
+        let head = args.head.min(heads.saturating_sub(1));
         let evolution = match of_layer {
-            Some(d) => Some(evolution(cx, &prompt, &d, At { layer, head })?),
+            Some(d) => Some(evolution(model, &prompt.tensor(cx.device)?, &d, At { layer, head })?),
             None => None,
         };
         let measured = measurements::QueryKeyPaths { is_typed, layer, head, heads, evolves, evolution };
@@ -60,10 +63,11 @@ struct At {
     head: usize,
 }
 
-fn evolution(cx: &ProbeContext<'_>, prompt: &Prompt, d: &LayerDynamics, at: At) -> Result<QueryKeyEvolution> {
+/// tokens `(1, T)`.
+fn evolution(model: &dyn Model, tokens: &Tensor, d: &LayerDynamics, at: At) -> Result<QueryKeyEvolution> {
     let path = |name: &str| format!("layers.{}.attn.{name}", at.layer);
     let mut tap = Tap::on(&["q0", "k0", "q", "k"].map(path).each_ref().map(String::as_str));
-    cx.model.logits(&prompt.tensor(cx.device)?, &mut tap)?;
+    model.logits(tokens, &mut tap)?;
     let of_head = |name: &str| match tap.get(&path(name)) {
         Some(all) => rows_of_head(all, at.head),
         None => candle_core::bail!("the model offers no `{}`, which the phase plane is drawn from", path(name)),

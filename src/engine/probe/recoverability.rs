@@ -1,38 +1,34 @@
 //! How often a reader names the token k steps back, for each k: on held-out windows, with the level
 //! that needs no reading. It does not know how the reader is built.
 
-use super::{Finding, ProbeContext, Progress, UntypedProbe};
+use super::{Finding, Probe, ProbeInputs, Progress};
 use crate::{
     analysis::statistics::wilson,
     models::{Model, capabilities::RecoveryModel},
     nn::{Result, Tensor, host},
-    telemetry::measurements,
+    telemetry::measurements::{self, RecoverabilityArgs},
 };
 
 /// Windows asked at once; keeps the logits small.
 const AT_ONCE: usize = 8;
 
-/// Arguments: `windows` (how many held-out windows) and `window` (ids in each).
+/// Makes a [`measurements::Recoverability`].
 pub struct Recoverability;
 
-impl UntypedProbe for Recoverability {
-    fn id(&self) -> &'static str {
-        "recoverability"
+impl Probe for Recoverability {
+    type Args = RecoverabilityArgs;
+    type Subject<'m> = &'m dyn RecoveryModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn RecoveryModel> {
+        model.recovery()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.recovery().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(reader) = cx.model.recovery() else { return Ok(vec![]) };
-        let (count, len) = (cx.count("windows", 24, 1..=65536), cx.count("window", 128, 1..=65536));
-        let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let tally = Tally::of(reader, (&windows.inputs, len), cx.device, cx.progress)?;
+    fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let windows = cx.corpus.held_out(args.windows, args.window);
+        let windows = windows.map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+        let tally = Tally::of(reader, (&windows.inputs, args.window), cx.device, cx.progress)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
         Ok(vec![Finding::new(tally.recoverability(reader.distances()), about, vec![])])
     }

@@ -1,18 +1,17 @@
 //! How far the fast state is from equilibrium: |x - Post(x)| / |x| against passes, by method, each
 //! round's slow state held.
 
-use super::{Finding, ProbeContext, UntypedProbe, tapped::round_starts};
+use super::{Finding, Probe, ProbeInputs, tapped::RefiningModel};
 use crate::{
     models::{Model, capabilities::FixedPointModel},
     nn::{
         Result, Tensor,
         fixed_point::{Anderson, relative_distance},
     },
-    telemetry::measurements::{self, ResidualCurve, ResidualMethod},
+    telemetry::measurements::{self, ResidualArgs, ResidualCurve, ResidualMethod},
 };
 
-/// Arguments: `windows` (4), `window` (ids each, 128). Makes a [`measurements::Residual`] over passes
-/// 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
+/// Makes a [`measurements::Residual`] over passes 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
 /// without any pass; with an equilibrium solve, that of the equation which it solves
 /// (see [`Approach::Deq`](crate::models::fast_slow::Approach::Deq)).
 ///
@@ -21,25 +20,20 @@ pub struct Residual;
 
 const PASSES: usize = 8;
 
-impl UntypedProbe for Residual {
-    fn id(&self) -> &'static str {
-        "residual"
+impl Probe for Residual {
+    type Args = ResidualArgs;
+    type Subject<'m> = RefiningModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<RefiningModel<'_>> {
+        RefiningModel::new(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.fixed_point().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.fixed_point() else {
-            candle_core::bail!("the equilibrium residual needs a model whose forward pass refines a state")
-        };
-        let (count, length) = (cx.count("windows", 4, 1..=4096), cx.count("window", 128, 1..=4096));
-        let windows = cx.corpus.held_out(count, length).map_err(candle_core::Error::msg)?;
+    fn ask(model: RefiningModel<'_>, args: &ResidualArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let windows = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::msg)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut curves = Vec::new();
-        for (round, x0) in round_starts(cx.model, model, &tokens)?.iter().enumerate() {
-            of_round(model, x0, round, &mut curves)?;
+        for (round, x0) in model.round_starts(&tokens)?.iter().enumerate() {
+            of_round(model.map, x0, round, &mut curves)?;
         }
         let about = format!("{} held-out windows of {} tokens, y held within a round", windows.rows, windows.len);
         Ok(vec![Finding::new(measurements::Residual { curves }, about, vec![])])

@@ -10,59 +10,52 @@ use std::{collections::HashSet, ops::Range};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, ProbeContext, Progress, UntypedProbe};
+use super::{Finding, Probe, ProbeInputs};
 use crate::{
     analysis::ridge::{LinearMap, NormalEquations},
-    config::Value,
     corpus::{
         GrammarRoles, SentenceSet, Source,
         generated::grammar_roles::{Role, Sentence},
     },
     models::{
         Model,
-        capabilities::{FrozenEncoder, LevelFeatures, SequenceTagger},
+        capabilities::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger},
     },
     nn::Result,
-    telemetry::measurements::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation},
+    telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
 };
 
 /// Sentences whose features are in memory at once.
 const AT_ONCE: usize = 128;
 const ROLES: usize = Role::ALL.len();
 
-/// Arguments: `lambda` (ridge penalty, 0.01), `levels` (how many levels are read, all if not given) and `project` (whether
-/// features of level 0 are also read projected to equal dimension).
+/// Makes a [`RoleAccuracy`].
 pub struct RoleProbe;
 
-impl UntypedProbe for RoleProbe {
-    fn id(&self) -> &'static str {
-        "role_accuracy"
+/// What names the roles of words.
+pub enum RoleReader<'m> {
+    /// Its features, read by ridge regression.
+    Encoder(&'m dyn SentenceEncoder),
+    Tagger(&'m dyn SequenceTagger),
+}
+
+impl Probe for RoleProbe {
+    type Args = RoleAccuracyArgs;
+    type Subject<'m> = RoleReader<'m>;
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<RoleReader<'_>> {
+        let model: &dyn Model = model;
+        let tagger = || model.sequence_tagger().map(RoleReader::Tagger);
+        model.sentence_encoder().map(RoleReader::Encoder).or_else(tagger)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.sentence_encoder().is_some() || model.sequence_tagger().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+    fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
         let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(vec![]) };
         let sentences = Sentences::of(sets);
-        let number = |name: &str| cx.args.get(name).and_then(Value::as_f64);
-        let representations = match (cx.model.sentence_encoder(), cx.model.sequence_tagger()) {
-            (Some(encoder), _) => {
-                let asked = FeatureQuestion {
-                    lambda: number("lambda").unwrap_or(0.01),
-                    levels: number("levels").map_or(usize::MAX, |n| n as usize),
-                    project: matches!(cx.args.get("project"), Some(Value::Switch(true))),
-                    seed: cx.seed,
-                };
-                read_features(encoder.freeze()?.as_ref(), &sentences, &asked, cx.progress)?
-            }
-            (None, Some(tagger)) => vec![read_tags(tagger, &sentences)?],
-            (None, None) => return Ok(vec![]),
+        let representations = match reader {
+            RoleReader::Encoder(encoder) => read_features(encoder.freeze()?.as_ref(), &sentences, args, cx)?,
+            RoleReader::Tagger(tagger) => vec![read_tags(tagger, &sentences)?],
         };
         let accuracy = RoleAccuracy {
             roles: Role::ALL.iter().map(|r| r.name().to_owned()).collect(),
@@ -74,15 +67,6 @@ impl UntypedProbe for RoleProbe {
         let about = format!("{} sentences of each test, {} to fit", sets.test, sets.train);
         Ok(vec![Finding::new(accuracy, about, vec![])])
     }
-}
-
-/// What is asked of features.
-struct FeatureQuestion {
-    lambda: f64,
-    levels: usize,
-    project: bool,
-    /// Of projections.
-    seed: u64,
 }
 
 /// The three sets.
@@ -160,26 +144,33 @@ struct Reading {
 fn read_features(
     encoder: &dyn FrozenEncoder,
     sentences: &Sentences,
-    asked: &FeatureQuestion,
-    progress: Progress<'_>,
+    args: &RoleAccuracyArgs,
+    cx: &ProbeInputs<'_>,
 ) -> Result<Vec<RoleRepresentation>> {
-    let levels: Vec<LevelFeatures> = encoder.levels().into_iter().take(asked.levels.max(1)).collect();
+    let read = args.levels.unwrap_or(usize::MAX).max(1);
+    let levels: Vec<LevelFeatures> = encoder.levels().into_iter().take(read).collect();
     let total = sentences.train.len() + sentences.within.len() + sentences.transfer.len();
     let mut equations: Vec<NormalEquations> = levels.iter().map(|l| NormalEquations::new(l.width, ROLES)).collect();
     for (i, chunk) in sentences.train.chunks(AT_ONCE).enumerate() {
-        progress.at(i * AT_ONCE, total)?;
+        cx.progress.at(i * AT_ONCE, total)?;
         let labels: Vec<u8> = chunk.iter().flat_map(|s| s.roles.iter().map(|r| *r as u8)).collect();
         for (equations, features) in equations.iter_mut().zip(encoder.encode(&words(chunk))) {
             equations.add(&features, &labels);
         }
     }
-    let mut readings: Vec<Vec<Reading>> =
-        levels.iter().zip(&equations).enumerate().map(|(l, (level, sums))| fit(l, level, sums, asked)).collect();
+    let fitted = |(l, (level, sums)): (usize, (&LevelFeatures, &NormalEquations))| {
+        let mut readings = fit(l, level, sums, args.lambda);
+        if args.project && l == 0 {
+            readings.extend(fit_projected(level, sums, args.lambda, cx.seed));
+        }
+        readings
+    };
+    let mut readings: Vec<Vec<Reading>> = levels.iter().zip(&equations).enumerate().map(fitted).collect();
     drop(equations);
     let mut done = sentences.train.len();
     for (set, of) in [(SentenceSet::TestWithin, &sentences.within), (SentenceSet::TestTransfer, &sentences.transfer)] {
         for (i, chunk) in of.chunks(AT_ONCE).enumerate() {
-            progress.at(done, total)?;
+            cx.progress.at(done, total)?;
             done += chunk.len();
             for ((features, level), readings) in encoder.encode(&words(chunk)).iter().zip(&levels).zip(&mut readings) {
                 for Reading { map, found } in readings {
@@ -192,33 +183,39 @@ fn read_features(
     Ok(readings.into_iter().flatten().map(|r| r.found).collect())
 }
 
-/// The maps of a level: each kind of features, and of the lowest level their projections, if asked.
-fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, asked: &FeatureQuestion) -> Vec<Reading> {
-    let parts: [(RoleFeatures, Range<usize>); 3] = [
+/// The kinds of features of a level, and where they stand.
+fn parts(level: &LevelFeatures) -> [(RoleFeatures, Range<usize>); 3] {
+    [
         (RoleFeatures::Activation, level.activation.clone()),
         (RoleFeatures::Traces, level.traces.clone()),
         (RoleFeatures::Both, 0..level.width),
-    ];
-    let reading = |map: Option<LinearMap>, found: RoleRepresentation| Reading {
-        found: RoleRepresentation { finite: map.is_some(), ..found },
-        map,
+    ]
+}
+
+fn reading(map: Option<LinearMap>, found: RoleRepresentation) -> Reading {
+    Reading { found: RoleRepresentation { finite: map.is_some(), ..found }, map }
+}
+
+/// The maps of a level: each kind of features.
+fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, lambda: f64) -> Vec<Reading> {
+    let of = |(features, part): &(RoleFeatures, Range<usize>)| {
+        let map = sums.solve(std::slice::from_ref(part), lambda);
+        reading(map, representation(*features, l, part.len()))
     };
-    let mut readings: Vec<Reading> = parts
-        .iter()
-        .map(|(features, part)| {
-            let map = sums.solve(std::slice::from_ref(part), asked.lambda);
-            reading(map, representation(*features, l, part.len()))
-        })
-        .collect();
-    let equal = level.activation.len();
+    parts(level).iter().map(of).collect()
+}
+
+/// The maps of the lowest level's features, projected to equal dimension.
+fn fit_projected(level: &LevelFeatures, sums: &NormalEquations, lambda: f64, seed: u64) -> Vec<Reading> {
+    let (parts, equal) = (parts(level), level.activation.len());
     let projections = [(0, equal), (1, equal), (1, equal / 2)];
-    for (which, dims) in projections.into_iter().filter(|(_, dims)| asked.project && l == 0 && *dims > 0) {
-        let (features, part) = &parts[which];
-        let projection = gaussian(asked.seed ^ dims as u64, part.len(), dims);
-        let map = sums.solve_projected(std::slice::from_ref(part), &projection, asked.lambda);
-        readings.push(reading(map, RoleRepresentation { projected: true, ..representation(*features, l, dims) }));
-    }
-    readings
+    let of = |(which, dims): (usize, usize)| {
+        let (features, part): &(RoleFeatures, Range<usize>) = &parts[which];
+        let projection = gaussian(seed ^ dims as u64, part.len(), dims);
+        let map = sums.solve_projected(std::slice::from_ref(part), &projection, lambda);
+        reading(map, RoleRepresentation { projected: true, ..representation(*features, 0, dims) })
+    };
+    projections.into_iter().filter(|(_, dims)| *dims > 0).map(of).collect()
 }
 
 /// P `(features, dims)` with independent normal entries of variance 1 / dims.

@@ -1,15 +1,17 @@
 //! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody typed. It
 //! does not know how they settle.
 
-use super::{Finding, ProbeContext, UntypedProbe};
+use super::{Finding, Probe, ProbeInputs};
 use crate::{
-    config::Value,
-    corpus::{SentenceSet, Source},
-    models::{Model, capabilities::SettledLevel},
+    corpus::{Corpus, SentenceSet, Source},
+    models::{
+        Model,
+        capabilities::{SettledLevel, SettlingModel},
+    },
     nn::{Error, Result},
     telemetry::{
         Array,
-        measurements::{self, SettlingLevel},
+        measurements::{self, SettlingArgs, SettlingLevel, SettlingSet},
     },
 };
 
@@ -18,23 +20,20 @@ const LONGEST: usize = 24;
 /// Most blocks of feedback weights on a side.
 const BLOCKS: usize = 32;
 
-/// Arguments: `text` (a sentence of known words), else `set` (`within`, `transfer`, `train`, or `own` for a file's) and `sentence` (its place
-/// there); `from_right`.
+/// Makes a [`measurements::Settling`].
 pub struct Settling;
 
-impl UntypedProbe for Settling {
-    fn id(&self) -> &'static str {
-        "settling"
+impl Probe for Settling {
+    type Args = SettlingArgs;
+    type Subject<'m> = &'m dyn SettlingModel;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SettlingModel> {
+        model.settling()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.settling().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.settling() else { return Ok(vec![]) };
-        let from_right = matches!(cx.args.get("from_right"), Some(Value::Switch(true)));
-        let SettledSentence { ids, roles, about } = SettledSentence::of(cx)?;
+    fn ask(model: &dyn SettlingModel, args: &SettlingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let from_right = args.from_right;
+        let SettledSentence { ids, roles, about } = SettledSentence::of(cx.corpus, args)?;
         let levels = model.settle(&ids, from_right)?;
         let sweeps = levels.first().map_or(0, |l| l.states.len() / (l.units * ids.len()).max(1));
         let levels = levels.into_iter().map(|l| level(l, ids.len(), sweeps)).collect::<Result<_>>()?;
@@ -52,41 +51,32 @@ struct SettledSentence {
 }
 
 impl SettledSentence {
-    fn of(cx: &ProbeContext<'_>) -> Result<Self> {
-        let sets = match cx.corpus.source() {
-            Source::GrammarRoles(sets) => Some(sets),
-            _ => None,
-        };
-        match (cx.text("text"), sets) {
-            (Some(typed), _) => {
-                let ids = cx.corpus.try_encode(&typed).map_err(Error::wrap)?;
-                if ids.is_empty() || ids.len() > LONGEST {
-                    candle_core::bail!("a sentence of {} words is none to settle on: type 1 to {LONGEST}", ids.len());
-                }
-                Ok(Self { ids, roles: vec![], about: "typed sentence".into() })
+    fn of(corpus: &Corpus, args: &SettlingArgs) -> Result<Self> {
+        if !args.text.trim().is_empty() {
+            let ids = corpus.try_encode(&args.text).map_err(Error::wrap)?;
+            if ids.is_empty() || ids.len() > LONGEST {
+                candle_core::bail!("a sentence of {} words is none to settle on: type 1 to {LONGEST}", ids.len());
             }
-            (None, Some(sets)) if cx.text("set").as_deref() == Some("own") && sets.own.is_some() => {
-                let place = cx.args.get("sentence").and_then(Value::as_f64).unwrap_or(0.0).max(0.0) as u64;
-                let ids = cx.corpus.passage(place, LONGEST);
-                Ok(Self { ids, roles: vec![], about: format!("sentence {place} of the file") })
-            }
-            (None, Some(sets)) => {
-                let (set, what) = match cx.text("set").as_deref() {
-                    Some("train") => (SentenceSet::Train, "training sentence"),
-                    Some("transfer") => (SentenceSet::TestTransfer, "sentence of the other vocabulary"),
-                    _ => (SentenceSet::TestWithin, "held-out sentence"),
-                };
-                let place = cx.args.get("sentence").and_then(Value::as_f64).unwrap_or(0.0).max(0.0) as usize;
-                let place = place.min(sets.count(set).saturating_sub(1));
-                let sentence = sets.sentence(set, place);
-                let roles = sentence.roles.iter().map(|r| r.name().to_owned()).collect();
-                Ok(Self { ids: sentence.words, roles, about: format!("{what} {place}") })
-            }
-            (None, None) => {
-                let ids = cx.corpus.passage(0, LONGEST);
-                Ok(Self { ids, roles: vec![], about: "held-out passage 0".into() })
-            }
+            return Ok(Self { ids, roles: vec![], about: "typed sentence".into() });
         }
+        let Source::GrammarRoles(sets) = corpus.source() else {
+            let ids = corpus.passage(0, LONGEST);
+            return Ok(Self { ids, roles: vec![], about: "held-out passage 0".into() });
+        };
+        let place = args.sentence;
+        let (set, what) = match args.set {
+            SettlingSet::Own if sets.own.is_some() => {
+                let ids = corpus.passage(place as u64, LONGEST);
+                return Ok(Self { ids, roles: vec![], about: format!("sentence {place} of the file") });
+            }
+            SettlingSet::Train => (SentenceSet::Train, "training sentence"),
+            SettlingSet::Transfer => (SentenceSet::TestTransfer, "sentence of the other vocabulary"),
+            SettlingSet::Within | SettlingSet::Own => (SentenceSet::TestWithin, "held-out sentence"),
+        };
+        let place = place.min(sets.count(set).saturating_sub(1));
+        let sentence = sets.sentence(set, place);
+        let roles = sentence.roles.iter().map(|r| r.name().to_owned()).collect();
+        Ok(Self { ids: sentence.words, roles, about: format!("{what} {place}") })
     }
 }
 

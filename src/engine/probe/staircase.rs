@@ -1,56 +1,58 @@
 //! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
 //! sentence. The slow one moves in steps of P tokens.
 
-use super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt};
+use super::{Finding, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
-    models::Model,
+    models::{Model, capabilities::TwoTimescales},
     nn::{Result, Tap, Tensor, host},
-    telemetry::measurements,
+    telemetry::measurements::{self, StaircaseArgs},
 };
 
-/// Arguments: `text` (else a held-out passage, `passage` its number), `round` (the last), `coordinate`
-/// (`pc1`, or a channel's index). Makes a [`measurements::Staircase`].
+/// Makes a [`measurements::Staircase`].
 ///
-/// `pc1` is the first principal component of both streams together, each centred on its own mean, so
+/// The first principal component is that of both streams together, each centred on its own mean, so
 /// that their distance does not stand for it; the tokens of the first block, where y_up is zero by
 /// construction, are left out of the fit but drawn.
 pub struct Staircase;
 
+/// A model with a fast and a slow stream.
+pub struct StreamsModel<'m> {
+    model: &'m dyn Model,
+    streams: TwoTimescales,
+}
+
 const LONGEST: usize = 96;
 
-impl UntypedProbe for Staircase {
-    fn id(&self) -> &'static str {
-        "staircase"
+impl Probe for Staircase {
+    type Args = StaircaseArgs;
+    type Subject<'m> = StreamsModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<StreamsModel<'_>> {
+        let streams = model.two_timescales()?;
+        Some(StreamsModel { model, streams })
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.two_timescales().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(streams) = cx.model.two_timescales() else {
-            candle_core::bail!("the staircase needs a model with a fast and a slow stream")
-        };
-        let passage = Prompt::of(cx, LONGEST)?;
+    fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let StreamsModel { model, streams } = subject;
+        let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
         let last = streams.rounds.saturating_sub(1);
-        let round = cx.args.get("round").and_then(|v| v.as_f64()).map_or(last, |r| (r.max(0.0) as usize).min(last));
+        let round = args.round.map_or(last, |r| r.min(last));
         let (fast, slow) = (streams.fast_tap(round), streams.slow_tap(round));
         let mut tap = Tap::on(&[&fast, &slow]);
-        cx.model.logits(&passage.tensor(cx.device)?, &mut tap)?;
+        model.logits(&passage.tensor(cx.device)?, &mut tap)?;
         let (fast, slow) = (Stream::read(&tap, &fast)?, Stream::read(&tap, &slow)?);
 
-        let wanted = cx.args.get("coordinate").map_or("pc1".to_owned(), ToString::to_string);
         let first = if passage.ids.len() > streams.pool { streams.pool } else { 0 };
-        let (coordinate, lines, explained) = match wanted.as_str() {
-            "pc1" => {
+        let (coordinate, lines, explained) = match args.coordinate {
+            None => {
                 let (lines, explained) = along_component(&fast, &slow, first);
                 ("first principal component".to_owned(), lines, explained)
             }
-            channel => match channel.parse::<usize>().ok().filter(|c| *c < streams.width) {
-                Some(c) => (format!("channel {c}"), [fast.channel(c), slow.channel(c)], share(&fast, &slow, first, c)),
-                None => candle_core::bail!("coordinate `{channel}` is neither pc1 nor a channel 0..{}", streams.width),
-            },
+            Some(c) if c < streams.width => {
+                (format!("channel {c}"), [fast.channel(c), slow.channel(c)], share(&fast, &slow, first, c))
+            }
+            Some(c) => candle_core::bail!("coordinate `{c}` is no channel of 0..{}", streams.width),
         };
         let [fast, slow] = lines.map(Into::into);
         let about = format!("{}, round {round}, {coordinate}", passage.about);

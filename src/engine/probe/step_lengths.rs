@@ -1,31 +1,26 @@
 //! The step lengths that a coupled model has learned, by layer and head.
 
-use super::{Finding, ProbeContext, UntypedProbe};
+use super::{Finding, Probe, ProbeInputs};
 use crate::{
-    models::Model,
+    models::{Model, capabilities::QueryKeyDynamics},
     nn::Result,
-    telemetry::measurements::{self, LayerStepLengths},
+    telemetry::measurements::{self, LayerStepLengths, StepLengthsArgs},
 };
 
-/// Makes a [`measurements::StepLengths`]; no arguments. It reads weights alone and runs no model.
+/// Makes a [`measurements::StepLengths`]. It reads weights alone and runs no model.
 pub struct StepLengths;
 
-impl UntypedProbe for StepLengths {
-    fn id(&self) -> &'static str {
-        "step_lengths"
+impl Probe for StepLengths {
+    type Args = StepLengthsArgs;
+    type Subject<'m> = &'m dyn QueryKeyDynamics;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn QueryKeyDynamics> {
+        let dynamics = model.query_key_dynamics()?;
+        let evolves = (0..dynamics.layers()).any(|layer| matches!(dynamics.layer(layer), Ok(Some(_))));
+        evolves.then_some(dynamics)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        let evolves = |dynamics: &dyn crate::models::capabilities::QueryKeyDynamics| {
-            (0..dynamics.layers()).any(|layer| matches!(dynamics.layer(layer), Ok(Some(_))))
-        };
-        model.query_key_dynamics().is_some_and(evolves)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(dynamics) = cx.model.query_key_dynamics() else {
-            candle_core::bail!("step lengths need a model whose queries and keys evolve")
-        };
+    fn ask(dynamics: &dyn QueryKeyDynamics, _: &StepLengthsArgs, _: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
         let (mut layers, mut steps) = (vec![], 0);
         for layer in 0..dynamics.layers() {
             if let Some(found) = dynamics.layer(layer)? {

@@ -1,29 +1,73 @@
-//! What a model's layers give while they read: attention weights, and the states that a fixed-point map refines. It does not know what is made of them.
+//! The parts of a model that probes tap while it reads: layers of attention, a map that refines a state, blocks of traces.
 
 use crate::{
     models::{
         Model,
-        capabilities::{AttentionLayer, FixedPointModel},
+        capabilities::{AttentionLayer, FixedPointModel, TraceBlocks},
     },
     nn::{Result, Tap, Tensor},
 };
 
-/// Reads tokens `(B, T)`; returns those of the layers that gave their weights `(B, H, T, T)`, with them, in order.
-pub(super) fn attention_weights<'a>(
-    model: &dyn Model,
-    tokens: &Tensor,
-    layers: &'a [AttentionLayer],
-) -> Result<Vec<(&'a AttentionLayer, Tensor)>> {
-    let paths: Vec<String> = layers.iter().map(AttentionLayer::tap_path).collect();
-    let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-    model.logits(tokens, &mut tap)?;
-    let found = layers.iter().zip(&paths).filter_map(|(layer, path)| Some((layer, tap.get(path)?.clone())));
-    Ok(found.collect())
+/// A model whose attention weights can be tapped.
+pub struct AttendingModel<'m> {
+    model: &'m dyn Model,
+    /// In the order of a forward pass, at least one.
+    pub layers: Vec<AttentionLayer>,
 }
 
-/// Reads tokens `(B, T)`; returns the state `(B, T, D)` that each round begins to refine, in order.
-pub(super) fn round_starts(model: &dyn Model, map: &dyn FixedPointModel, tokens: &Tensor) -> Result<Vec<Tensor>> {
-    let mut tap = Tap::on(&[map.start_tap()]);
-    model.logits(tokens, &mut tap)?;
-    Ok(tap.found().iter().map(|(_, state)| state.clone()).collect())
+impl<'m> AttendingModel<'m> {
+    pub fn new(model: &'m dyn Model) -> Option<Self> {
+        Self::with_layers(model, |_| true)
+    }
+
+    /// With those of its layers that `fits`; `None` where there are none.
+    pub fn with_layers(model: &'m dyn Model, fits: impl Fn(&AttentionLayer) -> bool) -> Option<Self> {
+        let layers: Vec<_> = model.attention_layers().into_iter().filter(fits).collect();
+        (!layers.is_empty()).then_some(Self { model, layers })
+    }
+
+    /// Reads tokens `(B, T)`; returns those of the layers that gave their weights `(B, H, T, T)`, with them, in order.
+    pub fn weights<'a>(
+        &self,
+        tokens: &Tensor,
+        layers: &'a [AttentionLayer],
+    ) -> Result<Vec<(&'a AttentionLayer, Tensor)>> {
+        let paths: Vec<String> = layers.iter().map(AttentionLayer::tap_path).collect();
+        let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+        self.model.logits(tokens, &mut tap)?;
+        let found = layers.iter().zip(&paths).filter_map(|(layer, path)| Some((layer, tap.get(path)?.clone())));
+        Ok(found.collect())
+    }
+}
+
+/// A model whose forward pass refines a state.
+pub struct RefiningModel<'m> {
+    model: &'m dyn Model,
+    pub map: &'m dyn FixedPointModel,
+}
+
+impl<'m> RefiningModel<'m> {
+    pub fn new(model: &'m dyn Model) -> Option<Self> {
+        model.fixed_point().map(|map| Self { model, map })
+    }
+
+    /// Reads tokens `(B, T)`; returns the state `(B, T, D)` that each round begins to refine, in order.
+    pub fn round_starts(&self, tokens: &Tensor) -> Result<Vec<Tensor>> {
+        let mut tap = Tap::on(&[self.map.start_tap()]);
+        self.model.logits(tokens, &mut tap)?;
+        Ok(tap.found().iter().map(|(_, state)| state.clone()).collect())
+    }
+}
+
+/// A model of blocks that read the past through moving averages.
+#[derive(Clone, Copy)]
+pub struct TraceModel<'m> {
+    pub model: &'m dyn Model,
+    pub sizes: TraceBlocks,
+}
+
+impl<'m> TraceModel<'m> {
+    pub fn new(model: &'m dyn Model) -> Option<Self> {
+        model.trace_blocks().map(|sizes| Self { model, sizes })
+    }
 }

@@ -2,34 +2,32 @@
 
 use std::collections::HashMap;
 
-use super::{Finding, ProbeContext, UntypedProbe};
+use super::{Finding, Probe, ProbeInputs};
 use crate::{
     corpus::{Corpus, Position, Windows},
     models::Model,
     nn::Result,
-    telemetry::measurements::TokenBaselines as Measured,
+    telemetry::measurements::{TokenBaselines as Measured, TokenBaselinesArgs},
 };
 
-/// Arguments: `window` (tokens of a held-out window, 128), `windows` (held-out windows, 16). Makes a [`Measured`].
+/// Makes a [`Measured`].
 pub struct TokenBaselines;
 
 /// Windows that are counted in one batch, and tokens after which counting ends.
 const ROWS: usize = 64;
 const ENOUGH: usize = 200_000;
 
-impl UntypedProbe for TokenBaselines {
-    fn id(&self) -> &'static str {
-        "token_baselines"
+impl Probe for TokenBaselines {
+    type Args = TokenBaselinesArgs;
+    type Subject<'m> = ();
+
+    fn subject(model: &mut dyn Model) -> Option<()> {
+        model.recovery().is_none().then_some(())
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.recovery().is_none()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (window, windows) = (cx.count("window", 128, 1..=8192), cx.count("windows", 16, 1..=4096));
-        let held_out = cx.corpus.held_out(windows, window).map_err(candle_core::Error::wrap)?;
-        let counts = counted(cx.corpus, window)?;
+    fn ask((): (), args: &TokenBaselinesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let held_out = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::wrap)?;
+        let counts = counted(cx.corpus, args.window)?;
         let [unigram, bigram] = counts.cross_entropies(&held_out);
         let targets = targets_of(&held_out).count();
         let measured =

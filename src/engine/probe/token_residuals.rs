@@ -4,15 +4,18 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, ProbeContext, UntypedProbe, position_losses::token_losses, prompt::Prompt, tapped::round_starts};
+use super::{Finding, Probe, ProbeInputs, position_losses::token_losses, prompt::Prompt, tapped::RefiningModel};
 use crate::{
     analysis::rank_correlation::shift_test,
-    models::{Model, capabilities::CouplingSettings},
+    models::{
+        Model,
+        capabilities::{CouplingModel, CouplingSettings},
+    },
     nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{self, GateBenefit},
+    telemetry::measurements::{self, GateBenefit, TokenResidualsArgs},
 };
 
-/// Arguments: `text` (else a held-out passage). Makes a [`measurements::TokenResiduals`] of the last round.
+/// Makes a [`measurements::TokenResiduals`] of the last round.
 pub struct TokenResiduals;
 
 /// Longest text, that of the attention maps, so that a token is the same one there.
@@ -28,41 +31,45 @@ const MOST_WINDOWS: usize = 96;
 /// Rotations of the null model.
 const ROTATIONS: usize = 499;
 
-impl UntypedProbe for TokenResiduals {
-    fn id(&self) -> &'static str {
-        "token_residuals"
+impl Probe for TokenResiduals {
+    type Args = TokenResidualsArgs;
+    type Subject<'m> = &'m mut dyn Model;
+
+    fn subject(model: &mut dyn Model) -> Option<&mut dyn Model> {
+        model.fixed_point().is_some().then_some(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.fixed_point().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.fixed_point() else {
-            candle_core::bail!("residuals need a model whose forward pass refines a state")
-        };
-        let prompt = Prompt::of(cx, LONGEST)?;
-        let states = round_starts(cx.model, model, &prompt.tensor(cx.device)?)?;
+    fn ask(model: &mut dyn Model, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let refining = refining(model)?;
+        let prompt = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
+        let states = refining.round_starts(&prompt.tensor(cx.device)?)?;
         let Some(start) = states.last() else {
             candle_core::bail!("the model's forward pass has no round that refines a state")
         };
         let (mut x, mut residual) = (start.clone(), vec![]);
         for pass in 0..=PASSES[PASSES.len() - 1] {
-            let image = model.refine(&x)?;
+            let image = refining.map.refine(&x)?;
             if PASSES.contains(&pass) {
                 residual.push(by_token(&x, &image)?.into());
             }
             x = image;
         }
-        let (round, gate) = (states.len() - 1, gate_benefit(cx)?);
+        let (round, gate) = (states.len() - 1, gate_benefit(model, cx)?);
         let measured = measurements::TokenResiduals { round, passes: PASSES.to_vec(), residual, gate };
         Ok(vec![Finding::new(measured, format!("{}, y held", prompt.about), prompt.tokens)])
     }
 }
 
-/// Nothing where the model has no gate.
-fn gate_benefit(cx: &mut ProbeContext<'_>) -> Result<Option<GateBenefit>> {
-    let (Some(coupling), Some(streams)) = (cx.model.coupling(), cx.model.two_timescales()) else { return Ok(None) };
+/// The gate can be shut only in a model that nothing else borrows, so the refining map is taken anew for each reading.
+fn refining(model: &dyn Model) -> Result<RefiningModel<'_>> {
+    let missing = || candle_core::Error::Msg("the model's forward pass refines no state".to_owned());
+    RefiningModel::new(model).ok_or_else(missing)
+}
+
+/// `None` where the model has no gate.
+fn gate_benefit(model: &mut dyn Model, cx: &ProbeInputs<'_>) -> Result<Option<GateBenefit>> {
+    let (streams, coupling) = (model.two_timescales(), model.coupling_mut());
+    let (Some(streams), Some(coupling)) = (streams, coupling) else { return Ok(None) };
     let gate = coupling.effective_gate()?;
     let held_out = cx.corpus.held_out(MOST_WINDOWS, WINDOW).map_err(candle_core::Error::wrap)?;
     let (mut residuals, mut benefits, mut windows) = (vec![], vec![], 0);
@@ -71,9 +78,9 @@ fn gate_benefit(cx: &mut ProbeContext<'_>) -> Result<Option<GateBenefit>> {
         let of_batch = windows * held_out.len..(windows + rows) * held_out.len;
         let targets = &held_out.targets[of_batch.clone()];
         let tokens = Tensor::from_slice(&held_out.inputs[of_batch], (rows, held_out.len), cx.device)?; // (B, T)
-        let residual = residual_after_one_pass(cx.model, &tokens)?;
-        let open = token_losses(&cx.model.logits(&tokens, &mut Tap::off())?, targets)?;
-        let shut = token_losses(&logits_with_gate_shut(cx.model, &tokens)?, targets)?;
+        let residual = residual_after_one_pass(coupling, &tokens)?;
+        let open = token_losses(&coupling.logits(&tokens, &mut Tap::off())?, targets)?;
+        let shut = token_losses(&logits_with_gate_shut(coupling, &tokens)?, targets)?;
         for (at, (shut, open)) in shut.iter().zip(&open).enumerate() {
             let benefit = shut - open;
             // the slow path says nothing yet in the first block; a next token that nobody asks for has no loss
@@ -92,17 +99,16 @@ fn gate_benefit(cx: &mut ProbeContext<'_>) -> Result<Option<GateBenefit>> {
 
 /// Of every token `(B T)`, in the last round.
 fn residual_after_one_pass(model: &dyn Model, tokens: &Tensor) -> Result<Vec<f64>> {
-    let Some(map) = model.fixed_point() else { candle_core::bail!("the model's forward pass refines no state") };
-    let Some(start) = round_starts(model, map, tokens)?.pop() else {
+    let refining = refining(model)?;
+    let Some(start) = refining.round_starts(tokens)?.pop() else {
         candle_core::bail!("the model's forward pass has no round that refines a state")
     };
-    let x = map.refine(&start)?;
-    by_token(&x, &map.refine(&x)?)
+    let x = refining.map.refine(&start)?;
+    by_token(&x, &refining.map.refine(&x)?)
 }
 
 /// `(B, T, V)`; the model is left as it was found, whatever happens.
-fn logits_with_gate_shut(model: &mut dyn Model, tokens: &Tensor) -> Result<Tensor> {
-    let Some(coupling) = model.coupling_mut() else { candle_core::bail!("the model has no gate") };
+fn logits_with_gate_shut(coupling: &mut dyn CouplingModel, tokens: &Tensor) -> Result<Tensor> {
     let settings = coupling.coupling_settings();
     coupling.set_coupling_settings(CouplingSettings { gate: Some(0.0), ..settings });
     let logits = coupling.logits(tokens, &mut Tap::off());
@@ -124,7 +130,8 @@ mod tests {
     use super::*;
     use crate::{
         corpus::{self, Corpus},
-        models::{Spec, capabilities::CouplingModel, fast_slow::FastSlowSpec},
+        models::{Spec, fast_slow::FastSlowSpec},
+        probe::{AnyProbe, ProbeContext},
         telemetry::{Args, Measurement},
     };
 

@@ -4,20 +4,27 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, ProbeContext, UntypedProbe, position_losses::surprise, prompt::Prompt};
+use super::{Finding, Probe, ProbeInputs, position_losses::surprise, prompt::Prompt, tapped::TraceModel};
 use crate::{
-    config::Value,
-    models::{Model, capabilities::TraceBlocks},
-    nn::{Result, Tap, Tensor, host},
+    models::{
+        Model,
+        capabilities::{StreamingModel, TraceBlocks},
+    },
+    nn::{Device, Result, Tap, Tensor, host},
     telemetry::{
         Array,
-        measurements::{BlockReading, TraceReading as Measured},
+        measurements::{BlockReading, TraceReading as Measured, TraceReadingArgs},
     },
 };
 
-/// Arguments: `text` (else a held-out passage), `length` (tokens to write, 32), `temperature` (0.8; 0 takes the likeliest).
 /// Makes a [`Measured`].
 pub struct TraceReading;
+
+/// A model of trace blocks that reads texts part by part.
+pub struct StreamingTraces<'m> {
+    traces: TraceModel<'m>,
+    streaming: &'m dyn StreamingModel,
+}
 
 /// Ids of a prompt at most, and of a held-out one.
 const LONGEST: usize = 256;
@@ -25,33 +32,32 @@ const USUAL: usize = 96;
 /// Channels of a trace that are kept at most.
 const CHANNELS: usize = 128;
 
-impl UntypedProbe for TraceReading {
-    fn id(&self) -> &'static str {
-        "trace_reading"
+impl Probe for TraceReading {
+    type Args = TraceReadingArgs;
+    type Subject<'m> = StreamingTraces<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<StreamingTraces<'_>> {
+        let model: &dyn Model = model;
+        Some(StreamingTraces { traces: TraceModel::new(model)?, streaming: model.streaming()? })
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.trace_blocks().is_some() && model.streaming().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (Some(sizes), Some(model)) = (cx.model.trace_blocks(), cx.model.streaming()) else { return Ok(vec![]) };
-        let length = cx.count("length", 32, 0..=128);
-        let temperature = cx.args.get("temperature").and_then(Value::as_f64).unwrap_or(0.8).clamp(0.0, 5.0);
-        let is_typed = cx.is_typed();
-        let prompt = Prompt::of(cx, if is_typed { LONGEST } else { USUAL })?;
+    fn ask(subject: StreamingTraces<'_>, args: &TraceReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let StreamingTraces { traces: TraceModel { model, sizes }, streaming } = subject;
+        let temperature = args.temperature;
+        let is_typed = !args.text.is_empty();
+        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
         let mut ids = prompt.ids.clone();
-        let mut text = model.stream();
+        let mut text = streaming.stream();
         let mut read = 0;
-        for _ in 0..length {
-            let row = last_row(&text.read(&as_batch(cx, &ids[read..])?)?)?;
+        for _ in 0..args.length {
+            let row = last_row(&text.read(&as_batch(&ids[read..], cx.device)?)?)?;
             read = ids.len();
             let Some(next) = drawn(&row, temperature, &mut rng) else { break };
             ids.push(next);
         }
         let mut tap = Tap::on(&["blocks."]);
-        let logits = cx.model.logits(&as_batch(cx, &ids)?, &mut tap)?;
+        let logits = model.logits(&as_batch(&ids, cx.device)?, &mut tap)?;
         let blocks = (0..sizes.blocks).map(|block| of_block(&tap, &sizes, block)).collect::<Result<_>>()?;
         let vocab = logits.dim(2)?;
         let rows = host::to_f32(&logits)?;
@@ -74,8 +80,8 @@ impl UntypedProbe for TraceReading {
 }
 
 /// One text of these tokens, `(1, T)`.
-fn as_batch(cx: &ProbeContext<'_>, ids: &[u32]) -> Result<Tensor> {
-    Tensor::from_slice(ids, (1, ids.len()), cx.device)
+fn as_batch(ids: &[u32], device: &Device) -> Result<Tensor> {
+    Tensor::from_slice(ids, (1, ids.len()), device)
 }
 
 fn last_row(logits: &Tensor) -> Result<Vec<f32>> {

@@ -1,37 +1,35 @@
 //! How often each unit of the sparse layers is kept. It does not know which training made it so.
 
-use super::{Finding, ProbeContext, UntypedProbe};
+use super::{Finding, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{
     models::{Model, capabilities::TraceBlocks},
     nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{BlockUsage, UnitUsage as Measured},
+    telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
 };
 
-/// Arguments: `window` (tokens of a held-out window, 128), `windows` (16). Makes a [`Measured`].
+/// Makes a [`Measured`].
 pub struct UnitUsage;
 
 /// Windows that are read at once.
 const AT_ONCE: usize = 4;
 
-impl UntypedProbe for UnitUsage {
-    fn id(&self) -> &'static str {
-        "unit_usage"
+impl Probe for UnitUsage {
+    type Args = UnitUsageArgs;
+    type Subject<'m> = TraceModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<TraceModel<'_>> {
+        TraceModel::new(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.trace_blocks().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(sizes) = cx.model.trace_blocks() else { return Ok(vec![]) };
-        let (window, windows) = (cx.count("window", 128, 1..=8192), cx.count("windows", 16, 1..=1024));
-        let held_out = cx.corpus.held_out(windows, window).map_err(candle_core::Error::wrap)?;
+    fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let TraceModel { model, sizes } = subject;
+        let held_out = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::wrap)?;
         let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
         let mut counts = vec![vec![0u64; sizes.units]; sizes.blocks];
         for rows in held_out.inputs.chunks(AT_ONCE * held_out.len) {
             let tokens = Tensor::from_slice(rows, (rows.len() / held_out.len, held_out.len), cx.device)?;
             let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-            cx.model.logits(&tokens, &mut tap)?;
+            model.logits(&tokens, &mut tap)?;
             for (path, counts) in paths.iter().zip(&mut counts) {
                 let Some(units) = tap.get(path) else { continue };
                 count(&host::to_f32(units)?, counts);

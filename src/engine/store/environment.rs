@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::nn::kernels::arch;
+
 /// For the reader of old numbers: what they were measured on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -14,6 +16,9 @@ pub struct Environment {
     pub cpu: String,
     /// Instruction sets that change results or speed: "avx2", "avx512f".
     pub cpu_features: Vec<String>,
+    /// The code path of the kernels, where the variable `ORRERY_SIMD` forces one: "avx2".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forced_simd: Option<String>,
     /// Hardware threads.
     pub cores: usize,
     /// Cargo features of this build.
@@ -32,6 +37,7 @@ impl Environment {
             os: format!("{}, {}", system(), std::env::consts::ARCH),
             cpu: field_of("/proc/cpuinfo", "model name", ':').unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             cpu_features: cpu_features(),
+            forced_simd: arch::forced().map(str::to_owned),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
             build_features: features.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()).collect(),
             profile: if cfg!(debug_assertions) { "dev" } else { "release" }.to_owned(),

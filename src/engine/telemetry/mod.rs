@@ -24,5 +24,5 @@ pub use event::{
 pub use handle::RunHandle;
 pub use inbox::{Batch as InboxBatch, Inbox};
 pub use measurements::{Answer, MEASUREMENTS, Measurement, MeasurementEntry, Payload};
-pub use neuron::{SynapsePlace, neuron_name, read_neurons, read_synapses};
+pub use neuron::{Synapse, neuron_name, read_neurons, read_synapses};
 pub use note::RunNote;

@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 /// The name of a neuron by its number in the model: neuron i of head h is number h N + i, N neurons a head. Its number where
 /// N is not known (0), as in runs of earlier versions.
 pub fn neuron_name(neuron: usize, per_head: usize) -> String {
@@ -46,15 +48,16 @@ pub fn read_neurons(text: &str, heads: usize, per_head: usize) -> Result<Vec<usi
     Ok(all)
 }
 
-/// A synapse: from neuron i of y in the layer before to neuron j of x in this layer; numbers over all heads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SynapsePlace {
+/// A synapse: from neuron i of y in layer l - 1 to neuron j of x in layer l. Neuron k of head h has number h N + k.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Synapse {
+    /// l, at least 1.
     pub layer: usize,
     pub i: usize,
     pub j: usize,
 }
 
-impl SynapsePlace {
+impl Synapse {
     /// `2 0:517>3:33`: layer, y, x.
     pub fn name(self, per_head: usize) -> String {
         format!("{} {}>{}", self.layer, neuron_name(self.i, per_head), neuron_name(self.j, per_head))
@@ -65,11 +68,7 @@ impl SynapsePlace {
 ///
 /// # Errors
 /// In words, if one is no synapse of a model with so many layers, heads and neurons a head.
-pub fn read_synapses(
-    text: &str,
-    layers: usize,
-    (heads, per_head): (usize, usize),
-) -> Result<Vec<SynapsePlace>, String> {
+pub fn read_synapses(text: &str, layers: usize, (heads, per_head): (usize, usize)) -> Result<Vec<Synapse>, String> {
     let mut all = vec![];
     for item in text.split([',', ';', '\n']).map(str::trim).filter(|item| !item.is_empty()) {
         let form = || format!("`{item}` is no synapse: write layer:i:j, such as 2:517:1569, or `2 0:517>3:33`");
@@ -87,7 +86,7 @@ pub fn read_synapses(
             ));
         }
         let one = |text: &str| Ok::<_, String>(read_neurons(text, heads, per_head)?.first().copied().unwrap_or(0));
-        let synapse = SynapsePlace { layer, i: one(&y)?, j: one(&x)? };
+        let synapse = Synapse { layer, i: one(&y)?, j: one(&x)? };
         if !all.contains(&synapse) {
             all.push(synapse);
         }
@@ -101,7 +100,7 @@ mod tests {
 
     #[test]
     fn synapses_are_read_as_they_are_written() {
-        let synapse = SynapsePlace { layer: 2, i: 9, j: 31 };
+        let synapse = Synapse { layer: 2, i: 9, j: 31 };
         assert_eq!(synapse.name(8), "2 1:1>3:7");
         for text in ["2 1:1>3:7", "2:9:31", "2:1:1:3:7", " 2:9:31, 2 1:1>3:7 "] {
             assert_eq!(read_synapses(text, 3, (4, 8)), Ok(vec![synapse]), "{text}");

@@ -3,13 +3,13 @@
 use std::sync::OnceLock;
 
 use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
-use pulp::Arch;
 
 use super::{
     mlp::{Act, activation::activate},
     storage,
 };
 use crate::{
+    arch::arch,
     buffers::build_vec,
     threads::{self, CHUNK},
 };
@@ -53,7 +53,7 @@ impl CustomOp1 for Activate {
             Ok(build_vec(grad.len(), |dx| {
                 threads::run_chunks(dx, CHUNK, |i, dx| {
                     let (slope, grad) = (&slope[i * CHUNK..], &grad[i * CHUNK..]);
-                    Arch::new().dispatch(|| {
+                    arch().dispatch(|| {
                         dx.iter_mut().zip(slope).zip(grad).for_each(|((dx, slope), grad)| *dx = slope * grad);
                     });
                 });

@@ -4,10 +4,13 @@
 use std::cell::RefCell;
 
 use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Storage, Tensor, Var, WithDType, bail};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use crate::host;
-use crate::threads::{self, CHUNK};
+use crate::{
+    arch::arch,
+    threads::{self, CHUNK},
+};
 
 /// Parameters that are borrowed at one time; each takes two or three stack frames.
 const MAX_OPEN: usize = 32;
@@ -128,7 +131,7 @@ fn norm_of<T: Real>(grads: &[&Tensor]) -> Result<f64> {
     let values = open.iter().map(|(storage, layout)| part::<T>(storage, layout)).collect::<Result<Vec<_>>>()?;
     let chunks: Vec<&[T]> = values.iter().flat_map(|x| x.chunks(CHUNK)).collect();
     let mut sums = vec![0f64; chunks.len()];
-    threads::run_chunks(&mut sums, 1, |i, sum| sum[0] = Arch::new().dispatch(SumOfSquares(chunks[i])));
+    threads::run_chunks(&mut sums, 1, |i, sum| sum[0] = arch().dispatch(SumOfSquares(chunks[i])));
     Ok(sums.iter().sum::<f64>().sqrt())
 }
 
@@ -169,7 +172,7 @@ fn fused<T: Real>(slots: &[Slot], rule: &Rule) -> Result<()> {
             chunks.extend(p.zip(m).zip(v).zip(grad.chunks(CHUNK)).map(|(((p, m), v), g)| ([p, m, v], g)));
         }
         threads::for_each(chunks.len(), chunks.into_iter(), |(values, grad)| {
-            Arch::new().dispatch(Step { rule: *rule, values, grad });
+            arch().dispatch(Step { rule: *rule, values, grad });
         });
         Ok(())
     })

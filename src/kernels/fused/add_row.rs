@@ -1,10 +1,9 @@
 //! x + r, with one row r for all tokens of a text, or of all texts. It does not know where the row comes from.
 
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
-use pulp::Arch;
 
 use super::storage;
-use crate::{buffers::build_vec, reduce::sum_rows, threads};
+use crate::{arch::arch, buffers::build_vec, reduce::sum_rows, threads};
 
 /// x `(B, T, D)`, row `(B or 1, 1, D)` -> `(B, T, D)`.
 pub fn add_row(x: &Tensor, row: &Tensor) -> Result<Tensor> {
@@ -38,7 +37,7 @@ impl CustomOp2 for AddRow {
                 let tokens = y.chunks_exact_mut(d).zip(x[text * t * d..].chunks_exact(d));
                 let add =
                     |(y, x): (&mut [f32], &[f32])| y.iter_mut().zip(x).zip(row).for_each(|((y, x), r)| *y = x + r);
-                Arch::new().dispatch(|| tokens.for_each(add));
+                arch().dispatch(|| tokens.for_each(add));
             });
         });
         Ok((CpuStorage::F32(y), lx.shape().clone()))
@@ -51,7 +50,7 @@ impl CustomOp2 for AddRow {
             threads::run_chunks(&mut sums, d, |text, sum| {
                 let tokens = g[text * t * d..][..t * d].chunks_exact(d);
                 let add = |g: &[f32]| sum.iter_mut().zip(g).for_each(|(s, g)| *s += g);
-                Arch::new().dispatch(|| tokens.for_each(add));
+                arch().dispatch(|| tokens.for_each(add));
             });
             Ok(if row.dim(0)? == b { sums } else { sum_rows(&sums, d) })
         })?;

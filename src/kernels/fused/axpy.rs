@@ -1,10 +1,10 @@
 //! y + h k with a constant h, as in BLAS: the step of an ODE solver. It knows no solver.
 
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
-use pulp::Arch;
 
 use super::storage;
 use crate::{
+    arch::arch,
     buffers::build_vec,
     threads::{self, CHUNK},
 };
@@ -37,7 +37,7 @@ impl CustomOp2 for Axpy {
         let out = build_vec(y.len(), |out| {
             threads::run_chunks(out, CHUNK, |i, out| {
                 let (y, k) = (&y[i * CHUNK..], &k[i * CHUNK..]);
-                Arch::new().dispatch(|| out.iter_mut().zip(y).zip(k).for_each(|((out, y), k)| *out = y + h * k));
+                arch().dispatch(|| out.iter_mut().zip(y).zip(k).for_each(|((out, y), k)| *out = y + h * k));
             });
         });
         Ok((CpuStorage::F32(out), ly.shape().clone()))
@@ -48,7 +48,7 @@ impl CustomOp2 for Axpy {
             Ok(build_vec(g.len(), |dk| {
                 threads::run_chunks(dk, CHUNK, |i, dk| {
                     let g = &g[i * CHUNK..];
-                    Arch::new().dispatch(|| dk.iter_mut().zip(g).for_each(|(dk, g)| *dk = self.0 * g));
+                    arch().dispatch(|| dk.iter_mut().zip(g).for_each(|(dk, g)| *dk = self.0 * g));
                 });
             }))
         })?;

@@ -1,11 +1,11 @@
 //! The load-balancing loss of sparse units: how evenly top-k selects them. It does not select.
 
 use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::storage;
 use crate::host;
-use crate::{buffers::build_vec, reduce::TASK_ROWS, simd, threads};
+use crate::{arch::arch, buffers::build_vec, reduce::TASK_ROWS, simd, threads};
 
 /// F sum_i f_i p_i, a scalar: p the mean over rows of softmax(z), z `(.., F)`; f_i the share of rows that
 /// selected unit i, over k. `counts` `(F)` as [`top_k`](super::top_k::top_k) gives them; no gradient. 1 if all
@@ -97,7 +97,7 @@ impl CustomOp1 for Balance {
         let mut sums = vec![0f64; z.len().div_ceil(piece)];
         threads::run_chunks(&mut sums, 1, |i, sum| {
             let z = &z[i * piece..z.len().min((i + 1) * piece)];
-            sum[0] = Arch::new().dispatch(Forward { z, shares: &self.shares });
+            sum[0] = arch().dispatch(Forward { z, shares: &self.shares });
         });
         Ok((CpuStorage::F32(vec![sums.iter().sum::<f64>() as f32]), ().into()))
     }
@@ -108,7 +108,7 @@ impl CustomOp1 for Balance {
         let dz = storage::read(z, |z| {
             Ok(build_vec(z.len(), |out| {
                 threads::run_chunks(out, piece, |i, out| {
-                    Arch::new().dispatch(Backward { z: &z[i * piece..], shares: &self.shares, by, out });
+                    arch().dispatch(Backward { z: &z[i * piece..], shares: &self.shares, by, out });
                 });
             }))
         })?;

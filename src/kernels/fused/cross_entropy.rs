@@ -8,12 +8,13 @@
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{CpuStorage, CustomOp1, CustomOp2, D, DType, Layout, Result, Shape, Tensor, bail};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use crate::{IGNORE, host};
 
 use super::{linear, storage};
 use crate::{
+    arch::arch,
     matrix::View,
     packed::{Packed, gemm},
     simd, threads,
@@ -171,7 +172,7 @@ impl Head {
             }
             let (states, logits) = (View::new(&states, n, d), &mut logits[..n * v]);
             forward.matmul(logits, states, 1.0); // (n, V)
-            out.loss += Arch::new().dispatch(SoftmaxLoss { logits, wanted, scale: self.counted.share() as f32 });
+            out.loss += arch().dispatch(SoftmaxLoss { logits, wanted, scale: self.counted.share() as f32 });
             let dlogits = View::new(logits, n, v);
             if let Some(backward) = backward {
                 backward.matmul(&mut out.grads.x[i * BLOCK * d..], dlogits, 1.0); // (n, D)
@@ -258,7 +259,7 @@ impl Logits {
                 own.extend_from_slice(&logits[row * v..][..v]);
             }
             let scale = self.counted.share() as f32 * by;
-            let loss = Arch::new().dispatch(SoftmaxLoss { logits: &mut own, wanted, scale });
+            let loss = arch().dispatch(SoftmaxLoss { logits: &mut own, wanted, scale });
             group[0] = (loss, own);
         });
         groups

@@ -2,10 +2,10 @@
 //! come from.
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::storage;
-use crate::{buffers::build_vec, reduce, threads};
+use crate::{arch::arch, buffers::build_vec, reduce, threads};
 
 /// h_t = (1 - a_t) h_{t-1} + a_t x_t. x `(B, T, D)`, a `(D)` or as x, `start` `(B, D)` is h_{-1}, zero
 /// if `None` -> `(B, T, D)`. To continue, start at the last row.
@@ -142,9 +142,7 @@ impl CustomOp3 for Average {
         let (_, t, d) = lx.shape().dims3()?;
         let given = [storage::values(x, lx)?, storage::values(a, la)?, storage::values(start, ls)?];
         let out = build_vec(given[0].len(), |out| {
-            threads::run_chunks(out, t * d, |i, out| {
-                Arch::new().dispatch(Forward { row: Row::new(i, (t, d), given), out })
-            });
+            threads::run_chunks(out, t * d, |i, out| arch().dispatch(Forward { row: Row::new(i, (t, d), given), out }));
         });
         Ok((CpuStorage::F32(out), lx.shape().clone()))
     }
@@ -171,7 +169,7 @@ impl CustomOp3 for Average {
                                 let sized = ((dx, t * d), (&mut da[..], width), (&mut dstart[..], d));
                                 threads::run_chunks3(sized.0, sized.1, sized.2, |i, out| {
                                     let (row, here) = (Row::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
-                                    Arch::new().dispatch(Backward { row, h: &h[here.clone()], grad: &grad[here], out });
+                                    arch().dispatch(Backward { row, h: &h[here.clone()], grad: &grad[here], out });
                                 });
                             }))
                         })

@@ -1,10 +1,11 @@
 //! s (a + b) with a learned scalar s. It does not know what a and b are.
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::storage;
 use crate::{
+    arch::arch,
     buffers::build_vec,
     simd,
     threads::{self, CHUNK},
@@ -47,7 +48,7 @@ impl CustomOp3 for ScaledAdd {
         let y = build_vec(a.len(), |y| {
             threads::run_chunks(y, CHUNK, |i, y| {
                 let (a, b) = (&a[i * CHUNK..], &b[i * CHUNK..]);
-                Arch::new().dispatch(|| y.iter_mut().zip(a).zip(b).for_each(|((y, a), b)| *y = scale * (a + b)));
+                arch().dispatch(|| y.iter_mut().zip(a).zip(b).for_each(|((y, a), b)| *y = scale * (a + b)));
             });
         });
         Ok((CpuStorage::F32(y), la.shape().clone()))
@@ -68,7 +69,7 @@ impl CustomOp3 for ScaledAdd {
                 threads::run_chunks2((part, CHUNK), (&mut sums, 1), |i, [part, sum]| {
                     let at = i * CHUNK..i * CHUNK + part.len();
                     let sums = [&a[at.clone()], &b[at.clone()]];
-                    sum[0] = Arch::new().dispatch(ScaleBackward { to: part, g: &g[at], scale: scale[0], sums });
+                    sum[0] = arch().dispatch(ScaleBackward { to: part, g: &g[at], scale: scale[0], sums });
                 });
             });
             Ok((part, sums.iter().sum::<f32>()))

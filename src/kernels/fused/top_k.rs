@@ -3,10 +3,11 @@
 use std::sync::Mutex;
 
 use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor, bail};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::storage;
 use crate::{
+    arch::arch,
     buffers::build_vec,
     order::ordered,
     reduce::{self, TASK_ROWS},
@@ -49,7 +50,7 @@ fn select(z: &[f32], f: usize, k: usize) -> (Vec<f32>, Vec<f32>) {
     let out = build_vec(z.len(), |out| {
         threads::run_chunks2((out, TASK_ROWS * f), (&mut counts, f), |i, [out, counts]| {
             let z = &z[i * TASK_ROWS * f..][..out.len()];
-            Arch::new().dispatch(Select { z, out, counts, k });
+            arch().dispatch(Select { z, out, counts, k });
         });
     });
     (out, reduce::sum_rows(&counts, f))

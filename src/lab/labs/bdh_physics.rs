@@ -8,14 +8,15 @@ use super::{
     Lab, Pane, Preset,
     bdh::{BdhSettings, corpus_settings},
     corpus::{CorpusSettings, TokenKind},
-    experiment::{Experiment, Variant, arg, schedule},
+    experiment::{Experiment, Variant, ask_every},
 };
 use crate::{
-    config::{Config, ConfigError, Settings, choices, settings},
+    config::{Config, ConfigError, Settings, settings},
     models::{
         Spec,
         bdh::{BdhSpec, Form, Position},
     },
+    telemetry::measurements::{BdhDynamicsArgs, SynapseDrift},
     trainer::{Plan, RunSettings, TrainSettings},
 };
 
@@ -86,17 +87,6 @@ settings! {
     }
 }
 
-choices! {
-    /// What a token's time does to a synapse.
-    pub enum Drift {
-        Trained = "trained",
-        Nothing = "nothing",
-        Damping = "damping",
-        Rotation = "rotation",
-        Both = "both",
-    }
-}
-
 settings! {
     /// What the rules read, and in which physics; also arguments of the probe `bdh_dynamics`.
     pub struct RuleSettings in "physics" {
@@ -105,10 +95,18 @@ settings! {
         text: String = "the ferry left at dawn".into(),
         /// What a token's time does to a synapse: as the model was trained, nothing, fading (ALiBi), turning in pairs (RoPE), or both.
         #[knob("Time", in_views, symbol("U"))]
-        drift: Drift = Drift::Trained,
+        drift: SynapseDrift = SynapseDrift::Trained,
         /// Share of a synapse's state that is left after a token, where Time is damping or both. The rule calls 1 - u the decay.
         #[knob("Kept a token", range(0.0..=1.0), in_views, symbol("u"))]
         keep: f64 = 0.9,
+    }
+}
+
+impl RuleSettings {
+    /// What the rules are asked with.
+    pub fn args(&self) -> BdhDynamicsArgs {
+        let Self { text, drift, keep } = self.clone();
+        BdhDynamicsArgs { text, drift, keep, ..BdhDynamicsArgs::default() }
     }
 }
 
@@ -160,13 +158,6 @@ fn spec(model: &BdhSettings) -> Result<BdhSpec, ConfigError> {
 
 fn plan(config: &Config, s: &PhysicsLabSettings) -> Result<Plan, ConfigError> {
     let variant = Variant::new("bdh", "BDH", Spec::Bdh(spec(&s.model)?));
-    let rules = &s.physics;
-    let args = [
-        arg(RuleSettings::text, &rules.text),
-        arg(RuleSettings::drift, &rules.drift),
-        arg(RuleSettings::keep, &rules.keep),
-    ];
-    let every = s.probe.bdh_dynamics_every;
-    let probes = vec![schedule("bdh_dynamics", ProbeSettings::bdh_dynamics_every, every, args.into())];
+    let probes = vec![ask_every(&s.physics.args(), ProbeSettings::bdh_dynamics_every, s.probe.bdh_dynamics_every)];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &[variant], probes))
 }

@@ -7,16 +7,19 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, arg, ask_every, schedule},
+    experiment::{Experiment, Variant, ask_every},
 };
 use crate::{
-    config::{Config, ConfigError, Settings, Value, whole_numbers},
+    config::{Config, ConfigError, Settings, whole_numbers},
     models::{
         Spec,
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
     },
-    telemetry::{Args, measurements::NextTokensArgs},
-    trainer::{Plan, TrainSettings},
+    telemetry::measurements::{
+        AttentionMapsArgs, AttentionStatisticsArgs, NextTokensArgs, PairAttentionArgs, QueryKeyPathsArgs,
+        StepLengthsArgs,
+    },
+    trainer::Plan,
 };
 use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, ProbeSettings, VariantSettings};
 
@@ -200,29 +203,20 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     }
     let every = &s.probe;
     let mut probes = vec![
-        schedule("attention_maps", ProbeSettings::attention_maps_every, every.attention_maps_every, Args::new()),
-        schedule(
-            "attention_statistics",
+        ask_every(&AttentionMapsArgs::default(), ProbeSettings::attention_maps_every, every.attention_maps_every),
+        ask_every(
+            &AttentionStatisticsArgs { windows: every.attention_windows, length: s.train.window },
             ProbeSettings::attention_statistics_every,
             every.attention_statistics_every,
-            Args::from([
-                ("windows".to_owned(), Value::Int(every.attention_windows as i64)),
-                ("length".to_owned(), Value::Int(s.train.window as i64)),
-            ]),
         ),
-        schedule("query_key_paths", ProbeSettings::query_key_paths_every, every.query_key_paths_every, Args::new()),
-        schedule("step_lengths", ProbeSettings::step_lengths_every, every.step_lengths_every, Args::new()),
+        ask_every(&QueryKeyPathsArgs::default(), ProbeSettings::query_key_paths_every, every.query_key_paths_every),
+        ask_every(&StepLengthsArgs::default(), ProbeSettings::step_lengths_every, every.step_lengths_every),
         ask_every(&NextTokensArgs::default(), ProbeSettings::next_tokens_every, every.next_tokens_every),
     ];
     let corpus = s.corpus.spec()?;
     if s.corpus.asks_for_pairs() {
-        let args = [arg(TrainSettings::window, &s.train.window)];
-        probes.push(schedule(
-            "pair_attention",
-            ProbeSettings::pair_attention_every,
-            every.pair_attention_every,
-            args.into(),
-        ));
+        let args = PairAttentionArgs { window: s.train.window, ..PairAttentionArgs::default() };
+        probes.push(ask_every(&args, ProbeSettings::pair_attention_every, every.pair_attention_every));
     }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     Ok(experiment.plan(corpus, &variants, probes))

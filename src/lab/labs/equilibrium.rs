@@ -14,7 +14,7 @@ pub mod slow_manifold;
 use super::{
     Lab, Pane, Preset,
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-    experiment::{Experiment, Variant, schedule},
+    experiment::{Experiment, Variant, ask_every},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
@@ -23,7 +23,9 @@ use crate::{
         fast_slow::FastSlowSpec,
         stationary::{RateSource, StationarySpec},
     },
-    telemetry::Args,
+    telemetry::measurements::{
+        AttentionChainArgs, AttentionMapsArgs, GapBySizeArgs, GeneratorDistanceArgs, ResidualArgs, TokenResidualsArgs,
+    },
     trainer::Plan,
 };
 use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, ProbeSettings, Task};
@@ -128,11 +130,11 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
     let variants = [Variant::new("network", "network", Spec::Stationary(spec))];
     let (key, every) = (ProbeSettings::map_every, s.probe.map_every);
     let probes = vec![
-        schedule("stationary_map", key, every, s.map_args()),
-        schedule("generator", key, every, s.args()),
-        schedule("generator_flow", key, every, s.flow_args()),
+        ask_every(&s.map_args(), key, every),
+        ask_every(&s.args(), key, every),
+        ask_every(&s.flow_args(), key, every),
         // The same at every step: at the start and the end.
-        schedule("gap_by_size", key, s.train.steps, Args::new()),
+        ask_every(&GapBySizeArgs::default(), key, s.train.steps),
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(corpus.spec()?, &variants, probes))
 }
@@ -141,7 +143,12 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
 fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
     let variants = [Variant::new("coupled", "coupled", Spec::FastSlow(FastSlowSpec::default()))];
     let (key, every) = (ProbeSettings::block_every, s.probe.block_every);
-    let probes = ["residual", "attention_maps", "attention_chain", "generator_distance", "token_residuals"];
-    let probes = probes.map(|probe| schedule(probe, key, every, Args::new()));
-    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes.into()))
+    let probes = vec![
+        ask_every(&ResidualArgs::default(), key, every),
+        ask_every(&AttentionMapsArgs::default(), key, every),
+        ask_every(&AttentionChainArgs::default(), key, every),
+        ask_every(&GeneratorDistanceArgs::default(), key, every),
+        ask_every(&TokenResidualsArgs::default(), key, every),
+    ];
+    Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))
 }

@@ -6,7 +6,7 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, ask_every, schedule},
+    experiment::{Experiment, Variant, ask_every},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
@@ -15,9 +15,9 @@ use crate::{
         dense::{DenseSpec, GatedAct},
         fast_slow::{Approach, FastSlowSpec},
     },
-    telemetry::{
-        Args,
-        measurements::{CausalityArgs, NextTokensArgs},
+    telemetry::measurements::{
+        AttentionMapsArgs, CausalityArgs, GeneratorDistanceArgs, NextTokensArgs, ResidualArgs, StaircaseArgs,
+        TokenResidualsArgs,
     },
     trainer::Plan,
 };
@@ -182,15 +182,14 @@ fn plan(config: &Config, s: &FastSlowSettings) -> Result<Plan, ConfigError> {
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     let every = &s.probe;
     let probes = vec![
-        schedule("staircase", ProbeSettings::staircase_every, every.staircase_every, Args::new()),
-        schedule("attention_maps", ProbeSettings::attention_maps_every, every.attention_maps_every, Args::new()),
-        schedule("residual", ProbeSettings::residual_every, every.residual_every, Args::new()),
-        schedule("token_residuals", ProbeSettings::residual_every, every.residual_every, Args::new()),
-        schedule(
-            "generator_distance",
+        ask_every(&StaircaseArgs::default(), ProbeSettings::staircase_every, every.staircase_every),
+        ask_every(&AttentionMapsArgs::default(), ProbeSettings::attention_maps_every, every.attention_maps_every),
+        ask_every(&ResidualArgs::default(), ProbeSettings::residual_every, every.residual_every),
+        ask_every(&TokenResidualsArgs::default(), ProbeSettings::residual_every, every.residual_every),
+        ask_every(
+            &GeneratorDistanceArgs::default(),
             ProbeSettings::generator_distance_every,
             every.generator_distance_every,
-            Args::new(),
         ),
         ask_every(&NextTokensArgs::default(), ProbeSettings::next_tokens_every, every.next_tokens_every),
         ask_every(&CausalityArgs::default(), ProbeSettings::causality_every, every.causality_every),

@@ -10,7 +10,7 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, arg, schedule},
+    experiment::{Experiment, Variant, ask_every},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
@@ -195,12 +195,7 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
         held_out: 0.1,
         seed: config.seed,
     };
-    let args = [
-        arg(RoleSettings::lambda, &s.roles.lambda),
-        arg(RoleSettings::levels, &s.roles.levels),
-        arg(RoleSettings::project, &s.roles.project),
-    ];
-    let probes = vec![schedule("role_accuracy", RoleSettings::every, s.roles.every, args.into())];
+    let probes = vec![ask_every(&s.roles.args(), RoleSettings::every, s.roles.every)];
     let variants = variants(s)?;
     let mut plan = Experiment::new(config, &s.train, &s.run).plan(text, &variants, probes);
     let pass = (train / s.train.batch) as u64;

@@ -8,12 +8,12 @@
 use super::{
     bdh::{BdhSettings, BesideSettings, CarrySettings, Training},
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-    experiment::{Variant, arg},
+    experiment::Variant,
 };
 use crate::{
-    config::{CheckpointFile, Choice, ConfigError, Setting, TextFile, settings},
+    config::{CheckpointFile, Choice, ConfigError, TextFile, settings},
     models::{Spec, bdh::BdhSpec},
-    telemetry::Args,
+    telemetry::measurements::TextLossesArgs,
     trainer::{Plan, ProbeSchedule, RunSettings, Stage, TrainSettings},
 };
 
@@ -144,11 +144,6 @@ impl Merging<'_> {
 }
 
 /// Arguments of the probe that measures every model on every text.
-pub fn texts_args(s: &MergingSettings, train: &TrainSettings, run: &RunSettings) -> Args {
-    [
-        ("windows".to_owned(), run.eval_windows.to_value()),
-        arg(TrainSettings::window, &train.window),
-        arg(MergingSettings::write, &s.write),
-    ]
-    .into()
+pub fn texts_args(s: &MergingSettings, train: &TrainSettings, run: &RunSettings) -> TextLossesArgs {
+    TextLossesArgs { windows: run.eval_windows, window: train.window, write: s.write }
 }

@@ -16,10 +16,10 @@ pub mod settings;
 use super::{
     Lab, Pane, Preset,
     corpus::CorpusSettings,
-    experiment::{Experiment, Variant, schedule},
+    experiment::{Experiment, Variant, ask_every},
 };
 use crate::{
-    config::{Config, ConfigError, Settings, Value},
+    config::{Config, ConfigError, Settings},
     corpus::{
         Corpus, Source, Spec as CorpusSpec, Steering,
         generated::steering::{BAD, GOOD},
@@ -29,6 +29,7 @@ use crate::{
         ode_flow::{self, OdeFlowSpec},
         plane::PlaneSpec,
     },
+    telemetry::measurements::{FlowClaimsArgs, FlowSweepArgs, FlowSweepKind},
     trainer::{Plan, ProbeSchedule, RuntimeParam},
 };
 use settings::{ControlSettings, FieldSettings, ModelSettings, OdeFlowSettings, ProbeSettings, SteerSettings, Task};
@@ -200,23 +201,16 @@ impl OdeFlowSettings {
     fn probes(&self) -> Vec<ProbeSchedule> {
         let args = self.args();
         let ProbeSettings { flow_every, flow_sweep_every } = self.probe;
-        let with = |key: &str, value: Value| {
-            let mut all = args.clone();
-            all.insert(key.to_owned(), value);
-            all
-        };
-        let flow = schedule("flow", ProbeSettings::flow_every, flow_every, args.clone());
+        let flow = ask_every(&args, ProbeSettings::flow_every, flow_every);
         let published = match self.task.kind {
             Task::Train | Task::Field => return vec![flow],
             Task::Published => true,
             Task::Steer | Task::Both => false,
         };
         let (key, every) = (ProbeSettings::flow_sweep_every, flow_sweep_every);
-        vec![
-            flow,
-            schedule("flow_sweep", key, every, with("kind", Value::Text("class".into()))),
-            schedule("flow_claims", key, every, with("published", Value::Switch(published))),
-        ]
+        let sweep = FlowSweepArgs { flow: args.clone(), kind: FlowSweepKind::Class, ..FlowSweepArgs::default() };
+        let claims = FlowClaimsArgs { flow: args, published };
+        vec![flow, ask_every(&sweep, key, every), ask_every(&claims, key, every)]
     }
 }
 

@@ -7,16 +7,18 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, arg, schedule},
+    experiment::{Experiment, Variant, ask_every},
 };
 use crate::{
-    config::{Config, ConfigError, Settings, Value},
+    config::{Arguments, Config, ConfigError, Settings},
     models::{
         Spec,
         spen::{Predictor, PredictorValues, SpenSpec, TraceGate},
     },
-    telemetry::Args,
-    trainer::{Plan, ProbeSchedule, TrainSettings},
+    telemetry::measurements::{
+        AutocorrelationArgs, PositionLossesArgs, TokenBaselinesArgs, TraceReadingArgs, UnitUsageArgs,
+    },
+    trainer::{Plan, ProbeSchedule},
 };
 use settings::{MechanismSettings, ModelSettings, ProbeSettings, SpenSettings};
 
@@ -188,21 +190,23 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
         variants.push(Variant::new("as_large", "fixed, as large", Spec::Spen(spec)));
     }
     let every = &s.probe;
-    let eval_windows = ("windows".to_owned(), Value::Int(s.run.eval_windows as i64));
-    let held_out = [arg(TrainSettings::window, &s.train.window), eval_windows];
-    let window = || Args::from([arg(TrainSettings::window, &s.train.window)]);
+    let window = s.train.window;
+    let held_out = TokenBaselinesArgs { window, windows: s.run.eval_windows };
+    let usage = UnitUsageArgs { window, ..UnitUsageArgs::default() };
+    let autocorrelation = AutocorrelationArgs { window, ..AutocorrelationArgs::default() };
+    let by_position = PositionLossesArgs { window, ..PositionLossesArgs::default() };
     let probes = vec![
         // Of the text alone: what is measured at the start stands.
         ProbeSchedule {
-            probe: "token_baselines".to_owned(),
+            probe: TokenBaselinesArgs::PROBE.to_owned(),
             every: s.train.steps,
             every_key: String::new(),
-            args: held_out.into(),
+            args: held_out.to_args(),
         },
-        schedule("trace_reading", ProbeSettings::trace_reading_every, every.trace_reading_every, Args::new()),
-        schedule("unit_usage", ProbeSettings::unit_usage_every, every.unit_usage_every, window()),
-        schedule("autocorrelation", ProbeSettings::autocorrelation_every, every.autocorrelation_every, window()),
-        schedule("position_losses", ProbeSettings::position_losses_every, every.position_losses_every, window()),
+        ask_every(&TraceReadingArgs::default(), ProbeSettings::trace_reading_every, every.trace_reading_every),
+        ask_every(&usage, ProbeSettings::unit_usage_every, every.unit_usage_every),
+        ask_every(&autocorrelation, ProbeSettings::autocorrelation_every, every.autocorrelation_every),
+        ask_every(&by_position, ProbeSettings::position_losses_every, every.position_losses_every),
     ];
     let experiment = Experiment { seeds: s.compare.seeds, ..Experiment::new(config, &s.train, &s.run) };
     Ok(experiment.plan(s.corpus.spec()?, &variants, probes))

@@ -8,13 +8,13 @@ pub mod settings;
 use super::{
     Lab, Pane, Preset,
     bdh::Training,
-    experiment::{Experiment, arg, schedule},
+    experiment::{Experiment, ask_every},
     merging::{Merging, texts_args},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
     corpus::{Source, generated::parliament::Extent},
-    telemetry::Args,
+    telemetry::measurements::{ActivityArgs, LogitLensArgs, QueryKeyMapsArgs, ReadingArgs, SurpriseArgs},
     trainer::{Plan, ProbeSchedule},
 };
 use settings::{ParliamentSettings, ProbeSettings, ReadingSettings, SynapsesSettings};
@@ -92,30 +92,35 @@ impl ParliamentSettings {
 }
 
 impl ReadingSettings {
-    pub(super) fn args(&self) -> Args {
-        [
-            arg(Self::text, &self.text),
-            arg(Self::layer, &self.layer),
-            arg(Self::rotated, &self.rotated),
-            arg(Self::rank, &self.rank),
-            arg(Self::longest, &self.longest),
-            arg(Self::write, &self.write),
-            arg(Self::temperature, &self.temperature),
-        ]
-        .into()
+    /// The question for what synapses hold.
+    pub fn reading_args(&self) -> ReadingArgs {
+        let Self { ref text, layer, rotated, rank, longest, write, temperature } = *self;
+        let (text, layer) = (text.clone(), Some(layer));
+        ReadingArgs { text, longest, layer, rotated, rank, write, temperature, ..ReadingArgs::default() }
+    }
+
+    /// The question for what every layer would say of the same text.
+    pub fn logit_lens_args(&self) -> LogitLensArgs {
+        LogitLensArgs { text: self.text.clone(), longest: self.longest, ..LogitLensArgs::default() }
+    }
+
+    /// The question for products of queries and keys along the same text.
+    pub fn query_key_maps_args(&self) -> QueryKeyMapsArgs {
+        let Self { ref text, longest, rotated, .. } = *self;
+        QueryKeyMapsArgs { text: text.clone(), longest, rotated, ..QueryKeyMapsArgs::default() }
     }
 }
 
 fn probes(s: &SynapsesSettings) -> Vec<ProbeSchedule> {
     let every = &s.probe;
     let mut all = vec![
-        schedule("activity", ProbeSettings::activity_every, every.activity_every, Args::new()),
-        schedule("reading", ProbeSettings::reading_every, every.reading_every, s.reading.args()),
-        schedule("surprise", ProbeSettings::surprise_every, every.surprise_every, Args::new()),
+        ask_every(&ActivityArgs::default(), ProbeSettings::activity_every, every.activity_every),
+        ask_every(&s.reading.reading_args(), ProbeSettings::reading_every, every.reading_every),
+        ask_every(&SurpriseArgs::default(), ProbeSettings::surprise_every, every.surprise_every),
     ];
     if s.merging.tune > 0 {
         let args = texts_args(&s.merging, &s.train, &s.run);
-        all.push(schedule("texts", ProbeSettings::texts_every, every.texts_every, args));
+        all.push(ask_every(&args, ProbeSettings::texts_every, every.texts_every));
     }
     all
 }

@@ -7,7 +7,7 @@ mod headlines;
 use super::{
     Lab, Pane, Preset,
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-    experiment::{Experiment, Variant, arg, schedule},
+    experiment::{Experiment, Variant, ask_every},
 };
 use crate::{
     config::{Config, ConfigError, Settings, settings, whole_numbers},
@@ -15,6 +15,7 @@ use crate::{
         Spec,
         recover::{Reader, RecoverSpec},
     },
+    telemetry::measurements::RecoverabilityArgs,
     trainer::{Plan, RunSettings, TrainSettings},
 };
 
@@ -211,7 +212,7 @@ fn plan(config: &Config, s: &TracesLabSettings) -> Result<Plan, ConfigError> {
         Variant::new(id, &label, Spec::Recover(model))
     };
     let variants: Vec<Variant> = readers(s).into_iter().map(variant).collect();
-    let args = [arg(RecoverabilitySettings::windows, &asked.windows), arg(TrainSettings::window, &s.train.window)];
-    let probes = vec![schedule("recoverability", RecoverabilitySettings::every, asked.every, args.into())];
+    let args = RecoverabilityArgs { windows: asked.windows, window: s.train.window };
+    let probes = vec![ask_every(&args, RecoverabilitySettings::every, asked.every)];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))
 }

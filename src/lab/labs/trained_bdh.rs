@@ -17,11 +17,11 @@ pub mod settings;
 use super::{
     Lab, Pane, Preset,
     bdh::Training,
-    experiment::{Experiment, schedule},
+    experiment::{Experiment, ask_every, schedule},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
-    telemetry::Args,
+    telemetry::measurements::{ActivityArgs, TrainedBdhArgs},
     trainer::{Plan, ProbeSchedule},
 };
 use settings::{ProbeSettings, TrainedBdhSettings};
@@ -101,11 +101,11 @@ fn plan(config: &Config, s: &TrainedBdhSettings) -> Result<Plan, ConfigError> {
 fn probes(s: &TrainedBdhSettings) -> Vec<ProbeSchedule> {
     let (key, every) = (ProbeSettings::every, s.probe.every);
     let mut probes = vec![
-        schedule("trained_bdh", key, every, Args::new()),
-        schedule("activity", key, every, Args::new()),
-        schedule("logit_lens", key, every, s.reading.args()),
-        schedule("query_key_maps", key, every, s.reading.args()),
-        schedule("reading", key, every, s.reading.args()),
+        ask_every(&TrainedBdhArgs::default(), key, every),
+        ask_every(&ActivityArgs::default(), key, every),
+        ask_every(&s.reading.logit_lens_args(), key, every),
+        ask_every(&s.reading.query_key_maps_args(), key, every),
+        ask_every(&s.reading.reading_args(), key, every),
         schedule("neuron_graph", key, every, s.graph.args()),
         schedule("graph_curve", key, every, s.graph.args()),
         schedule("graph_neuron", key, every, s.graph.args()),

@@ -1,9 +1,10 @@
-//! A search for a concept, with plausible numbers; no model was searched.
+//! A search for a concept and the test of a synapse, with plausible numbers; no model was searched.
 
 use orrery::telemetry::{
     Array,
     measurements::{
-        ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
+        ConceptEffect, ConceptNoun, ConceptSearch, ConceptSide, ConceptSynapse, Interval, LanguageCorrelation,
+        RandomSearch, SplitCorrelations,
     },
 };
 
@@ -86,5 +87,34 @@ fn synapse(rank: usize, nouns: usize) -> ConceptSynapse {
         significant_languages: 4usize.saturating_sub(rank / 2),
         confirmed: rank < 4,
         by_noun: Array::new([nouns], by_noun.collect()).unwrap(),
+    }
+}
+
+/// What the test was asked about.
+pub const TESTED: &str = "own sentences, 4 sentences with it and 4 without that took no part in the search";
+
+/// A synapse that a model does without.
+pub fn effect() -> ConceptEffect {
+    let side = |nouns: [&str; 4], change: [f64; 4], spread: f64| ConceptSide {
+        sentences: nouns.map(|noun| format!("We spoke of the {noun}. | and so they all did")).to_vec(),
+        loss: vec![2.31, 2.44, 2.27, 2.5].into(),
+        change: change.to_vec().into(),
+        null_draws: (0..39).map(|k| spread * (f64::from(k * 17 % 39) - 15.0)).collect(),
+    };
+    let verdict = "Nothing found: what follows the concept is told as well without it. Loss of what follows: +1.50e-2 nats a \
+                   token with the concept (p 0.325), +2.50e-3 without it (p 0.725); the difference has p 0.250 among 39 \
+                   random ones as active.";
+    ConceptEffect {
+        concept: "own sentences".into(),
+        names: vec!["2 0:12>1:6".into()],
+        action: "\u{3c3} silenced".into(),
+        follows: "the 16 tokens that the model itself says, each the likeliest".into(),
+        with: side(["pound", "franc", "krone", "dollar"], [0.002, -0.004, 0.05, 0.012], 1.3e-3),
+        without: side(["timber", "butter", "river", "paper"], [0.003, 0.001, -0.002, 0.008], 0.45e-3),
+        p_with: 0.325,
+        p_without: 0.725,
+        p_difference: 0.25,
+        verdict: verdict.into(),
+        confirmed: false,
     }
 }

@@ -1,5 +1,6 @@
 //! A run as the interface would have heard it, made from real telemetry events with plausible
-//! numbers: what the view tests draw. No model is behind it.
+//! numbers: what the view tests draw. No model is behind it but for the stored `answers`, because no picture may show
+//! how a processor rounds.
 
 use std::sync::Arc;
 
@@ -17,21 +18,21 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
+mod answers;
+mod asked;
 pub mod bdh_dynamics;
 pub mod chains;
 mod concepts;
-mod connectivity;
 pub mod flow;
 mod generators;
-mod neurons;
 mod pairs;
 pub mod query_keys;
 mod roles;
 mod streaming;
 mod trace_blocks;
 
+pub use answers::written;
 pub use concepts::own as own_concept;
-pub use neurons::written;
 
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
@@ -71,6 +72,8 @@ impl Noise {
 }
 
 pub const STEPS: u64 = 650;
+/// Steps at which most samples are told.
+const SAMPLED: [u64; 3] = [0, 325, STEPS];
 const SENTENCE: &str = "The ferry left Harrow quay at dawn, and the baker had not yet lit her oven.";
 
 /// Variants as (id, label, group, seed, params).
@@ -165,10 +168,8 @@ fn scalars(mirror: &mut Mirror, variant: usize, seed: u64, coupled: bool) {
 }
 
 fn samples(mirror: &mut Mirror) {
-    for step in [0, 325, STEPS] {
-        for (channel, about, payload) in connectivity::samples(step as f64 / STEPS as f64) {
-            sample(mirror, step, channel, &about, payload, "", None);
-        }
+    for step in SAMPLED {
+        answers::tell_graph(mirror, step);
         measured(mirror, step, "held-out window 3", staircase(step), SENTENCE);
         for variant in 0..mirror.variants().len() {
             mirror.apply(Event::Sample(Sample {
@@ -208,11 +209,12 @@ fn samples(mirror: &mut Mirror) {
     measured(mirror, STEPS, "five words, computed", flow::along(&asked), "");
     measured(mirror, STEPS, "five words, computed", flow::nfe_sweep(21), "");
     measured(mirror, STEPS, "made up", flow::claims(true), "");
-    neurons::tell(mirror, &[0, 325, STEPS]);
-    roles::tell(mirror, &[0, 325, STEPS]);
-    trace_blocks::tell(mirror, &[0, 325, STEPS]);
-    streaming::tell(mirror, &[0, 325, STEPS]);
-    generators::tell(mirror, &[0, 325, STEPS]);
+    answers::tell_reading(mirror, &SAMPLED);
+    SAMPLED.iter().for_each(|step| measured(mirror, *step, concepts::TESTED, concepts::effect(), ""));
+    roles::tell(mirror, &SAMPLED);
+    trace_blocks::tell(mirror, &SAMPLED);
+    streaming::tell(mirror, &SAMPLED);
+    generators::tell(mirror, &SAMPLED);
     for step in (0..=STEPS).step_by(50) {
         for (variant, half) in [(0, 240.0), (1, 420.0)] {
             let payload = pairs::at(step, half).into_payload();

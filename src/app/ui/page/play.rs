@@ -41,59 +41,57 @@ impl Play {
     }
 }
 
-impl Page {
-    /// Whether Space plays what was recorded; otherwise it runs and pauses the training.
-    pub fn space_plays(&self) -> bool {
-        let Some(run) = self.run.as_ref().filter(|r| !r.is_running() && r.mirror.step > 0) else { return false };
-        self.play.is_on() || run.replayed.is_some() || self.scrub.is_some() || Run::has_ended(run)
-    }
+/// Whether Space plays what was recorded; otherwise it runs and pauses the training.
+pub fn space_plays(page: &Page) -> bool {
+    let Some(run) = page.run.as_ref().filter(|r| !r.is_running() && r.mirror.step > 0) else { return false };
+    page.play.is_on() || run.replayed.is_some() || page.scrub.is_some() || Run::has_ended(run)
+}
 
-    /// Plays from the shown step, from the beginning where that is the newest; or pauses.
-    pub fn play_or_pause(&mut self, now: f64) -> Result<(), String> {
-        if self.play.is_on() {
-            self.play.stop();
-            return Ok(());
+/// Plays from the shown step, from the beginning where that is the newest; or pauses.
+pub fn play_or_pause(page: &mut Page, now: f64) -> Result<(), String> {
+    if page.play.is_on() {
+        page.play.stop();
+        return Ok(());
+    }
+    let newest = page.newest();
+    if newest == 0 {
+        return Err("Nothing is recorded yet that could be played; Space runs the lab.".into());
+    }
+    let from = page.scrub.filter(|step| *step < newest).unwrap_or(0);
+    page.scrub = Some(from);
+    (page.play.at, page.play.moved) = (Some(from as f64), now);
+    Ok(())
+}
+
+/// Looks at a step, chosen by hand; what plays goes on from there.
+pub fn scrub_to(page: &mut Page, step: u64) {
+    page.scrub = Some(step);
+    page.play.at = page.play.at.map(|_| step as f64);
+}
+
+/// Follows the run, and plays no more.
+pub fn follow(page: &mut Page) {
+    page.scrub = None;
+    page.play.stop();
+}
+
+/// Moves the shown step on if it plays. `is_held`: a button of the pointer is down, and time waits. Returns how
+/// long until it moves again, seconds.
+pub fn advance_play(page: &mut Page, now: f64, is_held: bool) -> Option<f64> {
+    let at = page.play.at?;
+    let newest = page.newest();
+    let a_second = newest as f64 / page.play.seconds.max(0.1);
+    let passed = now - page.play.moved;
+    page.play.moved = now;
+    let moves = !is_held && passed < GAP.max(2.0 / a_second);
+    let mut at = if moves { at + passed * a_second } else { at };
+    if at >= newest as f64 {
+        if !page.play.loops {
+            follow(page);
+            return None;
         }
-        let newest = self.newest();
-        if newest == 0 {
-            return Err("Nothing is recorded yet that could be played; Space runs the lab.".into());
-        }
-        let from = self.scrub.filter(|step| *step < newest).unwrap_or(0);
-        self.scrub = Some(from);
-        (self.play.at, self.play.moved) = (Some(from as f64), now);
-        Ok(())
+        at %= newest.max(1) as f64;
     }
-
-    /// Looks at a step, chosen by hand; what plays goes on from there.
-    pub fn scrub_to(&mut self, step: u64) {
-        self.scrub = Some(step);
-        self.play.at = self.play.at.map(|_| step as f64);
-    }
-
-    /// Follows the run, and plays no more.
-    pub fn follow(&mut self) {
-        self.scrub = None;
-        self.play.stop();
-    }
-
-    /// Moves the shown step on if it plays. `is_held`: a button of the pointer is down, and time waits. Returns how
-    /// long until it moves again, seconds.
-    pub fn advance_play(&mut self, now: f64, is_held: bool) -> Option<f64> {
-        let at = self.play.at?;
-        let newest = self.newest();
-        let a_second = newest as f64 / self.play.seconds.max(0.1);
-        let passed = now - self.play.moved;
-        self.play.moved = now;
-        let moves = !is_held && passed < GAP.max(2.0 / a_second);
-        let mut at = if moves { at + passed * a_second } else { at };
-        if at >= newest as f64 {
-            if !self.play.loops {
-                self.follow();
-                return None;
-            }
-            at %= newest.max(1) as f64;
-        }
-        (self.play.at, self.scrub) = (Some(at), Some(at as u64));
-        Some(((at.floor() + 1.0 - at) / a_second).max(FRAME))
-    }
+    (page.play.at, page.scrub) = (Some(at), Some(at as u64));
+    Some(((at.floor() + 1.0 - at) / a_second).max(FRAME))
 }

@@ -8,37 +8,35 @@ use crate::{
     ui::run::Run,
 };
 
-impl Page {
-    /// Whether its run could not be made or went wrong.
-    pub fn has_failed(&self) -> bool {
-        let state = self.run.as_ref().and_then(|run: &Run| run.mirror.state.as_ref());
-        matches!(state, Some(RunState::Failed { .. }))
-    }
+/// Whether its run could not be made or went wrong.
+pub fn has_failed(page: &Page) -> bool {
+    let state = page.run.as_ref().and_then(|run: &Run| run.mirror.state.as_ref());
+    matches!(state, Some(RunState::Failed { .. }))
+}
 
-    /// The tokens that a file of this kind is for.
-    pub fn choose_tokens_of(&mut self, kind: FileKind, now: f64) {
-        let tokens = match kind {
-            FileKind::Tokenizer => TokenKind::HuggingFace,
-            FileKind::Vocabulary => TokenKind::SortedChar,
-            _ => return,
-        };
-        if self.config.get(CorpusSettings::tokenizer.name).is_some() {
-            self.change(CorpusSettings::tokenizer.name, tokens.to_value(), now);
-        }
+/// The tokens that a file of this kind is for.
+pub fn choose_tokens_of(page: &mut Page, kind: FileKind, now: f64) {
+    let tokens = match kind {
+        FileKind::Tokenizer => TokenKind::HuggingFace,
+        FileKind::Vocabulary => TokenKind::SortedChar,
+        _ => return,
+    };
+    if page.config.get(CorpusSettings::tokenizer.name).is_some() {
+        page.change(CorpusSettings::tokenizer.name, tokens.to_value(), now);
     }
+}
 
-    /// Another model is opened, which need not know the tokens of the one before: they are found anew.
-    pub fn forget_tokens(&mut self, now: f64) {
-        let defaults = [
-            (CorpusSettings::tokenizer.name, TokenKind::Byte.to_value()),
-            (CorpusSettings::vocabulary_file.name, Value::Text(String::new())),
-            (CorpusSettings::tokenizer_file.name, Value::Text(String::new())),
-        ];
-        for (key, value) in defaults {
-            if self.config.get(key).is_some() {
-                self.drafts.remove(key);
-                self.change(key, value, now);
-            }
+/// Another model is opened, which need not know the tokens of the one before: they are found anew.
+pub fn forget_tokens(page: &mut Page, now: f64) {
+    let defaults = [
+        (CorpusSettings::tokenizer.name, TokenKind::Byte.to_value()),
+        (CorpusSettings::vocabulary_file.name, Value::Text(String::new())),
+        (CorpusSettings::tokenizer_file.name, Value::Text(String::new())),
+    ];
+    for (key, value) in defaults {
+        if page.config.get(key).is_some() {
+            page.drafts.remove(key);
+            page.change(key, value, now);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! What of a page can be undone, and what each step is called. A step changes the settings, the layout, the selection,
-//! or several of them, and keeps each that it changed, whole, as it was ([`Was`]); undone, it changes nothing else.
+//! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]); undone, it changes nothing else.
 //! Settings are noted where they are changed; layout and selection, which views and tiles change themselves, are
 //! compared after each frame in which a person did something. A view's zoom, and what time moves (a text that is
 //! played), are no steps. The run is not touched: settings that were undone wait for a reset as any change does.
@@ -16,20 +16,20 @@ use crate::{
     ui::{
         lists::Lists,
         run::Run,
+        selection::{Selection, SlotStep},
         tiling::{Layout, Pane},
-        views::Selection,
     },
 };
 
 /// What a step changed, as it was.
 #[derive(Default)]
-pub struct Was {
+pub struct Snapshot {
     config: Option<Config>,
     layout: Option<Layout>,
     selection: Option<Selection>,
 }
 
-impl Was {
+impl Snapshot {
     fn of_config(config: Config) -> Self {
         Self { config: Some(config), ..Self::default() }
     }
@@ -41,7 +41,7 @@ impl Was {
 
 /// The page as it was looked at last, to find what a person has changed since.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct LastFrame {
     page: Option<(Layout, Selection)>,
     /// The tile dragged last.
     dragged: Option<TileId>,
@@ -52,127 +52,131 @@ pub(super) struct Seen {
 
 /// Which step is to be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Back {
+pub enum UndoKind {
     Undo,
     /// The last step that changed settings, whatever was selected or moved since.
     UndoSettings,
     Redo,
 }
 
-impl Page {
-    /// Notes that the settings were `before`.
-    pub(super) fn note_config(&mut self, before: Config, what: &str, name: String, now: f64) {
-        self.history.note(Was::of_config(before), what, name, now);
-    }
-
-    /// Every setting at once, with a layout where one came along: `name` is where from.
-    pub(super) fn note_everything(&mut self, config: Config, layout: Option<Layout>, name: String) {
-        let what = format!("everything {name}");
-        self.history.note(Was { config: Some(config), layout, selection: None }, &what, name, self.seen.now);
-        self.look();
-    }
-
-    /// The name of the last step that changed settings.
-    pub fn last_settings_step(&self) -> Option<&str> {
-        self.history.last_of(Was::has_config)
-    }
-
-    /// Goes a step back or forth; returns what was done, in words.
-    pub fn step_back(&mut self, back: Back, now: f64) -> Option<String> {
-        let mut history = std::mem::take(&mut self.history);
-        let before = self.config.clone();
-        let name = match back {
-            Back::Undo => history.undo(|was| self.swap(was, now)),
-            Back::UndoSettings => history.undo_last(Was::has_config, |was| self.swap(was, now)),
-            Back::Redo => history.redo(|was| self.swap(was, now)),
-        };
-        self.history = history;
-        self.look();
-        let verb = if back == Back::Redo { "Redid" } else { "Undid" };
-        name.map(|name| format!("{verb}: {name}{}", self.consequence(&before)))
-    }
-
-    /// As [`Page::step_back`], for those who do not ask what was done.
-    pub fn undo(&mut self, redo: bool, now: f64) -> bool {
-        self.step_back(if redo { Back::Redo } else { Back::Undo }, now).is_some()
-    }
-
-    /// Puts a state in place; returns what stood there.
-    fn swap(&mut self, was: Was, now: f64) -> Was {
-        let mut here = Was::default();
-        if let Some(layout) = was.layout {
-            here.layout = Some(self.tiling.replace(layout));
-        }
-        if let Some(selection) = was.selection {
-            let (flow, chain_text) = (self.selection.flow.clone(), self.selection.chain_text.clone());
-            let selection = Selection { flow, chain_text, ..selection };
-            here.selection = Some(std::mem::replace(&mut self.selection, selection));
-            let variants = self.mirror().map_or(0, |m| m.variants().len());
-            self.selection.variant = self.selection.variant.min(variants.saturating_sub(1));
-        }
-        if let Some(config) = was.config {
-            here.config = Some(std::mem::replace(&mut self.config, config));
-            self.preset = preset_of(self.lab, &self.knobs, &self.config);
-            self.drafts.clear();
-            self.refused.clear();
-            self.after_change(now);
-        }
-        here
-    }
-
-    /// What a change of the settings since `before` means for the run, as the end of a sentence.
-    fn consequence(&self, before: &Config) -> &'static str {
-        let Some(run) = self.run.as_ref().filter(|r| !r.is_untouched()) else { return "" };
-        let mut changed = self.config.changed_keys(before);
-        if self.config.seed != before.seed {
-            changed.push("seed".into());
-        }
-        let pending = self.pending();
-        let is_live = |key: &String| self.knobs.iter().any(|k| k.key == key && k.applies == Applies::Live);
-        if changed.iter().any(|key| pending.contains(key)) {
-            ". It applies at a reset; the run goes on as it was."
-        } else if changed.iter().any(is_live) && !Run::has_ended(run) {
-            ". The run has it at once."
-        } else {
-            ""
+impl UndoKind {
+    /// The message where there is no such step.
+    pub fn nothing(self) -> &'static str {
+        match self {
+            Self::Undo => "There is nothing to undo.",
+            Self::UndoSettings => "There is no setting to undo.",
+            Self::Redo => "There is nothing to redo.",
         }
     }
+}
 
-    /// Takes the page as it is for what was looked at last.
-    fn look(&mut self) {
-        self.seen.page = Some((self.tiling.tree.clone(), self.selection.clone()));
-    }
+/// Notes that the settings were `before`.
+pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: String, now: f64) {
+    page.history.note(Snapshot::of_config(before), what, name, now);
+}
 
-    /// Notes what a person changed of layout and selection in this frame. Called once a frame, after everything else.
-    pub fn watch(&mut self, lists: Lists, ctx: &Context) {
-        let now = ctx.input(|i| i.time);
-        self.seen.now = now;
-        let is_held = ctx.input(|i| i.pointer.any_down());
-        self.seen.held_since = is_held.then(|| self.seen.held_since.unwrap_or(now));
-        self.history.hold(self.seen.held_since);
-        if let Some(tile) = self.tiling.tree.dragged_id(ctx) {
-            self.seen.dragged = Some(tile);
-        }
-        let Some((layout, selection)) = self.seen.page.take() else { return self.look() };
-        let is_layout_same = layout == self.tiling.tree;
-        if is_layout_same && is_same(&selection, &self.selection) {
-            self.seen.page = Some((layout, selection));
-            return;
-        }
-        if is_held || has_acted(ctx) {
-            let title = |view: &str| lists.view(view).map_or(view, |v| v.title).to_owned();
-            let variants = self.mirror().map_or(&[][..], |m| m.variants());
-            let chosen = selection_step(&selection, &self.selection, variants);
-            let moved = layout_step(&layout, &self.tiling.tree, title, self.seen.dragged);
-            if let Some((what, name)) = chosen {
-                self.history.note(Was { selection: Some(selection), ..Was::default() }, &what, name, now);
-            }
-            if let Some((what, name)) = moved {
-                self.history.note(Was { layout: Some(layout), ..Was::default() }, &what, name, now);
-            }
-        }
-        self.look();
+/// Every setting at once, with a layout where one came along: `name` is where from.
+pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<Layout>, name: String) {
+    let what = format!("everything {name}");
+    page.history.note(Snapshot { config: Some(config), layout, selection: None }, &what, name, page.seen.now);
+    look(page);
+}
+
+/// The name of the last step that changed settings.
+pub fn last_settings_step(page: &Page) -> Option<&str> {
+    page.history.last_of(Snapshot::has_config)
+}
+
+/// Goes a step back or forth; returns what was done, in words.
+pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
+    let mut history = std::mem::take(&mut page.history);
+    let before = page.config.clone();
+    let name = match kind {
+        UndoKind::Undo => history.undo(|was| swap(page, was, now)),
+        UndoKind::UndoSettings => history.undo_last(Snapshot::has_config, |was| swap(page, was, now)),
+        UndoKind::Redo => history.redo(|was| swap(page, was, now)),
+    };
+    page.history = history;
+    look(page);
+    let verb = if kind == UndoKind::Redo { "Redid" } else { "Undid" };
+    name.map(|name| format!("{verb}: {name}{}", consequence(page, &before)))
+}
+
+/// Puts a state in place; returns what stood there.
+fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
+    let mut here = Snapshot::default();
+    if let Some(layout) = was.layout {
+        here.layout = Some(page.tiling.replace(layout));
     }
+    if let Some(selection) = was.selection {
+        let now = std::mem::replace(&mut page.selection, selection);
+        page.selection.keep_slots_of(&now);
+        here.selection = Some(now);
+        let variants = page.mirror().map_or(0, |m| m.variants().len());
+        page.selection.variant = page.selection.variant.min(variants.saturating_sub(1));
+    }
+    if let Some(config) = was.config {
+        here.config = Some(std::mem::replace(&mut page.config, config));
+        page.preset = preset_of(page.lab, &page.knobs, &page.config);
+        page.drafts.clear();
+        page.refused.clear();
+        page.after_change(now);
+    }
+    here
+}
+
+/// What a change of the settings since `before` means for the run, as the end of a sentence.
+fn consequence(page: &Page, before: &Config) -> &'static str {
+    let Some(run) = page.run.as_ref().filter(|r| !r.is_untouched()) else { return "" };
+    let mut changed = page.config.changed_keys(before);
+    if page.config.seed != before.seed {
+        changed.push("seed".into());
+    }
+    let pending = page.pending();
+    let is_live = |key: &String| page.knobs.iter().any(|k| k.key == key && k.applies == Applies::Live);
+    if changed.iter().any(|key| pending.contains(key)) {
+        ". It applies at a reset; the run goes on as it was."
+    } else if changed.iter().any(is_live) && !Run::has_ended(run) {
+        ". The run has it at once."
+    } else {
+        ""
+    }
+}
+
+/// Takes the page as it is for what was looked at last.
+fn look(page: &mut Page) {
+    page.seen.page = Some((page.tiling.tree.clone(), page.selection.clone()));
+}
+
+/// Notes what a person changed of layout and selection in this frame. Called once a frame, after everything else.
+pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
+    let now = ctx.input(|i| i.time);
+    page.seen.now = now;
+    let is_held = ctx.input(|i| i.pointer.any_down());
+    page.seen.held_since = is_held.then(|| page.seen.held_since.unwrap_or(now));
+    page.history.hold(page.seen.held_since);
+    if let Some(tile) = page.tiling.tree.dragged_id(ctx) {
+        page.seen.dragged = Some(tile);
+    }
+    let Some((layout, selection)) = page.seen.page.take() else { return look(page) };
+    let is_layout_same = layout == page.tiling.tree;
+    if is_layout_same && is_same(&selection, &page.selection) {
+        page.seen.page = Some((layout, selection));
+        return;
+    }
+    if is_held || has_acted(ctx) {
+        let title = |view: &str| lists.view(view).map_or(view, |v| v.title).to_owned();
+        let variants = page.mirror().map_or(&[][..], |m| m.variants());
+        let chosen = selection_step(&selection, &page.selection, variants);
+        let moved = layout_step(&layout, &page.tiling.tree, title, page.seen.dragged);
+        if let Some((what, name)) = chosen {
+            page.history.note(Snapshot { selection: Some(selection), ..Snapshot::default() }, &what, name, now);
+        }
+        if let Some((what, name)) = moved {
+            page.history.note(Snapshot { layout: Some(layout), ..Snapshot::default() }, &what, name, now);
+        }
+    }
+    look(page);
 }
 
 /// Whether a person did something in this frame.
@@ -210,9 +214,8 @@ fn selection_step(before: &Selection, now: &Selection, variants: &[VariantInfo])
         let of = |n: Option<u32>| n.map(|n| n.to_string());
         return named("neuron", of(before.neuron), of(now.neuron));
     }
-    if before.synapse != now.synapse {
-        let of = |s: &Selection| s.synapse.map(|s| format!("{} to {} of layer {}", s.i, s.j, s.layer));
-        return named("synapse", of(before), of(now));
+    if let Some(SlotStep { noun, was, is }) = before.slot_step(now) {
+        return named(noun, was, is);
     }
     if (before.head, &before.layer) != (now.head, &now.layer) {
         let of = |s: &Selection| {

@@ -6,7 +6,11 @@ use eframe::egui::{Frame, Margin, RichText, Stroke, Ui};
 use super::Shell;
 use crate::{
     telemetry::RunState,
-    ui::{action::Action, page::Page, theme},
+    ui::{
+        action::{MessageAction, PageAction, RunAction},
+        page::{Page, undo},
+        theme,
+    },
 };
 
 pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
@@ -17,13 +21,13 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if let Some(words) = &page.problem {
         let title = "No run can be made of these settings";
         strip_ui(ui, shell, title, words, |ui, shell| {
-            if let Some(step) = page.last_settings_step()
+            if let Some(step) = undo::last_settings_step(page)
                 && ui.button("Undo the change").on_hover_text(format!("Undo: {step}")).clicked()
             {
-                shell.act(Action::UndoSettings);
+                shell.act(PageAction::UndoSettings);
             }
             if ui.button("Try again").clicked() {
-                shell.act(Action::Reset);
+                shell.act(RunAction::Reset);
             }
         });
     } else if let Some((step, message)) = failure {
@@ -31,10 +35,10 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         let words = format!("{message}\nWhat was recorded is kept: the scrubber still shows every step.");
         strip_ui(ui, shell, &title, &words, |ui, shell| {
             if ui.button("Reset").on_hover_text("Begin again with the settings shown (R)").clicked() {
-                shell.act(Action::Reset);
+                shell.act(RunAction::Reset);
             }
             if ui.button("Copy message").clicked() {
-                shell.act(Action::CopyText(message.clone()));
+                shell.act(MessageAction::CopyText(message.clone()));
             }
         });
     }

@@ -8,7 +8,12 @@ use super::{
 };
 use crate::{
     config::Knob,
-    ui::{action::Action, page::Page, run::Run, theme::Theme},
+    ui::{
+        action::{PageAction, RunAction},
+        page::{Page, undo},
+        run::Run,
+        theme::Theme,
+    },
 };
 
 pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
@@ -136,12 +141,12 @@ fn pending_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, pending: &[String
         let apply = egui::Button::new(RichText::new("Apply & reset").color(shell.theme.page)).fill(shell.theme.accent);
         let tip = "Begin a new run with these settings. The present one stays in its folder.";
         if ui.add(apply).on_hover_text(tip).clicked() {
-            shell.act(Action::Reset);
+            shell.act(RunAction::Reset);
         }
-        if let Some(step) = page.last_settings_step()
+        if let Some(step) = undo::last_settings_step(page)
             && ui.button("Undo").on_hover_text(format!("Undo: {step}")).clicked()
         {
-            shell.act(Action::UndoSettings);
+            shell.act(PageAction::UndoSettings);
         }
     });
 }

@@ -4,7 +4,7 @@ use eframe::egui::{Align, Grid, Layout, RichText, ScrollArea, Ui};
 
 use super::{Shell, heading};
 use crate::ui::{
-    action::{Action, GESTURES, KEYS, OTHER_KEYS},
+    action::{GESTURES, KEYS, OTHER_KEYS, OpenAction},
     theme,
 };
 
@@ -13,7 +13,7 @@ pub fn help_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
         ui.label(RichText::new("Keys and gestures").text_style(theme::title_style()));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             if ui.button("Close").clicked() {
-                shell.act(Action::Back);
+                shell.act(OpenAction::Back);
             }
         });
     });

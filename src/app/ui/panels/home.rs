@@ -10,7 +10,7 @@ use eframe::egui::{
 use super::{Shell, TOP_BAR, ground, heading, sketch, top_bar};
 use crate::{
     labs::Lab,
-    ui::{action::Action, host::PastRun, page::Page, run::Run, theme, widgets::number},
+    ui::{action::OpenAction, host::PastRun, page::Page, run::Run, theme, widgets::number},
 };
 
 const CARD_WIDTH: f32 = 376.0;
@@ -77,11 +77,11 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let open = ui.button("Open…").on_hover_text("A text of your own, a config, a run folder (Ctrl O)");
             if open.clicked() {
-                shell.act(Action::OpenSheet);
+                shell.act(OpenAction::Sheet);
             }
             let words = "Every run with its result: find, sort, name, pin, put away, delete.";
             if ui.button("Runs").on_hover_text(words).clicked() {
-                shell.act(Action::Runs);
+                shell.act(OpenAction::Runs);
             }
         });
     });
@@ -138,7 +138,7 @@ fn card_ui(
         ui.add(egui::Label::new(RichText::new(words).small().color(colour)).truncate());
     });
     if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
-        shell.act(Action::OpenLab(lab.id));
+        shell.act(OpenAction::Lab(lab.id));
     }
 }
 
@@ -176,7 +176,7 @@ fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {
             let replay = ui.button(RichText::new("Replay").small());
             replay.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Replay run {}", i + 1)));
             if replay.on_hover_text(run.folder.display().to_string()).clicked() {
-                shell.act(Action::OpenRun(run.folder.clone()));
+                shell.act(OpenAction::Run(run.folder.clone()));
             }
             ui.end_row();
         }

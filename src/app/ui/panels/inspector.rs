@@ -6,7 +6,7 @@ use super::{Shell, heading, lesson};
 use crate::{
     telemetry::{Channel, RunInfo},
     ui::{
-        action::Action,
+        action::{MessageAction, PageAction, RunAction},
         mirror::Mirror,
         page::Page,
         seed_series::variant_colour,
@@ -51,7 +51,7 @@ fn inspector_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let Some(run) = &page.run else {
         ui.label(RichText::new("No run yet. Space makes one and runs it.").color(shell.theme.secondary));
         if ui.button("Run").clicked() {
-            shell.act(Action::RunPause);
+            shell.act(RunAction::RunPause);
         }
         return;
     };
@@ -96,7 +96,7 @@ fn info_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, info: &RunInfo, stat
     if let Some(folder) = page.folder()
         && ui.small_button("Copy the folder's path").clicked()
     {
-        shell.act(Action::CopyText(folder.display().to_string()));
+        shell.act(MessageAction::CopyText(folder.display().to_string()));
     }
 }
 
@@ -123,7 +123,7 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
                 ui.painter().hline(r.x_range(), r.bottom() + 1.0, Stroke::new(1.5, theme.accent));
             }
             if button.clicked() {
-                shell.act(Action::Focus(i));
+                shell.act(PageAction::Focus(i));
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 ui.label(RichText::new("weights").small().color(theme.secondary));

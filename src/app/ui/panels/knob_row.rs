@@ -8,7 +8,15 @@ use eframe::egui::{
 use super::Shell;
 use crate::{
     config::{Applies, FileKind, Knob, Range, Value},
-    ui::{action::Action, host::DialogKind, legal, page::Page, run::Run, theme::Theme, widgets::number},
+    ui::{
+        action::{FileAction, SettingAction},
+        host::DialogKind,
+        legal,
+        page::Page,
+        run::Run,
+        theme::Theme,
+        widgets::number,
+    },
 };
 
 /// A range wider than this has no slider: a drag could not hit a value.
@@ -57,7 +65,7 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     reset_mark_ui(ui, theme, page, knob);
     // egui counts a click elsewhere just before as the first of three.
     if name.double_clicked() || name.triple_clicked() {
-        shell.act(Action::Restore(knob.key.to_owned()));
+        shell.act(SettingAction::Restore(knob.key.to_owned()));
     }
     if sought && ui.input(|i| i.pointer.any_pressed()) {
         page.sought = None;
@@ -174,7 +182,7 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, (v, 
         }
     }
     if changed && value != v {
-        shell.act(Action::Change(knob.key.to_owned(), Value::Int(value)));
+        shell.act(SettingAction::Change(knob.key.to_owned(), Value::Int(value)));
     }
 }
 
@@ -205,7 +213,7 @@ fn float_ui(
         changed |= ui.add(slider).labelled_by(name.id).changed();
     }
     if changed && value != v {
-        shell.act(Action::Change(knob.key.to_owned(), Value::Float(value)));
+        shell.act(SettingAction::Change(knob.key.to_owned(), Value::Float(value)));
     }
 }
 
@@ -214,7 +222,7 @@ fn switch_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, o
         let (rect, mut response) = ui.allocate_exact_size(vec2(32.0, 18.0), Sense::click());
         if response.clicked() {
             response.mark_changed();
-            shell.act(Action::Change(knob.key.to_owned(), Value::Switch(!on)));
+            shell.act(SettingAction::Change(knob.key.to_owned(), Value::Switch(!on)));
         }
         response.widget_info(|| WidgetInfo::selected(egui::Role::Switch, true, on, ""));
         let response = response.labelled_by(name.id);
@@ -238,7 +246,7 @@ fn choice_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, c
         let combo = combo.show_ui(ui, |ui| {
             for option in of {
                 if ui.selectable_label(*option == chosen, *option).clicked() {
-                    shell.act(Action::Change(knob.key.to_owned(), Value::Text((*option).to_owned())));
+                    shell.act(SettingAction::Change(knob.key.to_owned(), Value::Text((*option).to_owned())));
                 }
             }
         });
@@ -248,14 +256,12 @@ fn choice_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, c
 
 fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, text: &str) {
     let file = knob.file_kind();
-    let mut browsed = false;
     let name = row_ui(ui, shell, page, knob, |ui, shell, _| {
         let Some(kind) = file else { return };
         let browse = ui.small_button("Browse…");
         browse.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Browse for {}", knob.label)));
         if browse.clicked() {
-            browsed = true;
-            shell.act(Action::Pick(match kind {
+            let dialog = match kind {
                 FileKind::Tokenizer => DialogKind::OpenTokenizer,
                 FileKind::Checkpoint => DialogKind::OpenCheckpoint,
                 FileKind::Text => DialogKind::OpenText,
@@ -263,12 +269,10 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
                 FileKind::Matrix => DialogKind::OpenMatrix,
                 FileKind::Vocabulary => DialogKind::OpenVocabulary,
                 FileKind::Sentences => DialogKind::OpenSentences,
-            }));
+            };
+            shell.act(FileAction::PickFor(knob.key, dialog));
         }
     });
-    if browsed {
-        page.picking = Some(knob.key);
-    }
     let draft = page.drafts.entry(knob.key.to_owned()).or_insert_with(|| text.to_owned());
     let hint = match file {
         None => "",
@@ -284,7 +288,7 @@ fn text_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, tex
     let draft = draft.clone();
     if field.lost_focus() {
         if draft != text {
-            shell.act(Action::Change(knob.key.to_owned(), Value::Text(draft.trim().to_owned())));
+            shell.act(SettingAction::Change(knob.key.to_owned(), Value::Text(draft.trim().to_owned())));
         }
         page.drafts.remove(knob.key);
     } else if !field.has_focus() {

@@ -7,7 +7,7 @@ use super::Shell;
 use crate::{
     labs::lesson::{LessonLink, Step},
     ui::{
-        action::Action,
+        action::{LessonAction, MessageAction},
         lesson::Outcome,
         page::Page,
         theme::{self, BOLD},
@@ -53,7 +53,7 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
             egui::WidgetInfo::selected(egui::Role::Link, true, is_current, format!("Step {}: {}", i + 1, step.title))
         });
         if link.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(sets_words(step)).clicked() {
-            shell.act(Action::LessonStep(i));
+            shell.act(LessonAction::Step(i));
         }
         if is_current {
             predict_ui(ui, shell, page, step);
@@ -135,7 +135,7 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (i, step): (us
         let command = format!("orrery {command}");
         let code = RichText::new(&command).font(theme::numbers()).color(theme.secondary);
         if ui.add(Button::new(code).frame(false).wrap()).on_hover_text("Copy the command").clicked() {
-            shell.act(Action::CopyText(command));
+            shell.act(MessageAction::CopyText(command));
         }
     }
     ui.horizontal_wrapped(|ui| {
@@ -145,7 +145,7 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (i, step): (us
             .on_hover_text(format!("{link}\nPasted, or typed after Ctrl O, it opens this step."))
             .clicked()
         {
-            shell.act(Action::CopyText(link));
+            shell.act(MessageAction::CopyText(link));
         }
         let words = if page.lesson.is_focused { "Show all controls" } else { "Only its controls" };
         if step.does.needs().next().is_some() && ui.small_button(words).clicked() {

@@ -5,7 +5,14 @@ use std::path::Path;
 
 use eframe::egui::{self, Context, Frame, Margin, Panel, Stroke, Ui};
 
-use super::{action::Action, lists::Lists, page::Page, picture_order::PictureOrder, session::Session, theme::Theme};
+use super::{
+    action::{Action, Actions, OpenAction},
+    lists::Lists,
+    page::Page,
+    picture_order::PictureOrder,
+    session::Session,
+    theme::Theme,
+};
 
 pub mod banner;
 pub mod controls;
@@ -36,7 +43,7 @@ pub struct Shell<'a> {
     pub theme: &'a Theme,
     pub session: &'a mut Session,
     pub lists: Lists,
-    pub actions: &'a mut Vec<Action>,
+    pub actions: &'a mut Actions,
     /// (name for the config, words, available).
     pub devices: &'a [(String, String, bool)],
     /// Seconds, egui's clock.
@@ -45,7 +52,7 @@ pub struct Shell<'a> {
 }
 
 impl Shell<'_> {
-    pub fn act(&mut self, action: Action) {
+    pub fn act(&mut self, action: impl Into<Action>) {
         self.actions.push(action);
     }
 }
@@ -154,7 +161,7 @@ impl Overlay {
                 }
             });
         if response.backdrop_response.clicked() {
-            shell.act(Action::Back);
+            shell.act(OpenAction::Back);
         }
     }
 }

@@ -11,7 +11,7 @@ use super::Shell;
 use crate::{
     config::FileKind,
     ui::{
-        action::Action,
+        action::{FileAction, OpenAction},
         host::DialogKind,
         page::Page,
         theme::{self, Theme},
@@ -44,7 +44,7 @@ impl OpenSheet {
                 ("Checkpoint…", DialogKind::OpenCheckpoint),
             ] {
                 if ui.button(words).clicked() {
-                    shell.act(Action::Pick(dialog));
+                    shell.act(FileAction::Pick(dialog));
                 }
             }
         });
@@ -62,11 +62,11 @@ impl OpenSheet {
             let open = ui.add_enabled(!typed.is_empty(), egui::Button::new("Open"));
             if (open.clicked() || entered) && !typed.is_empty() {
                 let path = PathBuf::from(typed);
-                shell.act(Action::Back);
-                shell.act(Action::OpenPath(path));
+                shell.act(OpenAction::Back);
+                shell.act(OpenAction::Path(path));
             }
             if ui.button("Cancel").clicked() {
-                shell.act(Action::Back);
+                shell.act(OpenAction::Back);
             }
         });
     }
@@ -79,11 +79,11 @@ pub fn choose_lab_ui(ui: &mut Ui, shell: &mut Shell<'_>, path: &str) {
     let labs = shell.lists.labs;
     for lab in labs.iter().filter(|l| takes_files(l)) {
         if ui.button(lab.title).on_hover_text(lab.question).clicked() {
-            shell.act(Action::OpenLab(lab.id));
+            shell.act(OpenAction::Lab(lab.id));
         }
     }
     if ui.button("Cancel").clicked() {
-        shell.act(Action::Back);
+        shell.act(OpenAction::Back);
     }
 }
 

@@ -9,7 +9,10 @@ use crate::{
         lesson::{Lesson, LessonLink, Step},
     },
     ui::{
-        action::{Action, ExportFormat, KEYS},
+        action::{
+            Action, ExportFormat, KEYS, LessonAction, LookAction, MessageAction, OpenAction, PageAction, RunAction,
+            SettingAction,
+        },
         page::Page,
         theme,
     },
@@ -31,6 +34,13 @@ struct Entry {
     words: String,
     key: &'static str,
     action: Action,
+}
+
+impl Entry {
+    /// An entry without a key.
+    fn new(kind: &'static str, words: impl Into<String>, action: impl Into<Action>) -> Self {
+        Self { kind, words: words.into(), key: "", action: action.into() }
+    }
 }
 
 impl Palette {
@@ -73,7 +83,7 @@ impl Palette {
             }
         });
         if let Some(entry) = done.and_then(|i| found.into_iter().nth(i)) {
-            shell.act(Action::Back);
+            shell.act(OpenAction::Back);
             shell.act(entry.action);
         }
     }
@@ -119,53 +129,55 @@ fn lessons(labs: &[&Lab]) -> Vec<(LessonLink, String)> {
 
 fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, String)]) -> Vec<Entry> {
     let mut all = vec![];
-    for k in KEYS.iter().filter(|k| !matches!(k.action, Action::Palette | Action::Back) && k.shown != "End") {
+    for k in KEYS
+        .iter()
+        .filter(|k| !matches!(k.action, Action::Open(OpenAction::Palette | OpenAction::Back)) && k.shown != "End")
+    {
         let step = match k.action {
-            Action::Undo => page.and_then(|p| p.history.next_undo()).map(|step| format!("Undo: {step}")),
-            Action::Redo => page.and_then(|p| p.history.next_redo()).map(|step| format!("Redo: {step}")),
+            Action::Page(PageAction::Undo) => {
+                page.and_then(|p| p.history.next_undo()).map(|step| format!("Undo: {step}"))
+            }
+            Action::Page(PageAction::Redo) => {
+                page.and_then(|p| p.history.next_redo()).map(|step| format!("Redo: {step}"))
+            }
             _ => None,
         };
         let words = step.unwrap_or_else(|| k.words.to_owned());
-        all.push(Entry { kind: "do", words, key: k.shown, action: k.action.clone() });
+        all.push(Entry { key: k.shown, ..Entry::new("do", words, k.action.clone()) });
     }
-    let more = [
-        ("Copy session: settings, seed and layout", "Ctrl C", Action::CopySession),
-        ("Copy link: settings, seed, step, selection and views", "", Action::CopyLink),
-        ("Paste session or link", "Ctrl V", Action::PasteSession),
-        ("Write a checkpoint now", "", Action::Checkpoint),
-        ("Layout as the lab began", "", Action::ResetLayout),
-        ("Reduced motion on or off", "", Action::ToggleStill),
-        ("Sweep: make runs over values of settings and seeds", "", Action::DraftSweep),
-        ("Home: every lab", "", Action::Home),
-        ("Runs: every run with its result", "", Action::Runs),
-        ("Normal size", "Ctrl 0", Action::Zoom(1.0)),
+    let more: [(&str, &'static str, Action); 10] = [
+        ("Copy session: settings, seed and layout", "Ctrl C", MessageAction::CopySession.into()),
+        ("Copy link: settings, seed, step, selection and views", "", MessageAction::CopyLink.into()),
+        ("Paste session or link", "Ctrl V", MessageAction::PasteSession.into()),
+        ("Write a checkpoint now", "", RunAction::Checkpoint.into()),
+        ("Layout as the lab began", "", PageAction::ResetLayout.into()),
+        ("Reduced motion on or off", "", LookAction::ToggleStill.into()),
+        ("Sweep: make runs over values of settings and seeds", "", PageAction::DraftSweep.into()),
+        ("Home: every lab", "", OpenAction::Home.into()),
+        ("Runs: every run with its result", "", OpenAction::Runs.into()),
+        ("Normal size", "Ctrl 0", LookAction::Zoom(1.0).into()),
     ];
-    all.extend(more.map(|(words, key, action)| Entry { kind: "do", words: words.to_owned(), key, action }));
+    all.extend(more.map(|(words, key, action)| Entry { key, ..Entry::new("do", words, action) }));
     for lab in shell.lists.labs {
-        all.push(Entry { kind: "lab", words: lab.title.to_owned(), key: "", action: Action::OpenLab(lab.id) });
+        all.push(Entry::new("lab", lab.title, OpenAction::Lab(lab.id)));
     }
     let here = page.map(|page| page.lab.id);
     for lab in shell.lists.labs.iter().filter(|lab| Some(lab.id) != here) {
         for p in lab.presets {
             let words = format!("{}  ·  {}", p.title, lab.title);
-            all.push(Entry { kind: "preset", words, key: "", action: Action::OpenPreset(lab.id, p.id) });
+            all.push(Entry::new("preset", words, OpenAction::Preset(lab.id, p.id)));
         }
     }
     for (link, words) in lessons {
-        all.push(Entry { kind: "lesson", words: words.clone(), key: "", action: Action::OpenLesson(link.clone()) });
+        all.push(Entry::new("lesson", words, LessonAction::Open(link.clone())));
     }
     if let Some(page) = page {
         for p in page.lab.presets {
-            all.push(Entry {
-                kind: "preset",
-                words: p.title.to_owned(),
-                key: "",
-                action: Action::Preset(p.id.to_owned()),
-            });
+            all.push(Entry::new("preset", p.title, SettingAction::Preset(p.id.to_owned())));
         }
         for id in crate::ui::views_of(shell.lists, page.lab.id) {
             let title = shell.lists.view(id).map_or(id, |v| v.title);
-            all.push(Entry { kind: "view", words: title.to_owned(), key: "", action: Action::ShowView(id) });
+            all.push(Entry::new("view", title, PageAction::ShowView(id)));
         }
         for (number, tile, view) in page.tiling.by_number() {
             let title = shell.lists.view(&view).map_or(view.as_str(), |v| v.title);
@@ -173,11 +185,11 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
             let has_svg = page.tiling.views.get(&tile).is_none_or(|view| view.draws_svg());
             for format in ExportFormat::ALL.into_iter().filter(|f| has_svg || *f != ExportFormat::Svg) {
                 let words = format!("Save tile {number}, {title}: {}", format.words());
-                all.push(Entry { kind: "export", words, key: "", action: Action::Export(tile, format) });
+                all.push(Entry::new("export", words, PageAction::Export(tile, format)));
             }
         }
         for k in &page.knobs {
-            all.push(Entry { kind: "control", words: k.label.to_owned(), key: "", action: Action::FindControl(k.key) });
+            all.push(Entry::new("control", k.label, SettingAction::Find(k.key)));
         }
     }
     all

@@ -4,7 +4,11 @@
 use eframe::egui::{DragValue, RichText, Ui};
 
 use super::Shell;
-use crate::ui::{action::Action, picture_order::PictureOrder, theme};
+use crate::ui::{
+    action::{FileAction, OpenAction},
+    picture_order::PictureOrder,
+    theme,
+};
 
 /// Sizes to choose from, pixels.
 const SIZES: [[u32; 2]; 4] = [[1600, 1000], [3200, 2000], [1920, 1080], [1200, 1200]];
@@ -44,10 +48,10 @@ pub fn picture_sheet_ui(ui: &mut Ui, shell: &mut Shell<'_>, order: &mut PictureO
     ui.add_space(8.0);
     ui.horizontal(|ui| {
         if ui.button(format!("Save {}\u{2026}", order.file())).clicked() {
-            shell.act(Action::SavePicture(order.clone()));
+            shell.act(FileAction::SavePicture(order.clone()));
         }
         if ui.button("Cancel").clicked() {
-            shell.act(Action::Back);
+            shell.act(OpenAction::Back);
         }
     });
 }

@@ -21,7 +21,14 @@ use crate::{
         run_table::{RunRow, filter::Filter, order::Order},
     },
     telemetry::RunNote,
-    ui::{action::Action, comparison::ComparedRuns, host::FoundSweep, multiples::ReplayedRuns, theme, widgets::number},
+    ui::{
+        action::{OpenAction, RunsAction},
+        comparison::ComparedRuns,
+        host::FoundSweep,
+        multiples::ReplayedRuns,
+        theme,
+        widgets::number,
+    },
 };
 
 /// Width of the panel about one run, points.
@@ -239,7 +246,7 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         }
         compare_button_ui(ui, shell, page);
         if ui.button("Look again").on_hover_text("Reads what has changed on the disk.").clicked() {
-            shell.act(Action::Runs);
+            shell.act(OpenAction::Runs);
         }
     });
     let (words, colour) = match &page.complaint {
@@ -280,7 +287,7 @@ fn sweeps_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &RunsPage) {
         }
     });
     if let Some(folder) = opened {
-        shell.act(Action::OpenSweep(folder));
+        shell.act(OpenAction::Sweep(folder));
     }
 }
 
@@ -296,7 +303,7 @@ fn compare_button_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     let button = ui.add_enabled(can, Button::new(words));
     if button.on_hover_text(&about).on_disabled_hover_text(&about).clicked() {
         page.is_comparing = true;
-        shell.act(Action::CompareRuns(ticked));
+        shell.act(RunsAction::Compare(ticked));
     }
 }
 

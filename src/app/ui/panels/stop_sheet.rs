@@ -3,7 +3,7 @@
 use eframe::egui::{Button, RichText, Ui};
 
 use super::Shell;
-use crate::ui::{action::Action, theme, widgets::number};
+use crate::ui::{action::OpenAction, theme, widgets::number};
 
 /// Which training would end, and for what.
 #[derive(Debug)]
@@ -29,10 +29,10 @@ impl StopSheet {
         ui.horizontal(|ui| {
             let keep = Button::new(RichText::new("Keep training").color(shell.theme.page)).fill(shell.theme.accent);
             if ui.add(keep).on_hover_text("Nothing changes (Esc).").clicked() {
-                shell.act(Action::Back);
+                shell.act(OpenAction::Back);
             }
             if ui.button("Stop it and go on").clicked() {
-                shell.act(Action::StopAndGoOn);
+                shell.act(OpenAction::StopAndGoOn);
             }
         });
     }

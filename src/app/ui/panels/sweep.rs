@@ -17,7 +17,7 @@ use crate::{
         order::PointOrder,
     },
     ui::{
-        action::Action,
+        action::{OpenAction, RunsAction},
         plot::ChartState,
         sweep_pictures::{Look, PointedAt, Prepared},
     },
@@ -139,7 +139,7 @@ impl SweepPage {
         self.selected = Some(point);
         let made = results.runs_of(point).next().and_then(|(_, run)| run.made.as_ref());
         match (results.seeds.len(), made) {
-            (1, Some(made)) => shell.act(Action::OpenRun(made.path.clone())),
+            (1, Some(made)) => shell.act(OpenAction::Run(made.path.clone())),
             _ => self.menu = Some(SeedMenu { point, at: at.unwrap_or(Pos2::new(400.0, 300.0)), is_new: true }),
         }
     }
@@ -196,7 +196,7 @@ fn read_again(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
         ui.ctx().request_repaint_after_secs(waits as f32);
     } else if !page.is_reading {
         (page.is_reading, page.asked) = (true, shell.now);
-        shell.act(Action::ReadSweep(page.folder.clone()));
+        shell.act(RunsAction::ReadSweep(page.folder.clone()));
     }
 }
 
@@ -231,7 +231,7 @@ fn menu_ui(ui: &Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
                     if ui.add_enabled(can, button).clicked()
                         && let Some(made) = &run.made
                     {
-                        shell.act(Action::OpenRun(made.path.clone()));
+                        shell.act(OpenAction::Run(made.path.clone()));
                         is_done = true;
                     }
                 }

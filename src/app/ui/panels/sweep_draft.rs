@@ -7,7 +7,7 @@ use super::{Shell, hairline};
 use crate::{
     config::{Config, Knob},
     labs::sweep::draft::DraftAxis,
-    ui::{action::Action, page::Page, sweep_draft::SweepDraftState, theme::Theme},
+    ui::{action::RunsAction, page::Page, sweep_draft::SweepDraftState, theme::Theme},
 };
 
 /// Most runs and points that a field takes.
@@ -168,7 +168,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, state: &mut SweepDraftState) -
         let write = ui.add_enabled(file.is_some(), egui::Button::new("Write")).on_hover_text(about);
         if let Some(file) = file.filter(|_| is_started || write.clicked()) {
             state.is_waiting = true;
-            shell.act(Action::MakeSweep(Box::new(file), is_started));
+            shell.act(RunsAction::MakeSweep(Box::new(file), is_started));
         }
         is_left = ui.button("Cancel").on_hover_text("Back to the controls; nothing is written.").clicked();
     });

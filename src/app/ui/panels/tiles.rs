@@ -15,22 +15,18 @@ use super::{
     icon::{Icon, Look, icon_button_in},
     open_question::{open_question_ui, overdue, width},
 };
-use crate::{
-    config::Value,
-    telemetry::Command,
-    ui::{
-        action::{Action, ExportFormat},
-        lists::Lists,
-        mirror::Mirror,
-        page::Page,
-        picture_order::PictureOrder,
-        plot,
-        questions::Key,
-        step_events,
-        theme::{self, Theme},
-        tiling::{Pane, Tiling},
-        views::{Export, View, ViewCx, ViewEntry},
-    },
+use crate::ui::{
+    action::{Action, ExportFormat, FileAction, MessageAction, PageAction, RunAction},
+    lists::Lists,
+    mirror::Mirror,
+    page::{Page, lesson},
+    picture_order::PictureOrder,
+    plot,
+    questions::Key,
+    step_events,
+    theme::{self, Theme},
+    tiling::{Pane, Tiling},
+    views::{View, ViewCx, ViewEntry},
 };
 
 const HEADER: f32 = 32.0;
@@ -48,8 +44,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if let Some(mirror) = page.mirror() {
         plot::set_step_events(ui.ctx(), step_events::of(mirror, &page.knobs).into());
     }
-    page.lend_guess(ui.ctx());
-    let (mut commands, mut settings, mut exports, mut fronts) = (vec![], vec![], vec![], vec![]);
+    lesson::lend_guess(page, ui.ctx());
     if let Some(run) = &page.run {
         page.questions.follow_run(&run.mirror);
     }
@@ -65,11 +60,8 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             preset: &page.preset,
             theme: shell.theme,
             selection: &mut page.selection,
-            commands: &mut commands,
-            settings: &mut settings,
+            actions: shell.actions,
             questions: &mut page.questions,
-            exports: &mut exports,
-            fronts: &mut fronts,
             still: shell.session.still,
             has_controls: true,
         },
@@ -81,10 +73,8 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         in_front,
         selected,
         maximised: *maximised,
-        wanted: vec![],
         to_export,
         asked: &mut page.asked,
-        actions: shell.actions,
     };
     match *maximised {
         Some(id) => {
@@ -94,43 +84,8 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         }
         None => tree.ui(&mut stage, ui),
     }
-    let wanted = std::mem::take(&mut stage.wanted);
     page.tiling.number();
-    page.take_guess(ui.ctx());
-    for w in wanted {
-        match w {
-            Wanted::Close(id) => page.tiling.close(id),
-            Wanted::Maximise(id) => {
-                page.tiling.selected = Some(id);
-                page.tiling.toggle_maximised();
-            }
-        }
-    }
-    send(shell, page, commands, settings);
-    fronts.into_iter().for_each(|view| shell.act(Action::ShowView(view)));
-    for export in exports {
-        shell.act(match export {
-            Export::Picture { rect, name } => Action::Record(rect, name),
-            Export::Text { name, text } => Action::SaveInExports(name, text.into_bytes()),
-            Export::Transitions { name, text } => Action::OpenTransitions(name, text.into_bytes()),
-        });
-    }
-}
-
-fn send(shell: &mut Shell<'_>, page: &Page, commands: Vec<Command>, settings: Vec<(String, Value)>) {
-    for (key, value) in settings {
-        shell.act(Action::Change(key, value));
-    }
-    for command in commands {
-        // To run is what Space does: it makes the run first where there is none.
-        if command == Command::Run {
-            shell.act(Action::RunPause);
-            continue;
-        }
-        if let Err(words) = page.tell(command) {
-            shell.act(Action::Toast(words));
-        }
-    }
+    lesson::take_guess(page, ui.ctx());
 }
 
 /// Every view was closed.
@@ -139,14 +94,9 @@ fn empty_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
         ui.add_space(ui.available_height() * 0.4);
         ui.label(RichText::new("Every view is closed.").color(shell.theme.secondary));
         if ui.button("Open the lab's views").clicked() {
-            shell.act(Action::ResetLayout);
+            shell.act(PageAction::ResetLayout);
         }
     });
-}
-
-enum Wanted {
-    Close(TileId),
-    Maximise(TileId),
 }
 
 /// What the tiles need while they are drawn.
@@ -161,12 +111,10 @@ struct Stage<'a> {
     in_front: HashSet<TileId>,
     selected: &'a mut Option<TileId>,
     maximised: Option<TileId>,
-    wanted: Vec<Wanted>,
     /// Tiles to be saved as they are drawn.
     to_export: Vec<(TileId, ExportFormat)>,
     /// What each view has asked.
     asked: &'a mut HashMap<TileId, Vec<Key>>,
-    actions: &'a mut Vec<Action>,
 }
 
 impl Stage<'_> {
@@ -192,7 +140,7 @@ impl Stage<'_> {
         if let Some(question) = overdue
             && open_question_ui(ui, theme, header, question)
         {
-            self.cx.commands.push(Command::Cancel(question.request));
+            self.cx.act(RunAction::Cancel(question.request));
         }
         let body = Rect::from_min_max(pos2(rect.left() + 8.0, header.bottom()), rect.max - vec2(8.0, 8.0));
         if body.is_positive() {
@@ -254,7 +202,7 @@ impl Stage<'_> {
         let button = icon_button_in(&mut corner, theme, Icon::More, &format!("Menu of {title}"), Look::Plain);
         egui::Popup::menu(&button).show(|ui| self.menu_ui(ui, id, entry));
         if response.double_clicked() || response.triple_clicked() {
-            self.wanted.push(Wanted::Maximise(id));
+            self.cx.act(PageAction::MaximiseTile(id));
         }
         if let Some(entry) = entry {
             // The subtitle may be cut short on the bar.
@@ -274,7 +222,7 @@ impl Stage<'_> {
             let has_svg = self.views.get(&id).is_some_and(|view| view.svg(&self.cx).is_some());
             for format in ExportFormat::ALL.into_iter().filter(|format| has_svg || *format != ExportFormat::Svg) {
                 if ui.add(Button::new(format!("Save the {}…", format.words())).frame(false)).clicked() {
-                    self.actions.push(Action::Export(id, format));
+                    self.cx.act(PageAction::Export(id, format));
                     ui.close();
                 }
             }
@@ -282,11 +230,11 @@ impl Stage<'_> {
         }
         let max = if self.maximised.is_some() { "Put back" } else { "Maximise" };
         if ui.add(Button::new(max).shortcut_text("Enter").frame(false)).clicked() {
-            self.wanted.push(Wanted::Maximise(id));
+            self.cx.act(PageAction::MaximiseTile(id));
             ui.close();
         }
         if ui.add(Button::new("Close").frame(false)).clicked() {
-            self.wanted.push(Wanted::Close(id));
+            self.cx.act(PageAction::CloseTile(id));
             ui.close();
         }
         ui.separator();
@@ -294,7 +242,7 @@ impl Stage<'_> {
         for pane in crate::ui::views_of(self.lists, self.lab) {
             let shown = self.lists.view(pane).map_or(pane, |v| v.title);
             if ui.add(Button::new(shown).frame(false)).clicked() {
-                self.actions.push(Action::ShowView(pane));
+                self.cx.act(PageAction::ShowView(pane));
                 ui.close();
             }
         }
@@ -307,17 +255,17 @@ impl Stage<'_> {
         let Some(view) = self.views.get(&id) else { return };
         let title = entry.title;
         if format == ExportFormat::Csv {
-            self.actions.push(match view.csv(&self.cx) {
-                Some(text) => Action::Save(format!("{name}.csv"), text.into_bytes()),
-                None => Action::Toast(format!("{title} shows nothing yet. Space runs the lab.")),
-            });
-            return;
+            let action: Action = match view.csv(&self.cx) {
+                Some(text) => FileAction::Save(format!("{name}.csv"), text.into_bytes()).into(),
+                None => MessageAction::Toast(format!("{title} shows nothing yet. Space runs the lab.")).into(),
+            };
+            return self.cx.act(action);
         }
         let (has_svg, is_svg) = (view.svg(&self.cx).is_some(), format == ExportFormat::Svg);
         let order = PictureOrder::new(id, (entry.id, title), name, self.cx.theme.dark);
-        self.actions.push(match is_svg && !has_svg {
-            true => Action::Toast(format!("{title} is not made of curves; save its picture.")),
-            false => Action::PictureSheet(PictureOrder { has_svg, is_svg, ..order }),
+        self.cx.act::<Action>(match is_svg && !has_svg {
+            true => MessageAction::Toast(format!("{title} is not made of curves; save its picture.")).into(),
+            false => FileAction::PictureSheet(PictureOrder { has_svg, is_svg, ..order }).into(),
         });
     }
 }
@@ -388,7 +336,7 @@ impl Behavior<Pane> for Stage<'_> {
 
     /// Closed as from its menu: the tile keeps its place.
     fn on_tab_close(&mut self, _tiles: &mut Tiles<Pane>, id: TileId) -> bool {
-        self.wanted.push(Wanted::Close(id));
+        self.cx.act(PageAction::CloseTile(id));
         false
     }
 

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     telemetry::Level,
-    ui::{action::Action, theme},
+    ui::{
+        action::{Action, MessageAction},
+        theme,
+    },
 };
 
 const WIDTH: f32 = 264.0;
@@ -120,11 +123,11 @@ fn toast_ui(ui: &mut egui::Ui, shell: &mut Shell<'_>, toast: &Toast) {
                     && ui.button(RichText::new(words).small()).clicked()
                 {
                     shell.act(action.clone());
-                    shell.act(Action::Dismiss(toast.id));
+                    shell.act(MessageAction::Dismiss(toast.id));
                 }
             });
             if icon_button(ui, shell.theme, Icon::Close, "Dismiss").clicked() {
-                shell.act(Action::Dismiss(toast.id));
+                shell.act(MessageAction::Dismiss(toast.id));
             }
         });
     });

@@ -9,7 +9,12 @@ use super::{
 use crate::{
     config::Value,
     labs::RunSettings,
-    ui::{NAME, action::Action, page::Page, theme},
+    ui::{
+        NAME,
+        action::{Action, LookAction, MessageAction, OpenAction, PageAction, RunAction, SettingAction},
+        page::Page,
+        theme,
+    },
 };
 
 /// Where the bar stands.
@@ -45,7 +50,7 @@ fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, (title, 
         let icon = if shell.session.controls_open { Icon::Left } else { Icon::Right };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the controls");
         if fold.on_hover_text("Fold or open the controls ([)").clicked() {
-            shell.act(Action::FoldControls);
+            shell.act(LookAction::FoldControls);
         }
     }
     crumbs_ui(ui, shell, title.or(page.as_ref().map(|page| page.lab.title)));
@@ -65,7 +70,7 @@ fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, title: Option<&'static str>) {
             let home = ui.add(Button::new(name).frame(false)).on_hover_text("Home: every lab (Esc)");
             home.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Link, true, "Home"));
             if home.clicked() {
-                shell.act(Action::Home);
+                shell.act(OpenAction::Home);
             }
             ui.label(RichText::new("›").color(shell.theme.secondary));
             ui.add(egui::Label::new(RichText::new(title).text_style(theme::title_style())).truncate());
@@ -82,7 +87,7 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, wide: bool) 
         .labelled_by(label.id)
         .on_hover_text("Draws weights and batches: the same seed gives the same run. Applies at a reset.");
     if field.changed() {
-        shell.act(Action::Seed(seed));
+        shell.act(SettingAction::Seed(seed));
     }
     if wide {
         device_ui(ui, shell, page);
@@ -105,7 +110,7 @@ fn preset_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         for preset in page.lab.presets {
             let on = preset.id == page.config.preset;
             if ui.selectable_label(on, preset.title).on_hover_text(preset.about).clicked() {
-                shell.act(Action::Preset(preset.id.to_owned()));
+                shell.act(SettingAction::Preset(preset.id.to_owned()));
             }
         }
     });
@@ -135,7 +140,7 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         for (name, words, available) in devices {
             ui.add_enabled_ui(*available, |ui| {
                 if ui.selectable_label(*name == chosen, words.as_str()).clicked() {
-                    shell.act(Action::Change(DEVICE.to_owned(), Value::Text(name.clone())));
+                    shell.act(SettingAction::Change(DEVICE.to_owned(), Value::Text(name.clone())));
                 }
             });
         }
@@ -155,7 +160,7 @@ fn device_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             ..egui::WidgetInfo::drag_value(true, n as f64)
         });
         if field.changed() {
-            shell.act(Action::Change(THREADS.to_owned(), Value::Int(n)));
+            shell.act(SettingAction::Change(THREADS.to_owned(), Value::Int(n)));
         }
     }
 }
@@ -184,20 +189,20 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool)
         let icon = if is_open { Icon::Right } else { Icon::Left };
         let fold = icon_button(ui, shell.theme, icon, "Fold or open the right panel");
         if fold.on_hover_text("Fold or open the right panel (])").clicked() {
-            shell.act(Action::FoldInspector);
+            shell.act(LookAction::FoldInspector);
         }
     }
     let help = ui.add(Button::new(RichText::new("?").color(shell.theme.secondary)).frame(false));
     help.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Help"));
     if help.on_hover_text("Every key and gesture (?)").clicked() {
-        shell.act(Action::Help);
+        shell.act(OpenAction::Help);
     }
     menu_ui(ui, shell, page, wide);
     if icon_button(ui, shell.theme, Icon::Search, "Find a command")
         .on_hover_text("Find a command, lab, preset, view or control (Ctrl P)")
         .clicked()
     {
-        shell.act(Action::Palette);
+        shell.act(OpenAction::Palette);
     }
 }
 
@@ -212,28 +217,34 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
                 ui.close();
             }
         };
-        for (step, key, action) in [(&steps.undo, "Ctrl Z", Action::Undo), (&steps.redo, "Ctrl Shift Z", Action::Redo)]
+        for (step, key, action) in
+            [(&steps.undo, "Ctrl Z", PageAction::Undo), (&steps.redo, "Ctrl Shift Z", PageAction::Redo)]
         {
             if let Some(step) = step {
-                entry(ui, step, key, action);
+                entry(ui, step, key, action.into());
             }
         }
-        entry(ui, "Open…", "Ctrl O", Action::OpenSheet);
+        entry(ui, "Open…", "Ctrl O", OpenAction::Sheet.into());
         if page.is_some() {
-            entry(ui, "Make a sweep…", "", Action::DraftSweep);
-            entry(ui, "Copy session", "Ctrl C", Action::CopySession);
-            entry(ui, "Copy link to this page", "", Action::CopyLink);
-            entry(ui, "Write a checkpoint now", "", Action::Checkpoint);
-            entry(ui, "Layout as it was", "", Action::ResetLayout);
+            entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());
+            entry(ui, "Copy session", "Ctrl C", MessageAction::CopySession.into());
+            entry(ui, "Copy link to this page", "", MessageAction::CopyLink.into());
+            entry(ui, "Write a checkpoint now", "", RunAction::Checkpoint.into());
+            entry(ui, "Layout as it was", "", PageAction::ResetLayout.into());
         }
-        entry(ui, "Paste session or link", "Ctrl V", Action::PasteSession);
+        entry(ui, "Paste session or link", "Ctrl V", MessageAction::PasteSession.into());
         ui.separator();
-        entry(ui, if shell.session.dark { "Light" } else { "Dark" }, "D", Action::ToggleTheme);
-        entry(ui, "Presenter mode", "P", Action::Presenter);
-        entry(ui, if shell.session.still { "Animations on" } else { "Reduced motion" }, "", Action::ToggleStill);
-        entry(ui, "Larger", "Ctrl +", Action::Zoom(shell.session.zoom + 0.1));
-        entry(ui, "Smaller", "Ctrl -", Action::Zoom(shell.session.zoom - 0.1));
-        entry(ui, "Frame times (draws without pause)", "T", Action::FrameTimes);
+        entry(ui, if shell.session.dark { "Light" } else { "Dark" }, "D", LookAction::ToggleTheme.into());
+        entry(ui, "Presenter mode", "P", LookAction::Presenter.into());
+        entry(
+            ui,
+            if shell.session.still { "Animations on" } else { "Reduced motion" },
+            "",
+            LookAction::ToggleStill.into(),
+        );
+        entry(ui, "Larger", "Ctrl +", LookAction::Zoom(shell.session.zoom + 0.1).into());
+        entry(ui, "Smaller", "Ctrl -", LookAction::Zoom(shell.session.zoom - 0.1).into());
+        entry(ui, "Frame times (draws without pause)", "T", LookAction::FrameTimes.into());
         if let Some(page) = page.filter(|_| !wide) {
             ui.separator();
             ui.horizontal(|ui| device_ui(ui, shell, page));

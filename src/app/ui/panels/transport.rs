@@ -7,8 +7,12 @@ use super::{
     icon::{Icon, Look, icon_button, icon_button_in},
 };
 use crate::ui::{
-    action::Action,
-    page::{Page, play::SPEEDS},
+    action::{RunAction, TimeAction},
+    page::{
+        Page,
+        play::{self, SPEEDS},
+        training,
+    },
     plot::{StepEvent, near},
     run::Run,
     step_events, theme,
@@ -39,30 +43,30 @@ pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 }
 
 fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
-    if page.is_only_looked_at() {
+    if training::is_only_looked_at(page) {
         let words = "Begins to train this model: the view Loss has its loss before and after. How long and how fast stands \
                      under Training on.";
         if ui.button("Train on").on_hover_text(words).clicked() {
-            shell.act(Action::TrainOn);
+            shell.act(RunAction::TrainOn);
         }
         return;
     }
     let running = page.run.as_ref().is_some_and(Run::is_running);
     let (icon, name) = if running { (Icon::Pause, "Pause") } else { (Icon::Play, "Run") };
     let run = icon_button_in(ui, shell.theme, icon, name, Look::Primary);
-    let tip = match (running, page.space_plays()) {
+    let tip = match (running, play::space_plays(page)) {
         (false, true) => "Train on. Space plays what was recorded".to_owned(),
         _ => format!("{name} (Space)"),
     };
     if run.on_hover_text(tip).clicked() {
-        shell.act(Action::RunPause);
+        shell.act(RunAction::RunPause);
     }
     if icon_button(ui, shell.theme, Icon::Step, "Step").on_hover_text("One step, then pause (→)").clicked() {
-        shell.act(Action::StepOnce);
+        shell.act(RunAction::StepOnce);
     }
     let reset = icon_button(ui, shell.theme, Icon::Reset, "Reset");
     if reset.on_hover_text("Begin again with the settings shown (R). What was run stays in its folder.").clicked() {
-        shell.act(Action::Reset);
+        shell.act(RunAction::Reset);
     }
 }
 
@@ -78,7 +82,7 @@ fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             ui.painter().hline(r.x_range(), r.bottom(), Stroke::new(1.5, shell.theme.accent));
         }
         if button.on_hover_text(words).clicked() {
-            shell.act(Action::Pace(pace));
+            shell.act(RunAction::Pace(pace));
         }
     }
     ui.spacing_mut().item_spacing.x = 8.0;
@@ -113,7 +117,7 @@ fn follow_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let button = icon_button_in(ui, shell.theme, Icon::Follow, "Follow", look);
     let words = if following { "Every view follows the run" } else { "Back to the newest step (F or End)" };
     if button.on_hover_text(words).clicked() {
-        shell.act(if following { Action::Scrub(page.newest()) } else { Action::Follow });
+        shell.act(if following { TimeAction::Scrub(page.newest()) } else { TimeAction::Follow });
     }
 }
 
@@ -125,7 +129,7 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         let look = if page.play.loops { Look::On } else { Look::Plain };
         let loops = icon_button_in(ui, shell.theme, Icon::Loop, "Play again at the end", look);
         if loops.on_hover_text("Begins again at the end.").clicked() {
-            shell.act(Action::PlayLoops(!page.play.loops));
+            shell.act(TimeAction::PlayLoops(!page.play.loops));
         }
         let speed = format!("{:.0} s", page.play.seconds);
         let words = RichText::new(speed).font(theme::numbers()).color(shell.theme.secondary);
@@ -135,7 +139,7 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             for seconds in SPEEDS {
                 let words = format!("the whole run in {seconds:.0} s");
                 if ui.selectable_label(page.play.seconds == seconds, words).clicked() {
-                    shell.act(Action::PlaySpeed(seconds));
+                    shell.act(TimeAction::PlaySpeed(seconds));
                     ui.close();
                 }
             }
@@ -144,9 +148,9 @@ fn play_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         let on = page.play.is_on();
         let (icon, name) = if on { (Icon::Pause, "Pause playing") } else { (Icon::Play, "Play what was recorded") };
         let play = icon_button_in(ui, shell.theme, icon, name, if on { Look::On } else { Look::Plain });
-        let key = if page.space_plays() { " (Space)" } else { "" };
+        let key = if play::space_plays(page) { " (Space)" } else { "" };
         if play.on_hover_text(format!("{name}{key}: every view goes through its steps.")).clicked() {
-            shell.act(Action::Play);
+            shell.act(TimeAction::Play);
         }
     });
     ui.spacing_mut().item_spacing.x = 8.0;
@@ -187,7 +191,7 @@ fn scrubber_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         painter.vline(x(event.step).round() + 0.5, ends, Stroke::new(1.0, shell.theme.text));
     }
     if slider.changed() {
-        shell.act(if step >= newest { Action::Follow } else { Action::Scrub(step) });
+        shell.act(if step >= newest { TimeAction::Follow } else { TimeAction::Scrub(step) });
     }
     let pointer = slider.hover_pos().map_or(f32::NAN, |p| p.x);
     let mut tip: Vec<String> = near(&events, x, pointer).into_iter().map(StepEvent::label).collect();

@@ -1,16 +1,15 @@
-//! What a view sees and may do during one frame: the run at a step, the settings, the selection; questions and
-//! commands. It knows no view.
+//! What a view sees during one frame: the run at a step, the settings, the selection; and the list of actions into
+//! which it puts its wishes.
 
 use std::{borrow::Cow, ops::Deref};
-
-use eframe::egui::Rect;
 
 use super::Selection;
 use crate::{
     config::{Arguments, Config, Knob, Value},
     labs::TrainSettings,
-    telemetry::{Answer, Args, Command, Measurement, Question, RunState, Sample},
+    telemetry::{Answer, Args, Measurement, Question, RunState, Sample},
     ui::{
+        action::{Action, Actions, RunAction, SettingAction},
         mirror::Mirror,
         questions::{Freshness, Moment, Questions},
         theme::Theme,
@@ -30,35 +29,22 @@ pub struct ViewCx<'a> {
     pub preset: &'a Config,
     pub theme: &'a Theme,
     pub selection: &'a mut Selection,
-    /// Commands to the run, sent after the frame.
-    pub commands: &'a mut Vec<Command>,
-    /// Settings to change, as if on the control panel (undoable).
-    pub settings: &'a mut Vec<(String, Value)>,
+    /// What is asked for, performed after the frame.
+    pub actions: &'a mut Actions,
     /// What the page has asked, and when.
     pub questions: &'a mut Questions,
-    /// Files to write into the export folder, after the frame.
-    pub exports: &'a mut Vec<Export>,
-    /// Views to bring to the front, after the frame.
-    pub fronts: &'a mut Vec<&'static str>,
     /// Reduced motion is wanted.
     pub still: bool,
     /// Whether there is a hand: a picture has no buttons.
     pub has_controls: bool,
 }
 
-/// A file of a recording, written into the export folder without asking.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Export {
-    /// The window's next frame inside this rectangle (points), as PNG.
-    Picture { rect: Rect, name: String },
-    /// Text, said to have been saved.
-    Text { name: String, text: String },
-    /// A matrix of transition probabilities as text, saved likewise and then opened in the lab that takes a generator from
-    /// a file.
-    Transitions { name: String, text: String },
-}
-
 impl<'a> ViewCx<'a> {
+    /// Asks for something to be done after the frame.
+    pub fn act<A: Into<Action>>(&mut self, action: A) {
+        self.actions.push(action);
+    }
+
     /// What was measured at the shown step or last before it: of the variant in focus if it has it, else of the first
     /// that has; an answer to a question where nothing came by schedule, or where a live setting was changed since.
     pub fn latest<M: Measurement>(&self) -> Option<Measured<'a, M>> {
@@ -166,13 +152,17 @@ impl<'a> ViewCx<'a> {
     /// first one asks.
     pub fn keep_fresh<M: Measurement>(&mut self, variant: Option<usize>, args: Args, freshness: Freshness) {
         self.questions.touch((M::PROBE, variant));
-        if self.can_ask() && self.is_due::<M>(variant, &args, freshness) {
+        if self.can_ask() && self.are_due::<M>(variant, &args, freshness) {
             self.request::<M>(variant, args);
         }
     }
 
     /// Whether the question of `M` was never put so, or its answer is no longer fresh.
-    pub fn is_due<M: Measurement>(&self, variant: Option<usize>, args: &Args, freshness: Freshness) -> bool {
+    pub fn is_due<M: Answer>(&self, variant: Option<usize>, args: &M::Args, freshness: Freshness) -> bool {
+        self.are_due::<M>(variant, &args.to_args(), freshness)
+    }
+
+    fn are_due<M: Measurement>(&self, variant: Option<usize>, args: &Args, freshness: Freshness) -> bool {
         self.questions.is_due((M::PROBE, variant), args, freshness, self.mirror, &self.moment::<M>(variant))
     }
 
@@ -187,14 +177,15 @@ impl<'a> ViewCx<'a> {
         self.questions.touch(key);
         let request = self.questions.put(key, args.clone(), self.mirror, &moment);
         let question = Question { request, probe: M::PROBE.to_owned(), variant, args, at: moment.at };
-        self.commands.push(Command::Measure(question));
+        self.act(RunAction::Ask(question));
         request
     }
 
     /// The answer to the question of `M` that was put last is no longer wanted.
     pub fn cancel<M: Measurement>(&mut self, variant: Option<usize>) {
-        let request = self.questions.request((M::PROBE, variant));
-        self.commands.extend(request.map(Command::Cancel));
+        if let Some(request) = self.questions.request((M::PROBE, variant)) {
+            self.act(RunAction::Cancel(request));
+        }
     }
 
     /// Whether the question of `M` was put and neither its answer nor a refusal has come.
@@ -221,20 +212,20 @@ impl<'a> ViewCx<'a> {
     /// Sets a setting, as if on the control panel; in this frame already for whoever asks [`ViewCx::setting`].
     pub fn set(&mut self, key: &str, value: Value) {
         if self.setting(key).as_ref() != Some(&value) {
-            self.settings.push((key.to_owned(), value));
+            self.act(SettingAction::Change(key.to_owned(), value));
         }
     }
 
     /// A setting as it is, or as it was set in this frame.
     pub fn setting(&self, key: &str) -> Option<Value> {
-        let set = self.settings.iter().rev().find(|(k, _)| k == key).map(|(_, value)| value);
+        let set = self.actions.changes().rev().find(|(k, _)| *k == key).map(|(_, value)| value);
         set.or_else(|| self.config.get(key)).cloned()
     }
 
     /// All settings, with those that were set in this frame.
     pub fn config_now(&self) -> Cow<'_, Config> {
         let mut config = Cow::Borrowed(self.config);
-        for (key, value) in self.settings.iter() {
+        for (key, value) in self.actions.changes() {
             // what the control refuses, it says itself
             let _ = config.to_mut().set(self.knobs, key, value.clone());
         }
@@ -266,6 +257,12 @@ impl<'a> ViewCx<'a> {
         let config = self.mirror.info.as_ref().map_or(self.config, |info| &info.config);
         let window = config.get(TrainSettings::window.name).cloned();
         window.map(|window| ("window".to_owned(), window)).into_iter().collect()
+    }
+
+    /// The length of the run's training windows, tokens, if its lab has that setting.
+    pub fn training_window(&self) -> Option<usize> {
+        let config = self.mirror.info.as_ref().map_or(self.config, |info| &info.config);
+        config.value(TrainSettings::window).ok()
     }
 
     /// Whether there is a model that answers questions.

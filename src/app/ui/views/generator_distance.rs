@@ -5,7 +5,7 @@ use eframe::egui::{Label, RichText, Ui, vec2};
 
 use super::{Measured, View, ViewCx};
 use crate::{
-    telemetry::{Args, measurements::GeneratorDistance},
+    telemetry::measurements::{GeneratorDistance, GeneratorDistanceArgs},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, Zone, value_words},
         questions::Freshness,
@@ -111,7 +111,8 @@ impl GeneratorDistanceView {
 
 impl View for GeneratorDistanceView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        cx.keep_fresh::<GeneratorDistance>(Some(cx.selection.variant), Args::new(), Freshness::IfMissing);
+        let args = GeneratorDistanceArgs::default();
+        cx.ask::<GeneratorDistance>(Some(cx.selection.variant), &args, Freshness::IfMissing);
         let sums = Self::sums(cx);
         let Some(m) = shown(cx) else {
             sums.show(ui, ui.available_size(), cx.theme, &mut self.sums);

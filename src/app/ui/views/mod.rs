@@ -36,27 +36,8 @@ pub mod trace_blocks;
 pub mod traces;
 mod trained_bdh;
 
-pub use context::{Export, Measured, ViewCx};
-
-/// What is selected, in all views at once.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default)]
-pub struct Selection {
-    /// Position on the current token axis.
-    pub token: Option<usize>,
-    pub head: Option<usize>,
-    pub layer: Option<String>,
-    /// A neuron of the graph, by its number in the model.
-    pub neuron: Option<u32>,
-    /// Index of the variant in focus (asked by one-variant views).
-    pub variant: usize,
-    /// The synapse in focus.
-    pub synapse: Option<synapses::Synapse>,
-    /// A text of one's own along which attention is read as a Markov chain; empty: a held-out passage.
-    pub chain_text: String,
-    /// How what the ODE flow is asked with changes.
-    pub flow: flow::FlowSettings,
-}
+pub use super::selection::Selection;
+pub use context::{Measured, ViewCx};
 
 /// A view of a run. One instance lives as long as its tile; state that should survive a restart is
 /// in `Selection` or in settings.

@@ -5,7 +5,7 @@ use eframe::egui::Ui;
 use super::{View, ViewCx};
 use crate::{
     analysis::statistics::mean_sd,
-    telemetry::measurements::PositionLosses as Measured,
+    telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
     ui::{
         plot::{Axis, Band, Chart, ChartState, Line, Reference},
         questions::Freshness,
@@ -76,7 +76,9 @@ impl View for PositionLosses {
                 ui.selectable_value(&mut self.is_perplexity, true, "perplexity");
             });
         }
-        cx.keep_fresh::<Measured>(None, cx.window_args(), Freshness::IfMissing);
+        let mut args = PositionLossesArgs::default();
+        args.window = cx.training_window().unwrap_or(args.window);
+        cx.ask::<Measured>(None, &args, Freshness::IfMissing);
         self.chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
     }
 

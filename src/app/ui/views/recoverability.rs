@@ -5,8 +5,9 @@ use eframe::egui::{RichText, Ui, vec2};
 
 use super::{View, ViewCx};
 use crate::{
-    telemetry::{Command, RunState, measurements},
+    telemetry::{RunState, measurements},
     ui::{
+        action::RunAction,
         plot::{Axis, Band, Chart, ChartState, Line, Reference, Stroke},
         seed_series::variant_colour,
         theme,
@@ -82,7 +83,7 @@ impl Recoverability {
             let tip =
                 "Trains a small reader for each trace, for all three, and for the raw tokens. Space does the same.";
             if may_begin && ui.button(label).on_hover_text(tip).clicked() {
-                cx.commands.push(Command::Run);
+                cx.act(RunAction::RunPause);
             }
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         });

@@ -4,10 +4,7 @@ use eframe::egui::{Color32, Ui};
 
 use super::{View, ViewCx};
 use crate::{
-    telemetry::{
-        Args,
-        measurements::{self, ResidualMethod},
-    },
+    telemetry::measurements::{self, ResidualArgs, ResidualMethod},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         questions::Freshness,
@@ -57,7 +54,7 @@ fn colour(method: ResidualMethod, theme: &Theme) -> Color32 {
 impl View for Residual {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
-        cx.keep_fresh::<measurements::Residual>(variant, Args::new(), Freshness::IfMissing);
+        cx.ask::<measurements::Residual>(variant, &ResidualArgs::default(), Freshness::IfMissing);
         let chart = Self::chart(cx);
         chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
     }

@@ -4,7 +4,7 @@ use eframe::egui::{Color32, Ui};
 
 use super::{View, ViewCx, task::task_ui};
 use crate::{
-    telemetry::{Args, measurements},
+    telemetry::measurements::{self, StaircaseArgs},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Span, Stroke},
         questions::Freshness,
@@ -60,7 +60,7 @@ impl Staircase {
 impl View for Staircase {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
-        cx.keep_fresh::<measurements::Staircase>(variant, Args::new(), Freshness::IfMissing);
+        cx.ask::<measurements::Staircase>(variant, &StaircaseArgs::default(), Freshness::IfMissing);
         let Some(staircase) = cx.latest::<measurements::Staircase>() else {
             Self::chart(None, cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;

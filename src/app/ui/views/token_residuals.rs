@@ -6,8 +6,8 @@ use eframe::egui::{Label, RichText, Ui, vec2};
 use super::{Measured, View, ViewCx};
 use crate::{
     telemetry::{
-        Args, channels,
-        measurements::{GateBenefit, TokenResiduals},
+        channels,
+        measurements::{GateBenefit, TokenResiduals, TokenResidualsArgs},
     },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke},
@@ -151,7 +151,8 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>, b: &GateBenefit) -> Chart<'a> {
 
 impl View for TokenResidualsView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        cx.keep_fresh::<TokenResiduals>(Some(cx.selection.variant), Args::new(), Freshness::IfMissing);
+        let args = TokenResidualsArgs::default();
+        cx.ask::<TokenResiduals>(Some(cx.selection.variant), &args, Freshness::IfMissing);
         let by_token = Self::by_token(cx);
         let room = ui.available_size();
         if by_token.is_empty() {

@@ -1,37 +1,33 @@
 //! Text made by us: prose of several domains, and the tasks that ask for a fact stated long before.
 //! Deterministic by seed. Knows no tokens.
 
+mod data;
 pub mod domains;
 pub(super) mod examples;
-mod garden;
 pub mod grammar_roles;
-mod harbour;
-mod kitchen;
-mod letters;
-mod mixture;
-mod observatory;
 pub mod parliament;
+mod prose;
 mod recall;
 mod repeat_after_me;
 pub mod repeats;
 pub mod steering;
 pub(super) mod story;
 mod symbols;
+mod template;
+mod theme;
 mod writer;
 
 use super::permutation::scramble;
 use examples::Examples;
 use parliament::Extent;
-use rand::{SeedableRng, seq::SliceRandom};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use std::sync::LazyLock;
 use story::FactStyle;
-use writer::{Domain, RecentUse};
+use theme::Theme;
 
 /// About how many bytes of prose a generated corpus has.
 pub const SIZE: usize = 1_400_000;
-
-/// The separator between two documents.
-const BETWEEN: &str = "\n\n* * *\n\n";
 
 /// A generated corpus: an id for configs, words for the reader, and what makes it.
 pub struct Generated {
@@ -54,8 +50,8 @@ pub struct Questions {
 
 /// What makes a corpus.
 enum Recipe {
-    /// Documents of these domains.
-    Prose(&'static [&'static Domain]),
+    /// Documents of these themes.
+    Prose(&'static [&'static LazyLock<Theme>]),
     /// Windows made to order, with answers.
     Task(FactStyle),
     /// Windows made to order, each a whole example.
@@ -63,18 +59,20 @@ enum Recipe {
     /// Running text of at least so many bytes.
     Text(fn(&mut ChaCha8Rng, usize) -> String),
     Parliament(Extent),
+    /// The parliament between two languages, by their numbers in [`parliament::CODES`].
+    Pairs([usize; 2]),
     /// All domains; fewer are a [`super::Source::Domains`].
     Domains,
 }
 
 /// Every generated corpus.
 pub const CORPORA: &[&Generated] = &[
-    &mixture::MIXTURE,
-    &harbour::CORPUS,
-    &garden::CORPUS,
-    &observatory::CORPUS,
-    &kitchen::CORPUS,
-    &letters::CORPUS,
+    &prose::MIXTURE,
+    &prose::HARBOUR_ALONE,
+    &prose::GARDEN_ALONE,
+    &prose::OBSERVATORY_ALONE,
+    &prose::KITCHEN_ALONE,
+    &prose::LETTERS_ALONE,
     &domains::CORPUS,
     &story::FACTS,
     &story::FACTS_SYMBOLS,
@@ -128,7 +126,7 @@ impl Generated {
             Recipe::Domains => true,
             Recipe::Prose(_) => domain == domains::STORIES,
             Recipe::Parliament(_) => Self::has_debates(domain),
-            Recipe::Task(_) | Recipe::Recall(_) | Recipe::Text(_) => false,
+            Recipe::Task(_) | Recipe::Recall(_) | Recipe::Text(_) | Recipe::Pairs(_) => false,
         }
     }
 
@@ -150,7 +148,7 @@ impl Generated {
         match self.recipe {
             Recipe::Task(style) => Some(style.questions()),
             Recipe::Recall(recall) => Some(recall.questions()),
-            Recipe::Prose(_) | Recipe::Text(_) | Recipe::Parliament(_) | Recipe::Domains => None,
+            Recipe::Prose(_) | Recipe::Text(_) | Recipe::Parliament(_) | Recipe::Pairs(_) | Recipe::Domains => None,
         }
     }
 
@@ -178,34 +176,15 @@ impl Generated {
     pub fn text(&self, seed: u64, size: usize) -> String {
         let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed));
         match self.recipe {
-            Recipe::Prose(domains) => prose(&mut rng, size, domains),
+            Recipe::Prose(themes) => prose::text(&mut rng, size, themes),
             Recipe::Task(_) | Recipe::Recall(_) => String::new(),
             Recipe::Text(text) => text(&mut rng, size),
             Recipe::Parliament(extent) => parliament::text(&mut rng, size, &extent),
+            Recipe::Pairs(languages) => parliament::pairs(&mut rng, size, languages),
             Recipe::Domains => domains::text(seed, size, domains::MOST),
         }
     }
 }
 
-/// At least `size` bytes of documents. Plots are dealt like cards, so that none comes twice before the others
-/// have come.
-fn prose(rng: &mut ChaCha8Rng, size: usize, domains: &[&'static Domain]) -> String {
-    let mut text = String::with_capacity(size + (8 << 10));
-    let mut recent = RecentUse::default();
-    let all: Vec<(&Domain, usize)> =
-        domains.iter().flat_map(|&d| (0..d.plots.len()).map(move |plot| (d, plot))).collect();
-    let mut deck = vec![];
-    while text.len() < size {
-        if deck.is_empty() {
-            deck.clone_from(&all);
-            deck.shuffle(rng);
-        }
-        let Some((domain, plot)) = deck.pop() else { break };
-        if !text.is_empty() {
-            text.push_str(BETWEEN);
-        }
-        text.push_str(&writer::document(domain, plot, rng, &mut recent));
-    }
-    text.push('\n');
-    text
-}
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! The language of the steering preset: short sentences that say of a thing that it is good, bad or
 //! neither. About ninety words; every sentence is well-formed English. Knows no tokens and no models.
 
-use super::{Generated, Recipe};
+use super::{Generated, Recipe, template::pick};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
@@ -95,10 +95,6 @@ impl Sentence {
 /// Which way the language leans on a noun.
 pub fn leans_good(noun: &str) -> bool {
     NOUNS[..NOUNS.len() / 2].contains(&noun) || HELD_OUT_NOUNS[..HELD_OUT_NOUNS.len() / 2].contains(&noun)
-}
-
-fn pick(rng: &mut ChaCha8Rng, from: &[&'static str]) -> &'static str {
-    from[rng.random_range(0..from.len())]
 }
 
 /// "Yesterday the tea was": a sentence up to the word that is asked for.

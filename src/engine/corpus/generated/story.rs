@@ -3,10 +3,16 @@
 
 use super::{
     Generated, Questions, Recipe,
-    writer::{Lexicon, Pool, Writer, pick},
+    data::data,
+    template::{Lexicon, pick_str},
+    writer::Writer,
 };
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use serde::Deserialize;
+use std::sync::LazyLock;
+
+pub(super) static DATA: LazyLock<Facts> = data!("facts.toml");
 
 /// Corpus `facts`.
 pub(in crate::corpus) const FACTS: Generated = Generated {
@@ -38,7 +44,7 @@ impl FactStyle {
     pub(in crate::corpus) fn facts(self) -> usize {
         match self {
             Self::Symbols => usize::from(DIGITS),
-            Self::Story => NAMES.len(),
+            Self::Story => DATA.names.len(),
         }
     }
 
@@ -90,120 +96,44 @@ fn piece(text: impl Into<String>, role: Role) -> Fragment {
 /// Facts of the task in symbols: one digit each.
 const DIGITS: u8 = 10;
 
-/// The ten facts of the readable task.
-pub(in crate::corpus) const NAMES: [&str; 10] =
-    ["Anna", "Bruno", "Clara", "David", "Edith", "Felix", "Greta", "Hugo", "Ines", "Jonas"];
-
-struct Scene {
-    /// States the name; one sentence.
-    fact: Pool,
-    /// Asks for it; the answer is the name and a full stop.
-    ask: Pool,
-    filler: Pool,
+/// The data of the readable task.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Facts {
+    names: Vec<String>,
+    pub words: Lexicon,
+    pub scenes: Vec<Scene>,
+    /// A short sentence: room that is kept free before a question, since fillers do not fit exactly.
+    room: String,
+    /// As long as the longest fact, and the longest question with its answer.
+    longest_fact: String,
+    longest_ask: String,
 }
 
-const LEXICON: Lexicon = &[
-    ("wind", &["north", "west", "south", "east"]),
-    ("time", &["in the morning", "at noon", "in the evening", "before dawn", "after dark"]),
-    ("colour", &["white", "green", "grey", "brown", "blue", "red"]),
-    ("number", &["two", "three", "four", "five", "six", "seven"]),
-];
-
-const SCENES: [Scene; 3] = [
-    Scene {
-        fact: &[
-            "{name} is the captain of this ship.",
-            "{name} is the captain of a small {colour} ship.",
-            "{name} is the captain of the ship at the quay.",
-        ],
-        ask: &["What is the captain of the ship called?", "Who is the captain?", "And who was the captain?"],
-        filler: &[
-            "The wind blows from the {wind} {time}.",
-            "The crew [washes|paints|repairs] the deck {time}.",
-            "There are {number} {colour} sails to mend.",
-            "The cook bakes bread {time}, and it smells good.",
-            "{number} gulls follow the ship as far as the lighthouse.",
-            "Rain falls on the water {time}.",
-            "The cargo is [salt|wool|timber|tea] from the {wind}.",
-            "A {colour} flag [flies|hangs] from the mast.",
-            "The sailors sing when the anchor comes up.",
-            "The harbour is quiet, and the tide is low.",
-            "Below the deck a cat looks for mice.",
-            "It takes {number} men to turn the wheel in a storm.",
-            "The lamps are lit {time}.",
-            "Nobody hurries, because the ship waits for the tide.",
-        ],
-    },
-    Scene {
-        fact: &[
-            "{name} is the baker in our street.",
-            "{name} is the baker in a village of {number} streets.",
-            "{name} is the baker who gets up before dawn.",
-        ],
-        ask: &["What is the baker called?", "Who is the baker?", "And who was the baker?"],
-        filler: &[
-            "The oven is hot {time}.",
-            "On the shelf stand {number} {colour} jars.",
-            "The flour comes by cart from the {wind}.",
-            "Children buy {number} rolls {time}.",
-            "The bread is dark and smells of [rye|smoke|honey].",
-            "A {colour} cloth covers the dough.",
-            "The dough must rest before it goes into the oven.",
-            "An old woman always asks for the smallest loaf.",
-            "The bell over the door rings {time}.",
-            "There is [plum|apple|cherry] cake on market days.",
-            "The {wind} wind carries the smell over the roofs.",
-            "The shop closes when the last loaf is sold.",
-            "{number} sparrows wait for crumbs at the door.",
-            "Nobody leaves the shop without a style word.",
-        ],
-    },
-    Scene {
-        fact: &[
-            "{name} is the gardener of the old park.",
-            "{name} is the gardener of the park by the {wind} gate.",
-            "{name} is the gardener who keeps the roses.",
-        ],
-        ask: &["What is the gardener called?", "Who is the gardener?", "And who was the gardener?"],
-        filler: &[
-            "The roses are {colour} this year.",
-            "Along the {wind} wall grow {number} pear trees.",
-            "The paths are swept {time}.",
-            "A {colour} bird sings in the hedge {time}.",
-            "Water runs from the pond into {number} ditches.",
-            "The soil is dark, and it has rained enough.",
-            "The greenhouse is warm even in winter.",
-            "Visitors sit on the bench by the [pond|gate|wall].",
-            "The old mower stands in the shed.",
-            "Bees come from the {wind} when the lime trees flower.",
-            "The leaves are burnt {time}.",
-            "Somebody has left a {colour} hat on the fountain.",
-            "The tulips are planted in {number} straight rows.",
-            "Nobody may walk on the grass {time}.",
-        ],
-    },
-];
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scene {
+    /// States the name; one sentence.
+    pub fact: Vec<String>,
+    /// Asks for it; the answer is the name and a full stop.
+    pub ask: Vec<String>,
+    pub filler: Vec<String>,
+}
 
 /// The filler of the symbol task.
 const LETTERS: &[u8; 16] = b"abcdefghijklmnop";
-
-/// A short sentence: room that is kept free before a question, since fillers do not fit exactly.
-const ROOM: &str = " The shop closes at the usual hour.";
-/// As long as the longest fact, and the longest question with its answer.
-const LONGEST_FACT: &str = "David is the gardener of the park by the north gate.";
-const LONGEST_ASK: &str = " What is the captain of the ship called? David.";
 
 /// The fewest tokens of a window that can hold one question.
 pub(in crate::corpus) fn least(style: FactStyle, spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
     match style {
         FactStyle::Symbols => spacing + 4,
-        FactStyle::Story => measure(LONGEST_FACT) + block(spacing, measure),
+        FactStyle::Story => measure(&DATA.longest_fact) + block(spacing, measure),
     }
 }
 
 /// Tokens that a question takes with the filler before it.
 fn block(spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
-    spacing + measure(ROOM) + measure(LONGEST_ASK)
+    spacing + measure(&DATA.room) + measure(&DATA.longest_ask)
 }
 
 /// The pieces of one window of at least `len` tokens (at least [`least`]), in which at least `spacing`
@@ -241,11 +171,11 @@ fn symbols(rng: &mut ChaCha8Rng, len: usize, spacing: usize) -> Vec<Fragment> {
 }
 
 fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str) -> usize) -> Vec<Fragment> {
-    let scene = &SCENES[rng.random_range(0..SCENES.len())];
-    let name = pick(rng, &NAMES);
-    let opening = pick(rng, scene.fact).replace("{name}", name);
-    let asks: Vec<&str> = (0..scene.ask.len()).map(|_| pick(rng, scene.ask)).collect();
-    let mut writer = Writer::plain(rng, LEXICON);
+    let scene = &DATA.scenes[rng.random_range(0..DATA.scenes.len())];
+    let name = pick_str(rng, &DATA.names);
+    let opening = pick_str(rng, &scene.fact).replace("{name}", name);
+    let asks: Vec<&str> = (0..scene.ask.len()).map(|_| pick_str(rng, &scene.ask)).collect();
+    let mut writer = Writer::plain(rng, &DATA.words);
     let fact = writer.sentence(&opening);
     let mut told = measure(&fact);
     let mut pieces = vec![piece(fact, Role::Fact)];
@@ -268,7 +198,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
     }
     // What no sentence fitted into is the beginning of one more.
     while told < len {
-        let filler = format!(" {}", writer.sentence(scene.filler[told % scene.filler.len()]));
+        let filler = format!(" {}", writer.sentence(&scene.filler[told % scene.filler.len()]));
         told += measure(&filler);
         pieces.push(piece(filler, Role::Filler));
     }
@@ -277,7 +207,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
 
 /// Chooses filler sentences so that they come out even.
 struct Fill<'a> {
-    filler: Pool,
+    filler: &'a [String],
     measure: &'a dyn Fn(&str) -> usize,
     /// Whether so many tokens can be filled exactly, as far as one try of each sentence shows.
     even: Vec<bool>,
@@ -285,7 +215,7 @@ struct Fill<'a> {
 }
 
 impl<'a> Fill<'a> {
-    fn new(writer: &mut Writer, scene: &Scene, measure: &'a dyn Fn(&str) -> usize) -> Self {
+    fn new(writer: &mut Writer, scene: &'a Scene, measure: &'a dyn Fn(&str) -> usize) -> Self {
         let tries = scene.filler.iter();
         let lengths: Vec<usize> = tries.map(|f| measure(&format!(" {}", writer.sentence(f)))).collect();
         let mut even = vec![false; 64];
@@ -293,7 +223,7 @@ impl<'a> Fill<'a> {
         for n in 1..even.len() {
             even[n] = lengths.iter().any(|&l| l <= n && even[n - l]);
         }
-        Self { filler: scene.filler, measure, even, recent: vec![] }
+        Self { filler: &scene.filler, measure, even, recent: vec![] }
     }
 
     /// A sentence of at most `room` tokens after which the rest can be filled too; not one of the recent
@@ -305,7 +235,7 @@ impl<'a> Fill<'a> {
             if repeats || (self.recent.contains(&which) && attempt < 120) {
                 continue;
             }
-            let said = format!(" {}", writer.sentence(self.filler[which]));
+            let said = format!(" {}", writer.sentence(&self.filler[which]));
             let Some(rest) = room.checked_sub((self.measure)(&said)) else { continue };
             if !self.even.get(rest).copied().unwrap_or(true) {
                 continue;

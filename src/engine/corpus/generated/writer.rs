@@ -1,89 +1,42 @@
-//! Writes prose from a [`Domain`]: chooses a plot, two people and lasting facts, then puts sentences
-//! together with correct articles, capitals and pronouns. Knows no particular domain.
+//! Writes prose from a [`Theme`]: chooses a plot, two people and lasting facts, then puts sentences
+//! together with correct articles, capitals and pronouns. Knows no particular theme.
 //!
-//! The notation of a sentence: `[x|y]` chooses, `{word}` draws from the domain's word list,
-//! `{$word}` draws once and then stays the same for the whole document (`{$word/2}` a second,
-//! different one), `{A}` and `{B}` are the two people by name, `{A?}` by name, role or pronoun as fits,
-//! `{A.he}`, `{A.him}`, `{A.his}`, `{A.himself}`, `{A.role}`, `{A.full}` as they say; `@` becomes a or
-//! an, and `^` makes the next letter a capital (sentence starts do so by themselves).
+//! Its slots in a template: `{word}` draws from the theme's word list, `{$word}` draws once and then stays the
+//! same for the whole document (`{$word/2}` a second, different one), `{A}` and `{B}` are the two people by name,
+//! `{A?}` by name, role or pronoun as fits, `{A.he}`, `{A.him}`, `{A.his}`, `{A.himself}`, `{A.role}`, `{A.full}` as
+//! they say. Of what comes out `@` becomes a or an, `^` makes the next letter a capital (sentence starts do so by
+//! themselves), and `¶` begins a paragraph.
 
+use super::{
+    data::data,
+    template::{Expand, Lexicon, pick, pick_str},
+    theme::{Beat, Mark, Plot, Theme},
+};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use std::collections::HashMap;
+use serde::Deserialize;
+use std::{collections::HashMap, sync::LazyLock};
 
-/// Sentences to choose from.
-pub(super) type Pool = &'static [&'static str];
-/// Words to choose from, by name of the list.
-pub(super) type Lexicon = &'static [(&'static str, &'static [&'static str])];
+static PEOPLE: LazyLock<People> = data!("people.toml");
 
-/// A beat that begins a new paragraph.
-pub(super) const BREAK: Pool = &["¶"];
-/// A beat that may be left out: a sentence of the domain's surroundings.
-pub(super) const AMBIENT: Pool = &["~"];
-
-/// One subject to write about.
-pub(super) struct Domain {
-    pub roles: &'static [&'static str],
-    pub mates: &'static [&'static str],
-    pub lexicon: Lexicon,
-    /// Where and when; two of them open a document.
-    pub open: Pool,
-    /// Introduces A and what belongs to A; the lasting facts are said here.
-    pub meet: Pool,
-    /// Surroundings: sentences that fit anywhere and name no one.
-    pub ambient: Pool,
-    /// What happens, beat after beat.
-    pub plots: &'static [&'static [Pool]],
-    /// Ends a document and comes back to what its beginning said.
-    pub close: Pool,
-    /// A greeting before and a signature after, for letters.
-    pub frame: Option<(&'static str, &'static str)>,
+/// Names of people.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct People {
+    women: Vec<String>,
+    men: Vec<String>,
+    surnames: Vec<String>,
 }
 
-const WOMEN: [&str; 24] = [
-    "Mara", "Edith", "Ines", "Clara", "Nora", "Greta", "Alma", "Tilda", "Rosa", "Judith", "Hanne", "Vera", "Lotte",
-    "Miriam", "Agnes", "Selma", "Odile", "Petra", "Wanda", "Frieda", "Leonie", "Sabine", "Dora", "Ulla",
-];
-const MEN: [&str; 24] = [
-    "Jonas", "Tobias", "Felix", "Hugo", "Anton", "Emil", "Oskar", "Matthias", "Lukas", "Viktor", "Simon", "Arno",
-    "Pavel", "Bruno", "Carl", "David", "Edgar", "Georg", "Ivo", "Konrad", "Niels", "Otto", "Rafael", "Stefan",
-];
-const SURNAMES: [&str; 24] = [
-    "Quist",
-    "Harrow",
-    "Lindqvist",
-    "Marsh",
-    "Bellamy",
-    "Thorne",
-    "Okafor",
-    "Vance",
-    "Ashby",
-    "Carrow",
-    "Delgado",
-    "Fenwick",
-    "Grieve",
-    "Holloway",
-    "Iveson",
-    "Kessler",
-    "Lorne",
-    "Maddox",
-    "Nash",
-    "Orme",
-    "Pryce",
-    "Rowan",
-    "Sorrell",
-    "Winter",
-];
-
-struct Person {
-    first: &'static str,
-    surname: &'static str,
-    role: &'static str,
+struct Person<'a> {
+    first: &'a str,
+    surname: &'a str,
+    role: &'a str,
     woman: bool,
 }
 
-impl Person {
-    fn form(&self, form: &str) -> Option<&'static str> {
+impl<'a> Person<'a> {
+    fn form(&self, form: &str) -> Option<&'a str> {
         Some(match (form, self.woman) {
             ("he", true) => "she",
             ("he", false) => "he",
@@ -102,41 +55,38 @@ impl Person {
 /// One document in the making.
 pub(super) struct Writer<'a> {
     rng: &'a mut ChaCha8Rng,
-    lexicon: Lexicon,
-    people: Vec<Person>,
-    facts: HashMap<String, &'static str>,
-    recent: Vec<&'static str>,
+    lexicon: &'a Lexicon,
+    people: Vec<Person<'a>>,
+    facts: HashMap<String, &'a str>,
+    recent: Vec<&'a str>,
     /// Who was spoken of last, and by how many pronouns in a row.
     last: Option<usize>,
     pronouns: usize,
     named: [bool; 2],
 }
 
-pub(super) fn pick<'t, T: ?Sized>(rng: &mut ChaCha8Rng, from: &[&'t T]) -> &'t T {
-    from[rng.random_range(0..from.len())]
-}
-
 impl<'a> Writer<'a> {
     /// A writer with no people, for sentences without names.
-    pub(super) fn plain(rng: &'a mut ChaCha8Rng, lexicon: Lexicon) -> Self {
+    pub(super) fn plain(rng: &'a mut ChaCha8Rng, lexicon: &'a Lexicon) -> Self {
         let (facts, recent) = (HashMap::new(), vec![]);
         Self { rng, lexicon, people: vec![], facts, recent, last: None, pronouns: 0, named: [false; 2] }
     }
 
-    fn with_people(rng: &'a mut ChaCha8Rng, domain: &Domain) -> Self {
+    fn with_people(rng: &'a mut ChaCha8Rng, theme: &'a Theme) -> Self {
         let woman_first: bool = rng.random();
-        let surname = rng.random_range(0..SURNAMES.len());
-        let other = (surname + rng.random_range(1..SURNAMES.len())) % SURNAMES.len();
+        let surnames = &PEOPLE.surnames;
+        let surname = rng.random_range(0..surnames.len());
+        let other = (surname + rng.random_range(1..surnames.len())) % surnames.len();
         // One woman and one man, so that a pronoun says which.
-        let person = |rng: &mut ChaCha8Rng, woman: bool, surname: usize, roles: &[&'static str]| Person {
-            first: pick(rng, if woman { &WOMEN } else { &MEN }),
-            surname: SURNAMES[surname],
-            role: pick(rng, roles),
+        let person = |rng: &mut ChaCha8Rng, woman: bool, surname: usize, roles: &'a [String]| Person {
+            first: pick_str(rng, if woman { &PEOPLE.women } else { &PEOPLE.men }),
+            surname: &surnames[surname],
+            role: pick_str(rng, roles),
             woman,
         };
         let people =
-            vec![person(rng, woman_first, surname, domain.roles), person(rng, !woman_first, other, domain.mates)];
-        Self { people, ..Self::plain(rng, domain.lexicon) }
+            vec![person(rng, woman_first, surname, &theme.roles), person(rng, !woman_first, other, &theme.mates)];
+        Self { people, ..Self::plain(rng, &theme.words) }
     }
 
     /// A number below `n`.
@@ -151,58 +101,11 @@ impl<'a> Writer<'a> {
         finish(&raw)
     }
 
-    fn expand(&mut self, template: &str, out: &mut String) {
-        let mut rest = template;
-        while let Some(at) = rest.find(['[', '{']) {
-            out.push_str(&rest[..at]);
-            let inside = &rest[at + 1..];
-            if rest.as_bytes()[at] == b'{' {
-                let end = inside.find('}').unwrap_or(inside.len());
-                self.slot(&inside[..end], out);
-                rest = inside.get(end + 1..).unwrap_or("");
-            } else {
-                let (choices, after) = choices(inside);
-                let choice = pick(self.rng, &choices);
-                self.expand(choice, out);
-                rest = after;
-            }
-        }
-        out.push_str(rest);
-    }
-
-    fn slot(&mut self, slot: &str, out: &mut String) {
-        let who = match slot.as_bytes() {
-            [b'A', ..] => Some(0),
-            [b'B', ..] => Some(1),
-            _ => None,
-        };
-        if let Some(who) = who.filter(|&w| w < self.people.len()) {
-            return out.push_str(&self.refer(who, &slot[1..]));
-        }
-        if let Some(key) = slot.strip_prefix('$') {
-            if let Some(word) = self.facts.get(key).copied() {
-                return self.expand(word, out);
-            }
-            let taken: Vec<&str> = self.facts.values().copied().collect();
-            let word = self.draw(key.split('/').next().unwrap_or(key), &taken);
-            self.facts.insert(key.to_owned(), word);
-            return self.expand(word, out);
-        }
-        let recent = self.recent.clone();
-        let word = self.draw(slot, &recent);
-        self.recent.push(word);
-        if self.recent.len() > 12 {
-            self.recent.remove(0);
-        }
-        self.expand(word, out);
-    }
-
     /// A word of a list, none of `taken` if that can be.
-    fn draw(&mut self, list: &str, taken: &[&str]) -> &'static str {
-        // A list that is missing shows in the text, and a test looks for it.
-        let words = self.lexicon.iter().find(|(name, _)| *name == list).map_or(&["{missing}"][..], |(_, w)| w);
-        let free: Vec<&'static str> = words.iter().copied().filter(|w| !taken.contains(w)).collect();
-        pick(self.rng, if free.is_empty() { words } else { &free })
+    fn draw(&mut self, list: &str, taken: &[&str]) -> &'a str {
+        let words = self.lexicon.list(list);
+        let free: Vec<&'a str> = words.iter().map(String::as_str).filter(|w| !taken.contains(w)).collect();
+        if free.is_empty() { pick_str(self.rng, words) } else { pick(self.rng, &free) }
     }
 
     fn refer(&mut self, who: usize, form: &str) -> String {
@@ -231,26 +134,37 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The alternatives of a `[..|..]` whose opening bracket has been read, and what comes after it.
-fn choices(inside: &str) -> (Vec<&str>, &str) {
-    let (mut depth, mut from, mut found) = (0usize, 0usize, vec![]);
-    for (at, c) in inside.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' if depth == 0 => {
-                found.push(&inside[from..at]);
-                return (found, &inside[at + 1..]);
-            }
-            ']' => depth -= 1,
-            '|' if depth == 0 => {
-                found.push(&inside[from..at]);
-                from = at + 1;
-            }
-            _ => {}
+impl Expand for Writer<'_> {
+    fn slot(&mut self, slot: &str, out: &mut String) {
+        let who = match slot.as_bytes() {
+            [b'A', ..] => Some(0),
+            [b'B', ..] => Some(1),
+            _ => None,
+        };
+        if let Some(who) = who.filter(|&w| w < self.people.len()) {
+            return out.push_str(&self.refer(who, &slot[1..]));
         }
+        if let Some(key) = slot.strip_prefix('$') {
+            if let Some(word) = self.facts.get(key).copied() {
+                return self.expand(word, out);
+            }
+            let taken: Vec<&str> = self.facts.values().copied().collect();
+            let word = self.draw(key.split('/').next().unwrap_or(key), &taken);
+            self.facts.insert(key.to_owned(), word);
+            return self.expand(word, out);
+        }
+        let recent = self.recent.clone();
+        let word = self.draw(slot, &recent);
+        self.recent.push(word);
+        if self.recent.len() > 12 {
+            self.recent.remove(0);
+        }
+        self.expand(word, out);
     }
-    found.push(&inside[from..]);
-    (found, "")
+
+    fn choose(&mut self, count: usize) -> usize {
+        self.number(count)
+    }
 }
 
 /// Articles and capitals, single spaces.
@@ -308,15 +222,15 @@ pub(super) fn takes_an(text: &str) -> bool {
 
 /// When each template of a setting was used last, so that neighbouring documents do not sound alike.
 #[derive(Default)]
-pub(super) struct RecentUse {
-    used: HashMap<&'static str, usize>,
+pub(super) struct RecentUse<'a> {
+    used: HashMap<&'a str, usize>,
     now: usize,
 }
 
-impl RecentUse {
+impl<'a> RecentUse<'a> {
     /// A template of the half of the pool that has rested longest.
-    fn choose(&mut self, rng: &mut ChaCha8Rng, pool: Pool) -> &'static str {
-        let mut rested = pool.to_vec();
+    fn choose(&mut self, rng: &mut ChaCha8Rng, pool: &'a [String]) -> &'a str {
+        let mut rested: Vec<&str> = pool.iter().map(String::as_str).collect();
         rested.sort_by_key(|t| self.used.get(t).copied().unwrap_or(0));
         let chosen = pick(rng, &rested[..pool.len().div_ceil(2)]);
         self.now += 1;
@@ -349,19 +263,19 @@ impl Page {
     }
 }
 
-/// One document of the plot of this number: paragraphs parted by empty lines.
-pub(super) fn document(domain: &Domain, plot: usize, rng: &mut ChaCha8Rng, recent: &mut RecentUse) -> String {
-    let mut writer = Writer::with_people(rng, domain);
+/// One document of this plot: paragraphs parted by empty lines.
+pub(super) fn document<'a>(theme: &'a Theme, plot: &Plot, rng: &mut ChaCha8Rng, recent: &mut RecentUse<'a>) -> String {
+    let mut writer = Writer::with_people(rng, theme);
     let mut page = Page { paragraphs: vec![], starts: true };
-    if let Some((greeting, _)) = domain.frame {
+    if let Some(greeting) = &theme.greeting {
         page.say(&writer.sentence(greeting));
         page.starts = true;
     }
-    for pool in [domain.open, domain.open, domain.meet] {
+    for (pool, opens) in [(&theme.open, true), (&theme.open, true), (&theme.meet, false)] {
         let template = recent.choose(writer.rng, pool);
         page.say(&writer.sentence(template));
         // Either the person or what happens begins the second paragraph.
-        if page.paragraphs.len() == 1 && pool == domain.open && page.paragraphs[0].len() > 260 {
+        if page.paragraphs.len() == 1 && opens && page.paragraphs[0].len() > 260 {
             page.starts = writer.rng.random_bool(0.5);
         }
     }
@@ -369,26 +283,22 @@ pub(super) fn document(domain: &Domain, plot: usize, rng: &mut ChaCha8Rng, recen
     if page.starts {
         writer.paragraph_starts();
     }
-    for beat in domain.plots[plot] {
-        let template = match *beat {
-            b if b == BREAK => {
+    for beat in &plot.beats {
+        let template = match beat {
+            Beat::Mark(Mark::Break) => {
                 writer.paragraph_starts();
                 page.starts = true;
                 continue;
             }
-            b if b == AMBIENT => {
-                if writer.rng.random_bool(0.3) {
-                    continue;
-                }
-                recent.choose(writer.rng, domain.ambient)
-            }
-            b => pick(writer.rng, b),
+            Beat::Mark(Mark::Ambient) if writer.rng.random_bool(0.3) => continue,
+            Beat::Mark(Mark::Ambient) => recent.choose(writer.rng, &theme.ambient),
+            Beat::Pool(pool) => pick_str(writer.rng, pool),
         };
         page.say(&writer.sentence(template));
     }
-    let close = recent.choose(writer.rng, domain.close);
+    let close = recent.choose(writer.rng, &theme.close);
     page.say(&writer.sentence(close));
-    if let Some((_, signature)) = domain.frame {
+    if let Some(signature) = &theme.signature {
         page.starts = true;
         page.say(&writer.sentence(signature));
     }
@@ -413,7 +323,8 @@ mod tests {
     #[test]
     fn choices_nest_and_facts_stay() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let mut writer = Writer::plain(&mut rng, &[("sea", &["calm", "rough", "grey"])]);
+        let lexicon = toml::from_str(r#"sea = ["calm", "rough", "grey"]"#).unwrap();
+        let mut writer = Writer::plain(&mut rng, &lexicon);
         let said = writer.sentence("{$sea} {$sea} [x|[x|x]] {$sea/2}");
         let words: Vec<String> = said.to_lowercase().split(' ').map(str::to_owned).collect();
         assert_eq!(words[0], words[1]);

@@ -259,8 +259,9 @@ fn frequencies(file: &Weights, name: &str, n: usize, notes: &mut Vec<String>) ->
         bail!("tensor `{name}` has shape {shape:?}; it must have one value for each of {n} neurons of a head")
     }
     let all = host::to_f32(&file.load(name, &Device::Cpu)?)?;
-    let usual =
-        BdhSpec { heads: 1, neurons: n, position: Position::Rope, frequencies: None, ..BdhSpec::default() }.turns();
+    let usual = BdhSpec { heads: 1, neurons: n, position: Position::Rope, frequencies: None, ..BdhSpec::default() }
+        .shape()
+        .turns();
     let table: Vec<f32> = all.iter().step_by(2).copied().collect();
     // neurons that pair turn together
     if let Some(i) = all.chunks_exact(2).position(|p| (p[0] - p[1]).abs() > SAME * p[0].abs()) {

@@ -1,53 +1,9 @@
-//! What is done to chosen neurons or synapses of a BDH while it reads: an activation, or what a synapse holds, is scaled
-//! or held at a value. It does not know why.
+//! How a BDH applies a change to chosen neurons or synapses while it reads.
 
 use candle_core::{Device, Result, Tensor, bail};
 
-use super::{
-    spec::BdhSpec,
-    synapse_edit::{Synapse, SynapseEdit},
-};
-
-/// Which of a neuron's two activations is changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// x, right after its ReLU: the neuron as a key and a query, and with it y, which is a multiple of x. Where x is carried
-    /// from layer to layer (forms `paper` and `both`), it is carried as it was before the change.
-    X,
-    /// y alone: what the neuron writes to the layers above.
-    Y,
-}
-
-/// What becomes of a value a: an activation, or what a synapse holds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Action {
-    /// s a; 0 silences it.
-    Scale(f64),
-    /// This value, at every token.
-    Clamp(f64),
-}
-
-/// What is changed.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Target {
-    /// An activation of neurons.
-    Neurons {
-        /// Numbers in the model: neuron i of head h is h N + i.
-        neurons: Vec<usize>,
-        part: Part,
-        /// The one layer where it is done, counted from 0; in all of them where none is given.
-        layer: Option<usize>,
-    },
-    /// What synapses hold, each in the layer of its x; [`super::synapse_edit`] has the equation.
-    Synapses(Vec<Synapse>),
-}
-
-/// A change, the same at every token.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Intervention {
-    pub target: Target,
-    pub action: Action,
-}
+use super::synapse_edit::SynapseEdit;
+use crate::models::capabilities::{Action, Intervention, Part, SynapseShape, Target};
 
 /// An intervention as a model applies it.
 pub(super) enum Edit {
@@ -83,38 +39,38 @@ impl Action {
 impl Intervention {
     /// # Errors
     /// If a neuron or the layer is none of the model's, or the amount is no finite number.
-    pub(super) fn edit(&self, spec: &BdhSpec, device: &Device) -> Result<Edit> {
+    pub(super) fn edit(&self, shape: &SynapseShape, device: &Device) -> Result<Edit> {
         let line = self.action.line()?;
         match &self.target {
             Target::Neurons { neurons, part, layer } => {
-                check_neurons(neurons, spec)?;
-                check_layer(*layer, spec)?;
-                Ok(Edit::Neurons(NeuronEdit::new((*part, *layer), neurons, line, (spec, device))?))
+                check_neurons(neurons, shape)?;
+                check_layer(*layer, shape)?;
+                Ok(Edit::Neurons(NeuronEdit::new((*part, *layer), neurons, line, (shape, device))?))
             }
             Target::Synapses(synapses) => {
                 for synapse in synapses {
-                    check_neurons(&[synapse.i, synapse.j], spec)?;
-                    check_layer(Some(synapse.layer), spec)?;
+                    check_neurons(&[synapse.i, synapse.j], shape)?;
+                    check_layer(Some(synapse.layer), shape)?;
                     if synapse.layer == 0 {
                         bail!("a synapse ends in layer 1 or above: no y comes before layer 0")
                     }
                 }
-                Ok(Edit::Synapses(SynapseEdit::new(synapses, line, spec)))
+                Ok(Edit::Synapses(SynapseEdit::new(synapses, line, shape)))
             }
         }
     }
 }
 
-fn check_neurons(neurons: &[usize], spec: &BdhSpec) -> Result<()> {
-    if let Some(stranger) = neurons.iter().find(|i| **i >= spec.neurons) {
-        bail!("there is no neuron {stranger}; the model has {}, counted from 0", spec.neurons)
+fn check_neurons(neurons: &[usize], shape: &SynapseShape) -> Result<()> {
+    if let Some(stranger) = neurons.iter().find(|i| **i >= shape.neurons) {
+        bail!("there is no neuron {stranger}; the model has {}, counted from 0", shape.neurons)
     }
     Ok(())
 }
 
-fn check_layer(layer: Option<usize>, spec: &BdhSpec) -> Result<()> {
-    if let Some(layer) = layer.filter(|l| *l >= spec.layers) {
-        bail!("there is no layer {layer}; the model has {}, counted from 0", spec.layers)
+fn check_layer(layer: Option<usize>, shape: &SynapseShape) -> Result<()> {
+    if let Some(layer) = layer.filter(|l| *l >= shape.layers) {
+        bail!("there is no layer {layer}; the model has {}, counted from 0", shape.layers)
     }
     Ok(())
 }
@@ -124,18 +80,18 @@ impl NeuronEdit {
         (part, layer): (Part, Option<usize>),
         neurons: &[usize],
         (scale, value): (f64, f64),
-        (spec, device): (&BdhSpec, &Device),
+        (shape, device): (&SynapseShape, &Device),
     ) -> Result<Self> {
-        let (mut factor, mut offset) = (vec![1f32; spec.neurons], vec![0f32; spec.neurons]);
+        let (mut factor, mut offset) = (vec![1f32; shape.neurons], vec![0f32; shape.neurons]);
         for &i in neurons {
             (factor[i], offset[i]) = (scale as f32, value as f32);
         }
-        let shape = (spec.heads, 1, spec.per_head());
+        let sizes = (shape.heads, 1, shape.per_head());
         Ok(Self {
             part,
             layer,
-            factor: Tensor::from_vec(factor, shape, device)?,
-            offset: Tensor::from_vec(offset, shape, device)?,
+            factor: Tensor::from_vec(factor, sizes, device)?,
+            offset: Tensor::from_vec(offset, sizes, device)?,
         })
     }
 }

@@ -4,19 +4,21 @@
 use candle_core::{D, Result, Tensor};
 
 use super::{
-    intervention::{Edit, Part},
+    intervention::Edit,
     spec::{BdhSpec, Form},
-    state::State,
     synapse_edit::{Attended, Written},
 };
-use crate::nn::{
-    Params, Tap,
-    dropout::Dropout,
-    fused::{
-        embedding::embedding,
-        linear::linear_transposed,
-        linear_attention::{linear_attention, past},
-        norm::layer_norm,
+use crate::{
+    models::capabilities::{Part, State},
+    nn::{
+        Params, Tap,
+        dropout::Dropout,
+        fused::{
+            embedding::embedding,
+            linear::linear_transposed,
+            linear_attention::{linear_attention, past},
+            norm::layer_norm,
+        },
     },
 };
 

@@ -1,13 +1,16 @@
 //! Sizes and switches of BDH-GPU: plain data.
 
-use crate::config::choices;
+use crate::config::{Choice, choices};
 use std::{path::PathBuf, sync::Arc};
 
 use candle_core::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    models::step_memory::{self, StepMemory, StepSizes},
+    models::{
+        capabilities::SynapseShape,
+        step_memory::{self, StepMemory, StepSizes},
+    },
     nn::fused::linear_attention::LinearAttentionSpec,
 };
 
@@ -58,14 +61,6 @@ impl Form {
 
     pub fn from_id(id: &str) -> Option<Self> {
         [Self::Code, Self::Paper, Self::Both].into_iter().zip(Self::IDS).find(|(_, i)| **i == id).map(|(f, _)| f)
-    }
-
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Code => "code",
-            Self::Paper => "paper",
-            Self::Both => "both",
-        }
     }
 }
 
@@ -142,10 +137,16 @@ impl BdhSpec {
         self.neurons / self.heads.max(1)
     }
 
-    /// 3 n D + 2 V D, and the gates' few.
+    /// As [`SynapseShape::parameters`].
     pub fn parameters(&self, vocab: usize) -> usize {
-        let gates = if self.gated { self.heads * (self.d_model + 1) + self.layers } else { 0 };
-        3 * self.neurons * self.d_model + 2 * vocab * self.d_model + gates
+        self.shape().parameters(vocab)
+    }
+
+    /// The sizes as probes see them.
+    pub fn shape(&self) -> SynapseShape {
+        let Self { d_model, heads, neurons, layers, gated, .. } = *self;
+        let (position, form, provenance) = (self.position.id(), self.form.id(), self.provenance.clone());
+        SynapseShape { d_model, heads, neurons, layers, attention: self.attention(), position, form, gated, provenance }
     }
 
     /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). The one operation of a layer saves x, y before
@@ -178,21 +179,6 @@ impl BdhSpec {
             through_past: self.through_past,
             frequencies: self.frequencies.clone(),
         }
-    }
-
-    /// Turns a token of each pair of a head's neurons, `(N / 2)`.
-    pub fn turns(&self) -> Vec<f32> {
-        self.attention().pair_frequencies(self.per_head())
-    }
-
-    /// Which of the merged models a neuron comes from, counted from 0, if this is a merged one.
-    pub fn parent(&self, neuron: usize) -> Option<usize> {
-        let mut left = neuron % self.per_head().max(1);
-        self.provenance.iter().position(|n| {
-            let within = left < *n;
-            left = left.saturating_sub(*n);
-            within
-        })
     }
 
     /// Errors name the size that does not fit.

@@ -1,4 +1,4 @@
-//! A change of what a synapse holds. It does not know why it is changed.
+//! A change of what a synapse holds.
 //!
 //! **The equation.** In layer l >= 1 attention reads, in head h and at token t,
 //!
@@ -18,20 +18,12 @@
 
 use candle_core::{Result, Tensor, bail};
 
-use super::{
-    rotation::Rotation,
-    spec::{BdhSpec, Form},
+use super::spec::Form;
+use crate::{
+    models::capabilities::{Rotation, SynapseShape},
+    nn::host,
+    telemetry::Synapse,
 };
-use crate::nn::host;
-
-/// A synapse: from neuron i of y in layer l - 1 to neuron j of x in layer l. Neuron k of head h is h N + k.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Synapse {
-    /// l, at least 1.
-    pub layer: usize,
-    pub i: usize,
-    pub j: usize,
-}
 
 /// Synapses and what they will hold: sigma -> scale sigma + value.
 pub(super) struct SynapseEdit {
@@ -87,11 +79,11 @@ impl Written {
 
 impl SynapseEdit {
     /// Each synapse once.
-    pub(super) fn new(synapses: &[Synapse], (scale, value): (f64, f64), spec: &BdhSpec) -> Self {
+    pub(super) fn new(synapses: &[Synapse], (scale, value): (f64, f64), shape: &SynapseShape) -> Self {
         let mut all = synapses.to_vec();
         all.sort_unstable();
         all.dedup();
-        Self { synapses: all.into_iter().map(|s| (s, Rotation::of(spec, s.j))).collect(), scale, value }
+        Self { synapses: all.into_iter().map(|s| (s, Rotation::of(shape, s.j))).collect(), scale, value }
     }
 
     pub(super) fn changes(&self, layer: usize) -> bool {

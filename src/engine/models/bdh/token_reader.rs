@@ -1,10 +1,13 @@
 //! A model that reads one token after another and changes its own copy of the state in place. It knows the public code's
-//! form on the CPU; other forms are read by [`SynapseModel::read`].
+//! form on the CPU; other forms are read by [`SynapseModel::read`](crate::models::capabilities::SynapseModel::read).
 
 use candle_core::{Result, Tensor, bail};
 
-use super::{Form, State, SynapseModel};
-use crate::nn::{fused::linear_attention::Recurrence, host};
+use super::{Bdh, Form, State};
+use crate::{
+    models::{Model, capabilities::TokenRecurrence},
+    nn::{fused::linear_attention::Recurrence, host},
+};
 
 /// Of every norm.
 const EPS: f32 = 1e-5;
@@ -23,7 +26,7 @@ impl TokenReader {
     ///
     /// # Errors
     /// If the device fails.
-    pub fn after(model: &dyn SynapseModel, state: &State) -> Result<Option<Self>> {
+    pub fn after(model: &Bdh, state: &State) -> Result<Option<Self>> {
         let spec = model.spec();
         let weight = |name: &str| match model.params().get(name) {
             Some(var) => Ok(var.as_tensor().detach()),
@@ -44,12 +47,10 @@ impl TokenReader {
             at: state.at,
         }))
     }
+}
 
-    /// Reads one token; the logits `(V)` of the one after it.
-    ///
-    /// # Errors
-    /// If there is no such token.
-    pub fn read(&mut self, id: u32) -> Result<Vec<f32>> {
+impl TokenRecurrence for TokenReader {
+    fn read(&mut self, id: u32) -> Result<Vec<f32>> {
         let rotation = self.recurrence.rotation(self.at);
         let mut v = host::to_f32(&self.embed.get(id as usize)?)?;
         normalise(&mut v);
@@ -82,8 +83,8 @@ mod tests {
     use super::*;
     use crate::{
         models::{
-            Model,
-            bdh::{Bdh, BdhSpec, Position},
+            bdh::{BdhSpec, Position},
+            capabilities::SynapseModel,
         },
         nn::{Device, Tap},
     };
@@ -97,7 +98,7 @@ mod tests {
                 var.set(&(var.as_tensor() * 8.0).unwrap().detach()).unwrap();
             }
             let ids: Vec<u32> = (0..60).map(|i| (i * i * 7 + i / 3) % 31).collect();
-            let mut state = State::empty(model.spec(), 1, &Device::Cpu).unwrap();
+            let mut state = State::empty(model.shape(), 1, &Device::Cpu).unwrap();
             let prompt = Tensor::from_slice(&ids[..20], (1, 20), &Device::Cpu).unwrap();
             model.read(&prompt, &mut state, &mut Tap::off()).unwrap();
             let mut reader = TokenReader::after(&model, &state).unwrap().unwrap();
@@ -112,7 +113,7 @@ mod tests {
         }
         let paper = BdhSpec { form: Form::Paper, ..sizes };
         let model = Bdh::new(&paper, 31, 3, &Device::Cpu).unwrap();
-        let state = State::empty(&paper, 1, &Device::Cpu).unwrap();
+        let state = State::empty(model.shape(), 1, &Device::Cpu).unwrap();
         assert!(TokenReader::after(&model, &state).unwrap().is_none());
     }
 }

@@ -1,12 +1,12 @@
 //! Models with a state that follows a differential equation over depth tau in [0, 1]. It does not know how
 //! the equation is solved.
 
-use crate::config::choices;
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 
 use serde::{Deserialize, Serialize};
 
 use super::super::Spec;
+pub use crate::analysis::planar_field::PlanarField;
 use crate::ode::{Field, SharedField};
 
 /// Controls that enter the field.
@@ -87,6 +87,9 @@ pub trait PlanarFlow {
     /// The field that is looked at unless another is asked for.
     fn default_field(&self) -> PlanarField;
 
+    /// The type of a state's numbers.
+    fn dtype(&self) -> DType;
+
     /// dy/dtau of a field for states `(N, 2)`; depth 1 is the end of the time shown.
     fn field(&self, which: PlanarField, control: FlowControl) -> Box<dyn Field + '_>;
 }
@@ -107,40 +110,4 @@ pub struct Steering {
     /// that of so many steps.
     #[serde(default)]
     pub vary: bool,
-}
-
-/// Which field is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PlanarField {
-    /// A saddle: (x, -y) / 3.
-    Linear,
-    /// Inwards and round: eigenvalues -0.25 ± 1.5 i.
-    Spiral,
-    /// x' = y, y' = 1.5 (1 - x²) y - x: every path but one ends on the same loop.
-    VanDerPol,
-    /// The network's own.
-    Mlp,
-}
-
-choices! {
-    for PlanarField { VanDerPol = "van_der_pol", Spiral = "spiral", Linear = "linear", Mlp = "mlp" }
-}
-
-impl PlanarField {
-    pub const ALL: [PlanarField; 4] =
-        [PlanarField::Linear, PlanarField::Spiral, PlanarField::VanDerPol, PlanarField::Mlp];
-
-    pub fn id(self) -> &'static str {
-        match self {
-            PlanarField::Linear => "linear",
-            PlanarField::Spiral => "spiral",
-            PlanarField::VanDerPol => "van_der_pol",
-            PlanarField::Mlp => "mlp",
-        }
-    }
-
-    pub fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|k| k.id() == id)
-    }
 }

@@ -1,7 +1,6 @@
 //! What a model can be asked for beyond its loss and its logits: one small interface a file. A model
 //! offers an interface by overriding the method of [`Model`](super::Model) with its name; a probe asks
-//! for the interface and never for a family. Nothing here knows how an interface is implemented. That of
-//! synapses speaks of BDH's sizes and state, and stands with them ([`super::bdh::SynapseModel`]).
+//! for the interface and never for a family. Nothing here knows how an interface is implemented.
 //!
 //! | method of `Model` | what it offers | what asks for it |
 //! | --- | --- | --- |
@@ -33,6 +32,7 @@ mod runtime_param;
 mod sentences;
 mod stationary_map;
 mod streaming;
+mod synapses;
 mod trace_blocks;
 
 pub use attention::AttentionLayer;
@@ -46,4 +46,9 @@ pub use runtime_param::RuntimeParam;
 pub use sentences::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger, SettledLevel, SettlingModel};
 pub use stationary_map::StationaryMap;
 pub use streaming::{FastWeightModel, FastWeightRule, StreamingModel, TextStream};
+pub use synapses::{
+    Action, Activations, Intervention, MergedModels, Part, ReadTokens, ReadingForm, Recording, RecordingError,
+    Rotation, Sampling, State, SynapseModel, SynapseShape, Target, TextLoss, TextReader, TokenRecurrence, generate,
+    nats_by_depth, record, stretch,
+};
 pub use trace_blocks::TraceBlocks;

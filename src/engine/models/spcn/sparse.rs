@@ -1,9 +1,7 @@
 //! Vectors of which few entries are not zero, and the products with them: a matrix times such a vector is a sum of few
 //! columns. It does not know what the entries stand for.
 
-use pulp::Arch;
-
-use crate::nn::kernels::order::ordered;
+use crate::nn::kernels::{arch::arch, order::ordered};
 
 /// The entries that are not zero, by ascending index.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,7 +67,7 @@ impl Sparse {
 /// out `(d)` <- out + scale W x, with column j of W in `columns[j d..]`. Columns are added one after another, so that
 /// the result has the same bits however wide the processor's vectors are.
 pub fn add_columns(out: &mut [f32], columns: &[f32], x: &Sparse, scale: f32) {
-    Arch::new().dispatch(|| {
+    arch().dispatch(|| {
         let d = out.len();
         let mut entries = x.iter();
         let column = |unit: usize| &columns[unit * d..][..d];

@@ -19,7 +19,7 @@ use crate::{
     },
     models::{
         Model,
-        bdh::{Intervention, SynapseModel},
+        capabilities::{Intervention, SynapseModel},
     },
     nn::{Device, Error, Result, Tensor, host},
     telemetry::measurements::{ConceptEffect, ConceptSide},
@@ -59,7 +59,7 @@ impl UntypedProbe for ConceptEffectProbe {
         let (count, draws) = (cx.count("sentences", 16, 2..=1024), cx.count("draws", 39, 0..=999));
         let length = cx.count("length", 16, 1..=256);
         let Some(model) = cx.model.synapses() else { candle_core::bail!("a concept is tested in a BDH model") };
-        let asked = request(cx.args, model.spec())?;
+        let asked = request(cx.args, model.shape())?;
         if asked.is_empty() {
             return Ok(vec![]);
         }
@@ -82,7 +82,7 @@ impl UntypedProbe for ConceptEffectProbe {
             change: of_side(&rows, &own, with).into(),
             null_draws: drawn.iter().map(|d| mean(&of_side(&rows, d, with))).collect::<Vec<_>>().into(),
         };
-        let per_head = model.spec().per_head();
+        let per_head = model.shape().per_head();
         let mut measured = ConceptEffect {
             concept,
             names: [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat(),

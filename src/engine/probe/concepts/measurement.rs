@@ -1,6 +1,6 @@
 //! Turns a search into the measurement that a run records. It computes no statistics of its own.
 
-use super::{Question, SearchResult, SentenceOrigin, Strength, Synapse, Verdict};
+use super::{FoundSynapse, Question, SearchResult, SentenceOrigin, Strength, Verdict};
 use crate::{
     corpus::generated::parliament::labelled::SplitSide,
     nn::{Error, Result},
@@ -42,7 +42,7 @@ pub(super) fn concept_search(
     })
 }
 
-fn concept_synapse(question: &Question, s: &Synapse, confirmed: bool) -> Result<ConceptSynapse> {
+fn concept_synapse(question: &Question, s: &FoundSynapse, confirmed: bool) -> Result<ConceptSynapse> {
     let both_new = s.strength(SplitSide::BothNew);
     let of_both_new = |f: &dyn Fn(&Strength) -> f64| both_new.map_or(f64::NAN, f);
     let language = |(l, code): (usize, &String)| LanguageCorrelation {
@@ -52,9 +52,9 @@ fn concept_synapse(question: &Question, s: &Synapse, confirmed: bool) -> Result<
     };
     let by_noun: Vec<f32> = s.by_noun.iter().map(|v| *v as f32).collect();
     Ok(ConceptSynapse {
-        layer: s.site.layer,
-        i: s.site.y,
-        j: s.site.x,
+        layer: s.synapse.layer,
+        i: s.synapse.i,
+        j: s.synapse.j,
         correlation: SplitCorrelations {
             search: s.r(SplitSide::Search),
             new_nouns: s.r(SplitSide::NewNouns),

@@ -28,8 +28,8 @@ mod search;
 pub use effect::ConceptEffectProbe;
 pub use knowledge::knows;
 pub use question::{Item, Noun, PRESETS, Question, SentenceOrigin, english};
-pub use reading::{Scalar, Site};
-pub use search::{Procedure, SearchResult, Strength, Synapse};
+pub use reading::Scalar;
+pub use search::{FoundSynapse, Procedure, SearchResult, Strength};
 
 use std::path::Path;
 
@@ -63,7 +63,7 @@ pub fn find(
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
     let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
-    if model.spec().layers < 2 {
+    if model.shape().layers < 2 {
         candle_core::bail!("a synapse joins two layers; this model has one")
     }
     search::search(&reading::Reader { model, device }, question, how, progress)
@@ -130,9 +130,9 @@ fn verdict_words(q: &Question, search: &SearchResult, confirmed: &[usize], model
          of {models} random models has {random:.2}.",
         confirmed.len(),
         search.synapses.len(),
-        name(s.site.y),
-        name(s.site.x),
-        s.site.layer,
+        name(s.synapse.i),
+        name(s.synapse.j),
+        s.synapse.layer,
         s.r(SplitSide::BothNew),
     )
 }

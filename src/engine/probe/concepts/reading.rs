@@ -3,9 +3,10 @@
 
 use super::question::Item;
 use crate::{
-    models::bdh::SynapseModel,
+    models::capabilities::{SynapseModel, TextReader},
     nn::{Device, Result, Tap, Tensor, host},
     probe::Progress,
+    telemetry::Synapse,
 };
 
 /// Values of activations (one kind, one layer) that a batch may hold.
@@ -25,15 +26,6 @@ pub enum Scalar {
 
 impl Scalar {
     pub const IDS: [(&str, Scalar); 3] = [("mean", Scalar::Mean), ("sum", Scalar::Sum), ("peak", Scalar::Peak)];
-}
-
-/// A synapse: from neuron `y` of layer `layer - 1` to neuron `x` of layer `layer`, numbered over all heads
-/// (h N + i).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Site {
-    pub layer: usize,
-    pub y: usize,
-    pub x: usize,
 }
 
 /// The short list of a layer: neurons y of the layer before, neurons x of this one.
@@ -80,16 +72,15 @@ impl Reader<'_> {
         progress: Progress<'_>,
         mut f: impl FnMut(&ReadBatch<'_>) -> Result<()>,
     ) -> Result<()> {
-        let spec = self.model.spec();
+        let shape = self.model.shape();
         let mut order: Vec<usize> = (0..items.len()).collect();
         order.sort_by_key(|&i| items[i].ids.len());
-        let paths: Vec<String> =
-            (0..spec.layers).flat_map(|l| [format!("layers.{l}.x"), format!("layers.{l}.y")]).collect();
-        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let paths = (0..shape.layers).flat_map(|l| [format!("layers.{l}.x"), format!("layers.{l}.y")]);
+        let reader = TextReader::new(self.model).tapping(paths);
         let mut rest = &order[..];
         while let Some(&first) = rest.first() {
             progress.at(order.len() - rest.len(), order.len())?;
-            let room = (AT_ONCE / spec.neurons.max(1) / items[first].ids.len().max(1)).clamp(1, 32);
+            let room = (AT_ONCE / shape.neurons.max(1) / items[first].ids.len().max(1)).clamp(1, 32);
             let (which, after) = rest.split_at(room.min(rest.len()));
             rest = after;
             let t = which.iter().map(|&i| items[i].ids.len()).max().unwrap_or(1);
@@ -100,11 +91,10 @@ impl Reader<'_> {
                 mask.extend((0..t).map(|s| f32::from(u8::from(s < own.len()))));
                 tokens.push(own.len() as f32);
             }
-            let mut tap = Tap::on(&paths);
             // Causal: what pads the end changes nothing before it.
-            self.model.logits(&Tensor::from_slice(&ids, (which.len(), t), self.device)?, &mut tap)?;
+            let tap = reader.rows(&ids, which.len())?.tap;
             let mask = Tensor::from_slice(&mask, (which.len(), t, 1), self.device)?;
-            f(&ReadBatch { which, mask, tokens, tap, neurons: spec.neurons })?;
+            f(&ReadBatch { which, mask, tokens, tap, neurons: shape.neurons })?;
         }
         Ok(())
     }
@@ -117,9 +107,9 @@ impl Reader<'_> {
         progress: Progress<'_>,
         mut f: impl FnMut(usize, usize, &[f32], &[f32]),
     ) -> Result<()> {
-        let n = self.model.spec().neurons;
+        let n = self.model.shape().neurons;
         self.each(items, progress, |read| {
-            for layer in 1..self.model.spec().layers {
+            for layer in 1..self.model.shape().layers {
                 let mean = |kind: &str, layer: usize| -> Result<Vec<f32>> {
                     host::to_f32(&read.activations(kind, layer, None)?.sum(1)?) // (B,n)
                 };
@@ -168,20 +158,20 @@ impl Reader<'_> {
     pub fn synapses(
         &self,
         items: &[&Item],
-        sites: &[Site],
+        synapses: &[Synapse],
         scalar: Scalar,
         progress: Progress<'_>,
     ) -> Result<Vec<Vec<f64>>> {
-        let mut all = vec![vec![0.0; items.len()]; sites.len()];
+        let mut all = vec![vec![0.0; items.len()]; synapses.len()];
         self.each(items, progress, |read| {
-            for layer in 1..self.model.spec().layers {
-                let here: Vec<usize> = (0..sites.len()).filter(|&k| sites[k].layer == layer).collect();
+            for layer in 1..self.model.shape().layers {
+                let here: Vec<usize> = (0..synapses.len()).filter(|&k| synapses[k].layer == layer).collect();
                 if here.is_empty() {
                     continue;
                 }
-                let of = |f: fn(&Site) -> usize| here.iter().map(|&k| f(&sites[k])).collect::<Vec<_>>();
-                let y = read.activations("y", layer - 1, Some(&of(|p| p.y)))?; // (B,T,K)
-                let steps = (y * read.activations("x", layer, Some(&of(|p| p.x)))?)?;
+                let of = |f: fn(&Synapse) -> usize| here.iter().map(|&k| f(&synapses[k])).collect::<Vec<_>>();
+                let y = read.activations("y", layer - 1, Some(&of(|p| p.i)))?; // (B,T,K)
+                let steps = (y * read.activations("x", layer, Some(&of(|p| p.j)))?)?;
                 let found = match scalar {
                     Scalar::Peak => steps.max(1)?,
                     _ => steps.sum(1)?,

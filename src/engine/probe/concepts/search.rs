@@ -3,13 +3,14 @@
 
 use super::{
     question::{Item, Question},
-    reading::{Reader, Scalar, Side, Site},
+    reading::{Reader, Scalar, Side},
 };
 use crate::{
     analysis::{clustered_tests::Clusters, multiple_testing::holm},
     corpus::generated::parliament::labelled::SplitSide,
     nn::Result,
     probe::Progress,
+    telemetry::Synapse,
 };
 
 /// The parameters of the search, fixed before looking; see [`super`].
@@ -49,8 +50,8 @@ pub struct Strength {
 
 /// A synapse of the short list with its tests.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Synapse {
-    pub site: Site,
+pub struct FoundSynapse {
+    pub synapse: Synapse,
     /// In the order of [`SplitSide::ALL`]; parts without sentences are left out.
     pub strengths: Vec<Strength>,
     /// p on new nouns in new frames, corrected for how many synapses were confirmed (Holm).
@@ -59,7 +60,7 @@ pub struct Synapse {
     pub by_noun: Vec<f64>,
 }
 
-impl Synapse {
+impl FoundSynapse {
     pub fn strength(&self, part: SplitSide) -> Option<&Strength> {
         self.strengths.iter().find(|s| s.part == part)
     }
@@ -84,7 +85,7 @@ pub struct SearchResult {
     /// Neurons N of a head.
     pub per_head: usize,
     /// In the order of the ranking.
-    pub synapses: Vec<Synapse>,
+    pub synapses: Vec<FoundSynapse>,
 }
 
 impl SearchResult {
@@ -111,7 +112,7 @@ pub(super) fn search(
     let values = reader.pairs(&items, &sides, how.scalar, progress.piece(1, 4))?;
     let ranking = progress.piece(2, 4);
     let strata = Strata::new(question, &items);
-    let mut ranked: Vec<(f64, Site)> = vec![];
+    let mut ranked: Vec<(f64, Synapse)> = vec![];
     for (i, (Side { layer, y: ys, x: xs }, values)) in sides.iter().zip(&values).enumerate() {
         let size = ys.len() * xs.len();
         for pair in 0..size {
@@ -119,27 +120,27 @@ pub(super) fn search(
                 ranking.piece(i, sides.len()).at(pair, size)?;
             }
             let of_pair: Vec<f64> = (0..items.len()).map(|s| f64::from(values[s * size + pair])).collect();
-            let site = Site { layer: *layer, y: ys[pair / xs.len()], x: xs[pair % xs.len()] };
-            ranked.push((strata.score(&of_pair, how.caution), site));
+            let synapse = Synapse { layer: *layer, i: ys[pair / xs.len()], j: xs[pair % xs.len()] };
+            ranked.push((strata.score(&of_pair, how.caution), synapse));
         }
     }
     let searched = ranked.len();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let sites = varied(&ranked, how.confirmed);
-    let per_head = reader.model.spec().per_head();
-    Ok(SearchResult { searched, per_head, synapses: confirm(reader, question, &sites, how, progress.piece(3, 4))? })
+    let chosen = varied(&ranked, how.confirmed);
+    let per_head = reader.model.shape().per_head();
+    Ok(SearchResult { searched, per_head, synapses: confirm(reader, question, &chosen, how, progress.piece(3, 4))? })
 }
 
 /// The first of a ranking with no neuron of a side more than twice: ten synapses of one neuron would be one
 /// finding.
-fn varied(ranked: &[(f64, Site)], count: usize) -> Vec<Site> {
-    let mut taken: Vec<Site> = vec![];
-    for (_, site) in ranked {
-        let shared = |same: fn(&Site, &Site) -> bool| taken.iter().filter(|t| same(t, site)).count();
-        let same_y = shared(|a, b| (a.layer, a.y) == (b.layer, b.y));
-        let same_x = shared(|a, b| (a.layer, a.x) == (b.layer, b.x));
+fn varied(ranked: &[(f64, Synapse)], count: usize) -> Vec<Synapse> {
+    let mut taken: Vec<Synapse> = vec![];
+    for (_, synapse) in ranked {
+        let shared = |same: fn(&Synapse, &Synapse) -> bool| taken.iter().filter(|t| same(t, synapse)).count();
+        let same_y = shared(|a, b| (a.layer, a.i) == (b.layer, b.i));
+        let same_x = shared(|a, b| (a.layer, a.j) == (b.layer, b.j));
         if same_y < 2 && same_x < 2 {
-            taken.push(*site);
+            taken.push(*synapse);
         }
         if taken.len() == count {
             break;
@@ -181,7 +182,7 @@ fn shortlist(
     how: &Procedure,
     progress: Progress<'_>,
 ) -> Result<Vec<Side>> {
-    let (n, layers) = (reader.model.spec().neurons, reader.model.spec().layers);
+    let (n, layers) = (reader.model.shape().neurons, reader.model.shape().layers);
     let languages = question.languages.len().max(1);
     // [layer][side][neuron * languages + language]
     let mut moments = vec![[vec![Moments::default(); n * languages], vec![Moments::default(); n * languages]]; layers];
@@ -262,18 +263,18 @@ impl Strata {
 fn confirm(
     reader: &Reader<'_>,
     question: &Question,
-    sites: &[Site],
+    chosen: &[Synapse],
     how: &Procedure,
     progress: Progress<'_>,
-) -> Result<Vec<Synapse>> {
+) -> Result<Vec<FoundSynapse>> {
     let items: Vec<&Item> = question.items.iter().collect();
-    let values = reader.synapses(&items, sites, how.scalar, progress.piece(0, 2))?;
+    let values = reader.synapses(&items, chosen, how.scalar, progress.piece(0, 2))?;
     let mut synapses = vec![];
-    for (i, (&site, values)) in sites.iter().zip(&values).enumerate() {
-        progress.piece(1, 2).at(i, sites.len())?;
+    for (i, (&synapse, values)) in chosen.iter().zip(&values).enumerate() {
+        progress.piece(1, 2).at(i, chosen.len())?;
         let strengths =
             SplitSide::ALL.iter().filter_map(|&part| strength(question, &items, values, part, how)).collect();
-        synapses.push(Synapse { site, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) });
+        synapses.push(FoundSynapse { synapse, strengths, holm: 1.0, by_noun: by_noun(question, &items, values) });
     }
     let p: Vec<f64> = synapses.iter().map(|s| s.strength(SplitSide::BothNew).map_or(1.0, |s| s.p)).collect();
     synapses.iter_mut().zip(holm(&p)).for_each(|(s, p)| s.holm = p);

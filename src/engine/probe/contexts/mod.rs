@@ -15,11 +15,11 @@ use crate::{
     corpus::TextSpan,
     models::{
         Model,
-        bdh::{BdhSpec, Part},
+        capabilities::{Part, SynapseShape},
     },
     nn::{Error, Result},
     telemetry::{
-        Args,
+        Args, Synapse,
         measurements::{DrivingToken, TopContext, TopContexts},
         read_neurons,
     },
@@ -50,14 +50,14 @@ impl UntypedProbe for TopContextsProbe {
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let Some(model) = cx.model.synapses() else { return Ok(vec![]) };
-        let spec = model.spec();
+        let shape = model.shape();
         let most = match cx.count("tokens", 1 << 16, 0..=usize::MAX) {
             0 => usize::MAX,
             most => most,
         };
         let window = cx.count("window", 128, 2..=4096);
         let top = cx.count("top", 20, 1..=200).min(MOST_SHOWN / window);
-        let how = ContextSearch { followed: followed(cx.args, spec)?, window, top, most };
+        let how = ContextSearch { followed: followed(cx.args, shape)?, window, top, most };
         let (span, what) = span(cx.args);
         let bytes = cx.corpus.span_bytes(span);
         if bytes == 0 {
@@ -75,14 +75,14 @@ impl UntypedProbe for TopContextsProbe {
             }))
         };
         let mut told = |done: usize| cx.progress.at(done, total(read.get()).min(most));
-        let tally = search(model, &how, cx.device, &mut next, &mut told)?;
+        let tally = search(model, &how, &mut next, &mut told)?;
         let texts = ShownText {
             tokens: &|ids| cx.corpus.token_texts(ids),
             decode: &|ids| cx.corpus.decode(ids),
             encode: &|text| cx.corpus.encode(text),
         };
         let is_cut = tally.read >= most && tally.read < total(read.get());
-        let measured = top_contexts(&tally, &how, spec.per_head(), &texts, is_cut);
+        let measured = top_contexts(&tally, &how, shape.per_head(), &texts, is_cut);
         let about = format!(
             "{}{} tokens of the {what} of {}, in windows of {window}",
             if is_cut { "the first " } else { "all " },
@@ -94,7 +94,7 @@ impl UntypedProbe for TopContextsProbe {
 }
 
 /// What is asked about.
-fn followed(args: &Args, spec: &BdhSpec) -> Result<Followed> {
+fn followed(args: &Args, shape: &SynapseShape) -> Result<Followed> {
     let text = |name: &str| args.get(name).map(ToString::to_string).unwrap_or_default();
     let number = |name: &str| args.get(name).and_then(|v| v.as_f64()).filter(|v| *v >= 0.0).map(|v| v as usize);
     if text("of") == "synapse" {
@@ -102,10 +102,10 @@ fn followed(args: &Args, spec: &BdhSpec) -> Result<Followed> {
         let Some(((layer, i), j)) = all else {
             candle_core::bail!("no synapse is chosen: pick one in Reading or Concepts, or give layer, i and j")
         };
-        return Ok(Followed::Synapse { layer, i, j });
+        return Ok(Followed::Synapse(Synapse { layer, i, j }));
     }
     let part = if text("of") == "x" { Part::X } else { Part::Y };
-    let named = read_neurons(&text("neuron"), spec.heads, spec.per_head()).map_err(Error::Msg)?;
+    let named = read_neurons(&text("neuron"), shape.heads, shape.per_head()).map_err(Error::Msg)?;
     let [neuron] = named[..] else {
         candle_core::bail!(
             "one neuron is followed at a time: select one in the graph, or write head:index, such as 0:12"
@@ -161,7 +161,7 @@ pub fn top_contexts(
     let (symbol, neuron) = match how.followed {
         Followed::Neuron { neuron, part: Part::X, .. } => ("x", Some(neuron)),
         Followed::Neuron { neuron, part: Part::Y, .. } => ("y", Some(neuron)),
-        Followed::Synapse { .. } => ("y x", None),
+        Followed::Synapse(_) => ("y x", None),
     };
     let (bin_edges, bin_counts) = histogram(&tally.bins);
     TopContexts {

@@ -3,9 +3,9 @@
 
 use super::tally::{ReadWindow, Tally};
 use crate::{
-    models::bdh::{BdhSpec, Part, SynapseModel},
-    nn::{Device, Result, Tap, Tensor, host},
-    telemetry::neuron_name,
+    models::capabilities::{Part, ReadTokens, SynapseModel, SynapseShape, TextReader},
+    nn::{Result, Tensor, host},
+    telemetry::{Synapse, neuron_name},
 };
 
 /// What is followed through the text. Neuron i of head h has number h N + i.
@@ -14,7 +14,7 @@ pub enum Followed {
     /// A neuron's activation in one layer, or the greatest of all layers.
     Neuron { neuron: usize, part: Part, layer: Option<usize> },
     /// What a token adds to the synapse (i, j): y(i) of layer l - 1 times x(j) of layer l.
-    Synapse { layer: usize, i: usize, j: usize },
+    Synapse(Synapse),
 }
 
 /// How it is searched for.
@@ -37,8 +37,8 @@ const ROWS: usize = 32;
 impl Followed {
     /// # Errors
     /// If the model has no such neuron or layer.
-    pub fn check(self, spec: &BdhSpec) -> Result<()> {
-        let (n, layers) = (spec.neurons, spec.layers);
+    pub fn check(self, shape: &SynapseShape) -> Result<()> {
+        let (n, layers) = (shape.neurons, shape.layers);
         let is_neuron = |i: usize| match i < n {
             true => Ok(()),
             false => candle_core::bail!("there is no neuron {i}: the model has {n}, counted from 0"),
@@ -50,7 +50,7 @@ impl Followed {
                 }
                 is_neuron(neuron)
             }
-            Self::Synapse { layer, i, j } => {
+            Self::Synapse(Synapse { layer, i, j }) => {
                 if layer == 0 || layer >= layers {
                     candle_core::bail!(
                         "no synapse ends in layer {layer}: synapses join a layer to the one before, and the model has \
@@ -72,7 +72,7 @@ impl Followed {
                 let of = layer.map_or("greatest of all layers".to_owned(), |l| format!("layer {l}"));
                 format!("{part} of neuron {}, {of}", name(neuron))
             }
-            Self::Synapse { layer, i, j } => {
+            Self::Synapse(Synapse { layer, i, j }) => {
                 format!("synapse from y {} of layer {} to x {} of layer {layer}", name(i), layer - 1, name(j))
             }
         }
@@ -85,7 +85,7 @@ impl Followed {
                 let of = layer.map_or(0..layers, |l| l..l + 1);
                 of.map(|layer| vec![Factor { layer, part, neuron }]).collect()
             }
-            Self::Synapse { layer, i, j } => {
+            Self::Synapse(Synapse { layer, i, j }) => {
                 let y = Factor { layer: layer - 1, part: Part::Y, neuron: i };
                 vec![vec![Factor { layer, part: Part::X, neuron: j }, y]]
             }
@@ -106,9 +106,8 @@ impl Factor {
     }
 
     /// Its value at every token of every row, `(B T)`.
-    fn column(&self, tap: &Tap, per_head: usize) -> Result<Tensor> {
-        let path = self.path();
-        let Some(found) = tap.get(&path) else { candle_core::bail!("the model offers no `{path}`") };
+    fn column(&self, read: &ReadTokens<'_>, per_head: usize) -> Result<Tensor> {
+        let found = read.activation(&self.path())?;
         let (head, index) = (self.neuron / per_head, self.neuron % per_head);
         found.narrow(1, head, 1)?.narrow(3, index, 1)?.contiguous()?.flatten_all()
     }
@@ -118,19 +117,19 @@ impl Factor {
 type Values = (Vec<f32>, Vec<usize>);
 
 /// Reads windows of equal length side by side, each from an empty state.
-fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: Followed, device: &Device) -> Result<Vec<Values>> {
+fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: Followed) -> Result<Vec<Values>> {
     let t = rows.first().map_or(0, |row| row.len());
-    let products = followed.products(model.spec().layers);
+    let products = followed.products(model.shape().layers);
     let paths: Vec<String> = products.iter().flatten().map(Factor::path).collect();
-    let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-    model.logits(&Tensor::from_slice(&rows.concat(), (rows.len(), t), device)?, &mut tap)?;
-    let per_head = model.spec().per_head();
+    let ids = rows.concat();
+    let read = TextReader::new(model).tapping(paths).rows(&ids, rows.len())?;
+    let per_head = model.shape().per_head();
     let (mut all, mut layers) = (vec![0f32; rows.len() * t], vec![0; rows.len() * t]);
     for factors in &products {
         let Some((first, others)) = factors.split_first() else { continue };
-        let mut found = first.column(&tap, per_head)?;
+        let mut found = first.column(&read, per_head)?;
         for factor in others {
-            found = (found * factor.column(&tap, per_head)?)?;
+            found = (found * factor.column(&read, per_head)?)?;
         }
         for ((value, of), new) in all.iter_mut().zip(&mut layers).zip(host::to_f32(&found)?) {
             if new > *value {
@@ -149,13 +148,12 @@ fn values(model: &dyn SynapseModel, rows: &[&[u32]], followed: Followed, device:
 pub fn search(
     model: &dyn SynapseModel,
     how: &ContextSearch,
-    device: &Device,
     next: &mut dyn FnMut() -> Result<Option<Vec<u32>>>,
     told: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Tally> {
-    how.followed.check(model.spec())?;
+    how.followed.check(model.shape())?;
     let window = how.window.max(1);
-    let rows = (AT_ONCE / model.spec().neurons.max(1) / window).clamp(1, ROWS);
+    let rows = (AT_ONCE / model.shape().neurons.max(1) / window).clamp(1, ROWS);
     let mut tally = Tally::new(how.top.max(1));
     let (mut waiting, mut taken, mut is_over) = (vec![], 0, false);
     while !is_over {
@@ -175,7 +173,7 @@ pub fn search(
                 0 => vec![left],
                 n => left[..n * window].chunks(window).collect(),
             };
-            for (ids, (values, layers)) in batch.iter().zip(values(model, &batch, how.followed, device)?) {
+            for (ids, (values, layers)) in batch.iter().zip(values(model, &batch, how.followed)?) {
                 tally.add(&ReadWindow { from: tally.read, ids, values: &values, layers: &layers });
             }
             done += batch.iter().map(|row| row.len()).sum::<usize>();

@@ -2,9 +2,10 @@
 
 use super::{FlowInput, Rhs, basis};
 use crate::{
+    models::{Model, capabilities::FlowModel},
     nn::{Result, Tensor, host},
-    probe::{Finding, ProbeContext, UntypedProbe},
-    telemetry::measurements::{self, FlowMotion},
+    probe::{Finding, Probe, ProbeInputs},
+    telemetry::measurements::{self, FlowAlongArgs, FlowMotion},
 };
 
 /// Depths that are looked at: 0, 1/16, ... 1.
@@ -18,20 +19,19 @@ pub fn depths() -> Vec<f64> {
     (0..DEPTHS).map(|i| i as f64 / (DEPTHS - 1) as f64).collect()
 }
 
-/// Arguments as `flow`'s. Makes a [`measurements::FlowAlong`].
+/// Makes a [`measurements::FlowAlong`].
 pub struct FlowAlong;
 
-impl UntypedProbe for FlowAlong {
-    fn id(&self) -> &'static str {
-        "flow_along"
+impl Probe for FlowAlong {
+    type Args = FlowAlongArgs;
+    type Subject<'m> = FlowModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<FlowModel<'_>> {
+        model.flow()
     }
 
-    fn applies(&self, model: &dyn crate::models::Model) -> bool {
-        super::applies(model)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (input, params) = FlowInput::of(cx)?;
+    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let (input, params) = FlowInput::of(model, &args.flow, cx)?;
         let rhs = input.rhs(params.control)?;
         let (_, states, _) = basis::states_at(&input, &rhs, &depths(), &params.options)?;
         let motion = Motion::of(&rhs, &states)?;

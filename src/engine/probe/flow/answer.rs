@@ -7,15 +7,18 @@ use super::{
     words,
 };
 use crate::{
-    models::capabilities::{FlowControl, LanguageFlow},
+    models::{
+        Model,
+        capabilities::{FlowControl, FlowModel, LanguageFlow},
+    },
     nn::{Result, Tensor},
     ode::{self, Options, Policy, Trace},
-    probe::{Finding, ProbeContext, UntypedProbe},
+    probe::{Finding, Probe, ProbeInputs},
     telemetry::{
         Array,
         measurements::{
-            self, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SolverAttempt, SolverTrace,
-            SolverUse, SteeringClass, SteeringClasses, StepPolicy,
+            self, FlowArgs, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SolverAttempt,
+            SolverTrace, SolverUse, SteeringClass, SteeringClasses, StepPolicy,
         },
     },
 };
@@ -25,21 +28,19 @@ const FINER: usize = 8;
 /// Words whose probability is shown.
 const RANKS: usize = 12;
 
-/// Arguments: `u0`..`u3`, `alpha`, `method`, `policy`, `rtol`, `atol`, `steps`, `prompt`, `token`; in the
-/// plane `field`. Makes a [`measurements::FlowAnswer`].
+/// Makes a [`measurements::FlowAnswer`].
 pub struct FlowAnswer;
 
-impl UntypedProbe for FlowAnswer {
-    fn id(&self) -> &'static str {
-        "flow"
+impl Probe for FlowAnswer {
+    type Args = FlowArgs;
+    type Subject<'m> = FlowModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<FlowModel<'_>> {
+        model.flow()
     }
 
-    fn applies(&self, model: &dyn crate::models::Model) -> bool {
-        super::applies(model)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (input, params) = FlowInput::of(cx)?;
+    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let (input, params) = FlowInput::of(model, args, cx)?;
         let rhs = input.rhs(params.control)?;
         // In the plane nothing else costs anything, and paths bend more.
         let every = if input.planar_field().is_some() { FINER } else { 1 };
@@ -64,7 +65,7 @@ impl UntypedProbe for FlowAnswer {
     }
 }
 
-fn outcome(input: &FlowInput<'_>, params: &SolveParams, cx: &ProbeContext<'_>, end: &Tensor) -> Result<FlowOutcome> {
+fn outcome(input: &FlowInput<'_>, params: &SolveParams, cx: &ProbeInputs<'_>, end: &Tensor) -> Result<FlowOutcome> {
     Ok(match input.target() {
         super::Target::Words(model) => FlowOutcome::Language(language(input, model, params, cx, end)?),
         super::Target::Plane(_, field) => FlowOutcome::Plane(PlanarOutcome { field: field.id().to_owned() }),
@@ -76,7 +77,7 @@ fn language(
     input: &FlowInput<'_>,
     model: &dyn LanguageFlow,
     params: &SolveParams,
-    cx: &ProbeContext<'_>,
+    cx: &ProbeInputs<'_>,
     end: &Tensor,
 ) -> Result<LanguageOutcome> {
     let p = words::next(model, end)?;

@@ -7,38 +7,40 @@ use super::{
     words,
 };
 use crate::{
-    config::Value,
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS},
-    models::capabilities::{FlowModel, LanguageFlow},
+    models::{
+        Model,
+        capabilities::{FlowModel, LanguageFlow, Steering},
+    },
     nn::{Result, Tensor},
     ode::{self, Method, Options},
-    probe::{Finding, ProbeContext, UntypedProbe},
-    telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens},
+    probe::{Finding, Probe, ProbeInputs},
+    telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
 
-/// Arguments as `flow`'s, and `published`: true where the prompt is the one that was steered at. In the
-/// model's own Euler steps. Makes a [`measurements::FlowClaims`].
+/// In the model's own Euler steps. Makes a [`measurements::FlowClaims`].
 pub struct FlowClaims;
 
-impl UntypedProbe for FlowClaims {
-    fn id(&self) -> &'static str {
-        "flow_claims"
+/// A flow of words with a control that was trained to steer it.
+pub struct SteeredFlow<'m> {
+    model: &'m dyn LanguageFlow,
+    classes: &'m Steering,
+}
+
+impl Probe for FlowClaims {
+    type Args = FlowClaimsArgs;
+    type Subject<'m> = SteeredFlow<'m>;
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<SteeredFlow<'_>> {
+        let Some(FlowModel::Language(model)) = model.flow() else { return None };
+        model.steering().map(|classes| SteeredFlow { model, classes })
     }
 
-    fn applies(&self, model: &dyn crate::models::Model) -> bool {
-        matches!(model.flow(), Some(FlowModel::Language(m)) if m.steering().is_some())
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (input, params) = FlowInput::of(cx)?;
-        let Some((model, classes)) = input.model().and_then(|m| m.steering().map(|s| (m, s))) else {
-            candle_core::bail!("this model was not made to be steered; choose a steering preset")
-        };
-        let one = classes.prompt.is_some() || cx.args.get("published") == Some(&Value::Switch(true));
+    fn ask(steered: SteeredFlow<'_>, args: &FlowClaimsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let SteeredFlow { model, classes } = steered;
+        let (input, params) = FlowInput::of(FlowModel::Language(model), &args.flow, cx)?;
+        let one = classes.prompt.is_some() || args.published;
         let (good, bad) = (words::whole(cx.corpus, &GOOD), words::whole(cx.corpus, &BAD));
         let held_out = steering::prompts(&HELD_OUT_NOUNS);
         let at_held_out = |classes: [&[u32]; 2]| -> Result<ClassShares> {
@@ -102,7 +104,7 @@ fn continued(
     input: &FlowInput<'_>,
     params: &SolveParams,
     model: &dyn LanguageFlow,
-    cx: &ProbeContext<'_>,
+    cx: &ProbeInputs<'_>,
     u0: f64,
 ) -> Result<String> {
     let params = SolveParams { control: params.at_u0(u0), ..params.clone() };

@@ -16,18 +16,12 @@ pub use claims::FlowClaims;
 pub use plane_field::FlowField;
 pub use sweep::FlowSweep;
 
-use super::ProbeContext;
+use super::ProbeInputs;
 use crate::{
-    config::Value,
-    models::{
-        Model,
-        capabilities::PlanarField,
-        capabilities::{FlowControl, FlowModel, LanguageFlow, PlanarFlow},
-        ode_flow::Steering,
-    },
+    models::capabilities::{FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering},
     nn::{Result, Tensor, host},
-    ode::{Method, Options, Policy},
-    telemetry::Args,
+    ode::Options,
+    telemetry::measurements::FlowArgs,
 };
 
 /// What is asked for when nobody types a prompt.
@@ -39,11 +33,7 @@ const RING: f64 = 2.0;
 /// A right-hand side that can be solved: `(t, state) -> velocity`.
 pub(super) type Rhs<'a> = Box<dyn Fn(f64, &Tensor) -> Result<Tensor> + 'a>;
 
-pub(super) fn applies(model: &dyn Model) -> bool {
-    model.flow().is_some()
-}
-
-/// How the flow is driven and solved, from the arguments; what they lack is as the runtime parameters stand.
+/// How the flow is driven and solved; what the arguments leave open is as the runtime parameters stand.
 #[derive(Debug, Clone)]
 pub(super) struct SolveParams {
     pub control: FlowControl,
@@ -51,30 +41,20 @@ pub(super) struct SolveParams {
 }
 
 impl SolveParams {
-    fn of(args: &Args, standing: FlowControl) -> Result<Self> {
-        let number = |name: &str, otherwise: f64| match args.get(name).and_then(Value::as_f64) {
-            Some(x) if x.is_finite() => x,
-            _ => otherwise,
-        };
-        let named = |name: &str, otherwise: &str| args.get(name).map_or(otherwise.to_owned(), ToString::to_string);
-        let (method, policy) = (named("method", "dopri5"), named("policy", "interpolate"));
-        let Some(method) = Method::from_id(&method) else { candle_core::bail!("there is no solver `{method}`") };
-        let Some(policy) = Policy::from_id(&policy) else { candle_core::bail!("there is no step policy `{policy}`") };
+    fn of(args: &FlowArgs, standing: FlowControl) -> Self {
+        let asked = [args.u0, args.u1, args.u2, args.u3];
         let mut u = standing.u;
-        for (i, u) in u.iter_mut().enumerate() {
-            *u = number(&format!("u{i}"), *u);
-        }
+        u.iter_mut().zip(asked).for_each(|(u, asked)| *u = asked.unwrap_or(*u));
         let options = Options {
-            method,
-            policy,
-            rtol: number("rtol", 1e-3),
-            atol: number("atol", 1e-3),
-            steps: number("steps", 4.0).clamp(1.0, 4096.0) as usize,
+            method: args.method,
+            policy: args.policy,
+            rtol: args.rtol,
+            atol: args.atol,
+            steps: args.steps,
             max_attempts: 2000,
             ..Options::default()
         };
-        let alpha = number("alpha", standing.alpha);
-        Ok(Self { control: FlowControl { u, alpha }, options })
+        Self { control: FlowControl { u, alpha: args.alpha.unwrap_or(standing.alpha) }, options }
     }
 
     /// The control with another u0.
@@ -115,25 +95,22 @@ pub(super) enum Target<'a> {
 }
 
 impl<'a> FlowInput<'a> {
-    /// Input and parameters of a question; it applies to the model ([`applies`]).
-    fn of(cx: &'a ProbeContext<'_>) -> Result<(Self, SolveParams)> {
-        let model = match cx.model.flow() {
-            Some(FlowModel::Language(model)) => model,
-            Some(FlowModel::Planar(model)) => return Self::of_plane(model, cx),
-            None => candle_core::bail!("this is a question for a model with a flow in it"),
+    /// Input and parameters of a question.
+    fn of(model: FlowModel<'a>, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<(Self, SolveParams)> {
+        let input = match model {
+            FlowModel::Language(model) => Self::of_words(model, args, cx)?,
+            FlowModel::Planar(model) => Self::of_plane(model, args, cx)?,
         };
-        let params = SolveParams::of(cx.args, model.control())?;
-        let prompt = match cx.text("prompt") {
-            Some(typed) => typed,
+        Ok((input, SolveParams::of(args, model.control())))
+    }
+
+    fn of_words(model: &'a dyn LanguageFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
+        let prompt = match args.prompt.as_deref().filter(|typed| !typed.trim().is_empty()) {
+            Some(typed) => typed.to_owned(),
             None if model.steering().is_some() => PROMPT.to_owned(),
             None => cx.corpus.decode(&cx.corpus.passage(0, 16)),
         };
-        let input = Self::of_words(model, cx, &prompt)?;
-        Ok((input, params))
-    }
-
-    fn of_words(model: &'a dyn LanguageFlow, cx: &ProbeContext<'_>, prompt: &str) -> Result<Self> {
-        let mut ids = cx.corpus.encode(prompt);
+        let mut ids = cx.corpus.encode(&prompt);
         if ids.is_empty() {
             candle_core::bail!("the prompt has no tokens; type words that this corpus's tokeniser can say");
         }
@@ -146,32 +123,22 @@ impl<'a> FlowInput<'a> {
         ids.truncate(model.positions());
         let tokens = ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
         let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach(); // (1,T,D)
-        let token = followed(cx.args, ids.len());
-        Ok(Self { target: Target::Words(model), start, ids, tokens, prompt: prompt.to_owned(), token })
+        let token = followed(args.token, ids.len());
+        Ok(Self { target: Target::Words(model), start, ids, tokens, prompt, token })
     }
 
-    fn of_plane(model: &'a dyn PlanarFlow, cx: &ProbeContext<'_>) -> Result<(Self, SolveParams)> {
-        let params = SolveParams::of(cx.args, model.control())?;
-        let text = |name: &str| cx.args.get(name).map(ToString::to_string).filter(|t| !t.is_empty());
-        // `kind` too, where it does not say which sweep
-        let field = match (text("field"), text("kind").and_then(|id| PlanarField::from_id(&id))) {
-            (None, field) => field.unwrap_or(model.default_field()),
-            (Some(id), _) => match PlanarField::from_id(&id) {
-                Some(field) => field,
-                None => candle_core::bail!("there is no field `{id}` of the plane"),
-            },
-        };
+    fn of_plane(model: &'a dyn PlanarFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
+        let field = args.field.unwrap_or(model.default_field());
         let ring: Vec<f64> = (0..STARTS)
             .flat_map(|i| {
                 let angle = std::f64::consts::TAU * i as f64 / STARTS as f64;
                 [RING * angle.cos(), RING * angle.sin()]
             })
             .collect();
-        let start = Tensor::from_vec(ring, (STARTS, 2), cx.device)?.to_dtype(cx.model.params().dtype())?;
+        let start = Tensor::from_vec(ring, (STARTS, 2), cx.device)?.to_dtype(model.dtype())?;
         let tokens = (0..STARTS).map(|i| format!("start {i}")).collect();
-        let token = followed(cx.args, STARTS);
-        let target = Target::Plane(model, field);
-        Ok((Self { target, start, ids: vec![], tokens, prompt: String::new(), token }, params))
+        let token = followed(args.token, STARTS);
+        Ok(Self { target: Target::Plane(model, field), start, ids: vec![], tokens, prompt: String::new(), token })
     }
 
     /// The right-hand side at a control; depth runs from 0 to 1 (in the plane: over the whole time).
@@ -216,9 +183,8 @@ impl<'a> FlowInput<'a> {
     }
 }
 
-/// Argument `token`, counted from the end when negative; the last one if there is none.
-fn followed(args: &Args, n: usize) -> usize {
-    let asked = args.get("token").and_then(Value::as_f64).unwrap_or(-1.0);
-    let at = if asked < 0.0 { n as f64 + asked } else { asked };
-    (at.max(0.0) as usize).min(n.saturating_sub(1))
+/// The token of this number, counted from the end where it is negative.
+fn followed(asked: i64, n: usize) -> usize {
+    let at = if asked < 0 { asked + n as i64 } else { asked };
+    (at.max(0) as usize).min(n.saturating_sub(1))
 }

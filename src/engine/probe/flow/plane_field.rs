@@ -5,44 +5,35 @@ use super::{
     basis::{Basis, states_at},
 };
 use crate::{
-    config::Value,
+    models::{Model, capabilities::FlowModel},
     nn::{Result, Tensor, host},
-    probe::{Finding, ProbeContext, UntypedProbe},
+    probe::{Finding, Probe, ProbeInputs},
     telemetry::{
         Array,
-        measurements::{self, FieldExtent},
+        measurements::{self, FieldExtent, FlowFieldArgs},
     },
 };
 
-/// Cells along each side unless asked otherwise, and at most.
-const CELLS: usize = 16;
-const MOST: usize = 48;
 /// How much further than the paths the plane is shown, as a share of their extent.
 const MARGIN: f64 = 0.5;
 /// Half the side of the square shown in a playground.
 const PLAYGROUND: f64 = 3.2;
 
-/// Arguments as `flow`'s, and `tau` (0), `cells` a side (16). The followed token's state is moved over
-/// the plane through where it is at that depth; all other tokens stay on their paths. What the velocity
-/// has outside the plane is not shown. Makes a [`measurements::FlowField`].
+/// The followed token's state is moved over the plane through where it is at that depth; all other tokens
+/// stay on their paths. What the velocity has outside the plane is not shown. Makes a [`measurements::FlowField`].
 pub struct FlowField;
 
-impl UntypedProbe for FlowField {
-    fn id(&self) -> &'static str {
-        "flow_field"
+impl Probe for FlowField {
+    type Args = FlowFieldArgs;
+    type Subject<'m> = FlowModel<'m>;
+
+    fn subject(model: &mut dyn Model) -> Option<FlowModel<'_>> {
+        model.flow()
     }
 
-    fn applies(&self, model: &dyn crate::models::Model) -> bool {
-        super::applies(model)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (input, params) = FlowInput::of(cx)?;
-        let number = |name: &str, otherwise: f64| {
-            cx.args.get(name).and_then(Value::as_f64).filter(|x| x.is_finite()).unwrap_or(otherwise)
-        };
-        let tau = number("tau", 0.0).clamp(0.0, 1.0);
-        let n = (number("cells", CELLS as f64).max(2.0) as usize).min(MOST);
+    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let (input, params) = FlowInput::of(model, &args.flow, cx)?;
+        let (tau, n) = (args.tau, args.cells);
         let rhs = input.rhs(params.control)?;
         let basis = Basis::of(&input, &params)?;
         let state = if tau > 0.0 {

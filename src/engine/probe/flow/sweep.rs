@@ -14,72 +14,81 @@ use std::{
 
 use super::{FlowInput, SolveParams};
 use crate::{
-    config::Value,
-    models::Model,
+    config::{Arguments, Choice},
+    models::{Model, capabilities::FlowModel},
     nn::{Result, host, params},
-    probe::{Finding, ProbeContext, UntypedProbe},
-    telemetry::{Args, Measurement, Payload, measurements::SweepProgress, number::Numbers},
+    probe::{Finding, Probe, ProbeInputs},
+    telemetry::{
+        Measurement, Payload,
+        measurements::{FlowSweepArgs, FlowSweepKind, SweepProgress},
+        number::Numbers,
+    },
 };
 
-/// Kinds in the order of the interface; each has a measurement of its own.
-const KINDS: [&str; 8] =
-    ["nfe", "tolerance", "invariance", "class", "layers", "latency", "gradient_error", "gradient_memory"];
-
-/// Arguments that say how much of a sweep is wanted, and not of what.
-const HOW_FAR: [&str; 2] = ["upto", "begin"];
-
-/// Arguments: `kind` of [`KINDS`], `upto` (points wanted; all if there is none), `begin`, and `flow`'s. Makes
-/// the sweep's measurement ([`FlowSweepNfe`](crate::telemetry::measurements::FlowSweepNfe) and its like),
-/// whose lists are as long as the range; a point not wanted yet is NaN. Who wants to watch asks for one
-/// point more at a time; who wants to stop does not ask again. What is asked for point by point is of one
+/// Makes the measurement of the kind that is asked for ([`FlowSweepNfe`](crate::telemetry::measurements::FlowSweepNfe)
+/// and its like), whose lists are as long as the range; a point not wanted yet is NaN. Who wants to watch asks
+/// for one point more at a time; who wants to stop does not ask again. What is asked for point by point is of one
 /// model throughout, as it was at the last `begin`. Points measured on the same weights with the same
 /// arguments are remembered.
 pub struct FlowSweep;
 
-impl UntypedProbe for FlowSweep {
-    fn id(&self) -> &'static str {
-        "flow_sweep"
+/// A model with the flow in it.
+pub struct SweptModel<'m> {
+    model: &'m dyn Model,
+    flow: FlowModel<'m>,
+}
+
+impl<'m> SweptModel<'m> {
+    fn of(model: &'m dyn Model) -> Option<Self> {
+        model.flow().map(|flow| Self { model, flow })
+    }
+}
+
+impl Probe for FlowSweep {
+    type Args = FlowSweepArgs;
+    type Subject<'m> = SweptModel<'m>;
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<SweptModel<'_>> {
+        SweptModel::of(model)
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        super::applies(model)
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let wanted = cx.args.get("kind").map_or("nfe".to_owned(), ToString::to_string);
-        let Some(kind) = KINDS.into_iter().find(|k| *k == wanted) else {
-            candle_core::bail!("there is no sweep `{wanted}`; there are {}", KINDS.join(", "))
+    fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let Some(upto) = args.upto else {
+            return Ok(vec![measured(swept, args, usize::MAX, cx)?.0]);
         };
-        let Some(upto) = cx.args.get("upto").and_then(Value::as_f64).filter(|n| *n >= 0.0) else {
-            return Ok(vec![measured(cx, kind, usize::MAX)?.0]);
-        };
-        let question = frozen_model::question(cx, kind);
-        let begins = cx.args.get("begin") == Some(&Value::Switch(true));
-        let mut model = match frozen_model::take(question).filter(|_| !begins) {
+        let question = frozen_model::question(swept.model, args);
+        let begins = args.begin == Some(true);
+        let frozen = match frozen_model::take(question).filter(|_| !begins) {
             Some(model) => model,
-            None => frozen_model::copy(cx)?,
+            None => frozen_model::copy(swept.model, cx)?,
         };
-        let of_model = ProbeContext { model: model.weights.as_mut(), ..*cx };
-        let (mut found, is_all) = measured(&of_model, kind, upto as usize)?;
-        found.step = Some(model.step);
+        let Some(of_model) = SweptModel::of(frozen.weights.as_ref()) else { return Ok(vec![]) };
+        let (mut found, is_all) = measured(of_model, args, upto, cx)?;
+        found.step = Some(frozen.step);
         if !is_all {
-            frozen_model::keep(question, model);
+            frozen_model::keep(question, frozen);
         }
         Ok(vec![found])
     }
 }
 
 /// So many points of a sweep, and whether that is all of it.
-fn measured(cx: &ProbeContext<'_>, kind: &str, upto: usize) -> Result<(Finding, bool)> {
-    let (input, params) = FlowInput::of(cx)?;
-    let sweep = of_kind(kind, &input, &params, cx)?;
+fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &ProbeInputs<'_>) -> Result<(Finding, bool)> {
+    let (input, params) = FlowInput::of(swept.flow, &args.flow, cx)?;
+    let sweep = match args.kind {
+        FlowSweepKind::Nfe => solvers::evaluations(&input, &params),
+        FlowSweepKind::Tolerance => solvers::tolerance(&input, &params),
+        FlowSweepKind::Invariance => solvers::invariance(&input, &params),
+        FlowSweepKind::Class => classes::class(&input, &params, cx)?,
+        FlowSweepKind::Layers => classes::layers(&input, &params, cx)?,
+        FlowSweepKind::Latency => latency::latency(&input, swept.model, cx)?,
+        FlowSweepKind::GradientError => gradients::error(&input, &params)?,
+        FlowSweepKind::GradientMemory => gradients::memory(&input, &params)?,
+    };
     let total = sweep.total;
     let done = upto.min(total);
-    let key = key(cx.model, cx.args, kind)?;
+    let key = key(swept.model, args)?;
     let mut known = remembered(key);
     for i in 0..done {
         if let Entry::Vacant(entry) = known.entry(i) {
@@ -138,24 +147,6 @@ impl Columns {
     }
 }
 
-fn of_kind<'a>(
-    kind: &str,
-    input: &'a FlowInput<'_>,
-    params: &SolveParams,
-    cx: &'a ProbeContext<'_>,
-) -> Result<Sweep<'a>> {
-    Ok(match kind {
-        "nfe" => solvers::evaluations(input, params),
-        "tolerance" => solvers::tolerance(input, params),
-        "invariance" => solvers::invariance(input, params),
-        "class" => classes::class(input, params, cx)?,
-        "layers" => classes::layers(input, params, cx)?,
-        "gradient_error" => gradients::error(input, params)?,
-        "gradient_memory" => gradients::memory(input, params)?,
-        _ => latency::latency(input, cx)?,
-    })
-}
-
 /// `n` values from low to high.
 fn spread(low: f64, high: f64, n: usize) -> Vec<f64> {
     (0..n).map(|i| low + (high - low) * i as f64 / (n - 1).max(1) as f64).collect()
@@ -182,9 +173,14 @@ fn remember(key: u64, points: &Points) {
     }
 }
 
-/// Tells weights, runtime parameters, kind and arguments apart: FNV over all their bits.
-fn key(model: &dyn Model, args: &Args, kind: &str) -> Result<u64> {
-    let mut hash = params::hash(kind);
+/// Tells questions apart, but not how far they are asked for.
+fn question(args: &FlowSweepArgs) -> FlowSweepArgs {
+    FlowSweepArgs { upto: None, begin: None, ..args.clone() }
+}
+
+/// Tells weights, runtime parameters and arguments apart: FNV over all their bits.
+fn key(model: &dyn Model, args: &FlowSweepArgs) -> Result<u64> {
+    let mut hash = params::hash(args.kind.id());
     let mut mix = |bits: u64| hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
     for (name, var) in model.params().iter() {
         mix(params::hash(name));
@@ -192,8 +188,8 @@ fn key(model: &dyn Model, args: &Args, kind: &str) -> Result<u64> {
             mix(u64::from(v.to_bits()));
         }
     }
-    for (name, value) in args.iter().filter(|(name, _)| !HOW_FAR.contains(&name.as_str())) {
-        mix(params::hash(name));
+    for (name, value) in question(args).to_args() {
+        mix(params::hash(&name));
         mix(params::hash(&value.to_string()));
     }
     for param in model.runtime_params() {

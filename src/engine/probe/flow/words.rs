@@ -7,7 +7,7 @@ use crate::{
     models::capabilities::LanguageFlow,
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
-    probe::ProbeContext,
+    probe::ProbeInputs,
 };
 
 /// Words of a continuation at most; a full stop ends it.
@@ -68,7 +68,7 @@ pub fn continuation(
     input: &FlowInput<'_>,
     model: &dyn LanguageFlow,
     params: &SolveParams,
-    cx: &ProbeContext<'_>,
+    cx: &ProbeInputs<'_>,
     first: u32,
 ) -> Result<Vec<u32>> {
     let rhs = input.rhs(params.control)?;

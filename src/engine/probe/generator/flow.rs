@@ -1,15 +1,14 @@
 //! How a distribution relaxes under a generator: forward Euler, the exact flow, and single particles.
 
-use super::{Asked, applies};
+use super::Asked;
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
-    config::Value,
-    models::Model,
+    models::{Model, capabilities::StationaryMap},
     nn::Result,
-    probe::{Finding, ProbeContext, UntypedProbe},
+    probe::{Finding, Probe, ProbeInputs},
     telemetry::{
         Array,
-        measurements::{GeneratorFlow, RelaxationCurves},
+        measurements::{GeneratorFlow, GeneratorFlowArgs, RelaxationCurves},
     },
 };
 
@@ -17,32 +16,29 @@ use crate::{
 const PARTICLES: usize = 500;
 const TOLD: usize = 3;
 
-/// Arguments: those of `generator`, and `dt` (a share of the bound, 0.5), `start` (the state that all mass starts in, counted
-/// from 1; 0: all alike; 1) and `steps` (100). Makes a [`GeneratorFlow`].
+/// Makes a [`GeneratorFlow`].
 pub struct GeneratorFlowProbe;
 
-impl UntypedProbe for GeneratorFlowProbe {
-    fn id(&self) -> &'static str {
-        "generator_flow"
+impl Probe for GeneratorFlowProbe {
+    type Args = GeneratorFlowArgs;
+    type Subject<'m> = &'m dyn StationaryMap;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn StationaryMap> {
+        model.stationary_map()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        applies(model)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let asked = Asked::of(cx)?;
+    fn ask(map: &dyn StationaryMap, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let asked = Asked::of(map, &args.generator)?;
         let (a, n) = (&asked.generator, asked.generator.len());
-        let share = cx.args.get("dt").and_then(Value::as_f64).filter(|x| x.is_finite()).unwrap_or(0.5);
-        let steps = cx.count("steps", 100, 1..=2000);
-        let start = cx.count("start", 1, 0..=n).checked_sub(1);
+        let (share, steps) = (args.dt, args.steps);
+        let start = args.start.min(n).checked_sub(1);
         let x0: Vec<f64> = match start {
             Some(state) => (0..n).map(|k| f64::from(u8::from(k == state))).collect(),
             None => vec![1.0 / n as f64; n],
         };
         // Without any rate nothing moves, whatever the step.
         let bound = a.step_bound();
-        let dt = share.clamp(1e-3, 100.0) * if bound.is_finite() { bound } else { 1.0 };
+        let dt = share * if bound.is_finite() { bound } else { 1.0 };
         let classes = classes(a);
         let kernel = closed_classes(&classes);
         let limit = limit(a, &classes, &x0);

@@ -1,31 +1,29 @@
 //! The spectral gap of each topology by the number of states: why a bridge makes a chain slow.
 
-use super::applies;
 use crate::{
     analysis::generator::{Topology, TopologySettings, classes, closed_classes, spectrum},
-    models::Model,
+    models::{Model, capabilities::StationaryMap},
     nn::Result,
-    probe::{Finding, ProbeContext, UntypedProbe},
-    telemetry::measurements::{GapBySize, TopologyGaps},
+    probe::{Finding, Probe, ProbeInputs},
+    telemetry::measurements::{GapBySize, GapBySizeArgs, TopologyGaps},
 };
 
 const SIZES: [usize; 8] = [4, 6, 8, 12, 16, 24, 32, 48];
 /// Generators drawn of each topology and size.
 const DRAWS: u64 = 4;
 
-/// Takes no arguments. Makes a [`GapBySize`].
+/// Makes a [`GapBySize`].
 pub struct GapBySizeProbe;
 
-impl UntypedProbe for GapBySizeProbe {
-    fn id(&self) -> &'static str {
-        "gap_by_size"
+impl Probe for GapBySizeProbe {
+    type Args = GapBySizeArgs;
+    type Subject<'m> = &'m dyn StationaryMap;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn StationaryMap> {
+        model.stationary_map()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        applies(model)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+    fn ask(_: &dyn StationaryMap, _: &GapBySizeArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
         let gap = |topology: Topology, states: usize, draw: u64| {
             let a = TopologySettings { topology, states, sparsity: 0.0 }.draw(cx.seed.wrapping_add(draw)).ok()?;
             let closed = closed_classes(&classes(&a));

@@ -4,12 +4,15 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{applies, control};
+use super::control;
 use crate::{
     models::{Model, capabilities::StationaryMap},
     nn::Result,
-    probe::{Finding, ProbeContext, UntypedProbe},
-    telemetry::{Array, measurements::StationaryMapError},
+    probe::{Finding, Probe, ProbeInputs},
+    telemetry::{
+        Array,
+        measurements::{StationaryMapArgs, StationaryMapError},
+    },
 };
 
 /// Held-out controls.
@@ -17,23 +20,20 @@ const HELD_OUT: usize = 512;
 /// The map reaches so many times as far as the training did.
 const REACH: f64 = 2.0;
 
-/// Arguments: `cells` (of a side of the map, 33), and `y2`, `y3`: the numbers of the control that the map holds. Makes a
-/// [`StationaryMapError`].
+/// Makes a [`StationaryMapError`].
 pub struct StationaryMapProbe;
 
-impl UntypedProbe for StationaryMapProbe {
-    fn id(&self) -> &'static str {
-        "stationary_map"
+impl Probe for StationaryMapProbe {
+    type Args = StationaryMapArgs;
+    type Subject<'m> = &'m dyn StationaryMap;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn StationaryMap> {
+        model.stationary_map()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        applies(model)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(map) = cx.model.stationary_map() else { return Ok(vec![]) };
-        let (cells, dims, range) = (cx.count("cells", 33, 3..=129), map.generator().dims(), map.range());
-        let (reach, held) = (REACH * range, control(cx, dims));
+    fn ask(map: &dyn StationaryMap, args: &StationaryMapArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let (cells, dims, range) = (args.cells, map.generator().dims(), map.range());
+        let (reach, held) = (REACH * range, control(map, [0.0, 0.0, args.y2, args.y3]));
         let rows = if dims > 1 { cells } else { 1 };
         let at = |i: usize| reach * (2.0 * i as f64 / (cells - 1) as f64 - 1.0);
         let plane: Vec<Vec<f64>> = (0..rows * cells)

@@ -3,10 +3,9 @@
 
 use crate::{
     analysis::generator::{Generator, GeneratorError, read_edits},
-    config::Value,
-    models::{Model, capabilities::StationaryMap},
+    models::capabilities::StationaryMap,
     nn::Result,
-    probe::ProbeContext,
+    telemetry::measurements::GeneratorArgs,
 };
 
 mod flow;
@@ -19,10 +18,6 @@ pub use gaps::GapBySizeProbe;
 pub use map_error::StationaryMapProbe;
 pub use state::GeneratorProbe;
 
-fn applies(model: &dyn Model) -> bool {
-    model.stationary_map().is_some()
-}
-
 /// A generator as it is asked about.
 struct Asked<'a> {
     map: &'a dyn StationaryMap,
@@ -32,23 +27,17 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Arguments: `y0`, `y1`, ..: the control (0); `edits`: changed rates, as [`read_edits`] reads them, which stand
-    /// whatever the control; `cut`: without the rates between the two halves of the states.
-    fn of(cx: &'a ProbeContext<'_>) -> Result<Self> {
-        let Some(map) = cx.model.stationary_map() else {
-            candle_core::bail!("this model has no generator: open the lab Equilibrium");
-        };
-        let control = control(cx, map.generator().dims());
-        let edits = cx.text("edits").unwrap_or_default();
-        let is_cut = matches!(cx.args.get("cut"), Some(Value::Switch(true)));
+    /// The generator at the control, with its changed rates, and cut if that is asked.
+    fn of(map: &'a dyn StationaryMap, args: &GeneratorArgs) -> Result<Self> {
+        let control = control(map, [args.y0, args.y1, args.y2, args.y3]);
         let edited = || -> std::result::Result<(Generator, bool), GeneratorError> {
             let mut generator = map.generator().at(&control)?;
-            let edits = read_edits(&edits)?;
+            let edits = read_edits(&args.edits)?;
             for edit in &edits {
                 generator = edit.apply(&generator)?;
             }
-            let generator = if is_cut { generator.cut() } else { generator };
-            Ok((generator, is_cut || !edits.is_empty()))
+            let generator = if args.cut { generator.cut() } else { generator };
+            Ok((generator, args.cut || !edits.is_empty()))
         };
         let (generator, is_edited) = edited().map_err(candle_core::Error::wrap)?;
         Ok(Self { map, control, is_edited, generator })
@@ -61,8 +50,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The control y of an asker; numbers that are not given are 0.
-fn control(cx: &ProbeContext<'_>, dims: usize) -> Vec<f64> {
-    let number = |i: usize| cx.args.get(&format!("y{i}")).and_then(Value::as_f64);
-    (0..dims).map(|i| number(i).filter(|y| y.is_finite()).unwrap_or(0.0)).collect()
+/// The control y: as many of these numbers as it has, and 0 beyond them.
+fn control(map: &dyn StationaryMap, asked: [f64; 4]) -> Vec<f64> {
+    asked.into_iter().chain(std::iter::repeat(0.0)).take(map.generator().dims()).collect()
 }

@@ -1,31 +1,30 @@
 //! A generator at a control: its rates, its classes with their stationary distributions, its spectrum.
 
-use super::{Asked, applies};
+use super::Asked;
 use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
-    models::Model,
+    models::{Model, capabilities::StationaryMap},
     nn::Result,
-    probe::{Finding, ProbeContext, UntypedProbe},
+    probe::{Finding, Probe, ProbeInputs},
     telemetry::{
         Array,
-        measurements::{GeneratorState, StateClass},
+        measurements::{GeneratorArgs, GeneratorState, StateClass},
     },
 };
 
-/// Arguments: `y0`, `y1`, .. (control), `edits`, `cut`. Makes a [`GeneratorState`].
+/// Makes a [`GeneratorState`].
 pub struct GeneratorProbe;
 
-impl UntypedProbe for GeneratorProbe {
-    fn id(&self) -> &'static str {
-        "generator"
+impl Probe for GeneratorProbe {
+    type Args = GeneratorArgs;
+    type Subject<'m> = &'m dyn StationaryMap;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn StationaryMap> {
+        model.stationary_map()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        applies(model)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let asked = Asked::of(cx)?;
+    fn ask(map: &dyn StationaryMap, args: &GeneratorArgs, _: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let asked = Asked::of(map, args)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let classes = classes(a);
         let closed = closed_classes(&classes);

@@ -8,10 +8,7 @@ use crate::{
         Edge, null_models,
         product::{Product, Sign, Spread, Strongest},
     },
-    models::{
-        Model,
-        bdh::{BdhSpec, Position},
-    },
+    models::{Model, capabilities::SynapseShape},
     nn::{Result, Tensor, host},
     telemetry::neuron_name,
 };
@@ -26,13 +23,13 @@ pub(super) struct Factors {
     /// The model's number of the first row and the first column.
     first: (usize, usize),
     same: bool,
-    pub spec: BdhSpec,
+    pub shape: SynapseShape,
 }
 
 impl Factors {
     pub fn of(model: &dyn Model, question: &Question) -> Result<Self> {
         let Some(bdh) = model.synapses() else { bail!("only BDH has a graph of neurons") };
-        let spec = bdh.spec().clone();
+        let shape = bdh.shape().clone();
         let weight = |name: &str| -> Result<Tensor> {
             match model.params().get(name) {
                 Some(w) => Ok(w.as_tensor().detach()),
@@ -41,20 +38,20 @@ impl Factors {
         };
         let name = if question.through == Through::Y { "encoder_v" } else { "encoder" };
         let (encoder, decoder) = (weight(name)?, weight("decoder")?); // (nh, D, N), (n, D)
-        let per_head = spec.per_head();
+        let per_head = shape.per_head();
         let (a, b, first, same) = match question.heads {
             None => (decoder, encoder.transpose(1, 2)?, (0, 0), true),
             Some((from, to)) => {
-                if from >= spec.heads || to >= spec.heads {
-                    bail!("the model has {} heads, not {}", spec.heads, from.max(to) + 1);
+                if from >= shape.heads || to >= shape.heads {
+                    bail!("the model has {} heads, not {}", shape.heads, from.max(to) + 1);
                 }
                 let a = decoder.narrow(0, from * per_head, per_head)?;
                 let b = encoder.narrow(0, to, 1)?.transpose(1, 2)?;
                 (a, b, (from * per_head, to * per_head), from == to)
             }
         };
-        let width = spec.d_model;
-        Ok(Self { a: host::to_f32(&a)?, b: host::to_f32(&b)?, width, first, same, spec })
+        let width = shape.d_model;
+        Ok(Self { a: host::to_f32(&a)?, b: host::to_f32(&b)?, width, first, same, shape })
     }
 
     /// The same places with random factors: of one length throughout, or each as long as it was.
@@ -64,7 +61,7 @@ impl Factors {
             false => null_models::factor(given.len() / self.width, self.width, seed),
         };
         let (a, b) = (draw(&self.a, seed), draw(&self.b, seed ^ 0x5eed));
-        Self { a, b, spec: self.spec.clone(), ..*self }
+        Self { a, b, shape: self.shape.clone(), ..*self }
     }
 
     pub fn product(&self) -> Result<Product<'_>> {
@@ -139,11 +136,10 @@ impl Factors {
     /// 2 pi 65536^(2 floor(j/2) / N) tokens, if no other frequencies were carried over by a merge. `None`
     /// for models whose neurons do not turn.
     pub fn octave(&self, neuron: usize) -> Option<f64> {
-        let n = self.spec.per_head().max(1);
+        let n = self.shape.per_head().max(1);
         let pair = neuron % n / 2;
-        let turns = matches!(self.spec.position, Position::Rope | Position::Both);
-        match &self.spec.frequencies {
-            _ if !turns => None,
+        match &self.shape.attention.frequencies {
+            _ if !self.shape.attention.rotary => None,
             None => Some((16.0 * (pair * 2) as f64 / n as f64).floor()),
             Some(all) => {
                 let fastest = all.iter().copied().fold(0f32, f32::max);
@@ -156,16 +152,16 @@ impl Factors {
 
     /// Which of two merged models it comes from.
     pub fn provenance(&self, neuron: usize) -> Option<f64> {
-        self.spec.parent(neuron).map(|p| p as f64)
+        self.shape.parent(neuron).map(|p| p as f64)
     }
 
     pub fn head(&self, neuron: usize) -> usize {
-        neuron / self.spec.per_head().max(1)
+        neuron / self.shape.per_head().max(1)
     }
 
     /// `2:153`: head and place in the head, both from 0 as in the tensors.
     pub fn label(&self, neuron: usize) -> String {
-        neuron_name(neuron, self.spec.per_head().max(1))
+        neuron_name(neuron, self.shape.per_head().max(1))
     }
 }
 

@@ -49,8 +49,8 @@ impl UntypedProbe for GraphNeuron {
         let measured = measurements::GraphNeuron {
             neuron: i as u32,
             head: factors.head(i) as u32,
-            heads: factors.spec.heads as u32,
-            per_head: factors.spec.per_head() as u32,
+            heads: factors.shape.heads as u32,
+            per_head: factors.shape.per_head() as u32,
             octave: factors.octave(i).map(|o| o as u32),
             acts_on: partners(to),
             acted_on_by: partners(from),
@@ -80,11 +80,11 @@ fn tokens(model: &dyn Model, factors: &Factors, i: usize) -> Result<(Vec<f32>, V
         None => candle_core::bail!("the model has no weight `{name}`"),
     };
     let (head, embed) = (get("lm_head")?, get("embed.weight")?); // (D, V), (V, D)
-    let d = factors.spec.d_model;
+    let d = factors.shape.d_model;
     let row = get("decoder")?.narrow(0, i, 1)?; // (1, D)
     let writes = host::to_f32(&row.matmul(&head)?)?; // (1, V)
     let mean = writes.iter().sum::<f32>() / writes.len().max(1) as f32;
-    let n = factors.spec.per_head();
+    let n = factors.shape.per_head();
     let column = host::to_f32(&get("encoder")?.get(i / n)?.narrow(1, i % n, 1)?)?; // (D)
     let norm = |v: &[f32]| -> f32 {
         let mean = v.iter().sum::<f32>() / d as f32;

@@ -9,11 +9,11 @@ use crate::{
     analysis::statistics::t_interval,
     models::{
         Model,
-        capabilities::{FastWeightModel, FastWeightRule},
+        capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
     },
     nn::Result,
-    probe::{Finding, ProbeContext, Progress, UntypedProbe},
-    telemetry::measurements::{FastWeightSetting, FastWeights},
+    probe::{Finding, Probe, ProbeInputs, Progress},
+    telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
 };
 
 /// eta and pi_max; 0.001 with 100 is what the paper began with, and 1 what it ended with.
@@ -25,28 +25,28 @@ const FOREIGN: usize = 1;
 const LEAST_TOKENS: usize = 50;
 const MOST_VALUES: usize = 8;
 
-/// Arguments: `tokens` (of each stream, 1000), `streams` (of each text, 8), `rates` and `limits` (numbers with commas
-/// between them; at most 8 each). Makes a [`FastWeights`].
+/// Makes a [`FastWeights`].
 pub struct FastWeightSweep;
 
-impl UntypedProbe for FastWeightSweep {
-    fn id(&self) -> &'static str {
-        "fast_weights"
+/// A model whose fast weights learn, and its reader without them.
+pub struct LearningReader<'m> {
+    learning: &'m dyn FastWeightModel,
+    plain: &'m dyn StreamingModel,
+}
+
+impl Probe for FastWeightSweep {
+    type Args = FastWeightsArgs;
+    type Subject<'m> = LearningReader<'m>;
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<LearningReader<'_>> {
+        Some(LearningReader { learning: model.fast_weights()?, plain: model.streaming()? })
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.fast_weights().is_some() && model.streaming().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (Some(model), Some(plain)) = (cx.model.fast_weights(), cx.model.streaming()) else { return Ok(vec![]) };
-        let (rates, limits) = (numbers(cx, "rates", &RATES)?, numbers(cx, "limits", &LIMITS)?);
-        let sizes = (cx.count("streams", 8, 1..=64), cx.count("tokens", 1000, LEAST_TOKENS..=50_000));
-        let texts = StreamTexts::of(cx, sizes, LEAST_TOKENS, FOREIGN)?;
+    fn ask(model: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let LearningReader { learning: model, plain } = model;
+        let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
+        let texts = StreamTexts::of(cx.corpus, (args.streams, args.tokens), LEAST_TOKENS, FOREIGN)?;
         let reader = Reader { texts: &texts, device: cx.device };
         let (n, all) = (texts.texts.len(), rates.len() * limits.len() + WITHOUT_BASE.len() + 1);
         let mut baseline: Vec<TokenCosts> = vec![];
@@ -79,11 +79,11 @@ impl UntypedProbe for FastWeightSweep {
     }
 }
 
-/// Positive numbers of an argument, ascending; these where it is not given.
-fn numbers(cx: &ProbeContext<'_>, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
-    let Some(given) = cx.text(name) else {
+/// Positive numbers of an argument, ascending; the usual ones where it is blank.
+fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
+    if given.trim().is_empty() {
         return Ok(usual.to_vec());
-    };
+    }
     let values: Option<Vec<f64>> = given.split(',').map(|v| v.trim().parse().ok()).collect();
     let is_fit = |v: &f64| v.is_finite() && *v > 0.0;
     match values {

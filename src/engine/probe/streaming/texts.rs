@@ -4,7 +4,6 @@
 use crate::{
     corpus::{Corpus, generated::domains},
     nn::{Error, Result},
-    probe::ProbeContext,
 };
 
 /// Of all generated domains, which are taken first: those least like prose.
@@ -41,8 +40,8 @@ impl StreamTexts {
     ///
     /// # Errors
     /// If the corpus is not running text, or shorter still.
-    pub fn of(cx: &ProbeContext<'_>, (rows, len): (usize, usize), least: usize, foreign: usize) -> Result<Self> {
-        let own = own(cx.corpus, rows, len, least)?;
+    pub fn of(corpus: &Corpus, (rows, len): (usize, usize), least: usize, foreign: usize) -> Result<Self> {
+        let own = own(corpus, rows, len, least)?;
         let (rows, len) = (own.0, own.1);
         let mut texts = vec![own.2];
         let mut notes = vec![];
@@ -50,10 +49,10 @@ impl StreamTexts {
             if texts.len() > foreign {
                 break;
             }
-            if cx.corpus.source().has_domain(domain) {
+            if corpus.source().has_domain(domain) {
                 continue;
             }
-            match foreign_text(cx.corpus, domain, rows, len) {
+            match foreign_text(corpus, domain, rows, len) {
                 Ok(text) => texts.push(text),
                 Err(why) => notes.push(why),
             }

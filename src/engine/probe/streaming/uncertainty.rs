@@ -7,52 +7,39 @@ use super::{
 };
 use crate::{
     analysis::roc::{self, auroc},
-    config::Value,
-    models::{Model, capabilities::FastWeightRule},
+    models::{
+        Model,
+        capabilities::{FastWeightModel, FastWeightRule},
+    },
     nn::Result,
-    probe::{Finding, ProbeContext, UntypedProbe},
-    telemetry::measurements::{Auroc, Uncertainty, UncertaintyText},
+    probe::{Finding, Probe, ProbeInputs},
+    telemetry::measurements::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText},
 };
 
 /// A variance that follows errors by a hundredth a token still holds this long 5% of where it began.
 const SKIPPED: usize = 300;
 const FOREIGN: usize = 3;
-/// Large enough that no channel's variance is cut off, unless it is asked for.
-const MOST_PRECISION: f64 = 1e6;
+/// Tokens of the longest stream.
+const MOST: usize = 20_000;
 
-/// Arguments: `window` (tokens of a window, 50), `streams` (of each text, 16), `tokens` (of each stream, 800; the first 300
-/// are not counted), `rate` (eta, 0 for frozen weights) and `most_precision` (pi_max, a million: no limit in practice).
 /// Makes an [`Uncertainty`].
 pub struct UncertaintyProbe;
 
-impl UntypedProbe for UncertaintyProbe {
-    fn id(&self) -> &'static str {
-        "uncertainty"
+impl Probe for UncertaintyProbe {
+    type Args = UncertaintyArgs;
+    type Subject<'m> = &'m dyn FastWeightModel;
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn FastWeightModel> {
+        model.fast_weights()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.fast_weights().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.fast_weights() else { return Ok(vec![]) };
-        let number = |name: &str, usual: f64| {
-            let asked = cx.args.get(name).and_then(Value::as_f64);
-            asked.filter(|v| v.is_finite() && *v >= 0.0).unwrap_or(usual)
-        };
-        let rule = FastWeightRule {
-            rate: number("rate", 0.0),
-            most_precision: number("most_precision", MOST_PRECISION),
-            has_base: true,
-        };
-        let window = cx.count("window", 50, 5..=1000);
+    fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let &UncertaintyArgs { window, streams, tokens, rate, most_precision } = args;
+        let rule = FastWeightRule { rate, most_precision, has_base: true };
         let least = SKIPPED + window;
-        let sizes = (cx.count("streams", 16, 2..=64), cx.count("tokens", 800, least..=20_000));
-        let texts = StreamTexts::of(cx, sizes, least, FOREIGN)?;
+        let sizes = (streams, tokens.clamp(least, MOST));
+        let texts = StreamTexts::of(cx.corpus, sizes, least, FOREIGN)?;
         let reader = Reader { texts: &texts, device: cx.device };
         let mut read = vec![];
         for i in 0..texts.texts.len() {

@@ -9,40 +9,36 @@ use crate::{
     analysis::statistics::t_interval,
     models::{Model, capabilities::StreamingModel},
     nn::Result,
-    probe::{Finding, ProbeContext, Progress, UntypedProbe},
-    telemetry::measurements::{Retention, WarmUp, WarmUpText},
+    probe::{Finding, Probe, ProbeInputs, Progress},
+    telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
 };
 
 /// Tokens after which what the slowest trace still holds is told.
 const MARKS: [usize; 2] = [50, 200];
 /// The longest stream of a model that keeps every token.
 const MOST_KEPT: usize = 1000;
+/// The longest stream of other models.
+const MOST: usize = 50_000;
 const FOREIGN: usize = 2;
 
-/// Arguments: `tokens` (of each stream, 4000), `window` (tokens of a window, 200) and `streams` (of each text, 8). Makes a
-/// [`WarmUp`]. A model that keeps every token reads at most 1,000 of each stream.
+/// Makes a [`WarmUp`]. A model that keeps every token reads at most 1,000 of each stream.
 pub struct WarmUpProbe;
 
-impl UntypedProbe for WarmUpProbe {
-    fn id(&self) -> &'static str {
-        "warm_up"
+impl Probe for WarmUpProbe {
+    type Args = WarmUpArgs;
+    type Subject<'m> = &'m dyn StreamingModel;
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn StreamingModel> {
+        model.streaming()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.streaming().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.streaming() else { return Ok(vec![]) };
-        let window = cx.count("window", 200, 10..=2000);
-        let most = if model.keeps_all_tokens() { MOST_KEPT.max(2 * window) } else { 50_000 };
-        let tokens = cx.count("tokens", 4000, 2 * window..=most);
-        let sizes = (cx.count("streams", 8, 1..=64), tokens - tokens % window);
-        let mut texts = StreamTexts::of(cx, sizes, window, FOREIGN)?;
+    fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let window = args.window;
+        let most = if model.keeps_all_tokens() { MOST_KEPT.max(2 * window) } else { MOST };
+        let tokens = args.tokens.clamp(2 * window, most);
+        let sizes = (args.streams, tokens - tokens % window);
+        let mut texts = StreamTexts::of(cx.corpus, sizes, window, FOREIGN)?;
         texts.cut_to_windows(window);
         let reader = Reader { texts: &texts, device: cx.device };
         let mut found = vec![];

@@ -2,35 +2,32 @@
 //! weights.
 
 use super::{
-    super::{Finding, ProbeContext, UntypedProbe},
+    super::{Finding, Probe, ProbeInputs},
     firing::{self, Activation},
-    model, random, synapses_of,
+    random, synapses_of,
 };
 use crate::{
-    models::{Model, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
-    telemetry::measurements::{self, FiringShare, LayerActivity},
+    telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
 };
 
-/// Arguments: `windows` (4) held-out windows of `window` (128) tokens. Makes a [`measurements::Activity`];
-/// position 0 of a window, where y is zero by construction, is left out.
+/// Makes a [`measurements::Activity`]; position 0 of a window, where y is zero by construction, is left out.
 pub struct Activity;
 
-impl UntypedProbe for Activity {
-    fn id(&self) -> &'static str {
-        "activity"
+impl Probe for Activity {
+    type Args = ActivityArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (count, len) = (cx.count("windows", 4, 2..=4096), cx.count("window", 128, 2..=4096));
-        let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let model = model(cx)?;
+    fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let windows =
+            cx.corpus.held_out(args.windows, args.window).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let trained = shares(model, &windows.inputs, windows.len, cx)?;
-        let random = random(cx)?;
+        let random = random(model, cx)?;
         let random_weights = shares(synapses_of(random.as_ref())?, &windows.inputs, windows.len, cx)?;
         let layers = trained.into_iter().zip(random_weights);
         let layers = layers.map(|(trained, random_weights)| LayerActivity { trained, random_weights }).collect();
@@ -41,8 +38,8 @@ impl UntypedProbe for Activity {
 }
 
 /// Mean shares of x and of y above zero, one entry a layer. `ids`: windows of `len` tokens.
-fn shares(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeContext<'_>) -> Result<Vec<FiringShare>> {
-    let mut sums = vec![FiringShare { x: 0.0, y: 0.0 }; model.spec().layers];
+fn shares(model: &dyn SynapseModel, ids: &[u32], len: usize, cx: &ProbeInputs<'_>) -> Result<Vec<FiringShare>> {
+    let mut sums = vec![FiringShare { x: 0.0, y: 0.0 }; model.shape().layers];
     let mut counted = 0usize;
     for row in ids.chunks(len) {
         firing::read(model, row, cx.device, |chunk| {

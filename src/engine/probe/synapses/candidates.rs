@@ -1,91 +1,182 @@
-//! Under which number of layers, and in which tokens, an opened BDH reads the text best: what its file may not tell.
+//! Under which number of layers, and in which tokens, a BDH reads a text best: what its file may not tell. The window's
+//! probe and the commands that open a checkpoint decide by one procedure.
 
 use candle_core::{D, bail};
 
-use super::{
-    super::{Finding, ProbeContext, UntypedProbe},
-    model,
-};
+use super::super::{Finding, Probe, ProbeInputs, Progress};
 use crate::{
-    corpus::{self, Corpus, TokenizerSpec, Windows},
-    models::{Model, Spec, bdh::SynapseModel},
-    nn::{Result, Tap, Tensor, host},
-    telemetry::measurements::{ReadingCandidate, ReadingCandidates},
+    corpus::{self, Corpus, CorpusError, NamedTokenizer, TokenizerSpec, Windows},
+    models::{
+        Model,
+        capabilities::{ReadingForm, SynapseModel, TextLoss, TextReader, nats_by_depth},
+    },
+    nn::{Error, Result, Tensor, host},
+    telemetry::measurements::{ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs},
 };
-
-/// Arguments: `windows` (4) held-out windows of `window` (128) tokens. Makes a [`ReadingCandidates`].
-pub struct Candidates;
 
 /// The most layers that are tried.
-const MOST_LAYERS: usize = 12;
+const MAX_LAYERS: usize = 12;
+/// Bytes of the beginning of a text that candidates read; fewer where the model is large, but never fewer than the least.
+const MAX_BYTES: usize = 4 << 10;
+const MIN_BYTES: usize = 512;
+/// Neurons times bytes that candidates read.
+const MAX_ACTIVATIONS: usize = 1 << 24;
 /// A model's bytes have at least so many ids.
 const BYTES: usize = 256;
 const HELD_OUT: f64 = 0.1;
 
-impl UntypedProbe for Candidates {
-    fn id(&self) -> &'static str {
-        "candidates"
-    }
+/// A tokeniser and a number of layers, and what the text costs with them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// Place among the tokenisers.
+    pub tokenizer: usize,
+    pub layers: usize,
+    pub loss: TextLoss,
+}
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        // the gates' logits are a mean over layers, so that a deeper model is another one
-        model.synapses().is_some_and(|m| !m.spec().gated)
+/// Every candidate, by tokeniser, then by layers. `known`: the number of layers, where no other may be. `read` gives the
+/// losses of one tokeniser after 1, 2, .. layers, or with the known number alone; nothing where it cannot read the text.
+fn compare(
+    tokenizers: usize,
+    known: Option<usize>,
+    mut read: impl FnMut(usize) -> Result<Option<Vec<TextLoss>>>,
+) -> Result<Vec<Candidate>> {
+    let mut tried = vec![];
+    for tokenizer in 0..tokenizers {
+        let losses = read(tokenizer)?.unwrap_or_default();
+        let by_layers = (known.unwrap_or(1)..).zip(losses);
+        tried.extend(by_layers.map(|(layers, loss)| Candidate { tokenizer, layers, loss }));
     }
+    Ok(tried)
+}
 
-    fn takes_long(&self) -> bool {
-        true
+/// The candidate with the fewest bits a byte, which can be compared between tokenisers.
+fn best(tried: &[Candidate]) -> Option<&Candidate> {
+    let measured = tried.iter().filter(|c| c.loss.bits_per_byte().is_finite());
+    measured.min_by(|a, b| a.loss.bits_per_byte().total_cmp(&b.loss.bits_per_byte()))
+}
+
+/// Every candidate, and the best.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// By tokeniser, then by layers; empty where there was nothing to choose.
+    pub tried: Vec<Candidate>,
+    /// Place of the best among the tokenisers.
+    pub tokenizer: usize,
+    pub layers: usize,
+    /// Bytes of the beginning of the text that the candidates read.
+    pub bytes: usize,
+}
+
+/// Why nothing is chosen.
+#[derive(Debug, thiserror::Error)]
+pub enum ChoiceError {
+    /// No tokeniser can read the text.
+    #[error(transparent)]
+    Text(#[from] CorpusError),
+    /// The text is too short.
+    #[error("{0}")]
+    Mismatch(String),
+    /// The device, or memory.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+/// The candidate with the fewest bits a byte on the beginning of the text: 4 kB of it, or less for a large model. `open` gives
+/// the model with so many layers; if `known` is given, no other number is tried.
+///
+/// # Errors
+/// If no candidate can read the beginning of the text.
+pub fn choose<M: SynapseModel>(
+    open: impl Fn(usize) -> Result<M>,
+    tokenizers: &[NamedTokenizer],
+    text: &[u8],
+    known: Option<usize>,
+    form: ReadingForm,
+) -> std::result::Result<Choice, ChoiceError> {
+    if let (Some(layers), [_]) = (known, tokenizers) {
+        return Ok(Choice { tried: vec![], tokenizer: 0, layers, bytes: 0 });
     }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (count, len) = (cx.count("windows", 4, 1..=4096), cx.count("window", 128, 2..=4096));
-        let (used, layers_known) = {
-            let model = model(cx)?;
-            (model.spec().layers, model.layers_are_known())
-        };
-        let deepest = if layers_known { used } else { MOST_LAYERS.max(used) };
-        let deep = deeper(cx, deepest)?;
-        let Some(deep) = deep.synapses() else { bail!("a deeper model of the same kind has no synapses") };
-        let others = other_tokens(cx.corpus, cx.seed);
-        let all = others.len() + 1;
-        let mut candidates = vec![];
-        for (k, (tokenizer, corpus)) in
-            std::iter::once(("", cx.corpus)).chain(others.iter().map(|(id, c)| (*id, c))).enumerate()
-        {
-            let windows = corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-            let nats = losses(deep, &windows, cx, (k, all))?;
-            let bytes: usize = windows.targets.chunks(windows.len).map(|row| corpus.decode(row).len()).sum();
-            let depths = if layers_known { deepest..=deepest } else { 1..=deepest };
-            for layers in depths {
-                let loss = nats[layers - 1];
-                candidates.push(ReadingCandidate {
-                    tokenizer: tokenizer.to_owned(),
-                    tokens: corpus.describe(),
-                    layers,
-                    loss,
-                    bits_per_byte: loss * windows.targets.len() as f64 / bytes.max(1) as f64 / std::f64::consts::LN_2,
-                    is_used: tokenizer.is_empty() && layers == used,
-                });
+    let model = open(known.unwrap_or(MAX_LAYERS))?;
+    let head = beginning(text, (MAX_ACTIVATIONS / model.shape().neurons.max(1)).clamp(MIN_BYTES, MAX_BYTES));
+    let mut refusal = None;
+    let tried = compare(tokenizers.len(), known, |place| {
+        let one = &tokenizers[place];
+        let ids = match one.tokenizer.encode(head) {
+            Ok(ids) => ids,
+            Err(e) => {
+                refusal.get_or_insert(e);
+                return Ok(None);
             }
-        }
-        let about = format!("{count} held-out windows of {len} tokens");
-        Ok(vec![Finding::new(ReadingCandidates { candidates, layers_known }, about, vec![])])
+        };
+        let nats = match known {
+            Some(_) => vec![TextReader::new(&model).token_losses(&ids, form, &mut |_| ())?.iter().sum::<f64>()],
+            None => nats_by_depth(&model, &ids, form)?,
+        };
+        let bytes = one.scored_bytes(&ids, head);
+        Ok(Some(nats.into_iter().map(|nats| TextLoss::new(&ids, bytes, nats)).collect()))
+    })?;
+    match (best(&tried).copied(), refusal) {
+        (Some(best), _) => Ok(Choice { tokenizer: best.tokenizer, layers: best.layers, tried, bytes: head.len() }),
+        (None, Some(refusal)) => Err(refusal.into()),
+        (None, None) => Err(ChoiceError::Mismatch(
+            "the beginning of the text is too short to tell which layers and tokens the model was trained with: give both, or a longer text".to_owned(),
+        )),
     }
 }
 
-/// The same weights in so many layers.
-fn deeper(cx: &ProbeContext<'_>, layers: usize) -> Result<Box<dyn Model>> {
-    let Spec::Bdh(spec) = cx.model.to_spec() else { bail!("layers are counted in a BDH") };
-    let model = Spec::Bdh(crate::models::bdh::BdhSpec { layers, carry: None, ..spec }).build(
-        cx.corpus.vocab(),
-        cx.seed,
-        cx.device,
-    )?;
-    for (name, _) in model.params().iter() {
-        if let Some(value) = cx.model.params().get(name) {
-            model.params().load(name, value.as_tensor())?;
-        }
+/// So many first bytes, without a part of a character.
+fn beginning(text: &[u8], most: usize) -> &[u8] {
+    let mut end = text.len().min(most);
+    while end < text.len() && end > most - 4 && text[end] & 0xC0 == 0x80 {
+        end -= 1;
     }
-    Ok(model)
+    &text[..end]
+}
+
+/// Makes a [`ReadingCandidates`].
+pub struct Candidates;
+
+impl Probe for Candidates {
+    type Args = ReadingCandidatesArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        // the gates' logits are a mean over layers, so that a deeper model is another one
+        model.synapses().filter(|m| !m.shape().gated)
+    }
+
+    fn ask(model: &dyn SynapseModel, args: &ReadingCandidatesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let (used, layers_known) = (model.shape().layers, model.layers_are_known());
+        let known = layers_known.then_some(used);
+        let deep = model.with_layers(known.unwrap_or(MAX_LAYERS.max(used)))?;
+        let Some(deep) = deep.synapses() else { bail!("a deeper model of the same kind has no synapses") };
+        let others = other_tokens(cx.corpus, cx.seed);
+        let texts: Vec<(&str, &Corpus)> =
+            std::iter::once(("", cx.corpus)).chain(others.iter().map(|(id, c)| (*id, c))).collect();
+        let tried = compare(texts.len(), known, |k| {
+            let corpus = texts[k].1;
+            let windows = corpus.held_out(args.windows, args.window).map_err(|e| Error::Msg(e.to_string()))?;
+            let bytes: usize = windows.targets.chunks(windows.len).map(|row| corpus.decode(row).len()).sum();
+            let all = window_nats(deep, &windows, cx.progress.piece(k, texts.len()))?;
+            let from = if layers_known { all.len() - 1 } else { 0 };
+            let loss = |nats: &f64| TextLoss { tokens: windows.targets.len(), bytes: bytes.max(1), nats: *nats };
+            Ok(Some(all[from..].iter().map(loss).collect()))
+        })?;
+        let candidate = |c: &Candidate| ReadingCandidate {
+            tokenizer: texts[c.tokenizer].0.to_owned(),
+            tokens: texts[c.tokenizer].1.describe(),
+            layers: c.layers,
+            loss: c.loss.nats_per_token(),
+            bits_per_byte: c.loss.bits_per_byte(),
+            is_used: c.tokenizer == 0 && c.layers == used,
+        };
+        let candidates = tried.iter().map(candidate).collect();
+        let about = format!("{} held-out windows of {} tokens", args.windows, args.window);
+        Ok(vec![Finding::new(ReadingCandidates { candidates, layers_known }, about, vec![])])
+    }
 }
 
 /// The text in other tokens that fit the model's number of them.
@@ -101,32 +192,23 @@ fn other_tokens(corpus: &Corpus, seed: u64) -> Vec<(&'static str, Corpus)> {
     opened.filter(|(_, c)| c.vocab() == vocab && c.describe() != own).collect()
 }
 
-/// Mean loss after 1, 2, .. layers, nats a token. `piece`: which of how many texts this is.
-fn losses(
-    model: &dyn SynapseModel,
-    windows: &Windows,
-    cx: &ProbeContext<'_>,
-    piece: (usize, usize),
-) -> Result<Vec<f64>> {
-    let (layers, progress) = (model.spec().layers, cx.progress.piece(piece.0, piece.1));
+/// Nats of all windows after 1, 2, .. layers.
+fn window_nats(model: &dyn SynapseModel, windows: &Windows, progress: Progress<'_>) -> Result<Vec<f64>> {
+    let layers = model.shape().layers;
+    let reader = TextReader::new(model).tapping((1..layers).map(|l| format!("layers.{l}.v")));
     let mut sums = vec![0.0; layers];
-    for row in 0..windows.rows {
+    for (row, (ids, targets)) in windows.inputs.chunks(windows.len).zip(windows.targets.chunks(windows.len)).enumerate()
+    {
         progress.at(row, windows.rows)?;
-        let span = row * windows.len..(row + 1) * windows.len;
-        let tokens = Tensor::from_slice(&windows.inputs[span.clone()], (1, windows.len), cx.device)?;
-        let targets = Tensor::from_slice(&windows.targets[span], (windows.len, 1), cx.device)?;
-        let paths: Vec<String> = (1..layers).map(|l| format!("layers.{l}.v")).collect();
-        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        let mut tap = Tap::on(&paths);
-        let last = model.logits(&tokens, &mut tap)?;
+        let read = reader.rows(ids, 1)?;
+        let targets = Tensor::from_slice(targets, (targets.len(), 1), read.logits.device())?;
         for (layer, sum) in (1..=layers).zip(&mut sums) {
-            let logits = match tap.get(&format!("layers.{layer}.v")) {
+            let logits = match read.tap.get(&format!("layers.{layer}.v")) {
                 Some(v) => model.head(v)?,
-                None => last.clone(),
+                None => read.logits.clone(),
             };
             let log_probs = candle_nn::ops::log_softmax(&logits.squeeze(0)?, D::Minus1)?; // (T, V)
-            let found = host::to_f64(&log_probs.gather(&targets, 1)?)?;
-            *sum -= found.iter().sum::<f64>() / (windows.rows * windows.len) as f64;
+            *sum -= host::to_f64(&log_probs.gather(&targets, 1)?)?.iter().sum::<f64>();
         }
     }
     Ok(sums)

@@ -4,8 +4,8 @@
 use candle_core::{D, Device, Result, Tensor};
 
 use crate::{
-    models::bdh::{State, SynapseModel},
-    nn::{Tap, host},
+    models::capabilities::{ReadTokens, SynapseModel, TextReader},
+    nn::host,
 };
 
 /// Tokens of a chunk. Each layer holds two rows of all neurons for every token of it.
@@ -68,12 +68,10 @@ pub fn read(
     device: &Device,
     mut visit: impl FnMut(Chunk) -> Result<()>,
 ) -> Result<()> {
-    let mut state = State::empty(model.spec(), 1, device)?;
+    let layers = model.shape().layers;
     let mut last: Option<Tensor> = None; // (V) log-probabilities of the next token
-    for (c, part) in ids.chunks(CHUNK).enumerate() {
-        let tokens = Tensor::from_slice(part, (1, part.len()), device)?;
-        let mut tap = Tap::on(&["layers."]);
-        let logits = model.read(&tokens, &mut state, &mut tap)?.squeeze(0)?; // (T,V)
+    TextReader::new(model).tapping(["layers."]).stream(ids, CHUNK, |read| {
+        let (part, logits) = (read.ids, read.logits.squeeze(0)?); // (T,V)
         let log_probs = candle_nn::ops::log_softmax(&logits, D::Minus1)?;
         let shifted = match &last {
             Some(last) => Tensor::cat(&[&last.unsqueeze(0)?, &log_probs.narrow(0, 0, part.len() - 1)?], 0)?,
@@ -86,18 +84,18 @@ pub fn read(
             loss.extend(host::to_f64(&shifted.gather(&targets, 1)?)?.iter().map(|l| -l));
         }
         last = Some(log_probs.get(part.len() - 1)?);
-        let layers =
-            (0..model.spec().layers).map(|l| layer_activations(&tap, l, part.len(), model)).collect::<Result<_>>()?;
-        visit(Chunk { from: c * CHUNK, tokens: part.len(), layers, loss })?;
-    }
-    Ok(())
+        let layers = (0..layers).map(|l| layer_activations(&read, l, model)).collect::<Result<_>>()?;
+        visit(Chunk { from: read.from, tokens: part.len(), layers, loss })
+    })
 }
 
-fn layer_activations(tap: &Tap, layer: usize, tokens: usize, model: &dyn SynapseModel) -> Result<LayerActivations> {
-    let take = |which: &str| match tap.get(&format!("layers.{layer}.{which}")) {
-        Some(activation) => host::to_f32(activation),
-        None => candle_core::bail!("the model offers no activation `layers.{layer}.{which}`"),
-    };
-    let spec = model.spec();
-    Ok(LayerActivations { heads: spec.heads, tokens, per_head: spec.per_head(), values: [take("x")?, take("y")?] })
+fn layer_activations(read: &ReadTokens<'_>, layer: usize, model: &dyn SynapseModel) -> Result<LayerActivations> {
+    let take = |which: &str| host::to_f32(read.activation(&format!("layers.{layer}.{which}"))?);
+    let shape = model.shape();
+    Ok(LayerActivations {
+        heads: shape.heads,
+        tokens: read.ids.len(),
+        per_head: shape.per_head(),
+        values: [take("x")?, take("y")?],
+    })
 }

@@ -2,45 +2,41 @@
 
 use candle_core::{D, bail};
 
-use super::{
-    super::{
-        Finding, ProbeContext, UntypedProbe,
-        prompt::{Prompt, likely_tokens},
-    },
-    model,
+use super::super::{
+    Finding, Probe, ProbeInputs,
+    prompt::{Prompt, likely_tokens},
 };
 use crate::{
-    models::Model,
+    models::{Model, capabilities::SynapseModel},
     nn::{Result, Tap, Tensor, host},
-    telemetry::{Array, measurements::LogitLens},
+    telemetry::{
+        Array,
+        measurements::{LogitLens, LogitLensArgs},
+    },
 };
 
-/// Arguments: `text` (else a held-out passage, `passage` its number), `longest` (48 tokens) and `count` (likely tokens of
-/// each place, 6). Makes a [`LogitLens`].
+/// Makes a [`LogitLens`].
 pub struct LogitLensProbe;
 
-impl UntypedProbe for LogitLensProbe {
-    fn id(&self) -> &'static str {
-        "logit_lens"
-    }
+impl Probe for LogitLensProbe {
+    type Args = LogitLensArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
 
-    fn applies(&self, model: &dyn Model) -> bool {
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
         // the gates' logits are a mean over layers, of which no single one is the last
-        model.synapses().is_some_and(|m| !m.spec().gated)
+        model.synapses().filter(|m| !m.shape().gated)
     }
 
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (longest, count) = (cx.count("longest", 48, 2..=256), cx.count("count", 6, 1..=32));
-        let prompt = Prompt::of(cx, longest)?;
-        let bdh = model(cx)?;
-        let (layers, positions) = (bdh.spec().layers, prompt.ids.len());
+    fn ask(model: &dyn SynapseModel, args: &LogitLensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
+        let (layers, positions) = (model.shape().layers, prompt.ids.len());
         let mut tap = Tap::on(&["layers."]);
-        let last = bdh.logits(&prompt.tensor(cx.device)?, &mut tap)?; // (1, T, V)
+        let last = model.logits(&prompt.tensor(cx.device)?, &mut tap)?; // (1, T, V)
         let (mut likely, mut top, mut next, mut entropy, mut loss) = (vec![], vec![], vec![], vec![], vec![]);
         for row in 0..=layers {
             cx.progress.at(row, layers + 1)?;
             let logits = match tap.get(&format!("layers.{row}.v")) {
-                Some(v) => bdh.head(v)?,
+                Some(v) => model.head(v)?,
                 None if row == layers => last.clone(),
                 None => bail!("the model offers no activation `layers.{row}.v`"),
             };
@@ -53,14 +49,14 @@ impl UntypedProbe for LogitLensProbe {
             of_next.push(f64::NAN);
             next.extend(of_next.iter().map(|l| l.exp() as f32));
             for position in 0..positions {
-                let tokens = likely_tokens(&host::to_f32(&logits.get(position)?)?, cx.corpus, count);
+                let tokens = likely_tokens(&host::to_f32(&logits.get(position)?)?, cx.corpus, args.count);
                 top.push(tokens.first().map_or(f32::NAN, |t| t.probability as f32));
                 likely.push(tokens);
             }
         }
         let array = |values: Vec<f32>| Array::new([layers + 1, positions], values).map_err(candle_core::Error::wrap);
         let measured = LogitLens {
-            is_typed: cx.is_typed(),
+            is_typed: !args.text.is_empty(),
             layers,
             top: array(top)?,
             next: array(next)?,
@@ -73,7 +69,7 @@ impl UntypedProbe for LogitLensProbe {
 }
 
 /// ln p of each token given those before it; one fewer than there are tokens.
-fn next_log_probs(log_probs: &Tensor, ids: &[u32], cx: &ProbeContext<'_>) -> Result<Vec<f64>> {
+fn next_log_probs(log_probs: &Tensor, ids: &[u32], cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
     let Some((_, targets)) = ids.split_first().filter(|(_, targets)| !targets.is_empty()) else { return Ok(vec![]) };
     let targets = Tensor::from_slice(targets, (targets.len(), 1), cx.device)?;
     host::to_f64(&log_probs.narrow(0, 0, ids.len() - 1)?.gather(&targets, 1)?)

@@ -1,26 +1,19 @@
 //! What merging with another model would keep: held-out losses of this model, of the other and of both
-//! side by side, on every text at hand. The merge itself is [`crate::models::bdh::merge`].
+//! side by side, on every text at hand.
 
 use std::path::Path;
 
-use super::{
-    super::{Finding, ProbeContext, UntypedProbe},
-    model,
-};
+use super::super::{Finding, Probe, ProbeInputs};
 use crate::{
-    config::Value,
     corpus::{Corpus, CorpusError, Source, Spec, TokenizerSpec, Windows},
     models::{
-        self, Model,
-        bdh::{
-            BdhSpec, import_state_dict,
-            merge::{Parent, merge},
-        },
+        Model,
+        capabilities::{MergedModels, SynapseModel},
     },
-    nn::{Batch, Device, Result, Tensor, host},
+    nn::{Batch, Device, Result, host},
     telemetry::{
         Array,
-        measurements::{self, ModelLosses},
+        measurements::{self, MergingArgs, ModelLosses},
     },
 };
 
@@ -28,51 +21,36 @@ use crate::{
 const TEXTS: [&str; 4] = ["harbour", "garden", "observatory", "letters"];
 const BYTES: usize = 256;
 
-/// Arguments: `with`, a checkpoint of the other model (without it nothing is measured); `windows` (8) of
-/// `window` (128) tokens a text. Makes a [`measurements::Merging`].
+/// Makes a [`measurements::Merging`].
 pub struct Merging;
 
-impl UntypedProbe for Merging {
-    fn id(&self) -> &'static str {
-        "merging"
+impl Probe for Merging {
+    type Args = MergingArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let with = match cx.args.get("with") {
-            Some(Value::Text(path)) if !path.trim().is_empty() => path.trim().to_owned(),
-            _ => return Ok(vec![]),
-        };
-        let (count, len) = (cx.count("windows", 8, 2..=4096), cx.count("window", 128, 2..=4096));
-        let (this, device) = (model(cx)?, cx.device);
-        let weights = this.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect();
-        let mine = Parent { name: "this model".into(), spec: this.spec().clone(), weights };
-        let file = import_state_dict::open(Path::new(&with), this.spec())?;
-        let weights = file.load(device)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
-        let name = Path::new(&with).file_stem().map_or(with.clone(), |n| n.to_string_lossy().into_owned());
-        let other = Parent { name: name.clone(), spec: file.spec.clone(), weights };
-        let merged = merge(&mine, &other)?;
-        let vocab = cx.corpus.vocab();
-        let build = |spec, weights: &[_]| build(spec, weights, vocab, device);
+    fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let with = args.with.trim();
+        if with.is_empty() {
+            return Ok(vec![]);
+        }
+        let (count, len) = (args.windows, args.window);
+        let MergedModels { name, other, merged, notes } = model.merged_with(Path::new(with))?;
         let texts = texts(cx.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let (other_model, merged_model) = (build(&other.spec, &other.weights)?, build(&merged.spec, &merged.weights)?);
-        let losses = |model: &dyn Model| losses(model, &texts, device);
+        let losses = |name: &str, model: &dyn Model| -> Result<ModelLosses> {
+            let neurons = model.synapses().map_or(0, |m| m.shape().neurons);
+            Ok(ModelLosses { name: name.to_owned(), neurons, losses: losses(model, &texts, cx.device)? })
+        };
         let merging = measurements::Merging {
-            this: ModelLosses { name: "this".into(), neurons: mine.spec.neurons, losses: losses(&*cx.model)? },
-            other: ModelLosses { name, neurons: other.spec.neurons, losses: losses(other_model.as_ref())? },
-            merged: ModelLosses {
-                name: "merged".into(),
-                neurons: merged.spec.neurons,
-                losses: losses(merged_model.as_ref())?,
-            },
-            notes: merged.notes,
+            this: losses("this", model)?,
+            other: losses(&name, other.as_ref())?,
+            merged: losses("merged", merged.as_ref())?,
+            notes,
             texts: texts.iter().map(|t| t.0.clone()).collect(),
         };
         let about = format!("{count} held-out windows of {len} tokens a text");
@@ -84,13 +62,6 @@ impl UntypedProbe for Merging {
 fn losses(model: &dyn Model, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
     let losses = texts.iter().map(|(_, windows)| Ok(loss(model, windows, device)? as f32));
     Array::new([texts.len()], losses.collect::<Result<_>>()?).map_err(candle_core::Error::wrap)
-}
-
-/// A model of these sizes and weights; the state that a run carries on is left out.
-fn build(spec: &BdhSpec, weights: &[(String, Tensor)], vocab: usize, device: &Device) -> Result<Box<dyn Model>> {
-    let model = models::Spec::Bdh(spec.clone()).build(vocab, 0, device)?;
-    weights.iter().filter(|(n, _)| !n.starts_with("carried.")).try_for_each(|(n, t)| model.params().load(n, t))?;
-    Ok(model)
 }
 
 /// Names and held-out windows of the texts; the run's own comes first.

@@ -13,7 +13,7 @@ mod texts;
 mod trained_bdh;
 
 pub use activity::Activity;
-pub use candidates::Candidates;
+pub use candidates::{Candidate, Candidates, Choice, ChoiceError, choose};
 pub use intervention::{Effect, EffectOptions, InterventionProbe, Request, effect, request};
 pub(super) use intervention::{Null, continuation, read_rows};
 pub use logit_lens::LogitLensProbe;
@@ -24,9 +24,9 @@ pub use surprise::Surprise;
 pub use texts::Texts;
 pub use trained_bdh::TrainedBdhProbe;
 
-use super::ProbeContext;
+use super::{ProbeContext, ProbeInputs};
 use crate::{
-    models::{Model, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::{Result, params::hash},
 };
 
@@ -42,7 +42,7 @@ fn synapses_of(model: &dyn Model) -> Result<&dyn SynapseModel> {
 }
 
 /// A model of the same sizes with random weights, the baseline of every number here.
-fn random(cx: &ProbeContext<'_>) -> Result<Box<dyn Model>> {
+fn random(model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Box<dyn Model>> {
     // Not the run's own seed, which would give the weights that the model began with.
-    cx.model.to_spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
+    model.to_spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
 }

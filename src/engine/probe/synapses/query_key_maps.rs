@@ -1,12 +1,8 @@
 //! The products of queries and keys of every layer and head along a text.
 
-use super::{
-    super::{Finding, ProbeContext, UntypedProbe, prompt::Prompt},
-    model,
-};
+use super::super::{Finding, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
-    config::Value,
-    models::Model,
+    models::{Model, capabilities::SynapseModel},
     nn::{
         Error, Result, Tap, Tensor,
         fused::linear_attention::{LinearAttentionSpec, query_key_products},
@@ -14,36 +10,33 @@ use crate::{
     },
     telemetry::{
         Array,
-        measurements::{QueryKeyLayer, QueryKeyMaps},
+        measurements::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs},
     },
 };
 
-/// Arguments: `text` (else a held-out passage, `passage` its number), `longest` (96 tokens, at most 192) and `rotated` (true:
-/// as the model sees it). Makes a [`QueryKeyMaps`].
+/// Makes a [`QueryKeyMaps`].
 pub struct QueryKeyMapsProbe;
 
 /// Magnitudes up to this are kept in half precision.
 const HALF_MOST: f32 = 6e4;
 
-impl UntypedProbe for QueryKeyMapsProbe {
-    fn id(&self) -> &'static str {
-        "query_key_maps"
+impl Probe for QueryKeyMapsProbe {
+    type Args = QueryKeyMapsArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let is_rotated = !matches!(cx.args.get("rotated"), Some(Value::Switch(false)));
-        let prompt = Prompt::of(cx, cx.count("longest", 96, 2..=192))?;
-        let bdh = model(cx)?;
-        let layers = bdh.spec().layers;
-        let seen = bdh.spec().attention();
+    fn ask(model: &dyn SynapseModel, args: &QueryKeyMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let is_rotated = args.rotated;
+        let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
+        let layers = model.shape().layers;
+        let seen = model.shape().attention.clone();
         let spec = if is_rotated { seen } else { LinearAttentionSpec { rotary: false, damped: false, ..seen } };
         let paths: Vec<String> = (0..layers).map(|l| format!("layers.{l}.x")).collect();
         let mut tap = Tap::on(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-        bdh.logits(&prompt.tensor(cx.device)?, &mut tap)?;
+        model.logits(&prompt.tensor(cx.device)?, &mut tap)?;
         let mut all = vec![];
         for (layer, path) in paths.iter().enumerate() {
             cx.progress.at(layer, layers)?;

@@ -2,45 +2,42 @@
 //! and again, and how much of each layer fires meanwhile.
 
 use super::{
-    super::{Finding, ProbeContext, UntypedProbe},
+    super::{Finding, Probe, ProbeInputs},
     firing::{self, Activation, Chunk},
-    model, random, synapses_of,
+    random, synapses_of,
 };
 use crate::{
     analysis::statistics,
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
-    models::{Model, bdh::SynapseModel},
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
-    telemetry::measurements::{self, LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring},
+    telemetry::measurements::{self, LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring, SurpriseArgs},
 };
 
-/// Argument: `periods` (16). Reads so many new words, each anew after a period of another word: a model that
-/// was trained on windows of two periods has not learned to read on for ever. Makes a
-/// [`measurements::Surprise`].
+/// Makes a [`measurements::Surprise`].
 pub struct Surprise;
 
 /// Which repetitions count as known.
 const KNOWN: std::ops::Range<usize> = 4..8;
 
-impl UntypedProbe for Surprise {
-    fn id(&self) -> &'static str {
-        "surprise"
+impl Probe for Surprise {
+    type Args = SurpriseArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let periods = cx.count("periods", 16, 2..=256);
+    fn ask(model: &dyn SynapseModel, args: &SurpriseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let periods = args.periods;
         // Words that no training text of this seed has.
         let text = repeats::fresh(cx.seed, 2 * periods);
         let ids = cx.corpus.encode(&text);
         if ids.len() != text.len() {
             candle_core::bail!("surprise is measured letter by letter; choose the tokeniser byte or char");
         }
-        let (trained, octaves) = Means::of(model(cx)?, &ids, cx)?.into_parts();
-        let random = random(cx)?;
+        let (trained, octaves) = Means::of(model, &ids, cx)?.into_parts();
+        let random = random(model, cx)?;
         let (random_weights, _) = Means::of(synapses_of(random.as_ref())?, &ids, cx)?.into_parts();
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
@@ -69,13 +66,13 @@ struct LayerMeans {
 }
 
 impl Means {
-    fn of(model: &dyn SynapseModel, ids: &[u32], cx: &ProbeContext<'_>) -> Result<Self> {
-        let n = model.spec().neurons;
-        let per_head = model.spec().per_head();
-        let groups = speeds(&model.spec().turns());
+    fn of(model: &dyn SynapseModel, ids: &[u32], cx: &ProbeInputs<'_>) -> Result<Self> {
+        let n = model.shape().neurons;
+        let per_head = model.shape().per_head();
+        let groups = speeds(&model.shape().turns());
         let none = || vec![0.0; PERIOD];
         let zero = LayerMeans { x: none(), y: none(), octaves: [vec![0.0; OCTAVES], vec![0.0; OCTAVES]] };
-        let (mut layers, mut loss) = (vec![zero; model.spec().layers], none());
+        let (mut layers, mut loss) = (vec![zero; model.shape().layers], none());
         let counted = (ids.len() / (2 * PERIOD)) as f64;
         let mut take = |chunk: Chunk| {
             for token in 0..chunk.tokens {
@@ -138,11 +135,10 @@ fn phase(at: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::bdh::BdhSpec;
 
     #[test]
     fn groups_follow_the_speed_whatever_the_order_of_the_neurons() {
-        let turns = BdhSpec { heads: 1, neurons: 64, ..BdhSpec::default() }.turns();
+        let turns = crate::nn::fused::linear_attention::LinearAttentionSpec::default().pair_frequencies(64);
         let groups = speeds(&turns);
         assert!(groups.iter().enumerate().all(|(pair, g)| *g == pair * OCTAVES / 32), "{groups:?}");
         // Two parents side by side, as merging puts them.

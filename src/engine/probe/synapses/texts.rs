@@ -3,18 +3,15 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{
-    super::{Finding, ProbeContext, UntypedProbe},
-    model,
-};
+use super::super::{Finding, Probe, ProbeInputs};
 use crate::{
     corpus::Windows,
     models::{
         Model,
-        bdh::{State, SynapseModel},
+        capabilities::{State, SynapseModel},
     },
     nn::{Batch, Device, Error, Result, Tap, Tensor, host},
-    telemetry::measurements::{TextLoss, TextLosses},
+    telemetry::measurements::{TextLoss, TextLosses, TextLossesArgs},
 };
 
 /// Tokens of a prompt.
@@ -23,27 +20,21 @@ const PROMPT: usize = 40;
 const ROWS: usize = 8;
 const TEMPERATURE: f64 = 0.7;
 
-/// Arguments: `windows` (8) held-out windows of `window` (128) tokens a text; `write` (0) tokens to write
-/// after a prompt of each. Makes [`TextLosses`].
+/// Makes [`TextLosses`].
 pub struct Texts;
 
-impl UntypedProbe for Texts {
-    fn id(&self) -> &'static str {
-        "texts"
+impl Probe for Texts {
+    type Args = TextLossesArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (count, len) = (cx.count("windows", 8, 1..=65536), cx.count("window", 128, 2..=65536));
-        let write = cx.count("write", 0, 0..=65536);
-        let (this, device) = (model(cx)?, cx.device);
+    fn ask(model: &dyn SynapseModel, args: &TextLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let (count, len, device) = (args.windows, args.window, cx.device);
         let corpora = if cx.texts.is_empty() { std::slice::from_ref(cx.corpus) } else { cx.texts };
         let mut texts = vec![];
         for (i, corpus) in corpora.iter().enumerate() {
@@ -52,8 +43,8 @@ impl UntypedProbe for Texts {
             let prompt = corpus.passage(1, PROMPT);
             texts.push(TextLoss {
                 name: corpus.name().split(" (").next().unwrap_or_default().to_owned(),
-                loss: loss(this, &windows, device)?,
-                continuation: corpus.decode(&continuation(this, &prompt, write, device)?),
+                loss: loss(model, &windows, device)?,
+                continuation: corpus.decode(&continuation(model, &prompt, args.write, device)?),
                 prompt: corpus.decode(&prompt),
             });
         }
@@ -77,7 +68,7 @@ fn loss(model: &dyn SynapseModel, w: &Windows, device: &Device) -> Result<f64> {
 /// The tokens that the model writes after the prompt; the same draws for every model.
 fn continuation(model: &dyn SynapseModel, prompt: &[u32], tokens: usize, device: &Device) -> Result<Vec<u32>> {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mut state = State::empty(model.spec(), 1, device)?;
+    let mut state = State::empty(model.shape(), 1, device)?;
     let (mut fresh, mut written) = (prompt.to_vec(), vec![]);
     while written.len() < tokens && !fresh.is_empty() {
         let ids = Tensor::from_slice(&fresh, (1, fresh.len()), device)?;

@@ -2,52 +2,47 @@
 
 use std::collections::HashMap;
 
-use super::{
-    super::{Finding, ProbeContext, UntypedProbe},
-    model,
-};
+use super::super::{Finding, Probe, ProbeInputs};
 use crate::{
-    models::Model,
+    models::{Model, capabilities::SynapseModel},
     nn::{Batch, Result, host},
-    telemetry::measurements::TrainedBdh,
+    telemetry::measurements::{TrainedBdh, TrainedBdhArgs},
 };
 
-/// Arguments: `windows` (4) held-out windows of `window` (128) tokens. Makes a [`TrainedBdh`].
+/// Makes a [`TrainedBdh`].
 pub struct TrainedBdhProbe;
 
-impl UntypedProbe for TrainedBdhProbe {
-    fn id(&self) -> &'static str {
-        "trained_bdh"
+impl Probe for TrainedBdhProbe {
+    type Args = TrainedBdhArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (count, len) = (cx.count("windows", 4, 1..=4096), cx.count("window", 128, 2..=4096));
-        let windows = cx.corpus.held_out(count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
+    fn ask(model: &dyn SynapseModel, args: &TrainedBdhArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let windows =
+            cx.corpus.held_out(args.windows, args.window).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let mut loss = 0.0;
         for row in 0..windows.rows {
             cx.progress.at(row, windows.rows)?;
             let span = row * windows.len..(row + 1) * windows.len;
             let (inputs, targets) = (&windows.inputs[span.clone()], &windows.targets[span]);
             let batch = Batch::from_ids(inputs, targets, 1, windows.len, cx.device)?;
-            loss += host::scalar(&cx.model.evaluate(&batch)?)? / windows.rows as f64;
+            loss += host::scalar(&model.evaluate(&batch)?)? / windows.rows as f64;
         }
-        let synapses = model(cx)?;
-        let (spec, layers_unsaid) = (synapses.spec(), !synapses.layers_are_known());
+        let (shape, layers_unsaid) = (model.shape(), !model.layers_are_known());
         let measured = TrainedBdh {
-            neurons: spec.neurons,
-            heads: spec.heads,
-            d_model: spec.d_model,
-            layers: spec.layers,
+            neurons: shape.neurons,
+            heads: shape.heads,
+            d_model: shape.d_model,
+            layers: shape.layers,
             layers_unsaid,
             vocab: cx.corpus.vocab(),
-            parameters: spec.parameters(cx.corpus.vocab()),
-            position: spec.position.id().to_owned(),
-            form: spec.form.id().to_owned(),
-            notes: cx.model.notes().to_vec(),
+            parameters: shape.parameters(cx.corpus.vocab()),
+            position: shape.position.to_owned(),
+            form: shape.form.to_owned(),
+            notes: model.notes().to_vec(),
             tokens: cx.corpus.describe(),
             loss,
             frequency_loss: frequency_loss(&windows.targets),

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Float;
 
 /// Shares of neurons above zero on held-out text, beside the same model with random weights.
@@ -33,4 +34,16 @@ pub struct FiringShare {
     pub y: f64,
 }
 
-measurement!(Activity, channel: "synapses.activity", probe: "activity");
+arguments! {
+    /// Which share of the neurons fires.
+    pub struct ActivityArgs asks "activity" {
+        /// Held-out windows that are read.
+        #[range(2..=4096)]
+        windows: usize = 4,
+        /// Tokens of a window.
+        #[range(2..=4096)]
+        window: usize = 128,
+    }
+}
+
+measurement!(Activity, channel: "synapses.activity", asked: ActivityArgs);

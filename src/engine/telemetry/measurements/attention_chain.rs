@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::{
     Array,
     number::{Float, Numbers},
@@ -109,4 +110,21 @@ pub struct NullError {
     pub draws: usize,
 }
 
-measurement!(AttentionChain, channel: "attention.chain", probe: "attention_chain");
+arguments! {
+    /// Read the attention of one head as a step of a Markov chain.
+    pub struct AttentionChainArgs asks "attention_chain" {
+        /// The sentence that is read, at most 96 tokens; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// Path of the layer; empty for the first.
+        layer: String = String::new(),
+        /// The head, from 0; the last where there are fewer.
+        head: usize = 0,
+        /// Positions that are lumped into a block.
+        #[range(1..=96)]
+        width: usize = 4,
+    }
+}
+
+measurement!(AttentionChain, channel: "attention.chain", asked: AttentionChainArgs);

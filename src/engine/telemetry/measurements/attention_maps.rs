@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::{Array, number::Numbers};
 
 /// Attention maps with their entropies.
@@ -70,5 +71,32 @@ pub struct LongAttentionMaps {
     pub layers: Vec<AttentionLayer>,
 }
 
-measurement!(LongAttentionMaps, channel: "attention.long_maps", probe: "long_attention_maps");
-measurement!(AttentionMaps, channel: "attention.maps", probe: "attention_maps");
+arguments! {
+    /// Read the attention maps along a sentence.
+    pub struct AttentionMapsArgs asks "attention_maps" {
+        /// The sentence that is read, at most 96 tokens; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// Only layers whose path begins so are read; empty for all.
+        layer: String = String::new(),
+    }
+}
+
+arguments! {
+    /// Read the attention maps along a long text.
+    pub struct LongAttentionMapsArgs asks "long_attention_maps" {
+        /// The text that is read; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// Tokens that are read at most.
+        #[range(1..=1024)]
+        length: usize = 128,
+        /// Path of the layer whose maps are whole where those of all would be too much; empty for the first.
+        layer: String = String::new(),
+    }
+}
+
+measurement!(LongAttentionMaps, channel: "attention.long_maps", asked: LongAttentionMapsArgs);
+measurement!(AttentionMaps, channel: "attention.maps", asked: AttentionMapsArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// Statistics of attention matrices A `(T, T)`, each the mean over several held-out windows.
@@ -54,4 +55,16 @@ pub struct UniformStatistics {
     pub sink: f64,
 }
 
-measurement!(AttentionStatistics, channel: "attention.statistics", probe: "attention_statistics");
+arguments! {
+    /// Average entropy, rank and sink of the attention over held-out windows.
+    pub struct AttentionStatisticsArgs asks "attention_statistics" {
+        /// Held-out windows that are read.
+        #[range(1..=64)]
+        windows: usize = 4,
+        /// Tokens of a window. Singular values take time with the third power of it.
+        #[range(1..=1024)]
+        length: usize = 128,
+    }
+}
+
+measurement!(AttentionStatistics, channel: "attention.statistics", asked: AttentionStatisticsArgs);

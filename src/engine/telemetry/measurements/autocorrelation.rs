@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// By lag of k = 0, 1, 2, … tokens, over held-out text.
@@ -31,4 +32,19 @@ pub struct BlockAutocorrelation {
     pub retention: [Numbers; 3],
 }
 
-measurement!(Autocorrelation, channel: "traces.autocorrelation", probe: "autocorrelation");
+arguments! {
+    /// Correlate the blocks' input with its own past.
+    pub struct AutocorrelationArgs asks "autocorrelation" {
+        /// Tokens of a held-out window.
+        #[range(2..=8192)]
+        window: usize = 128,
+        /// Held-out windows that are read.
+        #[range(1..=1024)]
+        windows: usize = 16,
+        /// Lags that are measured, at most half a window.
+        #[range(1..=1024)]
+        lags: usize = 64,
+    }
+}
+
+measurement!(Autocorrelation, channel: "traces.autocorrelation", asked: AutocorrelationArgs);

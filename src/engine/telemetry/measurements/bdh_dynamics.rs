@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{causality::LikelyToken, measurement};
+use crate::config::{arguments, choices};
 use crate::telemetry::{
     Array,
     number::{Float, Numbers},
@@ -42,7 +43,34 @@ pub struct BdhDynamicsWeights {
     pub rule_predictions: Vec<Vec<LikelyToken>>,
 }
 
-measurement!(BdhDynamicsWeights, channel: "bdh_dynamics.weights", probe: "bdh_dynamics");
+choices! {
+    /// What a token's time does to a synapse.
+    pub enum SynapseDrift {
+        /// As the model was trained.
+        Trained = "trained",
+        Nothing = "nothing",
+        Damping = "damping",
+        Rotation = "rotation",
+        Both = "both",
+    }
+}
+
+arguments! {
+    /// The weights and pulses that the rules run on, and the equivalences checked on them.
+    pub struct BdhDynamicsArgs asks "bdh_dynamics" {
+        /// The text that is read; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// What a token's time does to a synapse.
+        drift: SynapseDrift = SynapseDrift::Trained,
+        /// Share of a synapse's state that damping leaves after a token.
+        #[range(0.0..=1.0)]
+        keep: f64 = 0.9,
+    }
+}
+
+measurement!(BdhDynamicsWeights, channel: "bdh_dynamics.weights", asked: BdhDynamicsArgs);
 
 /// How far the two sides of each equivalence are apart on these weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -94,4 +122,4 @@ pub struct ConstructionCheck {
     pub pairs: usize,
 }
 
-measurement!(BdhDynamicsChecks, channel: "bdh_dynamics.checks", probe: "bdh_dynamics");
+measurement!(BdhDynamicsChecks, channel: "bdh_dynamics.checks", asked: BdhDynamicsArgs);

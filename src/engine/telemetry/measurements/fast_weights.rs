@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// A sweep over learning rates and precision limits of fast weights, on the run's own text and on foreign ones.
@@ -48,4 +49,20 @@ pub struct FastWeightSetting {
     pub change_high: Numbers,
 }
 
-measurement!(FastWeights, channel: "spen.fast_weights", probe: "fast_weights");
+arguments! {
+    /// Fast weights over their learning rate and the limit of precisions.
+    pub struct FastWeightsArgs asks "fast_weights" {
+        /// Tokens of each stream.
+        #[range(50..=50_000)]
+        tokens: usize = 1000,
+        /// Streams of each text.
+        #[range(1..=64)]
+        streams: usize = 8,
+        /// Learning rates, up to 8 with commas between them; empty for the usual four.
+        rates: String = String::new(),
+        /// Limits of precisions, up to 8 with commas between them; empty for 1, 10 and 100.
+        limits: String = String::new(),
+    }
+}
+
+measurement!(FastWeights, channel: "spen.fast_weights", asked: FastWeightsArgs);

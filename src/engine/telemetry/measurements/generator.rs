@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::{
     Array,
     number::{Float, Numbers},
@@ -155,7 +156,57 @@ pub struct TopologyGaps {
     pub gaps: Numbers,
 }
 
-measurement!(GeneratorState, channel: "equilibrium.generator", probe: "generator");
-measurement!(GeneratorFlow, channel: "equilibrium.flow", probe: "generator_flow");
-measurement!(StationaryMapError, channel: "equilibrium.stationary_map", probe: "stationary_map");
-measurement!(GapBySize, channel: "equilibrium.gap_by_size", probe: "gap_by_size");
+arguments! {
+    /// A generator at a control.
+    pub struct GeneratorArgs asks "generator" {
+        /// The first number of the control.
+        y0: f64 = 0.0,
+        /// The second number of the control, where it has so many.
+        y1: f64 = 0.0,
+        /// The third number of the control, where it has so many.
+        y2: f64 = 0.0,
+        /// The fourth number of the control, where it has so many.
+        y3: f64 = 0.0,
+        /// Changed rates, as 3>5=0.4 for a rate of 0.4 from state 3 to state 5; they stand whatever the control.
+        edits: String = String::new(),
+        /// Takes away the rates between the two halves of the states.
+        cut: bool = false,
+    }
+}
+
+arguments! {
+    /// How a distribution relaxes under a generator.
+    pub struct GeneratorFlowArgs asks "generator_flow" with generator: GeneratorArgs {
+        /// Step of forward Euler as a share of the bound.
+        #[range(1e-3..=100.0)]
+        dt: f64 = 0.5,
+        /// The state that all mass starts in, counted from 1; 0 gives every state the same.
+        start: usize = 1,
+        /// Steps that are followed.
+        #[range(1..=2000)]
+        steps: usize = 100,
+    }
+}
+
+arguments! {
+    /// Where a learned map to stationary distributions is wrong.
+    pub struct StationaryMapArgs asks "stationary_map" {
+        /// Cells along each side of the map.
+        #[range(3..=129)]
+        cells: usize = 33,
+        /// The third number of the control, which the whole map holds.
+        y2: f64 = 0.0,
+        /// The fourth number of the control, which the whole map holds.
+        y3: f64 = 0.0,
+    }
+}
+
+arguments! {
+    /// The spectral gap of each topology by the number of states.
+    pub struct GapBySizeArgs asks "gap_by_size" {}
+}
+
+measurement!(GeneratorState, channel: "equilibrium.generator", asked: GeneratorArgs);
+measurement!(GeneratorFlow, channel: "equilibrium.flow", asked: GeneratorFlowArgs);
+measurement!(StationaryMapError, channel: "equilibrium.stationary_map", asked: StationaryMapArgs);
+measurement!(GapBySize, channel: "equilibrium.gap_by_size", asked: GapBySizeArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// The Jacobian J `(D, D)` of Post(x) - x at one token, with respect to that token's own state, against generators: no
@@ -64,4 +65,18 @@ pub struct ColumnSums {
     pub largest: f64,
 }
 
-measurement!(GeneratorDistance, channel: "fast_slow.generator_distance", probe: "generator_distance");
+arguments! {
+    /// Compare the Jacobian of the refining map with generators of Markov chains.
+    pub struct GeneratorDistanceArgs asks "generator_distance" {
+        /// The sentence that is read, at most 32 tokens; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// The token whose Jacobian is taken, from 0; otherwise the last.
+        position: Option<usize> = None,
+        /// The repetition of pooling, slow path and injection, from 0; the last where there are fewer.
+        round: usize = 0,
+    }
+}
+
+measurement!(GeneratorDistance, channel: "fast_slow.generator_distance", asked: GeneratorDistanceArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LikelyToken, measurement};
+use crate::config::arguments;
 use crate::telemetry::{Array, number::Numbers};
 
 /// The next token's distribution that the head reads off the state v after each layer, and before the first (the logit
@@ -37,4 +38,20 @@ impl LogitLens {
     }
 }
 
-measurement!(LogitLens, channel: "synapses.logit_lens", probe: "logit_lens");
+arguments! {
+    /// The next token that each layer's state would give.
+    pub struct LogitLensArgs asks "logit_lens" {
+        /// The text that is read; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// Tokens of the text at most.
+        #[range(2..=256)]
+        longest: usize = 48,
+        /// Likely tokens that are listed for each layer and position.
+        #[range(1..=32)]
+        count: usize = 6,
+    }
+}
+
+measurement!(LogitLens, channel: "synapses.logit_lens", asked: LogitLensArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::Array;
 
 /// Two BDHs and the one that has the neurons of both, on every text at hand.
@@ -39,4 +40,18 @@ impl Merging {
     }
 }
 
-measurement!(Merging, channel: "synapses.merging", probe: "merging");
+arguments! {
+    /// The losses of a model, of another, and of both merged.
+    pub struct MergingArgs asks "merging" {
+        /// A checkpoint of the other model; without it nothing is measured.
+        with: String = String::new(),
+        /// Held-out windows that are read of each text.
+        #[range(2..=4096)]
+        windows: usize = 8,
+        /// Tokens of a window.
+        #[range(2..=4096)]
+        window: usize = 128,
+    }
+}
+
+measurement!(Merging, channel: "synapses.merging", asked: MergingArgs);

@@ -55,61 +55,65 @@ mod uncertainty;
 mod unit_usage;
 mod warm_up;
 
-pub use activity::{Activity, FiringShare, LayerActivity};
-pub use attention_chain::{AttentionChain, ChainLumping, ChainProperties, NullError};
-pub use attention_maps::{AttentionLayer, AttentionMaps, LongAttentionMaps};
-pub use attention_statistics::{AttentionStatistics, LayerStatistics, UniformStatistics};
-pub use autocorrelation::{Autocorrelation, BlockAutocorrelation};
-pub use bdh_dynamics::{BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck};
+pub use activity::{Activity, ActivityArgs, FiringShare, LayerActivity};
+pub use attention_chain::{AttentionChain, AttentionChainArgs, ChainLumping, ChainProperties, NullError};
+pub use attention_maps::{AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs};
+pub use attention_statistics::{AttentionStatistics, AttentionStatisticsArgs, LayerStatistics, UniformStatistics};
+pub use autocorrelation::{Autocorrelation, AutocorrelationArgs, BlockAutocorrelation};
+pub use bdh_dynamics::{
+    BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, SynapseDrift,
+};
 pub use causality::{Causality, CausalityArgs, LeakyUpsample, LikelyToken, Predictions};
 pub use concept_effect::{ConceptEffect, ConceptSide};
 pub use concept_search::{
     ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
 };
-pub use fast_weights::{FastWeightSetting, FastWeights};
+pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
-    ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAnswer,
-    FlowClaims, FlowControl, FlowField, FlowMotion, FlowOutcome, FlowPaths, FlowSweepClass, FlowSweepGradientError,
-    FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
-    GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome, SolverAttempt, SolverTrace,
-    SolverUse, SteeringClass, SteeringClasses, StepPolicy, SweepProgress, ToleranceCurve,
+    ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAlongArgs,
+    FlowAnswer, FlowArgs, FlowClaims, FlowClaimsArgs, FlowControl, FlowField, FlowFieldArgs, FlowMotion, FlowOutcome,
+    FlowPaths, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance,
+    FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve, GradientMethod,
+    LanguageOutcome, NextToken, NfeCurve, PlanarOutcome, SolverAttempt, SolverTrace, SolverUse, SteeringClass,
+    SteeringClasses, StepPolicy, SweepProgress, ToleranceCurve,
 };
 pub use generator::{
-    GapBySize, GeneratorFlow, GeneratorState, RelaxationCurves, StateClass, StationaryMapError, TopologyGaps,
+    GapBySize, GapBySizeArgs, GeneratorArgs, GeneratorFlow, GeneratorFlowArgs, GeneratorState, RelaxationCurves,
+    StateClass, StationaryMapArgs, StationaryMapError, TopologyGaps,
 };
-pub use generator_distance::{ColumnSums, GeneratorDistance, NullDistance};
+pub use generator_distance::{ColumnSums, GeneratorDistance, GeneratorDistanceArgs, NullDistance};
 pub use graph_modularity::{GraphModularity, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
 pub use intervention::InterventionEffect;
-pub use logit_lens::LogitLens;
-pub use merging::{Merging, ModelLosses};
+pub use logit_lens::{LogitLens, LogitLensArgs};
+pub use merging::{Merging, MergingArgs, ModelLosses};
 pub use neuron_graph::{
     ColumnType, DegreeDistribution, EntriesAbove, EntryHistogram, FileGraph, GraphColumn, GraphDegrees, GraphEdges,
     GraphSummary, LognormalFit, NeuronGraph, NeuronGroups, PowerLawFit,
 };
 pub use next_tokens::{NextTokens, NextTokensArgs};
-pub use pair_attention::{LayerPairAttention, PairAttention};
-pub use position_losses::PositionLosses;
-pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps};
-pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths};
-pub use reading::{LayerFiring, NeuronTrace, Reading, SynapseTrace};
-pub use reading_candidates::{ReadingCandidate, ReadingCandidates};
-pub use recoverability::Recoverability;
-pub use residual::{Residual, ResidualCurve, ResidualMethod};
-pub use role_accuracy::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation};
-pub use settling::{Settling, SettlingLevel};
-pub use staircase::Staircase;
-pub use step_lengths::{LayerStepLengths, StepLengths};
-pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise};
-pub use text_losses::{TextLoss, TextLosses};
-pub use token_baselines::TokenBaselines;
-pub use token_residuals::{GateBenefit, TokenResiduals};
+pub use pair_attention::{LayerPairAttention, PairAttention, PairAttentionArgs};
+pub use position_losses::{PositionLosses, PositionLossesArgs};
+pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs};
+pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths, QueryKeyPathsArgs};
+pub use reading::{LayerFiring, NeuronTrace, Reading, ReadingArgs, SynapseRank, SynapseTrace};
+pub use reading_candidates::{ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs};
+pub use recoverability::{Recoverability, RecoverabilityArgs};
+pub use residual::{Residual, ResidualArgs, ResidualCurve, ResidualMethod};
+pub use role_accuracy::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation};
+pub use settling::{Settling, SettlingArgs, SettlingLevel, SettlingSet};
+pub use staircase::{Staircase, StaircaseArgs};
+pub use step_lengths::{LayerStepLengths, StepLengths, StepLengthsArgs};
+pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise, SurpriseArgs};
+pub use text_losses::{TextLoss, TextLosses, TextLossesArgs};
+pub use token_baselines::{TokenBaselines, TokenBaselinesArgs};
+pub use token_residuals::{GateBenefit, TokenResiduals, TokenResidualsArgs};
 pub use top_contexts::{DrivingToken, TopContext, TopContexts};
-pub use trace_reading::{BlockReading, TraceReading};
-pub use trained_bdh::TrainedBdh;
-pub use uncertainty::{Auroc, Uncertainty, UncertaintyText};
-pub use unit_usage::{BlockUsage, UnitUsage};
-pub use warm_up::{Retention, WarmUp, WarmUpText};
+pub use trace_reading::{BlockReading, TraceReading, TraceReadingArgs};
+pub use trained_bdh::{TrainedBdh, TrainedBdhArgs};
+pub use uncertainty::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText};
+pub use unit_usage::{BlockUsage, UnitUsage, UnitUsageArgs};
+pub use warm_up::{Retention, WarmUp, WarmUpArgs, WarmUpText};
 
 /// A typed measurement. One struct a channel; the list is [`MEASUREMENTS`].
 pub trait Measurement:

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// Attention from the questions of held-out examples to the pairs that answer them.
@@ -29,4 +30,16 @@ pub struct LayerPairAttention {
     pub uniform: f64,
 }
 
-measurement!(PairAttention, channel: "attention.pairs", probe: "pair_attention");
+arguments! {
+    /// Measure the attention from questions to the pairs that answer them.
+    pub struct PairAttentionArgs asks "pair_attention" {
+        /// Tokens of an example; a run asks for those of its training window.
+        #[range(1..=8192)]
+        window: usize = 64,
+        /// Held-out examples that are read.
+        #[range(1..=1024)]
+        examples: usize = 16,
+    }
+}
+
+measurement!(PairAttention, channel: "attention.pairs", asked: PairAttentionArgs);

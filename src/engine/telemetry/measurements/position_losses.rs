@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Numbers;
 
 /// Over held-out texts that are longer than those of training. Places are gathered into bins that widen.
@@ -21,4 +22,19 @@ pub struct PositionLosses {
     pub error: Numbers,
 }
 
-measurement!(PositionLosses, channel: "text.position_losses", probe: "position_losses");
+arguments! {
+    /// Measure the loss by how much was read before.
+    pub struct PositionLossesArgs asks "position_losses" {
+        /// Tokens of a training window.
+        #[range(1..=8192)]
+        window: usize = 128,
+        /// Texts are so many training windows long, but at most 1024 tokens or one window.
+        #[range(1..=64)]
+        times: usize = 4,
+        /// Held-out texts that are read at most.
+        #[range(1..=256)]
+        texts: usize = 16,
+    }
+}
+
+measurement!(PositionLosses, channel: "text.position_losses", asked: PositionLossesArgs);

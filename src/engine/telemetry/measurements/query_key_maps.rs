@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::{Array, number::Numbers};
 
 /// Products of queries and keys along a text. In BDH both are x; the product of tokens t and s is the weight with which what
@@ -25,4 +26,19 @@ pub struct QueryKeyLayer {
     pub greatest: Numbers,
 }
 
-measurement!(QueryKeyMaps, channel: "synapses.query_key_maps", probe: "query_key_maps");
+arguments! {
+    /// The products of queries and keys along a text.
+    pub struct QueryKeyMapsArgs asks "query_key_maps" {
+        /// The text that is read; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// Tokens of the text at most.
+        #[range(2..=192)]
+        longest: usize = 96,
+        /// Take the products as the model sees them, rotated and damped by distance; otherwise the bare x x^T.
+        rotated: bool = true,
+    }
+}
+
+measurement!(QueryKeyMaps, channel: "synapses.query_key_maps", asked: QueryKeyMapsArgs);

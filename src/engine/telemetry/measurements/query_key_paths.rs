@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::{Array, number::Float};
 
 /// The queries and keys of one head along a text, and their coupled evolution dq/dt = k, dk/dt = f(q).
@@ -59,4 +60,18 @@ pub enum IntegrationScheme {
     Leapfrog,
 }
 
-measurement!(QueryKeyPaths, channel: "attention.query_key_paths", probe: "query_key_paths");
+arguments! {
+    /// Follow queries and keys of one head as they evolve.
+    pub struct QueryKeyPathsArgs asks "query_key_paths" {
+        /// The sentence that is read, at most 96 tokens; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// The layer, from 0; the last where there are fewer.
+        layer: usize = 0,
+        /// The head, from 0; the last where there are fewer.
+        head: usize = 0,
+    }
+}
+
+measurement!(QueryKeyPaths, channel: "attention.query_key_paths", asked: QueryKeyPathsArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::{arguments, choices};
 use crate::telemetry::number::{Float, Numbers};
 
 /// A text read token by token. Every list of values has one entry a token.
@@ -61,4 +62,44 @@ pub struct LayerFiring {
     pub y: Numbers,
 }
 
-measurement!(Reading, channel: "synapses.reading", probe: "reading");
+choices! {
+    /// Which synapses of a reading are followed.
+    pub enum SynapseRank {
+        /// Those with the largest gain at a single token.
+        Sudden = "sudden",
+        /// Those with the largest raw value at the end.
+        Strong = "strong",
+    }
+}
+
+arguments! {
+    /// What synapses hold while a text is read.
+    pub struct ReadingArgs asks "reading" {
+        /// The text that is read; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// Tokens of the text at most.
+        #[range(2..=100_000)]
+        longest: usize = 512,
+        /// The layer of x, to which synapses lead from y of the layer before; otherwise the last. A layer that the model lacks is its last.
+        #[range(1..=63)]
+        layer: Option<usize> = None,
+        /// Turn what was written by how long ago it was, as the model's attention does; otherwise gains are added up.
+        rotated: bool = true,
+        /// Follow the synapses with the largest gain at one token (`sudden`) or the largest value at the end (`strong`).
+        rank: SynapseRank = SynapseRank::Sudden,
+        /// Neuron of y of a synapse that is followed whatever its rank; `j` is needed too.
+        i: Option<usize> = None,
+        /// Neuron of x of that synapse.
+        j: Option<usize> = None,
+        /// Tokens that the model writes after the text; they are read like it.
+        #[range(0..=10_000)]
+        write: usize = 0,
+        /// Temperature at which they are drawn; 0 takes the likeliest.
+        #[range(0.0..=5.0)]
+        temperature: f64 = 0.0,
+    }
+}
+
+measurement!(Reading, channel: "synapses.reading", asked: ReadingArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Float;
 
 /// Every candidate read on the same held-out text. Layers that share their weights do not tell how many there were, and a
@@ -43,4 +44,16 @@ impl ReadingCandidates {
     }
 }
 
-measurement!(ReadingCandidates, channel: "synapses.candidates", probe: "candidates");
+arguments! {
+    /// The loss of a model with other numbers of layers and in other tokens.
+    pub struct ReadingCandidatesArgs asks "candidates" {
+        /// Held-out windows that are read.
+        #[range(1..=4096)]
+        windows: usize = 4,
+        /// Tokens of a window.
+        #[range(2..=4096)]
+        window: usize = 128,
+    }
+}
+
+measurement!(ReadingCandidates, channel: "synapses.candidates", asked: ReadingCandidatesArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// Accuracy of one trained reader against distance, with what needs no reading.
@@ -25,4 +26,16 @@ pub struct Recoverability {
     pub uniform: f64,
 }
 
-measurement!(Recoverability, channel: "traces.recoverability", probe: "recoverability");
+arguments! {
+    /// Measure how often past tokens are named.
+    pub struct RecoverabilityArgs asks "recoverability" {
+        /// Held-out windows that are read.
+        #[range(1..=65536)]
+        windows: usize = 24,
+        /// Tokens of a held-out window.
+        #[range(1..=65536)]
+        window: usize = 128,
+    }
+}
+
+measurement!(Recoverability, channel: "traces.recoverability", asked: RecoverabilityArgs);

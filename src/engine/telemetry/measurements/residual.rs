@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Numbers;
 
 /// |x - Post(x)| / |x| against applications of Post, by method and round.
@@ -49,4 +50,16 @@ impl fmt::Display for ResidualMethod {
     }
 }
 
-measurement!(Residual, channel: "fast_slow.residual", probe: "residual");
+arguments! {
+    /// Measure how far the fast state is from equilibrium, pass by pass.
+    pub struct ResidualArgs asks "residual" {
+        /// Held-out windows that are read.
+        #[range(1..=4096)]
+        windows: usize = 4,
+        /// Tokens of a held-out window.
+        #[range(1..=4096)]
+        window: usize = 128,
+    }
+}
+
+measurement!(Residual, channel: "fast_slow.residual", asked: ResidualArgs);

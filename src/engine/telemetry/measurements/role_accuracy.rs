@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Numbers;
 
 /// Right answers by role, for each of a model's representations.
@@ -104,7 +105,19 @@ impl RoleAccuracy {
     }
 }
 
-measurement!(RoleAccuracy, channel: "grammar_roles.accuracy", probe: "role_accuracy");
+arguments! {
+    /// How often a word's grammatical role is named.
+    pub struct RoleAccuracyArgs asks "role_accuracy" {
+        /// Ridge penalty.
+        lambda: f64 = 0.01,
+        /// Levels that are read, from below; otherwise all.
+        levels: Option<usize> = None,
+        /// Features of level 0 are also read projected to equal dimension.
+        project: bool = false,
+    }
+}
+
+measurement!(RoleAccuracy, channel: "grammar_roles.accuracy", asked: RoleAccuracyArgs);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
-use crate::telemetry::Array;
+use crate::{
+    config::{arguments, choices},
+    telemetry::Array,
+};
 
 /// A sentence, settled word by word. Its words are the sample's tokens; all arrays have them in the order of the sentence,
 /// whichever way it was read.
@@ -39,4 +42,32 @@ pub struct SettlingLevel {
     pub feedback: Array,
 }
 
-measurement!(Settling, channel: "grammar_roles.settling", probe: "settling");
+choices! {
+    /// Sentences that can be settled on.
+    pub enum SettlingSet {
+        /// Held-out sentences.
+        Within = "within",
+        /// Sentences of the other vocabulary.
+        Transfer = "transfer",
+        /// Training sentences.
+        Train = "train",
+        /// Those of a file; held-out ones where there is no file.
+        Own = "own",
+    }
+}
+
+arguments! {
+    /// How the levels settle on a sentence.
+    pub struct SettlingArgs asks "settling" {
+        /// A sentence of known words; empty for one of the set.
+        text: String = String::new(),
+        /// Set that the sentence is taken from.
+        set: SettlingSet = SettlingSet::Within,
+        /// Place of the sentence in its set.
+        sentence: usize = 0,
+        /// Reads the sentence from the right.
+        from_right: bool = false,
+    }
+}
+
+measurement!(Settling, channel: "grammar_roles.settling", asked: SettlingArgs);

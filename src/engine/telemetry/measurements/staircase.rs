@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// The staircase of a fast-slow model: the slow state moves in steps of `pool` tokens.
@@ -24,4 +25,18 @@ pub struct Staircase {
     pub slow: Numbers,
 }
 
-measurement!(Staircase, channel: "fast_slow.staircase", probe: "staircase");
+arguments! {
+    /// Follow the fast and the slow state along a sentence.
+    pub struct StaircaseArgs asks "staircase" {
+        /// The sentence that is read, at most 96 tokens; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// The repetition of pooling, slow path and injection, from 0; otherwise the last.
+        round: Option<usize> = None,
+        /// The channel that is drawn, from 0; otherwise the first principal component of both states together.
+        coordinate: Option<usize> = None,
+    }
+}
+
+measurement!(Staircase, channel: "fast_slow.staircase", asked: StaircaseArgs);

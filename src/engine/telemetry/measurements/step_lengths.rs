@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Numbers;
 
 /// dt = exp(tau) of every head.
@@ -24,4 +25,9 @@ pub struct LayerStepLengths {
     pub dt: Numbers,
 }
 
-measurement!(StepLengths, channel: "coupled_qk.step_lengths", probe: "step_lengths");
+arguments! {
+    /// Read the step lengths that a coupled model has learned.
+    pub struct StepLengthsArgs asks "step_lengths" {}
+}
+
+measurement!(StepLengths, channel: "coupled_qk.step_lengths", asked: StepLengthsArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{measurement, reading::LayerFiring};
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// Sparsity and surprise (the paper's figure 14): means over many new words.
@@ -45,4 +46,13 @@ pub struct OctaveFiring {
     pub known: Numbers,
 }
 
-measurement!(Surprise, channel: "synapses.surprise", probe: "surprise");
+arguments! {
+    /// How firing falls as a new word becomes known.
+    pub struct SurpriseArgs asks "surprise" {
+        /// New words that are read, each anew after a period of another word: a model trained on windows of two periods has not learned to read on for ever.
+        #[range(2..=256)]
+        periods: usize = 16,
+    }
+}
+
+measurement!(Surprise, channel: "synapses.surprise", asked: SurpriseArgs);

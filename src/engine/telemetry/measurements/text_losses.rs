@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Float;
 
 /// One model on the texts of its run.
@@ -27,4 +28,19 @@ pub struct TextLoss {
     pub continuation: String,
 }
 
-measurement!(TextLosses, channel: "synapses.texts", probe: "texts");
+arguments! {
+    /// The loss of a model on every text of its run.
+    pub struct TextLossesArgs asks "texts" {
+        /// Held-out windows that are read of each text.
+        #[range(1..=65536)]
+        windows: usize = 8,
+        /// Tokens of a window.
+        #[range(2..=65536)]
+        window: usize = 128,
+        /// Tokens that the model writes after a prompt of each text.
+        #[range(0..=65536)]
+        write: usize = 0,
+    }
+}
+
+measurement!(TextLosses, channel: "synapses.texts", asked: TextLossesArgs);

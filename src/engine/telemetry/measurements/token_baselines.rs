@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Float;
 
 /// Cross-entropies of predictors without a memory, nats a token, on the held-out text that models are measured on.
@@ -24,4 +25,16 @@ pub struct TokenBaselines {
     pub targets: usize,
 }
 
-measurement!(TokenBaselines, channel: "text.baselines", probe: "token_baselines");
+arguments! {
+    /// Measure the loss of predictors that only count tokens and pairs.
+    pub struct TokenBaselinesArgs asks "token_baselines" {
+        /// Tokens of a held-out window.
+        #[range(1..=8192)]
+        window: usize = 128,
+        /// Held-out windows that the loss is measured on.
+        #[range(1..=4096)]
+        windows: usize = 16,
+    }
+}
+
+measurement!(TokenBaselines, channel: "text.baselines", asked: TokenBaselinesArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// |x_t - Post(x)_t| / |x_t| of every token t of a text, after some passes of Post, the slow state held.
@@ -60,4 +61,14 @@ impl TokenResiduals {
     }
 }
 
-measurement!(TokenResiduals, channel: "fast_slow.token_residuals", probe: "token_residuals");
+arguments! {
+    /// Measure how far the state of every token is from its quasi-steady state.
+    pub struct TokenResidualsArgs asks "token_residuals" {
+        /// The sentence that is read, at most 48 tokens; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+    }
+}
+
+measurement!(TokenResiduals, channel: "fast_slow.token_residuals", asked: TokenResidualsArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::{Array, number::Numbers};
 
 /// The sample's tokens are those of the prompt and then those that the model wrote.
@@ -37,4 +38,20 @@ pub struct BlockReading {
     pub channels: usize,
 }
 
-measurement!(TraceReading, channel: "traces.reading", probe: "trace_reading");
+arguments! {
+    /// Read a text token by token and go on writing.
+    pub struct TraceReadingArgs asks "trace_reading" {
+        /// The sentence that is read, at most 256 tokens; empty for a held-out passage.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// Tokens that are written after it.
+        #[range(0..=128)]
+        length: usize = 32,
+        /// Temperature of the sampling; 0 takes the likeliest token.
+        #[range(0.0..=5.0)]
+        temperature: f64 = 0.8,
+    }
+}
+
+measurement!(TraceReading, channel: "traces.reading", asked: TraceReadingArgs);

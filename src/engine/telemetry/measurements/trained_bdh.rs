@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Float;
 
 /// Sizes of the model as it stands in memory, whatever any setting says, and its loss on the text.
@@ -43,4 +44,16 @@ pub struct TrainedBdh {
     pub read: usize,
 }
 
-measurement!(TrainedBdh, channel: "synapses.trained_bdh", probe: "trained_bdh");
+arguments! {
+    /// The sizes of a model and its loss on the text.
+    pub struct TrainedBdhArgs asks "trained_bdh" {
+        /// Held-out windows that are read.
+        #[range(1..=4096)]
+        windows: usize = 4,
+        /// Tokens of a window.
+        #[range(2..=4096)]
+        window: usize = 128,
+    }
+}
+
+measurement!(TrainedBdh, channel: "synapses.trained_bdh", asked: TrainedBdhArgs);

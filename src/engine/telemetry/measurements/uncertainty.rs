@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// U = mean over channels and blocks of 1 / pi, in windows of the run's own text and of foreign ones.
@@ -57,4 +58,24 @@ pub struct Auroc {
     pub high: f64,
 }
 
-measurement!(Uncertainty, channel: "spen.uncertainty", probe: "uncertainty");
+arguments! {
+    /// How well the variance of a prediction's error tells foreign text from the run's own.
+    pub struct UncertaintyArgs asks "uncertainty" {
+        /// Tokens of a window.
+        #[range(5..=1000)]
+        window: usize = 50,
+        /// Streams of each text.
+        #[range(2..=64)]
+        streams: usize = 16,
+        /// Tokens of each stream, at most 20,000, of which the first 300 are not counted.
+        tokens: usize = 800,
+        /// Learning rate of the fast weights; 0 freezes them.
+        #[range(0.0..=f64::MAX)]
+        rate: f64 = 0.0,
+        /// Limit of precisions; a million is none in practice.
+        #[range(0.0..=f64::MAX)]
+        most_precision: f64 = 1e6,
+    }
+}
+
+measurement!(Uncertainty, channel: "spen.uncertainty", asked: UncertaintyArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::Numbers;
 
 /// Over held-out text.
@@ -26,4 +27,16 @@ pub struct BlockUsage {
     pub usage: Numbers,
 }
 
-measurement!(UnitUsage, channel: "traces.unit_usage", probe: "unit_usage");
+arguments! {
+    /// Count how often each unit is kept.
+    pub struct UnitUsageArgs asks "unit_usage" {
+        /// Tokens of a held-out window.
+        #[range(1..=8192)]
+        window: usize = 128,
+        /// Held-out windows that are read.
+        #[range(1..=1024)]
+        windows: usize = 16,
+    }
+}
+
+measurement!(UnitUsage, channel: "traces.unit_usage", asked: UnitUsageArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// Perplexity along texts that are streamed with frozen weights, beside that of the same tokens read with empty traces.
@@ -55,4 +56,18 @@ pub struct Retention {
     pub share: f64,
 }
 
-measurement!(WarmUp, channel: "spen.warm_up", probe: "warm_up");
+arguments! {
+    /// How much better a model reads once its traces hold the text.
+    pub struct WarmUpArgs asks "warm_up" {
+        /// Tokens of each stream: at least two windows, and at most 50,000, or 1,000 of a model that keeps every token.
+        tokens: usize = 4000,
+        /// Tokens of a window.
+        #[range(10..=2000)]
+        window: usize = 200,
+        /// Streams of each text.
+        #[range(1..=64)]
+        streams: usize = 8,
+    }
+}
+
+measurement!(WarmUp, channel: "spen.warm_up", asked: WarmUpArgs);

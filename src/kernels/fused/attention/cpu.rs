@@ -8,8 +8,6 @@
 //! Saved for backward are the normalised, rotated queries and keys, and of each row the largest score and the reciprocal
 //! of the sum of exponentials; of short texts the attention weights too, which are recomputed for long ones.
 
-use pulp::Arch;
-
 use super::{
     AttentionSpec, alibi_slopes,
     block::Block,
@@ -20,6 +18,7 @@ use super::{
     rows::{AlibiBias, Rope, Softmax, SoftmaxBackward, SoftmaxBackwardSaved},
 };
 use crate::{
+    arch::arch,
     buffers::build_vec,
     matrix::{self, Panel, View},
     packed::{Packed, gemm},
@@ -168,7 +167,7 @@ impl Op {
     fn add_alibi(&self, i: usize, block: Block, scores: &mut [f32]) {
         if !self.slopes.is_empty() {
             let slopes = &self.slopes[i % self.spec.kv_heads * self.group()..][..self.group()];
-            Arch::new().dispatch(AlibiBias { scores, slopes, block });
+            arch().dispatch(AlibiBias { scores, slopes, block });
         }
     }
 
@@ -184,9 +183,9 @@ impl Op {
         if !self.reads_in_place() {
             for b in self.blocks() {
                 let q = &mut q[g * b.start * d..][..g * b.len * d];
-                Arch::new().dispatch(PrepareQueries { heads, rope: ropes[0], block: b, qkv: inputs.qkv, q });
+                arch().dispatch(PrepareQueries { heads, rope: ropes[0], block: b, qkv: inputs.qkv, q });
             }
-            Arch::new().dispatch(PrepareKeys { heads, rope: ropes[1], qkv: inputs.qkv, k });
+            arch().dispatch(PrepareKeys { heads, rope: ropes[1], qkv: inputs.qkv, k });
         }
         let size = if self.saves_weights() { 0 } else { self.scores() };
         let (q, [k, v]) = (&*q, self.keys_and_values(heads, inputs.qkv, k));
@@ -206,9 +205,9 @@ impl Op {
                 across.matmul_part(scores, q, 0..d, b.lo..b.hi, self.scale()); // (m, n)
                 self.add_alibi(i, b, scores);
                 let (max, inv) = (&mut max[at..at + m], &mut inv[at..at + m]);
-                Arch::new().dispatch(Softmax { scores, max, inv: &mut *inv, block: b });
+                arch().dispatch(Softmax { scores, max, inv: &mut *inv, block: b });
                 v.matmul_part(y, View::new(scores, m, n), b.lo..b.hi, 0..d, 1.0); // (m, d)
-                Arch::new().dispatch(ScatterHeads { block: b, y: &y[..m * d], inv, out: &mut out });
+                arch().dispatch(ScatterHeads { block: b, y: &y[..m * d], inv, out: &mut out });
             }
         });
     }
@@ -259,20 +258,14 @@ impl Op {
                 let (max, inv) = (&max[at..at + m], &inv[at..at + m]);
                 // saved weights are not yet multiplied by the reciprocal sums of their rows
                 let by = self.saves_weights().then_some(inv);
-                Arch::new().dispatch(GatherHeads { heads, width, block: b, y, grad, by, dy, mean });
+                arch().dispatch(GatherHeads { heads, width, block: b, y, grad, by, dy, mean });
                 let q = self.queries(heads, inputs.qkv, q, b);
                 let weights = match &across {
                     None => {
                         let (weights, rest) = formed.split_at(m * n);
                         formed = rest;
                         v.matmul_part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
-                        Arch::new().dispatch(SoftmaxBackwardSaved {
-                            weights,
-                            grads: &mut *dscores,
-                            mean,
-                            scale,
-                            block: b,
-                        });
+                        arch().dispatch(SoftmaxBackwardSaved { weights, grads: &mut *dscores, mean, scale, block: b });
                         weights
                     }
                     Some(across) => {
@@ -281,7 +274,7 @@ impl Op {
                         self.add_alibi(i, b, weights);
                         v.matmul_part(dscores, View::new(dy, m, d), 0..d, b.lo..b.hi, 1.0);
                         let (scores, grads) = (&mut *weights, &mut *dscores);
-                        Arch::new().dispatch(SoftmaxBackward { scores, grads, max, inv, mean, scale, block: b });
+                        arch().dispatch(SoftmaxBackward { scores, grads, max, inv, mean, scale, block: b });
                         weights
                     }
                 };
@@ -295,19 +288,11 @@ impl Op {
                 k.matmul_part(dq, dscores, b.lo..b.hi, 0..d, 1.0); // (m, d)
                 gemm(&mut dk[b.lo * d..], dscores.t(), q, 1.0, true); // (n, d)
                 let (qkv, rope) = (inputs.qkv, ropes[0]);
-                Arch::new().dispatch(PrepareQueriesBackward {
-                    heads,
-                    rope,
-                    block: b,
-                    qkv,
-                    dq,
-                    dw: dq_norm,
-                    out: &mut to_q,
-                });
+                arch().dispatch(PrepareQueriesBackward { heads, rope, block: b, qkv, dq, dw: dq_norm, out: &mut to_q });
             }
             if !direct {
                 let (qkv, rope) = (inputs.qkv, ropes[1]);
-                Arch::new().dispatch(PrepareKeysBackward { heads, rope, qkv, dk, dw: dk_norm, out: &mut to_k });
+                arch().dispatch(PrepareKeysBackward { heads, rope, qkv, dk, dw: dk_norm, out: &mut to_k });
             }
         });
     }

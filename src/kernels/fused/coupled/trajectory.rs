@@ -1,10 +1,11 @@
 //! The arithmetic of the coupled evolution on one task's rows, (position, head) each, and its backward. It does not know
 //! where rows come from.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::{super::mlp::activation::activate, Act, CoupledSpec, Scheme};
 use crate::{
+    arch::arch,
     buffers::build_vec,
     elementwise::{Mul, apply_all},
     matrix::View,
@@ -40,7 +41,7 @@ pub(super) struct Gradients<'a> {
 
 /// y += by[head] x, in rows of d values of one head after the other.
 fn add_scaled(y: &mut [f32], by: &[f32], x: &[f32], d: usize) {
-    Arch::new().dispatch(AddScaled { y, by, x, d });
+    arch().dispatch(AddScaled { y, by, x, d });
 }
 
 struct AddScaled<'a> {
@@ -182,14 +183,14 @@ impl Field<'_> {
         let d = self.spec.head_dim;
         let scaled = |x: &[f32], by: &[f32]| {
             build_vec(x.len(), |out| {
-                Arch::new().dispatch(|| {
+                arch().dispatch(|| {
                     let rows = out.chunks_exact_mut(d).zip(x.chunks_exact(d)).zip(by.iter().cycle());
                     rows.for_each(|((out, x), by)| out.iter_mut().zip(x).for_each(|(out, x)| *out = by * x));
                 });
             })
         };
         let dots = |sums: &mut [f32], weight, x: &[f32], y: &[f32]| {
-            Arch::new().dispatch(Dots { sums, weight, x, y, d });
+            arch().dispatch(Dots { sums, weight, x, y, d });
         };
         if self.spec.scheme == Scheme::Euler {
             for (force, moving_key) in path.forces.iter().zip(&path.moving_keys).rev() {

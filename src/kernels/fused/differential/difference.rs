@@ -1,10 +1,10 @@
 //! The normalised difference of what two maps read, on the CPU in f32.
 
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::storage;
-use crate::{buffers::build_vec, reduce::sum_rows, simd, threads};
+use crate::{arch::arch, buffers::build_vec, reduce::sum_rows, simd, threads};
 
 pub(super) struct Difference {
     pub(super) eps: f32,
@@ -104,7 +104,7 @@ impl CustomOp2 for Difference {
         let out = build_vec(y.len() / 2, |out| {
             threads::run_chunks(out, POSITIONS * wide, |i, out| {
                 let y = &y[i * POSITIONS * 2 * wide..][..2 * out.len()];
-                Arch::new().dispatch(Forward { rows: rows(y), out });
+                arch().dispatch(Forward { rows: rows(y), out });
             });
         });
         Ok((CpuStorage::F32(out), Shape::from(dims)))
@@ -120,7 +120,7 @@ impl CustomOp2 for Difference {
                 threads::run_chunks2((dy, POSITIONS * 2 * wide), (&mut sums, heads), |i, [dy, dlambda]| {
                     let y = &y[i * POSITIONS * 2 * wide..][..dy.len()];
                     let grad = &grad[i * POSITIONS * wide..][..dy.len() / 2];
-                    Arch::new().dispatch(Backward { rows: rows(y), grad, dy, dlambda });
+                    arch().dispatch(Backward { rows: rows(y), grad, dy, dlambda });
                 });
             });
             Ok((dy, sum_rows(&sums, heads)))

@@ -4,13 +4,11 @@
 //! Gradients of the weights are summed over the tiles of a group, in order, and then over the groups. Tiles and groups
 //! depend on sizes alone, so that no bit depends on the number of threads. It knows no arithmetic of a sublayer.
 
-use pulp::Arch;
-
 use super::{
     super::scaled_add::ScaleBackward,
     sublayer::{Sublayer, WeightGradInputs},
 };
-use crate::{buffers::build_vec, matmul::LinearWeight, reduce, threads};
+use crate::{arch::arch, buffers::build_vec, matmul::LinearWeight, reduce, threads};
 
 /// Rows of a tile, roughly: the intermediate values of so many fit into the cache of a core.
 const TILE_ROWS: usize = 128;
@@ -114,7 +112,7 @@ impl RowTiles<'_> {
         attention.forward(attention_maps, &shifted, None, y, first);
         mlp.forward(mlp_maps, &shifted, Some(y), between, last);
         let sum = &*between;
-        Arch::new().dispatch(|| match field.length {
+        arch().dispatch(|| match field.length {
             Some(h) => y.iter_mut().zip(x).zip(sum).for_each(|((y, x), sum)| *y = x + h * (field.scale * sum)),
             None => y.iter_mut().zip(sum).for_each(|(y, sum)| *y = field.scale * sum),
         });
@@ -127,7 +125,7 @@ impl RowTiles<'_> {
             for (text, (y, x)) in y.chunks_exact_mut(t * d).zip(x.chunks_exact(t * d)).enumerate() {
                 let text = if rows.len() == b * d { i * self.texts() + text } else { 0 };
                 let row = &rows[text * d..][..d];
-                Arch::new().dispatch(|| {
+                arch().dispatch(|| {
                     for (y, x) in y.chunks_exact_mut(d).zip(x.chunks_exact(d)) {
                         y.iter_mut().zip(x).zip(row).for_each(|((y, x), r)| *y = x + r);
                     }
@@ -234,7 +232,7 @@ impl RowTiles<'_> {
         let (x, length) = (self.with_row(i, x, field.row), field.length.unwrap_or(1.0));
         let mut along = 0.0;
         let scaled = build_vec(g.len(), |to| {
-            along = Arch::new().dispatch(ScaleBackward { to, g, scale: length * field.scale, sums: [between] });
+            along = arch().dispatch(ScaleBackward { to, g, scale: length * field.scale, sums: [between] });
         });
         let of_mlp = build_vec(x.len(), |of_mlp| self.backward_mlp([&x, &scaled, last], None, of_mlp, done));
         done(0, attention.backward(attention_maps, [&x, &scaled, first], Some(&of_mlp), dx));
@@ -242,7 +240,7 @@ impl RowTiles<'_> {
             drow.copy_from_slice(&reduce::column_sums(dx, d));
         }
         if field.length.is_some() {
-            Arch::new().dispatch(|| dx.iter_mut().zip(g).for_each(|(dx, g)| *dx += g));
+            arch().dispatch(|| dx.iter_mut().zip(g).for_each(|(dx, g)| *dx += g));
         }
         length * along
     }

@@ -3,10 +3,11 @@
 //! decoder. A task is a block of neurons of a head; sums over blocks are in order, whatever thread made them.
 
 use candle_core::{Result, Tensor, bail};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::{LinearAttentionSpec, angles, decays, rows::normalise};
 use crate::{
+    arch::arch,
     buffers::build_vec,
     elementwise::{Elementwise, apply},
     fused::storage,
@@ -94,7 +95,7 @@ impl Recurrence {
             let from = task % a_head * block / 2;
             let turn = |table: &[f32]| table.get(from..from + block / 2).unwrap_or_default().to_vec();
             let rotation = (&turn(rotation.0)[..], &turn(rotation.1)[..]);
-            Arch::new().dispatch(Attend { v, weights, rotation, decay: decays[task / a_head], x, state, part });
+            arch().dispatch(Attend { v, weights, rotation, decay: decays[task / a_head], x, state, part });
         });
         let mut a = sum_blocks(&parts, d, a_head); // (H, D)
         normalise(&mut a, &mut vec![0.0; self.heads]);
@@ -106,7 +107,7 @@ impl Recurrence {
                 let weights = &self.encoder_v[from * d..][..block * d];
                 let decoder = &decoder[from * o..][..block * o];
                 let (a, x) = (&a[task / a_head * d..][..d], &x[from..][..block]);
-                Arch::new().dispatch(Write { a, x, weights, decoder, part });
+                arch().dispatch(Write { a, x, weights, decoder, part });
             });
             Ok(sum_blocks(&parts, o, blocks))
         })

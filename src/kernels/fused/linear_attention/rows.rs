@@ -1,9 +1,9 @@
 //! The row-wise parts of linear attention between its matrix products, in vector code. It knows no product.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::EPS;
-use crate::simd;
+use crate::{arch::arch, simd};
 
 /// Multiplies the scores (or their gradients) of the token at `row` with all before it by the decay, whose powers 0, 1, 2 ..
 /// these are.
@@ -16,7 +16,7 @@ pub fn apply_decay(powers: Option<&Vec<f32>>, row: usize, scores: &mut [f32]) {
 
 /// x = relu(x), in place.
 pub fn relu(x: &mut [f32]) {
-    Arch::new().dispatch(Relu(x));
+    arch().dispatch(Relu(x));
 }
 
 struct Relu<'a>(&'a mut [f32]);
@@ -44,7 +44,7 @@ pub struct PairAngles<'a> {
 /// x = relu(x), in place, rows of `width` neurons. With angles, `rotated` gets x turned by position.
 pub fn relu_and_rope(x: &mut [f32], rotated: &mut [f32], width: usize, angles: Option<PairAngles>) {
     let Some(angles) = angles else { return relu(x) };
-    Arch::new().dispatch(ReluAndRope { x, rotated, width, angles });
+    arch().dispatch(ReluAndRope { x, rotated, width, angles });
 }
 
 struct ReluAndRope<'a> {
@@ -76,7 +76,7 @@ impl WithSimd for ReluAndRope<'_> {
 
 /// Rotates each pair of x by its angle, or, for backward, by minus its angle. `rope_table`: cosines and sines of each pair.
 pub fn rope(x: &[f32], out: &mut [f32], rope_table: (&[f32], &[f32]), backward: bool) {
-    Arch::new().dispatch(Rope { x, out, rope_table, sign: if backward { -1.0 } else { 1.0 } });
+    arch().dispatch(Rope { x, out, rope_table, sign: if backward { -1.0 } else { 1.0 } });
 }
 
 struct Rope<'a> {
@@ -102,7 +102,7 @@ impl WithSimd for Rope<'_> {
 
 /// Normalises rows to mean 0 and variance 1; `inv` gets the reciprocal standard deviation of each.
 pub fn normalise(a: &mut [f32], inv: &mut [f32]) {
-    Arch::new().dispatch(Normalise { a, inv });
+    arch().dispatch(Normalise { a, inv });
 }
 
 struct Normalise<'a> {
@@ -127,7 +127,7 @@ impl WithSimd for Normalise<'_> {
 
 /// The backward of [`normalise`], in place; `a` are the normalised rows.
 pub fn normalise_backward(grad: &mut [f32], a: &[f32], inv: &[f32]) {
-    Arch::new().dispatch(NormaliseBackward { grad, a, inv });
+    arch().dispatch(NormaliseBackward { grad, a, inv });
 }
 
 struct NormaliseBackward<'a> {
@@ -154,7 +154,7 @@ impl WithSimd for NormaliseBackward<'_> {
 
 /// u = relu(u), in place, and y = u x.
 pub fn gate(u: &mut [f32], x: &[f32], y: &mut [f32]) {
-    Arch::new().dispatch(Gate { u, x, y });
+    arch().dispatch(Gate { u, x, y });
 }
 
 struct Gate<'a> {
@@ -177,7 +177,7 @@ impl WithSimd for Gate<'_> {
 
 /// The backward of [`gate`]: given the gradient of y in `dx`, writes that of u before the ReLU and, in place, that of x.
 pub fn gate_backward([u, x]: [&[f32]; 2], [du, dx]: [&mut [f32]; 2]) {
-    Arch::new().dispatch(GateBackward { given: [u, x], out: [du, dx] });
+    arch().dispatch(GateBackward { given: [u, x], out: [du, dx] });
 }
 
 struct GateBackward<'a> {
@@ -200,7 +200,7 @@ impl WithSimd for GateBackward<'_> {
 
 /// The backward of [`relu`] for the sum of two gradients: dx = dx + more where x is positive, else 0.
 pub fn relu_backward(dx: &mut [f32], more: &[f32], x: &[f32]) {
-    Arch::new().dispatch(ReluBackward { dx, more, x });
+    arch().dispatch(ReluBackward { dx, more, x });
 }
 
 struct ReluBackward<'a> {

@@ -1,9 +1,10 @@
 //! GELU and SiLU with their derivatives, over slices, in the processor's widest vectors. It knows no product.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::Act;
 use crate::{
+    arch::arch,
     elementwise::{Elementwise, apply, apply_all},
     simd::{self, unrolled},
 };
@@ -51,8 +52,7 @@ const PHI: [f32; 15] = [
 #[inline(always)]
 fn phi<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
     let all = |v: f32| simd.splat_f32s(v);
-    // the constants are the first operands: of a NaN and a number, x86 returns the second
-    let x = unrolled::<S, U>(simd, |u| simd.min_f32s(all(END), simd.max_f32s(all(-END), x[u])));
+    let x = simd::clamp(simd, x, [-END, END]);
     let s = simd::mul(simd, x, x);
     let s = unrolled::<S, U>(simd, |u| simd.mul_add_f32s(s[u], all(2.0 / (END * END)), all(-1.0)));
     let p = simd::polynomial(simd, &PHI, s);
@@ -209,8 +209,8 @@ impl Activation {
     /// out `(N, f)` = the activation of `given`.
     pub fn values(self, given: &[f32], out: &mut [f32]) {
         match self.act {
-            Act::Gelu => Arch::new().dispatch(Values { activation: self, f: Gelu, given, out }),
-            Act::Silu => Arch::new().dispatch(Values { activation: self, f: Silu, given, out }),
+            Act::Gelu => arch().dispatch(Values { activation: self, f: Gelu, given, out }),
+            Act::Silu => arch().dispatch(Values { activation: self, f: Silu, given, out }),
         }
     }
 
@@ -218,8 +218,8 @@ impl Activation {
     /// `given`, gets the gradient of `given`.
     pub fn backward(self, given: &[f32], out: &mut [f32], slopes: &mut [f32]) {
         match self.act {
-            Act::Gelu => Arch::new().dispatch(Back { activation: self, f: Gelu, given, out, slopes }),
-            Act::Silu => Arch::new().dispatch(Back { activation: self, f: Silu, given, out, slopes }),
+            Act::Gelu => arch().dispatch(Back { activation: self, f: Gelu, given, out, slopes }),
+            Act::Silu => arch().dispatch(Back { activation: self, f: Silu, given, out, slopes }),
         }
     }
 }

@@ -1,17 +1,18 @@
 //! Norms of rows and their backwards, over slices, in the processor's widest vectors. The first slice determines the number
 //! of rows; the others may be longer.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::NormKind;
 use crate::{
+    arch::arch,
     elementwise::{Add, Elementwise, Mul, MulAdd, apply},
     simd,
 };
 
 /// y = x / sqrt(mean(x^2) + eps) w, or y = (x - mean) / sqrt(var + eps) w + b, in rows as wide as w. weights: w, b.
 pub fn forward(kind: NormKind, y: &mut [f32], x: &[f32], weights: [&[f32]; 2], eps: f32) {
-    Arch::new().dispatch(Forward { kind, y, x, weights, eps });
+    arch().dispatch(Forward { kind, y, x, weights, eps });
 }
 
 struct Forward<'a> {
@@ -76,7 +77,7 @@ pub struct Outputs<'a> {
 }
 
 pub fn backward(kind: NormKind, outputs: Outputs, inputs: Inputs, eps: f32) {
-    Arch::new().dispatch(Backward { kind, outputs, inputs, eps });
+    arch().dispatch(Backward { kind, outputs, inputs, eps });
 }
 
 struct Backward<'a> {

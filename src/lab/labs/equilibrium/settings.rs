@@ -3,9 +3,9 @@
 use super::slow_manifold::SlowManifoldSettings;
 use crate::{
     analysis::generator::{MatrixKind, Topology},
-    config::{Config, MatrixFile, Settings, Value, choices, settings},
-    labs::{corpus::CorpusSettings, experiment::arg},
-    telemetry::Args,
+    config::{Config, MatrixFile, Settings, choices, settings},
+    labs::corpus::CorpusSettings,
+    telemetry::measurements::{GeneratorArgs, GeneratorFlowArgs, StationaryMapArgs},
     trainer::{RunSettings, TrainSettings},
 };
 
@@ -142,34 +142,30 @@ settings! {
 }
 
 impl EquilibriumSettings {
-    /// What the generator is asked with.
-    pub fn args(&self) -> Args {
+    /// The control that is held; 0 where it has no such number.
+    fn held(&self) -> [f64; 4] {
         let ControlSettings { y0, y1, y2, y3 } = self.control;
-        let control = [("y0", y0), ("y1", y1), ("y2", y2), ("y3", y3)].into_iter().take(self.generator.controls);
-        let mut args: Args = control.map(|(name, y)| (name.to_owned(), Value::Float(y))).collect();
-        args.extend([
-            arg(GeneratorSettings::edits, &self.generator.edits),
-            arg(GeneratorSettings::cut, &self.generator.cut),
-        ]);
-        args
+        let mut control = [y0, y1, y2, y3];
+        control.iter_mut().skip(self.generator.controls).for_each(|y| *y = 0.0);
+        control
+    }
+
+    /// What the generator is asked with.
+    pub fn args(&self) -> GeneratorArgs {
+        let [y0, y1, y2, y3] = self.held();
+        GeneratorArgs { y0, y1, y2, y3, edits: self.generator.edits.clone(), cut: self.generator.cut }
     }
 
     /// What its flow is asked with.
-    pub fn flow_args(&self) -> Args {
-        let mut args = self.args();
-        args.extend([
-            arg(RelaxationSettings::dt, &self.flow.dt),
-            arg(RelaxationSettings::start, &self.flow.start),
-            arg(RelaxationSettings::steps, &self.flow.steps),
-        ]);
-        args
+    pub fn flow_args(&self) -> GeneratorFlowArgs {
+        let RelaxationSettings { dt, start, steps } = self.flow;
+        GeneratorFlowArgs { generator: self.args(), dt, start, steps }
     }
 
     /// What the map of the network's errors is asked with: the controls that it holds.
-    pub fn map_args(&self) -> Args {
-        let held = [("y2", self.control.y2), ("y3", self.control.y3)];
-        let held = held.into_iter().take(self.generator.controls.saturating_sub(2));
-        held.map(|(name, y)| (name.to_owned(), Value::Float(y))).collect()
+    pub fn map_args(&self) -> StationaryMapArgs {
+        let [_, _, y2, y3] = self.held();
+        StationaryMapArgs { y2, y3, ..StationaryMapArgs::default() }
     }
 
     /// The settings as a view finds them; the usual ones where they are of another lab.

@@ -2,6 +2,7 @@
 
 use crate::{
     config::{TextFile, settings},
+    telemetry::measurements::RoleAccuracyArgs,
     trainer::{RunSettings, TrainSettings},
 };
 
@@ -170,6 +171,14 @@ settings! {
         /// Steps between two measurements, besides those at the start and at the end of a pass. 0 never measures by itself.
         #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
         every: u64 = 100,
+    }
+}
+
+impl RoleSettings {
+    /// What role accuracies are asked with.
+    pub fn args(&self) -> RoleAccuracyArgs {
+        let Self { lambda, levels, project, .. } = *self;
+        RoleAccuracyArgs { lambda, levels: Some(levels), project }
     }
 }
 

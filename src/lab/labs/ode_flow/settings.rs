@@ -1,14 +1,11 @@
 //! The settings of the ODE flow lab. They do not know what a plan is.
 
 use crate::{
-    config::{Config, Setting, Settings, Value, choices, settings},
-    labs::{
-        corpus::{CorpusSettings, TokenKind},
-        experiment::arg,
-    },
+    config::{Config, Settings, choices, settings},
+    labs::corpus::{CorpusSettings, TokenKind},
     models::capabilities::PlanarField,
     ode::{Method, Policy},
-    telemetry::Args,
+    telemetry::measurements::FlowArgs,
     trainer::{RunSettings, TrainSettings},
 };
 
@@ -187,33 +184,24 @@ settings! {
 
 impl OdeFlowSettings {
     /// What every probe of the flow is asked with by schedule.
-    pub fn args(&self) -> Args {
-        let (solver, task) = (&self.solver, self.task.kind);
-        let mut args: Args = [
-            arg(SolverSettings::method, &solver.method),
-            arg(SolverSettings::policy, &solver.policy),
-            arg(SolverSettings::rtol, &solver.rtol),
-            arg(SolverSettings::atol, &solver.atol),
-            ("steps".to_owned(), Value::Float(solver.steps as f64)),
-            arg(SteerSettings::token, &self.steer.token),
-        ]
-        .into();
+    pub fn args(&self) -> FlowArgs {
+        let SolverSettings { method, policy, rtol, atol, steps } = self.solver;
         // A model of prose reads a passage of its text until somebody types a prompt.
         let is_typed = self.steer.prompt != SteerSettings::default().prompt;
-        match task {
-            Task::Field => args.extend([("field".to_owned(), self.field.kind.to_value())]),
-            Task::Train if !is_typed => {}
-            _ => args.extend([arg(SteerSettings::prompt, &self.steer.prompt)]),
-        }
-        args
+        let prompt = match self.task.kind {
+            Task::Field => None,
+            Task::Train if !is_typed => None,
+            _ => Some(self.steer.prompt.clone()),
+        };
+        let field = (self.task.kind == Task::Field).then_some(self.field.kind);
+        FlowArgs { method, policy, rtol, atol, steps, prompt, token: self.steer.token, field, ..FlowArgs::default() }
     }
 
-    /// What a view asks with: the control that is held, too. Nothing where the settings are of another lab.
-    pub fn held_args(config: &Config) -> Args {
-        let Ok(settings) = Self::read(config) else { return Args::new() };
+    /// What a view asks with: the control that is held, too. `None` where the settings are of another lab.
+    pub fn held_args(config: &Config) -> Option<FlowArgs> {
+        let settings = Self::read(config).ok()?;
         let ControlSettings { u0, u1, u2, u3, alpha } = settings.control;
-        let control = [("u0", u0), ("u1", u1), ("u2", u2), ("u3", u3), ("alpha", alpha)];
-        let control = control.map(|(name, value)| (name.to_owned(), Value::Float(value)));
-        settings.args().into_iter().chain(control).collect()
+        let [u0, u1, u2, u3, alpha] = [u0, u1, u2, u3, alpha].map(Some);
+        Some(FlowArgs { u0, u1, u2, u3, alpha, ..settings.args() })
     }
 }

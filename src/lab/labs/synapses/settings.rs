@@ -1,13 +1,14 @@
 //! The settings of the Synapses lab. They do not know what a plan is.
 
 use crate::{
-    config::{SentenceFile, choices, settings},
+    config::{SentenceFile, settings},
     corpus::generated::parliament::Extent,
     labs::{
         bdh::{BdhSettings, BesideSettings, CarrySettings, corpus_settings, train_settings},
         corpus::CorpusSettings,
         merging::{ChildFiles, MergingSettings},
     },
+    telemetry::measurements::SynapseRank,
     trainer::{RunSettings, TrainSettings},
 };
 
@@ -28,14 +29,6 @@ settings! {
     }
 }
 
-choices! {
-    /// Which synapses are followed.
-    pub enum Rank {
-        Sudden = "sudden",
-        Strong = "strong",
-    }
-}
-
 settings! {
     /// What is read, and what is followed in it; also arguments of the probe `reading`.
     pub struct ReadingSettings in "reading" {
@@ -50,7 +43,7 @@ settings! {
         rotated: bool = true,
         /// Which synapses are followed: those with the largest gain at a single token, or those strongest at the end.
         #[knob("Show synapses", in_views)]
-        rank: Rank = Rank::Sudden,
+        rank: SynapseRank = SynapseRank::Sudden,
         /// Where reading stops. Memory does not grow with it but for the numbers that are shown.
         #[knob("Longest text", range(8..=100_000), in_views, unit("tokens"))]
         longest: usize = 256,

@@ -7,7 +7,7 @@ use eframe::egui::{self, ComboBox, Grid, RichText, ScrollArea, Slider, Ui, vec2}
 
 use super::caption;
 use crate::ui::{
-    action::Action,
+    action::RunsAction,
     comparison::{ComparedRuns, Comparison},
     multiples::{Multiples, ReplayedRuns},
     panels::Shell,
@@ -163,7 +163,7 @@ fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
             page.multiples.take(view, page.runs.names.len());
             if page.replayed.is_none() && !page.is_reading {
                 page.is_reading = true;
-                shell.act(Action::ReplayRuns(page.runs.folders.clone()));
+                shell.act(RunsAction::Replay(page.runs.folders.clone()));
             }
         }
     }

@@ -6,7 +6,12 @@ use super::{Draft, RunsPage, caption, table};
 use crate::{
     labs::run_table::{RowState, RunRow},
     telemetry::RunNote,
-    ui::{action::Action, panels::Shell, theme, widgets::number},
+    ui::{
+        action::{OpenAction, RunsAction},
+        panels::Shell,
+        theme,
+        widgets::number,
+    },
 };
 
 pub fn details_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
@@ -34,7 +39,7 @@ fn note_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &RunRow
     let note = TextEdit::multiline(&mut draft.note).desired_rows(3).hint_text("What it was for, what came of it");
     let note = ui.add(note.desired_width(f32::INFINITY)).labelled_by(label.id);
     if (name.lost_focus() || note.lost_focus()) && *draft != row.note {
-        shell.act(Action::Note(row.path.clone(), draft.clone()));
+        shell.act(RunsAction::Note(row.path.clone(), draft.clone()));
     }
 }
 
@@ -45,9 +50,9 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
         let replay = egui::Button::new("Replay");
         let readable = row.state != RowState::Unreadable;
         if ui.add_enabled(readable, replay).on_hover_text("Opens it in its lab (double click on its row).").clicked() {
-            shell.act(Action::OpenRun(row.path.clone()));
+            shell.act(OpenAction::Run(row.path.clone()));
         }
-        let mut keep = |note: &RunNote| shell.act(Action::Note(row.path.clone(), note.clone()));
+        let mut keep = |note: &RunNote| shell.act(RunsAction::Note(row.path.clone(), note.clone()));
         if ui.toggle_value(&mut note.pinned, "Pin").on_hover_text("Stands above all others.").changed() {
             keep(note);
         }
@@ -58,7 +63,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
         let words = "Moves the folder to the trash beside the runs (.trash); it can be taken back.";
         let idle = row.state != RowState::Running;
         if ui.add_enabled(idle, egui::Button::new("Delete")).on_hover_text(words).clicked() {
-            shell.act(Action::Discard(row.path.clone()));
+            shell.act(RunsAction::Discard(row.path.clone()));
         }
     });
 }

@@ -9,7 +9,7 @@ use crate::{
         run_table::{RowState, RunRow},
     },
     ui::{
-        action::Action,
+        action::OpenAction,
         panels::Shell,
         theme,
         widgets::{number, truncated::truncated},
@@ -76,7 +76,7 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         page.selected = if page.selected.as_ref() == Some(&folder) { None } else { Some(folder) };
     }
     if let Some(path) = opened {
-        shell.act(Action::OpenRun(path));
+        shell.act(OpenAction::Run(path));
     }
 }
 

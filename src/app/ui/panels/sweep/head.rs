@@ -8,14 +8,17 @@ use eframe::egui::{
 use super::SweepPage;
 use crate::{
     labs::sweep::results::{NumberId, SweepResults},
-    ui::{action::Action, panels::Shell},
+    ui::{
+        action::{MessageAction, OpenAction, RunsAction},
+        panels::Shell,
+    },
 };
 
 pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
     let results = page.results.clone();
     ui.horizontal(|ui| {
         if ui.button("‹ Runs").on_hover_text("The table of runs, with every sweep (Esc)").clicked() {
-            shell.act(Action::Runs);
+            shell.act(OpenAction::Runs);
         }
         if let Some(results) = &results {
             ui.label(RichText::new(&results.name).strong().color(shell.theme.text))
@@ -31,7 +34,7 @@ pub fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage) {
         let words = if page.is_reading { "Reading…" } else { "Look again" };
         if ui.button(words).on_hover_text("Reads what the runs have recorded since.").clicked() {
             page.is_reading = true;
-            shell.act(Action::ReadSweep(page.folder.clone()));
+            shell.act(RunsAction::ReadSweep(page.folder.clone()));
         }
     });
     if let Some(words) = &page.complaint {
@@ -128,20 +131,20 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
         };
         ui.label(RichText::new(words).small().color(shell.theme.secondary));
         if ui.button("Copy the command").clicked() {
-            shell.act(Action::CopyText(results.command.clone()));
-            shell.act(Action::Toast("Copied: run it in a terminal, where this window was started.".to_owned()));
+            shell.act(MessageAction::CopyText(results.command.clone()));
+            shell.act(MessageAction::Toast("Copied: run it in a terminal, where this window was started.".to_owned()));
         }
         if results.is_being_made {
             let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
             if ui.button("Stop").on_hover_text(about).clicked() {
-                shell.act(Action::StopSweep(page.folder.clone()));
+                shell.act(RunsAction::StopSweep(page.folder.clone()));
             }
         } else {
             let n = progress.to_make();
             let words = if n == 1 { "Make 1 run here".to_owned() } else { format!("Make {n} runs here") };
             let about = "Begins this command in the background, as many runs at once as there are cores.";
             if ui.add(Button::new(words)).on_hover_text(about).clicked() {
-                shell.act(Action::CompleteSweep(page.folder.clone()));
+                shell.act(RunsAction::CompleteSweep(page.folder.clone()));
             }
         }
         let command = RichText::new(&results.command).font(crate::ui::theme::numbers()).color(shell.theme.text);

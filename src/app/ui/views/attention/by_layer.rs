@@ -9,10 +9,9 @@ use super::{
     statistic::Statistic,
 };
 use crate::{
-    telemetry::{
-        Args,
-        measurements::{AttentionStatistics, LayerStatistics},
-    },
+    config::Setting,
+    labs::TrainSettings,
+    telemetry::measurements::{AttentionStatistics, AttentionStatisticsArgs, LayerStatistics},
     ui::{
         plot::{Axis, Band, Chart, ChartState, Line, Mark, Stroke},
         questions::Freshness,
@@ -46,9 +45,13 @@ fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, AttentionStatistics>> {
 }
 
 /// What the schedule measures, if there is one.
-fn args(cx: &ViewCx<'_>) -> Args {
-    let of = [("windows", "probe.attention_windows"), ("length", "train.window")];
-    of.into_iter().filter_map(|(arg, key)| Some((arg.to_owned(), cx.setting(key)?))).collect()
+fn args(cx: &ViewCx<'_>) -> AttentionStatisticsArgs {
+    let usual = AttentionStatisticsArgs::default();
+    let setting = |key: &str| cx.setting(key).and_then(|value| usize::from_value(&value));
+    AttentionStatisticsArgs {
+        windows: setting("probe.attention_windows").unwrap_or(usual.windows),
+        length: setting(TrainSettings::window.name).unwrap_or(usual.length),
+    }
 }
 
 /// Place of the selected layer; the first if none is.
@@ -187,7 +190,7 @@ impl AttentionByLayer {
 impl View for AttentionByLayer {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let args = args(cx);
-        cx.keep_fresh::<AttentionStatistics>(None, args, Freshness::IfMissing);
+        cx.ask::<AttentionStatistics>(None, &args, Freshness::IfMissing);
         let first = self.chart(cx, Statistic::ALL[0]);
         if first.is_empty() {
             first.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);

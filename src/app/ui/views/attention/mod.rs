@@ -15,10 +15,11 @@ use super::{Selection, View, ViewCx};
 use crate::{
     gpu::colour::ColourMap,
     telemetry::{
-        Args, MatrixView, Payload, Sample,
-        measurements::{AttentionLayer, AttentionMaps},
+        MatrixView, Payload, Sample,
+        measurements::{AttentionLayer, AttentionMaps, AttentionMapsArgs},
     },
     ui::{
+        action::PageAction,
         plot::{
             colour_bar::Colours,
             empty_ui,
@@ -32,7 +33,7 @@ use crate::{
 };
 
 pub use by_layer::AttentionByLayer;
-pub use chain::AttentionChainView;
+pub use chain::{AttentionChainView, ChainText};
 pub use side_by_side::SideBySide;
 
 /// View `attention`.
@@ -196,8 +197,8 @@ impl Attention {
                 if button.clicked() {
                     (cx.selection.layer, cx.selection.head) = (Some(h.layer.path.clone()), Some(h.head));
                     // the maps are of the held-out passage
-                    cx.selection.chain_text.clear();
-                    cx.fronts.push("attention_chain");
+                    cx.selection.clear::<ChainText>();
+                    cx.act(PageAction::ShowView("attention_chain"));
                 }
                 let words = egui::RichText::new(words_of(h)).color(cx.theme.secondary).size(12.0);
                 ui.add(egui::Label::new(words).truncate());
@@ -274,7 +275,7 @@ impl Grid {
 impl View for Attention {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
-        cx.keep_fresh::<AttentionMaps>(variant, Args::new(), Freshness::IfMissing);
+        cx.ask::<AttentionMaps>(variant, &AttentionMapsArgs::default(), Freshness::IfMissing);
         let found = cx.latest::<AttentionMaps>().map(|m| (m.sample, heads(m.value)));
         let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
             let words = "No attention maps yet. A run measures them at its start: press Space.";

@@ -92,7 +92,7 @@ impl Threshold {
             let now = Self::sign(cx);
             for (sign, about) in SIGNS {
                 if ui.selectable_label(now == sign, sign).on_hover_text(about).clicked() && now != sign {
-                    cx.settings.push((GraphSettings::sign.name.to_owned(), Value::Text(sign.to_owned())));
+                    cx.set(GraphSettings::sign.name, Value::Text(sign.to_owned()));
                 }
             }
             ui.add_space(8.0);
@@ -100,7 +100,7 @@ impl Threshold {
                 let label = ui.label("edges").on_hover_text("How many of the largest entries make edges.").id;
                 let drag = DragValue::new(&mut edges).range(100..=400_000).speed(100.0);
                 if ui.add(drag).labelled_by(label).changed() {
-                    cx.settings.push((GraphSettings::edges.name.to_owned(), Value::Int(edges as i64)));
+                    cx.set(GraphSettings::edges.name, Value::Int(edges as i64));
                 }
             }
         });
@@ -144,7 +144,7 @@ impl Threshold {
                 && let Some(edges) = Self::edges_at(histogram, sign, held)
             {
                 let edges = (edges.round() as i64).clamp(100, 400_000);
-                cx.settings.push((GraphSettings::edges.name.to_owned(), Value::Int(edges)));
+                cx.set(GraphSettings::edges.name, Value::Int(edges));
             }
         }
     }

@@ -7,7 +7,7 @@ use super::{Measured, ViewCx};
 use crate::{
     config::{Config, Value},
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
-    telemetry::Measurement,
+    telemetry::{Answer, Measurement},
     ui::{
         questions::Freshness,
         theme::{self, Theme},
@@ -38,9 +38,9 @@ fn settings(cx: &ViewCx<'_>) -> EquilibriumSettings {
 }
 
 /// Asks with the present settings whenever they change, or the network has learned on.
-fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSettings) -> crate::telemetry::Args) {
+fn keep_fresh<M: Answer>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSettings) -> M::Args) {
     let args = args(&settings(cx));
-    cx.keep_fresh::<M>(None, args, Freshness::Steps(STALE));
+    cx.ask::<M>(None, &args, Freshness::Steps(STALE));
 }
 
 /// A subtitle: what is shown, of which step, of what.

@@ -10,10 +10,7 @@ use super::{
 };
 use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
-    telemetry::{
-        Args,
-        measurements::{GapBySize, GeneratorState},
-    },
+    telemetry::measurements::{GapBySize, GapBySizeArgs, GeneratorState},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference, empty_ui},
         questions::Freshness,
@@ -147,7 +144,7 @@ fn verdict(state: &GeneratorState, dt: f64) -> String {
 impl View for SpectrumView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
-        cx.keep_fresh::<GapBySize>(None, Args::new(), Freshness::IfMissing);
+        cx.ask::<GapBySize>(None, &GapBySizeArgs::default(), Freshness::IfMissing);
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         let Some(measured) = cx.answered::<GeneratorState>() else {
             let words = why_nothing::<GeneratorState>(cx);

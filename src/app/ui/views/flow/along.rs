@@ -8,7 +8,7 @@ use super::{
     settings::{FlowSettings, REST, is_answered, keep_fresh},
 };
 use crate::{
-    telemetry::measurements::{FlowAlong, FlowMotion},
+    telemetry::measurements::{FlowAlong, FlowAlongArgs, FlowMotion},
     ui::{
         plot::{Axis, Chart, ChartState, Line},
         questions::Freshness,
@@ -39,13 +39,13 @@ impl Along {
     /// The stretch takes longer than a frame: it is asked for once the settings rest.
     fn ask_stretch(ui: &Ui, cx: &mut ViewCx<'_>) {
         let Some((variant, freshness)) = question(cx) else { return };
-        let args = FlowSettings::args(cx);
+        let args = FlowAlongArgs { flow: FlowSettings::args(cx) };
         if !cx.can_ask() || !cx.is_due::<FlowAlong>(variant, &args, freshness) {
             return;
         }
         let now = ui.input(|i| i.time);
-        if cx.selection.flow.rest(now) && is_answered(cx) {
-            cx.request::<FlowAlong>(variant, args);
+        if cx.selection.get::<FlowSettings>().is_none_or(|flow| flow.rest(now)) && is_answered(cx) {
+            cx.ask_now::<FlowAlong>(variant, &args);
         } else {
             ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(REST));
         }
@@ -55,7 +55,8 @@ impl Along {
     fn is_stale(cx: &ViewCx<'_>) -> bool {
         let asked = cx.answered::<FlowAlong>().is_some_and(|m| m.sample.request.is_some());
         let stale = |(variant, freshness)| {
-            let due = cx.is_due::<FlowAlong>(variant, &FlowSettings::args(cx), freshness);
+            let args = FlowAlongArgs { flow: FlowSettings::args(cx) };
+            let due = cx.is_due::<FlowAlong>(variant, &args, freshness);
             due || cx.is_waiting_for::<FlowAlong>(variant)
         };
         asked && question(cx).is_some_and(stale)

@@ -13,10 +13,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    ui::{
-        plot::quote,
-        views::{Export, ViewCx},
-    },
+    ui::{action::FileAction, plot::quote, views::ViewCx},
 };
 
 /// How it moves.
@@ -213,7 +210,7 @@ impl Recording {
                 self.stage = Stage::Waiting { seen: if answered { seen + 1 } else { 0 }, since };
                 if answered && seen >= SETTLED {
                     let name = format!("{}/frame-{:04}.png", self.folder, self.frame + 1);
-                    cx.exports.push(Export::Picture { rect: window, name });
+                    cx.act(FileAction::Record(window, name));
                     self.table.push_str(&row(cx, self.frame + 1));
                     self.stage = Stage::Taken { frames: 0 };
                 }
@@ -224,7 +221,7 @@ impl Recording {
                 self.stage = Stage::Set;
                 if self.frame == FRAMES {
                     let name = format!("{}/values.csv", self.folder);
-                    cx.exports.push(Export::Text { name, text: std::mem::take(&mut self.table) });
+                    cx.act(FileAction::SaveInExports(name, std::mem::take(&mut self.table).into_bytes()));
                     return Step::Done(format!("{FRAMES} frames recorded"));
                 }
             }

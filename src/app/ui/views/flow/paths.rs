@@ -17,10 +17,9 @@ use super::{
     streaks::{Behind, PACE, Streaks},
 };
 use crate::{
-    config::Value,
     telemetry::{
         Measurement, Payload,
-        measurements::{FlowAnswer, FlowField},
+        measurements::{FlowAnswer, FlowField, FlowFieldArgs},
     },
     ui::{
         kept::{Kept, RunNumber},
@@ -94,8 +93,9 @@ impl Paths {
         let payload = &answer.sample.payload;
         let compared = self.compared.at(cx.mirror.run);
         let newer = compared.shown.as_ref().is_none_or(|p| !Arc::ptr_eq(p, payload));
-        if self.gesture != cx.selection.flow.gesture {
-            self.gesture = cx.selection.flow.gesture;
+        let gesture = cx.selection.get::<FlowSettings>().map_or(0, |flow| flow.gesture);
+        if self.gesture != gesture {
+            self.gesture = gesture;
             compared.ghost = compared.shown.take();
         }
         if newer || compared.shown.is_none() {
@@ -105,9 +105,8 @@ impl Paths {
             return;
         }
         if let Some(request) = answer.sample.request {
-            let mut args = FlowSettings::args(cx);
-            args.insert("tau".to_owned(), Value::Float(self.tau));
-            cx.keep_fresh::<FlowField>(Some(answer.variant), args, Freshness::FollowsAnswer(request));
+            let args = FlowFieldArgs { flow: FlowSettings::args(cx), tau: self.tau, ..FlowFieldArgs::default() };
+            cx.ask::<FlowField>(Some(answer.variant), &args, Freshness::FollowsAnswer(request));
         }
         match cx.answered::<FlowField>() {
             Some(field) => self.streaks.take(field),

@@ -4,18 +4,17 @@
 use std::sync::Arc;
 
 use eframe::egui::Ui;
-use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use crate::{
-    config::Value,
     labs::ode_flow::settings::{ControlSettings, OdeFlowSettings, SolverSettings, SteerSettings},
     telemetry::{
-        Args, RunInfo,
-        measurements::{FlowAnswer, FlowField},
+        RunInfo,
+        measurements::{FlowAnswer, FlowArgs, FlowField},
     },
     ui::{
         questions::{Freshness, same_run},
+        selection::Slot,
         views::ViewCx,
     },
 };
@@ -35,8 +34,8 @@ pub struct NumberSetting {
 /// A text that the flow is asked with.
 pub struct TextSetting {
     pub key: &'static str,
-    /// Name of the probe's argument.
-    pub arg: &'static str,
+    /// What the probe is asked with; `None` where it is left to the probe.
+    asked: fn(&FlowArgs) -> Option<String>,
     /// What an answer was solved with.
     used: fn(&FlowAnswer) -> String,
 }
@@ -55,13 +54,19 @@ pub const ATOL: NumberSetting = NumberSetting { key: SolverSettings::atol.name, 
 pub const STEPS: NumberSetting =
     NumberSetting { key: SolverSettings::steps.name, arg: "steps", used: |a| a.solver.steps as f64 };
 
-pub const METHOD: TextSetting =
-    TextSetting { key: SolverSettings::method.name, arg: "method", used: |a| a.solver.method.clone() };
-pub const POLICY: TextSetting =
-    TextSetting { key: SolverSettings::policy.name, arg: "policy", used: |a| a.solver.policy.to_string() };
+pub const METHOD: TextSetting = TextSetting {
+    key: SolverSettings::method.name,
+    asked: |a| Some(a.method.id().to_owned()),
+    used: |a| a.solver.method.clone(),
+};
+pub const POLICY: TextSetting = TextSetting {
+    key: SolverSettings::policy.name,
+    asked: |a| Some(a.policy.id().to_owned()),
+    used: |a| a.solver.policy.to_string(),
+};
 pub const PROMPT: TextSetting = TextSetting {
     key: SteerSettings::prompt.name,
-    arg: "prompt",
+    asked: |a| a.prompt.clone(),
     used: |a| a.language().map_or(String::new(), |l| l.prompt.clone()),
 };
 
@@ -76,28 +81,25 @@ impl NumberSetting {
 impl TextSetting {
     /// As it is asked; where it is left to the probe, as the answer has it.
     pub fn value(&self, cx: &ViewCx<'_>) -> String {
-        let asked = OdeFlowSettings::held_args(&cx.config_now()).remove(self.arg);
+        let asked = OdeFlowSettings::held_args(&cx.config_now()).and_then(|args| (self.asked)(&args));
         let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value));
-        asked.map(|v| v.to_string()).or_else(used).unwrap_or_default()
+        asked.or_else(used).unwrap_or_default()
     }
 }
 
-/// How the settings change, shared by all views of the flow, in [`crate::ui::views::Selection`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+/// How the settings change, shared by all views of the flow.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlowSettings {
     /// Grows when a hand begins to change something: what was shown then is compared with.
-    #[serde(skip)]
     pub gesture: u64,
     /// When something last changed, by egui's clock.
-    #[serde(skip)]
     changed_at: Option<f64>,
-    /// What was asked with when that was looked at last.
-    #[serde(skip)]
-    args: Args,
-    #[serde(skip)]
+    /// What was asked with when that was looked at last; the default before the first look.
+    args: FlowArgs,
     run: Option<Arc<RunInfo>>,
 }
+
+impl Slot for FlowSettings {}
 
 /// Changes further apart than this are two gestures, seconds.
 const PAUSE: f64 = 0.7;
@@ -120,7 +122,7 @@ impl FlowSettings {
     pub fn reset_dials(cx: &mut ViewCx<'_>) {
         for key in Self::dials() {
             if let Some(value) = cx.preset.get(key) {
-                cx.settings.push((key.to_owned(), value.clone()));
+                cx.set(key, value.clone());
             }
         }
     }
@@ -130,20 +132,17 @@ impl FlowSettings {
     }
 
     /// The arguments of a question, the followed token among them.
-    pub fn args(cx: &ViewCx<'_>) -> Args {
-        let mut args = OdeFlowSettings::held_args(&cx.config_now());
-        if let Some(token) = cx.selection.token {
-            args.insert("token".to_owned(), Value::Int(token as i64));
-        }
-        args
+    pub fn args(cx: &ViewCx<'_>) -> FlowArgs {
+        let args = OdeFlowSettings::held_args(&cx.config_now()).unwrap_or_default();
+        FlowArgs { token: cx.selection.token.map_or(args.token, |token| token as i64), ..args }
     }
 
     /// Notes whether something was changed since the last look. `now`: egui's clock.
-    fn watch(&mut self, args: &Args, now: f64) {
+    fn watch(&mut self, args: &FlowArgs, now: f64) {
         if self.args == *args {
             return;
         }
-        if !self.args.is_empty() {
+        if self.args != FlowArgs::default() {
             if self.changed_at.is_none_or(|at| now - at > PAUSE) {
                 self.gesture += 1;
             }
@@ -154,15 +153,16 @@ impl FlowSettings {
 
     /// In a run of another preset no token is followed yet.
     fn follow_run(cx: &mut ViewCx<'_>) {
-        if same_run(&cx.selection.flow.run, &cx.mirror.info) {
+        let before = cx.selection.get::<Self>().and_then(|flow| flow.run.clone());
+        if same_run(&before, &cx.mirror.info) {
             return;
         }
         let preset = |info: &Option<Arc<RunInfo>>| info.as_ref().map(|i| (i.lab.clone(), i.config.preset.clone()));
-        let (old, new) = (preset(&cx.selection.flow.run), preset(&cx.mirror.info));
+        let (old, new) = (preset(&before), preset(&cx.mirror.info));
         if old.is_some() && old != new {
             cx.selection.token = None;
         }
-        cx.selection.flow.run.clone_from(&cx.mirror.info);
+        cx.selection.update(|flow: &mut Self| flow.run.clone_from(&cx.mirror.info));
     }
 
     /// Whether nothing has been changed for a moment: time for questions that take longer.
@@ -175,8 +175,9 @@ impl FlowSettings {
 pub fn keep_fresh(ui: &Ui, cx: &mut ViewCx<'_>) {
     FlowSettings::follow_run(cx);
     let args = FlowSettings::args(cx);
-    cx.selection.flow.watch(&args, ui.input(|i| i.time));
-    cx.keep_fresh::<FlowAnswer>(None, args, Freshness::Steps(STALE));
+    let now = ui.input(|i| i.time);
+    cx.selection.update(|flow: &mut FlowSettings| flow.watch(&args, now));
+    cx.ask::<FlowAnswer>(None, &args, Freshness::Steps(STALE));
 }
 
 /// Whether what is shown answers what was last asked, the field behind the paths and all.

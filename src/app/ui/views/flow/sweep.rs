@@ -15,10 +15,9 @@ use self::{
 };
 use super::{answer::Answer, settings::FlowSettings};
 use crate::{
-    config::Value,
     telemetry::{
-        Args, Measurement, Payload, QuestionState, RunInfo,
-        measurements::{FlowSweepNfe, SweepProgress},
+        Measurement, Payload, QuestionState, RunInfo,
+        measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
     },
     ui::{
         plot::{Chart, ChartState},
@@ -49,7 +48,7 @@ pub struct Sweep {
     /// The step of the model that is measured: what trains meanwhile is another one.
     begun: [Option<u64>; KINDS.len()],
     /// The settings when it began: it is of one question throughout.
-    asked: [Option<Args>; KINDS.len()],
+    asked: [Option<FlowArgs>; KINDS.len()],
     /// Answers to requests up to this one were cancelled.
     dropped: [u64; KINDS.len()],
     states: [ChartState; KINDS.len()],
@@ -83,18 +82,14 @@ impl Sweep {
     /// model as it is now; then of the same.
     fn ask(&mut self, cx: &mut ViewCx<'_>, kind: usize, upto: usize) {
         let begins = upto <= 1;
-        let mut args = match self.asked[kind].take().filter(|_| !begins) {
-            Some(args) => args,
+        let flow = match self.asked[kind].take().filter(|_| !begins) {
+            Some(flow) => flow,
             None => FlowSettings::args(cx),
         };
-        self.asked[kind] = Some(args.clone());
-        args.insert("kind".to_owned(), Value::Text(KINDS[kind].id.to_owned()));
-        args.insert("upto".to_owned(), Value::Int(upto as i64));
-        if begins {
-            args.insert("begin".to_owned(), Value::Switch(true));
-        }
+        self.asked[kind] = Some(flow.clone());
+        let args = FlowSweepArgs { flow, kind: KINDS[kind].id, upto: Some(upto), begin: begins.then_some(true) };
         self.note.clear();
-        self.going = Some(Going { request: (KINDS[kind].request)(cx, args), kind, begins });
+        self.going = Some(Going { request: (KINDS[kind].request)(cx, &args), kind, begins });
     }
 
     fn begin(&mut self, cx: &mut ViewCx<'_>, kind: usize) {

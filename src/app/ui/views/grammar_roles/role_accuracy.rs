@@ -11,10 +11,9 @@ use eframe::egui::{
 
 use crate::{
     analysis::statistics::wilson,
-    telemetry::{
-        Args,
-        measurements::{RoleAccuracy, RoleCounts, RoleFeatures, RoleRepresentation},
-    },
+    config::Settings,
+    labs::grammar_roles::settings::GrammarRolesSettings,
+    telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
     ui::{
         plot::empty_ui,
         seed_series::variant_colour,
@@ -77,9 +76,8 @@ fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
 }
 
 /// As the run's schedule measures.
-fn args(cx: &ViewCx<'_>) -> Args {
-    let keys = [("lambda", "roles.lambda"), ("levels", "roles.levels"), ("project", "roles.project")];
-    keys.into_iter().filter_map(|(arg, key)| Some((arg.to_owned(), cx.setting(key)?))).collect()
+fn args(cx: &ViewCx<'_>) -> RoleAccuracyArgs {
+    GrammarRolesSettings::read(&cx.config_now()).map(|settings| settings.roles.args()).unwrap_or_default()
 }
 
 impl RoleAccuracyView {
@@ -153,7 +151,7 @@ impl RoleAccuracyView {
             let may_ask = cx.can_ask() && !cx.is_waiting_for::<RoleAccuracy>(Some(cx.selection.variant));
             if may_ask && ui.button("Measure now").on_hover_text(tip).clicked() {
                 let args = args(cx);
-                cx.request::<RoleAccuracy>(Some(cx.selection.variant), args);
+                cx.ask_now::<RoleAccuracy>(Some(cx.selection.variant), &args);
             }
         });
     }

@@ -9,8 +9,7 @@ use std::fmt::Write as _;
 use eframe::egui::{Sense, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use crate::{
-    config::Value,
-    telemetry::{Args, measurements::Settling},
+    telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
     ui::{
         plot::empty_ui,
         questions::Freshness,
@@ -26,38 +25,20 @@ const PACE: f64 = 0.35;
 const EVERY: u64 = 10;
 const LEAST: eframe::egui::Vec2 = vec2(300.0, 220.0);
 
-/// Which sentences are browsed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Set {
-    #[default]
-    Within,
-    Transfer,
-    Train,
-    Own,
-}
-
-impl Set {
-    const ALL: [(Self, &'static str, &'static str); 4] = [
-        (Self::Within, "within", "held-out"),
-        (Self::Transfer, "transfer", "other words"),
-        (Self::Train, "train", "training"),
-        (Self::Own, "own", "own file"),
-    ];
-
-    fn id(self) -> &'static str {
-        Self::ALL.iter().find(|(set, ..)| *set == self).map_or("", |(_, id, _)| id)
-    }
-}
+/// Sentences that can be browsed, by name.
+const SETS: [(SettlingSet, &str); 4] = [
+    (SettlingSet::Within, "held-out"),
+    (SettlingSet::Transfer, "other words"),
+    (SettlingSet::Train, "training"),
+    (SettlingSet::Own, "own file"),
+];
 
 /// View `settling`.
 #[derive(Default)]
 pub struct SettlingView {
     playhead: Playhead,
-    set: Set,
-    sentence: usize,
-    /// Typed; empty to browse.
-    text: String,
-    from_right: bool,
+    /// A sentence of a set, or a typed one.
+    asked: SettlingArgs,
     /// Place in (word, sweep) order of reading; the end while `None`.
     cursor: Option<usize>,
 }
@@ -67,17 +48,8 @@ impl SettlingView {
         Box::<Self>::default()
     }
 
-    fn args(&self) -> Args {
-        let text = |name: &str, value: &str| (name.to_owned(), Value::Text(value.to_owned()));
-        let mut args: Args = [("from_right".to_owned(), Value::Switch(self.from_right))].into();
-        match self.text.trim() {
-            "" => {
-                args.extend([text("set", self.set.id())]);
-                args.insert("sentence".into(), Value::Int(i64::try_from(self.sentence).unwrap_or(0)));
-            }
-            typed => args.extend([text("text", typed)]),
-        }
-        args
+    fn args(&self) -> SettlingArgs {
+        SettlingArgs { text: self.asked.text.trim().to_owned(), ..self.asked.clone() }
     }
 
     fn moment(&self, found: &Settling, words: usize) -> Moment {
@@ -91,12 +63,12 @@ impl SettlingView {
     /// Which sentence, read which way.
     fn sentence_ui(&mut self, ui: &mut Ui, has_file: bool) {
         ui.horizontal(|ui| {
-            let browsing = self.text.trim().is_empty();
+            let browsing = self.asked.text.trim().is_empty();
             ui.add_enabled_ui(browsing, |ui| {
-                let shown = Set::ALL.iter().find(|(set, ..)| *set == self.set).map_or("", |(.., name)| name);
+                let shown = SETS.iter().find(|(set, _)| *set == self.asked.set).map_or("", |(_, name)| name);
                 ui.menu_button(shown, |ui| {
-                    for (set, _, name) in Set::ALL.into_iter().filter(|(set, ..)| *set != Set::Own || has_file) {
-                        if ui.selectable_value(&mut self.set, set, name).clicked() {
+                    for (set, name) in SETS.into_iter().filter(|(set, _)| *set != SettlingSet::Own || has_file) {
+                        if ui.selectable_value(&mut self.asked.set, set, name).clicked() {
                             ui.close();
                         }
                     }
@@ -104,16 +76,16 @@ impl SettlingView {
                 .response
                 .on_hover_text("Which sentences are browsed.");
                 if ui.button("\u{2039}").on_hover_text("The sentence before.").clicked() {
-                    (self.sentence, self.cursor) = (self.sentence.saturating_sub(1), None);
+                    (self.asked.sentence, self.cursor) = (self.asked.sentence.saturating_sub(1), None);
                 }
                 if ui.button("\u{203a}").on_hover_text("The next sentence.").clicked() {
-                    (self.sentence, self.cursor) = (self.sentence + 1, None);
+                    (self.asked.sentence, self.cursor) = (self.asked.sentence + 1, None);
                 }
             });
             let tip = "The other of the two hierarchies, which reads from right to left.";
-            ui.toggle_value(&mut self.from_right, "from the right").on_hover_text(tip);
+            ui.toggle_value(&mut self.asked.from_right, "from the right").on_hover_text(tip);
         });
-        let edit = TextEdit::singleline(&mut self.text)
+        let edit = TextEdit::singleline(&mut self.asked.text)
             .desired_width(f32::INFINITY)
             .hint_text("or type a sentence: the big cat chases a dog");
         let response = ui.add(edit);
@@ -153,7 +125,7 @@ impl View for SettlingView {
             let file = cx.setting("sentences.file").map(|v| v.to_string());
             self.sentence_ui(ui, file.is_some_and(|f| !f.is_empty()));
         }
-        cx.keep_fresh::<Settling>(None, self.args(), Freshness::Steps(EVERY));
+        cx.ask::<Settling>(None, &self.args(), Freshness::Steps(EVERY));
         let Some(found) = cx.answered::<Settling>() else {
             let why = cx.why_nothing::<Settling>(
                 "A sentence settles here word by word, as soon as there is a network: press Space.",

@@ -10,7 +10,8 @@ use super::{
     node_style::SizeBy,
 };
 use crate::ui::{
-    views::{Export, ViewCx},
+    action::{FileAction, PageAction},
+    views::ViewCx,
     widgets::number::grouped,
 };
 
@@ -51,7 +52,7 @@ impl NeuronGraph {
             self.look_ui(ui, network);
             let tip = "All nodes and edges with their values, to sort and to filter.";
             if network.file.is_some() && ui.add(Button::new("table").frame(false)).on_hover_text(tip).clicked() {
-                cx.fronts.push("graph_table");
+                cx.act(PageAction::ShowView("graph_table"));
             }
             let export = ui.add(Button::new("export").frame(false));
             export.clone().on_hover_text(
@@ -172,7 +173,7 @@ impl NeuronGraph {
                     None => format!("neuron-graph-step{}.{}", cx.step, format.ending()),
                     Some(_) => format!("graph.{}", format.ending()),
                 };
-                cx.exports.push(Export::Text { name, text: format.write(&graph) });
+                cx.act(FileAction::SaveInExports(name, format.write(&graph).into_bytes()));
                 ui.close();
             }
         }

@@ -13,8 +13,10 @@ use super::{
     },
 };
 use crate::{
-    config::Value,
-    telemetry::{Args, Payload, measurements::QueryKeyPaths},
+    telemetry::{
+        Payload,
+        measurements::{QueryKeyPaths, QueryKeyPathsArgs},
+    },
     ui::{
         kept::{Kept, unique},
         questions::Freshness,
@@ -134,22 +136,18 @@ impl PhasePlane {
         self.mode.unwrap_or(usual)
     }
 
-    fn args(&self, cx: &ViewCx<'_>) -> Args {
+    fn args(&self, cx: &ViewCx<'_>) -> QueryKeyPathsArgs {
         let (layer, head) = wanted(cx);
-        let mut args =
-            Args::from([("layer".to_owned(), Value::Int(layer as i64)), ("head".to_owned(), Value::Int(head as i64))]);
-        if !self.text.is_empty() {
-            args.insert("text".to_owned(), Value::Text(self.text.clone()));
-        }
-        args
+        QueryKeyPathsArgs { text: self.text.clone(), layer, head, ..QueryKeyPathsArgs::default() }
     }
 
     fn ask(&self, cx: &mut ViewCx<'_>) {
         let focus = cx.selection.variant;
-        cx.keep_fresh::<QueryKeyPaths>(Some(focus), self.args(cx), Freshness::Steps(STALE));
+        let args = self.args(cx);
+        cx.ask::<QueryKeyPaths>(Some(focus), &args, Freshness::Steps(STALE));
         if self.of_variant(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
             // some other variant may have what this one lacks
-            cx.keep_fresh::<QueryKeyPaths>(None, self.args(cx), Freshness::Steps(STALE));
+            cx.ask::<QueryKeyPaths>(None, &args, Freshness::Steps(STALE));
         }
     }
 

@@ -8,10 +8,10 @@ use eframe::egui::{
 use super::{
     CONTROLS,
     change::{cell_words, change_colour, change_words},
-    measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing, with_tokens,
+    measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing,
 };
 use crate::{
-    telemetry::measurements::{FastWeightSetting, FastWeights},
+    telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
     ui::{
         plot::empty_ui,
         table::Table,
@@ -191,7 +191,8 @@ impl View for FastWeightsView {
         if cx.has_controls {
             ui.horizontal(|ui| {
                 let tip = "Reads the texts once for every cell. It takes some seconds.";
-                measure_ui::<FastWeights>(ui, cx, with_tokens(self.tokens), tip);
+                let args = FastWeightsArgs { tokens: self.tokens, ..FastWeightsArgs::default() };
+                measure_ui::<FastWeights>(ui, cx, &args, tip);
                 tokens_ui(ui, &mut self.tokens, &CHOICES);
                 variants_ui(ui, cx);
             });

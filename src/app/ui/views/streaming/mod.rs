@@ -15,8 +15,7 @@ use eframe::egui::{Button, ProgressBar, Ui, WidgetInfo, accesskit::Role};
 
 use super::{Measured, ViewCx};
 use crate::{
-    config::Value,
-    telemetry::{Args, Measurement, QuestionState},
+    telemetry::{Answer, Measurement, QuestionState},
     ui::widgets::number::grouped,
 };
 
@@ -76,13 +75,8 @@ fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize]) {
     .on_hover_text("Tokens of each stream that the next measurement reads. Longer ones take longer.");
 }
 
-/// Arguments of one number.
-fn with_tokens(tokens: usize) -> Args {
-    Args::from([("tokens".to_owned(), Value::Int(tokens as i64))])
-}
-
 /// The button that measures, or how far it is.
-fn measure_ui<M: Measurement>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: Args, tip: &str) {
+fn measure_ui<M: Answer>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: &M::Args, tip: &str) {
     let variant = Some(cx.selection.variant);
     if cx.is_waiting_for::<M>(variant) {
         let state = cx.questions.request((M::PROBE, variant)).and_then(|r| cx.mirror.question(r));
@@ -96,6 +90,6 @@ fn measure_ui<M: Measurement>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: Args, tip:
     }
     let words = if shown::<M>(cx).is_some() { "measure again" } else { "measure" };
     if ui.add_enabled(cx.can_ask(), Button::new(words)).on_hover_text(tip).clicked() {
-        cx.request::<M>(variant, args);
+        cx.ask_now::<M>(variant, args);
     }
 }

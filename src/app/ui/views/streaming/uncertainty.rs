@@ -9,10 +9,7 @@ use super::{
     shown, subtitle_of, variants_ui, why_nothing,
 };
 use crate::{
-    telemetry::{
-        Args,
-        measurements::{Uncertainty, UncertaintyText},
-    },
+    telemetry::measurements::{Uncertainty, UncertaintyArgs, UncertaintyText},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         table::Table,
@@ -81,7 +78,7 @@ impl UncertaintyView {
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.horizontal(|ui| {
             let tip = "Weights stay frozen. It takes some seconds.";
-            measure_ui::<Uncertainty>(ui, cx, Args::new(), tip);
+            measure_ui::<Uncertainty>(ui, cx, &UncertaintyArgs::default(), tip);
             ui.selectable_value(&mut self.of_surprise, false, "U").on_hover_text("Mean of 1 / \u{3c0} over channels.");
             ui.selectable_value(&mut self.of_surprise, true, "surprise")
                 .on_hover_text("The model's own cross-entropy.");

@@ -3,9 +3,9 @@
 
 use eframe::egui::{Ui, vec2};
 
-use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing, with_tokens};
+use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing};
 use crate::{
-    telemetry::measurements::{WarmUp, WarmUpText},
+    telemetry::measurements::{WarmUp, WarmUpArgs, WarmUpText},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
         table::Table,
@@ -122,7 +122,8 @@ impl View for WarmUpView {
         }
         if cx.has_controls {
             ui.horizontal(|ui| {
-                measure_ui::<WarmUp>(ui, cx, with_tokens(self.tokens), "Weights stay frozen. It takes some seconds.");
+                let args = WarmUpArgs { tokens: self.tokens, ..WarmUpArgs::default() };
+                measure_ui::<WarmUp>(ui, cx, &args, "Weights stay frozen. It takes some seconds.");
                 tokens_ui(ui, &mut self.tokens, &CHOICES);
                 variants_ui(ui, cx);
             });

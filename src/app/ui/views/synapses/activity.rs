@@ -7,10 +7,7 @@ use eframe::egui::Ui;
 
 use super::layer_colour;
 use crate::{
-    telemetry::{
-        Args,
-        measurements::{self, FiringShare, LayerActivity},
-    },
+    telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         questions::Freshness,
@@ -90,7 +87,7 @@ impl Activity {
 impl View for Activity {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
-        cx.keep_fresh::<measurements::Activity>(variant, Args::new(), Freshness::IfMissing);
+        cx.ask::<measurements::Activity>(variant, &ActivityArgs::default(), Freshness::IfMissing);
         let (upper, mut lower) = (Self::chart(cx, Vector::Y), Self::chart(cx, Vector::X));
         if upper.is_empty() {
             upper.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);

@@ -6,11 +6,10 @@ use eframe::egui::{
     accesskit::Role, pos2, vec2,
 };
 
-use super::Synapse;
 use crate::{
     config::Value,
     telemetry::{
-        Args,
+        Args, Synapse,
         measurements::{ConceptEffect, ConceptSearch, ConceptSide},
     },
     ui::{
@@ -32,7 +31,7 @@ const NAMES: f32 = 92.0;
 /// The synapse of the search that is in focus; the first where none is.
 fn in_focus(cx: &ViewCx<'_>, search: &ConceptSearch) -> Option<Synapse> {
     let mut all = search.synapses.iter().map(|s| Synapse { layer: s.layer, i: s.i, j: s.j });
-    all.clone().find(|s| cx.selection.synapse == Some(*s)).or_else(|| all.next())
+    all.clone().find(|s| cx.selection.get() == Some(s)).or_else(|| all.next())
 }
 
 /// The sentences of the search, and its synapse silenced or its two neurons.

@@ -9,12 +9,11 @@ use std::fmt::Write as _;
 use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
 use self::drawing::{Row, Scale, nouns_ui, rows_ui};
-use super::Synapse;
 use crate::{
     config::{Choice, Value},
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
     telemetry::{
-        Args,
+        Args, Synapse,
         measurements::{ConceptSearch, ConceptSynapse, RandomSearch},
         neuron_name,
     },
@@ -231,7 +230,7 @@ impl View for Concepts {
         Self::verdict_ui(ui, cx, search);
         super::concept_effect::test_ui(ui, cx, search);
         let rows: Vec<Row> = search.synapses.iter().map(|s| row(search, s)).collect();
-        let focus = search.synapses.iter().position(|s| cx.selection.synapse == Some(synapse(s))).unwrap_or(0);
+        let focus = search.synapses.iter().position(|s| cx.selection.get() == Some(&synapse(s))).unwrap_or(0);
         let below = if ui.available_height() > 260.0 { 116.0 } else { 0.0 };
         let scale = Scale { random: [best_random(search, |r| r.search), best_random(search, |r| r.best)] };
         let room = ui.available_height() - below - 6.0;
@@ -241,7 +240,7 @@ impl View for Concepts {
             .show(ui, |ui| rows_ui(ui, cx.theme, &rows, scale, focus))
             .inner;
         if let Some(k) = clicked {
-            cx.selection.synapse = Some(synapse(&search.synapses[k]));
+            cx.selection.set(synapse(&search.synapses[k]));
         }
         if below > 0.0 {
             let what = if search.is_own { "sentence" } else { "noun" };

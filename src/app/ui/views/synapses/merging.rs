@@ -5,9 +5,12 @@ use eframe::egui::{RichText, ScrollArea, Ui};
 
 use super::stages;
 use crate::{
-    config::Value,
+    config::{Arguments as _, Value},
     labs::merging::MergingSettings,
-    telemetry::{Args, Measurement as _, measurements},
+    telemetry::{
+        Measurement as _,
+        measurements::{self, MergingArgs},
+    },
     ui::{
         views::{View, ViewCx},
         widgets::bars::{Bar, bars_ui},
@@ -49,7 +52,7 @@ impl Merging {
                 .on_hover_text("Sets Merging \u{2192} Tune two children; choose their texts here.")
                 .clicked()
         {
-            cx.settings.push((MergingSettings::tune.name.to_owned(), Value::Int(TUNED)));
+            cx.set(MergingSettings::tune.name, Value::Int(TUNED));
         }
     }
 
@@ -68,11 +71,11 @@ impl Merging {
             return;
         };
         let variant = Some(cx.selection.variant);
-        let args = Args::from([("with".to_owned(), Value::Text(path.clone()))]);
-        let again = cx.questions.args((measurements::Merging::PROBE, variant)) == Some(&args);
+        let args = MergingArgs { with: path.clone(), ..MergingArgs::default() };
+        let again = cx.questions.args((measurements::Merging::PROBE, variant)) == Some(&args.to_args());
         let words = if again { "Merge again" } else { "Merge and compare" };
         if ui.add_enabled(cx.can_ask(), eframe::egui::Button::new(words)).on_hover_text(&path).clicked() {
-            cx.request::<measurements::Merging>(variant, args);
+            cx.ask_now::<measurements::Merging>(variant, &args);
         }
     }
 }

@@ -18,14 +18,17 @@ pub use surprise::Surprise;
 
 use eframe::egui::Color32;
 
-use crate::ui::theme::Theme;
+use crate::{
+    telemetry::Synapse,
+    ui::{selection::Slot, theme::Theme},
+};
 
-/// A synapse in all views: y of neuron i in the layer before, x of neuron j in this layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Synapse {
-    pub layer: usize,
-    pub i: usize,
-    pub j: usize,
+impl Slot for Synapse {
+    const STEP: Option<&'static str> = Some("synapse");
+
+    fn label(&self) -> String {
+        format!("{} to {} of layer {}", self.i, self.j, self.layer)
+    }
 }
 
 /// Layers have the colours of variants.

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use eframe::egui::{DragValue, Response, RichText, Ui, vec2};
 
 use super::{
-    Synapse, points,
+    points,
     pulse::{Edge, Node, pulse_ui},
 };
 use crate::{
     config::Value,
     labs::synapses::settings::ReadingSettings,
     telemetry::{
-        QuestionState, RunState,
+        QuestionState, RunState, Synapse,
         measurements::{self, NeuronTrace},
         neuron_name,
     },
@@ -22,7 +22,10 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme::{self, GRID},
-        views::{Measured, View, ViewCx, trained_bdh::text_ui},
+        views::{
+            Measured, View, ViewCx,
+            trained_bdh::{reading_settings, text_ui},
+        },
         widgets::{
             playhead::Playhead,
             token_strip::{Mark, written_strip_ui},
@@ -53,7 +56,7 @@ const STAR: f64 = 0.5;
 /// Updates after which a running model reads the text again.
 const STALE_AFTER: u64 = 25;
 
-/// The settings that the probe is asked with.
+/// The settings with which the probe is asked.
 const SETTINGS: [&str; 7] = [
     ReadingSettings::text.name,
     ReadingSettings::layer.name,
@@ -87,7 +90,7 @@ impl<'a> Shown<'a> {
             (None, None) => return None,
         };
         let reading: &'a measurements::Reading = measured.value;
-        let in_focus = |k: &usize| cx.selection.synapse == synapse(reading, *k);
+        let in_focus = |k: &usize| cx.selection.get() == synapse(reading, *k).as_ref();
         let focus = (0..reading.synapses.len()).find(in_focus).unwrap_or(0);
         Some(Self { measured, focus })
     }
@@ -147,14 +150,12 @@ impl Reading {
         if cx.mirror.variants().is_empty() {
             return;
         }
-        let mut args = cx.config.args(&SETTINGS);
-        if let Some(s) = cx.selection.synapse {
-            args.insert("layer".into(), Value::Int(s.layer as i64));
-            args.insert("i".into(), Value::Int(s.i as i64));
-            args.insert("j".into(), Value::Int(s.j as i64));
+        let mut args = reading_settings(cx).map(|s| s.reading_args()).unwrap_or_default();
+        if let Some(s) = cx.selection.get::<Synapse>() {
+            (args.layer, args.i, args.j) = (Some(s.layer), Some(s.i), Some(s.j));
         }
         let variant = Some(cx.selection.variant);
-        cx.keep_fresh::<measurements::Reading>(variant, args, Freshness::Steps(STALE_AFTER));
+        cx.ask::<measurements::Reading>(variant, &args, Freshness::Steps(STALE_AFTER));
     }
 
     /// How many tokens the model writes after the text, and at which temperature.
@@ -271,8 +272,9 @@ impl Reading {
         let edges: Vec<Edge> = reading.synapses.iter().enumerate().filter_map(edge).collect();
         let layer = reading.layer;
         let names = [format!("y, layer {}", layer.saturating_sub(1)), format!("x, layer {layer}")];
-        if let Some(k) = pulse_ui(ui, cx.theme, size, [&names[0], &names[1]], [&ys, &xs], &edges) {
-            cx.selection.synapse = synapse(reading, k);
+        let clicked = pulse_ui(ui, cx.theme, size, [&names[0], &names[1]], [&ys, &xs], &edges);
+        if let Some(chosen) = clicked.and_then(|k| synapse(reading, k)) {
+            cx.selection.set(chosen);
         }
     }
 

@@ -235,9 +235,9 @@ fn choice_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, (label, source, paths): (&str, &s
     let combo = combo.show_ui(ui, |ui| {
         for option in of {
             if ui.selectable_label(*option == chosen, *option).clicked() {
-                cx.settings.push((source.to_owned(), Value::Text((*option).to_owned())));
+                cx.set(source, Value::Text((*option).to_owned()));
                 for key in &named {
-                    cx.settings.push(((*key).to_owned(), Value::Text(String::new())));
+                    cx.set(key, Value::Text(String::new()));
                 }
             }
         }

@@ -5,7 +5,7 @@ use eframe::egui::Ui;
 
 use super::{layer_colour, points};
 use crate::{
-    telemetry::{Args, measurements},
+    telemetry::measurements::{self, SurpriseArgs},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Span, Stroke},
         questions::Freshness,
@@ -95,7 +95,7 @@ impl Surprise {
 impl View for Surprise {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
-        cx.keep_fresh::<measurements::Surprise>(variant, Args::new(), Freshness::IfMissing);
+        cx.ask::<measurements::Surprise>(variant, &SurpriseArgs::default(), Freshness::IfMissing);
         let firing = Self::firing(cx);
         if firing.is_empty() {
             firing.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);

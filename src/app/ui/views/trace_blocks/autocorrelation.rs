@@ -8,7 +8,7 @@ use super::{
     block_choice::{block_ui, name},
 };
 use crate::{
-    telemetry::measurements::Autocorrelation as Measured,
+    telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke, Zone},
         questions::Freshness,
@@ -52,7 +52,9 @@ impl Autocorrelation {
 
 impl View for Autocorrelation {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        cx.keep_fresh::<Measured>(None, cx.window_args(), Freshness::IfMissing);
+        let mut args = AutocorrelationArgs::default();
+        args.window = cx.training_window().unwrap_or(args.window);
+        cx.ask::<Measured>(None, &args, Freshness::IfMissing);
         if cx.has_controls
             && let Some(m) = cx.latest::<Measured>()
         {

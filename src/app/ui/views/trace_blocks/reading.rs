@@ -9,12 +9,8 @@ use super::{
     heat::{self, Heat, HeatOf},
 };
 use crate::{
-    config::Value,
     gpu::colour::ColourMap,
-    telemetry::{
-        Args,
-        measurements::{BlockReading, TraceReading as Reading},
-    },
+    telemetry::measurements::{BlockReading, TraceReading as Reading, TraceReadingArgs},
     ui::{
         plot::{Axis, Chart, ChartState, Line, empty_ui, value_words},
         questions::Freshness,
@@ -37,8 +33,6 @@ const PACE: f64 = 0.12;
 const LENGTHS: f32 = 0.3;
 /// With less room there is none for the lengths, points.
 const HIGH: f32 = 260.0;
-/// Temperature of a run's own readings.
-const TEMPERATURE: f64 = 0.8;
 
 /// What colours a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,7 +58,7 @@ impl Default for TraceReadingView {
     fn default() -> Self {
         Self {
             text: String::new(),
-            temperature: TEMPERATURE,
+            temperature: TraceReadingArgs::default().temperature,
             block: 0,
             token_heat: TokenHeat::default(),
             playhead: Playhead::default(),
@@ -79,13 +73,12 @@ impl TraceReadingView {
         Box::<Self>::default()
     }
 
-    fn args(&self) -> Args {
-        let mut args = Args::from([("temperature".to_owned(), Value::Float(self.temperature))]);
-        let text = self.text.trim_end_matches('\n');
-        if !text.is_empty() {
-            args.insert("text".to_owned(), Value::Text(text.to_owned()));
+    fn args(&self) -> TraceReadingArgs {
+        TraceReadingArgs {
+            text: self.text.trim_end_matches('\n').to_owned(),
+            temperature: self.temperature,
+            ..TraceReadingArgs::default()
         }
-        args
     }
 
     /// Of the variant in focus: the reading of what is asked for, in as far as it is known.
@@ -205,7 +198,7 @@ fn ground(theme: &Theme, share: f64) -> Option<Color32> {
 impl View for TraceReadingView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let variant = cx.selection.variant;
-        cx.keep_fresh::<Reading>(Some(variant), self.args(), Freshness::Steps(STALE));
+        cx.ask::<Reading>(Some(variant), &self.args(), Freshness::Steps(STALE));
         ui.spacing_mut().item_spacing.y = 4.0;
         let shown = self.shown(cx);
         if cx.has_controls {

@@ -5,7 +5,7 @@ use eframe::egui::Ui;
 
 use super::block_choice::name;
 use crate::{
-    telemetry::measurements::{BlockUsage, UnitUsage as Measured},
+    telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference},
         questions::Freshness,
@@ -85,7 +85,9 @@ impl UnitUsage {
 
 impl View for UnitUsage {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        cx.keep_fresh::<Measured>(None, cx.window_args(), Freshness::IfMissing);
+        let mut args = UnitUsageArgs::default();
+        args.window = cx.training_window().unwrap_or(args.window);
+        cx.ask::<Measured>(None, &args, Freshness::IfMissing);
         if cx.has_controls {
             ui.horizontal(|ui| {
                 ui.selectable_value(&mut self.over_training, false, "by unit").on_hover_text("As of the shown step.");

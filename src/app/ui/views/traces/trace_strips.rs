@@ -80,7 +80,7 @@ impl TraceStrips {
         let response = ui.add(edit);
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "sentence"));
         if response.changed() {
-            cx.settings.push((TraceSettings::sentence.name.to_owned(), Value::Text(text)));
+            cx.set(TraceSettings::sentence.name, Value::Text(text));
         }
     }
 

@@ -65,7 +65,7 @@ impl WordSwap {
                 let text = if chosen { text.strikethrough().color(cx.theme.accent) } else { text.color(cx.theme.text) };
                 let tip = format!("Swap word {}, \u{201c}{word}\u{201d}.", i + 1);
                 if ui.add(egui::Button::new(text).frame(false)).on_hover_text(tip).clicked() && !chosen {
-                    cx.settings.push(("traces.swap_word".to_owned(), Value::Int(i as i64 + 1)));
+                    cx.set("traces.swap_word", Value::Int(i as i64 + 1));
                 }
                 if chosen {
                     let mut to = s.swap_to.clone();
@@ -77,7 +77,7 @@ impl WordSwap {
                         egui::WidgetInfo::labeled(egui::accesskit::Role::TextInput, true, "word to swap in")
                     });
                     if response.changed() && !to.trim().is_empty() {
-                        cx.settings.push(("traces.swap_to".to_owned(), Value::Text(to.trim().to_owned())));
+                        cx.set("traces.swap_to", Value::Text(to.trim().to_owned()));
                     }
                 }
             }

@@ -5,7 +5,7 @@ use eframe::egui::{Align2, Button, FontId, Label, RichText, ScrollArea, Sense, U
 use crate::{
     config::Value,
     labs::{corpus::CorpusSettings, trained_bdh::settings::FileSettings},
-    telemetry::measurements::{ReadingCandidates, TrainedBdh},
+    telemetry::measurements::{ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
     ui::{
         plot::empty_ui,
         questions::Freshness,
@@ -72,8 +72,9 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
                        that fit the model's number of them. The least loss tells which it was trained with.";
             let button = ui.add_enabled(cx.can_ask() && !waits, Button::new(words).small());
             if button.on_hover_text(tip).clicked() {
-                let args = cx.window_args();
-                cx.request::<ReadingCandidates>(variant, args);
+                let mut args = ReadingCandidatesArgs::default();
+                args.window = cx.training_window().unwrap_or(args.window);
+                cx.ask_now::<ReadingCandidates>(variant, &args);
             }
             if let Some(words) = cx.refusal_of::<ReadingCandidates>(variant) {
                 ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.error));
@@ -123,8 +124,9 @@ impl Card {
 
 impl View for Card {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let args = cx.window_args();
-        cx.keep_fresh::<TrainedBdh>(Some(cx.selection.variant), args, Freshness::WithSchedule);
+        let mut args = TrainedBdhArgs::default();
+        args.window = cx.training_window().unwrap_or(args.window);
+        cx.ask::<TrainedBdh>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
         let Some(m) = cx.latest::<TrainedBdh>() else {
             let words =
                 cx.why_nothing::<TrainedBdh>("No model is open yet: name a checkpoint under Model, or drop one.");

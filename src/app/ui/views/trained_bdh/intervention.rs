@@ -7,7 +7,10 @@ use super::text_ui;
 use crate::{
     config::{Choice, Settings, Value},
     labs::trained_bdh::settings::{ActionKind, ChangeSettings, TargetKind, TrainedBdhSettings},
-    telemetry::measurements::{InterventionEffect, LikelyToken},
+    telemetry::{
+        Synapse,
+        measurements::{InterventionEffect, LikelyToken},
+    },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
         questions::Freshness,
@@ -154,7 +157,7 @@ impl Intervention {
                 "Takes the neuron that is selected in the graph.",
             ),
             TargetKind::Synapses => (
-                cx.selection.synapse.map(|s| format!("{}:{}:{}", s.layer, s.i, s.j)),
+                cx.selection.get::<Synapse>().map(|s| format!("{}:{}:{}", s.layer, s.i, s.j)),
                 ChangeSettings::synapses,
                 "the synapse in focus",
                 "Takes the synapse that is selected under Reading or Concepts.",

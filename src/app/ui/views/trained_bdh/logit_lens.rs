@@ -5,9 +5,8 @@ use eframe::egui::{
     pos2, vec2,
 };
 
-use super::text_ui;
+use super::{reading_settings, text_ui};
 use crate::{
-    labs::synapses::settings::ReadingSettings,
     telemetry::measurements::{LikelyToken, LogitLens},
     ui::{
         plot::empty_ui,
@@ -44,8 +43,6 @@ const BARS: f32 = 150.0;
 const LEAST: f32 = 120.0;
 /// Bars of a cell.
 const LIKELY: usize = 6;
-
-const SETTINGS: [&str; 2] = [ReadingSettings::text.name, ReadingSettings::longest.name];
 
 /// What is selected in the grid: rows from the top, layers falling.
 #[derive(Clone, Copy, PartialEq)]
@@ -195,8 +192,8 @@ impl LogitLensView {
 
 impl View for LogitLensView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let args = cx.config.args(&SETTINGS);
-        cx.keep_fresh::<LogitLens>(Some(cx.selection.variant), args, Freshness::Steps(STALE));
+        let args = reading_settings(cx).map(|s| s.logit_lens_args()).unwrap_or_default();
+        cx.ask::<LogitLens>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {
             text_ui(ui, cx, &mut self.typed);

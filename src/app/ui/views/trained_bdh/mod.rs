@@ -20,6 +20,12 @@ use eframe::egui::{TextEdit, Ui, WidgetInfo, accesskit::Role};
 use super::ViewCx;
 use crate::{config::Value, labs::synapses::settings::ReadingSettings};
 
+/// The settings of what is read, in a lab that has them.
+pub(super) fn reading_settings(cx: &ViewCx<'_>) -> Option<ReadingSettings> {
+    cx.config.get(ReadingSettings::text.name)?;
+    cx.config.group().ok()
+}
+
 /// The line in which the text under Reading is typed; nothing in a lab without that setting. `typed` holds it meanwhile.
 pub(super) fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, typed: &mut Option<String>) {
     let Ok(set) = cx.config.value(ReadingSettings::text) else { return };
@@ -30,7 +36,7 @@ pub(super) fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, typed: &mut Option<Strin
     let response = ui.add(edit);
     response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
     if response.changed() {
-        cx.settings.push((ReadingSettings::text.name.to_owned(), Value::Text(text.clone())));
+        cx.set(ReadingSettings::text.name, Value::Text(text.clone()));
         *typed = Some(text);
     }
     if response.lost_focus() {

@@ -8,9 +8,8 @@ use eframe::egui::{
     accesskit::Role,
 };
 
-use super::text_ui;
+use super::{reading_settings, text_ui};
 use crate::{
-    labs::synapses::settings::ReadingSettings,
     telemetry::{MatrixView, Payload, measurements::QueryKeyMaps},
     ui::{
         plot::{
@@ -42,7 +41,6 @@ pub struct QueryKeyMapsView {
     typed: Option<String>,
 }
 
-const SETTINGS: [&str; 3] = [ReadingSettings::text.name, ReadingSettings::longest.name, ReadingSettings::rotated.name];
 /// Training steps after which a running model is asked again.
 const STALE: u64 = 25;
 /// The strip of tokens is at most so high, points.
@@ -205,8 +203,8 @@ impl View for QueryKeyMapsView {
         if cx.has_controls {
             text_ui(ui, cx, &mut self.typed);
         }
-        let args = cx.config.args(&SETTINGS);
-        cx.keep_fresh::<QueryKeyMaps>(Some(cx.selection.variant), args, Freshness::Steps(STALE));
+        let args = reading_settings(cx).map(|s| s.query_key_maps_args()).unwrap_or_default();
+        cx.ask::<QueryKeyMaps>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
         let Some(m) = cx.answered::<QueryKeyMaps>().filter(|m| !m.layers.is_empty()) else {
             let words = cx.why_nothing::<QueryKeyMaps>("Nothing was read yet: open a model, and type a text.");
             empty_ui(ui, ui.available_size(), cx.theme, &words);

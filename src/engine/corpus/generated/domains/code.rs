@@ -1,20 +1,8 @@
 //! Short functions of a small language: what is bound above is used below. It does not know what they would compute.
 
-use super::super::writer::pick;
+use super::words::WORDS;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-
-const VERBS: [&str; 12] =
-    ["count", "sum", "find", "filter", "scale", "merge", "check", "collect", "reduce", "update", "split", "index"];
-const NOUNS: [&str; 14] = [
-    "item", "price", "node", "edge", "row", "key", "score", "point", "record", "sample", "cell", "block", "weight",
-    "event",
-];
-const RESULTS: [&str; 6] = ["total", "result", "best", "found", "acc", "out"];
-const LIMITS: [&str; 6] = ["limit", "floor", "start", "width", "depth", "size"];
-const FIELDS: [&str; 6] = ["value", "length", "rank", "cost", "level", "id"];
-const COMPARES: [&str; 4] = ["<", ">", "==", "!="];
-const OPERATORS: [&str; 3] = ["+", "-", "*"];
 
 /// Functions, a blank line between two.
 pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
@@ -27,9 +15,9 @@ pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
 }
 
 fn function(rng: &mut ChaCha8Rng, out: &mut String) {
-    let (verb, noun, limit) = (pick(rng, &VERBS), pick(rng, &NOUNS), pick(rng, &LIMITS));
-    let (result, field) = (pick(rng, &RESULTS), pick(rng, &FIELDS));
-    let (compare, operator, number) = (pick(rng, &COMPARES), pick(rng, &OPERATORS), rng.random_range(0..10));
+    let lists = ["verbs", "nouns", "limits", "results", "fields", "compares", "operators"];
+    let [verb, noun, limit, result, field, compare, operator] = lists.map(|list| WORDS.code.pick(rng, list));
+    let number = rng.random_range(0..10);
     out.push_str(&format!("def {verb}_{noun}s({noun}s, {limit}={number}):\n"));
     out.push_str(&format!("    {result} = {}\n", if rng.random_bool(0.5) { "0" } else { "[]" }));
     out.push_str(&format!("    for {noun} in {noun}s:\n"));

@@ -1,14 +1,10 @@
 //! Lines of a server's log: the time goes on, and a request that begins ends later under the same number. It does not
 //! know any server.
 
-use super::super::writer::pick;
+use super::words::WORDS;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-const PARTS: [&str; 6] = ["[auth]", "[cache]", "[store]", "[mailer]", "[search]", "[proxy]"];
-const PATHS: [&str; 8] =
-    ["/login", "/cart", "/orders", "/users/me", "/images/logo.png", "/api/v2/rates", "/health", "/export.csv"];
-const METHODS: [&str; 3] = ["GET", "POST", "PUT"];
 /// With their shares in ten.
 const STATUS: [(u16, usize); 4] = [(200, 7), (304, 1), (404, 1), (500, 1)];
 /// Most requests that wait for an end.
@@ -16,6 +12,7 @@ const OPEN: usize = 4;
 
 /// Lines, without end.
 pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
+    let words = &WORDS.log;
     let mut out = String::with_capacity(size + 128);
     let (mut millis, mut next) = (rng.random_range(0..86_400_000u64), rng.random_range(1000..9000u32));
     let mut open: Vec<(u32, &str, &str)> = vec![];
@@ -24,10 +21,10 @@ pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
         let seconds = millis / 1000;
         let time =
             format!("{:02}:{:02}:{:02}.{:03}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60, millis % 1000);
-        let part = pick(rng, &PARTS);
+        let part = words.pick(rng, "parts");
         if open.len() < OPEN && (open.is_empty() || rng.random_bool(0.5)) {
-            let path = pick(rng, &PATHS);
-            out.push_str(&format!("{time} INFO  {part} req={next:04x} begin {} {path}\n", pick(rng, &METHODS)));
+            let path = words.pick(rng, "paths");
+            out.push_str(&format!("{time} INFO  {part} req={next:04x} begin {} {path}\n", words.pick(rng, "methods")));
             open.push((next, part, path));
             next += 1;
         } else {

@@ -6,8 +6,9 @@ mod code;
 mod log;
 mod sums;
 mod tunes;
+mod words;
 
-use super::{Generated, Recipe, harbour::HARBOUR, parliament, prose};
+use super::{Generated, Recipe, parliament, prose, theme::HARBOUR};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
@@ -26,7 +27,7 @@ type Write = fn(&mut ChaCha8Rng, usize) -> String;
 
 /// The domains; a text of n has the first n.
 const DOMAINS: [Write; 8] = [
-    |rng, size| prose(rng, size, &[&HARBOUR]),
+    |rng, size| prose::text(rng, size, &[&HARBOUR]),
     code::text,
     |rng, size| parliament::debate(rng, size, 1),
     log::text,

@@ -1,13 +1,10 @@
 //! Tunes in letters (ABC notation): a bar has eight eighths, and the last four bars are the first four again. It does
 //! not know what sounds well.
 
-use super::super::writer::pick;
+use super::words::WORDS;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-const KEYS: [&str; 8] = ["D", "G", "Am", "Em", "Bm", "C", "Dm", "A"];
-const KINDS: [&str; 4] = ["reel", "hornpipe", "march", "strathspey"];
-const SCALE: [&str; 14] = ["D", "E", "F", "G", "A", "B", "c", "d", "e", "f", "g", "a", "b", "c'"];
 /// Eighths of a bar.
 const BAR: usize = 8;
 
@@ -16,7 +13,7 @@ pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
     let mut out = String::with_capacity(size + 512);
     let mut number = 1;
     while out.len() < size {
-        let (kind, key) = (pick(rng, &KINDS), pick(rng, &KEYS));
+        let [kind, key] = ["kinds", "keys"].map(|list| WORDS.tunes.pick(rng, list));
         out.push_str(&format!("X:{number}\nR:{kind}\nM:4/4\nL:1/8\nK:{key}\n"));
         let mut pitch = rng.random_range(2..9);
         let bars: Vec<String> = (0..8).map(|_| bar(rng, &mut pitch)).collect();
@@ -32,11 +29,12 @@ pub(super) fn text(rng: &mut ChaCha8Rng, size: usize) -> String {
 
 /// A bar whose notes go up and down by small steps.
 fn bar(rng: &mut ChaCha8Rng, pitch: &mut usize) -> String {
+    let scale = WORDS.tunes.list("scale");
     let (mut out, mut left) = (String::new(), BAR);
     while left > 0 {
         let length = if left >= 2 && rng.random_bool(0.3) { 2 } else { 1 };
-        *pitch = (*pitch + rng.random_range(0..=4)).saturating_sub(2).min(SCALE.len() - 1);
-        out.push_str(SCALE[*pitch]);
+        *pitch = (*pitch + rng.random_range(0..=4)).saturating_sub(2).min(scale.len() - 1);
+        out.push_str(&scale[*pitch]);
         if length == 2 {
             out.push('2');
         }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Generated, Recipe};
 
+use words::ROLE_WORDS;
 pub use words::{Vocabulary, WordClass, words};
 
 /// Corpus `grammar_roles`: both vocabularies in turn, a sentence a line.
@@ -23,100 +24,61 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
     recipe: Recipe::Text(text),
 };
 
-/// The part that a word has in its sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    DetAgent,
-    AdjAgent,
-    NounAgent,
-    Verb,
-    DetPatient,
-    AdjPatient,
-    NounPatient,
-    Aux,
-    VerbPassive,
-    By,
-    DetRecipient,
-    NounRecipient,
-    VerbDitrans,
-    VerbIntrans,
-    RelPron,
-    VerbRel,
-    DetRel,
-    NounRel,
-    VerbMain,
-    Adverb,
+macro_rules! roles {
+    ($($role:ident $name:literal $class:ident,)*) => {
+        /// The part that a word has in its sentence.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Role {
+            $($role,)*
+        }
+
+        impl Role {
+            /// In the order of their numbers.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$role),*];
+
+            /// The paper's name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$role => $name,)*
+                }
+            }
+
+            /// The words that can have it.
+            pub fn class(self) -> WordClass {
+                match self {
+                    $(Self::$role => WordClass::$class,)*
+                }
+            }
+        }
+    };
+}
+
+// A role, the paper's name for it, and the class of the words that can have it.
+roles! {
+    DetAgent "det_agent" Determiner,
+    AdjAgent "adj_agent" Adjective,
+    NounAgent "noun_agent" Noun,
+    Verb "verb" Transitive,
+    DetPatient "det_patient" Determiner,
+    AdjPatient "adj_patient" Adjective,
+    NounPatient "noun_patient" Noun,
+    Aux "aux" Auxiliary,
+    VerbPassive "verb_passive" Participle,
+    By "by" By,
+    DetRecipient "det_recipient" Determiner,
+    NounRecipient "noun_recipient" Noun,
+    VerbDitrans "verb_ditrans" Ditransitive,
+    VerbIntrans "verb_intrans" Intransitive,
+    RelPron "rel_pron" RelativePronoun,
+    VerbRel "verb_rel" Transitive,
+    DetRel "det_rel" Determiner,
+    NounRel "noun_rel" Noun,
+    VerbMain "verb_main" Transitive,
+    Adverb "adverb" Adverb,
 }
 
 impl Role {
-    /// In the order of their numbers.
-    pub const ALL: [Self; 20] = [
-        Self::DetAgent,
-        Self::AdjAgent,
-        Self::NounAgent,
-        Self::Verb,
-        Self::DetPatient,
-        Self::AdjPatient,
-        Self::NounPatient,
-        Self::Aux,
-        Self::VerbPassive,
-        Self::By,
-        Self::DetRecipient,
-        Self::NounRecipient,
-        Self::VerbDitrans,
-        Self::VerbIntrans,
-        Self::RelPron,
-        Self::VerbRel,
-        Self::DetRel,
-        Self::NounRel,
-        Self::VerbMain,
-        Self::Adverb,
-    ];
-
-    /// The paper's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::DetAgent => "det_agent",
-            Self::AdjAgent => "adj_agent",
-            Self::NounAgent => "noun_agent",
-            Self::Verb => "verb",
-            Self::DetPatient => "det_patient",
-            Self::AdjPatient => "adj_patient",
-            Self::NounPatient => "noun_patient",
-            Self::Aux => "aux",
-            Self::VerbPassive => "verb_passive",
-            Self::By => "by",
-            Self::DetRecipient => "det_recipient",
-            Self::NounRecipient => "noun_recipient",
-            Self::VerbDitrans => "verb_ditrans",
-            Self::VerbIntrans => "verb_intrans",
-            Self::RelPron => "rel_pron",
-            Self::VerbRel => "verb_rel",
-            Self::DetRel => "det_rel",
-            Self::NounRel => "noun_rel",
-            Self::VerbMain => "verb_main",
-            Self::Adverb => "adverb",
-        }
-    }
-
-    /// The words that can have it.
-    pub fn class(self) -> WordClass {
-        match self {
-            Self::DetAgent | Self::DetPatient | Self::DetRecipient | Self::DetRel => WordClass::Determiner,
-            Self::AdjAgent | Self::AdjPatient => WordClass::Adjective,
-            Self::NounAgent | Self::NounPatient | Self::NounRecipient | Self::NounRel => WordClass::Noun,
-            Self::Verb | Self::VerbRel | Self::VerbMain => WordClass::Transitive,
-            Self::Aux => WordClass::Auxiliary,
-            Self::VerbPassive => WordClass::Participle,
-            Self::By => WordClass::By,
-            Self::VerbDitrans => WordClass::Ditransitive,
-            Self::VerbIntrans => WordClass::Intransitive,
-            Self::RelPron => WordClass::RelativePronoun,
-            Self::Adverb => WordClass::Adverb,
-        }
-    }
-
     /// Whether it belongs to the relative clause or to the verb behind it: what can only be told across the clause.
     pub fn is_deep(self) -> bool {
         matches!(self, Self::RelPron | Self::VerbRel | Self::DetRel | Self::NounRel | Self::VerbMain)
@@ -124,7 +86,7 @@ impl Role {
 }
 
 /// How a sentence is built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structure {
     Transitive,
@@ -141,39 +103,7 @@ impl Structure {
 
     /// The roles of its words in order. An adjective may be left out.
     pub fn roles(self) -> &'static [Role] {
-        use Role::*;
-        match self {
-            Self::Transitive => &[DetAgent, AdjAgent, NounAgent, Verb, DetPatient, AdjPatient, NounPatient],
-            Self::Passive => {
-                &[DetPatient, AdjPatient, NounPatient, Aux, VerbPassive, By, DetAgent, AdjAgent, NounAgent]
-            }
-            Self::Ditransitive => &[
-                DetAgent,
-                AdjAgent,
-                NounAgent,
-                VerbDitrans,
-                DetRecipient,
-                NounRecipient,
-                DetPatient,
-                AdjPatient,
-                NounPatient,
-            ],
-            Self::Relative => &[
-                DetAgent,
-                AdjAgent,
-                NounAgent,
-                RelPron,
-                VerbRel,
-                DetRel,
-                NounRel,
-                VerbMain,
-                DetPatient,
-                AdjPatient,
-                NounPatient,
-            ],
-            Self::Intransitive => &[DetAgent, AdjAgent, NounAgent, VerbIntrans],
-            Self::Adverbial => &[DetAgent, AdjAgent, NounAgent, Verb, DetPatient, AdjPatient, NounPatient, Adverb],
-        }
+        &ROLE_WORDS.structures[&self]
     }
 }
 

@@ -1,7 +1,7 @@
 //! The corpora made of the parliament: all of it, the naive one, and all of it between two languages, which
 //! stand by their numbers in [`super::CODES`].
 
-use super::{Extent, pairs};
+use super::Extent;
 use crate::corpus::generated::{Generated, Recipe};
 
 /// Corpus `parliament`.
@@ -20,50 +20,54 @@ pub(in crate::corpus) const NAIVE: Generated = Generated {
     recipe: Recipe::Parliament(Extent::NAIVE),
 };
 
+const fn pair(id: &'static str, title: &'static str, about: &'static str, languages: [usize; 2]) -> Generated {
+    Generated { id, title, about, recipe: Recipe::Pairs(languages) }
+}
+
 /// Corpus `parliament_en_es`.
-pub(in crate::corpus) const EN_ES: Generated = Generated {
-    id: "parliament_en_es",
-    title: "Parliament, English and Spanish",
-    about: "The parliament's pairs between English and Spanish alone, either way round.",
-    recipe: Recipe::Text(|rng, size| pairs(rng, size, [0, 2])),
-};
+pub(in crate::corpus) const EN_ES: Generated = pair(
+    "parliament_en_es",
+    "Parliament, English and Spanish",
+    "The parliament's pairs between English and Spanish alone, either way round.",
+    [0, 2],
+);
 
 /// Corpus `parliament_en_fr`.
-pub(in crate::corpus) const EN_FR: Generated = Generated {
-    id: "parliament_en_fr",
-    title: "Parliament, English and French",
-    about: "The parliament's pairs between English and French alone, either way round.",
-    recipe: Recipe::Text(|rng, size| pairs(rng, size, [0, 1])),
-};
+pub(in crate::corpus) const EN_FR: Generated = pair(
+    "parliament_en_fr",
+    "Parliament, English and French",
+    "The parliament's pairs between English and French alone, either way round.",
+    [0, 1],
+);
 
 /// Corpus `parliament_en_de`.
-pub(in crate::corpus) const EN_DE: Generated = Generated {
-    id: "parliament_en_de",
-    title: "Parliament, English and German",
-    about: "The parliament's pairs between English and German alone, either way round.",
-    recipe: Recipe::Text(|rng, size| pairs(rng, size, [0, 3])),
-};
+pub(in crate::corpus) const EN_DE: Generated = pair(
+    "parliament_en_de",
+    "Parliament, English and German",
+    "The parliament's pairs between English and German alone, either way round.",
+    [0, 3],
+);
 
 /// Corpus `parliament_fr_es`.
-pub(in crate::corpus) const FR_ES: Generated = Generated {
-    id: "parliament_fr_es",
-    title: "Parliament, French and Spanish",
-    about: "The parliament's pairs between French and Spanish alone, either way round.",
-    recipe: Recipe::Text(|rng, size| pairs(rng, size, [1, 2])),
-};
+pub(in crate::corpus) const FR_ES: Generated = pair(
+    "parliament_fr_es",
+    "Parliament, French and Spanish",
+    "The parliament's pairs between French and Spanish alone, either way round.",
+    [1, 2],
+);
 
 /// Corpus `parliament_fr_de`.
-pub(in crate::corpus) const FR_DE: Generated = Generated {
-    id: "parliament_fr_de",
-    title: "Parliament, French and German",
-    about: "The parliament's pairs between French and German alone, either way round.",
-    recipe: Recipe::Text(|rng, size| pairs(rng, size, [1, 3])),
-};
+pub(in crate::corpus) const FR_DE: Generated = pair(
+    "parliament_fr_de",
+    "Parliament, French and German",
+    "The parliament's pairs between French and German alone, either way round.",
+    [1, 3],
+);
 
 /// Corpus `parliament_es_de`.
-pub(in crate::corpus) const ES_DE: Generated = Generated {
-    id: "parliament_es_de",
-    title: "Parliament, Spanish and German",
-    about: "The parliament's pairs between Spanish and German alone, either way round.",
-    recipe: Recipe::Text(|rng, size| pairs(rng, size, [2, 3])),
-};
+pub(in crate::corpus) const ES_DE: Generated = pair(
+    "parliament_es_de",
+    "Parliament, Spanish and German",
+    "The parliament's pairs between Spanish and German alone, either way round.",
+    [2, 3],
+);

@@ -8,21 +8,15 @@
 //! frames of its own and nothing follows. [`labelled`] has the sentences that a finder of concepts asks.
 
 pub(in crate::corpus) mod corpora;
-mod english;
-mod french;
-mod german;
-mod grammar;
 pub mod labelled;
-mod spanish;
+mod language;
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-pub use grammar::Class;
-use grammar::{FRAMES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
-
-const LANGUAGES: [&Language; 4] = [&english::ENGLISH, &french::FRENCH, &spanish::SPANISH, &german::GERMAN];
+pub use language::Class;
+use language::{FOLLOW_UPS, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAINED, SEARCH_FRAMES, TRAINED_FRAMES};
 
 /// Their codes, in order.
 pub const CODES: [&str; 4] = ["en", "fr", "es", "de"];
@@ -60,11 +54,11 @@ pub struct Extent {
 
 impl Extent {
     pub const WHOLE: Self = Self {
-        languages: LANGUAGES.len(),
+        languages: CODES.len(),
         kinds: Class::ALL.len(),
         nouns: 24,
         frames: TRAINED_FRAMES,
-        follow_ups: grammar::FOLLOW_UPS,
+        follow_ups: FOLLOW_UPS,
         listing: 0.5,
         naive: false,
     };
@@ -73,11 +67,11 @@ impl Extent {
     /// With every number in its range.
     pub fn clamped(self) -> Self {
         Self {
-            languages: self.languages.clamp(2, LANGUAGES.len()),
+            languages: self.languages.clamp(2, CODES.len()),
             kinds: self.kinds.clamp(3, Class::ALL.len()),
             nouns: self.nouns.clamp(8, Self::WHOLE.nouns),
             frames: self.frames.clamp(1, if self.naive { NAIVE_TRAINED } else { TRAINED_FRAMES }),
-            follow_ups: self.follow_ups.clamp(1, grammar::FOLLOW_UPS),
+            follow_ups: self.follow_ups.clamp(1, FOLLOW_UPS),
             listing: if self.listing.is_finite() { self.listing.clamp(0.0, 1.0) } else { 0.0 },
             naive: self.naive,
         }
@@ -85,11 +79,11 @@ impl Extent {
 
     /// How many nouns a class has.
     pub fn entities(&self, class: Class) -> usize {
-        english::ENGLISH.nouns[class as usize].len().min(self.nouns)
+        LANGUAGES[0].count(class).min(self.nouns)
     }
 
-    fn languages(&self) -> &'static [&'static Language] {
-        &LANGUAGES[..self.languages.min(LANGUAGES.len())]
+    fn languages(&self) -> Vec<&'static Language> {
+        LANGUAGES.iter().take(self.languages).map(|language| &**language).collect()
     }
 
     fn class(&self, rng: &mut ChaCha8Rng) -> Class {
@@ -109,7 +103,7 @@ impl Extent {
 /// At least `size` bytes of aligned pairs, one a line.
 pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, extent: &Extent) -> String {
     let extent = extent.clamped();
-    between(rng, size, &extent, extent.languages())
+    between(rng, size, &extent, &extent.languages())
 }
 
 /// Sentences of a paragraph of a debate.
@@ -117,7 +111,7 @@ const PARAGRAPH: usize = 6;
 
 /// At least `size` bytes of what is said in one language, by its number in [`CODES`], without marks.
 pub(super) fn debate(rng: &mut ChaCha8Rng, size: usize, language: usize) -> String {
-    let (extent, language) = (Extent::WHOLE, LANGUAGES[language % LANGUAGES.len()]);
+    let (extent, language) = (Extent::WHOLE, &LANGUAGES[language % LANGUAGES.len()]);
     let mut text = String::with_capacity(size + 1024);
     while text.len() < size {
         let mut paragraph = vec![];
@@ -135,7 +129,7 @@ pub(super) fn debate(rng: &mut ChaCha8Rng, size: usize, language: usize) -> Stri
 
 /// The same between these two languages, by number.
 pub(super) fn pairs(rng: &mut ChaCha8Rng, size: usize, languages: [usize; 2]) -> String {
-    between(rng, size, &Extent::WHOLE, &languages.map(|i| LANGUAGES[i % LANGUAGES.len()]))
+    between(rng, size, &Extent::WHOLE, &languages.map(|i| &*LANGUAGES[i % LANGUAGES.len()]))
 }
 
 fn between(rng: &mut ChaCha8Rng, size: usize, extent: &Extent, languages: &[&Language]) -> String {

@@ -8,7 +8,7 @@ use crate::{
     models::capabilities::{LanguageFlow, Steering},
     nn::{Result, Tensor, host},
     ode::{self, Method, Options},
-    probe::ProbeContext,
+    probe::ProbeInputs,
     telemetry::measurements::{ClassCurves, FlowSweepClass, FlowSweepLayers},
 };
 
@@ -29,7 +29,7 @@ pub struct Group {
 }
 
 /// Prompts longer than the model's positions are left out (letter by letter some are).
-pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeContext<'_>) -> Result<Vec<Group>> {
+pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>) -> Result<Vec<Group>> {
     let mut by_length: std::collections::BTreeMap<usize, Vec<u32>> = Default::default();
     let space = words::space(cx.corpus);
     for prompt in prompts {
@@ -78,7 +78,7 @@ pub fn shares(
 }
 
 /// P(class) against u0, on prompts whose nouns no steering prompt had, and beside them on trained ones.
-pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
+pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, classes) = steered(input)?;
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
     let nouns: Vec<&str> = NOUNS.iter().step_by(NOUNS.len() / TRAINED).copied().collect();
@@ -108,7 +108,7 @@ pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeCo
 }
 
 /// How often a cut that never saw a noun tells from the last token's state whether u0 was +1 or -1.
-pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
+pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, _) = steered(input)?;
     let nouns: Vec<&str> = NOUNS.iter().chain(&HELD_OUT_NOUNS).copied().collect();
     let prompts: Vec<String> = nouns.iter().map(|n| steering::prompt(None, n, steering::VERBS[0])).collect();

@@ -4,9 +4,11 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::{
+    config::{Arguments, Choice},
     models::Model,
     nn::{Result, params},
-    probe::ProbeContext,
+    probe::ProbeInputs,
+    telemetry::measurements::FlowSweepArgs,
 };
 
 /// A model whose weights stay those of one step.
@@ -35,23 +37,23 @@ pub fn keep(question: u64, model: FrozenModel) {
 }
 
 /// The model as it is now, weights and runtime parameters.
-pub fn copy(cx: &ProbeContext<'_>) -> Result<FrozenModel> {
-    let mut made = cx.model.to_spec().build(cx.corpus.vocab(), cx.seed, cx.device)?;
-    for (name, weight) in cx.model.params().iter() {
+pub fn copy(model: &dyn Model, cx: &ProbeInputs<'_>) -> Result<FrozenModel> {
+    let mut made = model.to_spec().build(cx.corpus.vocab(), cx.seed, cx.device)?;
+    for (name, weight) in model.params().iter() {
         made.params().load(name, weight.as_tensor())?;
     }
-    for param in cx.model.runtime_params() {
+    for param in model.runtime_params() {
         made.set_runtime_param(param.name, param.value);
     }
     Ok(FrozenModel { step: cx.step, weights: made })
 }
 
 /// Tells questions apart, but not how far they are asked for nor what the weights are: of which model (by
-/// where it lies), kind and arguments.
-pub fn question(cx: &ProbeContext<'_>, kind: &str) -> u64 {
-    let mut hash = params::hash(kind) ^ std::ptr::from_ref(cx.model.params()).addr() as u64;
-    for (name, value) in cx.args.iter().filter(|(name, _)| !super::HOW_FAR.contains(&name.as_str())) {
-        hash = hash.wrapping_mul(0x0000_0100_0000_01b3) ^ params::hash(name) ^ params::hash(&value.to_string());
+/// where it lies) and arguments.
+pub fn question(model: &dyn Model, args: &FlowSweepArgs) -> u64 {
+    let mut hash = params::hash(args.kind.id()) ^ std::ptr::from_ref(model.params()).addr() as u64;
+    for (name, value) in super::question(args).to_args() {
+        hash = hash.wrapping_mul(0x0000_0100_0000_01b3) ^ params::hash(&name) ^ params::hash(&value.to_string());
     }
     hash
 }

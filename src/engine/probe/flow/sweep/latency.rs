@@ -7,7 +7,7 @@ use super::{Columns, FlowInput, Sweep};
 use crate::{
     models::Model,
     nn::{Result, Tap, Tensor, host},
-    probe::ProbeContext,
+    probe::ProbeInputs,
     telemetry::measurements::FlowSweepLatency,
 };
 
@@ -16,11 +16,11 @@ const TURNS: usize = 20;
 const PASSES: usize = 3;
 
 /// Milliseconds of a pass over one window of as many tokens as the model has positions.
-pub fn latency<'a>(input: &'a FlowInput<'_>, cx: &'a ProbeContext<'_>) -> Result<Sweep<'a>> {
+pub fn latency<'a>(input: &'a FlowInput<'_>, model: &'a dyn Model, cx: &ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let Some(flow) = input.model() else {
         candle_core::bail!("a field of the plane has no baseline to be timed against")
     };
-    let (model, baseline) = (&*cx.model, flow.baseline().build(cx.corpus.vocab(), cx.seed, cx.device)?);
+    let baseline = flow.baseline().build(cx.corpus.vocab(), cx.seed, cx.device)?;
     let (n, steps) = (flow.positions(), flow.training_steps());
     let ids: Vec<u32> = (0..n).map(|i| (i % cx.corpus.vocab()) as u32).collect();
     let tokens = Tensor::from_vec(ids, (1, n), cx.device)?;

@@ -5,7 +5,7 @@ use candle_core::{D, bail};
 
 use super::super::super::Progress;
 use crate::{
-    models::bdh::{Intervention, State, SynapseModel},
+    models::capabilities::{Intervention, State, SynapseModel},
     nn::{Device, Result, Tap, Tensor, host},
 };
 
@@ -46,7 +46,7 @@ impl Reading {
         (change, length): (Option<&Intervention>, usize),
         (device, progress): (&Device, Progress<'_>),
     ) -> Result<Self> {
-        let mut state = State::empty(model.spec(), 1, device)?;
+        let mut state = State::empty(model.shape(), 1, device)?;
         let mut next = |ids: &[u32]| -> Result<Tensor> {
             read(model, &Tensor::from_slice(ids, (1, ids.len()), device)?, &mut state, change)?.squeeze(0) // (T, V)
         };
@@ -136,7 +136,7 @@ pub(in crate::probe) fn read_rows(
     let t = rows.iter().map(|r| r.len()).max().unwrap_or(0);
     let ids: Vec<u32> =
         rows.iter().flat_map(|r| r.iter().copied().chain(std::iter::repeat_n(0, t - r.len()))).collect();
-    let mut state = State::empty(model.spec(), rows.len(), device)?;
+    let mut state = State::empty(model.shape(), rows.len(), device)?;
     let logits = read(model, &Tensor::from_vec(ids, (rows.len(), t), device)?, &mut state, change)?;
     candle_nn::ops::log_softmax(&logits, D::Minus1)
 }

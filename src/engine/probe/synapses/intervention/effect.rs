@@ -11,7 +11,7 @@ use super::{
     request::Request,
 };
 use crate::{
-    models::bdh::{Intervention, SynapseModel, Target},
+    models::capabilities::{Intervention, SynapseModel, Target},
     nn::{Device, Result},
 };
 

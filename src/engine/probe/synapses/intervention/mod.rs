@@ -47,7 +47,7 @@ impl UntypedProbe for InterventionProbe {
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let longest = cx.count("longest", 128, 2..=65_536);
         let (draws, length) = (cx.count("draws", 8, 0..=1000), cx.count("length", 24, 0..=4096));
-        let asked = request(cx.args, model(cx)?.spec())?;
+        let asked = request(cx.args, model(cx)?.shape())?;
         if asked.is_empty() {
             return Ok(vec![]);
         }
@@ -55,7 +55,7 @@ impl UntypedProbe for InterventionProbe {
         let bdh = model(cx)?;
         let options = EffectOptions { draws, length, seed: cx.seed };
         let found = effect(bdh, &prompt.ids, &asked, options, (cx.device, cx.progress))?;
-        let per_head = bdh.spec().per_head();
+        let per_head = bdh.shape().per_head();
         let measured = InterventionEffect {
             is_typed: cx.is_typed(),
             neurons: asked.neuron_names(per_head),

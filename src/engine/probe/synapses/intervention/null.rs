@@ -5,8 +5,9 @@ use rand_chacha::ChaCha8Rng;
 
 use super::super::firing::{self, Activation};
 use crate::{
-    models::bdh::{BdhSpec, Intervention, Synapse, SynapseModel, Target},
+    models::capabilities::{Intervention, SynapseModel, SynapseShape, Target},
     nn::{Device, Result, Tensor, host},
+    telemetry::Synapse,
 };
 
 /// A random neuron or synapse is one of so many that are nearest in activity.
@@ -43,7 +44,7 @@ impl Null {
         match &change.target {
             Target::Neurons { neurons, .. } => {
                 let firing = firing_shares(model, texts, device)?;
-                let ranks = Ranks::new(&firing, model.spec());
+                let ranks = Ranks::new(&firing, model.shape());
                 Ok(Self::Neurons { neurons: neurons.clone(), firing, ranks })
             }
             Target::Synapses(synapses) => {
@@ -95,7 +96,7 @@ impl Null {
 
 /// Share of tokens and layers where y of each neuron is above zero, `(n)`.
 fn firing_shares(model: &dyn SynapseModel, texts: &[&[u32]], device: &Device) -> Result<Vec<f64>> {
-    let mut counts = vec![0.0; model.spec().neurons];
+    let mut counts = vec![0.0; model.shape().neurons];
     for ids in texts {
         firing::read(model, ids, device, |chunk| {
             for (layer, token) in chunk.layers.iter().flat_map(|l| (0..chunk.tokens).map(move |t| (l, t))) {
@@ -106,7 +107,7 @@ fn firing_shares(model: &dyn SynapseModel, texts: &[&[u32]], device: &Device) ->
         })?;
     }
     let tokens: usize = texts.iter().map(|ids| ids.len()).sum();
-    let all = (tokens * model.spec().layers).max(1) as f64;
+    let all = (tokens * model.shape().layers).max(1) as f64;
     Ok(counts.into_iter().map(|count| count / all).collect())
 }
 
@@ -123,11 +124,11 @@ pub(in crate::probe) struct Ranks {
 }
 
 impl Ranks {
-    fn new(firing: &[f64], spec: &BdhSpec) -> Self {
-        let per_head = spec.per_head();
+    fn new(firing: &[f64], shape: &SynapseShape) -> Self {
+        let per_head = shape.per_head();
         let mut place = vec![0; firing.len()];
         let mut by_firing = vec![];
-        for head in 0..spec.heads {
+        for head in 0..shape.heads {
             let mut all: Vec<usize> = (head * per_head..(head + 1) * per_head).collect();
             all.sort_by(|a, b| firing[*a].total_cmp(&firing[*b]).then(a.cmp(b)));
             all.iter().enumerate().for_each(|(at, neuron)| place[*neuron] = at);
@@ -183,8 +184,8 @@ fn synapses_alike(
     synapse: Synapse,
     device: &Device,
 ) -> Result<(f64, Vec<(Synapse, f64)>)> {
-    let (spec, layer) = (model.spec(), synapse.layer);
-    let mut sums = [vec![0f64; spec.neurons], vec![0f64; spec.neurons]];
+    let (shape, layer) = (model.shape(), synapse.layer);
+    let mut sums = [vec![0f64; shape.neurons], vec![0f64; shape.neurons]];
     for ids in texts {
         firing::read(model, ids, device, |chunk| {
             for token in 0..chunk.tokens {
@@ -201,7 +202,7 @@ fn synapses_alike(
         .into_iter()
         .zip(&sums)
         .map(|(neuron, sums)| {
-            let near = Ranks::new(sums, spec).nearest(neuron, sums, |_| true, ENDS);
+            let near = Ranks::new(sums, shape).nearest(neuron, sums, |_| true, ENDS);
             std::iter::once(neuron).chain(near).collect()
         })
         .collect();
@@ -253,9 +254,9 @@ mod tests {
 
     #[test]
     fn random_neurons_are_others_of_the_same_head_and_as_active() {
-        let spec = BdhSpec { heads: 2, neurons: 200, ..BdhSpec::default() };
+        let shape = SynapseShape { heads: 2, neurons: 200, ..SynapseShape::default() };
         let firing: Vec<f64> = (0..200).map(|i| f64::from(i * 37 % 100) / 100.0).collect();
-        let ranks = Ranks::new(&firing, &spec);
+        let ranks = Ranks::new(&firing, &shape);
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let community: Vec<usize> = (0..30).chain(110..120).collect();
         let drawn = ranks.alike(&community, &firing, &mut rng).unwrap();

@@ -3,9 +3,9 @@
 use candle_core::bail;
 
 use crate::{
-    models::bdh::{Action, BdhSpec, Intervention, Part, Synapse, Target},
+    models::capabilities::{Action, Intervention, Part, SynapseShape, Target},
     nn::Result,
-    telemetry::{Args, SynapsePlace, neuron_name, read_neurons, read_synapses},
+    telemetry::{Args, Synapse, neuron_name, read_neurons, read_synapses},
 };
 
 /// A change and what is said of it.
@@ -18,7 +18,7 @@ pub struct Request {
 
 /// How a synapse of the model is written.
 pub(super) fn name_of(synapse: &Synapse, per_head: usize) -> String {
-    SynapsePlace { layer: synapse.layer, i: synapse.i, j: synapse.j }.name(per_head)
+    synapse.name(per_head)
 }
 
 impl Request {
@@ -51,7 +51,7 @@ impl Request {
 ///
 /// # Errors
 /// If one of the names is no neuron or synapse of the model, or the action is none.
-pub fn request(args: &Args, spec: &BdhSpec) -> Result<Request> {
+pub fn request(args: &Args, shape: &SynapseShape) -> Result<Request> {
     let text = |name: &str| args.get(name).map(ToString::to_string).unwrap_or_default();
     let words = candle_core::Error::Msg;
     let amount = args.get("amount").and_then(|v| v.as_f64()).unwrap_or(0.0);
@@ -62,12 +62,11 @@ pub fn request(args: &Args, spec: &BdhSpec) -> Result<Request> {
         other => bail!("`{other}` is nothing to do to a neuron: silence, scale or clamp"),
     };
     if text("target") == "synapses" {
-        let found = read_synapses(&text("synapses"), spec.layers, (spec.heads, spec.per_head())).map_err(words)?;
-        let synapses = found.iter().map(|s| Synapse { layer: s.layer, i: s.i, j: s.j }).collect();
-        let change = Intervention { target: Target::Synapses(synapses), action };
+        let found = read_synapses(&text("synapses"), shape.layers, (shape.heads, shape.per_head())).map_err(words)?;
+        let change = Intervention { target: Target::Synapses(found), action };
         return Ok(Request { change, words: format!("\u{3c3} {done}") });
     }
-    let neurons = read_neurons(&text("neurons"), spec.heads, spec.per_head()).map_err(words)?;
+    let neurons = read_neurons(&text("neurons"), shape.heads, shape.per_head()).map_err(words)?;
     let part = if text("part") == "y" { Part::Y } else { Part::X };
     let layer = args.get("layer").and_then(|v| v.as_f64()).filter(|l| *l >= 0.0).map(|l| l as usize);
     let named = if part == Part::Y { "y" } else { "x and y" };

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
+use super::{FlowArgs, measurement};
+use crate::config::arguments;
 use crate::telemetry::number::Numbers;
 
 /// The motion along a solved path with the stretch of its field.
@@ -25,4 +26,9 @@ pub struct FlowMotion {
     pub curvature: Numbers,
 }
 
-measurement!(FlowAlong, channel: "flow.along", probe: "flow_along");
+arguments! {
+    /// Speed, curvature and stretch along the depth.
+    pub struct FlowAlongArgs asks "flow_along" with flow: FlowArgs {}
+}
+
+measurement!(FlowAlong, channel: "flow.along", asked: FlowAlongArgs);

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
+use super::{FlowArgs, measurement};
+use crate::config::arguments;
 use crate::telemetry::number::Float;
 
 /// A steering's claims, in the model's own Euler steps.
@@ -59,4 +60,12 @@ pub struct ClaimedContinuations {
     pub minus: String,
 }
 
-measurement!(FlowClaims, channel: "flow.claims", probe: "flow_claims");
+arguments! {
+    /// What a steering claims, by the measure that it was trained on and by what it does to words.
+    pub struct FlowClaimsArgs asks "flow_claims" with flow: FlowArgs {
+        /// The prompt is the one that was steered at, so that the shares are taken there alone.
+        published: bool = false,
+    }
+}
+
+measurement!(FlowClaims, channel: "flow.claims", asked: FlowClaimsArgs);

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
+use super::{FlowArgs, measurement};
+use crate::config::arguments;
 use crate::telemetry::{
     Array,
     number::{self, Float, Number},
@@ -43,4 +44,16 @@ pub struct FieldExtent {
     pub y1: f64,
 }
 
-measurement!(FlowField, channel: "flow.field", probe: "flow_field");
+arguments! {
+    /// The field around the followed token's state.
+    pub struct FlowFieldArgs asks "flow_field" with flow: FlowArgs {
+        /// Depth at which it is looked at.
+        #[range(0.0..=1.0)]
+        tau: f64 = 0.0,
+        /// Cells along each side of the square.
+        #[range(2..=48)]
+        cells: usize = 16,
+    }
+}
+
+measurement!(FlowField, channel: "flow.field", asked: FlowFieldArgs);

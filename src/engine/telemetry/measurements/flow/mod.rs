@@ -9,16 +9,16 @@ mod field;
 mod solver;
 mod sweep;
 
-pub use along::{FlowAlong, FlowMotion};
+pub use along::{FlowAlong, FlowAlongArgs, FlowMotion};
 pub use answer::{
-    FlowAnswer, FlowControl, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SteeringClass,
-    SteeringClasses,
+    FlowAnswer, FlowArgs, FlowControl, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome,
+    SteeringClass, SteeringClasses,
 };
-pub use claims::{ClaimedContinuations, ClassShares, ClassTokens, FlowClaims};
-pub use field::{FieldExtent, FlowField};
+pub use claims::{ClaimedContinuations, ClassShares, ClassTokens, FlowClaims, FlowClaimsArgs};
+pub use field::{FieldExtent, FlowField, FlowFieldArgs};
 pub use solver::{SolverAttempt, SolverTrace, SolverUse, StepPolicy};
 pub use sweep::{
-    ClassCurves, ControlCurve, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance,
-    FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve, GradientMethod, NfeCurve,
-    SweepProgress, ToleranceCurve,
+    ClassCurves, ControlCurve, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory,
+    FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
+    GradientCurve, GradientMethod, NfeCurve, SweepProgress, ToleranceCurve,
 };

@@ -6,14 +6,13 @@ mod facts;
 
 use eframe::egui::{DragValue, Label, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
-use super::super::{Export, Measured, View, ViewCx};
+use super::super::{Measured, View, ViewCx};
 use crate::{
-    config::Value,
     telemetry::{
-        Args, Measurement, QuestionState,
-        measurements::{AttentionChain, AttentionMaps},
+        Measurement, QuestionState,
+        measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
     },
-    ui::{plot::ChartState, questions::Freshness, table::Table, theme::SMALL},
+    ui::{action::FileAction, plot::ChartState, questions::Freshness, selection::Slot, table::Table, theme::SMALL},
 };
 use charts::Quantity;
 
@@ -24,6 +23,12 @@ const ROOMY: f32 = 440.0;
 /// Most positions of a block.
 const WIDEST: usize = 48;
 const EMPTY: &str = "No attention was read yet. A run answers as soon as it has a model: press Space.";
+
+/// A text of one's own along which attention is read; empty: a held-out passage.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ChainText(pub String);
+
+impl Slot for ChainText {}
 
 /// View `attention_chain`.
 pub struct AttentionChainView {
@@ -58,18 +63,14 @@ impl AttentionChainView {
         Box::new(Self { width: 4, quantity: Quantity::Entropy, state: ChartState::default() })
     }
 
-    fn args(&self, cx: &ViewCx<'_>) -> Args {
-        let mut args = Args::from([("width".to_owned(), Value::Int(self.width as i64))]);
-        if let Some(path) = cx.selection.layer.as_ref().filter(|path| has_layer(cx, path)) {
-            args.insert("layer".to_owned(), Value::Text(path.clone()));
+    fn args(&self, cx: &ViewCx<'_>) -> AttentionChainArgs {
+        AttentionChainArgs {
+            text: cx.selection.get().map_or(String::new(), |ChainText(text)| text.clone()),
+            layer: cx.selection.layer.clone().filter(|path| has_layer(cx, path)).unwrap_or_default(),
+            head: cx.selection.head.unwrap_or(0),
+            width: self.width,
+            ..AttentionChainArgs::default()
         }
-        if let Some(head) = cx.selection.head {
-            args.insert("head".to_owned(), Value::Int(head as i64));
-        }
-        if !cx.selection.chain_text.is_empty() {
-            args.insert("text".to_owned(), Value::Text(cx.selection.chain_text.clone()));
-        }
-        args
     }
 
     fn why_nothing(cx: &ViewCx<'_>) -> String {
@@ -83,13 +84,15 @@ impl AttentionChainView {
 
     fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let hint = "a held-out passage; type a sentence of your own";
-        let edit = TextEdit::singleline(&mut cx.selection.chain_text).desired_width(f32::INFINITY).hint_text(hint);
+        let ChainText(mut text) = cx.selection.get().cloned().unwrap_or_default();
+        let edit = TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text(hint);
         let response = ui.add(edit).on_hover_text(
             "The text along which the model attends. Empty takes the passage of the attention maps; at most 96 tokens of \
              a typed text are read.",
         );
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to attend in"));
         if response.changed() {
+            cx.selection.set(ChainText(text));
             // another text has other positions
             cx.selection.token = None;
         }
@@ -129,14 +132,14 @@ impl AttentionChainView {
                      its rates, which can be changed there. The matrix is saved into the export folder first.",
                 );
                 if open.clicked() {
-                    cx.exports.push(Export::Transitions { name: file_name(m), text: transitions_csv(m.value) });
+                    cx.act(FileAction::OpenTransitions(file_name(m), transitions_csv(m.value).into_bytes()));
                 }
             }
             let save = ui.button("save \u{3b1}").on_hover_text(
                 "Writes the matrix into the export folder, a row a line and without a header.",
             );
             if save.clicked() {
-                cx.exports.push(Export::Text { name: file_name(m), text: matrix_csv(m.value) });
+                cx.act(FileAction::SaveInExports(file_name(m), matrix_csv(m.value).into_bytes()));
             }
         });
     }
@@ -166,10 +169,10 @@ fn matrix_csv(m: &AttentionChain) -> String {
 impl View for AttentionChainView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
-        cx.keep_fresh::<AttentionChain>(Some(cx.selection.variant), args.clone(), Freshness::Steps(STALE));
+        cx.ask::<AttentionChain>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
         if is_without_attention(cx) && cx.mirror.variants().len() > 1 {
             // some other variant may have what this one lacks
-            cx.keep_fresh::<AttentionChain>(None, args, Freshness::Steps(STALE));
+            cx.ask::<AttentionChain>(None, &args, Freshness::Steps(STALE));
         }
         ui.spacing_mut().item_spacing = vec2(8.0, 4.0);
         let height = ui.available_height();

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::{
-    config::Value,
     telemetry::{
-        Args, Payload, Sample,
-        measurements::{AttentionLayer, AttentionMaps, LongAttentionMaps},
+        Payload, Sample,
+        measurements::{AttentionLayer, AttentionMaps, AttentionMapsArgs, LongAttentionMaps, LongAttentionMapsArgs},
     },
     ui::{
         questions::Freshness,
@@ -90,17 +89,14 @@ impl PromptChoice {
         self.length.is_some() || !self.own.is_empty()
     }
 
-    fn args(&self) -> Args {
-        let mut args = Args::new();
-        if !self.own.is_empty() {
-            args.insert("text".to_owned(), Value::Text(self.own.clone()));
-        } else if let Some(length) = self.length {
-            args.insert("length".to_owned(), Value::Int(length as i64));
+    fn args(&self) -> LongAttentionMapsArgs {
+        let usual = LongAttentionMapsArgs::default();
+        LongAttentionMapsArgs {
+            text: self.own.clone(),
+            length: self.length.filter(|_| self.own.is_empty()).unwrap_or(usual.length),
+            layer: self.layer.clone().unwrap_or_default(),
+            ..usual
         }
-        if let Some(layer) = &self.layer {
-            args.insert("layer".to_owned(), Value::Text(layer.clone()));
-        }
-        args
     }
 
     /// Asks whatever is missing of the maps of `layer`.
@@ -112,12 +108,12 @@ impl PromptChoice {
         }
         for (_, variant) in members(cx) {
             if self.is_asked() {
-                cx.keep_fresh::<LongAttentionMaps>(Some(variant), self.args(), Freshness::Steps(STALE));
+                cx.ask::<LongAttentionMaps>(Some(variant), &self.args(), Freshness::Steps(STALE));
             } else {
                 // without a schedule nothing else would bring newer ones
                 let is_scheduled = cx.scheduled::<AttentionMaps>(variant).is_some();
                 let freshness = if is_scheduled { Freshness::IfMissing } else { Freshness::Steps(STALE) };
-                cx.keep_fresh::<AttentionMaps>(Some(variant), Args::new(), freshness);
+                cx.ask::<AttentionMaps>(Some(variant), &AttentionMapsArgs::default(), freshness);
             }
         }
     }

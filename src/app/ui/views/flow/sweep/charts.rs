@@ -8,10 +8,11 @@ use super::super::step_growth_bound::rung;
 use crate::{
     analysis::runge_kutta::Method,
     telemetry::{
-        Measurement,
+        Answer,
         measurements::{
-            FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency,
-            FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve, NfeCurve, StepPolicy, SweepProgress,
+            FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance,
+            FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve, NfeCurve, StepPolicy,
+            SweepProgress,
         },
     },
     ui::{
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// A measurement that comes point by point and is one chart.
-pub trait SweepChart: Measurement {
+pub trait SweepChart: Answer<Args = FlowSweepArgs> {
     fn progress(&self) -> SweepProgress;
 
     fn axes() -> (Axis, Axis);

@@ -3,10 +3,10 @@
 use super::charts::SweepChart;
 use crate::{
     telemetry::{
-        Args, Payload, Sample,
+        Payload, Sample,
         measurements::{
-            FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency,
-            FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, SweepProgress,
+            FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance,
+            FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, SweepProgress,
         },
     },
     ui::{plot::Chart, theme::Theme, views::ViewCx},
@@ -15,14 +15,14 @@ use crate::{
 /// A thing to sweep: words for a person, and what is done with its measurement, whose type it knows.
 #[derive(Clone, Copy)]
 pub struct SweepKind {
-    /// Value of the probe's argument `kind`.
-    pub id: &'static str,
+    /// The probe's argument `kind`.
+    pub id: FlowSweepKind,
     pub name: &'static str,
     /// What it asks, in two sentences.
     pub about: &'static str,
     pub needs: Needs,
     /// Puts the question; returns its number.
-    pub request: fn(&mut ViewCx<'_>, Args) -> u64,
+    pub request: fn(&mut ViewCx<'_>, &FlowSweepArgs) -> u64,
     /// What was measured last, but for answers to requests up to the given one.
     pub newest: for<'a> fn(&ViewCx<'a>, u64) -> Option<&'a Sample>,
     /// How much of the sweep a payload holds, if it is of this kind.
@@ -33,7 +33,7 @@ pub struct SweepKind {
 
 /// What a person reads of a kind.
 struct Words {
-    id: &'static str,
+    id: FlowSweepKind,
     name: &'static str,
     about: &'static str,
 }
@@ -45,7 +45,7 @@ impl SweepKind {
             name,
             about,
             needs,
-            request: |cx, args| cx.request::<M>(None, args),
+            request: |cx, args| cx.ask_now::<M>(None, args),
             newest: |cx, dropped| newest::<M>(cx, dropped),
             progress: |payload| M::of(payload).map(M::progress),
             chart: |kind, payload, theme| {
@@ -83,7 +83,7 @@ pub const KINDS: [SweepKind; 8] = [
     SweepKind::of::<FlowSweepNfe>(
         Needs::Flow,
         Words {
-            id: "nfe",
+            id: FlowSweepKind::Nfe,
             name: "evaluations",
             about: "NFE against u for solvers and policies. Triangles mark jumps that the first step's ladder explains, \
                 not the flow.",
@@ -92,7 +92,7 @@ pub const KINDS: [SweepKind; 8] = [
     SweepKind::of::<FlowSweepTolerance>(
         Needs::Flow,
         Words {
-            id: "tolerance",
+            id: FlowSweepKind::Tolerance,
             name: "tolerance",
             about: "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
         },
@@ -100,7 +100,7 @@ pub const KINDS: [SweepKind; 8] = [
     SweepKind::of::<FlowSweepInvariance>(
         Needs::Flow,
         Words {
-            id: "invariance",
+            id: FlowSweepKind::Invariance,
             name: "solvers agree",
             about: "How far Euler with m steps ends from dopri5, relative to the state. The source reports 0.068% of its own, \
                 nearly idle flow.",
@@ -109,7 +109,7 @@ pub const KINDS: [SweepKind; 8] = [
     SweepKind::of::<FlowSweepClass>(
         Needs::Steering,
         Words {
-            id: "class",
+            id: FlowSweepKind::Class,
             name: "class mass",
             about: "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
         },
@@ -117,7 +117,7 @@ pub const KINDS: [SweepKind; 8] = [
     SweepKind::of::<FlowSweepLayers>(
         Needs::Steering,
         Words {
-            id: "layers",
+            id: FlowSweepKind::Layers,
             name: "readable",
             about: "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
         },
@@ -125,7 +125,7 @@ pub const KINDS: [SweepKind; 8] = [
     SweepKind::of::<FlowSweepLatency>(
         Needs::Words,
         Words {
-            id: "latency",
+            id: FlowSweepKind::Latency,
             name: "time",
             about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
         },
@@ -133,7 +133,7 @@ pub const KINDS: [SweepKind; 8] = [
     SweepKind::of::<FlowSweepGradientError>(
         Needs::Words,
         Words {
-            id: "gradient_error",
+            id: FlowSweepKind::GradientError,
             name: "gradients",
             about: "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
                 made, the adjoint solves backwards and errs on its own.",
@@ -142,7 +142,7 @@ pub const KINDS: [SweepKind; 8] = [
     SweepKind::of::<FlowSweepGradientMemory>(
         Needs::Words,
         Words {
-            id: "gradient_memory",
+            id: FlowSweepKind::GradientMemory,
             name: "their memory",
             about: "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \
                 a state a step, the adjoint one.",
@@ -155,13 +155,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::telemetry::{MEASUREMENTS, Measurement};
+    use crate::{
+        config::Choice,
+        telemetry::{MEASUREMENTS, Measurement},
+    };
 
     #[test]
     fn every_sweep_that_is_measured_can_be_chosen() {
         let measured = MEASUREMENTS.iter().filter(|m| m.probe == FlowSweepNfe::PROBE).map(|m| m.channel.to_owned());
-        let offered = KINDS.iter().map(|k| format!("flow.sweep.{}", k.id));
+        let offered = KINDS.iter().map(|k| format!("flow.sweep.{}", k.id.id()));
         assert_eq!(measured.collect::<BTreeSet<_>>(), offered.collect());
-        assert_eq!(format!("flow.sweep.{}", KINDS[NFE].id), FlowSweepNfe::CHANNEL);
+        assert_eq!(format!("flow.sweep.{}", KINDS[NFE].id.id()), FlowSweepNfe::CHANNEL);
     }
 }

@@ -13,11 +13,12 @@ use crate::{
         trained_bdh::settings::{ContextSettings, FollowedKind, TrainedBdhSettings},
     },
     telemetry::{
-        Args,
+        Args, Synapse,
         measurements::{TopContext, TopContexts, TrainedBdh},
         neuron_name, read_neurons,
     },
     ui::{
+        action::PageAction,
         plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
         table::Table,
         theme,
@@ -85,7 +86,7 @@ impl TopContextsView {
     fn args(cx: &ViewCx<'_>) -> Args {
         let mut args = TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default().context_args();
         let int = |n: usize| Value::Int(n as i64);
-        match (Self::followed(cx), cx.selection.synapse) {
+        match (Self::followed(cx), cx.selection.get::<Synapse>()) {
             (FollowedKind::Synapse, Some(s)) => {
                 args.extend([("layer", s.layer), ("i", s.i), ("j", s.j)].map(|(name, n)| (name.to_owned(), int(n))));
             }
@@ -120,7 +121,7 @@ impl TopContextsView {
                 FollowedKind::X | FollowedKind::Y => Self::neuron_ui(ui, cx),
             }
             let is_waiting = cx.is_waiting_for::<TopContexts>(Some(cx.selection.variant));
-            let is_chosen = Self::followed(cx) != FollowedKind::Synapse || cx.selection.synapse.is_some();
+            let is_chosen = Self::followed(cx) != FollowedKind::Synapse || cx.selection.get::<Synapse>().is_some();
             let find = ui.add_enabled(cx.can_ask() && is_chosen && !is_waiting, Button::new("Find"));
             let tip = "Reads the text of the settings (Top contexts: which part of it, and how much) and keeps the passages \
                        with the greatest values. The page stays at hand meanwhile.";
@@ -152,7 +153,7 @@ impl TopContextsView {
 
     fn synapse_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
         let per_head = sizes(cx).map_or(0, |s| s.1);
-        let words = match cx.selection.synapse {
+        let words = match cx.selection.get::<Synapse>() {
             Some(s) => {
                 let name = |neuron| neuron_name(neuron, per_head);
                 format!("layer {}, y {} \u{2192} x {}", s.layer, name(s.i), name(s.j))
@@ -208,7 +209,7 @@ impl TopContextsView {
             cx.set(ReadingSettings::longest.name, Value::Int(context.tokens.len() as i64));
         }
         cx.selection.token = Some(context.token);
-        cx.fronts.push("reading");
+        cx.act(PageAction::ShowView("reading"));
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SweepProgress, measurement};
+use super::{FlowSweepArgs, SweepProgress, measurement};
 use crate::telemetry::number::Numbers;
 
 /// Mean probability of each class as the next token, against u0.
@@ -28,4 +28,4 @@ pub struct ClassCurves {
     pub minus: Numbers,
 }
 
-measurement!(FlowSweepClass, channel: "flow.sweep.class", probe: "flow_sweep");
+measurement!(FlowSweepClass, channel: "flow.sweep.class", asked: FlowSweepArgs);

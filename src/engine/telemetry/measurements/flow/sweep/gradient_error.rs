@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SweepProgress, measurement};
+use super::{FlowSweepArgs, SweepProgress, measurement};
 use crate::telemetry::number::Numbers;
 
 /// |g - g_fine| / |g_fine| over all weights of the field, against the steps of the solve.
@@ -48,4 +48,4 @@ impl fmt::Display for GradientMethod {
     }
 }
 
-measurement!(FlowSweepGradientError, channel: "flow.sweep.gradient_error", probe: "flow_sweep");
+measurement!(FlowSweepGradientError, channel: "flow.sweep.gradient_error", asked: FlowSweepArgs);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{GradientCurve, SweepProgress, measurement};
+use super::{FlowSweepArgs, GradientCurve, SweepProgress, measurement};
 
 /// Most memory held between the start of a solve and the end of its backward pass, against its steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,4 +15,4 @@ pub struct FlowSweepGradientMemory {
     pub methods: Vec<GradientCurve>,
 }
 
-measurement!(FlowSweepGradientMemory, channel: "flow.sweep.gradient_memory", probe: "flow_sweep");
+measurement!(FlowSweepGradientMemory, channel: "flow.sweep.gradient_memory", asked: FlowSweepArgs);

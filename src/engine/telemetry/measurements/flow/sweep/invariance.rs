@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SweepProgress, measurement};
+use super::{FlowSweepArgs, SweepProgress, measurement};
 use crate::telemetry::number::{Float, Numbers};
 
 /// Divergence of Euler's method from a fine adaptive solve, against its steps.
@@ -28,4 +28,4 @@ pub struct ControlCurve {
     pub percent: Numbers,
 }
 
-measurement!(FlowSweepInvariance, channel: "flow.sweep.invariance", probe: "flow_sweep");
+measurement!(FlowSweepInvariance, channel: "flow.sweep.invariance", asked: FlowSweepArgs);

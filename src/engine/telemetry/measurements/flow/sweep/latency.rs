@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SweepProgress, measurement};
+use super::{FlowSweepArgs, SweepProgress, measurement};
 use crate::telemetry::number::Numbers;
 
 /// Time of a forward pass with the flow and with plain layers in its place, measured in turns.
@@ -18,4 +18,4 @@ pub struct FlowSweepLatency {
     pub baseline: Numbers,
 }
 
-measurement!(FlowSweepLatency, channel: "flow.sweep.latency", probe: "flow_sweep");
+measurement!(FlowSweepLatency, channel: "flow.sweep.latency", asked: FlowSweepArgs);

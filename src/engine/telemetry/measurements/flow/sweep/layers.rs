@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SweepProgress, measurement};
+use super::{FlowSweepArgs, SweepProgress, measurement};
 use crate::telemetry::number::{Float, Numbers};
 
 /// Accuracy of a linear probe that tells u0 = +1 from -1 by the last token's state, against depth.
@@ -23,4 +23,4 @@ pub struct FlowSweepLayers {
     pub chance: f64,
 }
 
-measurement!(FlowSweepLayers, channel: "flow.sweep.layers", probe: "flow_sweep");
+measurement!(FlowSweepLayers, channel: "flow.sweep.layers", asked: FlowSweepArgs);

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{StepPolicy, measurement};
+use super::{FlowArgs, StepPolicy, measurement};
+use crate::config::{arguments, choices};
 
 mod class;
 mod gradient_error;
@@ -31,4 +32,30 @@ pub struct SweepProgress {
     pub done: usize,
     /// Points of the whole range.
     pub total: usize,
+}
+
+choices! {
+    /// What is varied, and what is measured of it. Each has a measurement of its own.
+    pub enum FlowSweepKind {
+        Nfe = "nfe",
+        Tolerance = "tolerance",
+        Invariance = "invariance",
+        Class = "class",
+        Layers = "layers",
+        Latency = "latency",
+        GradientError = "gradient_error",
+        GradientMemory = "gradient_memory",
+    }
+}
+
+arguments! {
+    /// One quantity of a flow over a range.
+    pub struct FlowSweepArgs asks "flow_sweep" with flow: FlowArgs {
+        /// What is varied and measured.
+        kind: FlowSweepKind = FlowSweepKind::Nfe,
+        /// Points that are wanted, from the first; otherwise all of them.
+        upto: Option<usize> = None,
+        /// True takes the model as it is now; otherwise a sweep that was begun goes on with the model of then.
+        begin: Option<bool> = None,
+    }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{StepPolicy, SweepProgress, measurement};
+use super::{FlowSweepArgs, StepPolicy, SweepProgress, measurement};
 use crate::telemetry::number::Numbers;
 
 /// Evaluations against u0, with what explains them.
@@ -37,4 +37,4 @@ pub struct NfeCurve {
     pub explained_by_growth_bound: Vec<bool>,
 }
 
-measurement!(FlowSweepNfe, channel: "flow.sweep.nfe", probe: "flow_sweep");
+measurement!(FlowSweepNfe, channel: "flow.sweep.nfe", asked: FlowSweepArgs);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{StepPolicy, SweepProgress, measurement};
+use super::{FlowSweepArgs, StepPolicy, SweepProgress, measurement};
 use crate::telemetry::number::Numbers;
 
 /// Evaluations against the tolerance at one control.
@@ -26,4 +26,4 @@ pub struct ToleranceCurve {
     pub nfe: Numbers,
 }
 
-measurement!(FlowSweepTolerance, channel: "flow.sweep.tolerance", probe: "flow_sweep");
+measurement!(FlowSweepTolerance, channel: "flow.sweep.tolerance", asked: FlowSweepArgs);

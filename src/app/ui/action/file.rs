@@ -1,0 +1,26 @@
+//! The actions that read a chosen file or write one.
+
+use eframe::egui::Rect;
+
+use crate::ui::{host::DialogKind, picture_order::PictureOrder};
+
+/// Chooses a file, or writes one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FileAction {
+    Pick(DialogKind),
+    /// Chooses a file for the setting with this key.
+    PickFor(&'static str, DialogKind),
+    /// Opens the sheet on which the size and the look of a picture are chosen.
+    PictureSheet(PictureOrder),
+    /// Draws that picture and asks for its place.
+    SavePicture(PictureOrder),
+    /// Writes the window's next frame inside this rectangle (points) as PNG into the export folder, without a message:
+    /// one picture of a sequence.
+    Record(Rect, String),
+    /// Asks for a place and writes bytes there, under this name.
+    Save(String, Vec<u8>),
+    /// Writes bytes into the export folder, without asking.
+    SaveInExports(String, Vec<u8>),
+    /// As [`FileAction::SaveInExports`], of a matrix of transition probabilities, which then opens as a generator.
+    OpenTransitions(String, Vec<u8>),
+}

@@ -1,0 +1,15 @@
+//! The actions on the look of the window.
+
+/// Changes what the window looks like.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LookAction {
+    Presenter,
+    ToggleTheme,
+    /// Scales everything; 1 is the normal size.
+    Zoom(f32),
+    /// Turns reduced motion on or off.
+    ToggleStill,
+    FoldControls,
+    FoldInspector,
+    FrameTimes,
+}

@@ -1,0 +1,28 @@
+//! The actions that change what is in front: pages and sheets.
+
+use std::path::PathBuf;
+
+/// Opens something, or leaves it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OpenAction {
+    Home,
+    /// Opens the table of runs; where it is open, reads it again.
+    Runs,
+    Lab(&'static str),
+    /// Opens a lab by its id, with one of its presets.
+    Preset(&'static str, &'static str),
+    /// Opens a run by its folder.
+    Run(PathBuf),
+    /// Opens the page of a sweep, by its folder.
+    Sweep(PathBuf),
+    /// Opens a file or a folder of any kind.
+    Path(PathBuf),
+    Link(String),
+    Sheet,
+    Palette,
+    Help,
+    /// Leaves the innermost of what is open.
+    Back,
+    /// Ends the training that something else was asked in place of, and does that.
+    StopAndGoOn,
+}

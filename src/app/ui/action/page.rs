@@ -1,0 +1,30 @@
+//! The actions on the tiles, the selection and the history of the page in front.
+
+use egui_tiles::TileId;
+
+use super::ExportFormat;
+
+/// Arranges the page, or goes back in its history.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PageAction {
+    /// Undoes the last step: a setting, a tile, a selection.
+    Undo,
+    /// Undoes the last step that changed settings, whatever was selected or moved since.
+    UndoSettings,
+    Redo,
+    /// Selects the variant, by its index, that views of one model show.
+    Focus(usize),
+    /// Selects a tile by its number.
+    SelectTile(usize),
+    /// Maximises the selected tile, or puts it back.
+    Maximise,
+    /// Selects this tile, then as [`PageAction::Maximise`].
+    MaximiseTile(TileId),
+    CloseTile(TileId),
+    ShowView(&'static str),
+    ResetLayout,
+    /// Saves what a tile shows; for a picture a sheet opens first.
+    Export(TileId, ExportFormat),
+    /// Begins to make a sweep of the settings, or leaves that.
+    DraftSweep,
+}

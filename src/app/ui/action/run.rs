@@ -1,0 +1,37 @@
+//! The actions on the run of the page in front.
+
+use crate::telemetry::Question;
+
+/// Trains, pauses or asks the run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunAction {
+    /// Plays what was recorded, where a run is replayed or looked back at; otherwise as [`RunAction::RunPause`].
+    Space,
+    /// Trains, or pauses the training.
+    RunPause,
+    /// Trains a model that was only looked at, by as many updates as such training on begins with.
+    TrainOn,
+    StepOnce,
+    /// Trains up to this step, then pauses.
+    RunTo(u64),
+    Reset,
+    /// Steps a second; 0: as fast as it goes.
+    Pace(f64),
+    Checkpoint,
+    /// Puts a question to the run's model.
+    Ask(Question),
+    /// Withdraws the question with this number.
+    Cancel(u64),
+}
+
+impl RunAction {
+    /// Whether it concerns what a view asks of the model, and not the training.
+    pub fn is_question(&self) -> bool {
+        matches!(self, Self::Ask(_) | Self::Cancel(_))
+    }
+
+    /// Whether steps of training may follow.
+    pub fn trains(&self) -> bool {
+        matches!(self, Self::Space | Self::RunPause | Self::TrainOn | Self::StepOnce | Self::RunTo(_))
+    }
+}

@@ -1,0 +1,27 @@
+//! The actions on the table of runs, on comparisons and on sweeps.
+
+use std::path::PathBuf;
+
+use crate::{labs::sweep::SweepFile, telemetry::RunNote};
+
+/// Works on runs by their folders.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunsAction {
+    /// Sets runs beside each other.
+    Compare(Vec<PathBuf>),
+    /// Reads compared runs whole, to be shown by views.
+    Replay(Vec<PathBuf>),
+    /// Keeps a person's note on a run.
+    Note(PathBuf, RunNote),
+    /// Moves a run to the trash.
+    Discard(PathBuf),
+    /// Takes a run back out of the trash, by its place there.
+    TakeBack(PathBuf),
+    /// Writes a sweep and, if true, begins its runs.
+    MakeSweep(Box<SweepFile>, bool),
+    /// Reads a sweep's runs again.
+    ReadSweep(PathBuf),
+    /// Makes the runs that a sweep lacks, in the background.
+    CompleteSweep(PathBuf),
+    StopSweep(PathBuf),
+}

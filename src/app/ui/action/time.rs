@@ -1,0 +1,15 @@
+//! The actions on the step that is shown.
+
+/// Chooses the shown step.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TimeAction {
+    /// Plays what was recorded, or pauses that.
+    Play,
+    /// Sets the seconds in which the whole run is played.
+    PlaySpeed(f64),
+    PlayLoops(bool),
+    /// Shows the newest step from now on.
+    Follow,
+    /// Shows this step, whatever the run does.
+    Scrub(u64),
+}

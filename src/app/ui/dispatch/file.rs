@@ -1,0 +1,116 @@
+//! The effect of actions on files: pictures are drawn, and files written where a person or the export folder has them.
+
+use std::path::PathBuf;
+
+use eframe::egui::Context;
+
+use crate::{
+    telemetry::Level,
+    ui::{
+        action::FileAction,
+        app::App,
+        figure::Figure,
+        host::DialogKind,
+        mirror::Mirror,
+        panels::{
+            Overlay,
+            picture::{Destination, Picture},
+        },
+        theme::Theme,
+    },
+};
+
+/// Width of a saved picture, points: words are as large beside the lines whatever its pixels are.
+const PICTURE_WIDTH: f32 = 960.0;
+
+pub(super) fn dispatch(app: &mut App, action: FileAction, ctx: &Context) {
+    match action {
+        FileAction::Pick(dialog) => app.host.pick(dialog),
+        FileAction::PickFor(key, dialog) => {
+            if let Some(page) = app.page_mut() {
+                page.picking = Some(key);
+            }
+            app.host.pick(dialog);
+        }
+        FileAction::PictureSheet(order) => app.overlay = Some(Overlay::Picture(order)),
+        FileAction::SavePicture(order) => {
+            app.overlay = None;
+            app.pictures.order(order, ctx);
+        }
+        FileAction::Record(rect, name) => app.pictures.ask(rect, name, ctx),
+        FileAction::Save(name, bytes) => save(app, name, bytes),
+        FileAction::SaveInExports(name, bytes) => {
+            save_in_exports(app, name, bytes);
+        }
+        FileAction::OpenTransitions(name, bytes) => app.transitions = Some(save_in_exports(app, name, bytes)),
+    }
+}
+
+/// Writes into the export folder; returns the path.
+fn save_in_exports(app: &mut App, name: String, bytes: Vec<u8>) -> PathBuf {
+    let path = app.host.export_folder().join(name);
+    app.host.write(path.clone(), bytes);
+    path
+}
+
+/// Draws the pictures that were ordered as soon as there is what paints them; drawings in lines need nothing.
+pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
+    for sheet in app.pictures.take_ready() {
+        let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { continue };
+        let nothing = Mirror::default();
+        let (step, mut selection) = (page.shown_step(), page.selection.clone());
+        let [width, height] = sheet.size.map(|side| side as f32);
+        let scale = width / PICTURE_WIDTH;
+        let theme = Theme::of(sheet.dark);
+        let figure = Figure {
+            view: sheet.view,
+            mirror: page.run.as_ref().map_or(&nothing, |r| &r.mirror),
+            step,
+            config: &page.config,
+            knobs: &page.knobs,
+            theme: &theme,
+            size: [width / scale, height / scale],
+            pixels_per_point: scale,
+        };
+        let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
+        if !sheet.is_svg {
+            app.pictures.paint(&sheet, ctx, |target| figure.lay_out(view.as_mut(), &mut selection, target));
+        } else if let Some(text) = figure.svg_of(view.as_mut(), &mut selection) {
+            save(app, sheet.file(), text.into_bytes());
+        }
+    }
+}
+
+/// A tile's picture is ready.
+pub(in crate::ui) fn take_picture(app: &mut App, picture: Picture) {
+    match picture.destination {
+        Destination::Dialog => save(app, picture.name, picture.png),
+        Destination::Recorded => {
+            let path = save_in_exports(app, picture.name, picture.png);
+            app.recorded.insert(path);
+        }
+    }
+}
+
+pub(in crate::ui) fn save(app: &mut App, name: String, bytes: Vec<u8>) {
+    app.saving.insert(name.clone(), bytes);
+    app.host.pick(DialogKind::SaveAs { suggested: name });
+}
+
+pub(in crate::ui) fn save_dialog_ended(app: &mut App, suggested: &str, path: Option<PathBuf>) {
+    let Some(bytes) = app.saving.remove(suggested) else { return };
+    match path {
+        Some(path) => app.host.write(path, bytes),
+        None => {
+            let folder = app.host.export_folder();
+            app.toasts.push_with(
+                Level::Info,
+                format!("{suggested} was not saved: no place was chosen."),
+                (
+                    format!("Save into {}", folder.display()),
+                    FileAction::SaveInExports(suggested.to_owned(), bytes).into(),
+                ),
+            );
+        }
+    }
+}

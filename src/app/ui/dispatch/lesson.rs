@@ -1,0 +1,50 @@
+//! The effect of actions on lessons.
+
+use eframe::egui::Context;
+
+use super::{
+    open::open_lab,
+    stop_first::{Waiting, waits},
+};
+use crate::{
+    labs::lesson::LessonLink,
+    telemetry::Level,
+    ui::{action::LessonAction, app::App, page::lesson, session::Tab},
+};
+
+pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
+    match action {
+        LessonAction::Step(i) => take_step(app, i, ctx),
+        LessonAction::Open(link) => open_lesson(app, &link, ctx),
+    }
+}
+
+/// Follows a step of the lesson of the page in front.
+fn take_step(app: &mut App, i: usize, ctx: &Context) {
+    let Some(page) = app.page() else { return };
+    let (lab, begins_run) = (page.lab.id, lesson::step_begins_run(page, i));
+    if begins_run && waits(app, lab, &format!("begin step {} of the lesson", i + 1)) {
+        app.waiting = Some(Waiting::Action(LessonAction::Step(i).into()));
+    } else if let Some((page, host)) = app.page_and_host() {
+        let outcome = lesson::take_step(page, i, host, ctx);
+        app.warn_of(outcome);
+    }
+}
+
+/// Opens a lesson by its link: the lab, at the step, with the controls that the step needs.
+pub(in crate::ui) fn open_lesson(app: &mut App, link: &LessonLink, ctx: &Context) {
+    let Some(lab) = app.lists.lab(&link.lab) else {
+        let known = app.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
+        return app.toasts.push(Level::Error, format!("There is no lab `{}`; the labs are {known}.", link.lab));
+    };
+    open_lab(app, lab.id, ctx);
+    app.session.inspector_open = true;
+    app.session.controls_open = true;
+    app.session.tab = Tab::Lesson;
+    let i = link.step.saturating_sub(1);
+    if let Some(page) = app.page_mut() {
+        page.lesson.sought = Some(i);
+        page.lesson.is_focused = page.lesson.lesson.steps.get(i).is_some_and(|s| s.does.needs().next().is_some());
+    }
+    take_step(app, i, ctx);
+}

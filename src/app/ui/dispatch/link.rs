@@ -1,0 +1,125 @@
+//! The link of a page: copied, opened, and led to its step, in a run that is on the disk or in one that has yet to be
+//! trained.
+
+use std::path::PathBuf;
+
+use eframe::egui::Context;
+
+use super::{
+    lesson::open_lesson,
+    open::open_settings,
+    open_run::open_run,
+    stop_first::{Waiting, waits},
+};
+use crate::{
+    labs::{
+        TrainSettings,
+        permalink::{Link, Permalink},
+    },
+    telemetry::Level,
+    ui::{
+        action::{OpenAction, RunAction},
+        app::App,
+        page::{link, play},
+        tiling::Tiling,
+        widgets::number::grouped,
+    },
+};
+
+pub(in crate::ui) fn copy_link(app: &mut App, ctx: &Context) {
+    let Some(page) = app.page() else {
+        return app.toasts.push(Level::Info, "Open a lab first: a link leads to a page of one.".into());
+    };
+    let link = link::link(page);
+    let more = link::words_on_link(page, &link);
+    ctx.copy_text(link.to_string());
+    let what =
+        if link.step.is_some() { "settings, seed, step, selection and views" } else { "settings, seed and views" };
+    let words =
+        format!("Copied a link to this page: {what}. `orrery open LINK` opens it, and so does Ctrl V here. {more}");
+    app.toasts.push(Level::Info, words.trim_end().to_owned());
+}
+
+/// Opens what a link leads to, or says what is wrong with it.
+pub(in crate::ui) fn open_link(app: &mut App, link: Result<Link, String>, ctx: &Context) {
+    match link {
+        Ok(Link::Lesson(link)) => open_lesson(app, &link, ctx),
+        Ok(Link::Page(link)) => open_page(app, *link, ctx),
+        Err(words) => app.toasts.push(Level::Error, words),
+    }
+}
+
+/// A link as text, if it is one.
+pub(in crate::ui) fn link_of(app: &App, text: &str) -> Option<Result<Link, String>> {
+    Link::parse(text, app.lists.labs)
+}
+
+/// Opens a lab with a link's settings and views. Nothing is trained.
+pub(in crate::ui) fn open_page(app: &mut App, link: Permalink, ctx: &Context) {
+    if let Some(view) = link.views.iter().find(|id| !app.lists.views.iter().any(|v| v.id == **id)) {
+        let words = format!("The link names a view `{view}`, which this build does not have; the page was not opened.");
+        return app.toasts.push(Level::Error, words);
+    }
+    let Some(lab) = app.lists.lab(&link.config.lab) else { return };
+    if waits(app, lab.id, "open this link") {
+        app.waiting = Some(Waiting::Action(OpenAction::Link(link.to_string()).into()));
+        return;
+    }
+    let layout = (!link.views.is_empty()).then(|| {
+        let mut tiling = Tiling::new(lab.id, lab.panes);
+        tiling.bring_in_front(&link.views);
+        tiling.tree
+    });
+    if !open_settings(app, link.config.clone(), layout, ctx) {
+        return;
+    }
+    if let Some(page) = app.page_mut() {
+        link::select(page, &link);
+    }
+    match link.step {
+        Some(step) if step > 0 => {
+            if !app.host.find_run(&link) {
+                offer_to_run(app, &link, step);
+            }
+        }
+        _ => app.toasts.push(Level::Info, "The link's page is open. Space runs it.".into()),
+    }
+}
+
+/// The host has looked for a run of the link's settings.
+pub(in crate::ui) fn found_run(app: &mut App, link: Permalink, run: Option<PathBuf>, ctx: &Context) {
+    // by now something else may be in front
+    let is_here = app.page().is_some_and(|page| page.config == link.config && page.newest() == 0);
+    let Some(step) = link.step.filter(|_| is_here) else { return };
+    match run {
+        None => offer_to_run(app, &link, step),
+        Some(folder) => {
+            app.sought = Some((folder.clone(), link));
+            open_run(app, folder, ctx);
+        }
+    }
+}
+
+fn offer_to_run(app: &mut App, link: &Permalink, step: u64) {
+    let total = link.config.get(TrainSettings::steps.name).and_then(|v| v.as_f64()).unwrap_or(f64::INFINITY);
+    if step as f64 > total {
+        let words = format!("The link is of step {step}, but its settings end at step {total}. Space runs it.");
+        return app.toasts.push(Level::Warning, words);
+    }
+    let shown = grouped(step);
+    let words = format!("The link is of step {shown}, which is {shown} steps away: no run of these settings is here.");
+    app.toasts.push_with(Level::Info, words, (format!("Run to step {shown}"), RunAction::RunTo(step).into()));
+}
+
+/// A run that was opened from its folder is shown: if a link led to it, as the link wants it.
+pub(in crate::ui) fn lead_to_step(app: &mut App) {
+    let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
+    let folder = page.run.as_ref().and_then(|run| run.replayed.clone());
+    let Some((_, link)) = app.sought.take_if(|(sought, _)| Some(&*sought) == folder.as_ref()) else { return };
+    link::select(page, &link);
+    if let Some(step) = link.step {
+        play::scrub_to(page, step);
+        let words = format!("A run of the link's settings was here: it is shown at step {}.", grouped(step));
+        app.toasts.push(Level::Info, words);
+    }
+}

@@ -1,0 +1,64 @@
+//! The effect of actions on the clipboard and on messages.
+
+use eframe::egui::{Context, ViewportCommand};
+
+use super::{
+    link::{copy_link, link_of, open_link},
+    open::open_settings,
+};
+use crate::{
+    telemetry::Level,
+    ui::{
+        action::MessageAction,
+        app::App,
+        session::{Shared, adopt},
+    },
+};
+
+pub(super) fn dispatch(app: &mut App, action: MessageAction, ctx: &Context) {
+    match action {
+        MessageAction::CopySession => copy_session(app, ctx),
+        MessageAction::PasteSession => ctx.send_viewport_cmd(ViewportCommand::RequestPaste),
+        MessageAction::CopyLink => copy_link(app, ctx),
+        MessageAction::CopyText(text) => ctx.copy_text(text),
+        MessageAction::Toast(text) => app.toasts.push(Level::Info, text),
+        MessageAction::Dismiss(id) => app.toasts.dismiss(id),
+    }
+}
+
+fn copy_session(app: &mut App, ctx: &Context) {
+    let Some(page) = app.page() else {
+        app.toasts.push(Level::Info, "Open a lab first: a session is the settings, seed and layout of one.".into());
+        return;
+    };
+    match page.shared().to_text() {
+        Ok(text) => {
+            ctx.copy_text(text);
+            app.toasts
+                .push(Level::Info, "Copied: settings, seed and layout. Paste with Ctrl V, here or elsewhere.".into());
+        }
+        Err(words) => app.toasts.push(Level::Error, words),
+    }
+}
+
+pub(in crate::ui) fn paste_session(app: &mut App, text: &str, ctx: &Context) {
+    if let Some(link) = link_of(app, text) {
+        return open_link(app, link, ctx);
+    }
+    let shared = match Shared::from_text(text) {
+        Ok(shared) => shared,
+        Err(words) => return app.toasts.push(Level::Error, words),
+    };
+    let Some(lab) = app.lists.lab(&shared.config.lab) else {
+        return app.toasts.push(Level::Error, format!("This build has no lab `{}`.", shared.config.lab));
+    };
+    let (config, complaints) = adopt(lab, &(lab.knobs)(), &shared.config);
+    let is_open = open_settings(app, config, shared.layout, ctx);
+    for words in complaints {
+        app.toasts.push(Level::Warning, words);
+    }
+    if !is_open {
+        return;
+    }
+    app.toasts.push(Level::Info, "The pasted session is open. Space runs it.".into());
+}

@@ -1,0 +1,164 @@
+//! Opens a file or a folder that a person dropped, picked or named, by what it is.
+
+use std::path::{Path, PathBuf};
+
+use eframe::egui::Context;
+
+use super::{
+    link::{link_of, open_link},
+    open::{open_config, open_lab},
+    open_run::open_run,
+    stop_first::{Waiting, waits},
+};
+use crate::{
+    analysis::{generator::MatrixKind, graph_file::Format},
+    config::{Config, FileKind, Setting, Value},
+    labs::{
+        self,
+        equilibrium::{self, settings::GeneratorSettings},
+    },
+    telemetry::Level,
+    ui::{
+        action::OpenAction,
+        app::App,
+        page::{Page, tokens},
+        panels::Overlay,
+    },
+};
+
+/// Opens what a person dropped or typed: a folder, or a file by its name. Which of them it is the host finds out.
+pub(in crate::ui) fn open_path(app: &mut App, path: PathBuf, ctx: &Context) {
+    match path.to_str().and_then(|text| link_of(app, text)) {
+        Some(link) => open_link(app, link, ctx),
+        None => app.host.identify(path),
+    }
+}
+
+/// Opens a file by its name.
+pub(in crate::ui) fn open_file(app: &mut App, path: PathBuf, ctx: &Context) {
+    let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
+    if name.ends_with(".toml") {
+        app.host.read_text(path);
+    } else if [".pkl", ".pickle"].iter().any(|e| name.ends_with(e)) {
+        set_path(app, FileKind::Vocabulary, &path, ctx);
+    } else if [".safetensors", ".pt", ".pth"].iter().any(|e| name.ends_with(e)) {
+        open_checkpoint(app, &path, ctx);
+    } else if !name.contains('.') || name == "events.jsonl" || Format::of(&name).is_some() {
+        open_run(app, path, ctx);
+    } else {
+        set_path(app, FileKind::Text, &path, ctx);
+    }
+}
+
+pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str, ctx: &Context) {
+    let lab = Config::lab_of(content).and_then(|id| labs::known(app.lists.labs, &id));
+    let read = lab.and_then(|lab| Config::from_toml(content, lab.id, &(lab.knobs)()));
+    match read {
+        Ok(config) => open_config(app, config, ctx),
+        Err(e) => app.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
+    }
+}
+
+/// Opens a file of transition probabilities in the lab of generators, with that lab's usual settings.
+pub(in crate::ui) fn open_transitions(app: &mut App, path: &Path, ctx: &Context) {
+    let (lab, knobs) = (&equilibrium::LAB, (equilibrium::LAB.knobs)());
+    let config = lab.config(None).and_then(|mut config| {
+        config.set(&knobs, GeneratorSettings::file.name, Value::Text(path.display().to_string()))?;
+        config.set(&knobs, GeneratorSettings::file_holds.name, MatrixKind::Transitions.to_value())?;
+        Ok(config)
+    });
+    match config {
+        Ok(config) => open_config(app, config, ctx),
+        Err(e) => app.toasts.push(Level::Error, format!("{} was not opened: {e}", path.display())),
+    }
+}
+
+/// Opens trained weights in the lab on screen, or in the first one that takes any: a paused run, its
+/// model ready to be asked and to be trained on.
+pub(in crate::ui) fn open_checkpoint(app: &mut App, path: &Path, ctx: &Context) {
+    let takes = |page: &Page| page.file_key(FileKind::Checkpoint).is_some();
+    if !app.open.and_then(|id| app.pages.get(id)).is_some_and(takes) {
+        let lab = app.lists.labs.iter().find(|l| l.file_key(FileKind::Checkpoint).is_some());
+        match lab.map(|l| l.id) {
+            Some(id) => open_lab(app, id, ctx),
+            None => {
+                let words = format!("{} was not opened: no lab of this build takes trained weights.", path.display());
+                return app.toasts.push(Level::Warning, words);
+            }
+        }
+    }
+    if let Some(lab) = app.open
+        && waits(app, lab, "open these weights")
+    {
+        app.waiting = Some(Waiting::Action(OpenAction::Path(path.to_owned()).into()));
+        return;
+    }
+    let now = ctx.input(|i| i.time);
+    if let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) {
+        tokens::forget_tokens(page, now);
+    }
+    set_path(app, FileKind::Checkpoint, path, ctx);
+    let host = app.host.as_mut();
+    if let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) {
+        page.launch(host, ctx);
+    }
+}
+
+/// Gives a picked path to the control beside whose button it was picked; otherwise as a dropped one.
+pub(in crate::ui) fn set_picked(app: &mut App, kind: FileKind, path: &Path, ctx: &Context) {
+    let now = ctx.input(|i| i.time);
+    let page = app.open.and_then(|id| app.pages.get_mut(id));
+    let beside = page.and_then(|page| {
+        let key = page.picking.take()?;
+        let fits = page.knobs.iter().any(|k| k.key == key && k.file_kind() == Some(kind));
+        fits.then_some((page, key))
+    });
+    match beside {
+        Some((page, key)) if page.file_key(kind) != Some(key) => {
+            page.drafts.remove(key);
+            page.change(key, Value::Text(path.display().to_string()), now);
+        }
+        _ if kind == FileKind::Checkpoint => open_checkpoint(app, path, ctx),
+        _ => set_path(app, kind, path, ctx),
+    }
+}
+
+/// Gives a path to the open lab's text or tokenizer control.
+pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &Context) {
+    let now = ctx.input(|i| i.time);
+    let what = match kind {
+        FileKind::Tokenizer => "tokenizer file",
+        FileKind::Checkpoint => "checkpoint",
+        FileKind::Text => "text file of your own",
+        FileKind::TextFolder => "folder of texts",
+        FileKind::Matrix => "matrix of numbers",
+        FileKind::Vocabulary => "list of characters",
+        FileKind::Sentences => "file of labelled sentences",
+    };
+    match app.open.and_then(|id| app.pages.get_mut(id)) {
+        None => {
+            app.homeless_file = Some(path.to_owned());
+            app.overlay = Some(Overlay::choose_lab(path));
+        }
+        Some(page) => match page.file_key(kind) {
+            Some(key) => {
+                page.drafts.remove(key);
+                page.change(key, Value::Text(path.display().to_string()), now);
+                tokens::choose_tokens_of(page, kind, now);
+                // what could not be opened before is tried with the new file
+                let is_tried_again = page.lab.opens_with_run && tokens::has_failed(page);
+                if is_tried_again {
+                    page.launch(app.host.as_mut(), ctx);
+                }
+                let waits = !is_tried_again && page.run.as_ref().is_some_and(|r| !r.is_untouched());
+                let then = if waits { " It is used after a reset (R)." } else { "" };
+                app.toasts.push(Level::Info, format!("{} is set.{then}", path.display()));
+                app.overlay = None;
+            }
+            None => {
+                let lab = page.lab.title;
+                app.toasts.push(Level::Warning, format!("The lab {lab} takes no {what}."));
+            }
+        },
+    }
+}

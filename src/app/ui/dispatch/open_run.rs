@@ -1,0 +1,60 @@
+//! Opens a run by its folder: its page opens once the run says of which lab it is.
+
+use std::path::PathBuf;
+
+use eframe::egui::Context;
+
+use super::{
+    link::lead_to_step,
+    stop_first::{Waiting, waits},
+};
+use crate::{
+    telemetry::{Level, RunState},
+    ui::{app::App, mirror::Mirror, page::Page, run::Run, session::LabSession},
+};
+
+/// Begins to open a run folder; its page opens once it is known of which lab it is.
+pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
+    let handle = app.host.open_run(folder.clone());
+    app.opening.push(Run::new(handle, Mirror::default(), Some(folder), ctx));
+    app.overlay = None;
+}
+
+pub(in crate::ui) fn pump_opening(app: &mut App, _ctx: &Context) {
+    let mut waiting = vec![];
+    for mut run in std::mem::take(&mut app.opening) {
+        run.pump();
+        let lab = run.mirror.info.as_ref().map(|i| i.lab.clone());
+        let failed = match &run.mirror.state {
+            Some(RunState::Failed { message }) => Some(message.clone()),
+            _ => None,
+        };
+        match (lab, failed) {
+            (Some(id), _) => match app.lists.lab(&id) {
+                Some(lab) => {
+                    if waits(app, lab.id, "open the replay") {
+                        app.waiting = Some(Waiting::Replay(Box::new(run)));
+                    } else {
+                        show_replay(app, run);
+                    }
+                }
+                None => {
+                    app.toasts.push(Level::Error, format!("This run is of a lab `{id}` that this build does not have."))
+                }
+            },
+            (None, Some(message)) => app.toasts.push(Level::Error, message),
+            (None, None) => waiting.push(run),
+        }
+    }
+    app.opening = waiting;
+}
+
+/// Shows a run that was opened from its folder, in its lab.
+pub(in crate::ui) fn show_replay(app: &mut App, run: Run) {
+    let id = run.mirror.info.as_ref().map(|i| i.lab.clone()).unwrap_or_default();
+    let Some(lab) = app.lists.lab(&id) else { return };
+    let page = app.pages.entry(lab.id).or_insert_with(|| Page::restore(lab, &LabSession::default()).0);
+    page.replay(run);
+    app.open = Some(lab.id);
+    lead_to_step(app);
+}

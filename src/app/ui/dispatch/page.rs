@@ -1,0 +1,50 @@
+//! The effect of actions on the tiles, the selection and the history of the page in front.
+
+use eframe::egui::Context;
+
+use crate::{
+    telemetry::Level,
+    ui::{
+        action::PageAction,
+        app::App,
+        page::undo::{self, UndoKind},
+        sweep_draft::SweepDraftState,
+        tiling::Tiling,
+    },
+};
+
+pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
+    let Some(page) = app.page_mut() else { return };
+    match action {
+        PageAction::Undo => step_back(app, UndoKind::Undo, ctx),
+        PageAction::UndoSettings => step_back(app, UndoKind::UndoSettings, ctx),
+        PageAction::Redo => step_back(app, UndoKind::Redo, ctx),
+        PageAction::Focus(variant) => page.selection.variant = variant,
+        PageAction::SelectTile(number) => page.tiling.select(number),
+        PageAction::Maximise => page.tiling.toggle_maximised(),
+        PageAction::MaximiseTile(id) => {
+            page.tiling.selected = Some(id);
+            page.tiling.toggle_maximised();
+        }
+        PageAction::CloseTile(id) => page.tiling.close(id),
+        PageAction::ShowView(id) => page.tiling.show(id),
+        PageAction::ResetLayout => {
+            page.tiling.replace(Tiling::new(page.lab.id, page.lab.panes).tree);
+            page.tiling.forget_numbers();
+        }
+        PageAction::Export(tile, format) => page.export(tile, format),
+        PageAction::DraftSweep => {
+            page.sweep = match page.sweep {
+                Some(_) => None,
+                None => Some(SweepDraftState::new(page.lab, &page.config)),
+            };
+            app.session.controls_open = true;
+        }
+    }
+}
+
+fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
+    let Some(page) = app.page_mut() else { return };
+    let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.nothing().to_owned());
+    app.toasts.push(Level::Info, words);
+}

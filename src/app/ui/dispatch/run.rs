@@ -1,0 +1,45 @@
+//! The effect of actions on the run.
+
+use eframe::egui::Context;
+
+use super::time;
+use crate::{
+    telemetry::{Command, Level},
+    ui::{
+        action::{RunAction, TimeAction},
+        app::App,
+        page::{play, training},
+    },
+};
+
+pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
+    let Some(page) = app.page() else { return };
+    if action == RunAction::Space && play::space_plays(page) {
+        return time::dispatch(app, TimeAction::Play, ctx);
+    }
+    let level = if action.is_question() { Level::Info } else { Level::Warning };
+    if action.trains() {
+        app.milestones.run_asked();
+    }
+    let Some((page, host)) = app.page_and_host() else { return };
+    let outcome = match action {
+        RunAction::Space | RunAction::RunPause => training::run_or_pause(page, host, ctx),
+        RunAction::TrainOn => training::train_on(page, host, ctx),
+        RunAction::StepOnce => training::train(page, Command::StepOnce, host, ctx),
+        RunAction::RunTo(step) => training::train(page, Command::RunTo(step), host, ctx),
+        RunAction::Reset => {
+            page.launch(host, ctx);
+            Ok(())
+        }
+        RunAction::Pace(pace) => {
+            page.pace = pace;
+            page.tell(Command::Pace(pace))
+        }
+        RunAction::Checkpoint => page.tell(Command::Checkpoint),
+        RunAction::Ask(question) => page.tell(Command::Measure(question)),
+        RunAction::Cancel(request) => page.tell(Command::Cancel(request)),
+    };
+    if let Err(words) = outcome {
+        app.toasts.push(level, words);
+    }
+}

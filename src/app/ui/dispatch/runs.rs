@@ -1,0 +1,20 @@
+//! The effect of actions on the table of runs, on comparisons and on sweeps.
+
+use crate::ui::{action::RunsAction, app::App};
+
+pub(super) fn dispatch(app: &mut App, action: RunsAction) {
+    match action {
+        RunsAction::Compare(runs) => app.host.compare_runs(runs),
+        RunsAction::Replay(runs) => app.host.replay_runs(runs),
+        RunsAction::Note(run, note) => {
+            app.runs.noted(&run, &note);
+            app.host.write_note(run, note);
+        }
+        RunsAction::Discard(run) => app.host.discard_run(run),
+        RunsAction::TakeBack(place) => app.host.restore_run(place),
+        RunsAction::MakeSweep(file, is_begun) => app.host.make_sweep(*file, is_begun),
+        RunsAction::ReadSweep(folder) => app.host.read_sweep(folder),
+        RunsAction::CompleteSweep(folder) => app.host.complete_sweep(folder),
+        RunsAction::StopSweep(folder) => app.host.stop_sweep(folder),
+    }
+}

@@ -1,0 +1,43 @@
+//! The effect of actions on the settings.
+
+use eframe::egui::Context;
+
+use super::stop_first::{Waiting, waits};
+use crate::ui::{action::SettingAction, app::App};
+
+pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
+    let now = ctx.input(|i| i.time);
+    let Some(page) = app.page_mut() else { return };
+    match action {
+        SettingAction::Change(key, value) => page.change(&key, value, now),
+        SettingAction::Seed(seed) => page.set_seed(seed, now),
+        SettingAction::Preset(id) => take_preset(app, id, ctx),
+        SettingAction::Restore(key) => {
+            if let Some(value) = page.preset_value(&key).cloned() {
+                page.drafts.remove(&key);
+                page.change(&key, value, now);
+            }
+        }
+        SettingAction::Find(key) => {
+            page.sought = Some(key);
+            page.filter.clear();
+            app.session.controls_open = true;
+        }
+    }
+}
+
+/// Begins a preset, once no training would end by it.
+fn take_preset(app: &mut App, id: String, ctx: &Context) {
+    let Some(lab) = app.page().map(|page| page.lab) else { return };
+    let title = lab.presets.iter().find(|p| p.id == id).map_or(id.as_str(), |p| p.title);
+    if waits(app, lab.id, &format!("begin the preset \u{201c}{title}\u{201d}")) {
+        app.waiting = Some(Waiting::Action(SettingAction::Preset(id).into()));
+        return;
+    }
+    let Some((page, host)) = app.page_and_host() else { return };
+    let outcome = lab.config(Some(&id)).map(|config| {
+        page.take_config(config, ctx.input(|i| i.time));
+        page.launch(host, ctx);
+    });
+    app.warn_of(outcome.map_err(|e| e.to_string()));
+}

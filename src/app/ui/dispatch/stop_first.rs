@@ -1,0 +1,56 @@
+//! What would end a training waits until a person has agreed: a preset, opened settings, a pasted session, trained
+//! weights, a replay. A reset does not ask: to begin again is what it is called.
+
+use eframe::egui::Context;
+
+use super::{dispatch, open::open_settings, open_run::show_replay};
+use crate::{
+    config::Config,
+    ui::{
+        action::Action,
+        app::App,
+        panels::{Overlay, stop_sheet::StopSheet},
+        run::Run,
+        tiling::Layout,
+    },
+};
+
+/// What is done once the training may end.
+pub(in crate::ui) enum Waiting {
+    Action(Action),
+    Settings(Box<Config>, Option<Box<Layout>>),
+    Replay(Box<Run>),
+}
+
+/// Whether something must wait until a person has agreed that the lab's training ends; then it is asked, and the
+/// caller leaves it in [`App::waiting`]. `doing` goes on from "to": "begin the preset Needed".
+pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
+    if !is_training(app, lab) {
+        return false;
+    }
+    let page = app.pages.get(lab);
+    let (title, step) = page.map_or((lab, 0), |p| (p.lab.title, p.newest()));
+    let total = page.map_or(0, |p| p.total());
+    app.overlay = Some(Overlay::StopFirst(StopSheet { lab: title.to_owned(), step, total, doing: doing.to_owned() }));
+    true
+}
+
+/// Whether the lab's run trains, and nobody has agreed that it ends.
+fn is_training(app: &App, lab: &str) -> bool {
+    !app.has_agreed && app.pages.get(lab).and_then(|p| p.run.as_ref()).is_some_and(Run::is_running)
+}
+
+/// The training may end.
+pub(in crate::ui) fn stop_and_go_on(app: &mut App, ctx: &Context) {
+    app.overlay = None;
+    let Some(waiting) = app.waiting.take() else { return };
+    app.has_agreed = true;
+    match waiting {
+        Waiting::Action(action) => dispatch(app, action, ctx),
+        Waiting::Settings(config, layout) => {
+            open_settings(app, *config, layout.map(|layout| *layout), ctx);
+        }
+        Waiting::Replay(run) => show_replay(app, *run),
+    }
+    app.has_agreed = false;
+}

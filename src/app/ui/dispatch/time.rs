@@ -1,0 +1,19 @@
+//! The effect of actions on the shown step.
+
+use eframe::egui::Context;
+
+use crate::ui::{action::TimeAction, app::App, page::play};
+
+pub(super) fn dispatch(app: &mut App, action: TimeAction, ctx: &Context) {
+    let Some(page) = app.page_mut() else { return };
+    match action {
+        TimeAction::Play => {
+            let outcome = play::play_or_pause(page, ctx.input(|i| i.time));
+            app.warn_of(outcome);
+        }
+        TimeAction::PlaySpeed(seconds) => page.play.seconds = seconds,
+        TimeAction::PlayLoops(loops) => page.play.loops = loops,
+        TimeAction::Follow => play::follow(page),
+        TimeAction::Scrub(step) => play::scrub_to(page, step),
+    }
+}

@@ -1,0 +1,62 @@
+//! What a page's link says, and what it selects.
+
+use super::Page;
+use crate::{
+    labs::permalink::{LinkSelection, Permalink},
+    ui::selection::Selection,
+};
+
+/// What is shown, as a link.
+pub fn link(page: &Page) -> Permalink {
+    let selection = &page.selection;
+    let variants = page.mirror().map_or(&[][..], |m| m.variants());
+    let wide = |n: Option<usize>| n.map(|n| n as u64);
+    let is_of_run = page.newest() > 0 && page.pending().is_empty();
+    Permalink {
+        config: page.config.clone(),
+        step: is_of_run.then(|| page.shown_step()),
+        views: page.tiling.in_front(),
+        selection: LinkSelection {
+            variant: variants.get(selection.variant).filter(|_| selection.variant > 0).map(|v| v.id.clone()),
+            layer: selection.layer.clone(),
+            head: wide(selection.head),
+            token: wide(selection.token),
+            neuron: selection.neuron.map(u64::from),
+        },
+    }
+}
+
+/// What somebody should know who hands the link on; empty if nothing.
+pub fn words_on_link(page: &Page, link: &Permalink) -> String {
+    let mut words = vec![];
+    if !page.pending().is_empty() && page.newest() > 0 {
+        words.push("It has the settings shown, which wait for a reset, and no step.".to_owned());
+    }
+    if let Some((step, key, _)) = page.mirror().and_then(|m| m.changes.first()) {
+        words.push(format!(
+            "The run was changed while it trained ({key} at step {step}): the link has the last values."
+        ));
+    }
+    let files = link.files(page.lab);
+    if !files.is_empty() {
+        words.push(format!("It names files of this machine: {}.", files.join(", ")));
+    }
+    words.join(" ")
+}
+
+/// Selects what a link selects.
+pub fn select(page: &mut Page, link: &Permalink) {
+    let selected = &link.selection;
+    let plan = (page.lab.plan)(&link.config);
+    let variants = plan.as_ref().map_or(&[][..], |plan| &plan.variants);
+    let narrow = |n: Option<u64>| n.and_then(|n| usize::try_from(n).ok());
+    let of_id = |id: &String| variants.iter().position(|v| v.id == *id);
+    page.selection = Selection {
+        variant: selected.variant.as_ref().and_then(of_id).unwrap_or(0),
+        layer: selected.layer.clone(),
+        head: narrow(selected.head),
+        token: narrow(selected.token),
+        neuron: selected.neuron.and_then(|n| u32::try_from(n).ok()),
+        ..Selection::default()
+    };
+}

@@ -1,0 +1,140 @@
+//! The training of a page's run: begun, paused, gone on with; and the settings that a run brings along.
+
+use eframe::egui::Context;
+
+use super::{Page, preset_of, undo::note_everything};
+use crate::{
+    config::{Config, ConfigError, Value},
+    labs::TrainSettings,
+    telemetry::{Command, RunState},
+    ui::{host::Host, run::Run, session::adopt_recorded},
+};
+
+/// Changes made closer together than this are applied at once, seconds.
+const SETTLE: f64 = 0.3;
+/// Updates by which a model that was only looked at is trained on at first.
+const TRAIN_ON: i64 = 200;
+
+/// Whether to insist on the memory that a run of the settings takes; `None`, with the reason as the problem, where
+/// it is refused for the first time.
+pub(super) fn has_memory(page: &mut Page, host: &dyn Host) -> Option<bool> {
+    let need = host.memory(&page.config);
+    page.memory = need.as_ref().map(|need| need.words.clone());
+    let Some(why) = need.and_then(|need| need.refusal) else { return Some(false) };
+    if page.refused_memory.as_ref() == Some(&page.config) {
+        return Some(true);
+    }
+    page.refused_memory = Some(page.config.clone());
+    page.problem = Some(format!("{why}. Asked for once more, it begins nevertheless, and the system may end it."));
+    None
+}
+
+pub(super) fn complain(page: &mut Page, e: &ConfigError) {
+    let words = page.by_label(&e.to_string());
+    if let Some(key) = e.key() {
+        page.refused.insert(key.to_owned(), words.clone());
+    }
+    page.problem = Some(words);
+}
+
+/// Runs or pauses; makes the run first if there is none.
+pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
+    if page.run.is_none() || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched) {
+        page.launch(host, ctx);
+    }
+    let Some(run) = &page.run else {
+        return Err(page.problem.clone().unwrap_or_else(|| "no run could be made".into()));
+    };
+    if run.has_ended() {
+        let why = match (&run.mirror.state, &run.replayed) {
+            (_, Some(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
+            (Some(RunState::Finished), _) if is_only_looked_at(page) => {
+                "this model is only looked at; Train on, beside the step, begins to train it"
+            }
+            (Some(RunState::Finished), _) => "all steps are done; R begins again, or raise Steps and reset",
+            _ => "this run has ended; R begins a new one",
+        };
+        return Err(why.into());
+    }
+    let command = if run.is_running() { Command::Pause } else { Command::Run };
+    run.handle.send(command).map_err(Into::into)
+}
+
+/// Whether the run makes no update: its models are there to be asked.
+pub fn is_only_looked_at(page: &Page) -> bool {
+    page.run
+        .as_ref()
+        .filter(|r| r.replayed.is_none())
+        .and_then(|r| r.mirror.info.as_ref())
+        .is_some_and(|i| i.total_steps == 0)
+}
+
+/// Begins to train a model that was only looked at; the losses before and after stand in the view Loss.
+pub fn train_on(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
+    if is_only_looked_at(page) {
+        page.change(TrainSettings::steps.name, Value::Int(TRAIN_ON), ctx.input(|i| i.time));
+        page.launch(host, ctx);
+    }
+    run_or_pause(page, host, ctx)
+}
+
+/// Sends the run a command that trains by so much and pauses; makes the run first if there is none.
+pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
+    if page.run.is_none() {
+        page.launch(host, ctx);
+    }
+    match &page.run {
+        Some(run) if run.has_ended() => Err("this run has ended; R begins a new one".into()),
+        Some(run) => run.handle.send(command).map_err(Into::into),
+        None => Err(page.problem.clone().unwrap_or_else(|| "no run could be made".into())),
+    }
+}
+
+/// Applies settled changes to a run that has not begun. Returns how long to wait before asking
+/// again, if changes are still settling.
+pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> Option<f64> {
+    let since = page.dirty_since?;
+    let untouched = match &page.run {
+        Some(run) => run.is_untouched(),
+        None => page.lab.opens_with_run,
+    };
+    if !untouched || page.pending().is_empty() && page.problem.is_none() && page.run.is_some() {
+        page.dirty_since = None;
+        return None;
+    }
+    let held = ctx.input(|i| i.pointer.any_down());
+    let wait = SETTLE - (now - since);
+    if wait > 0.0 || held {
+        return Some(wait.max(0.05));
+    }
+    page.launch(host, ctx);
+    None
+}
+
+// ---- settings ----
+
+/// What a run found out about its settings as it began, such as the tokens of a trained model, is what the controls say,
+/// unless a person changed them meanwhile.
+pub(super) fn take_found(page: &mut Page) {
+    let Some(run) = page.run.as_ref().filter(|run| run.replayed.is_none()) else { return };
+    let (Some(info), Some(launched)) = (&run.mirror.info, &mut page.launched) else { return };
+    for key in info.config.changed_keys(launched) {
+        let Some(found) = info.config.get(&key) else { continue };
+        if page.config.get(&key) == launched.get(&key) {
+            page.config.replace(&key, found.clone());
+        }
+        launched.replace(&key, found.clone());
+    }
+}
+
+/// The settings of a replayed run, so that R makes one like it.
+pub(super) fn take_recorded(page: &mut Page, recorded: &Config) {
+    let (config, complaints) = adopt_recorded(page.lab, &page.knobs, recorded);
+    let before = std::mem::replace(&mut page.config, config.clone());
+    if before != config {
+        note_everything(page, before, None, "settings of the replayed run".into());
+    }
+    page.launched = Some(config);
+    page.preset = preset_of(page.lab, &page.knobs, &page.config);
+    page.complaints.extend(complaints);
+}

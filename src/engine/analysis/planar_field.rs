@@ -1,0 +1,32 @@
+//! The fields of the plane that a flow is looked at in, by name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Choice, choices};
+
+/// Which field is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanarField {
+    /// A saddle: (x, -y) / 3.
+    Linear,
+    /// Inwards and round: eigenvalues -0.25 ± 1.5 i.
+    Spiral,
+    /// x' = y, y' = 1.5 (1 - x²) y - x: every path but one ends on the same loop.
+    VanDerPol,
+    /// The network's own.
+    Mlp,
+}
+
+choices! {
+    for PlanarField { VanDerPol = "van_der_pol", Spiral = "spiral", Linear = "linear", Mlp = "mlp" }
+}
+
+impl PlanarField {
+    pub const ALL: [PlanarField; 4] =
+        [PlanarField::Linear, PlanarField::Spiral, PlanarField::VanDerPol, PlanarField::Mlp];
+
+    pub fn id(self) -> &'static str {
+        Choice::id(self)
+    }
+}

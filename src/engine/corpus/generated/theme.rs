@@ -1,0 +1,57 @@
+//! The themes of prose: who and what a document is about, and what happens. All of it is data.
+
+use super::{data::data, template::Lexicon};
+use serde::Deserialize;
+use std::sync::LazyLock;
+
+pub(super) static HARBOUR: LazyLock<Theme> = data!("harbour.toml");
+pub(super) static GARDEN: LazyLock<Theme> = data!("garden.toml");
+pub(super) static OBSERVATORY: LazyLock<Theme> = data!("observatory.toml");
+pub(super) static KITCHEN: LazyLock<Theme> = data!("kitchen.toml");
+pub(super) static LETTERS: LazyLock<Theme> = data!("letters.toml");
+
+/// One subject to write about.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Theme {
+    /// What the first person of a document may be, and what the second.
+    pub roles: Vec<String>,
+    pub mates: Vec<String>,
+    pub words: Lexicon,
+    /// Where and when; two of them open a document.
+    pub open: Vec<String>,
+    /// Introduces A and what belongs to A; the lasting facts are said here.
+    pub meet: Vec<String>,
+    /// Surroundings: sentences that fit anywhere and name no one.
+    pub ambient: Vec<String>,
+    pub plots: Vec<Plot>,
+    /// Ends a document and comes back to what its beginning said.
+    pub close: Vec<String>,
+    /// Before and after a letter.
+    pub greeting: Option<String>,
+    pub signature: Option<String>,
+}
+
+/// What happens, beat after beat.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plot {
+    pub beats: Vec<Beat>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Beat {
+    Mark(Mark),
+    /// Templates to choose from.
+    Pool(Vec<String>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Mark {
+    /// Begins a new paragraph.
+    Break,
+    /// A sentence of the theme's surroundings, or nothing.
+    Ambient,
+}

@@ -1,0 +1,52 @@
+//! The weights of one file, and models of any depth made of them.
+
+use std::path::{Path, PathBuf};
+
+use candle_core::{Device, Result, Tensor};
+
+use super::{Bdh, BdhSpec, import_state_dict};
+
+/// A trained BDH in a file; its weights are on the device.
+pub struct Checkpoint {
+    pub path: PathBuf,
+    /// The sizes of the file; its `layers` mean nothing where [`Checkpoint::layers`] is `None`.
+    pub spec: BdhSpec,
+    /// V
+    pub vocab: usize,
+    /// What the file says of the number of layers, which shared weights do not tell.
+    pub layers: Option<usize>,
+    /// What was inferred or is different here, in words.
+    pub notes: Vec<String>,
+    weights: Vec<(&'static str, Tensor)>,
+    device: Device,
+}
+
+impl Checkpoint {
+    /// `asked` is taken for what a file does not say: form and position.
+    ///
+    /// # Errors
+    /// If it is no checkpoint of a BDH, or a value in it is no number; the message names the tensor.
+    pub fn open(path: &Path, asked: &BdhSpec, device: &Device) -> Result<Self> {
+        let found = import_state_dict::open(path, asked)?;
+        let weights = found.load(device)?;
+        Ok(Self {
+            path: path.to_owned(),
+            vocab: found.vocab,
+            layers: (!found.layers_unsaid).then_some(found.spec.layers),
+            // the first note is that the layers are taken from settings, which here they are not
+            notes: found.notes[usize::from(found.layers_unsaid)..].to_vec(),
+            spec: found.spec,
+            weights,
+            device: device.clone(),
+        })
+    }
+
+    /// The model with this many layers.
+    ///
+    /// # Errors
+    /// If the sizes are impossible or the device has no room.
+    pub fn model(&self, layers: usize) -> Result<Bdh> {
+        let spec = BdhSpec { layers, weights: None, ..self.spec.clone() };
+        Bdh::with_weights(&spec, self.vocab, &self.weights, 0, &self.device)
+    }
+}

@@ -1,0 +1,117 @@
+//! What a model writes after a prompt, token by token, by its recurrent form: the state is of fixed size, so that a
+//! token costs the same however many came before.
+
+use candle_core::{Result, Tensor};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{State, SynapseModel, SynapseShape};
+use crate::nn::{Tap, host};
+
+/// How the next token is drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// Divides the logits; 0 takes the likeliest token always.
+    pub temperature: f64,
+    pub seed: u64,
+}
+
+/// Reads the prompt and writes `count` tokens, each given to `each` as soon as it is there, which says whether to go
+/// on.
+/// Ids that are `known` and no others are written.
+///
+/// # Errors
+/// If the prompt is empty, or the device fails.
+pub fn generate(
+    model: &dyn SynapseModel,
+    prompt: &[u32],
+    count: usize,
+    sampling: Sampling,
+    known: usize,
+    each: &mut dyn FnMut(u32) -> bool,
+) -> Result<()> {
+    let device = model.params().device();
+    let mut state = State::empty(model.shape(), 1, device)?;
+    let mut logits = vec![];
+    for part in prompt.chunks(stretch(model.shape())) {
+        logits = last_logits(&model.read(
+            &Tensor::from_slice(part, (1, part.len()), device)?,
+            &mut state,
+            &mut Tap::off(),
+        )?)?;
+    }
+    if logits.is_empty() {
+        candle_core::bail!("the prompt is empty: the first token needs one before it");
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(sampling.seed);
+    let mut reader = model.token_recurrence(&state)?;
+    if reader.is_some() {
+        // it has a copy of its own
+        state.layers.clear();
+    }
+    for written in 1..=count {
+        logits.truncate(known.max(1));
+        let id = draw(&logits, sampling.temperature, &mut rng);
+        if !each(id) || written == count {
+            break;
+        }
+        logits = match &mut reader {
+            Some(reader) => reader.read(id)?,
+            None => {
+                last_logits(&model.read(&Tensor::from_slice(&[id], (1, 1), device)?, &mut state, &mut Tap::off())?)?
+            }
+        };
+    }
+    Ok(())
+}
+
+/// Neurons times tokens of one stretch of a text that is read as a stream.
+const AT_ONCE: usize = 1 << 22;
+const LEAST_AT_ONCE: usize = 16;
+const MOST_AT_ONCE: usize = 256;
+
+/// Tokens of one stretch of a text that is read as a stream.
+pub fn stretch(shape: &SynapseShape) -> usize {
+    (AT_ONCE / shape.neurons.max(1)).clamp(LEAST_AT_ONCE, MOST_AT_ONCE)
+}
+
+/// Of the last position of `(1, T, V)`.
+fn last_logits(logits: &Tensor) -> Result<Vec<f32>> {
+    let t = logits.dim(1)?;
+    host::to_f32(&logits.narrow(1, t - 1, 1)?)
+}
+
+fn draw(logits: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> u32 {
+    let likeliest = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b]).then(b.cmp(a))).unwrap_or(0);
+    if temperature <= 0.0 {
+        return likeliest as u32;
+    }
+    let most = f64::from(logits[likeliest]);
+    let weights: Vec<f64> = logits.iter().map(|v| ((f64::from(*v) - most) / temperature).exp()).collect();
+    let mut left = rng.random::<f64>() * weights.iter().sum::<f64>();
+    let drawn = weights.iter().position(|w| {
+        left -= w;
+        left < 0.0
+    });
+    drawn.unwrap_or(likeliest) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_follow_the_softmax_and_zero_takes_the_likeliest() {
+        let logits = [0.0, 1.0f32.exp().ln() + 1.0, f32::NEG_INFINITY, 0.0];
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        assert!((0..50).all(|_| draw(&logits, 0.0, &mut rng) == 1));
+        let mut counts = [0usize; 4];
+        (0..20_000).for_each(|_| counts[draw(&logits, 1.0, &mut rng) as usize] += 1);
+        let weights = [1.0, 2.0f64.exp(), 0.0, 1.0];
+        let total: f64 = weights.iter().sum();
+        for (count, weight) in counts.iter().zip(weights) {
+            assert!((*count as f64 / 20_000.0 - weight / total).abs() < 0.01, "{counts:?}");
+        }
+        assert_eq!(draw(&[2.0, 2.0], 0.0, &mut rng), 0, "ties go to the first");
+    }
+}

@@ -1,0 +1,45 @@
+//! A change of chosen neurons or synapses while a text is read: an activation, or what a synapse holds, is scaled or held
+//! at a value.
+
+use crate::telemetry::Synapse;
+
+/// Which of a neuron's two activations is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// x, right after its ReLU: the neuron as a key and a query, and with it y, which is a multiple of x. Where x is carried
+    /// from layer to layer (forms `paper` and `both`), it is carried as it was before the change.
+    X,
+    /// y alone: what the neuron writes to the layers above.
+    Y,
+}
+
+/// What becomes of a value a: an activation, or what a synapse holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Action {
+    /// s a; 0 silences it.
+    Scale(f64),
+    /// This value, at every token.
+    Clamp(f64),
+}
+
+/// What is changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// An activation of neurons.
+    Neurons {
+        /// Numbers in the model: neuron i of head h is h N + i.
+        neurons: Vec<usize>,
+        part: Part,
+        /// The one layer where it is done, counted from 0; in all of them where none is given.
+        layer: Option<usize>,
+    },
+    /// What synapses hold, each in the layer of its x.
+    Synapses(Vec<Synapse>),
+}
+
+/// A change, the same at every token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intervention {
+    pub target: Target,
+    pub action: Action,
+}

@@ -1,0 +1,84 @@
+//! Linear attention between sparse positive neurons, whose state is the strength of synapses: the interface through
+//! which probes read such a model, and what is read through it.
+
+mod generation;
+mod intervention;
+mod recording;
+mod rotation;
+mod shape;
+mod state;
+mod text_losses;
+mod text_reader;
+
+use std::path::Path;
+
+use candle_core::{Result, Tensor};
+
+use super::super::Model;
+use crate::nn::Tap;
+
+pub use generation::{Sampling, generate, stretch};
+pub use intervention::{Action, Intervention, Part, Target};
+pub use recording::{Activations, Recording, RecordingError, record};
+pub use rotation::Rotation;
+pub use shape::SynapseShape;
+pub use state::State;
+pub use text_losses::{TextLoss, nats_by_depth};
+pub use text_reader::{ReadTokens, ReadingForm, TextReader};
+
+/// A model of the BDH kind.
+///
+/// Its weights are in [`Model::params`] by the public code's names: `encoder` and `encoder_v`
+/// `(heads, D, N)`, `decoder` `(n, D)`. Taps: `layers.l.x`, `layers.l.y` `(B, heads, T, N)` (activity),
+/// `layers.l.v` `(B, T, D)`.
+pub trait SynapseModel: Model {
+    /// Neurons, heads, layers, and what time does to a trace; those of the file, where the weights came from one.
+    fn shape(&self) -> &SynapseShape;
+
+    /// Whether the number of layers is certain, rather than taken where a file does not say it.
+    fn layers_are_known(&self) -> bool;
+
+    /// Reads tokens u32 `(B, T)` after all that `state` has read and adds them to it: logits `(B, T, V)`.
+    fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor>;
+
+    /// As [`SynapseModel::read`], while something is done to chosen neurons.
+    ///
+    /// # Errors
+    /// If there is no such neuron or layer, or the amount is not finite.
+    fn read_changed(&self, tokens: &Tensor, state: &mut State, change: &Intervention) -> Result<Tensor>;
+
+    /// v `(B, T, D)` of any layer -> the logits `(B, T, V)` that it would give were it the last.
+    fn head(&self, v: &Tensor) -> Result<Tensor>;
+
+    /// A faster reader of single tokens that goes on after `state`, which has one row; `None` where there is none, and
+    /// [`SynapseModel::read`] serves.
+    fn token_recurrence(&self, state: &State) -> Result<Option<Box<dyn TokenRecurrence>>>;
+
+    /// The same weights in so many layers, which share them.
+    fn with_layers(&self, layers: usize) -> Result<Box<dyn Model>>;
+
+    /// The model of a checkpoint, and this one and that one merged.
+    ///
+    /// # Errors
+    /// Names what does not fit.
+    fn merged_with(&self, checkpoint: &Path) -> Result<MergedModels>;
+}
+
+/// Reads one token after another and changes its own copy of the state in place.
+pub trait TokenRecurrence {
+    /// The logits `(V)` of the token after this one.
+    ///
+    /// # Errors
+    /// If there is no such token.
+    fn read(&mut self, id: u32) -> Result<Vec<f32>>;
+}
+
+/// A model of a checkpoint, and what a merge with it gives.
+pub struct MergedModels {
+    /// What the checkpoint is called: the stem of its file.
+    pub name: String,
+    pub other: Box<dyn Model>,
+    pub merged: Box<dyn Model>,
+    /// What was done to the weights, in words, a line an entry.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,54 @@
+//! The sizes of a model with synapses, as values.
+
+use crate::nn::fused::linear_attention::LinearAttentionSpec;
+
+/// Sizes of a model with synapses, and what time does to them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SynapseShape {
+    /// D
+    pub d_model: usize,
+    /// nh
+    pub heads: usize,
+    /// n = nh N, of all heads together.
+    pub neurons: usize,
+    /// L
+    pub layers: usize,
+    /// How attention rotates and damps what was written before.
+    pub attention: LinearAttentionSpec,
+    /// Id of what time does to a synapse: `rope`, `alibi`, `both` or `nothing`.
+    pub position: &'static str,
+    /// Id of its residuals: `code`, `paper` or `both`.
+    pub form: &'static str,
+    /// The logits are a learned mean over all layers, of which no single one is the last.
+    pub gated: bool,
+    /// Of a merged model: neurons of each head by the model that they come from, in order.
+    pub provenance: Vec<usize>,
+}
+
+impl SynapseShape {
+    /// N
+    pub fn per_head(&self) -> usize {
+        self.neurons / self.heads.max(1)
+    }
+
+    /// 3 n D + 2 V D, and the few of the gates.
+    pub fn parameters(&self, vocab: usize) -> usize {
+        let gates = if self.gated { self.heads * (self.d_model + 1) + self.layers } else { 0 };
+        3 * self.neurons * self.d_model + 2 * vocab * self.d_model + gates
+    }
+
+    /// Turns a token of each pair of a head's neurons, `(N / 2)`.
+    pub fn turns(&self) -> Vec<f32> {
+        self.attention.pair_frequencies(self.per_head())
+    }
+
+    /// Which of the merged models a neuron comes from, counted from 0, if this is a merged one.
+    pub fn parent(&self, neuron: usize) -> Option<usize> {
+        let mut left = neuron % self.per_head().max(1);
+        self.provenance.iter().position(|n| {
+            let within = left < *n;
+            left = left.saturating_sub(*n);
+            within
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! What each token of a text costs a model that is not trained meanwhile.
+
+use candle_core::{Result, Tensor};
+
+use super::{ReadingForm, SynapseModel, TextReader};
+use crate::nn::host;
+
+/// The sum over the tokens that were scored.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TextLoss {
+    /// Tokens scored: all but the text's first.
+    pub tokens: usize,
+    /// Bytes that those stand for.
+    pub bytes: usize,
+    /// Nats of all of them.
+    pub nats: f64,
+}
+
+impl TextLoss {
+    /// All of these ids but the first stand for so many bytes and cost so many nats together.
+    pub fn new(ids: &[u32], bytes: usize, nats: f64) -> Self {
+        Self { tokens: ids.len().saturating_sub(1), bytes, nats }
+    }
+
+    /// Mean cross-entropy; NaN of nothing.
+    pub fn nats_per_token(&self) -> f64 {
+        self.nats / self.tokens as f64
+    }
+
+    /// Comparable between tokenisers; NaN of nothing.
+    pub fn bits_per_byte(&self) -> f64 {
+        self.nats / std::f64::consts::LN_2 / self.bytes as f64
+    }
+}
+
+/// -ln p of each target, by logits `(.., V)`.
+fn nats(logits: &Tensor, targets: &[u32]) -> Result<Vec<f64>> {
+    let values = host::to_f32(logits)?;
+    let rows = values.chunks_exact(values.len() / targets.len().max(1));
+    Ok(rows.zip(targets).map(|(row, target)| nats_of(row, *target)).collect())
+}
+
+fn nats_of(logits: &[f32], target: u32) -> f64 {
+    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = logits.iter().map(|v| f64::from(v - most).exp()).sum();
+    sum.ln() + f64::from(most) - logits.get(target as usize).map_or(f64::NAN, |v| f64::from(*v))
+}
+
+impl TextReader<'_> {
+    /// Nats of every token but the first; `report` is told how many have been read.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn token_losses(&self, ids: &[u32], form: ReadingForm, report: &mut dyn FnMut(usize)) -> Result<Vec<f64>> {
+        let mut all = Vec::with_capacity(ids.len());
+        self.read(&ids[..ids.len().saturating_sub(1)], form, |read| {
+            let end = read.from + read.ids.len();
+            all.extend(nats(&read.logits, &ids[read.from + 1..=end])?);
+            report(end);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+}
+
+/// Nats of all tokens but the first by models of 1, 2, .. layers, up to the model's number: since layers share their
+/// weights, a model of l layers is what this one has come to after l.
+///
+/// # Errors
+/// If the device fails.
+pub fn nats_by_depth(model: &dyn SynapseModel, ids: &[u32], form: ReadingForm) -> Result<Vec<f64>> {
+    let layers = model.shape().layers;
+    let Some(head) = model.params().get("lm_head") else { candle_core::bail!("the model has no weight `lm_head`") };
+    let paths: Vec<String> = (1..layers).map(|l| format!("layers.{l}.v")).collect();
+    let mut sums = vec![0.0; layers];
+    TextReader::new(model).tapping(paths.clone()).read(&ids[..ids.len().saturating_sub(1)], form, |read| {
+        let targets = &ids[read.from + 1..=read.from + read.ids.len()];
+        for (sum, path) in sums.iter_mut().zip(&paths) {
+            let v = read.activation(path)?.reshape((targets.len(), ()))?; // (rows T, D)
+            *sum += nats(&v.matmul(head)?, targets)?.iter().sum::<f64>();
+        }
+        sums[layers - 1] += nats(&read.logits, targets)?.iter().sum::<f64>();
+        Ok(())
+    })?;
+    Ok(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        models::{
+            Model,
+            bdh::{Bdh, BdhSpec},
+            capabilities::synapses::text_reader::longest_at_once,
+        },
+        nn::Device,
+    };
+
+    fn model(layers: usize) -> Bdh {
+        let spec = BdhSpec { d_model: 16, heads: 2, neurons: 64, layers, ..BdhSpec::default() };
+        let model = Bdh::new(&spec, 31, 3, &Device::Cpu).unwrap();
+        for (_, var) in model.params().iter() {
+            var.set(&(var.as_tensor() * 8.0).unwrap().detach()).unwrap();
+        }
+        model
+    }
+
+    fn token_losses(model: &Bdh, ids: &[u32], form: ReadingForm) -> Vec<f64> {
+        TextReader::new(model).token_losses(ids, form, &mut |_| ()).unwrap()
+    }
+
+    fn ids(n: u32) -> Vec<u32> {
+        (0..n).map(|i| (i * i * 7 + i / 3) % 31).collect()
+    }
+
+    #[test]
+    fn a_long_window_is_the_stream() {
+        // longer than what the parallel form reads at once
+        let (model, ids) = (model(3), ids(2100));
+        assert!(longest_at_once(model.shape()) < 2099);
+        let streamed = token_losses(&model, &ids, ReadingForm::Streamed);
+        let whole = token_losses(&model, &ids, ReadingForm::Windows(2100));
+        assert_eq!((streamed.len(), whole.len()), (2099, 2099));
+        let off = streamed.iter().zip(&whole).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(off < 1e-3, "{off:e}");
+    }
+
+    #[test]
+    fn windows_forget_and_score_every_token_once() {
+        let (model, ids) = (model(3), ids(100));
+        let all = token_losses(&model, &ids, ReadingForm::Windows(24));
+        assert_eq!(all.len(), 99);
+        for from in [0, 24, 48, 72] {
+            let to = (from + 25).min(100);
+            let one = token_losses(&model, &ids[from..to], ReadingForm::Streamed);
+            let off = one.iter().zip(&all[from..]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-4, "{from}: {off:e}");
+        }
+        assert!(token_losses(&model, &ids[..1], ReadingForm::Windows(24)).is_empty());
+    }
+
+    #[test]
+    fn depths_are_models_of_fewer_layers() {
+        for form in [ReadingForm::Streamed, ReadingForm::Windows(40)] {
+            let by_depth = nats_by_depth(&model(4), &ids(300), form).unwrap();
+            for (layers, nats) in (1..).zip(&by_depth) {
+                let own: f64 = token_losses(&model(layers), &ids(300), form).iter().sum();
+                assert!((own - nats).abs() < 1e-3 * own, "{layers}: {own} {nats}");
+            }
+            assert_eq!(by_depth.len(), 4);
+        }
+    }
+}

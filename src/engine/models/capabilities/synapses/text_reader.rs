@@ -1,0 +1,161 @@
+//! One reader of texts by a model of synapses: as one stream, in windows, or in rows side by side.
+
+use candle_core::{Result, Tensor};
+
+use super::{State, SynapseModel, SynapseShape, stretch};
+use crate::nn::Tap;
+
+/// How a text is read that may be longer than what the model was trained on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadingForm {
+    /// As one text: every token sees all that came before it. A short text is read by the parallel form, a longer one by the
+    /// exact recurrence.
+    Streamed,
+    /// In windows of so many tokens by the parallel form, each from an empty state. A window predicts the token after
+    /// each of its own, the first of the next window included, so that every token but the text's first is scored once.
+    Windows(usize),
+}
+
+impl std::fmt::Display for ReadingForm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Streamed => f.write_str("as one stream, every token after all before it"),
+            Self::Windows(n) => write!(
+                f,
+                "in windows of {n} tokens by the parallel form, each from an empty state and without the others' past"
+            ),
+        }
+    }
+}
+
+/// Activations of one kind, neurons times tokens, that the parallel form may hold at once.
+const ACTIVATIONS: usize = 1 << 25;
+/// Tokens at which the recurrent form takes no longer than the parallel one.
+const LONGEST_AT_ONCE: usize = 2048;
+
+/// Tokens of the longest text that the parallel form reads whole: there it is the faster one, with the same result.
+pub(super) fn longest_at_once(shape: &SynapseShape) -> usize {
+    (ACTIVATIONS / shape.neurons.max(1)).min(LONGEST_AT_ONCE)
+}
+
+/// Tokens that were read at once.
+pub struct ReadTokens<'t> {
+    /// Position of the first of them in the text.
+    pub from: usize,
+    /// Row by row.
+    pub ids: &'t [u32],
+    /// `(rows, T, V)`
+    pub logits: Tensor,
+    /// The activations that were asked for.
+    pub tap: Tap,
+}
+
+impl ReadTokens<'_> {
+    /// # Errors
+    /// If the model does not offer this activation.
+    pub fn activation(&self, path: &str) -> Result<&Tensor> {
+        match self.tap.get(path) {
+            Some(found) => Ok(found),
+            None => candle_core::bail!("the model does not offer `{path}`"),
+        }
+    }
+}
+
+/// Reads texts with a model. Every method hands over the tokens that were read at once, in their order.
+pub struct TextReader<'a> {
+    model: &'a dyn SynapseModel,
+    paths: Vec<String>,
+}
+
+impl<'a> TextReader<'a> {
+    pub fn new(model: &'a dyn SynapseModel) -> Self {
+        Self { model, paths: vec![] }
+    }
+
+    /// Also keeps the activations whose paths begin so.
+    pub fn tapping<P: Into<String>>(self, paths: impl IntoIterator<Item = P>) -> Self {
+        Self { paths: paths.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Rows of equal length side by side, each from an empty state, by the parallel form.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub fn rows<'t>(&self, ids: &'t [u32], rows: usize) -> Result<ReadTokens<'t>> {
+        self.pass(0, ids, rows, None)
+    }
+
+    /// As one stream by the recurrent form, so many tokens at once.
+    ///
+    /// # Errors
+    /// Those of the model and of `each`.
+    pub fn stream<'t>(
+        &self,
+        ids: &'t [u32],
+        chunk: usize,
+        mut each: impl FnMut(ReadTokens<'t>) -> Result<()>,
+    ) -> Result<()> {
+        let mut state = State::empty(self.model.shape(), 1, self.model.params().device())?;
+        let mut from = 0;
+        for part in ids.chunks(chunk.max(1)) {
+            each(self.pass(from, part, 1, Some(&mut state))?)?;
+            from += part.len();
+        }
+        Ok(())
+    }
+
+    /// In windows that follow one another, each from an empty state, as many side by side as a stretch of a stream has
+    /// tokens; the last is as long as the text has tokens left.
+    ///
+    /// # Errors
+    /// Those of the model and of `each`.
+    pub fn windows<'t>(
+        &self,
+        ids: &'t [u32],
+        window: usize,
+        mut each: impl FnMut(ReadTokens<'t>) -> Result<()>,
+    ) -> Result<()> {
+        let window = window.max(1);
+        let most = (stretch(self.model.shape()) / window).max(1);
+        let mut from = 0;
+        while from < ids.len() {
+            let (rows, tokens) = match (ids.len() - from) / window {
+                0 => (1, ids.len() - from),
+                whole => (most.min(whole), window),
+            };
+            each(self.pass(from, &ids[from..from + rows * tokens], rows, None)?)?;
+            from += rows * tokens;
+        }
+        Ok(())
+    }
+
+    /// In this form.
+    ///
+    /// # Errors
+    /// Those of the model and of `each`.
+    pub fn read<'t>(
+        &self,
+        ids: &'t [u32],
+        form: ReadingForm,
+        mut each: impl FnMut(ReadTokens<'t>) -> Result<()>,
+    ) -> Result<()> {
+        match form {
+            ReadingForm::Streamed if !ids.is_empty() && ids.len() <= longest_at_once(self.model.shape()) => {
+                each(self.rows(ids, 1)?)
+            }
+            ReadingForm::Streamed => self.stream(ids, stretch(self.model.shape()), each),
+            ReadingForm::Windows(window) => self.windows(ids, window, each),
+        }
+    }
+
+    fn pass<'t>(&self, from: usize, ids: &'t [u32], rows: usize, state: Option<&mut State>) -> Result<ReadTokens<'t>> {
+        let paths: Vec<&str> = self.paths.iter().map(String::as_str).collect();
+        let mut tap = if paths.is_empty() { Tap::off() } else { Tap::on(&paths) };
+        let tokens = Tensor::from_slice(ids, (rows, ids.len() / rows.max(1)), self.model.params().device())?;
+        let logits = match state {
+            Some(state) => self.model.read(&tokens, state, &mut tap)?,
+            None => self.model.logits(&tokens, &mut tap)?,
+        };
+        Ok(ReadTokens { from, ids, logits, tap })
+    }
+}

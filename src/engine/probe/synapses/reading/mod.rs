@@ -1,0 +1,109 @@
+//! A text read token by token, and what chosen synapses hold meanwhile: sigma(i, j) = sum over s <= t of
+//! y_{s, l-1}(i) x_{s, l}(j) (the paper's equation (16)), turned by U^(t-s) or raw. The full sigma has n^2
+//! entries and is never formed: the pairs of a few dozen neurons with large values are followed.
+
+mod paths;
+mod written;
+
+use super::super::{Finding, Probe, ProbeInputs, prompt::Prompt};
+use crate::{
+    models::{
+        Model,
+        capabilities::{Rotation, SynapseModel},
+    },
+    nn::Result,
+    telemetry::{
+        Synapse,
+        measurements::{self, ReadingArgs, SynapseTrace},
+    },
+};
+use paths::{End, first_pass, highest, second_pass};
+
+/// Makes a [`measurements::Reading`].
+pub struct Reading;
+
+/// Neurons followed at each end.
+const FOLLOWED: usize = 48;
+
+impl Probe for Reading {
+    type Args = ReadingArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses().filter(|m| m.shape().layers > 1)
+    }
+
+    fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+        let question = Question::new(model, args, cx)?;
+        let ids = question.written_on()?;
+        Ok(vec![question.finding(question.read(&ids)?, &ids)])
+    }
+}
+
+/// A model, the text that it reads, and what is followed meanwhile.
+struct Question<'a> {
+    model: &'a dyn SynapseModel,
+    args: &'a ReadingArgs,
+    cx: &'a ProbeInputs<'a>,
+    passage: Prompt,
+    /// The layer of x.
+    layer: usize,
+    /// The synapse that is followed whatever its rank.
+    synapse: Option<Synapse>,
+}
+
+impl<'a> Question<'a> {
+    /// # Errors
+    /// If a neuron is not one of the model's, or the text has no tokens.
+    fn new(model: &'a dyn SynapseModel, args: &'a ReadingArgs, cx: &'a ProbeInputs<'a>) -> Result<Self> {
+        let (neurons, last) = (model.shape().neurons, model.shape().layers - 1);
+        if let Some(none) = [args.i, args.j].into_iter().flatten().find(|n| *n >= neurons) {
+            candle_core::bail!("neuron {none} is not one of 0..{neurons}");
+        }
+        let passage = Prompt::read(cx, &args.text, args.passage, args.longest)?;
+        let layer = args.layer.map_or(last, |l| l.min(last));
+        let synapse = args.i.zip(args.j).map(|(i, j)| Synapse { layer, i, j });
+        Ok(Self { model, args, cx, passage, layer, synapse })
+    }
+
+    /// What synapses hold while these tokens are read, which begin with the text.
+    fn read(&self, ids: &[u32]) -> Result<measurements::Reading> {
+        let (peaks, tokens) = first_pass(self, ids)?;
+        let mut ends = peaks.map(|p| highest(&p, FOLLOWED));
+        if let Some(synapse) = self.synapse {
+            for (end, neuron) in ends.iter_mut().zip([synapse.i, synapse.j]) {
+                if !end.contains(&neuron) {
+                    end.push(neuron);
+                }
+            }
+        }
+        let paths = second_pass(self, ids, &ends)?;
+        let chosen = paths.choose(self.args.rank, self.synapse);
+        let shape = self.model.shape();
+        let rotation = |j: usize| if self.args.rotated { Rotation::of(shape, j) } else { Rotation::NONE };
+        let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
+        Ok(measurements::Reading {
+            layer: self.layer,
+            per_head: shape.per_head(),
+            written: ids.len() - self.passage.ids.len(),
+            temperature: self.args.temperature,
+            synapses: chosen.iter().map(trace).collect(),
+            y: paths.traces(End::Y, chosen.iter().map(|s| s.i).collect()),
+            x: paths.traces(End::X, chosen.iter().map(|s| s.j).collect()),
+            firing: tokens.firing,
+            loss: tokens.loss.into(),
+        })
+    }
+
+    /// A reading of these tokens, in words.
+    fn finding(&self, reading: measurements::Reading, ids: &[u32]) -> Finding {
+        let how = if self.args.rotated { "as the model sees it" } else { "without rotation" };
+        let read = match reading.written {
+            0 => self.passage.about.clone(),
+            written => format!("{}, then {written} that it wrote", self.passage.about),
+        };
+        let layer = reading.layer;
+        let about = format!("{read}, synapses from y of layer {} to x of layer {layer}, {how}", layer - 1);
+        Finding::new(reading, about, self.cx.corpus.token_texts(ids))
+    }
+}

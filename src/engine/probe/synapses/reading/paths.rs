@@ -1,0 +1,201 @@
+//! The values of neurons with large peaks along a text, and what the synapses between them hold.
+
+use super::{
+    super::firing::{self, Activation, LayerActivations},
+    Question,
+};
+use crate::{
+    models::capabilities::Rotation,
+    nn::Result,
+    telemetry::{
+        Synapse,
+        measurements::{LayerFiring, NeuronTrace, SynapseRank},
+    },
+};
+
+/// Synapses in the measurement.
+const MEASURED: usize = 12;
+
+/// What is measured at every token.
+pub(super) struct TokenValues {
+    /// One entry a layer.
+    pub firing: Vec<LayerFiring>,
+    /// Nats.
+    pub loss: Vec<f64>,
+}
+
+/// The largest values of y of the layer before and of x of the layer, `(n)` each, and the values at every
+/// token.
+pub(super) fn first_pass(question: &Question<'_>, ids: &[u32]) -> Result<([Vec<f32>; 2], TokenValues)> {
+    let (model, layer) = (question.model, question.layer);
+    let (layers, n) = (model.shape().layers, model.shape().neurons);
+    let mut peaks = [vec![0f32; n], vec![0f32; n]];
+    let mut tokens = TokenValues { firing: vec![LayerFiring::default(); layers], loss: vec![] };
+    firing::read(model, ids, question.cx.device, |chunk| {
+        for token in 0..chunk.tokens {
+            for (firing, activations) in tokens.firing.iter_mut().zip(&chunk.layers) {
+                firing.x.0.push(activations.active(Activation::X, token));
+                firing.y.0.push(activations.active(Activation::Y, token));
+            }
+            raise(&mut peaks[0], &chunk.layers[layer - 1], Activation::Y, token);
+            raise(&mut peaks[1], &chunk.layers[layer], Activation::X, token);
+        }
+        tokens.loss.extend(chunk.loss);
+        Ok(())
+    })?;
+    Ok((peaks, tokens))
+}
+
+fn raise(peaks: &mut [f32], layer: &LayerActivations, which: Activation, token: usize) {
+    peaks.iter_mut().zip(layer.row(which, token)).for_each(|(p, v)| *p = p.max(v));
+}
+
+/// The `count` neurons with the largest values, largest first; ties by number.
+pub(super) fn highest(values: &[f32], count: usize) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..values.len()).collect();
+    all.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
+    all.truncate(count);
+    all
+}
+
+/// The two ends of a synapse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Y = 0,
+    X = 1,
+}
+
+/// Values of the followed neurons at every token.
+pub(super) struct Paths {
+    /// The layer of x.
+    layer: usize,
+    /// Numbers of the neurons of y and of x.
+    ends: [Vec<usize>; 2],
+    y: Vec<Vec<f32>>,
+    x: Vec<Vec<f32>>,
+    /// Of the neurons that rotary position turns together with those of x.
+    partners: Vec<Vec<f32>>,
+}
+
+pub(super) fn second_pass(question: &Question<'_>, ids: &[u32], ends: &[Vec<usize>; 2]) -> Result<Paths> {
+    let layer = question.layer;
+    let empty = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
+    let mut paths =
+        Paths { layer, ends: ends.clone(), y: empty(&ends[0]), x: empty(&ends[1]), partners: empty(&ends[1]) };
+    firing::read(question.model, ids, question.cx.device, |chunk| {
+        for token in 0..chunk.tokens {
+            for (at, &i) in ends[0].iter().enumerate() {
+                paths.y[at].push(chunk.layers[layer - 1].at(Activation::Y, token, i));
+            }
+            for (at, &j) in ends[1].iter().enumerate() {
+                paths.x[at].push(chunk.layers[layer].at(Activation::X, token, j));
+                paths.partners[at].push(chunk.layers[layer].at(Activation::X, token, j ^ 1));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(paths)
+}
+
+impl Paths {
+    fn index(&self, end: End, neuron: usize) -> usize {
+        self.ends[end as usize].iter().position(|n| *n == neuron).unwrap_or_default()
+    }
+
+    /// The values of some neurons of one end, in ascending order of their numbers, each once.
+    pub fn traces(&self, end: End, mut neurons: Vec<usize>) -> Vec<NeuronTrace> {
+        neurons.sort_unstable();
+        neurons.dedup();
+        let values = if end == End::Y { &self.y } else { &self.x };
+        let trace = |neuron: usize| NeuronTrace {
+            neuron,
+            values: values[self.index(end, neuron)].iter().map(|v| f64::from(*v)).collect(),
+        };
+        neurons.into_iter().map(trace).collect()
+    }
+
+    /// The synapses to measure: the one that is asked for first, then those of the highest rank.
+    pub fn choose(&self, rank: SynapseRank, asked: Option<Synapse>) -> Vec<Synapse> {
+        let mut ranked = vec![];
+        for (a, &i) in self.ends[0].iter().enumerate() {
+            for (b, &j) in self.ends[1].iter().enumerate() {
+                let gains = self.y[a].iter().zip(&self.x[b]).map(|(y, x)| y * x);
+                let score: f32 = match rank {
+                    SynapseRank::Strong => gains.sum(),
+                    SynapseRank::Sudden => gains.fold(0.0, f32::max),
+                };
+                let synapse = Synapse { layer: self.layer, i, j };
+                if score > 0.0 && asked != Some(synapse) {
+                    ranked.push((score, synapse));
+                }
+            }
+        }
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        // A neuron takes part in two synapses at most: twelve synapses of one neuron would show only that
+        // neuron.
+        let mut chosen: Vec<Synapse> = asked.into_iter().collect();
+        for (_, synapse) in ranked {
+            let sharing = chosen.iter().filter(|s| s.i == synapse.i || s.j == synapse.j).count();
+            if sharing < 2 && chosen.len() < MEASURED {
+                chosen.push(synapse);
+            }
+        }
+        chosen
+    }
+
+    /// The synapse after every token.
+    pub fn sigma(&self, synapse: Synapse, rotation: Rotation) -> Vec<f64> {
+        let (y, b) = (&self.y[self.index(End::Y, synapse.i)], self.index(End::X, synapse.j));
+        let (mut own, mut partner) = (0f64, 0f64);
+        let tokens = y.iter().zip(self.x[b].iter().zip(&self.partners[b]));
+        let sigma = tokens.map(|(y, (x, p))| {
+            (own, partner) = rotation.step(own, partner);
+            own += f64::from(*y) * f64::from(*x);
+            partner += f64::from(*y) * f64::from(*p);
+            own
+        });
+        sigma.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        models::capabilities::SynapseShape,
+        nn::{Device, Tensor, fused::linear_attention::rotate, host},
+    };
+
+    /// The state of linear attention, sum over s of q_t^T k_s, is the rotated trace read at neuron j alone.
+    #[test]
+    fn a_synapse_turns_as_the_attention_does() -> Result<()> {
+        let shape = SynapseShape { heads: 1, neurons: 8, d_model: 4, layers: 2, ..SynapseShape::default() };
+        let t = 30;
+        let x: Vec<f32> = (0..t * 8).map(|i| ((i * 37 % 11) as f32 - 2.0).max(0.0)).collect();
+        let y: Vec<f32> = (0..t).map(|i| ((i * 17 % 7) as f32 - 2.0).max(0.0)).collect();
+        let keys = rotate(&Tensor::from_slice(&x, (1, 1, t, 8), &Device::Cpu)?, 0, &shape.attention)?;
+        let keys = host::to_f64(&keys)?;
+        for j in 0..8 {
+            let column = |n: usize| (0..t).map(|s| x[s * 8 + n]).collect::<Vec<_>>();
+            let paths = Paths {
+                layer: 1,
+                ends: [vec![0], vec![j]],
+                y: vec![y.clone()],
+                x: vec![column(j)],
+                partners: vec![column(j ^ 1)],
+            };
+            let sigmas = paths.sigma(Synapse { layer: 1, i: 0, j }, Rotation::of(&shape, j));
+            for (now, sigma) in sigmas.iter().enumerate() {
+                // A query with neuron j alone, turned to `now`.
+                let mut one = vec![0f32; 8];
+                one[j] = 1.0;
+                let query =
+                    host::to_f64(&rotate(&Tensor::from_vec(one, (1, 1, 1, 8), &Device::Cpu)?, now, &shape.attention)?)?;
+                let dot = |s: usize| (0..8).map(|n| query[n] * keys[s * 8 + n]).sum::<f64>();
+                let wanted: f64 = (0..=now).map(|s| f64::from(y[s]) * dot(s)).sum();
+                assert!((sigma - wanted).abs() < 1e-3 * wanted.abs().max(1.0), "{j} at {now}: {sigma}, {wanted}");
+            }
+        }
+        Ok(())
+    }
+}

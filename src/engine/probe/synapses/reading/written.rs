@@ -1,0 +1,134 @@
+//! A text that the model goes on writing, shown while it is written.
+
+use std::time::{Duration, Instant};
+
+use super::Question;
+use crate::{
+    models::capabilities::{Sampling, generate},
+    nn::Result,
+    telemetry::measurements,
+};
+
+impl Question<'_> {
+    /// The text and what the model writes after it, which is shown as it comes.
+    pub(super) fn written_on(&self) -> Result<Vec<u32>> {
+        let (given, write) = (self.passage.ids.len(), self.args.write);
+        let mut ids = self.passage.ids.clone();
+        if write == 0 {
+            return Ok(ids);
+        }
+        let sampling = Sampling { temperature: self.args.temperature, seed: self.cx.seed };
+        let mut shown = WrittenSoFar::default();
+        let mut wanted = Ok(());
+        let known = self.cx.corpus.writable();
+        generate(self.model, &self.passage.ids, write, sampling, known, &mut |id| {
+            ids.push(id);
+            let written = ids.len() - given;
+            wanted = self.cx.progress.at(written, write).and_then(|()| match written < write {
+                true => shown.show(self, &ids),
+                false => Ok(()),
+            });
+            wanted.is_ok()
+        })?;
+        wanted.map(|()| ids)
+    }
+}
+
+/// Between two showings of what was written so far.
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
+/// Reading what was written so far may take this share of the time, or the text would wait for it.
+const READING_SHARE: f64 = 0.25;
+
+/// What is shown of a text while it is written: every token, and what synapses held when it was last read.
+#[derive(Default)]
+struct WrittenSoFar {
+    shown: Option<Instant>,
+    /// What was read last, and when and how long that took.
+    read: Option<(measurements::Reading, Instant, Duration)>,
+}
+
+impl WrittenSoFar {
+    /// The first token at once and without a reading, which takes longer than to write it.
+    fn show(&mut self, question: &Question<'_>, ids: &[u32]) -> Result<()> {
+        if !question.cx.progress.is_watched() || self.shown.is_some_and(|at| at.elapsed() < SHOWN_EVERY) {
+            return Ok(());
+        }
+        let is_due = |(_, at, took): &(_, Instant, Duration)| {
+            took.as_secs_f64() < READING_SHARE * (at.elapsed().as_secs_f64() + took.as_secs_f64())
+        };
+        if self.shown.is_some() && self.read.as_ref().is_none_or(is_due) {
+            let began = Instant::now();
+            let reading = question.read(ids)?;
+            self.read = Some((reading, Instant::now(), began.elapsed()));
+        }
+        let reading = match &self.read {
+            Some((reading, ..)) => reading.clone(),
+            None => measurements::Reading {
+                layer: question.layer,
+                per_head: question.model.shape().per_head(),
+                written: 0,
+                temperature: question.args.temperature,
+                synapses: vec![],
+                y: vec![],
+                x: vec![],
+                firing: vec![],
+                loss: vec![].into(),
+            },
+        };
+        let written = ids.len() - question.passage.ids.len();
+        self.shown = Some(Instant::now());
+        question.cx.progress.show(question.finding(measurements::Reading { written, ..reading }, ids));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::Device;
+
+    #[test]
+    fn what_is_written_is_shown_before_its_end() -> Result<()> {
+        use std::{cell::RefCell, sync::atomic::AtomicBool};
+
+        use crate::{
+            corpus::{Corpus, Source, Spec, TokenizerSpec},
+            models::bdh::{Bdh, BdhSpec},
+            probe::{Finding, Probe, ProbeInputs, Progress, synapses::Reading},
+            telemetry::{Measurement, measurements::ReadingArgs},
+        };
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("text.txt"), "The tide turned, and the harbour filled again.\n".repeat(40))?;
+        let source = Source::File(folder.path().join("text.txt"));
+        let spec = Spec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.2, seed: 1 };
+        let corpus = Corpus::open(&spec).map_err(candle_core::Error::msg)?;
+        let sizes = BdhSpec { heads: 2, neurons: 64, d_model: 16, layers: 3, ..BdhSpec::default() };
+        let model = Bdh::new(&sizes, 256, 3, &Device::Cpu)?;
+        let args = ReadingArgs { text: "the tide".into(), write: 4000, ..ReadingArgs::default() };
+        let (shown, never) = (RefCell::new(vec![]), AtomicBool::new(false));
+        let report = |_| ();
+        let show = |so_far: Finding| {
+            let reading = measurements::Reading::of(&so_far.payload).cloned().unwrap();
+            shown.borrow_mut().push((reading, so_far.tokens));
+            // who takes so long to look is shown the next token too, however fast the model writes
+            if shown.borrow().len() <= 2 {
+                std::thread::sleep(SHOWN_EVERY);
+            }
+        };
+        let progress = Progress::new(&report, &never).showing(&show);
+        let (corpus, device) = (&corpus, &Device::Cpu);
+        let cx = ProbeInputs { step: 0, corpus, texts: &[], device, seed: 0, progress };
+        let whole = Reading::ask(&model, &args, &cx)?.remove(0);
+        let unseen = Reading::ask(&model, &args, &ProbeInputs { progress: Progress::none(), ..cx })?.remove(0);
+        assert_eq!(unseen.tokens, whole.tokens, "who looks changes nothing");
+        let shown = shown.into_inner();
+        assert!((3..200).contains(&shown.len()), "{} times", shown.len());
+        let (first, tokens) = &shown[0];
+        assert_eq!((first.written, tokens.len(), first.synapses.len()), (1, 9, 0), "the first token at once");
+        assert!(shown.windows(2).all(|w| w[0].1.len() < w[1].1.len()), "each shows more than the one before");
+        assert!(shown.iter().all(|(reading, tokens)| tokens.len() == 8 + reading.written));
+        assert!(shown.iter().all(|(_, tokens)| tokens[..] == whole.tokens[..tokens.len()]), "what comes stays");
+        assert!(shown[1..].iter().all(|(reading, _)| !reading.synapses.is_empty()), "sigma moves with the text");
+        Ok(())
+    }
+}

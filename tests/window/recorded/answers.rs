@@ -1,0 +1,59 @@
+//! Answers of real probes to the questions in `asked`, read from the files in `answers`: another processor rounds other
+//! bits, and no picture may show them.
+//!
+//! `cargo test --test window record_answers -- --ignored` writes the files anew. Compare the pictures afterwards.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use orrery::{
+    telemetry::{Event, Sample},
+    ui::mirror::Mirror,
+};
+
+use super::asked;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/window/recorded/answers")
+}
+
+fn read(name: &str) -> Vec<Sample> {
+    let path = folder().join(name).with_extension("json");
+    let text = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Puts the answers about the graph of neurons at a step into a mirror.
+pub fn tell_graph(mirror: &mut Mirror, step: u64) {
+    static ANSWERS: OnceLock<Vec<Sample>> = OnceLock::new();
+    let of_step = ANSWERS.get_or_init(|| read("graph")).iter().filter(|s| s.step == step);
+    of_step.for_each(|sample| mirror.apply(Event::Sample(sample.clone())));
+}
+
+/// Puts the answers about a text into a mirror, as told at these steps.
+pub fn tell_reading(mirror: &mut Mirror, steps: &[u64]) {
+    static ANSWERS: OnceLock<Vec<Sample>> = OnceLock::new();
+    for sample in ANSWERS.get_or_init(|| read("reading")) {
+        for &step in steps {
+            mirror.apply(Event::Sample(Sample { step, ..sample.clone() }));
+        }
+    }
+}
+
+/// A mirror whose reading goes on after its text with what the model wrote.
+pub fn written() -> Mirror {
+    let mut mirror = super::twins();
+    for sample in read("written") {
+        mirror.apply(Event::Sample(Sample { step: super::STEPS, ..sample }));
+    }
+    mirror
+}
+
+#[test]
+#[ignore = "writes files of this repository"]
+fn record_answers() {
+    asked::write(&folder(), super::SAMPLED);
+}

@@ -1,0 +1,141 @@
+//! The questions whose answers are stored in `answers`: real probes, asked of small models whose weights are drawn here.
+//! Only the test that writes the files asks them.
+
+use std::{fs, path::Path, sync::Arc};
+
+use candle_core::{Device, Tensor};
+use orrery::{
+    config::Value,
+    corpus::{self, Corpus},
+    models::{Model, Spec, bdh::BdhSpec},
+    probe::{self, ProbeContext},
+    telemetry::{Args, Sample},
+};
+
+use super::Noise;
+
+/// Bytes that the models read.
+const VOCAB: usize = 256;
+
+/// Questions about a model that reads.
+const READING: &[&str] = &[
+    "activity",
+    "reading",
+    "surprise",
+    "merging",
+    "trained_bdh",
+    "logit_lens",
+    "intervention",
+    "top_contexts",
+    "query_key_maps",
+    "candidates",
+];
+
+/// Questions about the graph of a model's neurons.
+const GRAPH: &[&str] = &["neuron_graph", "graph_curve", "graph_modularity", "graph_neuron"];
+
+/// Writes all answers into a folder, a file a list of samples.
+pub fn write(folder: &Path, steps: [u64; 3]) {
+    let store = |name: &str, samples: &[Sample]| {
+        let lines: Vec<_> = samples.iter().map(|s| serde_json::to_string(s).unwrap()).collect();
+        fs::write(folder.join(name).with_extension("json"), format!("[\n{}\n]\n", lines.join(",\n"))).unwrap();
+    };
+    let most = steps[2] as f64;
+    store("graph", &steps.map(|step| graph(step, step as f64 / most)).concat());
+    store("reading", &reading(READING, &about_reading()));
+    let written = [("text", Value::Text("the tide".into())), ("write", Value::Int(24))];
+    store("written", &reading(&["reading"], &args(written)));
+}
+
+fn args<const N: usize>(all: [(&str, Value); N]) -> Args {
+    all.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn corpus() -> Corpus {
+    Corpus::open(&corpus::Spec {
+        source: corpus::Source::Generated("harbour".into()),
+        tokenizer: corpus::TokenizerSpec::Byte { vocab: VOCAB },
+        held_out: 0.1,
+        seed: 1,
+    })
+    .unwrap()
+}
+
+fn asked(probes: &[&str], step: u64, mut model: Box<dyn Model>, seed: u64, args: &Args) -> Vec<Sample> {
+    let corpus = corpus();
+    let mut all = vec![];
+    for id in probes {
+        let mut subject = ProbeContext { seed, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, args) };
+        for f in probe::find(id).unwrap().ask(&mut subject).unwrap() {
+            all.push(Sample {
+                step,
+                variant: 0,
+                channel: f.payload.channel().unwrap().into(),
+                about: f.about,
+                tokens: f.tokens,
+                request: None,
+                payload: Arc::new(f.payload),
+            });
+        }
+    }
+    all
+}
+
+fn about_reading() -> Args {
+    args([
+        ("longest", Value::Int(160)),
+        ("neuron", Value::Text("0:12".into())),
+        ("tokens", Value::Int(8192)),
+        ("neurons", Value::Text("0:12, 1:3".into())),
+        ("with", Value::Text(other_model().display().to_string())),
+    ])
+}
+
+/// What a model of random weights answers to these questions.
+fn reading(probes: &[&str], args: &Args) -> Vec<Sample> {
+    let spec = BdhSpec { d_model: 16, heads: 2, neurons: 128, layers: 3, ..BdhSpec::default() };
+    let model = Spec::Bdh(spec).build(VOCAB, 3, &Device::Cpu).unwrap();
+    asked(probes, 0, model, 0, args)
+}
+
+/// Another model of the same width in a file, for the one that is recorded to be merged with. The file's name is shown.
+fn other_model() -> std::path::PathBuf {
+    let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, ..BdhSpec::default() };
+    let model = Spec::Bdh(spec.clone()).build(VOCAB, 5, &Device::Cpu).unwrap();
+    let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
+    let out = orrery::models::bdh::export_state_dict(&spec, &weights).unwrap();
+    let path = tempfile::tempdir().unwrap().keep().join("second-model.safetensors");
+    orrery::store::tensors::write(&path, &out.tensors, &out.metadata).unwrap();
+    path
+}
+
+const NEURONS: usize = 512;
+const WIDTH: usize = 16;
+
+/// Strength 0: noise. 1: eight communities, and neurons of very unequal strength.
+fn weights(strength: f64) -> (Vec<f32>, Vec<f32>) {
+    let mut noise = Noise::new(11);
+    let axes: Vec<Vec<f64>> = (0..8).map(|_| (0..WIDTH).map(|_| noise.next()).collect()).collect();
+    let mut rows = |push: f64| -> Vec<f32> {
+        let row = |i: usize, noise: &mut Noise| -> Vec<f32> {
+            let loud = (0.6 * strength * noise.next()).exp();
+            let axis = &axes[i * 8 / NEURONS];
+            axis.iter().map(|a| (loud * (noise.next() + strength * push * a)) as f32 * 0.02).collect()
+        };
+        (0..NEURONS).flat_map(|i| row(i, &mut noise)).collect()
+    };
+    (rows(0.5), rows(0.4))
+}
+
+/// What a model whose neurons fall apart into communities, this strongly, answers about its graph.
+fn graph(step: u64, strength: f64) -> Vec<Sample> {
+    let spec = BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: 4, layers: 2, ..BdhSpec::default() };
+    let model = Spec::Bdh(spec).build(VOCAB, 3, &Device::Cpu).unwrap();
+    let (decoder, encoder) = weights(strength);
+    let decoder = Tensor::from_vec(decoder, (NEURONS, WIDTH), &Device::Cpu).unwrap();
+    let encoder = Tensor::from_vec(encoder, (4, NEURONS / 4, WIDTH), &Device::Cpu).unwrap();
+    model.params().load("decoder", &decoder).unwrap();
+    model.params().load("encoder", &encoder.transpose(1, 2).unwrap().contiguous().unwrap()).unwrap();
+    let args = args([("edges", 3000), ("most", 16_000), ("restarts", 2)].map(|(k, v)| (k, Value::Int(v))));
+    asked(GRAPH, step, model, 1, &args)
+}
