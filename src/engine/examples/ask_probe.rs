@@ -6,8 +6,7 @@ use std::{env, path::Path};
 use orrery_engine::{
     config::Arguments,
     corpus::{Corpus, Source, Spec, TokenizerSpec},
-    inference::Checkpoint,
-    models::bdh::BdhSpec,
+    models::bdh::{BdhSpec, Checkpoint},
     nn::Device,
     probe::{self, ProbeContext},
     telemetry::{
