@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "oracl
 
 from families.bdh import Bdh, layer_norm
 
-# The sizes of `PUBLIC` in src/cli/bench/inference.rs.
+# The sizes of `PUBLIC` in benches/orrery_bench/inference.rs.
 VOCAB, D, HEADS, N, LAYERS, TOKENS = 256, 256, 4, 32768, 6, 1000
 
 

@@ -46,7 +46,7 @@ def coupled(kind: str) -> Case:
     return Case(lambda: CoupledQk(256, 128, 4, 512, 4, 128, kind, steps=3, use_rope=False), 256, 8, 128)
 
 
-# The sizes of `CASES` in src/cli/bench/case.rs, and of labs to come.
+# The sizes of `CASES` in benches/orrery_bench/case.rs, and of labs to come.
 CASES = {
     "fast_slow": Case(lambda: FastSlow(320, 128, 4, 2, n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4), 320, 4, 256),
     "dense": Case(lambda: Dense(320, 128, 4, 2, layers=4, hidden=512), 320, 4, 256),

@@ -1,13 +1,16 @@
-//! The reference of commands is what the program's own help says. After a change that is meant:
-//! `UPDATE_SNAPSHOTS=1 cargo test --test tidy commands`.
+//! The reference of commands is what the program's own help says, and the commands in our pages are such that it
+//! takes. After a change that is meant: `UPDATE_SNAPSHOTS=1 cargo test --test tidy commands`.
 
-use std::{env, fs, path::Path};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
 
 use orrery::cli::reference;
 
 #[test]
 fn the_reference_of_commands_is_as_the_program_has_them() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");
     let now = reference::markdown();
     if env::var_os("UPDATE_SNAPSHOTS").is_some() {
         fs::write(&path, &now).unwrap();
@@ -15,4 +18,37 @@ fn the_reference_of_commands_is_as_the_program_has_them() {
     let stored = fs::read_to_string(&path).unwrap_or_default();
     let differing = now.lines().zip(stored.lines()).find(|(new, old)| new != old);
     assert!(now == stored, "docs/commands.md is not what the program says, first at {differing:?}");
+}
+
+/// The words of a line of shell, which may hold quotes and end in a pipe or a comment.
+fn words(line: &str) -> Vec<String> {
+    let (mut all, mut word, mut quote) = (vec![], String::new(), None);
+    for c in line.split(" #").flat_map(|part| part.split(" | ")).next().unwrap_or_default().chars() {
+        match quote {
+            Some(q) if c == q => quote = None,
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if c == ' ' => all.extend(Some(std::mem::take(&mut word)).filter(|w| !w.is_empty())),
+            _ => word.push(c),
+        }
+    }
+    all.extend(Some(word).filter(|w| !w.is_empty()));
+    all
+}
+
+#[test]
+fn commands_in_pages_are_taken() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut refused = vec![];
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|e| e == "md") && !path.ends_with("commands.md");
+    for page in docs.filter(is_page).chain([root.join("README.md")]) {
+        let text = fs::read_to_string(&page).unwrap();
+        for line in text.lines().map(str::trim).filter(|line| !line.ends_with('\\')) {
+            let Some(rest) = line.strip_prefix("orrery ").filter(|rest| !rest.contains("`")) else { continue };
+            if let Err(why) = reference::check(&words(rest)) {
+                refused.push(format!("{}: {line}: {}", page.display(), why.lines().next().unwrap_or_default()));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
 }

@@ -3,6 +3,7 @@
 
 mod boundaries;
 mod commands;
+mod contributing;
 mod import_picture;
 mod imports;
 mod labs;

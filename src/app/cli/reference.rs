@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory, Parser};
 
 use super::Cli;
 
@@ -22,6 +22,15 @@ pub fn markdown() -> String {
     // Writing to a string does not fail.
     let _ = writeln!(text, "\n## Exit codes\n\n{}", after.trim_start_matches("Exit codes: "));
     text
+}
+
+/// Whether the words after `orrery` are a command with its options; no file is looked for.
+///
+/// # Errors
+/// The parser's message.
+pub fn check(words: &[String]) -> Result<(), String> {
+    let all = std::iter::once("orrery").chain(words.iter().map(String::as_str));
+    Cli::try_parse_from(all).map(drop).map_err(|e| e.to_string())
 }
 
 /// A command with what it takes, then its own commands.

@@ -1,0 +1,38 @@
+//! Opens a trained BDH and asks how a text goes on, with typed arguments and a typed answer:
+//! `cargo run --release -p orrery-engine --example ask_probe -- MODEL.pt TEXT.txt "Once upon"`.
+
+use std::{env, path::Path};
+
+use orrery_engine::{
+    config::Arguments,
+    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    models::bdh::{BdhSpec, Checkpoint},
+    nn::Device,
+    probe::{self, ProbeContext},
+    telemetry::{
+        Measurement,
+        measurements::{NextTokens, NextTokensArgs},
+    },
+};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [file, text, prompt] = arguments.as_slice() else { return Err("give a model, a text and a prompt".into()) };
+    let trained = Checkpoint::open(Path::new(file), &BdhSpec::default(), &Device::Cpu)?;
+    let mut model = trained.model(trained.layers.unwrap_or(6))?;
+    let corpus = Corpus::open(&Spec {
+        source: Source::File(text.into()),
+        tokenizer: TokenizerSpec::Byte { vocab: trained.vocab },
+        held_out: 0.1,
+        seed: 0,
+    })?;
+    let question = NextTokensArgs { text: prompt.clone(), length: 64, ..NextTokensArgs::default() };
+    let probe = probe::find(NextTokensArgs::PROBE).ok_or("there is no such probe")?;
+    let args = question.to_args();
+    for finding in probe.ask(&mut ProbeContext::alone(&mut model, &corpus, &Device::Cpu, &args))? {
+        if let Some(answer) = NextTokens::of(&finding.payload) {
+            println!("{}{}", answer.prompt, answer.continuation);
+        }
+    }
+    Ok(())
+}
