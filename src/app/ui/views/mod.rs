@@ -1,13 +1,10 @@
 //! Every view, one a file, and the one list of them.
 
-use eframe::egui::Ui;
-
 pub mod accuracy;
 pub mod attention;
 pub mod bdh_dynamics;
 pub mod causality;
 pub mod connectivity;
-mod context;
 pub mod cost;
 pub mod equilibrium;
 pub mod flow;
@@ -36,39 +33,7 @@ pub mod trace_blocks;
 pub mod traces;
 mod trained_bdh;
 
-pub use super::selection::Selection;
-pub use context::{Measured, ViewCx};
-
-/// A view of a run. One instance lives as long as its tile; state that should survive a restart is
-/// in `Selection` or in settings.
-pub trait View {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>);
-
-    /// Subtitle beside the title: of what data, at which step.
-    fn subtitle(&self, cx: &ViewCx<'_>) -> String;
-
-    /// CSV of exactly what is shown, with a header line; `None` while there is nothing.
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String>;
-
-    /// Whether it has an SVG, once there is something to show.
-    fn draws_svg(&self) -> bool {
-        false
-    }
-
-    /// SVG of what is shown, for curves.
-    fn svg(&self, _cx: &ViewCx<'_>) -> Option<String> {
-        None
-    }
-}
-
-/// An entry of the one list.
-pub struct ViewEntry {
-    pub id: &'static str,
-    pub title: &'static str,
-    /// Two sentences: what it shows and how to read it.
-    pub about: &'static str,
-    pub make: fn() -> Box<dyn View>,
-}
+pub use super::view::{Measured, Selection, View, ViewCx, ViewEntry};
 
 /// Every view.
 pub static VIEWS: &[ViewEntry] = &[
