@@ -13,7 +13,7 @@ use crate::{
     ui::{
         kept::RunNumber,
         theme::{self, Theme},
-        views::ViewCx,
+        view::ViewCx,
         widgets::number,
     },
 };

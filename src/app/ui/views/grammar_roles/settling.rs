@@ -13,7 +13,7 @@ use crate::{
     ui::{
         plot::empty_ui,
         questions::Freshness,
-        views::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx},
         widgets::playhead::Playhead,
     },
 };

@@ -16,7 +16,7 @@ use crate::{
     telemetry::measurements::TextLosses,
     ui::{
         theme::{self, GRID},
-        views::ViewCx,
+        view::ViewCx,
     },
 };
 

@@ -11,7 +11,7 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::number::grouped,
     },
 };
@@ -123,10 +123,13 @@ impl Card {
 }
 
 impl View for Card {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = TrainedBdhArgs::default();
         args.window = cx.training_window().unwrap_or(args.window);
         cx.ask::<TrainedBdh>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(m) = cx.latest::<TrainedBdh>() else {
             let words =
                 cx.why_nothing::<TrainedBdh>("No model is open yet: name a checkpoint under Model, or drop one.");

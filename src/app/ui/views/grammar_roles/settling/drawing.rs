@@ -9,7 +9,7 @@ use crate::{
     telemetry::measurements::{Settling, SettlingLevel},
     ui::{
         theme::{self, Theme},
-        views::Measured,
+        view::Measured,
     },
 };
 
