@@ -87,6 +87,7 @@ impl Tile {
             still: self.still,
             has_controls: true,
         };
+        self.view.needs(&mut cx);
         self.view.ui(ui, &mut cx);
         self.subtitle = self.view.subtitle(&cx);
         if self.writes {

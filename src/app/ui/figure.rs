@@ -144,7 +144,10 @@ impl Figure<'_> {
         );
         plot::set_step_events(ui.ctx(), step_events::from_mirror(self.mirror, self.knobs).into());
         let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
-        self.with_cx(selection, |cx| view.ui(&mut inner, cx));
+        self.with_cx(selection, |cx| {
+            view.needs(cx);
+            view.ui(&mut inner, cx);
+        });
     }
 
     /// A context in which asking and setting lead nowhere.

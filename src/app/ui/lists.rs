@@ -1,6 +1,6 @@
 //! The labs and views that a window is made of. Tests bring their own.
 
-use super::views::{VIEWS, ViewEntry};
+use super::{view::ViewEntry, views::VIEWS};
 use crate::labs::{LABS, Lab};
 
 /// The lists the window is made from; tests bring their own.

@@ -37,6 +37,7 @@ pub mod sweep_pictures;
 pub mod table;
 pub mod theme;
 pub mod tiling;
+pub mod view;
 pub mod views;
 pub mod widgets;
 

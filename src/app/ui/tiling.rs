@@ -6,7 +6,7 @@ use eframe::egui;
 use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
 use serde::{Deserialize, Serialize};
 
-use super::views::{View, ViewEntry};
+use super::view::{View, ViewEntry};
 use crate::labs::Pane as LabPane;
 
 /// A tile's content, by the id of its view.

@@ -26,7 +26,7 @@ use crate::ui::{
     step_events,
     theme::{self, Theme},
     tiling::{Pane, Tiling},
-    views::{View, ViewCx, ViewEntry},
+    view::{View, ViewCx, ViewEntry},
 };
 
 mod behavior;
@@ -282,6 +282,7 @@ const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 /// The view itself. What is larger than its tile can be scrolled to.
 fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     plot::begin_tile(ui.ctx(), id.0);
+    view.needs(cx);
     let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
     ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
         let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(MIN_TILE));

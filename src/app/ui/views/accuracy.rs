@@ -1,30 +1,23 @@
 //! Accuracy on the positions that a task asks for, over training, with what guessing reaches.
 
-use eframe::egui::Ui;
-
-use super::{View, ViewCx};
 use crate::{
     labs::corpus::questions,
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, ChartState, Reference},
+        plot::{Axis, Chart, Reference},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `accuracy`.
 #[derive(Default)]
 pub struct Accuracy {
-    state: ChartState,
     tracked: SeedSeries,
 }
 
 impl Accuracy {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
-    fn chart<'a>(tracked: &'a SeedSeries, cx: &ViewCx<'a>) -> Chart<'a> {
+    fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("accuracy (share right)").fixed(0.0, 1.04);
         let set = questions(cx.config);
         let run = cx.mirror.info.as_ref().map(|info| questions(&info.config));
@@ -40,13 +33,8 @@ impl Accuracy {
                 "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does."
             }
         });
-        tracked.draw(
-            &mut chart,
-            cx.mirror,
-            channels::ACCURACY,
-            cx.theme,
-            SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() },
-        );
+        let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
+        self.tracked.draw(&mut chart, cx.mirror, channels::ACCURACY, cx.theme, look);
         let asked = run.unwrap_or(set);
         let mut reference = |words: &str, at: f64| {
             chart.references.push(Reference { label: format!("{words}: {at:.2}"), at, vertical: false });
@@ -68,26 +56,16 @@ fn chance(cx: &ViewCx<'_>) -> Option<f64> {
     (0..cx.mirror.variants().len()).find_map(guess)
 }
 
-impl View for Accuracy {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Accuracy {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.tracked.follow(cx.mirror, channels::ACCURACY, 0.0);
-        let chart = Self::chart(&self.tracked, cx);
-        chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(self.chart(cx))
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         cx.subtitle("asked positions of held-out windows")
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(&self.tracked, cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(&self.tracked, cx).svg(&self.state, cx.theme)
     }
 }

@@ -1,16 +1,17 @@
 //! Change one token and see how far the logits move at every position: none before it, at any scale
 //! of the coupling.
 
-use eframe::egui::{self, FontId, Ui, vec2};
+use eframe::egui::{self, FontId, Ui, Vec2};
 
-use super::{Measured, View, ViewCx, task::task_ui};
+use super::task::task_ui;
 use crate::{
     telemetry::measurements::{self, CausalityArgs},
     ui::{
         identity::{KeyedCache, RunNumber},
-        plot::{Axis, Chart, ChartState, Line, Reference, Span, Stroke, value_label},
+        plot::{Axis, Chart, Line, Reference, Span, Stroke, value_label},
         questions::Freshness,
         seed_series::variant_colour,
+        view::{Measured, Panel, PanelView, ViewCx},
         widgets::{
             likely_tokens::likely_tokens_label,
             token_strip::{Mark, token_strip_ui},
@@ -20,7 +21,6 @@ use crate::{
 
 /// View `causality`.
 pub struct Causality {
-    state: ChartState,
     /// A sentence of one's own; empty asks about a held-out passage.
     text: String,
     /// What the changed token becomes; the token is the selected one of all views.
@@ -29,20 +29,19 @@ pub struct Causality {
     show_wrong: bool,
 }
 
+/// Height of a line below the chart, and of the gap above them, points.
+const LINE: f32 = 18.0;
+const GAP: f32 = 4.0;
 /// Training steps after which an answer is stale and asked anew.
 const STALE: u64 = 25;
 
-impl Causality {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self {
-            state: ChartState::default(),
-            text: String::new(),
-            replacement: KeyedCache::default(),
-            coupling_scale: 1.0,
-            show_wrong: false,
-        })
+impl Default for Causality {
+    fn default() -> Self {
+        Self { text: String::new(), replacement: KeyedCache::default(), coupling_scale: 1.0, show_wrong: false }
     }
+}
 
+impl Causality {
     /// The selected token, if the sentence that was read has it; `None` lets the probe choose.
     fn position(cx: &ViewCx<'_>) -> Option<usize> {
         let read = cx.answered::<measurements::Causality>().map_or(0, |c| c.sample.tokens.len());
@@ -111,7 +110,7 @@ impl Causality {
         response.changed()
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, causality: Measured<'_, measurements::Causality>) -> bool {
+    fn change_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, causality: Measured<'_, measurements::Causality>) -> bool {
         let mut changed = false;
         ui.horizontal_wrapped(|ui| {
             let at = Self::position(cx).unwrap_or(causality.position);
@@ -176,14 +175,18 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
     ui.add(egui::Label::new(egui::RichText::new(words).size(12.0).color(colour)).wrap());
 }
 
-impl View for Causality {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Causality {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
         cx.ask::<measurements::Causality>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
-        let Some(causality) = cx.answered::<measurements::Causality>() else {
-            Self::chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
-            return;
-        };
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(Self::chart(cx))
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some(causality) = cx.answered::<measurements::Causality>() else { return };
         ui.spacing_mut().item_spacing.y = 4.0;
         let theme = cx.theme;
         let mut changed = cx.has_controls && self.sentence_ui(ui, cx);
@@ -197,25 +200,31 @@ impl View for Causality {
             },
         });
         task_ui(ui, cx, &self.text);
-        changed |= cx.has_controls && self.controls_ui(ui, cx, causality);
+        changed |= cx.has_controls && self.change_ui(ui, cx, causality);
         leak_ui(ui, cx, causality.value);
         if let Some(token) = pointed.clicked {
             cx.selection.token = Some(token);
             changed = true;
         }
-        let words = [("before", &causality.predictions.original), ("after", &causality.predictions.edited)];
-        let room = ui.available_size();
-        let lines = if room.y > 170.0 { words.len() as f32 } else { 0.0 };
-        Self::chart(cx).show(ui, room - vec2(0.0, lines * 18.0 + 4.0), theme, &mut self.state);
-        if lines > 0.0 {
-            for (when, likely) in words {
-                let text = egui::RichText::new(format!("next, {when}: {}", likely_tokens_label(likely)))
-                    .font(FontId::monospace(12.0));
-                ui.add(egui::Label::new(text.color(theme.secondary)).truncate());
-            }
-        }
         if changed {
             ui.ctx().request_repaint();
+        }
+    }
+
+    fn height_below(&self, cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
+        match cx.answered::<measurements::Causality>() {
+            None => 0.0,
+            Some(_) if room.y > 170.0 => 2.0 * LINE + GAP,
+            Some(_) => GAP,
+        }
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, height: f32) {
+        let Some(causality) = cx.answered::<measurements::Causality>().filter(|_| height > LINE) else { return };
+        for (when, likely) in [("before", &causality.predictions.original), ("after", &causality.predictions.edited)] {
+            let text = egui::RichText::new(format!("next, {when}: {}", likely_tokens_label(likely)))
+                .font(FontId::monospace(12.0));
+            ui.add(egui::Label::new(text.color(cx.theme.secondary)).truncate());
         }
     }
 
@@ -226,17 +235,5 @@ impl View for Causality {
         let gate = value_label(causality.effective_gate);
         let sample = causality.sample;
         format!("step {} \u{b7} s tanh(\u{3b3}) = {gate} \u{b7} {}", sample.step, sample.about)
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx).svg(&self.state, cx.theme)
     }
 }

@@ -3,7 +3,6 @@
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
-use super::{View, ViewCx};
 use crate::{
     labs::fast_slow::settings::ModelSettings,
     telemetry::channels,
@@ -12,6 +11,7 @@ use crate::{
         plot::{quote, value_label},
         seed_series::{SeedGroup, groups},
         theme::Theme,
+        view::{View, ViewCx},
     },
 };
 

@@ -3,14 +3,14 @@
 
 use eframe::egui::{Label, RichText, Ui, vec2};
 
-use super::{Measured, View, ViewCx};
 use crate::{
     telemetry::measurements::{GeneratorDistance, GeneratorDistanceArgs},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, Zone, value_label},
+        plot::{Axis, Chart, Line, Mark, Reference, Stroke, Zone, value_label},
         questions::Freshness,
         seed_series::variant_colour,
         theme::SMALL,
+        view::{Arrangement, Panel, PanelView, ViewCx},
     },
 };
 
@@ -22,16 +22,7 @@ const GAP: f32 = 6.0;
 
 /// View `generator_distance`.
 #[derive(Default)]
-pub struct GeneratorDistanceView {
-    sums: ChartState,
-    distances: ChartState,
-}
-
-/// Of the variant in focus, else of the first that has such a map.
-fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GeneratorDistance>> {
-    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
-    all.into_iter().find_map(|variant| cx.measured(variant, |_| true))
-}
+pub struct GeneratorDistanceView;
 
 fn sorted(m: &GeneratorDistance) -> Vec<f64> {
     let mut sums = m.column_sums.to_vec();
@@ -59,10 +50,6 @@ fn sentence(m: &GeneratorDistance) -> String {
 }
 
 impl GeneratorDistanceView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn sums<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let x = Axis::new("channel, by column sum").whole();
         let y = Axis::new("column sum of I + J").include(&[1.0, PAPER[0], PAPER[1]]);
@@ -70,7 +57,7 @@ impl GeneratorDistanceView {
             "Not measured yet. It is asked of a fast-slow model: press Space in Fast-slow gate, or here with the preset \
                  \u{201c}A trained block\u{201d}, or open a run of either (Ctrl O).",
         ));
-        let Some(m) = shown(cx) else { return chart };
+        let Some(m) = cx.measured_in_focus::<GeneratorDistance>() else { return chart };
         let points: Vec<[f64; 2]> = sorted(m.value).into_iter().enumerate().map(|(i, v)| [i as f64, v]).collect();
         chart.x = chart.x.include(&[-2.0, points.len() as f64 + 1.0]);
         let colour = variant_colour(cx.mirror, m.variant, cx.theme);
@@ -109,51 +96,29 @@ impl GeneratorDistanceView {
     }
 }
 
-impl View for GeneratorDistanceView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for GeneratorDistanceView {
+    const LOW: f32 = 0.0;
+    const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = GeneratorDistanceArgs::default();
         cx.ask::<GeneratorDistance>(Some(cx.selection.variant), &args, Freshness::IfMissing);
-        let sums = Self::sums(cx);
-        let Some(m) = shown(cx) else {
-            sums.show(ui, ui.available_size(), cx.theme, &mut self.sums);
-            return;
-        };
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        vec![Panel::new(Self::sums(cx), 0.5), Panel::new(Self::distances(cx), 0.5)]
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some(m) = cx.measured_in_focus::<GeneratorDistance>() else { return };
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         ui.add(Label::new(RichText::new(sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
-        let distances = Self::distances(cx);
-        let room = ui.available_size();
-        if distances.is_empty() {
-            sums.show(ui, room, cx.theme, &mut self.sums);
-        } else if room.x > WIDE {
-            ui.horizontal(|ui| {
-                let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-                sums.show(ui, size, cx.theme, &mut self.sums);
-                distances.show(ui, size, cx.theme, &mut self.distances);
-            });
-        } else {
-            let size = vec2(room.x, ((room.y - GAP) / 2.0).floor());
-            sums.show(ui, size, cx.theme, &mut self.sums);
-            distances.show(ui, size, cx.theme, &mut self.distances);
-        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(m) = shown(cx) else { return "the post block's Jacobian against generators".to_owned() };
-        let label = cx.mirror.variants().get(m.variant).filter(|_| cx.mirror.variants().len() > 1);
-        let whose = label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label));
-        format!("step {} \u{b7} {whose}round {} \u{b7} {}", m.sample.step, m.round, m.sample.about)
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        shown(cx)?;
-        Self::sums(cx).csv(&self.sums)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::sums(cx).svg(&self.sums, cx.theme)
+        let m = cx.measured_in_focus::<GeneratorDistance>();
+        m.map_or("the post block's Jacobian against generators".to_owned(), |m| {
+            m.subtitle(cx, &format!("round {} \u{b7} ", m.round))
+        })
     }
 }

@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 
-use eframe::egui::{Color32, Ui, vec2};
+use eframe::egui::{Color32, Ui, Vec2};
 
-use super::{View, ViewCx};
 use crate::{
     analysis::statistics::mean_sd,
     telemetry::channels,
     ui::{
         identity::{KeyedCache, RunNumber},
         mirror::Mirror,
-        plot::{Axis, Band, Chart, ChartState, Curve, Line, Reference},
+        plot::{Axis, Band, Chart, Curve, Line, Reference},
         seed_series::{SeedGroup, Spread, groups},
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
@@ -108,16 +108,11 @@ impl Contrasts {
 /// View `loss_difference`.
 #[derive(Default)]
 pub struct LossDifference {
-    state: ChartState,
     held_out: bool,
     contrasts: Contrasts,
 }
 
 impl LossDifference {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn channel(&self) -> &'static str {
         if self.held_out { channels::LOSS_HELD_OUT } else { channels::LOSS_TRAIN }
     }
@@ -133,13 +128,13 @@ impl LossDifference {
         }
     }
 
-    fn chart<'a>(contrasts: &'a [Contrast], cx: &ViewCx<'a>) -> Chart<'a> {
+    fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("loss difference (nats a token)").include(&[0.0]);
         let mut chart = Chart::new("loss difference", Axis::steps(), y).empty(
             "No difference to show. It needs two variants trained on the same batches: turn on coupled and frozen, \
              and press Space.",
         );
-        for c in contrasts {
+        for c in self.contrasts.of(cx.mirror, self.held_out) {
             let colour = c.colour(cx);
             let (mean, low, high) = match &c.running[..] {
                 [] => continue,
@@ -195,23 +190,24 @@ impl Contrast {
     }
 }
 
-impl View for LossDifference {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for LossDifference {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.follow(cx.mirror);
-        let chart = Self::chart(self.contrasts.of(cx.mirror, self.held_out), cx);
-        if chart.is_empty() && !self.held_out {
-            chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
-            return;
-        }
-        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
-        chart.show(ui, room, cx.theme, &mut self.state);
-        drop(chart);
-        if cx.has_controls {
-            ui.horizontal(|ui| {
-                ui.selectable_value(&mut self.held_out, false, "train");
-                ui.selectable_value(&mut self.held_out, true, "held out");
-            });
-        }
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(self.chart(cx))
+    }
+
+    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, is_empty: bool) -> f32 {
+        if is_empty && !self.held_out { 0.0 } else { cx.height_of_controls(32.0) }
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut self.held_out, false, "train");
+            ui.selectable_value(&mut self.held_out, true, "held out");
+        });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -223,18 +219,6 @@ impl View for LossDifference {
             n => format!(", running mean of {RUNNING}, band \u{b1}1 sd over {n} seeds"),
         };
         cx.subtitle(&format!("{what}{band}"))
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(self.contrasts.of(cx.mirror, self.held_out), cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(self.contrasts.of(cx.mirror, self.held_out), cx).svg(&self.state, cx.theme)
     }
 }
 

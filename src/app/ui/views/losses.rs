@@ -1,14 +1,14 @@
 //! Training and held-out loss of every variant. Smoothing is TensorBoard's; the raw line stays
 //! faintly behind. Seeds of one variant become mean and band.
 
-use eframe::egui::{self, Ui, vec2};
+use eframe::egui::{self, Ui, Vec2};
 
-use super::{View, ViewCx};
 use crate::{
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, ChartState, Stroke},
+        plot::{Axis, Chart, Stroke},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
@@ -22,37 +22,34 @@ enum Shown {
 
 /// View `losses`.
 pub struct Losses {
-    state: ChartState,
     smoothing: f64,
     shown: Shown,
     train: SeedSeries,
     held_out: SeedSeries,
 }
 
-impl Losses {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self {
-            state: ChartState::default(),
-            smoothing: 0.9,
-            shown: Shown::Both,
-            train: SeedSeries::default(),
-            held_out: SeedSeries::default(),
-        })
+impl Default for Losses {
+    fn default() -> Self {
+        let [train, held_out] = Default::default();
+        Self { smoothing: 0.9, shown: Shown::Both, train, held_out }
     }
+}
 
-    fn chart<'a>(train: &'a SeedSeries, held_out: &'a SeedSeries, shown: Shown, cx: &ViewCx<'a>) -> Chart<'a> {
+impl Losses {
+    fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
+        let shown = self.shown;
         let mut chart = Chart::new("losses", Axis::steps(), Axis::new("loss (nats a token)"))
             .empty("No losses yet. Press Space to train; the first step appears at once.");
         if shown != Shown::HeldOut {
             let suffix = if shown == Shown::Both { ", train" } else { "" };
             let look = SeriesStyle { suffix, ..SeriesStyle::default() };
-            train.draw(&mut chart, cx.mirror, channels::LOSS_TRAIN, cx.theme, look);
+            self.train.draw(&mut chart, cx.mirror, channels::LOSS_TRAIN, cx.theme, look);
         }
         if shown != Shown::Train {
             let stroke = if shown == Shown::Both { Stroke::Dashed } else { Stroke::Solid };
             let suffix = if shown == Shown::Both { ", held out" } else { "" };
             let look = SeriesStyle { stroke, suffix, unnamed: shown == Shown::Both, seeds: Seeds::Spread };
-            held_out.draw(&mut chart, cx.mirror, channels::LOSS_HELD_OUT, cx.theme, look);
+            self.held_out.draw(&mut chart, cx.mirror, channels::LOSS_HELD_OUT, cx.theme, look);
         }
         // The legend names each variant once; which stroke is which is said in the subtitle.
         if shown == Shown::Both && chart.lines.iter().all(|l| !l.named) {
@@ -61,8 +58,23 @@ impl Losses {
         chart.marker = cx.marker();
         chart
     }
+}
 
-    fn controls_ui(&mut self, ui: &mut Ui) {
+impl PanelView for Losses {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.train.follow(cx.mirror, channels::LOSS_TRAIN, self.smoothing);
+        self.held_out.follow(cx.mirror, channels::LOSS_HELD_OUT, 0.0);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(self.chart(cx))
+    }
+
+    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, is_empty: bool) -> f32 {
+        if is_empty { 0.0 } else { cx.height_of_controls(32.0) }
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {
         ui.horizontal(|ui| {
             for (choice, words) in [(Shown::Both, "both"), (Shown::Train, "train"), (Shown::HeldOut, "held out")] {
                 ui.selectable_value(&mut self.shown, choice, words);
@@ -78,24 +90,6 @@ impl Losses {
                 .labelled_by(label);
         });
     }
-}
-
-impl View for Losses {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        self.train.follow(cx.mirror, channels::LOSS_TRAIN, self.smoothing);
-        self.held_out.follow(cx.mirror, channels::LOSS_HELD_OUT, 0.0);
-        let chart = Self::chart(&self.train, &self.held_out, self.shown, cx);
-        if chart.is_empty() {
-            chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
-            return;
-        }
-        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
-        chart.show(ui, room, cx.theme, &mut self.state);
-        drop(chart);
-        if cx.has_controls {
-            self.controls_ui(ui);
-        }
-    }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         cx.subtitle(match self.shown {
@@ -103,17 +97,5 @@ impl View for Losses {
             Shown::Train => "training batches",
             Shown::HeldOut => "held-out windows",
         })
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(&self.train, &self.held_out, self.shown, cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(&self.train, &self.held_out, self.shown, cx).svg(&self.state, cx.theme)
     }
 }

@@ -1,13 +1,10 @@
 //! Every view, one a file, and the one list of them.
 
-use eframe::egui::Ui;
-
 pub mod accuracy;
 pub mod attention;
 pub mod bdh_dynamics;
 pub mod causality;
 pub mod connectivity;
-mod context;
 pub mod cost;
 pub mod equilibrium;
 pub mod flow;
@@ -36,39 +33,8 @@ pub mod trace_blocks;
 pub mod traces;
 mod trained_bdh;
 
-pub use super::selection::Selection;
-pub use context::{Measured, ViewCx};
-
-/// A view of a run. One instance lives as long as its tile; state that should survive a restart is
-/// in `Selection` or in settings.
-pub trait View {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>);
-
-    /// Subtitle beside the title: of what data, at which step.
-    fn subtitle(&self, cx: &ViewCx<'_>) -> String;
-
-    /// CSV of exactly what is shown, with a header line; `None` while there is nothing.
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String>;
-
-    /// Whether it has an SVG, once there is something to show.
-    fn draws_svg(&self) -> bool {
-        false
-    }
-
-    /// SVG of what is shown, for curves.
-    fn svg(&self, _cx: &ViewCx<'_>) -> Option<String> {
-        None
-    }
-}
-
-/// An entry of the one list.
-pub struct ViewEntry {
-    pub id: &'static str,
-    pub title: &'static str,
-    /// Two sentences: what it shows and how to read it.
-    pub about: &'static str,
-    pub make: fn() -> Box<dyn View>,
-}
+use super::view::panels;
+pub use super::view::{Measured, Selection, View, ViewCx, ViewEntry};
 
 /// Every view.
 pub static VIEWS: &[ViewEntry] = &[
@@ -79,28 +45,28 @@ pub static VIEWS: &[ViewEntry] = &[
                 moves it. A gate that stays inside the band has stayed closed; one that leaves it has found a use for \
                 the slow path. Its sign means nothing: the slow path's last map may as well learn its own output negated, \
                 so a negative gate is as open as a positive one.",
-        make: gate::Gate::make,
+        make: panels::<gate::Gate>,
     },
     ViewEntry {
         id: "losses",
         title: "Loss",
         about: "Cross-entropy on training batches (smoothed, raw faint behind) and on held-out text (dashed), a colour \
                 a variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.",
-        make: losses::Losses::make,
+        make: panels::<losses::Losses>,
     },
     ViewEntry {
         id: "loss_difference",
         title: "Loss difference",
         about: "Loss of the first variant minus the loss of each other one, on the same batches. Below zero the first \
                 is better; a difference inside its own band is no difference.",
-        make: loss_difference::LossDifference::make,
+        make: panels::<loss_difference::LossDifference>,
     },
     ViewEntry {
         id: "accuracy",
         title: "Accuracy",
         about: "Share of the asked positions that each variant answers rightly, over training. The dashed line is \
                 what guessing reaches.",
-        make: accuracy::Accuracy::make,
+        make: panels::<accuracy::Accuracy>,
     },
     ViewEntry {
         id: "generator",
@@ -137,14 +103,14 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Staircase",
         about: "One component of the fast state x and of the slow signal y along a sentence. The slow signal holds \
                 still over each block; hover a token to see its block and the finished block that it reads.",
-        make: staircase::Staircase::make,
+        make: panels::<staircase::Staircase>,
     },
     ViewEntry {
         id: "causality",
         title: "Causality",
         about: "Change one token and see how far the logits move at every position. Before the change they must not \
                 move at all, however far the gate is opened.",
-        make: causality::Causality::make,
+        make: panels::<causality::Causality>,
     },
     ViewEntry {
         id: "attention",
@@ -199,7 +165,7 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Residual",
         about: "How far one more pass of the post block would still move the state, against the passes made, by \
                 method. A line that falls straight on this axis converges at a steady rate.",
-        make: residual::Residual::make,
+        make: panels::<residual::Residual>,
     },
     ViewEntry {
         id: "generator_distance",
@@ -207,7 +173,7 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Column sums of the post block's one-step matrix I + J at a token, which are all 1 for a generator of a Markov \
                 chain, and how far the nearest generator is from J, over training. Beside both: the same entries in random \
                 places, and the random map of the paper.",
-        make: generator_distance::GeneratorDistanceView::make,
+        make: panels::<generator_distance::GeneratorDistanceView>,
     },
     ViewEntry {
         id: "token_residuals",
@@ -234,7 +200,7 @@ pub static VIEWS: &[ViewEntry] = &[
     ViewEntry {
         id: "race",
         title: "Race",
-        about: "Held-out loss of the variants against tokens, seconds or operations, with mean and band over seeds; below, \
+        about: "MapCells-out loss of the variants against tokens, seconds or operations, with mean and band over seeds; below, \
                 what each needs to reach the loss of the first, and whether seeds tell them apart. Variants that are ahead \
                 by tokens may be behind by seconds.",
         make: race::Race::make,
@@ -245,14 +211,14 @@ pub static VIEWS: &[ViewEntry] = &[
         about: "Attention from a question of associative recall to the value, or the key, of the pair that answers it, by \
                 layer over training. A line that leaves the dashed one, which is attention spread evenly, is a layer that \
                 has learned to look there.",
-        make: pair_attention::PairAttention::make,
+        make: panels::<pair_attention::PairAttention>,
     },
     ViewEntry {
         id: "step_lengths",
         title: "Step lengths",
         about: "How long a step each head of a coupled model has learned to make before queries meet keys, over training. A \
                 line that leaves the dashed start was moved by the loss; one near zero hardly evolves at all.",
-        make: step_lengths::StepLengths::make,
+        make: panels::<step_lengths::StepLengths>,
     },
     ViewEntry {
         id: "trace_strips",
@@ -266,21 +232,21 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Decay",
         about: "What is left of a word k words later in each trace, its weight, and how a trace answers a step. The \
                 dashed marks are the paper's, for \u{3b1} = 0.02.",
-        make: traces::TraceDecay::make,
+        make: panels::<traces::TraceDecay>,
     },
     ViewEntry {
         id: "word_swap",
         title: "Swap a word",
         about: "Two sentences that differ in one word, and the distance of their traces after every word. When the \
                 distance is gone, nobody who reads the trace can tell which sentence it was.",
-        make: traces::WordSwap::make,
+        make: panels::<traces::WordSwap>,
     },
     ViewEntry {
         id: "recoverability",
         title: "Recoverability",
         about: "How often a trained reader names the token k steps back, with 95% intervals. No reader of a trace can \
                 know more than the trace holds; the reader of the raw tokens shows what was thrown away.",
-        make: recoverability::Recoverability::make,
+        make: panels::<recoverability::Recoverability>,
     },
     ViewEntry {
         id: "settling",
@@ -319,21 +285,21 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Unit usage",
         about: "For what share of tokens each unit of a sparse layer is among the kept, most used first. A level line is an \
                 even load; a cliff means a few units that fire always and many that never do.",
-        make: trace_blocks::UnitUsage::make,
+        make: panels::<trace_blocks::UnitUsage>,
     },
     ViewEntry {
         id: "autocorrelation",
         title: "Autocorrelation",
         about: "How much a block's input has to do with itself k tokens before, and, dashed, how much of a token each trace \
                 still holds after as many. A trace that decays far more slowly than the line mostly keeps what no longer tells.",
-        make: trace_blocks::Autocorrelation::make,
+        make: panels::<trace_blocks::Autocorrelation>,
     },
     ViewEntry {
         id: "position_losses",
         title: "By position",
-        about: "Held-out loss against how much of a long text was read, far beyond the window of training. A line that is \
+        about: "MapCells-out loss against how much of a long text was read, far beyond the window of training. A line that is \
                 level after a few tokens belongs to a model that makes nothing of a longer past.",
-        make: position_losses::PositionLosses::make,
+        make: panels::<position_losses::PositionLosses>,
     },
     ViewEntry {
         id: "warm_up",
@@ -407,7 +373,7 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Gradients",
         about: "Norms of the gradients, of the whole model and (dashed) of the flow alone, and below the flow's learned \
                 scale \u{3b1}. A flow that vanishes or explodes would cross the dashed levels; how often is counted.",
-        make: flow::Training::make,
+        make: panels::<flow::Training>,
     },
     ViewEntry {
         id: "reading",
@@ -421,7 +387,7 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Sparsity",
         about: "The share of neurons above zero in each layer, over training. Dashed, the same with random weights: \
                 what lies below it was learned.",
-        make: synapses::Activity::make,
+        make: panels::<synapses::Activity>,
     },
     ViewEntry {
         id: "trained_bdh",
@@ -466,7 +432,7 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Surprise",
         about: "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \
                 \u{201c}new\u{201d} to \u{201c}known\u{201d}, fewer neurons fire for what is expected.",
-        make: synapses::Surprise::make,
+        make: panels::<synapses::Surprise>,
     },
     ViewEntry {
         id: "concepts",

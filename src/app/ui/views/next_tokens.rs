@@ -2,7 +2,7 @@
 
 use eframe::egui::{RichText, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
-use super::{Measured, View, ViewCx, task::task_ui};
+use super::task::task_ui;
 use crate::{
     telemetry::measurements::{NextTokens as Likely, NextTokensArgs},
     ui::{
@@ -10,6 +10,7 @@ use crate::{
         questions::Freshness,
         seed_series::variant_colour,
         theme,
+        view::{Measured, View, ViewCx},
         widgets::{
             bars::{Bar, bars_ui},
             token_strip::{Mark, drawable_text, token_strip_ui},
@@ -72,8 +73,11 @@ fn variant_ui(ui: &mut Ui, cx: &ViewCx<'_>, measured: Measured<'_, Likely>) {
 }
 
 impl View for NextTokens {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         cx.ask::<Likely>(None, &self.args(), Freshness::Steps(STALE));
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let measured = self.measured(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {

@@ -3,20 +3,19 @@
 
 use eframe::egui::Ui;
 
-use super::{View, ViewCx};
 use crate::{
     labs::corpus::questions,
     telemetry::measurements::{LayerPairAttention, PairAttention as Measured},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference},
+        plot::{Axis, Chart, Line, Reference},
         seed_series::{groups, spread_of},
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `pair_attention`.
 #[derive(Default)]
 pub struct PairAttention {
-    state: ChartState,
     lines: Lines,
     target: Target,
     heads: Heads,
@@ -49,16 +48,6 @@ enum Heads {
 }
 
 impl PairAttention {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
-    /// The variant in focus, or the first of which something is known.
-    fn shown(cx: &ViewCx<'_>) -> Option<usize> {
-        let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
-        all.into_iter().find(|v| !cx.history::<Measured>(*v).is_empty())
-    }
-
     /// A layer's weight.
     fn weight(&self, layer: &LayerPairAttention) -> f64 {
         let heads = match self.target {
@@ -72,7 +61,7 @@ impl PairAttention {
     }
 
     fn layer_lines<'a>(&self, cx: &ViewCx<'a>) -> Vec<Line<'a>> {
-        let history = Self::shown(cx).map(|v| cx.history::<Measured>(v)).unwrap_or_default();
+        let Some((_, history)) = cx.history_in_focus::<Measured>() else { return vec![] };
         let Some((_, newest)) = history.last() else { return vec![] };
         let line = |(place, layer): (usize, &LayerPairAttention)| {
             let weight = |m: &Measured| m.layers.get(place).map(|l| self.weight(l));
@@ -129,18 +118,6 @@ impl PairAttention {
         chart.marker = cx.marker();
         chart
     }
-
-    fn controls_ui(&mut self, ui: &mut Ui, has_many: bool) {
-        ui.horizontal_wrapped(|ui| {
-            choice_ui(ui, &mut self.target, &[(Target::Value, "value"), (Target::Key, "key")]);
-            ui.separator();
-            choice_ui(ui, &mut self.heads, &[(Heads::Best, "best head"), (Heads::Mean, "mean of heads")]);
-            if has_many {
-                ui.separator();
-                choice_ui(ui, &mut self.lines, &[(Lines::Layers, "layers"), (Lines::Variants, "variants")]);
-            }
-        });
-    }
 }
 
 fn choice_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &str)]) {
@@ -156,7 +133,7 @@ fn layer_name(path: &str) -> String {
 
 /// What even attention gives, of each kind of layer that the variant in focus has: windows see less.
 fn uniform(cx: &ViewCx<'_>) -> Vec<Reference> {
-    let history = PairAttention::shown(cx).map(|v| cx.history::<Measured>(v)).unwrap_or_default();
+    let history = cx.history_in_focus::<Measured>().map_or(vec![], |(_, history)| history);
     let layers = history.last().map_or(&[][..], |(_, newest)| &newest.layers);
     let mut levels: Vec<f64> = layers.iter().map(|l| l.uniform).filter(|u| u.is_finite()).collect();
     levels.sort_by(f64::total_cmp);
@@ -165,16 +142,26 @@ fn uniform(cx: &ViewCx<'_>) -> Vec<Reference> {
     levels.into_iter().map(reference).collect()
 }
 
-impl View for PairAttention {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.has_controls {
-            self.controls_ui(ui, cx.mirror.variants().len() > 1);
-        }
-        self.chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
+impl PanelView for PairAttention {
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(self.chart(cx))
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            choice_ui(ui, &mut self.target, &[(Target::Value, "value"), (Target::Key, "key")]);
+            ui.separator();
+            choice_ui(ui, &mut self.heads, &[(Heads::Best, "best head"), (Heads::Mean, "mean of heads")]);
+            if cx.mirror.variants().len() > 1 {
+                ui.separator();
+                choice_ui(ui, &mut self.lines, &[(Lines::Layers, "layers"), (Lines::Variants, "variants")]);
+            }
+        });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let variant = Self::shown(cx).and_then(|v| cx.mirror.variants().get(v)).map(|v| v.label.as_str());
+        let shown = cx.history_in_focus::<Measured>().and_then(|(v, _)| cx.mirror.variants().get(v));
+        let variant = shown.map(|v| v.label.as_str());
         let heads = match self.heads {
             Heads::Best => "best head",
             Heads::Mean => "mean of heads",
@@ -184,17 +171,5 @@ impl View for PairAttention {
             (Lines::Variants, _) => format!("{heads} of each variant's strongest layer"),
             (Lines::Layers, Some(label)) => format!("{label}: {heads} of each layer"),
         })
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx).svg(&self.state, cx.theme)
     }
 }

@@ -2,38 +2,32 @@
 
 use eframe::egui::Ui;
 
-use super::{View, ViewCx};
 use crate::{
     analysis::statistics::mean_sd,
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
     ui::{
-        plot::{Axis, Band, Chart, ChartState, Line, Reference},
+        plot::{Axis, Band, Chart, Line, Reference},
         questions::Freshness,
         seed_series::groups,
         table::Table,
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `position_losses`.
 #[derive(Default)]
 pub struct PositionLosses {
-    state: ChartState,
     is_perplexity: bool,
 }
 
 impl PositionLosses {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = if self.is_perplexity { "perplexity" } else { "held-out loss (nats a token)" };
-        let mut chart =
-            Chart::new("loss by position", Axis::new("tokens read before").log(), Axis::new(y))
-                .empty(cx.why_nothing::<Measured>(
-                "Not measured yet. Held-out texts of four windows are read at the start and as it trains: press Space. \
+        let mut chart = Chart::new("loss by position", Axis::new("tokens read before").log(), Axis::new(y))
+            .empty(cx.why_nothing::<Measured>(
+            "Not measured yet. MapCells-out texts of four windows are read at the start and as it trains: press Space. \
                  Tasks have no such texts.",
-            ));
+        ));
         let shown = |nats: f64| if self.is_perplexity { nats.exp() } else { nats };
         let mut window = None;
         for (place, group) in groups(cx.mirror).iter().enumerate() {
@@ -68,18 +62,22 @@ impl PositionLosses {
     }
 }
 
-impl View for PositionLosses {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if cx.has_controls {
-            ui.horizontal(|ui| {
-                ui.selectable_value(&mut self.is_perplexity, false, "loss");
-                ui.selectable_value(&mut self.is_perplexity, true, "perplexity");
-            });
-        }
+impl PanelView for PositionLosses {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = PositionLossesArgs::default();
         args.window = cx.training_window().unwrap_or(args.window);
         cx.ask::<Measured>(None, &args, Freshness::IfMissing);
-        self.chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(self.chart(cx))
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut self.is_perplexity, false, "loss");
+            ui.selectable_value(&mut self.is_perplexity, true, "perplexity");
+        });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -87,7 +85,7 @@ impl View for PositionLosses {
         about.map_or("loss by position in a text".to_owned(), |(step, about)| format!("step {step} \u{b7} {about}"))
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let mut table = Table::new(["variant", "step", "from", "until", "loss", "standard_error"]);
         let mut is_empty = true;
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
@@ -105,14 +103,6 @@ impl View for PositionLosses {
                 ]);
             }
         }
-        (!is_empty).then(|| table.finish())
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx).svg(&self.state, cx.theme)
+        (!is_empty).then_some(table)
     }
 }

@@ -1,16 +1,16 @@
 //! How often each reader names the token k steps back, against k: the picture of the data-processing
 //! inequality. It does not know how a reader works.
 
-use eframe::egui::{RichText, Ui, vec2};
+use eframe::egui::{RichText, Ui, Vec2};
 
-use super::{View, ViewCx};
 use crate::{
     telemetry::{RunState, measurements},
     ui::{
         action::RunAction,
-        plot::{Axis, Band, Chart, ChartState, Line, Reference, Stroke},
+        plot::{Axis, Band, Chart, Line, Reference, Stroke},
         seed_series::variant_colour,
         theme,
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
@@ -19,15 +19,9 @@ const LABEL: f64 = 0.12;
 
 /// View `recoverability`.
 #[derive(Default)]
-pub struct Recoverability {
-    state: ChartState,
-}
+pub struct Recoverability;
 
 impl Recoverability {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         let mut chart = Chart::new(
             "accuracy against distance",
@@ -90,11 +84,16 @@ impl Recoverability {
     }
 }
 
-impl View for Recoverability {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let begins = matches!(cx.mirror.state, None | Some(RunState::Paused));
-        let room = ui.available_size() - vec2(0.0, if begins { 32.0 } else { 0.0 });
-        Self::chart(cx).show(ui, room, cx.theme, &mut self.state);
+impl PanelView for Recoverability {
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(Self::chart(cx))
+    }
+
+    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
+        if matches!(cx.mirror.state, None | Some(RunState::Paused)) { 32.0 } else { 0.0 }
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
         if cx.has_controls {
             Self::begin_ui(ui, cx);
         }
@@ -105,17 +104,5 @@ impl View for Recoverability {
             .find_map(|i| cx.scheduled::<measurements::Recoverability>(i))
             .map(|m| m.sample.about.clone());
         cx.subtitle(about.as_deref().unwrap_or("naming the token k steps back"))
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx).svg(&self.state, cx.theme)
     }
 }

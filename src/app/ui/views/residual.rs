@@ -1,44 +1,36 @@
 //! How far the fast state is from equilibrium, against passes, by method and round.
 
-use eframe::egui::{Color32, Ui};
+use eframe::egui::Color32;
 
-use super::{View, ViewCx};
 use crate::{
     telemetry::measurements::{self, ResidualArgs, ResidualMethod},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
+        plot::{Axis, Chart, Line, Stroke},
         questions::Freshness,
         theme::Theme,
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `residual`.
 #[derive(Default)]
-pub struct Residual {
-    state: ChartState,
-}
+pub struct Residual;
 
-impl Residual {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
+fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
+    let x = Axis::new("passes of Post").whole();
+    let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
+    let mut chart = Chart::new("equilibrium residual", x, y).empty(cx.why_nothing::<measurements::Residual>(
+        "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
+    ));
+    let Some(residual) = cx.latest::<measurements::Residual>() else { return chart };
+    let last = residual.curves.iter().map(|c| c.round).max().unwrap_or(0);
+    for curve in &residual.curves {
+        let points: Vec<[f64; 2]> = curve.residual.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
+        let stroke = if curve.round < last { Stroke::Dashed } else { Stroke::Solid };
+        let label = format!("{}, round {}", curve.method, curve.round);
+        chart.lines.push(Line::new(&label, colour(curve.method, cx.theme), points).stroke(stroke).dots());
     }
-
-    fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let x = Axis::new("passes of Post").whole();
-        let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
-        let mut chart = Chart::new("equilibrium residual", x, y).empty(cx.why_nothing::<measurements::Residual>(
-            "Not measured yet. It is asked of a fast-slow model at the start of a run: press Space.",
-        ));
-        let Some(residual) = cx.latest::<measurements::Residual>() else { return chart };
-        let last = residual.curves.iter().map(|c| c.round).max().unwrap_or(0);
-        for curve in &residual.curves {
-            let points: Vec<[f64; 2]> = curve.residual.iter().enumerate().map(|(i, y)| [i as f64, *y]).collect();
-            let stroke = if curve.round < last { Stroke::Dashed } else { Stroke::Solid };
-            let label = format!("{}, round {}", curve.method, curve.round);
-            chart.lines.push(Line::new(&label, colour(curve.method, cx.theme), points).stroke(stroke).dots());
-        }
-        chart
-    }
+    chart
 }
 
 /// A method has its colour whatever else is drawn; none of them is a variant's.
@@ -51,27 +43,17 @@ fn colour(method: ResidualMethod, theme: &Theme) -> Color32 {
     }
 }
 
-impl View for Residual {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Residual {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
         cx.ask::<measurements::Residual>(variant, &ResidualArgs::default(), Freshness::IfMissing);
-        let chart = Self::chart(cx);
-        chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(chart(cx))
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         cx.subtitle_of::<measurements::Residual>("by method; earlier rounds dashed")
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx).svg(&self.state, cx.theme)
     }
 }

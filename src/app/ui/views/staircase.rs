@@ -2,29 +2,33 @@
 
 use eframe::egui::{Color32, Ui};
 
-use super::{View, ViewCx, task::task_ui};
+use super::task::task_ui;
 use crate::{
     telemetry::measurements::{self, StaircaseArgs},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Span, Stroke},
+        plot::{Axis, Chart, ChartResponse, Line, Span, Stroke},
         questions::Freshness,
-        widgets::token_strip::{Mark, token_strip_ui},
+        view::{Panel, PanelView, ViewCx},
+        widgets::token_strip::{Mark, Pointed, token_strip_ui},
     },
 };
 
 /// View `staircase`.
 #[derive(Default)]
 pub struct Staircase {
-    state: ChartState,
     hovered: Option<usize>,
+    /// What the pointer did on the tokens in this frame.
+    strip: Pointed,
 }
 
 impl Staircase {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
+    /// The token whose block is marked.
+    fn focus(&self, cx: &ViewCx<'_>) -> Option<usize> {
+        let tokens = cx.latest::<measurements::Staircase>().map_or(0, |m| m.sample.tokens.len());
+        self.hovered.or(cx.selection.token).filter(|t| *t < tokens)
     }
 
-    fn chart<'a>(focus: Option<usize>, cx: &ViewCx<'a>) -> Chart<'a> {
+    fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
         let measured = cx.latest::<measurements::Staircase>();
         let x = Axis::new("position (tokens)").whole();
         let y = Axis::new(measured.map_or("component", |m| m.value.coordinate.as_str()));
@@ -35,7 +39,7 @@ impl Staircase {
         let points = |y: &[f64]| -> Vec<[f64; 2]> { y.iter().enumerate().map(|(t, y)| [t as f64, *y]).collect() };
         chart.lines.push(Line::new("fast, x", cx.theme.fast, points(&staircase.fast)));
         chart.lines.push(Line::new("slow, y", cx.theme.slow, points(&staircase.slow)).stroke(Stroke::Stairs));
-        if let Some(token) = focus {
+        if let Some(token) = self.focus(cx) {
             let pool = staircase.pool.max(1);
             let block = token / pool;
             let span = |block: usize, label: String, colour: Color32| Span {
@@ -57,19 +61,21 @@ impl Staircase {
     }
 }
 
-impl View for Staircase {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Staircase {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
         cx.ask::<measurements::Staircase>(variant, &StaircaseArgs::default(), Freshness::IfMissing);
-        let Some(staircase) = cx.latest::<measurements::Staircase>() else {
-            Self::chart(None, cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
-            return;
-        };
-        let (pool, tokens) = (staircase.pool.max(1), &staircase.sample.tokens);
-        let focus = self.hovered.or(cx.selection.token).filter(|t| *t < tokens.len());
-        let theme = cx.theme;
-        let pointed = token_strip_ui(ui, theme, tokens, |i| {
-            let block = focus.map(|t| t / pool);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(self.chart(cx))
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some(staircase) = cx.latest::<measurements::Staircase>() else { return };
+        let (pool, theme) = (staircase.pool.max(1), cx.theme);
+        let block = self.focus(cx).map(|t| t / pool);
+        self.strip = token_strip_ui(ui, theme, &staircase.sample.tokens, |i| {
             let ground = match block {
                 Some(b) if i / pool == b => Some(theme.fast.gamma_multiply(0.25)),
                 Some(b) if i / pool + 1 == b => Some(theme.slow.gamma_multiply(0.25)),
@@ -79,15 +85,17 @@ impl View for Staircase {
             Mark { ground, outline: (cx.selection.token == Some(i)).then_some(theme.accent) }
         });
         task_ui(ui, cx, "");
-        let chart = Self::chart(focus, cx);
-        let shown = chart.show(ui, ui.available_size(), theme, &mut self.state);
-        let at = |x: f64| Some(x.floor().max(0.0) as usize).filter(|t| *t < tokens.len());
-        let now = pointed.hovered.or(shown.hovered_x.and_then(at));
+    }
+
+    fn pointed(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, on: &ChartResponse) {
+        let Some(staircase) = cx.latest::<measurements::Staircase>() else { return };
+        let at = |x: f64| Some(x.floor().max(0.0) as usize).filter(|t| *t < staircase.sample.tokens.len());
+        let now = self.strip.hovered.or(on.hovered_x.and_then(at));
         if now != self.hovered {
             self.hovered = now;
             ui.ctx().request_repaint();
         }
-        if let Some(token) = pointed.clicked.or(shown.clicked_x.and_then(at)) {
+        if let Some(token) = self.strip.clicked.or(on.clicked_x.and_then(at)) {
             cx.selection.token = if cx.selection.token == Some(token) { None } else { Some(token) };
         }
     }
@@ -98,17 +106,5 @@ impl View for Staircase {
             None => "one component along a sentence".to_owned(),
         };
         cx.subtitle_of::<measurements::Staircase>(&explained)
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(None, cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(self.hovered.or(cx.selection.token), cx).svg(&self.state, cx.theme)
     }
 }

@@ -2,8 +2,10 @@
 
 use eframe::egui::{Label, RichText, Ui};
 
-use super::ViewCx;
-use crate::{labs::corpus::questions, ui::theme};
+use crate::{
+    labs::corpus::questions,
+    ui::{theme, view::ViewCx},
+};
 
 /// How a passage of the run's text is read; `None` where it asks nothing.
 fn words(cx: &ViewCx<'_>) -> Option<&'static str> {

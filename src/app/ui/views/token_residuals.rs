@@ -3,7 +3,6 @@
 
 use eframe::egui::{Label, RichText, Ui, vec2};
 
-use super::{Measured, View, ViewCx};
 use crate::{
     telemetry::{
         channels,
@@ -14,6 +13,7 @@ use crate::{
         questions::Freshness,
         seed_series::variant_colour,
         theme::{SMALL, Theme},
+        view::{View, ViewCx},
         widgets::stacked_charts::stacked_within_ui,
     },
 };
@@ -33,12 +33,6 @@ pub struct TokenResidualsView {
     over_steps: ChartState,
     gate: ChartState,
     benefit: ChartState,
-}
-
-/// Of the variant in focus, else of the first that refines a state.
-fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, TokenResiduals>> {
-    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
-    all.into_iter().find_map(|variant| cx.measured(variant, |_| true))
 }
 
 /// "2 passes".
@@ -91,7 +85,7 @@ impl TokenResidualsView {
                  \u{201c}A trained block\u{201d}, or open a run of either (Ctrl O).",
             ),
         );
-        let Some(m) = shown(cx) else { return chart };
+        let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         for (place, (passes, residual)) in m.passes.iter().zip(&m.residual).enumerate() {
             let points: Vec<[f64; 2]> = residual.iter().enumerate().map(|(t, r)| [t as f64, *r]).collect();
             chart.lines.push(Line::new(passes_words(*passes), colour(cx.theme, place), points));
@@ -108,7 +102,9 @@ impl TokenResidualsView {
     }
 
     fn over_steps<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
-        let Some(m) = shown(cx) else { return Chart::new("residual over steps", Axis::steps(), Axis::new("")) };
+        let Some(m) = cx.measured_in_focus::<TokenResiduals>() else {
+            return Chart::new("residual over steps", Axis::steps(), Axis::new(""));
+        };
         let token = token(cx, m.value);
         let label = token.map_or("residual, mean".to_owned(), |t| format!("residual, token {t}"));
         let mut chart = Chart::new("residual over steps", Axis::steps().include(&[0.0]), Axis::new(label).log());
@@ -124,7 +120,7 @@ impl TokenResidualsView {
 
     fn gate<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let mut chart = Chart::new("gate", Axis::steps().include(&[0.0]), Axis::new("|tanh \u{3b3}|").include(&[0.0]));
-        let Some(m) = shown(cx) else { return chart };
+        let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         if let Some(curve) = cx.mirror.curve(m.variant, channels::GATE) {
             let points: Vec<[f64; 2]> =
                 curve.points(0, u64::MAX).map(|(step, gate)| [step as f64, gate.abs()]).collect();
@@ -150,9 +146,12 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>, b: &GateBenefit) -> Chart<'a> {
 }
 
 impl View for TokenResidualsView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = TokenResidualsArgs::default();
         cx.ask::<TokenResiduals>(Some(cx.selection.variant), &args, Freshness::IfMissing);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let by_token = Self::by_token(cx);
         let room = ui.available_size();
         if by_token.is_empty() {
@@ -160,7 +159,7 @@ impl View for TokenResidualsView {
             return;
         }
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        let gate = shown(cx).and_then(|m| m.value.gate.as_ref());
+        let gate = cx.measured_in_focus::<TokenResiduals>().and_then(|m| m.value.gate.as_ref());
         if let Some(benefit) = gate {
             ui.add(Label::new(RichText::new(sentence(benefit)).size(SMALL).color(cx.theme.text)).wrap());
         }
@@ -193,14 +192,14 @@ impl View for TokenResidualsView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(m) = shown(cx) else { return "residual of every token, and the gate".to_owned() };
-        let label = cx.mirror.variants().get(m.variant).filter(|_| cx.mirror.variants().len() > 1);
-        let whose = label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label));
-        format!("step {} \u{b7} {whose}round {} \u{b7} {}", m.sample.step, m.round, m.sample.about)
+        let m = cx.measured_in_focus::<TokenResiduals>();
+        m.map_or("residual of every token, and the gate".to_owned(), |m| {
+            m.subtitle(cx, &format!("round {} \u{b7} ", m.round))
+        })
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        shown(cx)?;
+        cx.measured_in_focus::<TokenResiduals>()?;
         Self::by_token(cx).csv(&self.by_token)
     }
 

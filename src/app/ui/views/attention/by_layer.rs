@@ -3,11 +3,7 @@
 
 use eframe::egui::{Ui, vec2};
 
-use super::{
-    super::{Measured, View, ViewCx},
-    paper,
-    statistic::Statistic,
-};
+use super::{paper, statistic::Statistic};
 use crate::{
     config::Setting,
     labs::TrainSettings,
@@ -17,6 +13,7 @@ use crate::{
         questions::Freshness,
         seed_series::{SeedGroup, groups, spread_of, variant_colour},
         table::Table,
+        view::{Measured, View, ViewCx},
     },
 };
 
@@ -38,12 +35,6 @@ fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, Attentio
     cx.measured(variant, |_| true)
 }
 
-/// The variant in focus, or the first of which something is known.
-fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, AttentionStatistics>> {
-    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
-    all.into_iter().find_map(|v| measured(cx, v))
-}
-
 /// What the schedule measures, if there is one.
 fn args(cx: &ViewCx<'_>) -> AttentionStatisticsArgs {
     let usual = AttentionStatisticsArgs::default();
@@ -56,7 +47,7 @@ fn args(cx: &ViewCx<'_>) -> AttentionStatisticsArgs {
 
 /// Place of the selected layer; the first if none is.
 fn place(cx: &ViewCx<'_>) -> usize {
-    let layers = shown(cx).map_or(&[][..], |m| &m.value.layers);
+    let layers = cx.measured_in_focus::<AttentionStatistics>().map_or(&[][..], |m| &m.value.layers);
     layers.iter().position(|l| Some(&l.path) == cx.selection.layer.as_ref()).unwrap_or(0)
 }
 
@@ -70,7 +61,8 @@ impl AttentionByLayer {
     }
 
     fn shows_paper(&self, cx: &ViewCx<'_>) -> bool {
-        let is_alike = || shown(cx).is_some_and(|m| m.value.layers.len() == paper::LAYERS);
+        let is_alike =
+            || cx.measured_in_focus::<AttentionStatistics>().is_some_and(|m| m.value.layers.len() == paper::LAYERS);
         Self::is_papers(cx) && !self.over_training && self.shows_paper.unwrap_or_else(is_alike)
     }
 
@@ -139,7 +131,7 @@ impl AttentionByLayer {
             chart.marker = cx.marker();
         } else {
             Self::head_lines(cx, &mut chart, statistic);
-            let layers = shown(cx).map_or(&[][..], |m| &m.value.layers);
+            let layers = cx.measured_in_focus::<AttentionStatistics>().map_or(&[][..], |m| &m.value.layers);
             let points: Vec<[f64; 2]> =
                 layers.iter().enumerate().map(|(i, layer)| [i as f64, statistic.uniform(layer)]).collect();
             chart.lines.push(Line::new("uniform", cx.theme.secondary, points).stroke(Stroke::Dashed));
@@ -160,7 +152,10 @@ impl AttentionByLayer {
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let heads = shown(cx).and_then(|m| m.value.layers.iter().map(|l| l.entropy.len()).max()).unwrap_or(0);
+        let heads = cx
+            .measured_in_focus::<AttentionStatistics>()
+            .and_then(|m| m.value.layers.iter().map(|l| l.entropy.len()).max())
+            .unwrap_or(0);
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.over_training, false, "by layer").on_hover_text("As of the shown step.");
             ui.selectable_value(&mut self.over_training, true, "over training")
@@ -188,9 +183,12 @@ impl AttentionByLayer {
 }
 
 impl View for AttentionByLayer {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = args(cx);
         cx.ask::<AttentionStatistics>(None, &args, Freshness::IfMissing);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let first = self.chart(cx, Statistic::ALL[0]);
         if first.is_empty() {
             first.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
@@ -222,7 +220,9 @@ impl View for AttentionByLayer {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(m) = shown(cx) else { return "entropy, rank and sink of the attention".to_owned() };
+        let Some(m) = cx.measured_in_focus::<AttentionStatistics>() else {
+            return "entropy, rank and sink of the attention".to_owned();
+        };
         let what = match self.over_training {
             true => format!("{}, mean over heads", m.value.layers.get(place(cx)).map_or("", |l| &l.path)),
             false => format!("step {}, mean over heads", m.sample.step),
@@ -234,7 +234,7 @@ impl View for AttentionByLayer {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        shown(cx)?;
+        cx.measured_in_focus::<AttentionStatistics>()?;
         let columns = ["variant", "step", "layer", "path", "head", "entropy", "effective_rank", "top_share", "sink"];
         let mut table = Table::new(columns);
         for (variant, info) in cx.mirror.variants().iter().enumerate() {

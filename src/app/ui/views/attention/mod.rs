@@ -11,7 +11,6 @@ use std::{collections::HashMap, sync::Arc};
 
 use eframe::egui::{self, Align2, FontId, Rect, Sense, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
 
-use super::{Selection, View, ViewCx};
 use crate::{
     gpu::colour::ColourMap,
     telemetry::{
@@ -29,6 +28,7 @@ use crate::{
         },
         questions::Freshness,
         theme::Theme,
+        view::{Selection, View, ViewCx},
     },
 };
 
@@ -273,9 +273,12 @@ impl Grid {
 }
 
 impl View for Attention {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
         cx.ask::<AttentionMaps>(variant, &AttentionMapsArgs::default(), Freshness::IfMissing);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let found = cx.latest::<AttentionMaps>().map(|m| (m.sample, heads(m.value)));
         let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
             let words = "No attention maps yet. A run measures them at its start: press Space.";

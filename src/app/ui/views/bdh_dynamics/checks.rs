@@ -11,7 +11,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         theme::{self, Theme},
-        views::{View, ViewCx},
+        view::{View, ViewCx},
     },
 };
 
@@ -179,8 +179,12 @@ fn edge_words(wires: &ConstructionCheck) -> String {
 }
 
 impl View for Checks {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        keep_fresh::<BdhDynamicsChecks>(cx);
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let checks = keep_fresh::<BdhDynamicsChecks>(cx).map(|m| m.value);
+        let checks = shown::<BdhDynamicsChecks>(cx).map(|m| m.value);
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_size();
         let chart = Self::chart(checks, cx.theme);

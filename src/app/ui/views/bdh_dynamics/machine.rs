@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::{
     analysis::bdh_dynamics::{Dense, Drift, Flow, Round, State, System, Weights, checks::Model},
     telemetry::{Array, Payload, Sample, measurements::BdhDynamicsWeights},
-    ui::views::Measured,
+    ui::view::Measured,
 };
 
 /// Edges that a picture can show.

@@ -13,12 +13,14 @@ pub use checks::Checks;
 pub use oscillators::OscillatorsView;
 pub use rules::Rules;
 
-use super::{Measured, ViewCx};
 use crate::{
     config::Settings,
     labs::bdh_physics::{PhysicsLabSettings, RuleSettings},
     telemetry::{Answer, Measurement, Sample, measurements::BdhDynamicsArgs},
-    ui::questions::Freshness,
+    ui::{
+        questions::Freshness,
+        view::{Measured, ViewCx},
+    },
 };
 
 const EMPTY: &str = "No model has handed over its weights. Open the lab \u{201c}BDH as a physical system\u{201d}: it does so at once, and again while it trains.";
@@ -26,15 +28,14 @@ const EMPTY: &str = "No model has handed over its weights. Open the lab \u{201c}
 /// The settings that the probe is asked with.
 const SETTINGS: [&str; 3] = [RuleSettings::text.name, RuleSettings::drift.name, RuleSettings::keep.name];
 
-/// The measurement for the settings as they stand; asks for it where nobody did.
-fn keep_fresh<'a, M: Answer<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'a>) -> Option<Measured<'a, M>> {
+/// Asks for the measurement for the settings as they stand, where nobody did.
+fn keep_fresh<M: Answer<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
     let freshness = if cx.is_set_otherwise(&SETTINGS) { Freshness::WithSchedule } else { Freshness::IfMissing };
     let args = PhysicsLabSettings::read(cx.config).map(|settings| settings.physics.args()).unwrap_or_default();
     cx.ask::<M>(None, &args, freshness);
-    shown(cx)
 }
 
-/// As [`keep_fresh`], without asking: for subtitles and tables.
+/// The measurement for the settings as they stand.
 fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     let variants = || 0..cx.mirror.variants().len().max(1);
     let scheduled = variants().find_map(|v| cx.scheduled(v));

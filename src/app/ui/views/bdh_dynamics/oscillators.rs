@@ -13,7 +13,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line},
         theme,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
     },
 };
 

@@ -17,7 +17,7 @@ use crate::{
     ui::{
         plot::{empty_ui, quote},
         theme,
-        views::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx},
         widgets::likely_tokens::likely_tokens_label,
         widgets::token_strip::{Mark, token_strip_ui},
     },
@@ -171,8 +171,12 @@ fn words_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
 }
 
 impl View for Rules {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        keep_fresh::<BdhDynamicsWeights>(cx);
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let measured = keep_fresh::<BdhDynamicsWeights>(cx);
+        let measured = shown::<BdhDynamicsWeights>(cx);
         match measured {
             Some(measured) => self.follow(measured),
             None => self.machine = None,

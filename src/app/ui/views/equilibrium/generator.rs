@@ -18,7 +18,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         table::Table,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::number,
     },
 };
@@ -137,8 +137,11 @@ fn verdict(state: &GeneratorState) -> String {
 }
 
 impl View for GeneratorView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         if cx.has_controls {
             Self::controls_ui(ui, cx);

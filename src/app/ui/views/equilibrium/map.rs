@@ -15,7 +15,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference, Stroke, colour_bar::colour_bar, empty_ui},
         table::Table,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::number,
     },
 };
@@ -117,7 +117,7 @@ impl StationaryMapView {
 fn verdict(map: &StationaryMapError) -> String {
     let short = number::short;
     format!(
-        "Held out {} (largest entry {}), beyond the range {}, ignoring y {}.",
+        "MapCells out {} (largest entry {}), beyond the range {}, ignoring y {}.",
         short(map.held_out),
         short(map.held_out_largest),
         short(map.outside),
@@ -126,8 +126,11 @@ fn verdict(map: &StationaryMapError) -> String {
 }
 
 impl View for StationaryMapView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<StationaryMapError>(cx, EquilibriumSettings::map_args);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         let Some(measured) = cx.answered::<StationaryMapError>() else {
             let words = why_nothing::<StationaryMapError>(cx);

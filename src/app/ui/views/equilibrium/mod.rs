@@ -3,7 +3,6 @@
 
 use eframe::egui::{ComboBox, RichText, Slider, Ui, WidgetInfo, accesskit::Role};
 
-use super::{Measured, ViewCx};
 use crate::{
     config::{Config, Value},
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
@@ -11,6 +10,7 @@ use crate::{
     ui::{
         questions::Freshness,
         theme::{self, Theme},
+        view::{Measured, ViewCx},
     },
 };
 

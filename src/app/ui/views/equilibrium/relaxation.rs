@@ -18,7 +18,7 @@ use crate::{
         plot::{Axis, Chart, ChartState, Line, Reference, Stroke, empty_ui},
         table::Table,
         theme::Theme,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::number,
     },
 };
@@ -204,8 +204,11 @@ fn verdict(flow: &GeneratorFlow) -> String {
 }
 
 impl View for RelaxationView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<GeneratorFlow>(cx, EquilibriumSettings::flow_args);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         if cx.has_controls {
             self.controls_ui(ui, cx);

@@ -16,7 +16,7 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme::Theme,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::number,
     },
 };
@@ -142,9 +142,12 @@ fn verdict(state: &GeneratorState, dt: f64) -> String {
 }
 
 impl View for SpectrumView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
         cx.ask::<GapBySize>(None, &GapBySizeArgs::default(), Freshness::IfMissing);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         let Some(measured) = cx.answered::<GeneratorState>() else {
             let words = why_nothing::<GeneratorState>(cx);

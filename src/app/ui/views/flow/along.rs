@@ -12,7 +12,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line},
         questions::Freshness,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
     },
 };
 

@@ -3,7 +3,7 @@
 
 use crate::{
     telemetry::measurements::{FlowAnswer, FlowPaths},
-    ui::views::{Measured, ViewCx},
+    ui::view::{Measured, ViewCx},
 };
 
 /// An answer and whose it is.

@@ -12,7 +12,7 @@ use crate::{
         plot::{drawing, empty_ui, quote},
         seed_series::variant_colour,
         theme,
-        views::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx},
     },
 };
 

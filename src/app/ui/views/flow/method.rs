@@ -7,7 +7,7 @@ use crate::{
     analysis::runge_kutta::Method,
     config::Value,
     labs::ode_flow::settings::FieldSettings,
-    ui::{views::ViewCx, widgets::number},
+    ui::{view::ViewCx, widgets::number},
 };
 
 /// Whether a method takes a fixed number of steps.

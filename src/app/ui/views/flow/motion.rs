@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    ui::{action::FileAction, plot::quote, views::ViewCx},
+    ui::{action::FileAction, plot::quote, view::ViewCx},
 };
 
 /// How it moves.

@@ -13,7 +13,7 @@ use crate::{
     ui::{
         identity::RunNumber,
         theme::{self, Theme},
-        views::ViewCx,
+        view::ViewCx,
         widgets::number,
     },
 };

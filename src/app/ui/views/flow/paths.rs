@@ -26,7 +26,7 @@ use crate::{
         plot::{Mark, drawing, empty_ui, paint_mark, quote, value_label},
         questions::Freshness,
         theme,
-        views::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx},
     },
 };
 

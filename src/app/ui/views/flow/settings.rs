@@ -15,7 +15,7 @@ use crate::{
     ui::{
         questions::{Freshness, same_run},
         selection::Slot,
-        views::ViewCx,
+        view::ViewCx,
     },
 };
 

@@ -15,7 +15,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_label},
         theme,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::stacked_charts::stacked_within_ui,
     },
 };

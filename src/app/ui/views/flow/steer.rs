@@ -22,7 +22,7 @@ use crate::{
     ui::{
         plot::{drawing, empty_ui, quote},
         theme::{self, Theme},
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::{
             bars::bars_ui,
             token_strip::{Mark, token_strip_ui},

@@ -12,7 +12,7 @@ use crate::{
         particles::{COUNT, LIFE, Particles, Stepping, VectorField},
     },
     telemetry::{Payload, measurements::FlowField},
-    ui::{identity::unique, plot::clip, theme::Theme, views::Measured},
+    ui::{identity::unique, plot::clip, theme::Theme, view::Measured},
 };
 
 /// Steps a second.

@@ -23,7 +23,7 @@ use crate::{
         plot::{Chart, ChartState},
         questions::same_run,
         theme::{self, Theme},
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::stacked_charts::stacked_ui,
     },
 };

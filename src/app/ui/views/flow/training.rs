@@ -5,11 +5,11 @@ use eframe::egui::{RichText, Ui};
 use crate::{
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, ChartState, Curve, Line, Reference, Stroke},
+        plot::{Axis, Chart, Curve, Line, Reference, Stroke},
         seed_series::variant_colour,
         theme,
-        views::{View, ViewCx, cost::measured},
-        widgets::stacked_charts::stacked_ui,
+        view::{Panel, PanelView, ViewCx},
+        views::cost::measured,
     },
 };
 
@@ -22,9 +22,7 @@ const ENDS: [f64; 2] = [1e-6, 1e2];
 
 /// View `flow_training`.
 #[derive(Default)]
-pub struct Training {
-    states: [ChartState; 2],
-}
+pub struct Training;
 
 /// Steps whose norm has vanished, and has exploded, of all.
 fn count(curve: &Curve) -> [usize; 3] {
@@ -33,10 +31,6 @@ fn count(curve: &Curve) -> [usize; 3] {
 }
 
 impl Training {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Whole models, then the fields alone (dashed).
     fn norms<'a>(cx: &ViewCx<'a>) -> Vec<(String, usize, &'a Curve, Stroke)> {
         let mirror = cx.mirror;
@@ -95,38 +89,18 @@ impl Training {
     }
 }
 
-impl View for Training {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let (norms, alpha) = (Self::chart(cx), Self::alpha(cx));
+impl PanelView for Training {
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        vec![Panel::new(Self::chart(cx), 0.6), Panel::new(Self::alpha(cx), 0.4).in_table("alpha ")]
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         for words in Self::words(cx) {
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         }
-        let room = ui.available_size();
-        if alpha.is_empty() || room.y < 200.0 {
-            norms.show(ui, room, cx.theme, &mut self.states[0]);
-            return;
-        }
-        stacked_ui(ui, cx.theme, [(norms, 0.6), (alpha, 0.4)], &mut self.states.each_mut());
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         cx.subtitle("norms before clipping, and the flow's learned scale")
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let mut chart = Self::chart(cx);
-        for mut line in Self::alpha(cx).lines {
-            line.label = format!("alpha {}", line.label);
-            chart.lines.push(line);
-        }
-        chart.csv(&self.states[0])
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx).svg(&self.states[0], cx.theme)
     }
 }

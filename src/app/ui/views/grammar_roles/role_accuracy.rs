@@ -18,7 +18,7 @@ use crate::{
         plot::empty_ui,
         seed_series::variant_colour,
         theme::{self, Theme},
-        views::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx},
     },
 };
 
@@ -71,8 +71,7 @@ fn reads_features(of: &RoleAccuracy) -> bool {
 
 /// The variant in focus if features of it are read, else the first of which they are.
 fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
-    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
-    all.into_iter().filter_map(|v| measured(cx, v)).find(|m| reads_features(m.value))
+    cx.in_focus(|v| measured(cx, v).filter(|m| reads_features(m.value))).map(|(_, m)| m)
 }
 
 /// As the run's schedule measures.

@@ -13,11 +13,11 @@ use crate::{
     ui::{
         plot::empty_ui,
         questions::Freshness,
-        views::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx},
         widgets::playhead::Playhead,
     },
 };
-use drawing::{Moment, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
+use drawing::{QuestionTime, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 
 /// Seconds a sweep while it plays.
 const PACE: f64 = 0.35;
@@ -52,12 +52,12 @@ impl SettlingView {
         SettlingArgs { text: self.asked.text.trim().to_owned(), ..self.asked.clone() }
     }
 
-    fn moment(&self, found: &Settling, words: usize) -> Moment {
+    fn moment(&self, found: &Settling, words: usize) -> QuestionTime {
         let frames = (words * found.sweeps).max(1);
         let at = self.cursor.unwrap_or(frames - 1).min(frames - 1);
         let (read, sweep) = (at / found.sweeps.max(1), at % found.sweeps.max(1));
         let word = if found.from_right { words.saturating_sub(1 + read) } else { read };
-        Moment { word, read: read + 1, sweep }
+        QuestionTime { word, read: read + 1, sweep }
     }
 
     /// Which sentence, read which way.

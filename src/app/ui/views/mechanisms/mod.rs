@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use eframe::egui::{Ui, vec2};
 
-use super::{View, ViewCx};
 use crate::{
     telemetry::measurements::TokenBaselines,
     ui::{
         identity::{KeyedCache, RunNumber},
         plot::{drawing as svg_drawing, empty_ui},
         table::Table,
+        view::{View, ViewCx},
     },
 };
 use drawing::{Level, Panel};

@@ -5,12 +5,10 @@ use eframe::egui::{Painter, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, a
 use super::{PhasePlane, Source, scene::Scene, shown::Shown};
 use crate::ui::{
     theme::Theme,
-    views::{
-        ViewCx,
-        flow::{
-            camera::{Frame, distance},
-            streaks::Behind,
-        },
+    view::ViewCx,
+    views::flow::{
+        camera::{Frame, distance},
+        streaks::Behind,
     },
 };
 

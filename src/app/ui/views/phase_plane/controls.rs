@@ -10,7 +10,7 @@ use eframe::egui::{
 use super::{Mode, PhasePlane, learned::Learned, plane::PlaneChoice, toy::Toy};
 use crate::{
     telemetry::measurements::QueryKeyPaths,
-    ui::{plot::value_label, views::ViewCx},
+    ui::{plot::value_label, view::ViewCx},
 };
 
 /// Ends of the sliders.

@@ -16,7 +16,8 @@ use crate::{
     ui::{
         plot::{drawing, empty_ui, quote, value_label},
         theme,
-        views::{Measured, View, ViewCx, flow::streaks::Behind},
+        view::{Measured, View, ViewCx},
+        views::flow::streaks::Behind,
         widgets::token_strip::{Mark, token_strip_ui},
     },
 };

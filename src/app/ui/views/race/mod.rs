@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use eframe::egui::{self, Grid, RichText, ScrollArea, Ui, vec2};
 
-use super::{View, ViewCx};
 use crate::{
     telemetry::channels,
     ui::{
@@ -17,6 +16,7 @@ use crate::{
         seed_series::groups,
         table::Table,
         theme,
+        view::{View, ViewCx},
         widgets::number::abbreviated,
     },
 };

@@ -5,12 +5,16 @@ use std::sync::Arc;
 
 use eframe::egui::{Vec2, vec2};
 
-use super::{View, ViewCx, flow::streaks::Behind};
+use super::flow::streaks::Behind;
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     config::{Setting, SettingKey},
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
-    ui::{identity::KeyedCache, plot::ChartState},
+    ui::{
+        identity::KeyedCache,
+        plot::ChartState,
+        view::{View, ViewCx},
+    },
 };
 
 mod charts;

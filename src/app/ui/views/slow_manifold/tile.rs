@@ -22,7 +22,8 @@ use crate::{
     ui::{
         plot::{drawing, empty_ui},
         theme,
-        views::{View, ViewCx, flow::streaks::Behind},
+        view::{View, ViewCx},
+        views::flow::streaks::Behind,
         widgets::number::short,
     },
 };

@@ -16,7 +16,7 @@ use crate::{
         plot::empty_ui,
         table::Table,
         theme::{self, Theme, contrast},
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::number::short,
     },
 };

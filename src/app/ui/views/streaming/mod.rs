@@ -13,10 +13,12 @@ pub use warm_up::WarmUpView;
 
 use eframe::egui::{Button, ProgressBar, Ui, WidgetInfo, accesskit::Role};
 
-use super::{Measured, ViewCx};
 use crate::{
     telemetry::{Answer, Measurement, QuestionState},
-    ui::widgets::number::grouped,
+    ui::{
+        view::{Measured, ViewCx},
+        widgets::number::grouped,
+    },
 };
 
 /// Height of the row of controls, points.
@@ -42,12 +44,8 @@ fn why_nothing<M: Measurement>(cx: &ViewCx<'_>, otherwise: &str, where_absent: &
 /// Step, variant, and what was measured on; what was left out follows.
 fn subtitle_of<M: Measurement>(cx: &ViewCx<'_>, what: &str, notes: fn(&M) -> &Vec<String>) -> String {
     let Some(m) = shown::<M>(cx) else { return what.to_owned() };
-    let whose = match cx.mirror.variants() {
-        [] | [_] => String::new(),
-        all => all.get(m.variant).map_or(String::new(), |v| format!("{} \u{b7} ", v.label)),
-    };
     let notes: String = notes(m.value).iter().map(|note| format!(" \u{b7} {note}")).collect();
-    format!("step {} \u{b7} {whose}{}{notes}", m.sample.step, m.sample.about)
+    m.subtitle(cx, "") + &notes
 }
 
 /// The variant that is asked and shown, where there are several.

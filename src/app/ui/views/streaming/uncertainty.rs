@@ -13,7 +13,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         table::Table,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
     },
 };
 

@@ -9,7 +9,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
         table::Table,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
     },
 };
 

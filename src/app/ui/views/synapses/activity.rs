@@ -1,26 +1,20 @@
 //! How much of each layer fires, over training, beside random weights. It does not know how shares are
 //! measured.
 
-use std::fmt::Write as _;
-
-use eframe::egui::Ui;
-
 use super::layer_colour;
 use crate::{
     telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
+        plot::{Axis, Chart, Line, Stroke},
         questions::Freshness,
-        views::{View, ViewCx},
-        widgets::stacked_charts::stacked_ui,
+        table::Table,
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `activity`.
 #[derive(Default)]
-pub struct Activity {
-    states: [ChartState; 2],
-}
+pub struct Activity;
 
 /// Which of the two sparse vectors a chart shows.
 #[derive(Clone, Copy)]
@@ -55,10 +49,6 @@ fn history<'a>(cx: &ViewCx<'a>) -> Vec<(u64, &'a measurements::Activity)> {
 const EMPTY: &str = "Nothing measured yet. A BDH is measured at its start and as it trains: press Space.";
 
 impl Activity {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// One line a layer over training, and one dashed for random weights.
     fn chart(cx: &ViewCx<'_>, which: Vector) -> Chart<'static> {
         let name = which.name();
@@ -84,40 +74,33 @@ impl Activity {
     }
 }
 
-impl View for Activity {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Activity {
+    const LOW: f32 = 0.0;
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
         cx.ask::<measurements::Activity>(variant, &ActivityArgs::default(), Freshness::IfMissing);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let (upper, mut lower) = (Self::chart(cx, Vector::Y), Self::chart(cx, Vector::X));
-        if upper.is_empty() {
-            upper.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
-            return;
-        }
         lower.legend = false;
-        stacked_ui(ui, cx.theme, [(upper, 0.56), (lower, 0.44)], &mut self.states.each_mut());
+        vec![Panel::new(upper, 0.56), Panel::new(lower, 0.44)]
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         cx.subtitle_of::<measurements::Activity>("share of neurons above zero, dashed: random weights")
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         cx.latest::<measurements::Activity>()?;
-        let mut csv = "step,layer,x,y,x_random,y_random\n".to_owned();
+        let mut table = Table::new(["step", "layer", "x", "y", "x_random", "y_random"]);
         for (step, measured) in history(cx) {
             for (layer, LayerActivity { trained, random_weights }) in measured.layers.iter().enumerate() {
-                let [x, y, x_random, y_random] = [trained.x, trained.y, random_weights.x, random_weights.y];
-                let _ = writeln!(csv, "{step},{layer},{x},{y},{x_random},{y_random}");
+                let shares = [trained.x, trained.y, random_weights.x, random_weights.y].map(|share| share.to_string());
+                table.row([step.to_string(), layer.to_string()].into_iter().chain(shares));
             }
         }
-        Some(csv)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(cx, Vector::Y).svg(&self.states[0], cx.theme)
+        Some(table)
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         measurements::{self, MergingArgs},
     },
     ui::{
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::bars::{Bar, bars_ui},
     },
 };

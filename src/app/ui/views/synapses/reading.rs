@@ -22,10 +22,8 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme::{self, GRID},
-        views::{
-            Measured, View, ViewCx,
-            trained_bdh::{reading_settings, text_ui},
-        },
+        view::{Measured, View, ViewCx},
+        views::trained_bdh::{reading_settings, text_ui},
         widgets::{
             playhead::Playhead,
             token_strip::{Mark, written_strip_ui},

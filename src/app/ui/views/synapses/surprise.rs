@@ -7,17 +7,15 @@ use super::{layer_colour, points};
 use crate::{
     telemetry::measurements::{self, SurpriseArgs},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Span, Stroke},
+        plot::{Axis, Chart, Line, Span, Stroke},
         questions::Freshness,
-        views::{View, ViewCx},
-        widgets::stacked_charts::stacked_ui,
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `surprise`.
 #[derive(Default)]
 pub struct Surprise {
-    states: [ChartState; 2],
     by_octave: bool,
 }
 
@@ -30,10 +28,6 @@ const KNOWN_AFTER: f64 = 4.0;
 const EMPTY: &str = "Nothing measured yet. The preset \u{201c}Surprise\u{201d} trains on repeated words: press Space.";
 
 impl Surprise {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn spans(chart: &mut Chart<'_>, cx: &ViewCx<'_>) {
         let known = WARM + KNOWN_AFTER * WORD;
         for (label, colour, from, to) in [
@@ -92,13 +86,24 @@ impl Surprise {
     }
 }
 
-impl View for Surprise {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Surprise {
+    const LOW: f32 = 0.0;
+
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
         cx.ask::<measurements::Surprise>(variant, &SurpriseArgs::default(), Freshness::IfMissing);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         let firing = Self::firing(cx);
-        if firing.is_empty() {
-            firing.show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
+        match self.by_octave && !firing.is_empty() {
+            true => Panel::whole(Self::octaves(cx)),
+            false => vec![Panel::new(firing, 0.56), Panel::new(Self::loss(cx), 0.44)],
+        }
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if Self::firing(cx).is_empty() {
             return;
         }
         ui.horizontal_wrapped(|ui| {
@@ -112,31 +117,10 @@ impl View for Surprise {
                 ui.label(eframe::egui::RichText::new(words).size(crate::ui::theme::SMALL).color(cx.theme.secondary));
             }
         });
-        if self.by_octave {
-            Self::octaves(cx).show(ui, ui.available_size(), cx.theme, &mut self.states[0]);
-        } else {
-            stacked_ui(ui, cx.theme, [(firing, 0.56), (Self::loss(cx), 0.44)], &mut self.states.each_mut());
-        }
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         cx.subtitle_of::<measurements::Surprise>("share of y above zero, dashed: random weights")
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        if self.by_octave {
-            return Self::octaves(cx).csv(&self.states[0]);
-        }
-        Self::firing(cx).csv(&self.states[0])
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let chart = if self.by_octave { Self::octaves(cx) } else { Self::firing(cx) };
-        chart.svg(&self.states[0], cx.theme)
     }
 }
 

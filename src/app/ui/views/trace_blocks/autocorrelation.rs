@@ -10,24 +10,19 @@ use super::{
 use crate::{
     telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke, Zone},
+        plot::{Axis, Chart, Line, Stroke, Zone},
         questions::Freshness,
-        views::{View, ViewCx},
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `autocorrelation`.
 #[derive(Default)]
 pub struct Autocorrelation {
-    state: ChartState,
     block: usize,
 }
 
 impl Autocorrelation {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("correlation, share kept").include(&[0.0, 1.0]);
         let mut chart =
@@ -50,18 +45,22 @@ impl Autocorrelation {
     }
 }
 
-impl View for Autocorrelation {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for Autocorrelation {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = AutocorrelationArgs::default();
         args.window = cx.training_window().unwrap_or(args.window);
         cx.ask::<Measured>(None, &args, Freshness::IfMissing);
-        if cx.has_controls
-            && let Some(m) = cx.latest::<Measured>()
-        {
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(self.chart(cx))
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if let Some(m) = cx.latest::<Measured>() {
             let paths: Vec<&str> = m.value.blocks.iter().map(|b| b.path.as_str()).collect();
             ui.horizontal(|ui| block_ui(ui, &mut self.block, &paths));
         }
-        self.chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -71,17 +70,5 @@ impl View for Autocorrelation {
             || "what there is to remember, and what is kept".to_owned(),
             |block| format!("input of {}", name(&block.path)),
         ))
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx).svg(&self.state, cx.theme)
     }
 }

@@ -17,7 +17,7 @@ use crate::{
         table::Table,
         theme,
         theme::Theme,
-        views::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx},
         widgets::{
             playhead::Playhead,
             token_strip::{Mark, token_strip_ui},
@@ -196,9 +196,12 @@ fn ground(theme: &Theme, share: f64) -> Option<Color32> {
 }
 
 impl View for TraceReadingView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = cx.selection.variant;
         cx.ask::<Reading>(Some(variant), &self.args(), Freshness::Steps(STALE));
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         let shown = self.shown(cx);
         if cx.has_controls {

@@ -7,18 +7,17 @@ use super::block_choice::name;
 use crate::{
     telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference},
+        plot::{Axis, Chart, Line, Reference},
         questions::Freshness,
         seed_series::variant_colour,
         table::Table,
-        views::{View, ViewCx},
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `unit_usage`.
 #[derive(Default)]
 pub struct UnitUsage {
-    state: ChartState,
     over_training: bool,
 }
 
@@ -35,10 +34,6 @@ fn effective(block: &BlockUsage) -> f64 {
 }
 
 impl UnitUsage {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn sorted<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let x = Axis::new("unit, most used first");
         let y = Axis::new("kept for a share of tokens").include(&[0.0]);
@@ -77,25 +72,25 @@ impl UnitUsage {
         chart.marker = cx.marker();
         chart
     }
-
-    fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
-        if self.over_training { Self::over_training(cx) } else { Self::sorted(cx) }
-    }
 }
 
-impl View for UnitUsage {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for UnitUsage {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = UnitUsageArgs::default();
         args.window = cx.training_window().unwrap_or(args.window);
         cx.ask::<Measured>(None, &args, Freshness::IfMissing);
-        if cx.has_controls {
-            ui.horizontal(|ui| {
-                ui.selectable_value(&mut self.over_training, false, "by unit").on_hover_text("As of the shown step.");
-                ui.selectable_value(&mut self.over_training, true, "over training")
-                    .on_hover_text("The share that was never kept, mean over blocks, of every variant.");
-            });
-        }
-        self.chart(cx).show(ui, ui.available_size(), cx.theme, &mut self.state);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(if self.over_training { Self::over_training(cx) } else { Self::sorted(cx) })
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
+        ui.horizontal(|ui| {
+            ui.selectable_value(&mut self.over_training, false, "by unit").on_hover_text("As of the shown step.");
+            ui.selectable_value(&mut self.over_training, true, "over training")
+                .on_hover_text("The share that was never kept, mean over blocks, of every variant.");
+        });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -114,26 +109,15 @@ impl View for UnitUsage {
         ))
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        if self.over_training {
-            return self.chart(cx).csv(&self.state);
-        }
-        let m = cx.latest::<Measured>()?;
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
+        let m = cx.latest::<Measured>().filter(|_| !self.over_training)?;
         let mut table = Table::new(["block", "unit", "usage"]);
         for block in &m.value.blocks {
             for (unit, share) in block.usage.iter().enumerate() {
                 table.row([block.path.clone(), unit.to_string(), share.to_string()]);
             }
         }
-        Some(table.finish())
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.chart(cx).svg(&self.state, cx.theme)
+        Some(table)
     }
 }
 

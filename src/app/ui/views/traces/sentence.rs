@@ -6,7 +6,7 @@ use eframe::egui::Color32;
 use crate::{
     analysis::ema,
     labs::traces::TraceSettings,
-    ui::{theme::Theme, views::ViewCx},
+    ui::{theme::Theme, view::ViewCx},
 };
 
 /// Names of the three traces, fast to slow.

@@ -1,15 +1,15 @@
 //! How a trace forgets: what is left of a word, its weight, and the answer to a step, for the three
 //! coefficients. Closed forms of the settings: it needs no run.
 
-use eframe::egui::{RichText, Ui, vec2};
+use eframe::egui::{RichText, Ui, Vec2, vec2};
 
 use super::sentence::{NAMES, Sentence};
 use crate::{
     analysis::ema,
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference},
+        plot::{Axis, Chart, Line, Reference},
         theme,
-        views::{View, ViewCx},
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
@@ -24,19 +24,17 @@ enum Shown {
 
 /// Steps drawn: the paper's furthest mark is at 200.
 const FURTHEST: usize = 220;
+/// Height of the controls, and of the table, points.
+const CONTROLS: f32 = 32.0;
+const TABLE: f32 = 4.0 * 20.0 + 8.0;
 
 /// View `trace_decay`.
 #[derive(Default)]
 pub struct TraceDecay {
-    state: ChartState,
     shown: Shown,
 }
 
 impl TraceDecay {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn chart(shown: Shown, cx: &ViewCx<'_>) -> Chart<'static> {
         let (y, value): (_, fn(f64, f64) -> f64) = match shown {
             Shown::Left => ("share left, (1 \u{2212} \u{3b1})^k", ema::retention),
@@ -58,7 +56,7 @@ impl TraceDecay {
         chart
     }
 
-    fn controls_ui(&mut self, ui: &mut Ui) {
+    fn choice_ui(&mut self, ui: &mut Ui) {
         ui.horizontal(|ui| {
             for (choice, words, tip) in [
                 (
@@ -109,33 +107,25 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     });
 }
 
-impl View for TraceDecay {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let tall = ui.available_height() > 260.0;
-        let below = if tall { 32.0 + 4.0 * 20.0 + 8.0 } else { 32.0 };
-        let room = ui.available_size() - vec2(0.0, below);
-        Self::chart(self.shown, cx).show(ui, room, cx.theme, &mut self.state);
+impl PanelView for TraceDecay {
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(Self::chart(self.shown, cx))
+    }
+
+    fn height_below(&self, _cx: &ViewCx<'_>, room: Vec2, _is_empty: bool) -> f32 {
+        if room.y > 260.0 { CONTROLS + TABLE } else { CONTROLS }
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, height: f32) {
         if cx.has_controls {
-            self.controls_ui(ui);
+            self.choice_ui(ui);
         }
-        if tall {
+        if height > CONTROLS {
             table_ui(ui, cx);
         }
     }
 
     fn subtitle(&self, _cx: &ViewCx<'_>) -> String {
         "closed form of the present settings".to_owned()
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(self.shown, cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(self.shown, cx).svg(&self.state, cx.theme)
     }
 }

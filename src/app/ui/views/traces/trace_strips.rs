@@ -15,7 +15,7 @@ use crate::{
     labs::traces::TraceSettings,
     ui::{
         theme,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::playhead::Playhead,
     },
 };

@@ -1,31 +1,26 @@
 //! Two sentences that differ in one word, and how far apart their traces are after every word.
 //! Computed from the settings: it needs no run.
 
-use eframe::egui::{self, RichText, TextEdit, Ui, vec2};
+use eframe::egui::{self, RichText, TextEdit, Ui, Vec2, vec2};
 
 use super::sentence::{NAMES, Sentence};
 use crate::{
     analysis::ema,
     config::Value,
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference},
+        plot::{Axis, Chart, Line, Reference},
         theme,
-        views::{View, ViewCx},
+        view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `word_swap`.
 #[derive(Default)]
 pub struct WordSwap {
-    state: ChartState,
     relative: bool,
 }
 
 impl WordSwap {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn chart(relative: bool, cx: &ViewCx<'_>) -> Chart<'static> {
         let s = Sentence::of(cx);
         let y = if relative { "distance / mean norm" } else { "distance |h \u{2212} h'|" };
@@ -85,14 +80,20 @@ impl WordSwap {
     }
 }
 
-impl View for WordSwap {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+impl PanelView for WordSwap {
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(Self::chart(self.relative, cx))
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         Self::words_ui(ui, cx);
-        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));
-        Self::chart(self.relative, cx).show(ui, room, cx.theme, &mut self.state);
-        if !cx.has_controls {
-            return;
-        }
+    }
+
+    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
+        cx.height_of_controls(32.0)
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {
         ui.horizontal(|ui| {
             ui.selectable_value(&mut self.relative, false, "distance").on_hover_text(
                 "Euclidean distance of the two traces. It is \u{3b1} times the distance of the two words, and shrinks by 1 \u{2212} \u{3b1} with every word: a straight line here.",
@@ -106,17 +107,5 @@ impl View for WordSwap {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let s = Sentence::of(cx);
         format!("word {} of {} is another one", s.swap_word + 1, s.words.len())
-    }
-
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(self.relative, cx).csv(&self.state)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::chart(self.relative, cx).svg(&self.state, cx.theme)
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme,
-        views::{View, ViewCx},
+        view::{View, ViewCx},
         widgets::number::grouped,
     },
 };
@@ -50,7 +50,7 @@ fn layers(m: &TrainedBdh) -> String {
 fn verdict(m: &TrainedBdh) -> (String, bool) {
     let uniform = (m.vocab as f64).ln();
     let costs = format!(
-        "Held-out loss {:.3} nats a token. By the frequencies of these tokens alone: {:.3}; by guessing evenly: {uniform:.3}.",
+        "MapCells-out loss {:.3} nats a token. By the frequencies of these tokens alone: {:.3}; by guessing evenly: {uniform:.3}.",
         m.loss, m.frequency_loss
     );
     if m.loss.is_finite() && m.loss < m.frequency_loss {
@@ -123,10 +123,13 @@ impl Card {
 }
 
 impl View for Card {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = TrainedBdhArgs::default();
         args.window = cx.training_window().unwrap_or(args.window);
         cx.ask::<TrainedBdh>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(m) = cx.latest::<TrainedBdh>() else {
             let words =
                 cx.why_nothing::<TrainedBdh>("No model is open yet: name a checkpoint under Model, or drop one.");

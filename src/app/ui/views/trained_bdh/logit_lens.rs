@@ -13,7 +13,7 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme,
-        views::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx},
         widgets::{
             bars::{Bar, bars_ui},
             number::share,
@@ -191,9 +191,12 @@ impl LogitLensView {
 }
 
 impl View for LogitLensView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = reading_settings(cx).map(|s| s.logit_lens_args()).unwrap_or_default();
         cx.ask::<LogitLens>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {
             text_ui(ui, cx, &mut self.typed);

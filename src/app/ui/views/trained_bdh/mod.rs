@@ -17,8 +17,7 @@ pub use top_contexts::TopContextsView;
 
 use eframe::egui::{TextEdit, Ui, WidgetInfo, accesskit::Role};
 
-use super::ViewCx;
-use crate::{config::Value, labs::synapses::settings::ReadingSettings};
+use crate::{config::Value, labs::synapses::settings::ReadingSettings, ui::view::ViewCx};
 
 /// The settings of what is read, in a lab that has them.
 pub(super) fn reading_settings(cx: &ViewCx<'_>) -> Option<ReadingSettings> {

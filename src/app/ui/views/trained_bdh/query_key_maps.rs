@@ -22,10 +22,8 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme::{self, Theme},
-        views::{
-            Measured, Selection, View, ViewCx,
-            attention::{Grid, colours},
-        },
+        view::{Measured, Selection, View, ViewCx},
+        views::attention::{Grid, colours},
         widgets::{
             number::share,
             token_strip::{Mark, token_strip_ui, visible_text},

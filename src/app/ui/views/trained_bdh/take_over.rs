@@ -5,7 +5,7 @@ use eframe::egui::{RichText, Ui};
 use crate::{
     config::Value,
     labs::trained_bdh::settings::ChangeSettings,
-    ui::{theme, views::ViewCx, widgets::number::grouped},
+    ui::{theme, view::ViewCx, widgets::number::grouped},
 };
 
 /// Neurons that can be taken over together.

@@ -5,7 +5,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, Line, Reference, Stroke, Zone},
         seed_series::variant_colour,
-        views::{Measured, ViewCx},
+        view::{Measured, ViewCx},
     },
 };
 

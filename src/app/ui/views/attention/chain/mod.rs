@@ -6,13 +6,20 @@ mod facts;
 
 use eframe::egui::{DragValue, Label, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
-use super::super::{Measured, View, ViewCx};
 use crate::{
     telemetry::{
         Measurement, QuestionState,
         measurements::{AttentionChain, AttentionChainArgs, AttentionMaps},
     },
-    ui::{action::FileAction, plot::ChartState, questions::Freshness, selection::Slot, table::Table, theme::SMALL},
+    ui::{
+        action::FileAction,
+        plot::ChartState,
+        questions::Freshness,
+        selection::Slot,
+        table::Table,
+        theme::SMALL,
+        view::{Measured, View, ViewCx},
+    },
 };
 use charts::Quantity;
 
@@ -38,16 +45,10 @@ pub struct AttentionChainView {
     state: ChartState,
 }
 
-/// The newest answer of the variant in focus, else of the first that has attention.
-fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, AttentionChain>> {
-    let all = std::iter::once(cx.selection.variant).chain(0..cx.mirror.variants().len());
-    all.into_iter().find_map(|variant| cx.measured(variant, |_| true))
-}
-
 /// Whether the selected layer is one of those that have attention, as far as is known.
 fn has_layer(cx: &ViewCx<'_>, path: &str) -> bool {
     let maps = || cx.latest::<AttentionMaps>().is_some_and(|m| m.layers.iter().any(|l| l.path == path));
-    shown(cx).map_or_else(maps, |m| m.layers.iter().any(|l| l == path))
+    cx.measured_in_focus::<AttentionChain>().map_or_else(maps, |m| m.layers.iter().any(|l| l == path))
 }
 
 /// Whether the variant in focus was asked and had nothing to say: a model without attention.
@@ -167,19 +168,22 @@ fn matrix_csv(m: &AttentionChain) -> String {
 }
 
 impl View for AttentionChainView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
         cx.ask::<AttentionChain>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
         if is_without_attention(cx) && cx.mirror.variants().len() > 1 {
             // some other variant may have what this one lacks
             cx.ask::<AttentionChain>(None, &args, Freshness::Steps(STALE));
         }
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(8.0, 4.0);
         let height = ui.available_height();
         if cx.has_controls && cx.mirror.info.is_some() {
             Self::text_ui(ui, cx);
         }
-        let Some(m) = shown(cx) else {
+        let Some(m) = cx.measured_in_focus::<AttentionChain>() else {
             self.quantity.chart(cx, None).empty(Self::why_nothing(cx)).show(
                 ui,
                 ui.available_size(),
@@ -203,20 +207,15 @@ impl View for AttentionChainView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match shown(cx) {
-            Some(m) => {
-                let label = cx.mirror.variants().get(m.variant).filter(|_| cx.mirror.variants().len() > 1);
-                let whose = label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label));
-                let (step, about) = (m.sample.step, &m.sample.about);
-                format!("step {step} \u{b7} {whose}{} head {} \u{b7} {about}", m.path, m.head)
-            }
+        match cx.measured_in_focus::<AttentionChain>() {
+            Some(m) => m.subtitle(cx, &format!("{} head {} \u{b7} ", m.path, m.head)),
             None => "an attention matrix applied again and again".to_owned(),
         }
     }
 
     /// What is known of each position.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let m = shown(cx)?;
+        let m = cx.measured_in_focus::<AttentionChain>()?;
         let chain = m.chain.as_ref()?;
         let columns = ["position", "token", "entropy", "uniform_entropy", "stationary", "quasi_stationary"];
         let mut table = Table::new(columns.into_iter().chain(["steps_to_absorption", "block", "best_block"]));
@@ -244,6 +243,6 @@ impl View for AttentionChainView {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.quantity.chart(cx, Some(shown(cx)?)).svg(&self.state, cx.theme)
+        self.quantity.chart(cx, Some(cx.measured_in_focus::<AttentionChain>()?)).svg(&self.state, cx.theme)
     }
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::ui::{
     seed_series::{SeedGroup, groups},
-    views::ViewCx,
+    view::ViewCx,
 };
 
 /// Lengths of a held-out passage that may be asked for, tokens.

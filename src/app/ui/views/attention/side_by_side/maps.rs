@@ -23,10 +23,8 @@ use crate::{
         },
         seed_series::{groups, variant_colour},
         theme::{SMALL, Theme},
-        views::{
-            ViewCx,
-            attention::colours::{around_zero, rounded_up},
-        },
+        view::ViewCx,
+        views::attention::colours::{around_zero, rounded_up},
     },
 };
 

@@ -10,16 +10,14 @@ mod source;
 
 use eframe::egui::{Rect, Sense, Ui, UiBuilder};
 
-use super::{
-    super::{View, ViewCx},
-    colours,
-};
+use super::colours;
 use crate::{
     telemetry::{MatrixView, measurements::AttentionLayer},
     ui::{
         plot::{colour_bar::Colours, empty_ui, map::MapState},
         seed_series::groups,
         table::Table,
+        view::{View, ViewCx},
     },
 };
 use cache::Cache;

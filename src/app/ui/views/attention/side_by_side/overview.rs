@@ -15,7 +15,7 @@ use crate::{
         plot::{colour_bar::Colours, map::paint_map},
         seed_series::{groups, variant_colour},
         theme::SMALL,
-        views::ViewCx,
+        view::ViewCx,
     },
 };
 

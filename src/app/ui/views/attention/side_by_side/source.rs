@@ -10,7 +10,7 @@ use crate::{
     ui::{
         questions::Freshness,
         seed_series::{SeedGroup, groups},
-        views::{Measured, ViewCx},
+        view::{Measured, ViewCx},
     },
 };
 

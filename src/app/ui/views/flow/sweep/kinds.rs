@@ -9,7 +9,7 @@ use crate::{
             FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, SweepProgress,
         },
     },
-    ui::{plot::Chart, theme::Theme, views::ViewCx},
+    ui::{plot::Chart, theme::Theme, view::ViewCx},
 };
 
 /// A thing to sweep: words for a person, and what is done with its measurement, whose type it knows.

@@ -9,7 +9,7 @@ use crate::{
     telemetry::measurements::{Settling, SettlingLevel},
     ui::{
         theme::{self, Theme},
-        views::Measured,
+        view::Measured,
     },
 };
 
@@ -22,7 +22,7 @@ const GAP: f32 = 8.0;
 
 /// Where reading has come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(super) struct QuestionTime {
     /// Place of the word in the sentence, and how many words have been read with it.
     pub(super) word: usize,
     pub(super) read: usize,
@@ -111,7 +111,7 @@ pub(super) fn draw_words(
     theme: &Theme,
     stage: &Stage,
     found: &Measured<'_, Settling>,
-    moment: Moment,
+    moment: QuestionTime,
 ) {
     let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
     let width = |text: &str| painter.layout_no_wrap(text.to_owned(), small(), theme.text).size().x + 4.0;
@@ -146,7 +146,7 @@ pub(super) fn draw_traces(
     theme: &Theme,
     stage: &Stage,
     found: &Settling,
-    (words, moment): (usize, Moment),
+    (words, moment): (usize, QuestionTime),
 ) {
     let Some(level) = found.levels.first() else { return };
     for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
@@ -194,7 +194,7 @@ pub(super) fn draw_level(
     theme: &Theme,
     stage: &Stage,
     (place, level): (usize, &SettlingLevel),
-    (sweeps, moment): (usize, Moment),
+    (sweeps, moment): (usize, QuestionTime),
 ) {
     let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
     let at = pos2(stage.rect.left(), middle);
@@ -264,7 +264,7 @@ pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, swe
 }
 
 /// What is under the pointer.
-pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, moment: Moment) {
+pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, moment: QuestionTime) {
     let Some(at) = response.hover_pos() else { return };
     let tokens = &found.sample.tokens;
     if let Some(word) = stage.word_at(at, tokens.len()) {

@@ -3,7 +3,6 @@
 
 use std::{borrow::Cow, ops::Deref};
 
-use super::Selection;
 use crate::{
     config::{Arguments, Config, Knob, Value},
     labs::TrainSettings,
@@ -12,6 +11,7 @@ use crate::{
         action::{Action, Actions, RunAction, SettingAction},
         mirror::Mirror,
         questions::{Freshness, QuestionTime, Questions},
+        selection::Selection,
         theme::Theme,
     },
 };
@@ -136,6 +136,11 @@ impl<'a> ViewCx<'a> {
         self.known::<M>(variant).filter(|m| fits(m.value)).reduce(newer)
     }
 
+    /// [`ViewCx::measured`] of the variant in focus if it has it, else of the first that has.
+    pub fn measured_in_focus<M: Measurement>(&self) -> Option<Measured<'a, M>> {
+        self.in_focus(|variant| self.measured(variant, |_| true)).map(|(_, m)| m)
+    }
+
     /// Asks for an `M` with these arguments whenever its answer is due (see [`Freshness`]) and a model is there to
     /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the first one asks.
     pub fn ask<M: Answer>(&mut self, variant: Option<usize>, args: &M::Args, freshness: Freshness) {
@@ -209,6 +214,11 @@ impl<'a> ViewCx<'a> {
         mirror.samples(variant, M::CHANNEL).iter().filter_map(|s| Some((s.step, s.measurement()?))).collect()
     }
 
+    /// [`ViewCx::history`] of the variant in focus if it has one, else of the first that has.
+    pub fn history_in_focus<M: Measurement>(&self) -> Option<(usize, Vec<(u64, &'a M)>)> {
+        self.in_focus(|variant| Some(self.history::<M>(variant)).filter(|history| !history.is_empty()))
+    }
+
     /// Sets a setting, as if on the control panel; in this frame already for whoever asks [`ViewCx::setting`].
     pub fn set(&mut self, key: &str, value: Value) {
         if self.setting(key).as_ref() != Some(&value) {
@@ -246,7 +256,8 @@ impl<'a> ViewCx<'a> {
         variants.filter_map(|v| self.mirror.samples(v, M::CHANNEL).last()).map(|s| s.step).max()
     }
 
-    fn in_focus(&self, find: impl Fn(usize) -> Option<&'a Sample>) -> Option<(usize, &'a Sample)> {
+    /// The variant in focus and what is found of it; where nothing is, those of the first that has something.
+    pub fn in_focus<T>(&self, find: impl Fn(usize) -> Option<T>) -> Option<(usize, T)> {
         let focus = self.selection.variant;
         let others = (0..self.mirror.variants().len()).filter(|v| *v != focus);
         std::iter::once(focus).chain(others).find_map(|v| Some((v, find(v)?)))
@@ -272,16 +283,13 @@ impl<'a> ViewCx<'a> {
 
     /// The subtitle of a view of the latest `M`: at which step it was taken, of which variant, what, and on what.
     pub fn subtitle_of<M: Measurement>(&self, what: &str) -> String {
-        match self.latest::<M>() {
-            Some(Measured { variant, sample, .. }) => {
-                let whose = match self.mirror.variants() {
-                    [] | [_] => String::new(),
-                    all => all.get(variant).map_or(String::new(), |v| format!("{} \u{b7} ", v.label)),
-                };
-                format!("step {} \u{b7} {whose}{what} \u{b7} {}", sample.step, sample.about)
-            }
-            None => what.to_owned(),
-        }
+        self.latest::<M>().map_or_else(|| what.to_owned(), |m| m.subtitle(self, &format!("{what} \u{b7} ")))
+    }
+
+    /// The label of a variant and a dot, where there are several.
+    fn whose(&self, variant: usize) -> String {
+        let label = self.mirror.variants().get(variant).filter(|_| self.mirror.variants().len() > 1);
+        label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label))
     }
 
     /// What a row of controls takes of a tile's height, points: as much as it is high, or nothing in a picture.
@@ -323,6 +331,11 @@ impl<M> Copy for Measured<'_, M> {}
 impl<'a, M: Measurement> Measured<'a, M> {
     fn of((variant, sample): (usize, &'a Sample)) -> Option<Self> {
         sample.measurement().map(|value| Self { variant, sample, value })
+    }
+
+    /// At which step it was taken, of which variant, `what`, and on what.
+    pub fn subtitle(&self, cx: &ViewCx<'_>, what: &str) -> String {
+        format!("step {} \u{b7} {}{what}{}", self.sample.step, cx.whose(self.variant), self.sample.about)
     }
 }
 

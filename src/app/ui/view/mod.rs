@@ -1,0 +1,45 @@
+//! The face of a view towards the page that shows it, and what it sees of the run. The views themselves and their list are
+//! in `views`.
+
+use eframe::egui::Ui;
+
+mod context;
+mod panel;
+
+pub use super::selection::Selection;
+pub use context::{Measured, ViewCx};
+pub use panel::{Arrangement, Panel, PanelView, panels};
+
+/// A view of a run. One instance lives as long as its tile; state that should survive a restart is
+/// in `Selection` or in settings.
+pub trait View {
+    /// Asks its questions and follows its curves. The page calls it in every frame before it draws the view.
+    fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>);
+
+    /// Subtitle beside the title: of what data, at which step.
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String;
+
+    /// CSV of exactly what is shown, with a header line; `None` while there is nothing.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String>;
+
+    /// Whether it has an SVG, once there is something to show.
+    fn draws_svg(&self) -> bool {
+        false
+    }
+
+    /// SVG of what is shown, for curves.
+    fn svg(&self, _cx: &ViewCx<'_>) -> Option<String> {
+        None
+    }
+}
+
+/// An entry of the list of views.
+pub struct ViewEntry {
+    pub id: &'static str,
+    pub title: &'static str,
+    /// Two sentences: what it shows and how to read it.
+    pub about: &'static str,
+    pub make: fn() -> Box<dyn View>,
+}

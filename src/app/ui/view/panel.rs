@@ -1,0 +1,247 @@
+//! Views that are charts. Such a view states its questions, its charts and its controls; its drawing, its table and its SVG
+//! follow from the charts. How far a chart is zoomed stays with the tile.
+
+use eframe::egui::{Ui, Vec2, vec2};
+
+use super::{View, ViewCx};
+use crate::ui::{
+    plot::{Chart, ChartResponse, ChartState},
+    table::Table,
+    theme::Theme,
+    widgets::stacked_charts::stacked_within_ui,
+};
+
+/// A chart of a view.
+pub struct Panel<'a> {
+    pub chart: Chart<'a>,
+    /// Its share of the height of all charts of the view.
+    pub share: f32,
+    /// Stands before the labels of its lines in the common table; `None` keeps them out of it.
+    prefix: Option<&'static str>,
+}
+
+impl<'a> Panel<'a> {
+    pub fn new(chart: Chart<'a>, share: f32) -> Self {
+        Self { chart, share, prefix: None }
+    }
+
+    /// The chart of a view that has only one.
+    pub fn whole(chart: Chart<'a>) -> Vec<Self> {
+        vec![Self::new(chart, 1.0)]
+    }
+
+    /// Adds its lines to the table of the first chart, which has the same x.
+    pub fn in_table(self, prefix: &'static str) -> Self {
+        Self { prefix: Some(prefix), ..self }
+    }
+}
+
+/// How several charts share the room of a view.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrangement {
+    /// Above one another on one x axis.
+    OneAxis,
+    /// Each in half of the room: beside one another where it is wider than this (points), else above one another.
+    Halves { wide: f32 },
+}
+
+impl Arrangement {
+    fn show(self, ui: &mut Ui, theme: &Theme, room: Vec2, panels: Vec<Panel<'_>>, states: &mut [ChartState]) {
+        let Self::Halves { wide } = self else {
+            let charts = panels.into_iter().map(|panel| (panel.chart, panel.share));
+            return stacked_within_ui(ui, theme, room.y, charts, &mut states.iter_mut().collect::<Vec<_>>());
+        };
+        let gap = ui.spacing().item_spacing;
+        let is_wide = room.x > wide;
+        let size = match is_wide {
+            true => vec2(((room.x - gap.x) / 2.0).floor(), room.y),
+            false => vec2(room.x, ((room.y - gap.y) / 2.0).floor()),
+        };
+        let mut all_ui = |ui: &mut Ui| {
+            for (panel, state) in panels.iter().zip(states.iter_mut()) {
+                panel.chart.show(ui, size, theme, state);
+            }
+        };
+        if is_wide {
+            ui.horizontal(all_ui);
+        } else {
+            all_ui(ui);
+        }
+    }
+}
+
+/// A view that is charts. [`panels`] makes it a [`View`].
+pub trait PanelView {
+    /// In less height than this the first chart stands alone, points.
+    const LOW: f32 = 200.0;
+    /// How several charts share the room.
+    const ARRANGEMENT: Arrangement = Arrangement::OneAxis;
+
+    /// Asks its questions and follows its curves.
+    fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
+
+    /// The charts. The first is the main one: its words stand for the view while it is empty, its columns lead the table,
+    /// and it is the SVG.
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>>;
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String;
+
+    /// A table in place of the one that follows from the charts.
+    fn table(&self, _cx: &ViewCx<'_>) -> Option<Table> {
+        None
+    }
+
+    /// A row of controls above all else; a picture has none.
+    fn controls_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// Text and tokens above the charts, in pictures too.
+    fn above_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
+
+    /// Height that `room` keeps for [`PanelView::below_ui`], points; with 0 that is not called.
+    fn height_below(&self, _cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
+        0.0
+    }
+
+    /// Controls and text below the charts, in pictures too.
+    fn below_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {}
+
+    /// Takes what the pointer did on the main chart where it stands alone.
+    fn pointed(&mut self, _ui: &Ui, _cx: &mut ViewCx<'_>, _on: &ChartResponse) {}
+}
+
+/// Makes a tile's view of what is stated as charts.
+pub fn panels<V: PanelView + Default + 'static>() -> Box<dyn View> {
+    Box::<Panels<V>>::default()
+}
+
+/// A view of charts with the state of each chart, by its place.
+#[derive(Default)]
+struct Panels<V> {
+    view: V,
+    states: Vec<ChartState>,
+}
+
+impl<V> Panels<V> {
+    /// The state of the main chart, which has none before it was drawn.
+    fn main_state(&self) -> ChartState {
+        self.states.first().cloned().unwrap_or_default()
+    }
+}
+
+impl<V: PanelView> View for Panels<V> {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.view.needs(cx);
+    }
+
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.has_controls {
+            self.view.controls_ui(ui, cx);
+        }
+        self.view.above_ui(ui, cx);
+        let room = ui.available_size();
+        let panels = self.view.panels(cx);
+        let Some(main) = panels.first() else { return };
+        let below = self.view.height_below(cx, room, main.chart.is_empty());
+        let room = room - vec2(0.0, below);
+        if self.states.len() < panels.len() {
+            self.states.resize_with(panels.len(), ChartState::default);
+        }
+        let has_others = panels[1..].iter().any(|panel| !panel.chart.is_empty());
+        if main.chart.is_empty() || !has_others || room.y < V::LOW {
+            let on = main.chart.show(ui, room, cx.theme, &mut self.states[0]);
+            drop(panels);
+            self.view.pointed(ui, cx, &on);
+        } else {
+            V::ARRANGEMENT.show(ui, cx.theme, room, panels, &mut self.states);
+        }
+        if below > 0.0 {
+            self.view.below_ui(ui, cx, below);
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        self.view.subtitle(cx)
+    }
+
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        if let Some(table) = self.view.table(cx) {
+            return Some(table.finish());
+        }
+        let mut panels = self.view.panels(cx).into_iter();
+        let mut all = panels.next()?.chart;
+        for Panel { chart, prefix, .. } in panels {
+            let Some(prefix) = prefix else { continue };
+            all.lines.extend(chart.lines.into_iter().map(|mut line| {
+                line.label.insert_str(0, prefix);
+                line
+            }));
+        }
+        all.csv(&self.main_state())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.view.panels(cx).first()?.chart.svg(&self.main_state(), cx.theme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::Color32;
+
+    use super::*;
+    use crate::{
+        config::Config,
+        ui::{
+            action::Actions,
+            mirror::Mirror,
+            plot::{Axis, Line},
+            questions::Questions,
+            selection::Selection,
+        },
+    };
+
+    #[derive(Default)]
+    struct Three;
+
+    impl PanelView for Three {
+        fn panels<'a>(&'a self, _cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+            let chart = |name: &str, y: f64| {
+                let line = Line::new("line", Color32::RED, vec![[0.0, y]]);
+                Chart::new(name, Axis::new("step"), Axis::new(name)).line(line)
+            };
+            let second = Panel::new(chart("second", 2.0), 0.3).in_table("second ");
+            vec![Panel::new(chart("first", 1.0), 0.4), second, Panel::new(chart("third", 3.0), 0.3)]
+        }
+
+        fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+            cx.subtitle("three charts")
+        }
+    }
+
+    #[test]
+    fn table_and_svg_follow_from_the_charts() {
+        let (mirror, config, theme) = (Mirror::default(), Config::defaults("", &[]), Theme::dark());
+        let cx = ViewCx {
+            mirror: &mirror,
+            step: 0,
+            follow: true,
+            config: &config,
+            knobs: &[],
+            preset: &config,
+            theme: &theme,
+            selection: &mut Selection::default(),
+            actions: &mut Actions::default(),
+            questions: &mut Questions::default(),
+            still: true,
+            has_controls: false,
+        };
+        let view = panels::<Three>();
+        assert_eq!(view.csv(&cx).unwrap(), "step,line,second line\n0,1,2\n");
+        let svg = view.svg(&cx).unwrap();
+        assert!(svg.contains("first") && !svg.contains("second"), "{svg}");
+    }
+}
