@@ -90,7 +90,7 @@ impl CellGrid<'_> {
         let of = |axis: usize, i: usize| {
             let place = cells.places[axis].get(i)?;
             let point = results.points.iter().position(|p| p.places.get(axis) == Some(place))?;
-            Some(results.value_label(point, axis))
+            Some(results.value_words(point, axis))
         };
         let mut free_from = plot.left() - LEFT;
         for column in 0..cells.places[0].len() {
