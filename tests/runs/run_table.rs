@@ -10,10 +10,10 @@ use std::{
 };
 
 use orrery::{
-    cli::run_rows,
     config::Value,
-    labs::{
-        headline::{Found, Value as HeadlineValue},
+    experiments::{
+        headline_values::{HeadlineValue, HeadlineValues},
+        run_rows,
         run_table::{GroupLoss, RowState, RunRow, filter::Filter, order::Order},
     },
     store::{Writer, note, trash},
@@ -161,7 +161,7 @@ fn row(folder: &str, lr: f64, gate: f64) -> RunRow {
             ("corpus.source".to_owned(), Value::Text("recall".into())),
         ]),
         losses: vec![loss("coupled"), loss("frozen")],
-        headlines: Found { values: vec![value("coupled", gate), value("frozen", 0.0)], missing: vec![] },
+        headlines: HeadlineValues { values: vec![value("coupled", gate), value("frozen", 0.0)], missing: vec![] },
         state: RowState::Finished,
         steps: 5,
         ..RunRow::default()

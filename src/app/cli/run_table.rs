@@ -8,13 +8,14 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{RUNS, failure::Failure, run_rows, terminal::tell};
+use super::{RUNS, failure::Failure, terminal::tell};
 use crate::{
-    files::memory::size,
-    labs::{
-        headline::split,
+    experiments::{
+        run_rows,
         run_table::{RunRow, filter::Filter, order::Order},
     },
+    files::memory::size,
+    labs::headline::split,
     store::{note, trash},
 };
 

@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
-use super::headlines::{self, RunHeadlines};
 use crate::{
-    labs::{
-        headline::{Headline, Value},
+    experiments::{
+        headline_values::HeadlineValue,
+        headlines::{self, RunHeadlines},
         seeds::SeedSummary,
     },
+    labs::headline::Headline,
     store::StoreError,
 };
 
@@ -23,7 +24,7 @@ pub fn table(folder: &Path) -> Result<String, StoreError> {
 }
 
 /// The newest step that one of the numbers is of.
-fn last_step(values: &[Value]) -> u64 {
+fn last_step(values: &[HeadlineValue]) -> u64 {
     values.iter().map(|v| v.step).max().unwrap_or(0)
 }
 

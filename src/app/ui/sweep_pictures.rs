@@ -26,8 +26,8 @@ use super::{
     widgets::{number, truncated::truncated},
 };
 use crate::{
+    experiments::sweep::results::{AsOf, AxisKind, Number, NumberId, SweepResults},
     gpu::colour::ColourMap,
-    labs::sweep::results::{AsOf, AxisKind, Number, NumberId, SweepResults},
 };
 
 /// Points that have a colour of their own; more share a colour map, along the first axis.

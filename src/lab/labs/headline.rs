@@ -1,12 +1,7 @@
-//! Headline numbers: the few numbers that are a lab's result. A lab declares them as data ([`Headline`]); from a run's
-//! events they are read by [`reading::Reading`], whoever tells them. It does not know where a run is kept nor how its numbers
-//! are laid out.
+//! Headline numbers: the few numbers that are a lab's result. A lab declares them as data ([`Headline`]);
+//! `experiments::headline_values` reads them from a run's events.
 
 pub mod common;
-mod reading;
-pub mod series;
-
-pub use reading::{Found, HeadlinePoint, Missing, Reading, Value, points_of};
 
 use crate::{labs::Lab, telemetry::Payload};
 
@@ -166,7 +161,7 @@ pub fn split(key: &str) -> (&str, &str) {
 
 impl Headline {
     /// The key of its number at a place.
-    fn key(&self, place: &str) -> String {
+    pub fn key(&self, place: &str) -> String {
         if place.is_empty() { self.id.to_owned() } else { format!("{}@{place}", self.id) }
     }
 

@@ -12,7 +12,7 @@ use super::{
     page::escaped,
 };
 use crate::{
-    labs::sweep::results::{Number, NumberId, ResultAxis, SweepResults, SweepRun},
+    experiments::sweep::results::{Number, NumberId, ResultAxis, SweepResults, SweepRun},
     ui::{
         sweep_pictures::{Look, Prepared, axis_figures},
         theme::Theme,

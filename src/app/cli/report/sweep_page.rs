@@ -22,7 +22,7 @@ use super::{
     sweep_figures,
 };
 use crate::{
-    labs::run_table::{RowState, RunRow, changed},
+    experiments::run_table::{RowState, RunRow, changed},
     ui::{comparison::Comparison, theme::Theme},
 };
 

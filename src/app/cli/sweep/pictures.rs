@@ -6,11 +6,11 @@ use super::{
     super::{failure::Failure, output, terminal::tell},
     folder::SweepFolder,
     results,
-    series::SeriesCache,
 };
 use crate::{
+    experiments::sweep::{results::SweepResults, series::SeriesCache},
     gpu::offscreen::Offscreen,
-    labs::{headline::split, sweep::results::SweepResults},
+    labs::headline::split,
     ui::{
         sweep_pictures::{Look, Prepared, figures},
         theme::Theme,
@@ -81,7 +81,7 @@ fn number(results: &SweepResults, asked: Option<&str>) -> Result<usize, Failure>
     let first = results.first_number().ok_or_else(none)?;
     let Some(asked) = asked else { return Ok(first) };
     let (key, group) = asked.split_once(" of ").map_or((asked, None), |(key, group)| (key.trim(), Some(group.trim())));
-    let is_meant = |n: &crate::labs::sweep::results::Number| {
+    let is_meant = |n: &crate::experiments::sweep::results::Number| {
         (n.id.key == key || split(&n.id.key).0 == key) && group.is_none_or(|group| n.id.group == group)
     };
     results.numbers.iter().position(is_meant).ok_or_else(|| {

@@ -20,7 +20,7 @@ use super::{
     },
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
-use crate::labs::run_table::RowState;
+use crate::experiments::run_table::RowState;
 
 /// What must fit on the disk for another run to be begun, bytes.
 const ROOM: usize = 256 << 10;

@@ -9,7 +9,7 @@ use super::{
     },
     folder::{SweepFolder, task_name},
 };
-use crate::labs::run_table::RowState;
+use crate::experiments::run_table::RowState;
 
 /// Makes the run of this number, unless it has ended or somebody is making it.
 ///

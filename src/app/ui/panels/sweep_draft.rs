@@ -6,7 +6,7 @@ use eframe::egui::{self, ComboBox, DragValue, Frame, Margin, Panel, RichText, Te
 use super::{Shell, hairline};
 use crate::{
     config::{Config, Knob},
-    labs::sweep::draft::DraftAxis,
+    experiments::sweep::draft::DraftAxis,
     ui::{action::RunsAction, page::Page, sweep_draft::SweepDraftState, theme::Theme},
 };
 

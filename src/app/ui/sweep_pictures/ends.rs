@@ -1,7 +1,7 @@
 //! Where the values of an axis lie between two ends on the screen, with ticks. It does not know what is measured.
 
 use crate::{
-    labs::sweep::results::{AxisKind, ResultAxis, SweepResults},
+    experiments::sweep::results::{AxisKind, ResultAxis, SweepResults},
     ui::plot::Scale,
 };
 

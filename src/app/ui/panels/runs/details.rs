@@ -4,7 +4,7 @@ use eframe::egui::{self, Align, Layout, RichText, ScrollArea, TextEdit, Ui};
 
 use super::{Draft, RunsPage, caption, table};
 use crate::{
-    labs::run_table::{RowState, RunRow},
+    experiments::run_table::{RowState, RunRow},
     telemetry::RunNote,
     ui::{
         action::{OpenAction, RunsAction},

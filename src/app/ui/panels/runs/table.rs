@@ -4,10 +4,8 @@ use eframe::egui::{self, Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
 
 use super::RunsPage;
 use crate::{
-    labs::{
-        headline::split,
-        run_table::{RowState, RunRow},
-    },
+    experiments::run_table::{RowState, RunRow},
+    labs::headline::split,
     ui::{
         action::OpenAction,
         panels::Shell,

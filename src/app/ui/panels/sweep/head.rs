@@ -7,7 +7,7 @@ use eframe::egui::{
 
 use super::SweepPage;
 use crate::{
-    labs::sweep::results::{NumberId, SweepResults},
+    experiments::sweep::results::{NumberId, SweepResults},
     ui::{
         action::{MessageAction, OpenAction, RunsAction},
         panels::Shell,

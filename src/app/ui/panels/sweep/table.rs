@@ -5,7 +5,7 @@ use eframe::egui::{self, FontId, Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2
 
 use super::SweepPage;
 use crate::{
-    labs::sweep::results::{
+    experiments::sweep::results::{
         Number, PointValue,
         order::{Column, PointOrder},
     },

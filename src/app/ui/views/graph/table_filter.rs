@@ -1,6 +1,6 @@
 //! What the rows of a graph's table answer to a filter: words, and conditions on columns such as `degree>5` or `kind=salt`.
 
-use crate::labs::run_table::query::{self, Row, Term, Test};
+use crate::experiments::run_table::query::{self, Row, Term, Test};
 
 /// The cells of a row.
 pub trait Cells {

@@ -1,5 +1,4 @@
-//! The table of runs: a row a run folder, what a filter asks of it, and in which order rows stand. It does not know where
-//! rows come from nor how they are drawn.
+//! The table of runs: a row a run folder, what a filter asks of it, and in which order rows stand.
 
 pub mod filter;
 pub mod order;
@@ -12,11 +11,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::headline::{Found, Headline};
+use super::headline_values::HeadlineValues;
 use crate::{
     analysis::statistics::mean_sd,
     config::{Config, Value},
-    labs::{self, Lab},
+    labs::{self, Lab, headline::Headline},
     telemetry::{RunNote, number},
 };
 
@@ -91,7 +90,7 @@ pub struct RunRow {
     pub total_steps: u64,
     /// In the order of the run's variants.
     pub losses: Vec<GroupLoss>,
-    pub headlines: Found,
+    pub headlines: HeadlineValues,
     pub state: RowState,
     /// Of everything in the folder.
     pub bytes: u64,

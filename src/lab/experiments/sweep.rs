@@ -4,13 +4,16 @@
 mod design;
 pub mod draft;
 pub mod results;
+pub mod series;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Lab, RunSettings};
-use crate::config::{Config, ConfigError, Setting, Value};
+use crate::{
+    config::{Config, ConfigError, Setting, Value},
+    labs::{Lab, RunSettings},
+};
 
 /// Seeds of a sweep that says nothing of them: so many, from that of its base on.
 const USUAL_SEEDS: u64 = 3;

@@ -1,5 +1,5 @@
 //! The rows of the table of runs: what each run folder holds in short, read once and kept in an index beside them until it
-//! changes. It does not know how rows are drawn.
+//! changes.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -7,12 +7,12 @@ use std::{
     sync::Mutex,
 };
 
-use super::headlines::{self, RunHeadlines};
+use super::{
+    headlines::{self, RunHeadlines},
+    run_table::{self, RowState, RunRow},
+};
 use crate::{
-    labs::{
-        LABS,
-        run_table::{self, RowState, RunRow},
-    },
+    labs::LABS,
     store::{
         self, StoreError, note,
         run_index::{self, RunIndex, Stamp},

@@ -6,12 +6,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::super::run_series;
+use super::results::{NumberId, Series, thinned};
 use crate::{
-    labs::{
-        headline::series::NumberSeries,
-        sweep::results::{NumberId, Series, thinned},
-    },
+    experiments::series::{self, NumberSeries},
     store::{StoreError, run_index::Stamp},
 };
 
@@ -54,7 +51,7 @@ impl SeriesCache {
 }
 
 fn read(folder: &Path, most: usize) -> Result<RunSeries, StoreError> {
-    let (info, numbers) = run_series::read(folder, |_| true)?;
+    let (info, numbers) = series::read(folder, |_| true)?;
     let mut series = RunSeries { every: 1, ..RunSeries::default() };
     for NumberSeries { key, group, points } in numbers {
         let means = points.into_iter().map(|[step, mean, _]| (step as u64, mean)).collect();

@@ -157,7 +157,7 @@ fn how_runs_stand_is_said() {
 
 #[test]
 fn axes_of_a_sweep_are_numbers_or_words() {
-    use crate::labs::{self, sweep::SweepFile};
+    use crate::{experiments::sweep::SweepFile, labs};
     let lab = labs::find("fast_slow").unwrap();
     let base = lab.config(None).unwrap();
     let text = "base = \"fast_slow\"\n[axes]\n\"train.lr\" = [1e-3, 1e-2]\n\"variants.dense_swiglu\" = [true, false]\n";

@@ -3,11 +3,13 @@
 
 use std::fmt::{self, Write as _};
 
-use super::{
-    Lab, known,
-    lesson::{LINK, LessonLink},
+use crate::{
+    config::{Config, Range, Value},
+    labs::{
+        self, Lab, known,
+        lesson::{LINK, LessonLink},
+    },
 };
-use crate::config::{Config, Range, Value};
 
 /// What is selected, in words that mean the same in another window.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -119,7 +121,7 @@ impl fmt::Display for Permalink {
     /// The same page is the same text: settings stand in the order of their keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let config = &self.config;
-        let (preset, base) = match super::find(&config.lab) {
+        let (preset, base) = match labs::find(&config.lab) {
             Some(lab) => base_of(lab, &config.preset),
             None => (config.preset.as_str(), Config::defaults(&config.lab, &[])),
         };

@@ -10,11 +10,11 @@ use std::{path::PathBuf, sync::Arc};
 use super::{Axis, AxisScale, AxisValues, Sweep};
 use crate::{
     config::{Config, Knob, Range, Value},
-    labs::{
-        headline::{Better, Digits},
+    experiments::{
         run_table::RowState,
         seeds::{SeedSummary, over_seeds},
     },
+    labs::headline::{Better, Digits},
 };
 
 /// Steps, rising, each with its value.

@@ -54,7 +54,7 @@ impl SweepResults {
     /// Runs of a point that have ended.
     pub fn finished(&self, point: usize) -> usize {
         let is_finished = |run: &super::SweepRun| {
-            run.made.as_ref().is_some_and(|made| made.state == crate::labs::run_table::RowState::Finished)
+            run.made.as_ref().is_some_and(|made| made.state == crate::experiments::run_table::RowState::Finished)
         };
         self.runs_of(point).filter(|(_, run)| is_finished(run)).count()
     }
