@@ -8,7 +8,7 @@ use super::{
     Lab, Pane, Preset,
     bdh::{BdhSettings, corpus_settings},
     corpus::{CorpusSettings, TokenKind},
-    experiment::{Experiment, Variant, ask_every},
+    experiment::{Experiment, Variant, schedules},
 };
 use crate::{
     config::{Config, ConfigError, Settings, settings},
@@ -134,12 +134,11 @@ settings! {
     }
 }
 
-settings! {
+schedules! {
     /// How often the weights are handed to the rules without a view's asking.
-    pub struct ProbeSettings in "probe" {
+    pub struct ProbeSettings {
         /// Steps between two hand-overs of the weights to the rules, with the equivalences checked anew. 0: only when a view asks.
-        #[knob("Rules every", range(0..=1_000_000), unit("steps"), live)]
-        bdh_dynamics_every: u64 = 50,
+        bdh_dynamics: "Rules every" = 50,
     }
 }
 
@@ -158,6 +157,6 @@ fn spec(model: &BdhSettings) -> Result<BdhSpec, ConfigError> {
 
 fn plan(config: &Config, s: &PhysicsLabSettings) -> Result<Plan, ConfigError> {
     let variant = Variant::new("bdh", "BDH", Spec::Bdh(spec(&s.model)?));
-    let probes = vec![ask_every(&s.physics.args(), ProbeSettings::bdh_dynamics_every, s.probe.bdh_dynamics_every)];
+    let probes = vec![s.probe.bdh_dynamics.ask(&s.physics.args())];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &[variant], probes))
 }

@@ -4,7 +4,7 @@ use super::slow_manifold::SlowManifoldSettings;
 use crate::{
     analysis::generator::{MatrixKind, Topology},
     config::{Config, MatrixFile, Settings, choices, settings},
-    labs::corpus::CorpusSettings,
+    labs::{corpus::CorpusSettings, experiment::schedules},
     telemetry::measurements::{GeneratorArgs, GeneratorFlowArgs, StationaryMapArgs},
     trainer::{RunSettings, TrainSettings},
 };
@@ -129,15 +129,13 @@ settings! {
     }
 }
 
-settings! {
+schedules! {
     /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
+    pub struct ProbeSettings {
         /// Steps between two measurements of the learned map's error. 0 measures when a view asks.
-        #[knob("Map error every", range(0..=1_000_000), unit("steps"), live)]
-        map_every: u64 = 100,
+        map: "Map error every" = 100,
         /// Steps between two measurements of a fast-slow model: its residual and its attention. 0 measures at the start and when a view asks.
-        #[knob("Block every", range(0..=1_000_000), unit("steps"), live)]
-        block_every: u64 = 50,
+        block: "Block every" = 50,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     config::{choices, settings},
-    labs::corpus::CorpusSettings,
+    labs::{corpus::CorpusSettings, experiment::schedules},
     models::fast_slow::{Constraint, Upsample},
     trainer::{RunSettings, TrainSettings},
 };
@@ -117,26 +117,14 @@ settings! {
     }
 }
 
-settings! {
+schedules! {
     /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Staircase every", range(0..=1_000_000), unit("steps"), live)]
-        staircase_every: u64 = 25,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Attention every", range(0..=1_000_000), unit("steps"), live)]
-        attention_maps_every: u64 = 50,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Residual every", range(0..=1_000_000), unit("steps"), live)]
-        residual_every: u64 = 50,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Generator every", range(0..=1_000_000), unit("steps"), live)]
-        generator_distance_every: u64 = 50,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Next tokens every", range(0..=1_000_000), unit("steps"), live)]
-        next_tokens_every: u64 = 50,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Causality every", range(0..=1_000_000), unit("steps"), live)]
-        causality_every: u64 = 100,
+    pub struct ProbeSettings {
+        staircase: "Staircase every" = 25,
+        attention_maps: "Attention every" = 50,
+        residual: "Residual every" = 50,
+        generator_distance: "Generator every" = 50,
+        next_tokens: "Next tokens every" = 50,
+        causality: "Causality every" = 100,
     }
 }

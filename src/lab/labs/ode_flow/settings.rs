@@ -2,7 +2,10 @@
 
 use crate::{
     config::{Config, Settings, choices, settings},
-    labs::corpus::{CorpusSettings, TokenKind},
+    labs::{
+        corpus::{CorpusSettings, TokenKind},
+        experiment::schedules,
+    },
     models::capabilities::PlanarField,
     ode::{Method, Policy},
     telemetry::measurements::FlowArgs,
@@ -170,15 +173,13 @@ settings! {
     }
 }
 
-settings! {
+schedules! {
     /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
+    pub struct ProbeSettings {
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Flow every", range(0..=1_000_000), unit("steps"), live)]
-        flow_every: u64 = 25,
+        flow: "Flow every" = 25,
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Class sweep every", range(0..=1_000_000), unit("steps"), live)]
-        flow_sweep_every: u64 = 275,
+        flow_sweep: "Class sweep every" = 275,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     labs::{
         bdh::{BdhSettings, BesideSettings, CarrySettings, corpus_settings, train_settings},
         corpus::CorpusSettings,
+        experiment::schedules,
         merging::{ChildFiles, MergingSettings},
     },
     telemetry::measurements::SynapseRank,
@@ -94,20 +95,16 @@ settings! {
     }
 }
 
-settings! {
+schedules! {
     /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
+    pub struct ProbeSettings {
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Sparsity every", range(0..=1_000_000), unit("steps"), live)]
-        activity_every: u64 = 25,
+        activity: "Sparsity every" = 25,
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Reading every", range(0..=1_000_000), unit("steps"), live)]
-        reading_every: u64 = 100,
+        reading: "Reading every" = 100,
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Surprise every", range(0..=1_000_000), unit("steps"), live)]
-        surprise_every: u64 = 0,
+        surprise: "Surprise every" = 0,
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Texts of a merging every", range(0..=1_000_000), unit("steps"), live)]
-        texts_every: u64 = 100,
+        texts: "Texts of a merging every" = 100,
     }
 }
