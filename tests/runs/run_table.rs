@@ -135,7 +135,7 @@ fn a_broken_folder_is_a_row_with_a_sentence() {
     says("later", "format 99");
     says("cut", "cut short");
     assert_eq!(row("cut").state, RowState::Finished);
-    assert_eq!(row("killed").state_words(), "killed at step 3");
+    assert_eq!(row("killed").state_label(), "killed at step 3");
     says("torn", "run.json is damaged");
     assert_eq!(row("empty").state, RowState::Unreadable);
     says("noted", "note.toml");

@@ -77,11 +77,11 @@ pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
     let digits = headline.digits;
     match group {
         None => "-".to_owned(),
-        Some(SeedSummary { mean, seeds: 1, .. }) => digits.words(*mean),
+        Some(SeedSummary { mean, seeds: 1, .. }) => digits.format(*mean),
         Some(SeedSummary { mean, interval: Some((low, high)), .. }) if headline.is_paired() => {
-            format!("{} [{}, {}]", digits.words(*mean), digits.words(*low), digits.words(*high))
+            format!("{} [{}, {}]", digits.format(*mean), digits.format(*low), digits.format(*high))
         }
-        Some(SeedSummary { mean, sd, .. }) => format!("{} ± {}", digits.words(*mean), digits.words(*sd)),
+        Some(SeedSummary { mean, sd, .. }) => format!("{} ± {}", digits.format(*mean), digits.format(*sd)),
     }
 }
 

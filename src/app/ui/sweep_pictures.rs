@@ -109,7 +109,7 @@ impl<'a> SweepView<'a> {
 
 /// A number as its lab writes it.
 pub fn number_words(of: &Number, value: f64) -> String {
-    of.digits.map_or_else(|| number::short(value), |digits| digits.words(value))
+    of.digits.map_or_else(|| number::short(value), |digits| digits.format(value))
 }
 
 /// A colour a point: each its own where they are few, else along a colour map, by the first axis and then the second.

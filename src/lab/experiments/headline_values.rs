@@ -36,7 +36,7 @@ pub struct MissingHeadline {
     pub why: String,
 }
 
-/// What a run holds of its lab's headline numbers.
+/// The headline numbers that a run holds, and those that it lacks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeadlineValues {
     /// In the lab's order, then by place, then by variant.
@@ -103,7 +103,7 @@ pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
     lab.headlines.iter().flat_map(of_headline).collect()
 }
 
-/// What one channel said last of a variant.
+/// The last step and value of a channel for each variant.
 type Newest<T> = HashMap<(usize, &'static str), (u64, T)>;
 
 /// Numbers by place.

@@ -9,7 +9,7 @@ use crate::{
     telemetry::{Event, RunInfo},
 };
 
-/// What a folder tells of its result.
+/// The headline numbers of a folder, with its run and its lab.
 pub struct RunHeadlines {
     pub info: Arc<RunInfo>,
     /// `None` where this version does not know the lab; then there are no headline numbers.

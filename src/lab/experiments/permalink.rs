@@ -1,5 +1,5 @@
 //! A page as one link: `orrery:LAB?key=value&...#step=..&view=..`. Before `#` stand the preset, the seed and every setting that
-//! differs from the preset's, after it what is looked at. It opens nothing, and does not know which views there are.
+//! differs from the preset's, after it what is looked at.
 
 use std::fmt::{self, Write as _};
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// What is selected, in words that mean the same in another window.
+/// The selection by names that mean the same in another window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LinkSelection {
     /// Id of the variant in focus.
@@ -35,7 +35,7 @@ pub struct Permalink {
     pub selection: LinkSelection,
 }
 
-/// What an `orrery:` link leads to.
+/// The target of an `orrery:` link.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Link {
     Lesson(LessonLink),

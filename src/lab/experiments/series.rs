@@ -28,7 +28,7 @@ type Values = BTreeMap<(String, usize), BTreeMap<u64, f64>>;
 /// Takes a run's events and keeps its numbers.
 pub struct SeriesReader {
     lab: Option<&'static Lab>,
-    /// Which channels of scalars are kept besides headline numbers.
+    /// Selects the channels of scalars that are kept besides headline numbers.
     keeps: fn(&str) -> bool,
     values: Values,
 }

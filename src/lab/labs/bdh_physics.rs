@@ -88,7 +88,7 @@ settings! {
 }
 
 settings! {
-    /// What the rules read, and in which physics; also arguments of the probe `bdh_dynamics`.
+    /// The text that the rules read, and their physics; also arguments of the probe `bdh_dynamics`.
     pub struct RuleSettings in "physics" {
         /// What the rules read, token by token, at most 24 of them. Each arrives as a pulse on a few neurons.
         #[knob("Text", in_views)]
@@ -103,7 +103,7 @@ settings! {
 }
 
 impl RuleSettings {
-    /// What the rules are asked with.
+    /// The arguments of the probe of the rules.
     pub fn args(&self) -> BdhDynamicsArgs {
         let Self { text, drift, keep } = self.clone();
         BdhDynamicsArgs { text, drift, keep, ..BdhDynamicsArgs::default() }
@@ -135,7 +135,7 @@ settings! {
 }
 
 schedules! {
-    /// How often the weights are handed to the rules without a view's asking.
+    /// The schedule by which the weights are handed to the rules without a view's asking.
     pub struct ProbeSettings {
         /// Steps between two hand-overs of the weights to the rules, with the equivalences checked anew. 0: only when a view asks.
         bdh_dynamics: "Rules every" = 50,

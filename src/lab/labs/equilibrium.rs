@@ -122,7 +122,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
     let spec = StationarySpec { rates, controls, strength, range, hidden };
     // The trainer counts in windows of a text, which this model does not read.
     let corpus = CorpusSettings {
-        source: GeneratedCorpus::of("symbols"),
+        source: GeneratedCorpus::by_id("symbols"),
         tokenizer: TokenKind::Char,
         vocab: 64,
         ..CorpusSettings::default()

@@ -1,5 +1,4 @@
-//! From what a lab compares to a [`Plan`]: variants times seeds, training and run settings. It does not
-//! know which lab.
+//! Builds a [`Plan`] from what a lab compares: variants times seeds, training and run settings.
 
 use super::corpus::CorpusSettings;
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
 /// A model that a lab compares with others, before seeds.
 pub struct Variant {
     pub id: String,
-    /// What a legend calls it.
+    /// The name in a legend.
     pub label: String,
     pub model: Spec,
 }
@@ -24,7 +23,7 @@ impl Variant {
     }
 }
 
-/// What every training lab's run is made of besides its text, models and probes.
+/// The settings that every training lab's run shares, besides its text, models and probes.
 pub struct Experiment<'a> {
     pub config: &'a Config,
     pub train: &'a TrainSettings,
@@ -90,7 +89,7 @@ pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> P
     schedule(A::PROBE, key, every, args.to_args())
 }
 
-/// How often a probe is asked, and the setting that changes it while a run goes on.
+/// The interval between two askings of a probe, and the setting that changes it while a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     key: &'static str,

@@ -82,7 +82,7 @@ choices! {
 }
 
 choices! {
-    /// Which entries make edges.
+    /// The entries that make edges.
     pub enum Sign {
         Excitatory = "excitatory",
         Inhibitory = "inhibitory",
@@ -91,7 +91,7 @@ choices! {
 }
 
 settings! {
-    /// How the graph is cut out of the weights. All are live: they are arguments of questions, not sizes
+    /// The rule that cuts the graph out of the weights. All are live: they are arguments of questions, not sizes
     /// of the model.
     pub struct GraphSettings in "graph" {
         /// How many of the largest entries of G make edges. The views follow at once, and so does what the run measures from then on.
@@ -119,7 +119,7 @@ settings! {
 }
 
 schedules! {
-    /// How often the graph is measured without a view's asking.
+    /// The schedules of the probes.
     pub struct ProbeSettings {
         /// Steps between two graphs that are kept, to scrub through later. 0 draws none by itself.
         neuron_graph: "Graph every" = 50,
@@ -131,7 +131,7 @@ schedules! {
 }
 
 settings! {
-    /// How thoroughly modularity is held against null models by schedule.
+    /// The effort of scheduled tests against null models.
     pub struct NullModelSettings in "probe" {
         /// How many searches for communities each of those numbers is the best of. More take longer, also before the first step; the view's button makes as many as the graph's own.
         #[knob("Searches, null models", range(1..=100))]

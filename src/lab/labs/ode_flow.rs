@@ -126,7 +126,7 @@ impl OdeFlowSettings {
         Ok(CorpusSpec { source: Source::Steering(steering), ..spec })
     }
 
-    /// Which tokens the control leads to. As published they are the first tokens of " good" and of "bad":
+    /// The tokens that the control leads to. As published they are the first tokens of " good" and of "bad":
     /// letter by letter a bare space and a b, by words and spaces a bare space and the word.
     fn steering(&self, spec: &CorpusSpec, published: bool) -> Result<ode_flow::Steering, ConfigError> {
         let corpus = Corpus::open(spec).map_err(|e| ConfigError::unusable(CorpusSettings::tokenizer.name, e))?;

@@ -118,7 +118,7 @@ impl Report<'_> {
                 let cell = summary::cell(headline, self.found.group(key, group).as_ref());
                 let _ = write!(out, "<td class=\"number\">{}</td>", escaped(&cell));
             }
-            let about = format!("{} ({})", headline.about, headline.better.words());
+            let about = format!("{} ({})", headline.about, headline.better.label());
             let _ = writeln!(out, "<td class=\"note\">{}</td></tr>", escaped(&about));
         }
         out.push_str("</table>\n");

@@ -57,7 +57,7 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
 /// The numbers of the table as the pictures take them: each finished run's, at its end.
 fn results(folder: &SweepFolder, states: &[TaskState], table: &Table) -> SweepResults {
     let sweep = &folder.sweep;
-    let (axes, points) = ResultAxis::of(sweep);
+    let (axes, points) = ResultAxis::from_sweep(sweep);
     let run =
         |state: &TaskState| SweepRun { point: state.task.point, seed: state.task.seed, made: None, refusal: None };
     let last = |state: &TaskState, column: &Column| -> Vec<(u64, f64)> {

@@ -63,7 +63,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
             output::write(&out.join(format!("{}.png", figure.stem)), &png, &[])?;
         }
     }
-    tell!("{}; {}", results.numbers[number].heading, results.progress_words());
+    tell!("{}; {}", results.numbers[number].heading, results.progress_label());
     tell!("{} pictures in {}{words}", all.len(), out.display());
     println!("{}", out.display());
     Ok(())

@@ -32,11 +32,11 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     let folder = SweepFolder::open(path)?;
     let sweep = &folder.sweep;
     let states = folder.states()?;
-    let (axes, points) = ResultAxis::of(sweep);
+    let (axes, points) = ResultAxis::from_sweep(sweep);
     let series: Vec<Option<Arc<RunSeries>>> =
         states.iter().map(|s| s.row.as_ref().map(|row| cache.read(&row.path, states.len()))).collect();
     let made = |row: crate::experiments::run_table::RunRow| MadeRun {
-        words: row.state_words(),
+        words: row.state_label(),
         path: row.path,
         state: row.state,
     };

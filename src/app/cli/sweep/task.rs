@@ -26,14 +26,14 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     }
     let state = states.swap_remove(number);
     let (name, config) = (task_name(state.task), sweep.sweep.config(state.task));
-    let words = sweep.sweep.values_words(&config);
+    let words = sweep.sweep.values_label(&config);
     match state.row {
         Some(row) if matches!(row.state, RowState::Finished | RowState::Running) => {
-            tell!("{name} ({words}): {}", row.state_words());
+            tell!("{name} ({words}): {}", row.state_label());
             return Ok(());
         }
         Some(row) => {
-            tell!("{name} ({words}): {}; going on", row.state_words());
+            tell!("{name} ({words}): {}; going on", row.state_label());
             match headless::resume(&ResumeArgs::of(row.path.clone())) {
                 // what cannot go on is made anew; what was asked to stop is not
                 Err(failure) if failure.code == 2 => tell!("{}: {}; making it anew", row.folder, failure.words),

@@ -80,7 +80,7 @@ fn words(ui: &Ui, view: &SweepView<'_>, (plot, cells): (Rect, &Cells), cell: &dy
     let of = |axis: usize, i: usize| {
         let place = cells.places[axis].get(i)?;
         let point = results.points.iter().position(|p| p.places.get(axis) == Some(place))?;
-        Some(results.value_words(point, axis))
+        Some(results.value_label(point, axis))
     };
     let mut free_from = plot.left() - LEFT;
     for column in 0..cells.places[0].len() {

@@ -13,36 +13,36 @@ use crate::{
 };
 
 /// Points of a sweep that are kept in memory, over all its runs and numbers.
-const MOST_POINTS: usize = 6_000_000;
+const MAX_POINTS: usize = 6_000_000;
 /// Numbers that a run usually has.
 const USUAL_NUMBERS: usize = 12;
-/// However many runs there are, a series keeps so many points.
-const LEAST_POINTS: usize = 64;
+/// Points that a series keeps, however many runs there are.
+const MIN_POINTS: usize = 64;
 
-/// What a run has recorded.
+/// Every number that a run has recorded.
 #[derive(Debug, Default)]
 pub struct RunSeries {
     /// In no order.
     pub numbers: Vec<(NumberId, Series)>,
-    /// What a legend calls each group, in the order of the run's variants.
+    /// Each group with its name in a legend, in the order of the run's variants.
     pub groups: Vec<(String, String)>,
-    /// Every so-manieth step is kept; 1: all.
+    /// The stride at which steps are kept; 1 keeps all.
     pub every: usize,
 }
 
-/// What was read of runs, until they change.
+/// Series that were read from runs, valid until a run changes.
 #[derive(Debug, Default)]
 pub struct SeriesCache(Mutex<HashMap<PathBuf, (Stamp, Arc<RunSeries>)>>);
 
 impl SeriesCache {
-    /// Of one of `runs` runs; an empty one where its folder cannot be read, which its row says.
+    /// The series of one of `runs` runs; an unreadable folder yields an empty one, and its row says so.
     pub fn read(&self, folder: &Path, runs: usize) -> Arc<RunSeries> {
         let stamp = Stamp::of(folder);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         if let Some((_, kept)) = known.filter(|(at, _)| *at == stamp) {
             return kept;
         }
-        let most = (MOST_POINTS / USUAL_NUMBERS / runs.max(1)).max(LEAST_POINTS);
+        let most = (MAX_POINTS / USUAL_NUMBERS / runs.max(1)).max(MIN_POINTS);
         let read = Arc::new(read(folder, most).unwrap_or_default());
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(folder.to_owned(), (stamp, Arc::clone(&read)));

@@ -1,4 +1,4 @@
-//! The settings of the coupled attention lab. They do not know what a plan is.
+//! The settings of the coupled attention lab.
 
 use crate::{
     config::{choices, settings},
@@ -23,7 +23,7 @@ settings! {
 }
 
 choices! {
-    /// How a model knows where a token stands.
+    /// The encoding of a token's position.
     pub enum Positions {
         Learned = "learned",
         Rotary = "rotary",
@@ -64,7 +64,7 @@ settings! {
 }
 
 settings! {
-    /// Which ways of scoring are compared, over how many seeds.
+    /// The ways of scoring that are compared, and the number of seeds.
     pub struct VariantSettings in "variants" {
         /// Queries and keys are scored as they are projected.
         #[knob("Standard")]
@@ -109,7 +109,7 @@ settings! {
 }
 
 schedules! {
-    /// How often attention is measured without a view's asking.
+    /// The schedules by which attention is measured without a view's asking.
     pub struct AttentionSchedules {
         attention_maps: "Attention every" = 100,
         /// Steps between two measurements of entropy, rank and sink by layer. 0 asks only at the start and when a view asks.
@@ -118,7 +118,7 @@ schedules! {
 }
 
 settings! {
-    /// How thoroughly attention is measured by schedule.
+    /// The windows over which scheduled measurements of attention average.
     pub struct AttentionSettings in "probe" {
         /// Held-out windows that entropy, rank and sink of the attention are averaged over. The paper takes 25 batches.
         #[knob("Attention windows", range(1..=64), unit("windows"))]
@@ -127,7 +127,7 @@ settings! {
 }
 
 schedules! {
-    /// How often each other probe is asked without a view's asking.
+    /// The schedules of the other probes.
     pub struct ProbeSettings {
         query_key_paths: "Phase plane every" = 100,
         step_lengths: "Step lengths every" = 10,

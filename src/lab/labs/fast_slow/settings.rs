@@ -1,4 +1,4 @@
-//! The settings of the fast-slow gate lab. They do not know what a plan is.
+//! The settings of the fast-slow gate lab.
 
 use crate::{
     config::{choices, settings},
@@ -63,7 +63,7 @@ settings! {
 }
 
 settings! {
-    /// Which models are compared, over how many seeds.
+    /// The models that are compared, and the number of seeds.
     pub struct VariantSettings in "variants" {
         /// The model itself: gamma learns, from zero.
         #[knob("Coupled")]
@@ -84,7 +84,7 @@ settings! {
 }
 
 choices! {
-    /// How Post approaches its fixed point; the other settings of the section say how far.
+    /// The method by which Post approaches its fixed point; the other settings of the section say how far.
     pub enum ApproachMethod {
         OnePass = "one_pass",
         Passes = "passes",
@@ -94,7 +94,7 @@ choices! {
 }
 
 settings! {
-    /// How Post approaches its fixed point.
+    /// The approach of Post to its fixed point.
     pub struct ApproachSettings in "approach" {
         /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients.
         #[knob("Approach")]
@@ -118,7 +118,7 @@ settings! {
 }
 
 schedules! {
-    /// How often each probe is asked without a view's asking.
+    /// The schedules of the probes.
     pub struct ProbeSettings {
         staircase: "Staircase every" = 25,
         attention_maps: "Attention every" = 50,

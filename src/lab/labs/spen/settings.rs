@@ -1,4 +1,4 @@
-//! The settings of the EMA language model's lab. They do not know what a plan is.
+//! The settings of the EMA language model's lab.
 
 use crate::{
     config::settings,
@@ -81,7 +81,7 @@ settings! {
 }
 
 settings! {
-    /// What else is compared, over how many seeds.
+    /// Further models to compare, and the number of seeds.
     pub struct CompareSettings in "compare" {
         /// Fixed traces with more units, until they have as many parameters as the largest model beside them: what size alone gives.
         #[knob("Fixed, as large")]
@@ -93,7 +93,7 @@ settings! {
 }
 
 schedules! {
-    /// How often each probe is asked without a view's asking.
+    /// The schedules of the probes.
     pub struct ProbeSettings {
         /// Steps between two readings of a passage: error, traces and continuation. 0 asks only at the start and when a view asks.
         trace_reading: "Reading every" = 200,

@@ -1,4 +1,4 @@
-//! The settings of the Synapses lab. They do not know what a plan is.
+//! The settings of the Synapses lab.
 
 use crate::{
     config::{SentenceFile, settings},
@@ -31,7 +31,7 @@ settings! {
 }
 
 settings! {
-    /// What is read, and what is followed in it; also arguments of the probe `reading`.
+    /// The text that is read, and the synapses followed in it; also arguments of the probe `reading`.
     pub struct ReadingSettings in "reading" {
         /// What the model reads, token by token. Type your own; empty reads a passage that was held out of training.
         #[knob("Text", in_views)]
@@ -72,7 +72,7 @@ settings! {
 const WHOLE: Extent = Extent::WHOLE;
 
 settings! {
-    /// How much of the parliament the text has; other corpora have none of it.
+    /// The share of the parliament in the text; other corpora have none of it.
     pub struct ParliamentSettings in "parliament" {
         /// Of English, French, Spanish and German, the first so many.
         #[knob("Languages", range(2..=WHOLE.languages))]
@@ -96,7 +96,7 @@ settings! {
 }
 
 schedules! {
-    /// How often each probe is asked without a view's asking.
+    /// The schedules of the probes.
     pub struct ProbeSettings {
         /// Steps between two askings of this probe. 0 asks only when a view does.
         activity: "Sparsity every" = 25,

@@ -157,7 +157,7 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
     let results = view.results;
     match column {
         Column::Point => String::new(),
-        Column::Axis(axis) => results.value_words(point, *axis),
+        Column::Axis(axis) => results.value_label(point, *axis),
         Column::Runs => format!("{} of {}", results.finished(point), results.seeds.len()),
         Column::Number(id) => {
             let number = numbers(view).find(|n| n.id == *id);

@@ -1,4 +1,4 @@
-//! In which order the points of a sweep stand in its table. It knows values alone.
+//! The order of the points of a sweep in its table.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ pub enum Column {
     #[default]
     Point,
     Axis(usize),
-    /// How many of its runs have ended.
+    /// The number of its runs that have ended.
     Runs,
     Number(NumberId),
 }
