@@ -122,7 +122,7 @@ fn an_old_spelling_says_the_new_one() {
         ("find-concept --help", "orrery model find-concept --help"),
         ("roles --seeds 1,2", "orrery study roles --seeds 1,2"),
         ("view-graph g.gexf", "orrery graph g.gexf"),
-        ("bench --json", "cargo run --release --bin orrery-bench -- --json"),
+        ("bench --json", "cargo run --release -p orrery-bench -- --json"),
     ] {
         let output = orrery(folder.path(), old);
         let said = said(&output);

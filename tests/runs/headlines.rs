@@ -4,11 +4,11 @@
 use std::{collections::BTreeSet, path::Path, process::Command as Process, sync::Arc};
 
 use orrery::{
-    cli::headlines,
-    labs::{
-        self, Lab,
-        headline::{Found, Reading, split},
+    experiments::{
+        headline_values::{HeadlineReader, HeadlineValues},
+        headlines,
     },
+    labs::{self, Lab, headline::split},
     store::Writer,
     telemetry::{Channel, Event, RunInfo, StepStats, VariantInfo, channels},
     trainer::Options,
@@ -17,9 +17,9 @@ use orrery::{
 use crate::trainer::{fast_slow, started, train};
 
 /// From the events as they were told.
-pub fn of_events(lab: &Lab, events: &[Event]) -> Found {
+pub fn of_events(lab: &Lab, events: &[Event]) -> HeadlineValues {
     let info = events.iter().find_map(|e| if let Event::Started(info) = e { Some(info.clone()) } else { None });
-    let mut reading = Reading::new(lab, &info.expect("a run begins with what it is"));
+    let mut reading = HeadlineReader::new(lab, &info.expect("a run begins with what it is"));
     events.iter().for_each(|e| reading.event(e));
     reading.finish()
 }
@@ -73,10 +73,10 @@ fn a_race_is_decided_by_pairs_of_one_seed() {
         events.extend([loss(5, variant, 9.0), loss(10, variant, value)]);
     }
     let found = of_events(lab, &events);
-    assert_eq!(found.of("held_out_loss", "euler-s2"), Some(2.5), "the newest counts");
-    assert_eq!(found.of("loss_beside_first", "euler-s2"), Some(-0.5), "seed 2 beside seed 2");
-    assert_eq!(found.of("loss_beside_first", "euler-s1"), Some(-0.25));
-    assert_eq!(found.of("loss_beside_first", "standard-s1"), None, "the first has nothing to be beside");
+    assert_eq!(found.value("held_out_loss", "euler-s2"), Some(2.5), "the newest counts");
+    assert_eq!(found.value("loss_beside_first", "euler-s2"), Some(-0.5), "seed 2 beside seed 2");
+    assert_eq!(found.value("loss_beside_first", "euler-s1"), Some(-0.25));
+    assert_eq!(found.value("loss_beside_first", "standard-s1"), None, "the first has nothing to be beside");
     let group = found.group("loss_beside_first", "euler").unwrap();
     assert_eq!((group.mean, group.seeds), (-0.375, 2));
     assert!(group.interval.unwrap().1 > 0.0, "two seeds do not tell them apart: {group:?}");
@@ -101,7 +101,7 @@ fn headline_info(config: orrery::config::Config) -> RunInfo {
     }
 }
 
-fn recorded(folder: &Path) -> (std::path::PathBuf, Found) {
+fn recorded(folder: &Path) -> (std::path::PathBuf, HeadlineValues) {
     let (lab, config) = fast_slow(5, &[("probe.staircase_every", "2")]);
     let writer = Writer::at_once(folder);
     let (_, record) = train(&config, Options { writer: Some(writer.clone()), ..started() });
@@ -114,13 +114,13 @@ fn a_folder_tells_what_the_run_told() {
     let (folder, told) = recorded(dir.path());
     let read = headlines::read(&folder, |_| ()).unwrap();
     assert_eq!(read.found, told);
-    assert!(read.found.of("gate", "coupled").unwrap() > 0.0, "{:?}", read.found);
-    assert_eq!(read.found.of("gate", "frozen"), Some(0.0));
+    assert!(read.found.value("gate", "coupled").unwrap() > 0.0, "{:?}", read.found);
+    assert_eq!(read.found.value("gate", "frozen"), Some(0.0));
     // A line cut short, and a lab of another version.
     let metrics = folder.join("metrics.jsonl");
     let text = std::fs::read_to_string(&metrics).unwrap();
     std::fs::write(&metrics, &text[..text.len() - 20]).unwrap();
-    assert!(headlines::read(&folder, |_| ()).unwrap().found.of("gate", "coupled").is_some());
+    assert!(headlines::read(&folder, |_| ()).unwrap().found.value("gate", "coupled").is_some());
     let run = std::fs::read_to_string(folder.join("run.json")).unwrap();
     std::fs::write(folder.join("run.json"), run.replace("\"fast_slow\"", "\"of_later\"")).unwrap();
     let other = headlines::read(&folder, |_| ()).unwrap();

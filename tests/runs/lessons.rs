@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 use orrery::{
     labs::{
         LABS,
-        lesson::{Lesson, Step},
+        lesson::{Lesson, LessonStep},
     },
     store::Reader,
     ui::{
@@ -29,8 +29,8 @@ fn record(command: &str, out: &Path) -> Mirror {
 }
 
 /// The steps of all lessons by their command.
-fn by_command(slow: bool) -> BTreeMap<String, Vec<Step>> {
-    let mut all: BTreeMap<String, Vec<Step>> = BTreeMap::new();
+fn by_command(slow: bool) -> BTreeMap<String, Vec<LessonStep>> {
+    let mut all: BTreeMap<String, Vec<LessonStep>> = BTreeMap::new();
     for lab in LABS {
         for step in Lesson::parse(lab.id, lab.lesson).unwrap().steps {
             if let Some(command) = step.does.command.clone().filter(|_| step.does.slow == slow) {
@@ -50,7 +50,7 @@ fn hold_to_their_commands(slow: bool) {
     });
 }
 
-fn hold_to(command: &str, steps: &[Step]) {
+fn hold_to(command: &str, steps: &[LessonStep]) {
     let out = tempfile::tempdir().unwrap();
     let mirror = record(command, out.path());
     let config = &mirror.info.as_ref().unwrap().config;

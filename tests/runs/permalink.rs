@@ -6,7 +6,7 @@ use std::{
 };
 
 use orrery::{
-    labs::permalink::{LinkSelection, Permalink},
+    experiments::permalink::{LinkSelection, Permalink},
     store::{Reader, Writer},
     telemetry::{Event, StepStats},
     trainer::Options,

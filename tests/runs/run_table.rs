@@ -10,10 +10,10 @@ use std::{
 };
 
 use orrery::{
-    cli::run_rows,
     config::Value,
-    labs::{
-        headline::{Found, Value as HeadlineValue},
+    experiments::{
+        headline_values::{HeadlineValue, HeadlineValues},
+        run_rows,
         run_table::{GroupLoss, RowState, RunRow, filter::Filter, order::Order},
     },
     store::{Writer, note, trash},
@@ -135,7 +135,7 @@ fn a_broken_folder_is_a_row_with_a_sentence() {
     says("later", "format 99");
     says("cut", "cut short");
     assert_eq!(row("cut").state, RowState::Finished);
-    assert_eq!(row("killed").state_words(), "killed at step 3");
+    assert_eq!(row("killed").state_label(), "killed at step 3");
     says("torn", "run.json is damaged");
     assert_eq!(row("empty").state, RowState::Unreadable);
     says("noted", "note.toml");
@@ -161,7 +161,7 @@ fn row(folder: &str, lr: f64, gate: f64) -> RunRow {
             ("corpus.source".to_owned(), Value::Text("recall".into())),
         ]),
         losses: vec![loss("coupled"), loss("frozen")],
-        headlines: Found { values: vec![value("coupled", gate), value("frozen", 0.0)], missing: vec![] },
+        headlines: HeadlineValues { values: vec![value("coupled", gate), value("frozen", 0.0)], missing: vec![] },
         state: RowState::Finished,
         steps: 5,
         ..RunRow::default()

@@ -26,7 +26,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["config", "files", "nn", "telemetry"]),
     ("trainer", &["config", "corpus", "files", "models", "nn", "probe", "store", "telemetry"]),
     ("labs", &["analysis", "config", "corpus", "models", "nn", "ode", "probe", "telemetry", "trainer"]),
-    ("ui", &["analysis", "config", "gpu", "labs", "telemetry"]),
+    ("experiments", &["analysis", "config", "labs", "store", "telemetry"]),
+    ("ui", &["analysis", "config", "experiments", "gpu", "labs", "telemetry"]),
 ];
 
 fn modules() -> BTreeSet<String> {
@@ -68,10 +69,22 @@ fn the_front_page_states_the_same_table() {
 
 #[test]
 fn libraries_stay_where_they_belong() {
-    const NO_WINDOW: &[&str] =
-        &["config", "corpus", "nn", "ode", "models", "analysis", "telemetry", "probe", "store", "trainer", "labs"];
+    const NO_WINDOW: &[&str] = &[
+        "config",
+        "corpus",
+        "nn",
+        "ode",
+        "models",
+        "analysis",
+        "telemetry",
+        "probe",
+        "store",
+        "trainer",
+        "labs",
+        "experiments",
+    ];
     let bans: &[(&str, &[&str])] = &[
-        ("candle_", &["config", "corpus", "telemetry", "analysis", "labs", "gpu", "ui"]),
+        ("candle_", &["config", "corpus", "telemetry", "analysis", "labs", "experiments", "gpu", "ui"]),
         ("egui", NO_WINDOW),
         ("wgpu", NO_WINDOW),
     ];

@@ -14,7 +14,8 @@ use petgraph::{
 use super::imports::Imports;
 
 /// Folders whose modules are drawn under the crate's own.
-const FOLDERS: [&str; 9] = ["cli", "ui", "ui::plot", "labs", "probe", "telemetry", "models", "nn", "corpus"];
+const FOLDERS: [&str; 10] =
+    ["cli", "ui", "ui::plot", "labs", "experiments", "probe", "telemetry", "models", "nn", "corpus"];
 
 const ROW: f64 = 74.0;
 const BOX: f64 = 26.0;

@@ -34,7 +34,7 @@ fn listing(lab: &Lab) -> String {
     (lab.knobs)().iter().for_each(|knob| setting(&mut text, knob));
     text.push('\n');
     for h in lab.headlines {
-        writeln!(text, "headline {}: {}, {}\n    {}", h.id, h.heading(h.id), h.better.words(), h.about).unwrap();
+        writeln!(text, "headline {}: {}, {}\n    {}", h.id, h.heading(h.id), h.better.label(), h.about).unwrap();
     }
     for preset in lab.presets {
         let config = lab.config(Some(preset.id)).unwrap();

@@ -6,7 +6,7 @@ use orrery::{
     config::Config,
     labs::{
         LABS, Lab,
-        lesson::{Lesson, Step, value_of},
+        lesson::{Lesson, LessonStep, value_of},
     },
     telemetry::measurements::MEASUREMENTS,
     ui::views,
@@ -17,7 +17,7 @@ fn lesson(lab: &Lab) -> Lesson {
 }
 
 /// The settings that a step begins with.
-fn config(lab: &Lab, step: &Step) -> Config {
+fn config(lab: &Lab, step: &LessonStep) -> Config {
     let mut config = lab.config(step.does.preset.as_deref()).unwrap_or_else(|e| panic!("{}: {e}", step.title));
     for (key, value) in &step.does.set {
         let text = value_of(value).to_string();

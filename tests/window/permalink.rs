@@ -7,10 +7,8 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     config::Config,
-    labs::{
-        LABS,
-        permalink::{Link, LinkSelection, Permalink},
-    },
+    experiments::permalink::{Link, LinkSelection, Permalink},
+    labs::LABS,
     ui::{
         app::{App, Opening, Start},
         page::Page,

@@ -12,11 +12,11 @@ use egui_kittest::{Harness, kittest::Queryable};
 use image::RgbaImage;
 use orrery::{
     config::{Config, Value},
-    labs::{
-        LABS,
-        headline::{Found, Missing, Value as HeadlineValue},
+    experiments::{
+        headline_values::{HeadlineValue, HeadlineValues, MissingHeadline},
         run_table::{Difference, GroupLoss, RowState, RunRow},
     },
+    labs::LABS,
     telemetry::{RunHandle, RunNote},
     ui::{
         app::{App, Start},
@@ -136,7 +136,7 @@ fn gate_run(i: u64, lr: f64, gate: f64) -> RunRow {
         value("gate", "coupled", gate),
         value("gate", "frozen", 0.0),
     ];
-    let missing = vec![Missing { id: "accuracy".into(), why: "the text asks no question".into() }];
+    let missing = vec![MissingHeadline { id: "accuracy".into(), why: "the text asks no question".into() }];
     RunRow {
         path: PathBuf::from("runs").join(&folder),
         folder,
@@ -154,7 +154,7 @@ fn gate_run(i: u64, lr: f64, gate: f64) -> RunRow {
         steps: 400,
         total_steps: 400,
         losses: vec![loss("coupled", 0.0001), loss("frozen", 2.3145)],
-        headlines: Found { values, missing },
+        headlines: HeadlineValues { values, missing },
         state: RowState::Finished,
         bytes: 4_300_000,
         ..RunRow::default()

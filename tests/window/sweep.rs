@@ -16,11 +16,11 @@ use image::RgbaImage;
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     config::Config,
-    labs::{
-        headline::{Better, Digits},
+    experiments::{
         run_table::RowState,
         sweep::results::{AxisKind, MadeRun, Number, NumberId, ResultAxis, ResultPoint, SweepResults, SweepRun},
     },
+    labs::headline::{Better, Digits},
     telemetry::RunHandle,
     ui::{
         app::{App, Opening, Start},

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{failure::Failure, figures, output, run_rows, run_series, summary::laid_out, terminal::notice};
+use super::{failure::Failure, figures, output, summary::laid_out, terminal::notice};
 use crate::{
-    gpu::offscreen::Offscreen,
-    labs::{
-        self, Lab,
-        headline::{Headline, series::NumberSeries},
+    experiments::{
+        run_rows,
         run_table::{Difference, RunRow, differences},
+        series::{self, NumberSeries},
     },
+    gpu::offscreen::Offscreen,
+    labs::{self, Lab, headline::Headline},
     telemetry::channels,
     ui::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
@@ -106,8 +107,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
 
 fn read(folder: &Path) -> Result<ComparedRun, Failure> {
     let row = run_rows::row_of(folder).map_err(Failure::wrong)?;
-    let (_, mut series) =
-        run_series::read(folder, |channel| channel == channels::LOSS_TRAIN).map_err(Failure::wrong)?;
+    let (_, mut series) = series::read(folder, |channel| channel == channels::LOSS_TRAIN).map_err(Failure::wrong)?;
     // A difference between variants is no curve of one of them.
     series.retain(|number| !row.headline_of(&number.key).is_some_and(Headline::is_paired));
     for number in series.iter_mut().filter(|number| number.key == channels::LOSS_TRAIN) {

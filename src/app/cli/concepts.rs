@@ -152,7 +152,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         let Trained { run, loss, name } = make()?;
         let config = &run.plan.config;
         let naive =
-            config.get(CorpusSettings::source.name) == Some(&GeneratedCorpus::of("parliament_naive").to_value());
+            config.get(CorpusSettings::source.name) == Some(&GeneratedCorpus::by_id("parliament_naive").to_value());
         let id = format!("{}{}", args.concept, if naive { "_naive" } else { "" });
         let question = match asked_question.take() {
             Some(question) => question,

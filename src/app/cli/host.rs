@@ -11,17 +11,23 @@ use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use super::{
     compare,
     graph_events::{self, GraphReading},
-    json_kind, output, run_rows,
+    json_kind, output,
     runs::Runs,
     settings::{self, MAX_CONFIG},
-    sweep::{self, background::Background, series::SeriesCache},
+    sweep::{self, background::Background},
     sweep_names::is_sweep,
 };
 use crate::{
     analysis::graph_file::Format,
     config::Config,
+    experiments::{
+        permalink::Permalink,
+        run_rows,
+        run_table::RunRow,
+        sweep::{SweepFile, series::SeriesCache},
+    },
     files::{memory::size, read_text},
-    labs::{self, permalink::Permalink, run_table::RunRow, sweep::SweepFile},
+    labs,
     nn::device,
     store::{self, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState},

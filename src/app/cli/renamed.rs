@@ -48,7 +48,7 @@ mod tests {
         let help = said(&["help", "roles"]);
         assert_eq!(help.as_deref(), Some("`orrery roles` is now `orrery study roles`: orrery study roles --help"));
         let bench = said(&["bench", "--json"]).unwrap();
-        assert!(bench.ends_with("cargo run --release --bin orrery-bench -- --json"), "{bench}");
+        assert!(bench.ends_with("cargo run --release -p orrery-bench -- --json"), "{bench}");
     }
 
     #[test]

@@ -8,13 +8,14 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{RUNS, failure::Failure, run_rows, terminal::notice};
+use super::{RUNS, failure::Failure, terminal::notice};
 use crate::{
-    files::memory::size,
-    labs::{
-        headline::split,
+    experiments::{
+        run_rows,
         run_table::{RunRow, filter::Filter, order::Order},
     },
+    files::memory::size,
+    labs::headline::split,
     store::{note, trash},
 };
 
@@ -158,12 +159,12 @@ fn cells(row: &RunRow) -> [String; 10] {
         row.when.clone(),
         short(&format!("{pin}{}{note}", row.title()), WIDEST + 16),
         if row.preset.is_empty() { row.lab.clone() } else { row.preset.clone() },
-        short(&row.changed_words(), WIDEST),
+        short(&row.changed_label(), WIDEST),
         row.seed.to_string(),
         row.steps.to_string(),
-        row.loss_words(),
+        row.loss_label(),
         short(&results(row), WIDEST),
-        short(&row.state_words(), WIDEST),
+        short(&row.state_label(), WIDEST),
         size(row.bytes),
     ]
 }
@@ -174,7 +175,7 @@ fn results(row: &RunRow) -> String {
     let told = row.headlines.keys().into_iter().filter(|key| !split(key).0.ends_with("loss") && *key != "perplexity");
     let words = told.take(SHOWN).filter_map(|key| {
         let name = row.headline_of(key)?.heading(key);
-        Some(format!("{} {}", name.split(" (").next().unwrap_or(&name), row.headline_words(key)))
+        Some(format!("{} {}", name.split(" (").next().unwrap_or(&name), row.headline_label(key)))
     });
     words.collect::<Vec<_>>().join(", ")
 }
@@ -222,7 +223,7 @@ fn as_csv(rows: &[&RunRow]) -> Result<String, Failure> {
             note.archived.to_string(),
             row.lab.clone(),
             row.preset.clone(),
-            row.changed_words(),
+            row.changed_label(),
             row.seed.to_string(),
             row.when.clone(),
             row.steps.to_string(),

@@ -5,12 +5,9 @@ use std::path::{Path, PathBuf};
 use super::{Settings, checkpoint_series, failure::Failure, sweep_names::is_sweep};
 use crate::{
     config::{Config, ConfigError, FileKind},
+    experiments::permalink::{Link, Permalink},
     files::{self, FileError},
-    labs::{
-        self, LABS, Lab, RunSettings, TrainSettings,
-        lesson::LessonLink,
-        permalink::{Link, Permalink},
-    },
+    labs::{self, LABS, Lab, RunSettings, TrainSettings, lesson::LessonLink},
     ui::views,
 };
 

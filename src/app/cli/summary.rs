@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
-use super::headlines::{self, RunHeadlines};
 use crate::{
-    labs::{
-        headline::{Headline, Value},
+    experiments::{
+        headline_values::HeadlineValue,
+        headlines::{self, RunHeadlines},
         seeds::SeedSummary,
     },
+    labs::headline::Headline,
     store::StoreError,
 };
 
@@ -23,7 +24,7 @@ pub fn table(folder: &Path) -> Result<String, StoreError> {
 }
 
 /// The newest step that one of the numbers is of.
-fn last_step(values: &[Value]) -> u64 {
+fn last_step(values: &[HeadlineValue]) -> u64 {
     values.iter().map(|v| v.step).max().unwrap_or(0)
 }
 
@@ -76,11 +77,11 @@ pub(super) fn cell(headline: &Headline, group: Option<&SeedSummary>) -> String {
     let digits = headline.digits;
     match group {
         None => "-".to_owned(),
-        Some(SeedSummary { mean, seeds: 1, .. }) => digits.words(*mean),
+        Some(SeedSummary { mean, seeds: 1, .. }) => digits.format(*mean),
         Some(SeedSummary { mean, interval: Some((low, high)), .. }) if headline.is_paired() => {
-            format!("{} [{}, {}]", digits.words(*mean), digits.words(*low), digits.words(*high))
+            format!("{} [{}, {}]", digits.format(*mean), digits.format(*low), digits.format(*high))
         }
-        Some(SeedSummary { mean, sd, .. }) => format!("{} ± {}", digits.words(*mean), digits.words(*sd)),
+        Some(SeedSummary { mean, sd, .. }) => format!("{} ± {}", digits.format(*mean), digits.format(*sd)),
     }
 }
 

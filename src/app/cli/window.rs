@@ -21,7 +21,8 @@ use super::{
 };
 use crate::{
     config::Config,
-    labs::{self, Lab, permalink::Permalink},
+    experiments::permalink::Permalink,
+    labs::{self, Lab},
     ui::{
         app::{self, Opening, Start},
         close_request::CloseRequest,

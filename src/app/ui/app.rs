@@ -32,11 +32,7 @@ use super::{
     start::open_at_start,
     theme::{self, Theme},
 };
-use crate::{
-    gpu,
-    labs::{lesson::Lesson, permalink::Permalink},
-    telemetry::Level,
-};
+use crate::{experiments::permalink::Permalink, gpu, labs::lesson::Lesson, telemetry::Level};
 
 /// The application.
 pub struct App {

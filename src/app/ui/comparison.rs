@@ -10,8 +10,8 @@ use super::{
     theme::{self, Theme},
 };
 use crate::{
+    experiments::{run_table::Difference, seeds::over_seeds},
     gpu::offscreen::{Offscreen, Sheet},
-    labs::{run_table::Difference, seeds::over_seeds},
 };
 
 const SIZE: [f32; 2] = [960.0, 600.0];

@@ -6,7 +6,7 @@ use std::{path::PathBuf, sync::Arc};
 use super::{comparison::ComparedRuns, multiples::ReplayedRuns};
 use crate::{
     config::Config,
-    labs::{
+    experiments::{
         permalink::Permalink,
         run_table::RunRow,
         sweep::{SweepFile, results::SweepResults},

@@ -12,7 +12,7 @@ use crate::{
     config::{Applies, Config, Value},
     labs::{
         Lab,
-        lesson::{Check, Lesson, Step, value_of},
+        lesson::{Check, Lesson, LessonStep, value_of},
     },
     telemetry::Sample,
 };
@@ -75,7 +75,7 @@ impl LessonState {
     }
 
     /// The step that is followed.
-    pub fn step(&self) -> Option<&Step> {
+    pub fn step(&self) -> Option<&LessonStep> {
         self.lesson.steps.get(self.current?)
     }
 
@@ -102,7 +102,7 @@ impl LessonState {
     }
 }
 
-fn judge(step: &Step, mirror: Option<&Mirror>, config: &Config, lab: Option<&Lab>) -> Vec<Outcome> {
+fn judge(step: &LessonStep, mirror: Option<&Mirror>, config: &Config, lab: Option<&Lab>) -> Vec<Outcome> {
     let checks = &step.does.check;
     if let Some(words) = mirror.and_then(|m| other_run(step, m, lab?)) {
         let of_settings = |c: &Check| c.setting.is_some();
@@ -114,7 +114,7 @@ fn judge(step: &Step, mirror: Option<&Mirror>, config: &Config, lab: Option<&Lab
 }
 
 /// Why the run that is shown is not the step's, if it is not: what applies at a reset is otherwise.
-fn other_run(step: &Step, mirror: &Mirror, lab: &Lab) -> Option<String> {
+fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
     let preset = step.does.preset.as_ref()?;
     let run = &mirror.info.as_ref()?.config;
     let again = "click the step's heading, then press Space";

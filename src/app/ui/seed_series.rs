@@ -7,7 +7,7 @@ use eframe::egui::Color32;
 
 use crate::{
     analysis::statistics::mean_sd,
-    labs::seeds::over_seeds,
+    experiments::seeds::over_seeds,
     ui::{
         identity::{KeyedCache, RunNumber},
         mirror::Mirror,

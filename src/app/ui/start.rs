@@ -21,12 +21,7 @@ use super::{
     host::Host,
     panels,
 };
-use crate::{
-    config::Config,
-    gpu::png,
-    labs::{lesson::LessonLink, permalink::Permalink},
-    telemetry::Level,
-};
+use crate::{config::Config, experiments::permalink::Permalink, gpu::png, labs::lesson::LessonLink, telemetry::Level};
 
 /// The page to open with; without it the last session is restored.
 #[derive(Debug, Clone)]

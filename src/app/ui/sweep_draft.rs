@@ -2,10 +2,8 @@
 
 use crate::{
     config::Config,
-    labs::{
-        Lab,
-        sweep::draft::{DraftCheck, SweepDraft, objectives},
-    },
+    experiments::sweep::draft::{DraftCheck, SweepDraft, objectives},
+    labs::Lab,
 };
 
 /// A draft with what was found of it.

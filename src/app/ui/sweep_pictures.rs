@@ -26,8 +26,8 @@ use super::{
     widgets::{number, truncated::truncated},
 };
 use crate::{
+    experiments::sweep::results::{AsOf, AxisKind, Number, NumberId, SweepResults},
     gpu::colour::ColourMap,
-    labs::sweep::results::{AsOf, AxisKind, Number, NumberId, SweepResults},
 };
 
 /// Points that have a colour of their own; more share a colour map, along the first axis.
@@ -109,7 +109,7 @@ impl<'a> SweepView<'a> {
 
 /// A number as its lab writes it.
 pub fn number_label(of: &Number, value: f64) -> String {
-    of.digits.map_or_else(|| number::short(value), |digits| digits.words(value))
+    of.digits.map_or_else(|| number::short(value), |digits| digits.format(value))
 }
 
 /// A colour a point: each its own where they are few, else along a colour map, by the first axis and then the second.

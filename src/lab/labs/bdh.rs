@@ -1,4 +1,4 @@
-//! What the labs of BDH share: the model's settings, their way into a spec, and a plan of one model that
+//! The parts that the labs of BDH share: the model's settings, their way into a spec, and a plan of one model that
 //! trains on text.
 
 use super::{
@@ -79,7 +79,7 @@ impl BdhSettings {
 }
 
 settings! {
-    /// Whether a state outlives its batch; stands among the settings of training.
+    /// Carrying a state over batches; the settings stand among those of training.
     pub struct CarrySettings in "train" {
         /// Each batch goes on where the one before ended, and the state of every row with it, for so many updates; then both begin anew. Gradients stay within a batch. 0 reads every window by itself. A step takes longer with it.
         #[knob("Carry the state", range(0..=4096), unit("updates"))]
@@ -88,7 +88,7 @@ settings! {
 }
 
 settings! {
-    /// What the model is compared with.
+    /// The models that it is compared with.
     pub struct BesideSettings in "variants" {
         /// A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
@@ -103,10 +103,10 @@ pub fn train_settings() -> TrainSettings {
 
 /// `corpus.*`: bytes of this generated text.
 pub fn corpus_settings(source: &str) -> CorpusSettings {
-    CorpusSettings { source: GeneratedCorpus::of(source), vocab: 256, ..CorpusSettings::default() }
+    CorpusSettings { source: GeneratedCorpus::by_id(source), vocab: 256, ..CorpusSettings::default() }
 }
 
-/// What a BDH is trained with: the settings that every lab of one has.
+/// The settings of a training that every lab of a BDH has.
 pub struct Training<'a> {
     pub model: &'a BdhSettings,
     pub corpus: &'a CorpusSettings,

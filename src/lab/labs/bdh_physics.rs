@@ -8,7 +8,7 @@ use super::{
     Lab, Pane, Preset,
     bdh::{BdhSettings, corpus_settings},
     corpus::{CorpusSettings, TokenKind},
-    experiment::{Experiment, Variant, ask_every},
+    experiment::{Experiment, Variant, schedules},
 };
 use crate::{
     config::{Config, ConfigError, Settings, settings},
@@ -88,7 +88,7 @@ settings! {
 }
 
 settings! {
-    /// What the rules read, and in which physics; also arguments of the probe `bdh_dynamics`.
+    /// The text that the rules read, and their physics; also arguments of the probe `bdh_dynamics`.
     pub struct RuleSettings in "physics" {
         /// What the rules read, token by token, at most 24 of them. Each arrives as a pulse on a few neurons.
         #[knob("Text", in_views)]
@@ -103,7 +103,7 @@ settings! {
 }
 
 impl RuleSettings {
-    /// What the rules are asked with.
+    /// The arguments of the probe of the rules.
     pub fn args(&self) -> BdhDynamicsArgs {
         let Self { text, drift, keep } = self.clone();
         BdhDynamicsArgs { text, drift, keep, ..BdhDynamicsArgs::default() }
@@ -134,12 +134,11 @@ settings! {
     }
 }
 
-settings! {
-    /// How often the weights are handed to the rules without a view's asking.
-    pub struct ProbeSettings in "probe" {
+schedules! {
+    /// The schedule by which the weights are handed to the rules without a view's asking.
+    pub struct ProbeSettings {
         /// Steps between two hand-overs of the weights to the rules, with the equivalences checked anew. 0: only when a view asks.
-        #[knob("Rules every", range(0..=1_000_000), unit("steps"), live)]
-        bdh_dynamics_every: u64 = 50,
+        bdh_dynamics: "Rules every" = 50,
     }
 }
 
@@ -158,6 +157,6 @@ fn spec(model: &BdhSettings) -> Result<BdhSpec, ConfigError> {
 
 fn plan(config: &Config, s: &PhysicsLabSettings) -> Result<Plan, ConfigError> {
     let variant = Variant::new("bdh", "BDH", Spec::Bdh(spec(&s.model)?));
-    let probes = vec![ask_every(&s.physics.args(), ProbeSettings::bdh_dynamics_every, s.probe.bdh_dynamics_every)];
+    let probes = vec![s.probe.bdh_dynamics.ask(&s.physics.args())];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &[variant], probes))
 }

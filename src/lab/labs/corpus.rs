@@ -15,7 +15,7 @@ pub struct GeneratedCorpus(&'static Generated);
 
 impl GeneratedCorpus {
     /// The corpus of this id, or the first.
-    pub fn of(id: &str) -> Self {
+    pub fn by_id(id: &str) -> Self {
         Self(generated::by_id(id).unwrap_or(CORPORA[0]))
     }
 }
@@ -43,7 +43,7 @@ impl std::fmt::Debug for GeneratedCorpus {
 }
 
 choices! {
-    /// What one token is.
+    /// The unit that one token stands for.
     pub enum TokenKind {
         Byte = "byte",
         Char = "char",
@@ -57,11 +57,11 @@ choices! {
 }
 
 settings! {
-    /// What is read, and in which tokens.
+    /// The text that is read, and its tokens.
     pub struct CorpusSettings in "corpus" {
         /// Which generated text to learn from. A file of your own, below, takes its place.
         #[knob("Corpus")]
-        source: GeneratedCorpus = GeneratedCorpus::of("mixture"),
+        source: GeneratedCorpus = GeneratedCorpus::by_id("mixture"),
         /// A text file of your own, of any size: a book, code, a log. Leave it empty to use the generated corpus.
         #[knob("Text file")]
         file: TextFile = TextFile::default(),
@@ -98,7 +98,7 @@ settings! {
     }
 }
 
-/// What the text of these settings asks, if it is a task.
+/// The questions of the text of these settings, if it is a task.
 pub fn questions(config: &Config) -> Option<Questions> {
     let text = |key| config.get(key).map(ToString::to_string).filter(|t| !t.trim().is_empty());
     match text(CorpusSettings::file.name).or_else(|| text(CorpusSettings::folder.name)) {
@@ -129,7 +129,7 @@ impl CorpusSettings {
         self.reading(Source::Folder { path, domains: self.domains })
     }
 
-    /// Whether the text is one of associative recall: pairs of a key and a value, and then the keys again.
+    /// True for texts of associative recall: pairs of a key and a value, and then the keys again.
     pub fn asks_for_pairs(&self) -> bool {
         let is_generated = self.folder.path().is_none() && self.file.path().is_none();
         is_generated && self.source.0.asks_for_pairs()

@@ -7,7 +7,7 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, ask_every},
+    experiment::{Experiment, Variant},
 };
 use crate::{
     config::{Config, ConfigError, Settings, whole_numbers},
@@ -21,7 +21,7 @@ use crate::{
     },
     trainer::Plan,
 };
-use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, ProbeSettings, VariantSettings};
+use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, VariantSettings};
 
 pub static LAB: Lab = Lab {
     id: "coupled_qk",
@@ -202,21 +202,18 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         return Err(ConfigError::inconsistent(VariantSettings::standard.name, why));
     }
     let every = &s.probe;
+    let statistics = AttentionStatisticsArgs { windows: s.attention.attention_windows, length: s.train.window };
     let mut probes = vec![
-        ask_every(&AttentionMapsArgs::default(), ProbeSettings::attention_maps_every, every.attention_maps_every),
-        ask_every(
-            &AttentionStatisticsArgs { windows: every.attention_windows, length: s.train.window },
-            ProbeSettings::attention_statistics_every,
-            every.attention_statistics_every,
-        ),
-        ask_every(&QueryKeyPathsArgs::default(), ProbeSettings::query_key_paths_every, every.query_key_paths_every),
-        ask_every(&StepLengthsArgs::default(), ProbeSettings::step_lengths_every, every.step_lengths_every),
-        ask_every(&NextTokensArgs::default(), ProbeSettings::next_tokens_every, every.next_tokens_every),
+        s.attention_probe.attention_maps.ask(&AttentionMapsArgs::default()),
+        s.attention_probe.attention_statistics.ask(&statistics),
+        every.query_key_paths.ask(&QueryKeyPathsArgs::default()),
+        every.step_lengths.ask(&StepLengthsArgs::default()),
+        every.next_tokens.ask(&NextTokensArgs::default()),
     ];
     let corpus = s.corpus.spec()?;
     if s.corpus.asks_for_pairs() {
         let args = PairAttentionArgs { window: s.train.window, ..PairAttentionArgs::default() };
-        probes.push(ask_every(&args, ProbeSettings::pair_attention_every, every.pair_attention_every));
+        probes.push(every.pair_attention.ask(&args));
     }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     Ok(experiment.plan(corpus, &variants, probes))

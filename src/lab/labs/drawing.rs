@@ -1,27 +1,27 @@
-//! What a lab draws on its card in the gallery: plain geometry, cheap to compute, in colours that go by
-//! their meaning. Nothing in it is measured. It does not know themes or windows; the gallery paints it.
+//! The picture that a lab draws on its card in the gallery: plain geometry, cheap to compute, in colours that go by
+//! their meaning. Nothing in it is measured. The gallery paints it.
 
 /// A colour by what it stands for; a theme says which it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Ink {
-    /// Of what changes at token rate.
+    /// Quantities that change at token rate.
     Fast,
-    /// Of what changes more slowly.
+    /// Quantities that change more slowly.
     Slow,
-    /// Of the fast, middle or slow trace: 0, 1, 2.
+    /// The fast, middle or slow trace: 0, 1, 2.
     Trace(usize),
-    /// Of a group of nodes, by number.
+    /// A group of nodes, by number.
     Group(usize),
     Accent,
-    /// Of a large quantity.
+    /// A large quantity.
     Warm,
-    /// Of thin lines that structure a drawing.
+    /// Thin lines that structure a drawing.
     Line,
-    /// Of what stands back.
+    /// Parts that stand back.
     Secondary,
-    /// Of the card behind the drawing.
+    /// The card behind the drawing.
     Panel,
-    /// Of a surface above the card.
+    /// A surface above the card.
     Raised,
 }
 
@@ -69,12 +69,12 @@ pub enum Shape {
     Circle { centre: Point, radius: f32, fill: Option<Paint>, edge: Option<Edge> },
 }
 
-/// What a drawing is asked for.
+/// The size, the time and the pointer that a drawing is made for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Canvas {
     /// Width and height.
     pub size: [f32; 2],
-    /// Where the pointer is across it, 0 to 1; it moves the drawing's one parameter.
+    /// Position of the pointer across it, 0 to 1, which moves the drawing's one parameter.
     pub pointer: Option<f32>,
 }
 

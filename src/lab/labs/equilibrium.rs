@@ -14,7 +14,7 @@ pub mod slow_manifold;
 use super::{
     Lab, Pane, Preset,
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
-    experiment::{Experiment, Variant, ask_every},
+    experiment::{Experiment, Variant},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
@@ -26,9 +26,9 @@ use crate::{
     telemetry::measurements::{
         AttentionChainArgs, AttentionMapsArgs, GapBySizeArgs, GeneratorDistanceArgs, ResidualArgs, TokenResidualsArgs,
     },
-    trainer::Plan,
+    trainer::{Plan, ProbeSchedule},
 };
-use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, ProbeSettings, Task};
+use settings::{EquilibriumSettings, GeneratorSettings, MapSettings, Task};
 
 pub static LAB: Lab = Lab {
     id: "equilibrium",
@@ -122,19 +122,19 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
     let spec = StationarySpec { rates, controls, strength, range, hidden };
     // The trainer counts in windows of a text, which this model does not read.
     let corpus = CorpusSettings {
-        source: GeneratedCorpus::of("symbols"),
+        source: GeneratedCorpus::by_id("symbols"),
         tokenizer: TokenKind::Char,
         vocab: 64,
         ..CorpusSettings::default()
     };
     let variants = [Variant::new("network", "network", Spec::Stationary(spec))];
-    let (key, every) = (ProbeSettings::map_every, s.probe.map_every);
+    let every = s.probe.map;
     let probes = vec![
-        ask_every(&s.map_args(), key, every),
-        ask_every(&s.args(), key, every),
-        ask_every(&s.flow_args(), key, every),
+        every.ask(&s.map_args()),
+        every.ask(&s.args()),
+        every.ask(&s.flow_args()),
         // The same at every step: at the start and the end.
-        ask_every(&GapBySizeArgs::default(), key, s.train.steps),
+        ProbeSchedule { every: s.train.steps, ..every.ask(&GapBySizeArgs::default()) },
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(corpus.spec()?, &variants, probes))
 }
@@ -142,13 +142,13 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
 /// A fast-slow model at the paper's sizes, which learns a text.
 fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
     let variants = [Variant::new("coupled", "coupled", Spec::FastSlow(FastSlowSpec::default()))];
-    let (key, every) = (ProbeSettings::block_every, s.probe.block_every);
+    let every = s.probe.block;
     let probes = vec![
-        ask_every(&ResidualArgs::default(), key, every),
-        ask_every(&AttentionMapsArgs::default(), key, every),
-        ask_every(&AttentionChainArgs::default(), key, every),
-        ask_every(&GeneratorDistanceArgs::default(), key, every),
-        ask_every(&TokenResidualsArgs::default(), key, every),
+        every.ask(&ResidualArgs::default()),
+        every.ask(&AttentionMapsArgs::default()),
+        every.ask(&AttentionChainArgs::default()),
+        every.ask(&GeneratorDistanceArgs::default()),
+        every.ask(&TokenResidualsArgs::default()),
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))
 }

@@ -1,9 +1,8 @@
-//! From what a lab compares to a [`Plan`]: variants times seeds, training and run settings. It does not
-//! know which lab.
+//! Builds a [`Plan`] from what a lab compares: variants times seeds, training and run settings.
 
 use super::corpus::CorpusSettings;
 use crate::{
-    config::{Arguments, Config, Setting, SettingKey, Value},
+    config::{Arguments, Checked, Config, ConfigError, Field, Knob, Setting, SettingKey, Value},
     corpus,
     models::Spec,
     telemetry::Args,
@@ -13,7 +12,7 @@ use crate::{
 /// A model that a lab compares with others, before seeds.
 pub struct Variant {
     pub id: String,
-    /// What a legend calls it.
+    /// The name in a legend.
     pub label: String,
     pub model: Spec,
 }
@@ -24,7 +23,7 @@ impl Variant {
     }
 }
 
-/// What every training lab's run is made of besides its text, models and probes.
+/// The settings that every training lab's run shares, besides its text, models and probes.
 pub struct Experiment<'a> {
     pub config: &'a Config,
     pub train: &'a TrainSettings,
@@ -90,6 +89,74 @@ pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> P
     schedule(A::PROBE, key, every, args.to_args())
 }
 
+/// The interval between two askings of a probe, and the setting that changes it while a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    key: &'static str,
+    /// Steps between two askings.
+    every: u64,
+}
+
+impl Schedule {
+    pub const fn new(key: &'static str, every: u64) -> Self {
+        Self { key, every }
+    }
+
+    /// Asks with these arguments by this schedule.
+    pub fn ask<A: Arguments>(self, args: &A) -> ProbeSchedule {
+        self.probe(A::PROBE, args.to_args())
+    }
+
+    /// Asks the probe with this id by this schedule.
+    pub fn probe(self, probe: &str, args: Args) -> ProbeSchedule {
+        schedule(probe, &SettingKey::new(self.key), self.every, args)
+    }
+
+    /// The knob that changes it; an empty `tip` stands for the usual one.
+    pub fn knob(self, label: &'static str, tip: &'static str) -> Knob {
+        let usual = "Steps between two askings of this probe. 0 asks only at the start and when a view asks.";
+        let tip = if tip.is_empty() { usual } else { tip };
+        let field = Field::new(&SettingKey::new(self.key), label, tip, &self.every);
+        field.range(0..=1_000_000).unit("steps").live().knob()
+    }
+
+    pub fn assign(&mut self, values: &Checked) -> Result<(), ConfigError> {
+        values.write(&SettingKey::new(self.key), &mut self.every)
+    }
+}
+
+/// The schedules of a lab's probes as a group of settings: `name: "Label" = steps`, each with the key `probe.name_every`. A
+/// doc comment takes the place of the usual tooltip.
+macro_rules! schedules {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $(
+        $(#[doc = $tip:literal])*
+        $field:ident: $label:literal = $every:literal
+    ),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        $vis struct $name { $(pub $field: $crate::labs::experiment::Schedule),+ }
+
+        impl Default for $name {
+            fn default() -> Self {
+                use $crate::labs::experiment::Schedule;
+                Self { $($field: Schedule::new(concat!("probe.", stringify!($field), "_every"), $every)),+ }
+            }
+        }
+
+        impl $crate::config::Group for $name {
+            fn knobs(&self) -> Vec<$crate::config::Knob> {
+                vec![$(self.$field.knob($label, concat!($($tip),*))),+]
+            }
+
+            fn assign(&mut self, values: &$crate::config::Checked) -> Result<(), $crate::config::ConfigError> {
+                $(self.$field.assign(values)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use schedules;
+
 /// An argument of a probe from a setting, by the name of its field.
 pub fn arg<T: Setting>(key: &SettingKey<T>, value: &T) -> (String, Value) {
     let name = key.name.rsplit('.').next().unwrap_or(key.name);
@@ -99,7 +166,27 @@ pub fn arg<T: Setting>(key: &SettingKey<T>, value: &T) -> (String, Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::plane::PlaneSpec;
+    use crate::{config::Settings, models::plane::PlaneSpec};
+
+    #[test]
+    fn a_table_of_schedules_is_a_group_of_live_settings() {
+        schedules! {
+            struct Probes {
+                residual: "Residual every" = 50,
+                /// Its own tooltip.
+                gate: "Gate every" = 0,
+            }
+        }
+        let knobs = Probes::schema();
+        assert_eq!(knobs.iter().map(|k| k.key).collect::<Vec<_>>(), ["probe.residual_every", "probe.gate_every"]);
+        assert_eq!(knobs[1].tip, "Its own tooltip.");
+        let mut config = Config::defaults("x", &knobs);
+        config.set_text(&knobs, "probe.gate_every", "5").unwrap();
+        let probes = Probes::read(&config).unwrap();
+        let gate = probes.gate.probe("gate", Args::new());
+        assert_eq!((gate.every, gate.every_key.as_str()), (5, "probe.gate_every"));
+        assert_eq!(probes.residual, Probes::default().residual);
+    }
 
     #[test]
     fn seeds_repeat_every_variant() {

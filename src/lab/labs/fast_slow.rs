@@ -6,7 +6,7 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, ask_every},
+    experiment::{Experiment, Variant},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
@@ -21,7 +21,7 @@ use crate::{
     },
     trainer::Plan,
 };
-use settings::{ApproachMethod, ApproachSettings, FastSlowSettings, ModelSettings, ProbeSettings};
+use settings::{ApproachMethod, ApproachSettings, FastSlowSettings, ModelSettings};
 
 pub static LAB: Lab = Lab {
     id: "fast_slow",
@@ -182,17 +182,13 @@ fn plan(config: &Config, s: &FastSlowSettings) -> Result<Plan, ConfigError> {
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     let every = &s.probe;
     let probes = vec![
-        ask_every(&StaircaseArgs::default(), ProbeSettings::staircase_every, every.staircase_every),
-        ask_every(&AttentionMapsArgs::default(), ProbeSettings::attention_maps_every, every.attention_maps_every),
-        ask_every(&ResidualArgs::default(), ProbeSettings::residual_every, every.residual_every),
-        ask_every(&TokenResidualsArgs::default(), ProbeSettings::residual_every, every.residual_every),
-        ask_every(
-            &GeneratorDistanceArgs::default(),
-            ProbeSettings::generator_distance_every,
-            every.generator_distance_every,
-        ),
-        ask_every(&NextTokensArgs::default(), ProbeSettings::next_tokens_every, every.next_tokens_every),
-        ask_every(&CausalityArgs::default(), ProbeSettings::causality_every, every.causality_every),
+        every.staircase.ask(&StaircaseArgs::default()),
+        every.attention_maps.ask(&AttentionMapsArgs::default()),
+        every.residual.ask(&ResidualArgs::default()),
+        every.residual.ask(&TokenResidualsArgs::default()),
+        every.generator_distance.ask(&GeneratorDistanceArgs::default()),
+        every.next_tokens.ask(&NextTokensArgs::default()),
+        every.causality.ask(&CausalityArgs::default()),
     ];
     Ok(experiment.plan(s.corpus.spec()?, &variants(s)?, probes))
 }

@@ -83,7 +83,7 @@ pub static LAB: Lab = Lab {
 };
 
 /// A row that holds any sentence has no use for more words.
-const MOST_WINDOW: usize = 64;
+const MAX_WINDOW: usize = 64;
 /// Coefficients of the fast traces, level by level (the paper's).
 const FAST: [f64; 4] = [0.5, 0.2, 0.1, 0.05];
 
@@ -163,9 +163,9 @@ fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
         return Err(ConfigError::inconsistent(TrainSettings::batch.name, why));
     }
     let longest = corpus::generated::grammar_roles::LONGEST;
-    if window > MOST_WINDOW {
+    if window > MAX_WINDOW {
         let why = format!(
-            "`train.window` = {window} is mostly empty: sentences have at most {longest} words; make it at most {MOST_WINDOW}"
+            "`train.window` = {window} is mostly empty: sentences have at most {longest} words; make it at most {MAX_WINDOW}"
         );
         return Err(ConfigError::inconsistent(TrainSettings::window.name, why));
     }

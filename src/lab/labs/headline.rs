@@ -1,26 +1,21 @@
-//! Headline numbers: the few numbers that are a lab's result. A lab declares them as data ([`Headline`]); from a run's
-//! events they are read by [`reading::Reading`], whoever tells them. It does not know where a run is kept nor how its numbers
-//! are laid out.
+//! Headline numbers: the few numbers that are a lab's result. A lab declares them as data ([`Headline`]);
+//! `experiments::headline_values` reads them from a run's events.
 
 pub mod common;
-mod reading;
-pub mod series;
-
-pub use reading::{Found, HeadlinePoint, Missing, Reading, Value, points_of};
 
 use crate::{labs::Lab, telemetry::Payload};
 
 /// A number that is a lab's result, one for every variant of a run.
 #[derive(Debug)]
 pub struct Headline {
-    /// What a filter, a sweep's axis or its objective calls it: `held_out_loss`. One of several has its place behind an `@`:
+    /// The name in a filter, a sweep's axis or its objective: `held_out_loss`. One of several has its place behind an `@`:
     /// `accuracy@16`.
     pub id: &'static str,
-    /// As a heading: "held-out loss".
+    /// The heading: "held-out loss".
     pub name: &'static str,
     /// "nats"; empty without one.
     pub unit: &'static str,
-    /// What it is, in one sentence.
+    /// Its definition in one sentence.
     pub about: &'static str,
     pub better: Better,
     pub digits: Digits,
@@ -29,7 +24,7 @@ pub struct Headline {
     pub source: Source,
 }
 
-/// Which way a number is better.
+/// The direction in which a number is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
     Lower,
@@ -39,7 +34,7 @@ pub enum Better {
 }
 
 impl Better {
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Lower => "lower is better",
             Self::Higher => "higher is better",
@@ -48,17 +43,17 @@ impl Better {
     }
 }
 
-/// How a number is written.
+/// The format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
     /// With so many decimals.
     Decimals(usize),
-    /// As 3.2e-9.
+    /// One decimal and an exponent: 3.2e-9.
     Scientific,
 }
 
 impl Digits {
-    pub fn words(self, value: f64) -> String {
+    pub fn format(self, value: f64) -> String {
         match self {
             _ if !value.is_finite() => format!("{value}"),
             Self::Decimals(n) => format!("{value:.n$}"),
@@ -68,19 +63,19 @@ impl Digits {
 }
 
 /// Numbers of one measurement, each with the place that tells it from the others (empty where there is one alone).
-pub type Read = fn(&Payload) -> Vec<(String, f64)>;
+pub type ReadNumbers = fn(&Payload) -> Vec<(String, f64)>;
 
-/// Where a headline number stands in a run's record.
+/// The place of a headline number in a run's record.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
     /// The newest value of a scalar channel, changed by a function.
     Scalar { channel: &'static str, value: fn(f64) -> f64 },
     /// The newest value of a scalar channel, less that of the run's first variant with the same seed.
     BesideFirst { channel: &'static str },
-    /// From the newest measurement of this type, made by schedule.
-    Measured { channel: &'static str, read: Read },
-    /// From the newest measurement of this type, whoever asked for it.
-    Asked { channel: &'static str, read: Read },
+    /// The newest measurement of this type that was made by schedule.
+    Measured { channel: &'static str, read: ReadNumbers },
+    /// The newest measurement of this type, whoever asked for it.
+    Asked { channel: &'static str, read: ReadNumbers },
 }
 
 impl Source {
@@ -94,19 +89,19 @@ impl Source {
         }
     }
 
-    /// Whether it is read from a measurement rather than from a step's scalars.
+    /// True if it is read from a measurement rather than from a step's scalars.
     pub fn is_measured(&self) -> bool {
         matches!(self, Self::Measured { .. } | Self::Asked { .. })
     }
 }
 
-/// A [`Read`] of a measurement by its type.
+/// A [`ReadNumbers`] of a measurement by its type.
 macro_rules! read {
     ($measurement:ty, $read:expr) => {
         |payload| match <$measurement as $crate::telemetry::Measurement>::of(payload) {
             Some(measured) => {
                 let read: fn(&$measurement) -> _ = $read;
-                $crate::labs::headline::Places::places(read(measured))
+                $crate::labs::headline::IntoNumbers::into_numbers(read(measured))
             }
             None => vec![],
         }
@@ -114,7 +109,7 @@ macro_rules! read {
 }
 pub(crate) use read;
 
-/// What is read from a measurement by schedule: `measured!(Type, |m| number)`, `Some(number)` or numbers by place.
+/// Source of numbers of a scheduled measurement: `measured!(Type, |m| number)`, `Some(number)` or numbers by place.
 macro_rules! measured {
     ($measurement:ty, $read:expr) => {
         $crate::labs::headline::Source::Measured {
@@ -125,7 +120,7 @@ macro_rules! measured {
 }
 pub(crate) use measured;
 
-/// As [`measured!`], also of measurements that a person asked for.
+/// Like [`measured!`], but also for measurements that a person asked for.
 macro_rules! asked {
     ($measurement:ty, $read:expr) => {
         $crate::labs::headline::Source::Asked {
@@ -137,24 +132,24 @@ macro_rules! asked {
 pub(crate) use asked;
 
 /// One number, perhaps none, or several by place.
-pub trait Places {
-    fn places(self) -> Vec<(String, f64)>;
+pub trait IntoNumbers {
+    fn into_numbers(self) -> Vec<(String, f64)>;
 }
 
-impl Places for f64 {
-    fn places(self) -> Vec<(String, f64)> {
+impl IntoNumbers for f64 {
+    fn into_numbers(self) -> Vec<(String, f64)> {
         vec![(String::new(), self)]
     }
 }
 
-impl Places for Option<f64> {
-    fn places(self) -> Vec<(String, f64)> {
-        self.map(f64::places).unwrap_or_default()
+impl IntoNumbers for Option<f64> {
+    fn into_numbers(self) -> Vec<(String, f64)> {
+        self.map(f64::into_numbers).unwrap_or_default()
     }
 }
 
-impl Places for Vec<(String, f64)> {
-    fn places(self) -> Vec<(String, f64)> {
+impl IntoNumbers for Vec<(String, f64)> {
+    fn into_numbers(self) -> Vec<(String, f64)> {
         self
     }
 }
@@ -166,7 +161,7 @@ pub fn split(key: &str) -> (&str, &str) {
 
 impl Headline {
     /// The key of its number at a place.
-    fn key(&self, place: &str) -> String {
+    pub fn key(&self, place: &str) -> String {
         if place.is_empty() { self.id.to_owned() } else { format!("{}@{place}", self.id) }
     }
 
@@ -180,7 +175,7 @@ impl Headline {
         format!("{}{place}{unit}", self.name)
     }
 
-    /// Whether it compares variants of one seed, so that its spread over seeds is that of a paired difference.
+    /// True if it compares variants of one seed, so that its spread over seeds is that of a paired difference.
     pub fn is_paired(&self) -> bool {
         matches!(self.source, Source::BesideFirst { .. })
     }

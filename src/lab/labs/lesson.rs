@@ -1,6 +1,6 @@
 //! A lab's lesson as data: the page of text, and its steps, each with what it sets, what to expect and how it is
 //! checked. The text is Markdown; a step is a heading of the third rank, then a block of TOML between fences, then its
-//! words. It does not know windows, and it checks nothing against a run.
+//! words.
 //!
 //! ```toml
 //! preset = "fast_slow_needed"     # what the step begins from; without one, what there is
@@ -38,20 +38,20 @@ use crate::config::{Config, ConfigError, Knob, Value};
 pub struct Lesson {
     /// The text before the steps, its heading first.
     pub before: String,
-    pub steps: Vec<Step>,
+    pub steps: Vec<LessonStep>,
     /// The text after them.
     pub after: String,
 }
 
 /// A step of a lesson.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct LessonStep {
     pub title: String,
     pub text: String,
     pub does: Does,
 }
 
-/// What a step sets and checks.
+/// The settings and checks of a step.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Does {
@@ -68,21 +68,21 @@ pub struct Does {
     pub check: Vec<Check>,
 }
 
-/// What to expect before it is seen.
+/// A guess that is asked for before the result is seen.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Predict {
     pub ask: String,
     /// The chart that a guess may be drawn on, by its name.
     pub chart: Option<String>,
-    /// What its axes show at least.
+    /// The range that its axes show at least.
     #[serde(default)]
     pub x: Option<[f64; 2]>,
     #[serde(default)]
     pub y: Option<[f64; 2]>,
 }
 
-/// What a step looks for in the run, or in the settings.
+/// A condition on the run or on the settings.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Check {
@@ -118,7 +118,7 @@ pub struct Gives {
 }
 
 impl Check {
-    /// Whether a value fulfils the condition. Without one, any does.
+    /// True if a value fulfils the condition. Without one, any does.
     pub fn holds(&self, value: f64) -> bool {
         self.above.is_none_or(|v| value > v)
             && self.below.is_none_or(|v| value < v)
@@ -205,7 +205,7 @@ impl Lesson {
             })?;
             rest = &block[end + FENCE.len()..];
             let text = until(&mut rest, |line| is_step(line) || line.starts_with("## "));
-            lesson.steps.push(Step { title, text: text.trim().to_owned(), does });
+            lesson.steps.push(LessonStep { title, text: text.trim().to_owned(), does });
         }
         lesson.after = rest.to_owned();
         Ok(lesson)
@@ -230,11 +230,11 @@ fn until(rest: &mut &str, is_wanted: impl Fn(&str) -> bool) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LessonLink {
     pub lab: String,
-    /// From 1.
+    /// Number of the step, from 1.
     pub step: usize,
 }
 
-/// What every link begins with.
+/// The prefix of every link.
 pub const LINK: &str = "orrery:";
 
 impl LessonLink {

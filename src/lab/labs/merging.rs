@@ -22,17 +22,17 @@ pub const IDS: [&str; 4] = ["base", "child_a", "child_b", "merged"];
 const LABELS: [&str; 4] = ["base", "child A", "child B", "merged"];
 
 settings! {
-    /// Whether and how two children of the model are merged.
+    /// The merging of two children of the model.
     pub struct MergingSettings in "merging" {
         /// When the steps of the base are done, two copies of it go on for so many updates, each with a text of its own, and are then merged into one. 0 trains one model and merges nothing.
         #[knob("Tune two children", range(0..=10_000_000), unit("updates"))]
         tune: u64 = 0,
         /// The text that the first child goes on with. The base reads what the section Text says. A file, below, takes its place.
         #[knob("Child A reads")]
-        text_a: GeneratedCorpus = GeneratedCorpus::of("parliament_en_fr"),
+        text_a: GeneratedCorpus = GeneratedCorpus::by_id("parliament_en_fr"),
         /// The text that the second child goes on with. A file, below, takes its place.
         #[knob("Child B reads")]
-        text_b: GeneratedCorpus = GeneratedCorpus::of("parliament_en_de"),
+        text_b: GeneratedCorpus = GeneratedCorpus::by_id("parliament_en_de"),
         /// The learning rate of the children, and of the merged model, as a share of the base's. The further children go, the less the average of their embeddings is either's.
         #[knob("Children's rate", range(0.001..=1.0))]
         lr: f64 = 0.5,
@@ -60,7 +60,7 @@ settings! {
     }
 }
 
-/// What a run with children is made of.
+/// The settings of a run with children.
 pub struct Merging<'a> {
     pub settings: &'a MergingSettings,
     pub files: &'a ChildFiles,

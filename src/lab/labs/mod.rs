@@ -15,11 +15,7 @@ pub mod lesson;
 pub mod merging;
 pub mod neuron_graph;
 pub mod ode_flow;
-pub mod permalink;
-pub mod run_table;
-pub mod seeds;
 pub mod spen;
-pub mod sweep;
 pub mod synapses;
 pub mod traces;
 pub mod trained_bdh;
@@ -48,7 +44,7 @@ pub struct Preset {
 pub struct Pane {
     /// Id in `ui::views::VIEWS`.
     pub view: &'static str,
-    /// Where it starts: column and its share of the column's height.
+    /// Its first place: a column and its share of the column's height.
     pub column: usize,
     pub share: f32,
     /// Stands behind the pane before it, as a tab of the same tile.
@@ -71,12 +67,12 @@ pub struct Lab {
     pub presets: &'static [Preset],
     /// Reads the settings struct and plans a run. Errors name the key to change.
     pub plan: fn(&Config) -> Result<Plan, ConfigError>,
-    /// What moves on its card in the gallery.
+    /// The picture on its card in the gallery.
     pub drawing: fn(&Canvas) -> Drawing,
     pub panes: &'static [Pane],
     /// The few numbers that are its result, in order.
     pub headlines: &'static [Headline],
-    /// Whether opening the lab makes a run at once (paused, models ready to be asked).
+    /// True if opening the lab makes a run at once (paused, models ready to be asked).
     pub opens_with_run: bool,
 }
 

@@ -8,7 +8,7 @@ use super::{
     Lab, Pane, Preset,
     bdh::{BdhSettings, CarrySettings, Training, corpus_settings, train_settings},
     corpus::CorpusSettings,
-    experiment::{Experiment, arg, schedule},
+    experiment::{Experiment, arg, schedules},
 };
 use crate::{
     config::{Config, ConfigError, Setting, Settings, choices, settings},
@@ -69,6 +69,7 @@ settings! {
         carry: CarrySettings,
         run: RunSettings,
         probe: ProbeSettings,
+        null_models: NullModelSettings,
     }
 }
 
@@ -81,7 +82,7 @@ choices! {
 }
 
 choices! {
-    /// Which entries make edges.
+    /// The entries that make edges.
     pub enum Sign {
         Excitatory = "excitatory",
         Inhibitory = "inhibitory",
@@ -90,7 +91,7 @@ choices! {
 }
 
 settings! {
-    /// How the graph is cut out of the weights. All are live: they are arguments of questions, not sizes
+    /// The rule that cuts the graph out of the weights. All are live: they are arguments of questions, not sizes
     /// of the model.
     pub struct GraphSettings in "graph" {
         /// How many of the largest entries of G make edges. The views follow at once, and so does what the run measures from then on.
@@ -117,18 +118,21 @@ settings! {
     }
 }
 
-settings! {
-    /// How often, and how thoroughly, the graph is measured without a view's asking.
-    pub struct ProbeSettings in "probe" {
+schedules! {
+    /// The schedules of the probes.
+    pub struct ProbeSettings {
         /// Steps between two graphs that are kept, to scrub through later. 0 draws none by itself.
-        #[knob("Graph every", range(0..=1_000_000), unit("steps"), live)]
-        neuron_graph_every: u64 = 50,
+        neuron_graph: "Graph every" = 50,
         /// Steps between two points of the modularity curve over training, with its degree-preserving null.
-        #[knob("Curve every", range(0..=1_000_000), unit("steps"), live)]
-        graph_curve_every: u64 = 20,
+        graph_curve: "Curve every" = 20,
         /// Steps between two measurements of modularity against all null models. Each takes about a second.
-        #[knob("Null models every", range(0..=1_000_000), unit("steps"), live)]
-        graph_modularity_every: u64 = 300,
+        graph_modularity: "Null models every" = 300,
+    }
+}
+
+settings! {
+    /// The effort of scheduled tests against null models.
+    pub struct NullModelSettings in "probe" {
         /// How many searches for communities each of those numbers is the best of. More take longer, also before the first step; the view's button makes as many as the graph's own.
         #[knob("Searches, null models", range(1..=100))]
         graph_modularity_searches: usize = 2,
@@ -171,17 +175,12 @@ fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
     let (every, args) = (&s.probe, s.graph.args());
     // measured before the first step as well, which should not wait long
     let mut against_nulls = args.clone();
-    against_nulls.insert("searches".into(), every.graph_modularity_searches.to_value());
+    against_nulls.insert("searches".into(), s.null_models.graph_modularity_searches.to_value());
     let probes = vec![
-        schedule("neuron_graph", ProbeSettings::neuron_graph_every, every.neuron_graph_every, args.clone()),
-        schedule("graph_curve", ProbeSettings::graph_curve_every, every.graph_curve_every, args.clone()),
-        schedule(
-            "graph_modularity",
-            ProbeSettings::graph_modularity_every,
-            every.graph_modularity_every,
-            against_nulls,
-        ),
-        schedule("graph_neuron", ProbeSettings::neuron_graph_every, every.neuron_graph_every, args),
+        every.neuron_graph.probe("neuron_graph", args.clone()),
+        every.graph_curve.probe("graph_curve", args.clone()),
+        every.graph_modularity.probe("graph_modularity", against_nulls),
+        every.neuron_graph.probe("graph_neuron", args),
     ];
     let experiment = Experiment::new(config, &s.train, &s.run);
     let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };

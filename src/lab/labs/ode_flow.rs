@@ -16,7 +16,7 @@ pub mod settings;
 use super::{
     Lab, Pane, Preset,
     corpus::CorpusSettings,
-    experiment::{Experiment, Variant, ask_every},
+    experiment::{Experiment, Variant},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
@@ -32,7 +32,7 @@ use crate::{
     telemetry::measurements::{FlowClaimsArgs, FlowSweepArgs, FlowSweepKind},
     trainer::{Plan, ProbeSchedule, RuntimeParam},
 };
-use settings::{ControlSettings, FieldSettings, ModelSettings, OdeFlowSettings, ProbeSettings, SteerSettings, Task};
+use settings::{ControlSettings, FieldSettings, ModelSettings, OdeFlowSettings, SteerSettings, Task};
 
 pub static LAB: Lab = Lab {
     id: "ode_flow",
@@ -126,7 +126,7 @@ impl OdeFlowSettings {
         Ok(CorpusSpec { source: Source::Steering(steering), ..spec })
     }
 
-    /// Which tokens the control leads to. As published they are the first tokens of " good" and of "bad":
+    /// The tokens that the control leads to. As published they are the first tokens of " good" and of "bad":
     /// letter by letter a bare space and a b, by words and spaces a bare space and the word.
     fn steering(&self, spec: &CorpusSpec, published: bool) -> Result<ode_flow::Steering, ConfigError> {
         let corpus = Corpus::open(spec).map_err(|e| ConfigError::unusable(CorpusSettings::tokenizer.name, e))?;
@@ -200,17 +200,16 @@ impl OdeFlowSettings {
 
     fn probes(&self) -> Vec<ProbeSchedule> {
         let args = self.args();
-        let ProbeSettings { flow_every, flow_sweep_every } = self.probe;
-        let flow = ask_every(&args, ProbeSettings::flow_every, flow_every);
+        let flow = self.probe.flow.ask(&args);
         let published = match self.task.kind {
             Task::Train | Task::Field => return vec![flow],
             Task::Published => true,
             Task::Steer | Task::Both => false,
         };
-        let (key, every) = (ProbeSettings::flow_sweep_every, flow_sweep_every);
+        let every = self.probe.flow_sweep;
         let sweep = FlowSweepArgs { flow: args.clone(), kind: FlowSweepKind::Class, ..FlowSweepArgs::default() };
         let claims = FlowClaimsArgs { flow: args, published };
-        vec![flow, ask_every(&sweep, key, every), ask_every(&claims, key, every)]
+        vec![flow, every.ask(&sweep), every.ask(&claims)]
     }
 }
 

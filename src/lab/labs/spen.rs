@@ -7,7 +7,7 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant, ask_every},
+    experiment::{Experiment, Variant},
 };
 use crate::{
     config::{Arguments, Config, ConfigError, Settings},
@@ -20,7 +20,7 @@ use crate::{
     },
     trainer::{Plan, ProbeSchedule},
 };
-use settings::{MechanismSettings, ModelSettings, ProbeSettings, SpenSettings};
+use settings::{MechanismSettings, ModelSettings, SpenSettings};
 
 pub static LAB: Lab = Lab {
     id: "spen",
@@ -203,10 +203,10 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
             every_key: String::new(),
             args: held_out.to_args(),
         },
-        ask_every(&TraceReadingArgs::default(), ProbeSettings::trace_reading_every, every.trace_reading_every),
-        ask_every(&usage, ProbeSettings::unit_usage_every, every.unit_usage_every),
-        ask_every(&autocorrelation, ProbeSettings::autocorrelation_every, every.autocorrelation_every),
-        ask_every(&by_position, ProbeSettings::position_losses_every, every.position_losses_every),
+        every.trace_reading.ask(&TraceReadingArgs::default()),
+        every.unit_usage.ask(&usage),
+        every.autocorrelation.ask(&autocorrelation),
+        every.position_losses.ask(&by_position),
     ];
     let experiment = Experiment { seeds: s.compare.seeds, ..Experiment::new(config, &s.train, &s.run) };
     Ok(experiment.plan(s.corpus.spec()?, &variants, probes))

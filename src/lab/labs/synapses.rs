@@ -8,7 +8,7 @@ pub mod settings;
 use super::{
     Lab, Pane, Preset,
     bdh::Training,
-    experiment::{Experiment, ask_every},
+    experiment::Experiment,
     merging::{Merging, texts_args},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     telemetry::measurements::{ActivityArgs, LogitLensArgs, QueryKeyMapsArgs, ReadingArgs, SurpriseArgs},
     trainer::{Plan, ProbeSchedule},
 };
-use settings::{ParliamentSettings, ProbeSettings, ReadingSettings, SynapsesSettings};
+use settings::{ParliamentSettings, ReadingSettings, SynapsesSettings};
 
 pub static LAB: Lab = Lab {
     id: "synapses",
@@ -114,13 +114,13 @@ impl ReadingSettings {
 fn probes(s: &SynapsesSettings) -> Vec<ProbeSchedule> {
     let every = &s.probe;
     let mut all = vec![
-        ask_every(&ActivityArgs::default(), ProbeSettings::activity_every, every.activity_every),
-        ask_every(&s.reading.reading_args(), ProbeSettings::reading_every, every.reading_every),
-        ask_every(&SurpriseArgs::default(), ProbeSettings::surprise_every, every.surprise_every),
+        every.activity.ask(&ActivityArgs::default()),
+        every.reading.ask(&s.reading.reading_args()),
+        every.surprise.ask(&SurpriseArgs::default()),
     ];
     if s.merging.tune > 0 {
         let args = texts_args(&s.merging, &s.train, &s.run);
-        all.push(ask_every(&args, ProbeSettings::texts_every, every.texts_every));
+        all.push(every.texts.ask(&args));
     }
     all
 }

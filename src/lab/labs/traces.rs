@@ -75,7 +75,7 @@ settings! {
         traces: TraceSettings,
         recoverability: RecoverabilitySettings,
         corpus: CorpusSettings = CorpusSettings {
-            source: GeneratedCorpus::of("symbols"),
+            source: GeneratedCorpus::by_id("symbols"),
             tokenizer: TokenKind::Char,
             vocab: 64,
             ..CorpusSettings::default()

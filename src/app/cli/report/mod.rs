@@ -13,8 +13,8 @@ use clap::Args;
 
 use super::{failure::Failure, lab_config::recorded, output, sweep::folder::SPEC, terminal::notice};
 use crate::{
+    experiments::headline_values::HeadlineReader,
     gpu::offscreen::Offscreen,
-    labs::headline::Reading,
     store::Reader,
     telemetry::Event,
     ui::{mirror::Mirror, theme::Theme},
@@ -47,7 +47,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     let (lab, config) = recorded(&args.run)?;
     let reader = Reader::open(&args.run).map_err(Failure::wrong)?;
     let (mut mirror, mut curves) = (Mirror::default(), Curves::default());
-    let mut reading = reader.info().map(|info| Reading::new(lab, &info));
+    let mut reading = reader.info().map(|info| HeadlineReader::new(lab, &info));
     let each = |event: Event| {
         curves.event(&event);
         if let Some(reading) = &mut reading {
@@ -56,7 +56,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         mirror.apply(event);
     };
     reader.read_through(each).map_err(Failure::failed)?;
-    let found = reading.map(Reading::finish).unwrap_or_default();
+    let found = reading.map(HeadlineReader::finish).unwrap_or_default();
     let theme = Theme::light();
     let mut offscreen = Offscreen::new();
     if let Err(e) = &offscreen {

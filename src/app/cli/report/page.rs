@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use super::{super::summary, curves::CurvesData, pictures::Pictures};
 use crate::{
     config::{Config, Knob},
-    labs::{Lab, headline::Found, lesson::Lesson, run_table},
+    experiments::{headline_values::HeadlineValues, run_table},
+    labs::{Lab, lesson::Lesson},
     telemetry::RunState,
     ui::mirror::Mirror,
 };
@@ -20,7 +21,7 @@ pub struct Report<'a> {
     pub lab: &'static Lab,
     pub config: &'a Config,
     pub mirror: &'a Mirror,
-    pub found: &'a Found,
+    pub found: &'a HeadlineValues,
 }
 
 /// Text inside of an element or an attribute.
@@ -117,7 +118,7 @@ impl Report<'_> {
                 let cell = summary::cell(headline, self.found.group(key, group).as_ref());
                 let _ = write!(out, "<td class=\"number\">{}</td>", escaped(&cell));
             }
-            let about = format!("{} ({})", headline.about, headline.better.words());
+            let about = format!("{} ({})", headline.about, headline.better.label());
             let _ = writeln!(out, "<td class=\"note\">{}</td></tr>", escaped(&about));
         }
         out.push_str("</table>\n");

@@ -13,7 +13,7 @@ use super::{
     page::escaped,
 };
 use crate::{
-    labs::sweep::results::{Number, NumberId, ResultAxis, SweepResults, SweepRun},
+    experiments::sweep::results::{Number, NumberId, ResultAxis, SweepResults, SweepRun},
     ui::{
         sweep_pictures::{PictureChoices, Prepared, axis_figures},
         theme::Theme,
@@ -63,7 +63,7 @@ pub fn axes(out: &mut String, folder: &SweepFolder, states: &[TaskState], table:
 /// The numbers of the table as the pictures take them: each finished run's, at its end.
 fn results(folder: &SweepFolder, states: &[TaskState], table: &SweepTable) -> SweepResults {
     let sweep = &folder.sweep;
-    let (axes, points) = ResultAxis::of(sweep);
+    let (axes, points) = ResultAxis::from_sweep(sweep);
     let run =
         |state: &TaskState| SweepRun { point: state.task.point, seed: state.task.seed, made: None, refusal: None };
     let last = |state: &TaskState, column: &Column| -> Vec<(u64, f64)> {

@@ -22,7 +22,7 @@ use super::{
     sweep_figures,
 };
 use crate::{
-    labs::run_table::{RowState, RunRow, changed},
+    experiments::run_table::{RowState, RunRow, changed},
     ui::{comparison::Comparison, theme::Theme},
 };
 
@@ -76,7 +76,7 @@ impl SweepReport {
         let sweep = &self.folder.sweep;
         let shown: Vec<_> = self.finished().filter(|(state, _)| state.task.point < MAX_CURVES).collect();
         let named = shown.iter().map(|(state, row)| {
-            let values = sweep.values_words(&sweep.points[state.task.point]);
+            let values = sweep.values_label(&sweep.points[state.task.point]);
             (row.path.as_path(), state.task.point, values)
         });
         compare::over_seeds(named)
@@ -230,8 +230,8 @@ fn trouble(state: &TaskState) -> Option<String> {
         None => format!("{name}: not begun"),
         Some(RunRow { state: RowState::Finished, .. }) => return None,
         Some(RunRow { state: RowState::Failed(why), steps, .. }) => format!("{name}: failed at step {steps}: {why}"),
-        Some(row) if row.problems.is_empty() => format!("{name}: {}", row.state_words()),
-        Some(row) => format!("{name}: {}: {}", row.state_words(), row.problems.join("; ")),
+        Some(row) if row.problems.is_empty() => format!("{name}: {}", row.state_label()),
+        Some(row) => format!("{name}: {}: {}", row.state_label(), row.problems.join("; ")),
     })
 }
 

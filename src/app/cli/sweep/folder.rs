@@ -9,16 +9,16 @@ use std::{
 pub use super::super::sweep_names::SPEC;
 use super::super::{
     failure::Failure,
-    run_rows,
     settings::{self, MAX_CONFIG, Named},
 };
 use crate::{
     config::Config,
-    files::{self, replace},
-    labs::{
+    experiments::{
+        run_rows,
         run_table::{RowState, RunRow},
         sweep::{Sweep, SweepFile, SweepTask},
     },
+    files::{self, replace},
 };
 
 /// The settings that all points share.

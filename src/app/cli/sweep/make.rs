@@ -4,10 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{SWEEPS, background::Background, folder::SweepFolder};
-use crate::{
-    config::Value,
-    labs::{self, sweep::SweepFile},
-};
+use crate::{config::Value, experiments::sweep::SweepFile, labs};
 
 /// Writes it; its runs are begun by `begun`, if that is given. Errors are in words.
 ///

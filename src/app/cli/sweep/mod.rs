@@ -7,7 +7,6 @@ pub mod make;
 mod pictures;
 mod pool;
 pub mod results;
-pub mod series;
 mod slurm;
 pub mod table;
 mod task;

@@ -6,11 +6,11 @@ use super::{
     super::{failure::Failure, output, terminal::notice},
     folder::SweepFolder,
     results,
-    series::SeriesCache,
 };
 use crate::{
+    experiments::sweep::{results::SweepResults, series::SeriesCache},
     gpu::offscreen::Offscreen,
-    labs::{headline::split, sweep::results::SweepResults},
+    labs::headline::split,
     ui::{
         sweep_pictures::{PictureChoices, Prepared, figures},
         theme::Theme,
@@ -63,7 +63,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
             output::write(&out.join(format!("{}.png", figure.stem)), &png, &[])?;
         }
     }
-    notice!("{}; {}", results.numbers[number].heading, results.progress_words());
+    notice!("{}; {}", results.numbers[number].heading, results.progress_label());
     notice!("{} pictures in {}{words}", all.len(), out.display());
     println!("{}", out.display());
     Ok(())
@@ -81,7 +81,7 @@ fn number(results: &SweepResults, asked: Option<&str>) -> Result<usize, Failure>
     let first = results.first_number().ok_or_else(none)?;
     let Some(asked) = asked else { return Ok(first) };
     let (key, group) = asked.split_once(" of ").map_or((asked, None), |(key, group)| (key.trim(), Some(group.trim())));
-    let is_meant = |n: &crate::labs::sweep::results::Number| {
+    let is_meant = |n: &crate::experiments::sweep::results::Number| {
         (n.id.key == key || split(&n.id.key).0 == key) && group.is_none_or(|group| n.id.group == group)
     };
     results.numbers.iter().position(is_meant).ok_or_else(|| {

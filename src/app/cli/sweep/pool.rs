@@ -20,7 +20,7 @@ use super::{
     },
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
-use crate::labs::run_table::RowState;
+use crate::experiments::run_table::RowState;
 
 /// Bytes that must fit on the disk for another run to be started.
 const ROOM: usize = 256 << 10;

@@ -12,13 +12,13 @@ use super::{
     super::{failure::Failure, shell::quoted, sweep_names::is_sweep, terminal},
     SWEEPS,
     folder::SweepFolder,
-    series::{RunSeries, SeriesCache},
 };
 use crate::{
-    labs::{
-        headline::{Better, Headline, split},
-        sweep::results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
+    experiments::sweep::{
+        results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
+        series::{RunSeries, SeriesCache},
     },
+    labs::headline::{Better, Headline, split},
     store::run_index::run_folders,
     telemetry::channels,
     ui::host::FoundSweep,
@@ -32,11 +32,14 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     let folder = SweepFolder::open(path)?;
     let sweep = &folder.sweep;
     let states = folder.states()?;
-    let (axes, points) = ResultAxis::of(sweep);
+    let (axes, points) = ResultAxis::from_sweep(sweep);
     let series: Vec<Option<Arc<RunSeries>>> =
         states.iter().map(|s| s.row.as_ref().map(|row| cache.read(&row.path, states.len()))).collect();
-    let made =
-        |row: crate::labs::run_table::RunRow| MadeRun { words: row.state_words(), path: row.path, state: row.state };
+    let made = |row: crate::experiments::run_table::RunRow| MadeRun {
+        words: row.state_label(),
+        path: row.path,
+        state: row.state,
+    };
     let runs: Vec<SweepRun> = states
         .into_iter()
         .map(|s| SweepRun {

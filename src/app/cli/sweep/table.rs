@@ -8,12 +8,9 @@ use super::{
     folder::{SweepFolder, TaskState},
 };
 use crate::{
+    experiments::{run_table::RunRow, seeds::SeedSummary},
     files::replace,
-    labs::{
-        headline::{Better, Headline},
-        run_table::RunRow,
-        seeds::SeedSummary,
-    },
+    labs::headline::{Better, Headline},
 };
 
 const FILE: &str = "table.csv";

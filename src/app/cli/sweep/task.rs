@@ -9,7 +9,7 @@ use super::{
     },
     folder::{SweepFolder, task_name},
 };
-use crate::labs::run_table::RowState;
+use crate::experiments::run_table::RowState;
 
 /// Makes the run of this number, unless it has ended or somebody is making it.
 ///
@@ -26,14 +26,14 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     }
     let state = states.swap_remove(number);
     let (name, config) = (task_name(state.task), sweep.sweep.config(state.task));
-    let words = sweep.sweep.values_words(&config);
+    let words = sweep.sweep.values_label(&config);
     match state.row {
         Some(row) if matches!(row.state, RowState::Finished | RowState::Running) => {
-            notice!("{name} ({words}): {}", row.state_words());
+            notice!("{name} ({words}): {}", row.state_label());
             return Ok(());
         }
         Some(row) => {
-            notice!("{name} ({words}): {}; going on", row.state_words());
+            notice!("{name} ({words}): {}; going on", row.state_label());
             match headless::resume(&ResumeArgs::without_figures(row.path.clone())) {
                 // what cannot go on is made anew; what was asked to stop is not
                 Err(failure) if failure.code == 2 => notice!("{}: {}; making it anew", row.folder, failure.words),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{labs::sweep::SweepFile, telemetry::RunNote};
+use crate::{experiments::sweep::SweepFile, telemetry::RunNote};
 
 /// Works on runs by their folders.
 #[derive(Debug, Clone, PartialEq)]

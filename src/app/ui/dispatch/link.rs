@@ -12,10 +12,8 @@ use super::{
     stop_first::{Waiting, waits},
 };
 use crate::{
-    labs::{
-        TrainSettings,
-        permalink::{Link, Permalink},
-    },
+    experiments::permalink::{Link, Permalink},
+    labs::TrainSettings,
     telemetry::Level,
     ui::{
         action::{OpenAction, RunAction},

@@ -2,7 +2,7 @@
 
 use super::Page;
 use crate::{
-    labs::permalink::{LinkSelection, Permalink},
+    experiments::permalink::{LinkSelection, Permalink},
     ui::selection::Selection,
 };
 

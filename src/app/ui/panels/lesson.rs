@@ -5,7 +5,7 @@ use eframe::egui::{self, Align, Button, Frame, Label, Margin, RichText, Stroke, 
 
 use super::Shell;
 use crate::{
-    labs::lesson::{LessonLink, Step},
+    labs::lesson::{LessonLink, LessonStep},
     ui::{
         action::{LessonAction, MessageAction},
         lesson::Outcome,
@@ -32,7 +32,7 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 }
 
 /// A step: its heading, and all of it once it is followed, so that nothing is told before it is guessed.
-fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &Step) {
+fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
     let is_current = page.lesson.current == Some(i);
     let theme = shell.theme.clone();
     let edge = if is_current { theme.accent } else { theme.line };
@@ -69,7 +69,7 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
 }
 
 /// Describes the changes that a click on the step makes.
-fn describe_settings(step: &Step) -> String {
+fn describe_settings(step: &LessonStep) -> String {
     let does = &step.does;
     let mut parts: Vec<String> = vec![];
     parts.extend(does.preset.as_ref().map(|p| format!("the preset {p}")));
@@ -82,7 +82,7 @@ fn describe_settings(step: &Step) -> String {
 }
 
 /// Asks the reader for a guess before the result is seen.
-fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &Step) {
+fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &LessonStep) {
     let Some(predict) = &step.does.predict else { return };
     let theme = shell.theme;
     ui.add(Label::new(RichText::new(format!("First guess: {}", predict.ask)).color(theme.text)).wrap());
@@ -124,7 +124,7 @@ fn checks_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page) -> bool {
 }
 
 /// The numbers of our run with their command, once the reader's own are seen; the step's link, and its controls alone.
-fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (i, step): (usize, &Step), is_seen: bool) {
+fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (i, step): (usize, &LessonStep), is_seen: bool) {
     let theme = shell.theme.clone();
     let small = |text: String| RichText::new(text).small().color(theme.secondary);
     if let Some(command) = step.does.command.as_ref().filter(|_| is_seen) {

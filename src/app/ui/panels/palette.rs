@@ -6,7 +6,7 @@ use super::Shell;
 use crate::{
     labs::{
         Lab,
-        lesson::{Lesson, LessonLink, Step},
+        lesson::{Lesson, LessonLink, LessonStep},
     },
     ui::{
         action::{
@@ -118,7 +118,7 @@ fn lessons(labs: &[&Lab]) -> Vec<(LessonLink, String)> {
     let steps_of = |lab: &&Lab| {
         let steps = Lesson::parse(lab.id, lab.lesson).map(|lesson| lesson.steps).unwrap_or_default();
         let (id, title) = (lab.id, lab.title);
-        let named = move |(i, step): (usize, Step)| {
+        let named = move |(i, step): (usize, LessonStep)| {
             let link = LessonLink { lab: id.to_owned(), step: i + 1 };
             (link, format!("{}  \u{b7}  {title}, step {}", step.title, i + 1))
         };

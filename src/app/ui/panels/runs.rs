@@ -15,11 +15,8 @@ use eframe::egui::{self, Button, ComboBox, Frame, Margin, Panel, RichText, TextE
 
 use super::{Shell, TOP_BAR, ground, top_bar};
 use crate::{
-    labs::{
-        LABS,
-        headline::split,
-        run_table::{RunRow, filter::Filter, order::Order},
-    },
+    experiments::run_table::{RunRow, filter::Filter, order::Order},
+    labs::{LABS, headline::split},
     telemetry::RunNote,
     ui::{
         action::{OpenAction, RunsAction},

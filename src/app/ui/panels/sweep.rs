@@ -11,7 +11,7 @@ use eframe::egui::{self, Frame, Margin, Panel, Pos2, RichText, Ui};
 
 use super::{Shell, TOP_BAR, ground, top_bar};
 use crate::{
-    labs::sweep::results::{
+    experiments::sweep::results::{
         NumberId, SweepResults,
         brush::{Brush, Dimension},
         order::PointOrder,

@@ -6,7 +6,7 @@ use eframe::egui::{self, ComboBox, DragValue, Frame, Margin, Panel, RichText, Te
 use super::{Shell, hairline};
 use crate::{
     config::{Config, Knob},
-    labs::sweep::draft::DraftAxis,
+    experiments::sweep::draft::DraftAxis,
     ui::{action::RunsAction, page::Page, sweep_draft::SweepDraftState, theme::Theme},
 };
 
@@ -151,8 +151,8 @@ fn words_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
             ("A ticked control has no values that can be run: see above.".to_owned(), theme.error)
         }
         _ if state.draft.axes.is_empty() => ("Nothing is ticked yet.".to_owned(), theme.secondary),
-        _ if check.is_tried => (check.words(), theme.text),
-        _ => (format!("{}; each point is tried before anything is written", check.words()), theme.text),
+        _ if check.is_tried => (check.sentence(), theme.text),
+        _ => (format!("{}; each point is tried before anything is written", check.sentence()), theme.text),
     };
     ui.add(egui::Label::new(RichText::new(words).small().color(colour)).wrap());
 }

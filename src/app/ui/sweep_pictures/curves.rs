@@ -4,7 +4,7 @@ use eframe::egui::{Ui, Vec2};
 
 use super::{BANDS, OWN_COLOURS, PointedAt, SweepView};
 use crate::{
-    labs::sweep::results::SweepResults,
+    experiments::sweep::results::SweepResults,
     ui::{
         curve::Curve,
         plot::{Axis, Band, Chart, ChartState, Line},

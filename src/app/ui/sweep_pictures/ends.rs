@@ -1,7 +1,7 @@
 //! The positions of an axis's values between two ends on the screen, with ticks.
 
 use crate::{
-    labs::sweep::results::{AxisKind, ResultAxis, SweepResults},
+    experiments::sweep::results::{AxisKind, ResultAxis, SweepResults},
     ui::plot::Scale,
 };
 
@@ -49,7 +49,7 @@ impl Ends {
                 if places.len() <= MARKED {
                     let words = |place: f64| {
                         let point = results.points.iter().position(|p| p.places.get(axis) == Some(&place))?;
-                        Some((place, results.value_words(point, axis)))
+                        Some((place, results.value_label(point, axis)))
                     };
                     ends.marks = places.into_iter().filter_map(words).collect();
                 }

@@ -7,8 +7,8 @@ use super::{
     slice_ui,
 };
 use crate::{
+    experiments::sweep::results::{SweepResults, brush::Brush},
     gpu::offscreen::{Offscreen, Sheet},
-    labs::sweep::results::{SweepResults, brush::Brush},
     ui::{
         plot::{ChartState, Scale, drawing},
         theme::{self, Theme},

@@ -3,7 +3,7 @@
 use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
 use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, number_label, pointed, sheet_ui, small_text};
-use crate::{gpu::colour::ColourMap, labs::sweep::results::plane::Cells};
+use crate::{experiments::sweep::results::plane::Cells, gpu::colour::ColourMap};
 
 const LEFT: f32 = 68.0;
 const FOOT: f32 = 34.0;
@@ -16,7 +16,7 @@ pub fn heat_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>, cells: &Cells) -> 
     let (results, theme) = (view.results, view.theme);
     let title = format!("{}, mean over seeds", view.heading());
     let (sheet, response) = sheet_ui(ui, size, view, &title);
-    let means = |as_of: &'_ crate::labs::sweep::results::AsOf| {
+    let means = |as_of: &'_ crate::experiments::sweep::results::AsOf| {
         (0..results.points.len()).filter_map(|p| as_of.mean(p)).collect::<Vec<f64>>()
     };
     let found = view.values().and_then(|as_of| Some((as_of, Ends::around(means(as_of).into_iter(), view.scale)?)));
@@ -90,7 +90,7 @@ impl CellGrid<'_> {
         let of = |axis: usize, i: usize| {
             let place = cells.places[axis].get(i)?;
             let point = results.points.iter().position(|p| p.places.get(axis) == Some(place))?;
-            Some(results.value_words(point, axis))
+            Some(results.value_label(point, axis))
         };
         let mut free_from = plot.left() - LEFT;
         for column in 0..cells.places[0].len() {

@@ -5,7 +5,7 @@ use eframe::egui::{self, Align2, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2
 
 use super::{PointedAt, SweepView, empty, ends::Ends, figure_text, nearest, pointed, sheet_ui, small_text};
 use crate::{
-    labs::sweep::results::brush::{Brush, Dimension},
+    experiments::sweep::results::brush::{Brush, Dimension},
     ui::{
         plot::{Scale, distance_to},
         theme::Theme,

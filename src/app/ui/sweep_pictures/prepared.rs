@@ -6,7 +6,7 @@ use eframe::egui::Color32;
 
 use super::{CurveLine, SweepView, curve_lines, point_colours};
 use crate::{
-    labs::sweep::results::{AsOf, NumberId, SweepResults, brush::Brush, plane::Cells},
+    experiments::sweep::results::{AsOf, NumberId, SweepResults, brush::Brush, plane::Cells},
     ui::{plot::Scale, theme::Theme},
 };
 

@@ -1,8 +1,8 @@
-//! The settings of the coupled attention lab. They do not know what a plan is.
+//! The settings of the coupled attention lab.
 
 use crate::{
     config::{choices, settings},
-    labs::corpus::CorpusSettings,
+    labs::{corpus::CorpusSettings, experiment::schedules},
     models::coupled_qk::EvolvedLayers,
     trainer::{RunSettings, TrainSettings},
 };
@@ -15,13 +15,15 @@ settings! {
         corpus: CorpusSettings = CorpusSettings { vocab: 256, ..CorpusSettings::default() },
         train: TrainSettings =
             TrainSettings { steps: 600, lr: 2e-3, batch: 8, window: 128, ..TrainSettings::default() },
+        attention_probe: AttentionSchedules,
+        attention: AttentionSettings,
         probe: ProbeSettings,
         run: RunSettings = RunSettings { eval_every: 25, eval_windows: 16, checkpoint_every: 200, ..RunSettings::default() },
     }
 }
 
 choices! {
-    /// How a model knows where a token stands.
+    /// The encoding of a token's position.
     pub enum Positions {
         Learned = "learned",
         Rotary = "rotary",
@@ -62,7 +64,7 @@ settings! {
 }
 
 settings! {
-    /// Which ways of scoring are compared, over how many seeds.
+    /// The ways of scoring that are compared, and the number of seeds.
     pub struct VariantSettings in "variants" {
         /// Queries and keys are scored as they are projected.
         #[knob("Standard")]
@@ -106,29 +108,31 @@ settings! {
     }
 }
 
-settings! {
-    /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Attention every", range(0..=1_000_000), unit("steps"), live)]
-        attention_maps_every: u64 = 100,
+schedules! {
+    /// The schedules by which attention is measured without a view's asking.
+    pub struct AttentionSchedules {
+        attention_maps: "Attention every" = 100,
         /// Steps between two measurements of entropy, rank and sink by layer. 0 asks only at the start and when a view asks.
-        #[knob("Attention by layer every", range(0..=1_000_000), unit("steps"), live)]
-        attention_statistics_every: u64 = 100,
+        attention_statistics: "Attention by layer every" = 100,
+    }
+}
+
+settings! {
+    /// The windows over which scheduled measurements of attention average.
+    pub struct AttentionSettings in "probe" {
         /// Held-out windows that entropy, rank and sink of the attention are averaged over. The paper takes 25 batches.
         #[knob("Attention windows", range(1..=64), unit("windows"))]
         attention_windows: usize = 4,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Phase plane every", range(0..=1_000_000), unit("steps"), live)]
-        query_key_paths_every: u64 = 100,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Step lengths every", range(0..=1_000_000), unit("steps"), live)]
-        step_lengths_every: u64 = 10,
+    }
+}
+
+schedules! {
+    /// The schedules of the other probes.
+    pub struct ProbeSettings {
+        query_key_paths: "Phase plane every" = 100,
+        step_lengths: "Step lengths every" = 10,
         /// Steps between two askings of this probe. 0 asks only at the start and when a view asks. Only texts of associative recall have pairs.
-        #[knob("Pairs every", range(0..=1_000_000), unit("steps"), live)]
-        pair_attention_every: u64 = 25,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Next tokens every", range(0..=1_000_000), unit("steps"), live)]
-        next_tokens_every: u64 = 100,
+        pair_attention: "Pairs every" = 25,
+        next_tokens: "Next tokens every" = 100,
     }
 }

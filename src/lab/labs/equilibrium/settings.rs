@@ -1,10 +1,10 @@
-//! The settings of the Equilibrium lab. They do not know what a plan is.
+//! The settings of the Equilibrium lab.
 
 use super::slow_manifold::SlowManifoldSettings;
 use crate::{
     analysis::generator::{MatrixKind, Topology},
     config::{Config, MatrixFile, Settings, choices, settings},
-    labs::corpus::CorpusSettings,
+    labs::{corpus::CorpusSettings, experiment::schedules},
     telemetry::measurements::{GeneratorArgs, GeneratorFlowArgs, StationaryMapArgs},
     trainer::{RunSettings, TrainSettings},
 };
@@ -33,7 +33,7 @@ settings! {
 }
 
 choices! {
-    /// What a run trains.
+    /// The model that a run trains.
     pub enum Task {
         /// The network that learns a generator's stationary distribution.
         Map = "map",
@@ -43,7 +43,7 @@ choices! {
 }
 
 settings! {
-    /// What a run is about.
+    /// The task of a run.
     pub struct TaskSettings in "task" {
         /// Map: a network learns the stationary distribution of a generator; no text is read. Block: a fast-slow model learns a text, to see how far its trained block is from a generator.
         #[knob("Task")]
@@ -103,7 +103,7 @@ settings! {
 }
 
 settings! {
-    /// How a distribution is followed.
+    /// The steps by which a distribution is followed.
     pub struct RelaxationSettings in "flow" {
         /// Step of forward Euler as a share of the theorem's bound 1 / max|A_jj|. Below 1 it converges for certain; push it over and see how far that lasts.
         #[knob("Euler step", range(0.02..=4.0), in_views, symbol("Δt"), unit("of bound"))]
@@ -129,15 +129,13 @@ settings! {
     }
 }
 
-settings! {
-    /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
+schedules! {
+    /// The schedules of the probes.
+    pub struct ProbeSettings {
         /// Steps between two measurements of the learned map's error. 0 measures when a view asks.
-        #[knob("Map error every", range(0..=1_000_000), unit("steps"), live)]
-        map_every: u64 = 100,
+        map: "Map error every" = 100,
         /// Steps between two measurements of a fast-slow model: its residual and its attention. 0 measures at the start and when a view asks.
-        #[knob("Block every", range(0..=1_000_000), unit("steps"), live)]
-        block_every: u64 = 50,
+        block: "Block every" = 50,
     }
 }
 
@@ -150,26 +148,26 @@ impl EquilibriumSettings {
         control
     }
 
-    /// What the generator is asked with.
+    /// The arguments of questions about the generator.
     pub fn args(&self) -> GeneratorArgs {
         let [y0, y1, y2, y3] = self.held();
         GeneratorArgs { y0, y1, y2, y3, edits: self.generator.edits.clone(), cut: self.generator.cut }
     }
 
-    /// What its flow is asked with.
+    /// The arguments of questions about its flow.
     pub fn flow_args(&self) -> GeneratorFlowArgs {
         let RelaxationSettings { dt, start, steps } = self.flow;
         GeneratorFlowArgs { generator: self.args(), dt, start, steps }
     }
 
-    /// What the map of the network's errors is asked with: the controls that it holds.
+    /// The arguments of the map of the network's errors: the controls that it holds.
     pub fn map_args(&self) -> StationaryMapArgs {
         let [_, _, y2, y3] = self.held();
         StationaryMapArgs { y2, y3, ..StationaryMapArgs::default() }
     }
 
     /// The settings as a view finds them; the usual ones where they are of another lab.
-    pub fn of(config: &Config) -> Self {
+    pub fn read_or_default(config: &Config) -> Self {
         Self::read(config).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! The settings of the planar fast-slow playground. They do not know how a system is solved.
+//! The settings of the planar fast-slow playground.
 
 use crate::config::{choices, settings};
 
@@ -26,7 +26,7 @@ choices! {
 }
 
 settings! {
-    /// What the view of slow manifolds shows.
+    /// The system that the view of slow manifolds shows.
     pub struct SlowManifoldSettings in "slow_manifold" {
         /// Which of three things called a manifold is shown: matrices whose rows and columns sum to 1 (M1), states of length 1 (M2), or where the fast variable comes to rest (M3).
         #[knob("Manifold", in_views)]

@@ -1,8 +1,8 @@
-//! The settings of the fast-slow gate lab. They do not know what a plan is.
+//! The settings of the fast-slow gate lab.
 
 use crate::{
     config::{choices, settings},
-    labs::corpus::CorpusSettings,
+    labs::{corpus::CorpusSettings, experiment::schedules},
     models::fast_slow::{Constraint, Upsample},
     trainer::{RunSettings, TrainSettings},
 };
@@ -63,7 +63,7 @@ settings! {
 }
 
 settings! {
-    /// Which models are compared, over how many seeds.
+    /// The models that are compared, and the number of seeds.
     pub struct VariantSettings in "variants" {
         /// The model itself: gamma learns, from zero.
         #[knob("Coupled")]
@@ -84,7 +84,7 @@ settings! {
 }
 
 choices! {
-    /// How Post approaches its fixed point; the other settings of the section say how far.
+    /// The method by which Post approaches its fixed point; the other settings of the section say how far.
     pub enum ApproachMethod {
         OnePass = "one_pass",
         Passes = "passes",
@@ -94,7 +94,7 @@ choices! {
 }
 
 settings! {
-    /// How Post approaches its fixed point.
+    /// The approach of Post to its fixed point.
     pub struct ApproachSettings in "approach" {
         /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients.
         #[knob("Approach")]
@@ -117,26 +117,14 @@ settings! {
     }
 }
 
-settings! {
-    /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Staircase every", range(0..=1_000_000), unit("steps"), live)]
-        staircase_every: u64 = 25,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Attention every", range(0..=1_000_000), unit("steps"), live)]
-        attention_maps_every: u64 = 50,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Residual every", range(0..=1_000_000), unit("steps"), live)]
-        residual_every: u64 = 50,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Generator every", range(0..=1_000_000), unit("steps"), live)]
-        generator_distance_every: u64 = 50,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Next tokens every", range(0..=1_000_000), unit("steps"), live)]
-        next_tokens_every: u64 = 50,
-        /// Steps between two askings of this probe. 0 asks only at the start and when a view asks.
-        #[knob("Causality every", range(0..=1_000_000), unit("steps"), live)]
-        causality_every: u64 = 100,
+schedules! {
+    /// The schedules of the probes.
+    pub struct ProbeSettings {
+        staircase: "Staircase every" = 25,
+        attention_maps: "Attention every" = 50,
+        residual: "Residual every" = 50,
+        generator_distance: "Generator every" = 50,
+        next_tokens: "Next tokens every" = 50,
+        causality: "Causality every" = 100,
     }
 }

@@ -1,4 +1,4 @@
-//! The settings of the lab Grammar roles. They do not know what a plan is.
+//! The settings of the lab Grammar roles.
 
 use crate::{
     config::{TextFile, settings},
@@ -112,7 +112,7 @@ settings! {
 }
 
 settings! {
-    /// What is run beside the network, on the same sentences.
+    /// The models that are run beside the network, on the same sentences.
     pub struct CompareSettings in "compare" {
         /// No hierarchy that reads from right to left.
         #[knob("Forward only")]
@@ -157,7 +157,7 @@ settings! {
 }
 
 settings! {
-    /// How roles are read off the features.
+    /// The classifier that reads roles off the features.
     pub struct RoleSettings in "roles" {
         /// Penalty of the ridge regression. It matters as much as the architecture: 10 takes a tenth off the accuracy within.
         #[knob("Ridge penalty", range(1e-6..=1000.0), log, symbol("λ"))]
@@ -175,7 +175,7 @@ settings! {
 }
 
 impl RoleSettings {
-    /// What role accuracies are asked with.
+    /// The arguments of questions about role accuracy.
     pub fn args(&self) -> RoleAccuracyArgs {
         let Self { lambda, levels, project, .. } = *self;
         RoleAccuracyArgs { lambda, levels: Some(levels), project }

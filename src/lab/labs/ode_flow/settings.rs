@@ -1,8 +1,11 @@
-//! The settings of the ODE flow lab. They do not know what a plan is.
+//! The settings of the ODE flow lab.
 
 use crate::{
     config::{Config, Settings, choices, settings},
-    labs::corpus::{CorpusSettings, TokenKind},
+    labs::{
+        corpus::{CorpusSettings, TokenKind},
+        experiment::schedules,
+    },
     models::capabilities::PlanarField,
     ode::{Method, Policy},
     telemetry::measurements::FlowArgs,
@@ -34,7 +37,7 @@ settings! {
 }
 
 choices! {
-    /// What a run is about.
+    /// The task of a run.
     pub enum Task {
         /// Many prompts, classes of words.
         Steer = "steer",
@@ -50,7 +53,7 @@ choices! {
 }
 
 settings! {
-    /// What a run is about.
+    /// The task of a run.
     pub struct TaskSettings in "task" {
         /// Steer: many prompts, classes of words. Published: one prompt and a bare space, as the source did it. Both: the two side by side. Train: twins on text. Field: flows in the plane, no words.
         #[knob("Task")]
@@ -59,7 +62,7 @@ settings! {
 }
 
 settings! {
-    /// What the flow is asked with while a person holds it. A run begins with each as the model's parameter of the same
+    /// The control of the flow while a person holds it. A run begins with each as the model's parameter of the same
     /// name, for what is measured by schedule.
     pub struct ControlSettings in "control" {
         /// The control that is trained: +1 leads to good words, -1 to bad ones, 0 leaves the model alone. In the playground a wind from the left.
@@ -81,7 +84,7 @@ settings! {
 }
 
 settings! {
-    /// How the flow is followed when it is looked at; training has its own steps.
+    /// The solver of the flow when it is looked at; training has its own steps.
     pub struct SolverSettings in "solver" {
         /// How the flow is followed when you look at it. Adaptive methods, which stand first, choose their steps; the others take as many as you say. Training uses Euler steps.
         #[knob("Solver", in_views)]
@@ -102,7 +105,7 @@ settings! {
 }
 
 settings! {
-    /// What flows, and how steering is trained.
+    /// The prompt, and the training of steering.
     pub struct SteerSettings in "steer" {
         /// The words that flow. Type your own from the language; with the task Published it is also the one prompt that is trained on, from the next reset.
         #[knob("Prompt", in_views)]
@@ -159,7 +162,7 @@ settings! {
 }
 
 settings! {
-    /// Which models are compared.
+    /// The models that are compared.
     pub struct VariantSettings in "variants" {
         /// The model with a flow in its middle. Counts for the task Train; the others have just it.
         #[knob("Hybrid")]
@@ -170,20 +173,18 @@ settings! {
     }
 }
 
-settings! {
-    /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
+schedules! {
+    /// The schedules of the probes.
+    pub struct ProbeSettings {
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Flow every", range(0..=1_000_000), unit("steps"), live)]
-        flow_every: u64 = 25,
+        flow: "Flow every" = 25,
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Class sweep every", range(0..=1_000_000), unit("steps"), live)]
-        flow_sweep_every: u64 = 275,
+        flow_sweep: "Class sweep every" = 275,
     }
 }
 
 impl OdeFlowSettings {
-    /// What every probe of the flow is asked with by schedule.
+    /// The arguments of every scheduled probe of the flow.
     pub fn args(&self) -> FlowArgs {
         let SolverSettings { method, policy, rtol, atol, steps } = self.solver;
         // A model of prose reads a passage of its text until somebody types a prompt.
@@ -197,7 +198,7 @@ impl OdeFlowSettings {
         FlowArgs { method, policy, rtol, atol, steps, prompt, token: self.steer.token, field, ..FlowArgs::default() }
     }
 
-    /// What a view asks with: the control that is held, too. `None` where the settings are of another lab.
+    /// The arguments of a view's questions, which hold the control too. `None` where the settings are of another lab.
     pub fn held_args(config: &Config) -> Option<FlowArgs> {
         let settings = Self::read(config).ok()?;
         let ControlSettings { u0, u1, u2, u3, alpha } = settings.control;

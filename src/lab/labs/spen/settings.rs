@@ -1,8 +1,8 @@
-//! The settings of the EMA language model's lab. They do not know what a plan is.
+//! The settings of the EMA language model's lab.
 
 use crate::{
     config::settings,
-    labs::corpus::CorpusSettings,
+    labs::{corpus::CorpusSettings, experiment::schedules},
     trainer::{RunSettings, TrainSettings},
 };
 
@@ -81,7 +81,7 @@ settings! {
 }
 
 settings! {
-    /// What else is compared, over how many seeds.
+    /// Further models to compare, and the number of seeds.
     pub struct CompareSettings in "compare" {
         /// Fixed traces with more units, until they have as many parameters as the largest model beside them: what size alone gives.
         #[knob("Fixed, as large")]
@@ -92,20 +92,16 @@ settings! {
     }
 }
 
-settings! {
-    /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
+schedules! {
+    /// The schedules of the probes.
+    pub struct ProbeSettings {
         /// Steps between two readings of a passage: error, traces and continuation. 0 asks only at the start and when a view asks.
-        #[knob("Reading every", range(0..=1_000_000), unit("steps"), live)]
-        trace_reading_every: u64 = 200,
+        trace_reading: "Reading every" = 200,
         /// Steps between two counts of how often each unit is kept. 0 asks only at the start and when a view asks.
-        #[knob("Unit usage every", range(0..=1_000_000), unit("steps"), live)]
-        unit_usage_every: u64 = 100,
+        unit_usage: "Unit usage every" = 100,
         /// Steps between two measurements of how the blocks' input correlates with its own past. 0 asks only at the start and when a view asks.
-        #[knob("Autocorrelation every", range(0..=1_000_000), unit("steps"), live)]
-        autocorrelation_every: u64 = 200,
+        autocorrelation: "Autocorrelation every" = 200,
         /// Steps between two measurements of the loss at each position of a long text. 0 asks only at the start and when a view asks.
-        #[knob("Loss by position every", range(0..=1_000_000), unit("steps"), live)]
-        position_losses_every: u64 = 400,
+        position_losses: "Loss by position every" = 400,
     }
 }

@@ -1,4 +1,4 @@
-//! The settings of the Synapses lab. They do not know what a plan is.
+//! The settings of the Synapses lab.
 
 use crate::{
     config::{SentenceFile, settings},
@@ -6,6 +6,7 @@ use crate::{
     labs::{
         bdh::{BdhSettings, BesideSettings, CarrySettings, corpus_settings, train_settings},
         corpus::CorpusSettings,
+        experiment::schedules,
         merging::{ChildFiles, MergingSettings},
     },
     telemetry::measurements::SynapseRank,
@@ -30,7 +31,7 @@ settings! {
 }
 
 settings! {
-    /// What is read, and what is followed in it; also arguments of the probe `reading`.
+    /// The text that is read, and the synapses followed in it; also arguments of the probe `reading`.
     pub struct ReadingSettings in "reading" {
         /// What the model reads, token by token. Type your own; empty reads a passage that was held out of training.
         #[knob("Text", in_views)]
@@ -71,7 +72,7 @@ settings! {
 const WHOLE: Extent = Extent::WHOLE;
 
 settings! {
-    /// How much of the parliament the text has; other corpora have none of it.
+    /// The share of the parliament in the text; other corpora have none of it.
     pub struct ParliamentSettings in "parliament" {
         /// Of English, French, Spanish and German, the first so many.
         #[knob("Languages", range(2..=WHOLE.languages))]
@@ -94,20 +95,16 @@ settings! {
     }
 }
 
-settings! {
-    /// How often each probe is asked without a view's asking.
-    pub struct ProbeSettings in "probe" {
+schedules! {
+    /// The schedules of the probes.
+    pub struct ProbeSettings {
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Sparsity every", range(0..=1_000_000), unit("steps"), live)]
-        activity_every: u64 = 25,
+        activity: "Sparsity every" = 25,
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Reading every", range(0..=1_000_000), unit("steps"), live)]
-        reading_every: u64 = 100,
+        reading: "Reading every" = 100,
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Surprise every", range(0..=1_000_000), unit("steps"), live)]
-        surprise_every: u64 = 0,
+        surprise: "Surprise every" = 0,
         /// Steps between two askings of this probe. 0 asks only when a view does.
-        #[knob("Texts of a merging every", range(0..=1_000_000), unit("steps"), live)]
-        texts_every: u64 = 100,
+        texts: "Texts of a merging every" = 100,
     }
 }

@@ -1,4 +1,4 @@
-//! The settings of the lab of a trained BDH. They do not know what a plan is.
+//! The settings of the lab of a trained BDH.
 
 use crate::{
     config::{CheckpointFile, choices, settings},
@@ -54,7 +54,7 @@ settings! {
 const USUAL_LAYERS: usize = 6;
 
 impl FileSettings {
-    /// As the labs that train a BDH have it; without a file their usual sizes.
+    /// The settings that labs which train a BDH have; without a file their usual sizes.
     pub fn bdh(&self) -> BdhSettings {
         let usual = BdhSettings::default();
         let layers = match (self.layers, self.checkpoint.path()) {
@@ -68,7 +68,7 @@ impl FileSettings {
 }
 
 choices! {
-    /// What is followed through a text.
+    /// The activation that is followed through a text.
     pub enum FollowedKind {
         Y = "y",
         X = "x",
@@ -77,7 +77,7 @@ choices! {
 }
 
 choices! {
-    /// What is changed.
+    /// The target of a change.
     pub enum TargetKind {
         Neurons = "neurons",
         Synapses = "synapses",
@@ -85,7 +85,7 @@ choices! {
 }
 
 choices! {
-    /// Which part of the text.
+    /// A part of the text.
     pub enum SpanKind {
         HeldOut = "held-out",
         Training = "training",
@@ -94,7 +94,7 @@ choices! {
 }
 
 settings! {
-    /// Where the passages are looked for that drive a neuron or a synapse most; also arguments of the probe `top_contexts`.
+    /// The search for passages that drive a neuron or a synapse most; also arguments of the probe `top_contexts`.
     pub struct ContextSettings in "contexts" {
         /// The neuron, as head:index, both counted from 0. Where one is selected in the graph, it is that one.
         #[knob("Neuron", in_views)]
@@ -121,7 +121,7 @@ settings! {
 }
 
 choices! {
-    /// What is done to them.
+    /// The change that is made.
     pub enum ActionKind {
         Silence = "silence",
         Scale = "scale",
@@ -130,7 +130,7 @@ choices! {
 }
 
 choices! {
-    /// Which activation it is done to.
+    /// The activation that is changed.
     pub enum ChangedPart {
         X = "x",
         Y = "y",
@@ -138,7 +138,7 @@ choices! {
 }
 
 settings! {
-    /// What is done to neurons or synapses while the model reads the text under Reading.
+    /// A change of neurons or synapses while the model reads the text under Reading.
     pub struct ChangeSettings in "change" {
         /// Neurons: what they are at each token. Synapses: what they hold of all that was read.
         #[knob("What is changed", in_views)]
@@ -165,7 +165,7 @@ settings! {
 }
 
 settings! {
-    /// How often everything is measured without a view's asking.
+    /// The schedule of all probes.
     pub struct ProbeSettings in "probe" {
         /// Steps between two measurements while it trains on. 0 measures at the start and the end.
         #[knob("Measure every", range(0..=1_000_000), unit("steps"), live)]
@@ -184,7 +184,7 @@ impl ChangeSettings {
 }
 
 impl TrainedBdhSettings {
-    /// What the top contexts are asked with.
+    /// The arguments of questions about top contexts.
     pub fn context_args(&self) -> Args {
         let c = &self.contexts;
         [
@@ -199,7 +199,7 @@ impl TrainedBdhSettings {
         .into()
     }
 
-    /// What the intervention is asked with.
+    /// The arguments of the intervention.
     pub fn intervention_args(&self) -> Args {
         let c = &self.change;
         [

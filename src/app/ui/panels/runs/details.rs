@@ -4,7 +4,7 @@ use eframe::egui::{self, Align, Layout, RichText, ScrollArea, TextEdit, Ui};
 
 use super::{Draft, RunsPage, caption, table};
 use crate::{
-    labs::run_table::{RowState, RunRow},
+    experiments::run_table::{RowState, RunRow},
     telemetry::RunNote,
     ui::{
         action::{OpenAction, RunsAction},
@@ -76,7 +76,7 @@ fn facts_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     if row.state != RowState::Unreadable {
         let steps = format!("{} of {} steps", number::grouped(row.steps), number::grouped(row.total_steps));
         facts.push(format!("{lab}, preset {}, seed {}", row.preset, row.seed));
-        facts.push(format!("{steps}, {}", row.state_words()));
+        facts.push(format!("{steps}, {}", row.state_label()));
     }
     facts.push(format!("{}, {} on disk", row.when, table::size(row.bytes)));
     for fact in facts {
@@ -100,10 +100,10 @@ fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
     caption(ui, theme, "Headline numbers");
     for key in row.headlines.keys() {
         let Some(headline) = row.headline_of(key) else { continue };
-        let about = format!("{} {}.", headline.about, capital(headline.better.words()));
+        let about = format!("{} {}.", headline.about, capital(headline.better.label()));
         ui.label(headline.heading(key)).on_hover_text(about);
         for (label, value) in row.headline(key) {
-            pair_ui(ui, shell, label, &headline.digits.words(value));
+            pair_ui(ui, shell, label, &headline.digits.format(value));
         }
     }
     for missing in &row.headlines.missing {

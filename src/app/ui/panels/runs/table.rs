@@ -4,10 +4,8 @@ use eframe::egui::{self, Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
 
 use super::RunsPage;
 use crate::{
-    labs::{
-        headline::split,
-        run_table::{RowState, RunRow},
-    },
+    experiments::run_table::{RowState, RunRow},
+    labs::headline::split,
     ui::{
         action::OpenAction,
         panels::Shell,
@@ -109,7 +107,7 @@ fn head_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
 
 fn row_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, is_selected: bool) -> egui::Response {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
-    let name = format!("{}, {}, {}", row.title(), row.lab, row.state_words());
+    let name = format!("{}, {}, {}", row.title(), row.lab, row.state_label());
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_selected, &name));
     let theme = shell.theme;
     if is_selected {
@@ -205,8 +203,8 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
         (lab.to_owned(), row.preset.clone()),
         (first_changed, changed.collect::<Vec<_>>().join(", ")),
         steps,
-        (row.loss_words(), result(row)),
-        (row.when.clone(), format!("{archived}{}", row.state_words())),
+        (row.loss_label(), result(row)),
+        (row.when.clone(), format!("{archived}{}", row.state_label())),
         (size(row.bytes), String::new()),
     ]
 }
@@ -215,7 +213,7 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
 fn result(row: &RunRow) -> String {
     let keys = row.headlines.keys();
     let key = keys.into_iter().find(|key| !split(key).0.ends_with("loss") && *key != "perplexity");
-    key.and_then(|key| Some(format!("{} {}", row.headline_of(key)?.name, row.headline_words(key)))).unwrap_or_default()
+    key.and_then(|key| Some(format!("{} {}", row.headline_of(key)?.name, row.headline_label(key)))).unwrap_or_default()
 }
 
 /// "1.3 MB".

@@ -7,7 +7,7 @@ use eframe::egui::{
 
 use super::SweepPage;
 use crate::{
-    labs::sweep::results::{NumberId, SweepResults},
+    experiments::sweep::results::{NumberId, SweepResults},
     ui::{
         action::{MessageAction, OpenAction, RunsAction},
         panels::Shell,
@@ -108,7 +108,7 @@ fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &Swee
             0 | 1 => String::new(),
             n => format!(" · of long runs one recorded step in {n} is read"),
         };
-        let words = format!("{}{thinned}{}", results.progress_words(), selected.unwrap_or_default());
+        let words = format!("{}{thinned}{}", results.progress_label(), selected.unwrap_or_default());
         ui.label(RichText::new(words).small().color(shell.theme.secondary));
     });
     if let Some(why) = results.failures().first() {

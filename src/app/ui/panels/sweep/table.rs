@@ -5,7 +5,7 @@ use eframe::egui::{self, FontId, Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2
 
 use super::SweepPage;
 use crate::{
-    labs::sweep::results::{
+    experiments::sweep::results::{
         Number, PointValue,
         order::{Column, PointOrder},
     },
@@ -162,7 +162,7 @@ fn cell(view: &SweepView<'_>, column: &Column, point: usize) -> String {
     let results = view.results;
     match column {
         Column::Point => String::new(),
-        Column::Axis(axis) => results.value_words(point, *axis),
+        Column::Axis(axis) => results.value_label(point, *axis),
         Column::Runs => format!("{} of {}", results.finished(point), results.seeds.len()),
         Column::Number(id) => {
             let number = numbers(view).find(|n| n.id == *id);

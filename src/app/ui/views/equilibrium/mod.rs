@@ -34,7 +34,7 @@ const GAP: f32 = 6.0;
 /// The settings as they are in this frame.
 fn settings(cx: &ViewCx<'_>) -> EquilibriumSettings {
     let config: &Config = &cx.config_now();
-    EquilibriumSettings::of(config)
+    EquilibriumSettings::read_or_default(config)
 }
 
 /// Asks with the present settings whenever they change, or the network has learned on.

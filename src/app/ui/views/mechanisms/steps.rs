@@ -2,7 +2,7 @@
 //! step before. It does not know how that is drawn.
 
 use crate::{
-    labs::seeds::SeedSummary,
+    experiments::seeds::SeedSummary,
     telemetry::channels,
     ui::{
         mirror::Mirror,

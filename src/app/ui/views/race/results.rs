@@ -3,7 +3,8 @@
 
 use crate::{
     analysis::statistics::mean_sd,
-    labs::{self, seeds::SeedSummary},
+    experiments::seeds::SeedSummary,
+    labs,
     telemetry::channels,
     ui::{
         mirror::Mirror,

@@ -1,11 +1,10 @@
-//! Which points are left when one brushes: on any axis or number, a range that must hold a point's value. It knows values
-//! alone.
+//! Brushing keeps the points whose values lie in a range on each brushed axis or number.
 
 use std::collections::BTreeMap;
 
 use super::{AsOf, NumberId, SweepResults};
 
-/// What can be brushed.
+/// An axis or number that can be brushed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dimension {
     /// A setting that varies, by its place.
@@ -26,7 +25,7 @@ impl Brush {
         self.ranges.insert(dimension, [a.min(b), a.max(b)]);
     }
 
-    /// Whether there was a range to take away.
+    /// Takes a range away; false if there was none.
     pub fn clear(&mut self, dimension: &Dimension) -> bool {
         self.ranges.remove(dimension).is_some()
     }
@@ -48,7 +47,7 @@ impl Brush {
         self.ranges.retain(|dimension, _| is_there(dimension));
     }
 
-    /// Whether a point with these values stays; what has no value of a brushed dimension does not.
+    /// True if a point with these values stays; a point without a value of a brushed dimension does not.
     pub fn keeps(&self, value: impl Fn(&Dimension) -> Option<f64>) -> bool {
         let holds = |(dimension, [low, high]): (&Dimension, &[f64; 2])| {
             value(dimension).is_some_and(|v| (*low..=*high).contains(&v))
@@ -56,7 +55,7 @@ impl Brush {
         self.ranges.iter().all(holds)
     }
 
-    /// Which points stay; `numbers` has the values of the numbers that are brushed.
+    /// The points that stay; `numbers` has the values of the numbers that are brushed.
     pub fn kept(&self, results: &SweepResults, numbers: &BTreeMap<NumberId, AsOf>) -> Vec<bool> {
         let value = |point: usize, dimension: &Dimension| match dimension {
             Dimension::Axis(axis) => results.points.get(point)?.places.get(*axis).copied(),

@@ -1,4 +1,4 @@
-//! What runs recorded, as of steps and over seeds; brushing, ordering and averaging.
+//! Tests of numbers as of a step and over seeds, of brushing, ordering and averaging.
 
 use std::collections::BTreeMap;
 
@@ -144,8 +144,8 @@ fn two_axes_make_cells_and_each_axis_a_line_of_means() {
 #[test]
 fn how_runs_stand_is_said() {
     let r = results();
-    assert_eq!(r.progress(), Progress { finished: 3, running: 0, unfinished: 1, failed: 1, missing: 3 });
-    assert_eq!(r.progress_words(), "3 of 8 runs finished, 1 cut off, 1 failed, 3 not begun");
+    assert_eq!(r.progress(), RunCounts { finished: 3, running: 0, unfinished: 1, failed: 1, missing: 3 });
+    assert_eq!(r.progress_label(), "3 of 8 runs finished, 1 cut off, 1 failed, 3 not begun");
     assert_eq!((r.progress().to_make(), r.failures()), (5, vec!["no number".to_owned()]));
     assert_eq!(r.point_name(1), "lr 0.001, pool 4");
     let mut long = r.clone();
@@ -157,12 +157,12 @@ fn how_runs_stand_is_said() {
 
 #[test]
 fn axes_of_a_sweep_are_numbers_or_words() {
-    use crate::labs::{self, sweep::SweepFile};
+    use crate::{experiments::sweep::SweepFile, labs};
     let lab = labs::find("fast_slow").unwrap();
     let base = lab.config(None).unwrap();
     let text = "base = \"fast_slow\"\n[axes]\n\"train.lr\" = [1e-3, 1e-2]\n\"variants.dense_swiglu\" = [true, false]\n";
     let sweep = Sweep::new(&SweepFile::parse(text).unwrap(), lab, &base).unwrap();
-    let (axes, points) = ResultAxis::of(&sweep);
+    let (axes, points) = ResultAxis::from_sweep(&sweep);
     assert!(axes[0].is_log() && axes[0].name() == "lr", "a logarithmic setting has a logarithmic axis: {axes:?}");
     assert_eq!(axes[1].kind, AxisKind::Words(vec!["true".into(), "false".into()]));
     assert_eq!(points[3].places, [0.01, 1.0]);

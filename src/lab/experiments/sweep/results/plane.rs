@@ -1,4 +1,4 @@
-//! Means along one axis of a sweep, and the cells that two axes make. It does not know how they are drawn.
+//! Means along one axis of a sweep, and the cells that two axes make.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const STRETCHES: usize = 8;
 pub struct MeanLine {
     /// Place on the axis and mean over all runs there, rising.
     pub points: Vec<[f64; 2]>,
-    /// Whether it is over stretches of the axis, where nearly every point has a value of its own.
+    /// True if means are over bins of the axis, because nearly every point has a value of its own.
     pub is_binned: bool,
 }
 

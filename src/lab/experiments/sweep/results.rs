@@ -1,5 +1,4 @@
-//! What the runs of a sweep have recorded: their numbers over steps, as of any step, and as means over seeds. It does not
-//! know where runs are kept nor how anything is drawn.
+//! The results of a sweep: the numbers of its runs over steps, as of any step, and as means over seeds.
 
 pub mod brush;
 pub mod order;
@@ -10,11 +9,11 @@ use std::{path::PathBuf, sync::Arc};
 use super::{Axis, AxisScale, AxisValues, Sweep};
 use crate::{
     config::{Config, Knob, Range, Value},
-    labs::{
-        headline::{Better, Digits},
+    experiments::{
         run_table::RowState,
         seeds::{SeedSummary, over_seeds},
     },
+    labs::headline::{Better, Digits},
 };
 
 /// Steps, rising, each with its value.
@@ -28,7 +27,7 @@ pub struct ResultAxis {
     pub kind: AxisKind,
 }
 
-/// How the values of an axis lie beside each other.
+/// The scale on which the values of an axis lie.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AxisKind {
     Numbers {
@@ -58,7 +57,7 @@ pub struct SweepRun {
     pub refusal: Option<String>,
 }
 
-/// What there is of a run.
+/// The folder and the state of a run that was made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MadeRun {
     pub path: PathBuf,
@@ -67,7 +66,7 @@ pub struct MadeRun {
     pub words: String,
 }
 
-/// Which number: a headline number's key or a scalar's channel, and of which variants.
+/// A number by its headline key or its channel of scalars, and its group of variants.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct NumberId {
     pub key: String,
@@ -106,11 +105,11 @@ pub struct SweepResults {
     pub objective: Option<usize>,
     /// The command that completes the sweep.
     pub command: String,
-    /// Whether a process of this window is making runs.
+    /// True while a process of this window is making runs.
     pub is_being_made: bool,
-    /// What that process said last, if it ended without having made every run.
+    /// The last message of that process, if it ended without having made every run.
     pub complaint: Option<String>,
-    /// Of long series every so-manieth step is kept, and the last; 1: all.
+    /// The stride at which steps of long series are kept, besides the last; 1 keeps all.
     pub every: usize,
 }
 
@@ -134,9 +133,9 @@ pub struct AsOf {
     pub values: Vec<Option<PointValue>>,
 }
 
-/// How many runs stand how.
+/// The number of runs in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct RunCounts {
     pub finished: usize,
     pub running: usize,
     /// Stopped or killed before their end.
@@ -160,7 +159,7 @@ pub fn thinned(series: Vec<(u64, f64)>, most: usize) -> (Vec<(u64, f64)>, usize)
 
 impl ResultAxis {
     /// The axes of a sweep, and what each point has on them.
-    pub fn of(sweep: &Sweep) -> (Vec<Self>, Vec<ResultPoint>) {
+    pub fn from_sweep(sweep: &Sweep) -> (Vec<Self>, Vec<ResultPoint>) {
         let knobs = (sweep.lab.knobs)();
         let axes: Vec<Self> = sweep.axes.iter().map(|axis| Self::new(axis, &knobs, &sweep.points)).collect();
         let point = |config: &Config| {
@@ -238,7 +237,7 @@ impl SweepResults {
         self.numbers.iter().position(|n| n.id == *id)
     }
 
-    /// What is shown first: the objective, else the first headline number.
+    /// The number that is shown first: the objective, else the first headline number.
     pub fn first_number(&self) -> Option<usize> {
         self.objective.or((!self.numbers.is_empty()).then_some(0))
     }
@@ -281,14 +280,14 @@ impl SweepResults {
         over_seeds(&of_point.map(|s| s.as_slice()).collect::<Vec<_>>())
     }
 
-    /// What a point is called: "lr 0.001, pool 4".
+    /// The name of a point: "lr 0.001, pool 4".
     pub fn point_name(&self, point: usize) -> String {
-        let word = |(i, axis): (usize, &ResultAxis)| format!("{} {}", axis.name(), self.value_words(point, i));
+        let word = |(i, axis): (usize, &ResultAxis)| format!("{} {}", axis.name(), self.value_label(point, i));
         self.axes.iter().enumerate().map(word).collect::<Vec<_>>().join(", ")
     }
 
-    /// What a point has on an axis, a number in four digits at most.
-    pub fn value_words(&self, point: usize, axis: usize) -> String {
+    /// The value of a point on an axis, with at most four digits.
+    pub fn value_label(&self, point: usize, axis: usize) -> String {
         const SHORT: usize = 7;
         let Some(found) = self.points.get(point) else { return String::new() };
         let text = found.values.get(axis).map_or("", String::as_str);
@@ -313,8 +312,8 @@ impl SweepResults {
         known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
     }
 
-    pub fn progress(&self) -> Progress {
-        let mut progress = Progress::default();
+    pub fn progress(&self) -> RunCounts {
+        let mut progress = RunCounts::default();
         for run in &self.runs {
             let count = match run.made.as_ref().map(|m| &m.state) {
                 None => &mut progress.missing,
@@ -328,8 +327,8 @@ impl SweepResults {
         progress
     }
 
-    /// How the runs stand: "5 of 8 runs finished, 1 running, 2 not begun".
-    pub fn progress_words(&self) -> String {
+    /// The progress of the runs: "5 of 8 runs finished, 1 running, 2 not begun".
+    pub fn progress_label(&self) -> String {
         let p = self.progress();
         let others =
             [(p.running, "running"), (p.unfinished, "cut off"), (p.failed, "failed"), (p.missing, "not begun")];
@@ -354,7 +353,7 @@ impl SweepResults {
     }
 }
 
-impl Progress {
+impl RunCounts {
     /// Runs that `--missing` would make or go on with.
     pub fn to_make(&self) -> usize {
         self.unfinished + self.failed + self.missing

@@ -6,12 +6,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::super::run_series;
+use super::results::{NumberId, Series, thinned};
 use crate::{
-    labs::{
-        headline::series::NumberSeries,
-        sweep::results::{NumberId, Series, thinned},
-    },
+    experiments::series::{self, NumberSeries},
     store::{StoreError, run_index::Stamp},
 };
 
@@ -19,46 +16,46 @@ use crate::{
 const MAX_POINTS: usize = 6_000_000;
 /// Numbers that a run usually has.
 const USUAL_NUMBERS: usize = 12;
-/// However many runs there are, a series keeps so many points.
+/// Points that a series keeps, however many runs there are.
 const MIN_POINTS: usize = 64;
 
-/// The scalars that a run has recorded.
+/// Every number that a run has recorded.
 #[derive(Debug, Default)]
 pub struct RunSeries {
     /// In no order.
     pub numbers: Vec<(NumberId, Series)>,
-    /// The name of each group in a legend, in the order of the run's variants.
+    /// Each group with its name in a legend, in the order of the run's variants.
     pub groups: Vec<(String, String)>,
-    /// Every so-manieth step is kept; 1: all.
+    /// The stride at which steps are kept; 1 keeps all.
     pub every: usize,
 }
 
-/// The series already read of runs, until they change.
+/// Series that were read from runs, valid until a run changes.
 #[derive(Debug, Default)]
 pub struct SeriesCache(Mutex<HashMap<PathBuf, (Stamp, Arc<RunSeries>)>>);
 
 impl SeriesCache {
-    /// Reads one of `runs` runs; empty where its folder cannot be read, which its row reports.
+    /// The series of one of `runs` runs; an unreadable folder yields an empty one, and its row says so.
     pub fn read(&self, folder: &Path, runs: usize) -> Arc<RunSeries> {
         let stamp = Stamp::of(folder);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         if let Some((_, kept)) = known.filter(|(at, _)| *at == stamp) {
             return kept;
         }
-        let max = (MAX_POINTS / USUAL_NUMBERS / runs.max(1)).max(MIN_POINTS);
-        let read = Arc::new(read(folder, max).unwrap_or_default());
+        let most = (MAX_POINTS / USUAL_NUMBERS / runs.max(1)).max(MIN_POINTS);
+        let read = Arc::new(read(folder, most).unwrap_or_default());
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(folder.to_owned(), (stamp, Arc::clone(&read)));
         read
     }
 }
 
-fn read(folder: &Path, max: usize) -> Result<RunSeries, StoreError> {
-    let (info, numbers) = run_series::read(folder, |_| true)?;
+fn read(folder: &Path, most: usize) -> Result<RunSeries, StoreError> {
+    let (info, numbers) = series::read(folder, |_| true)?;
     let mut series = RunSeries { every: 1, ..RunSeries::default() };
     for NumberSeries { key, group, points } in numbers {
         let means = points.into_iter().map(|[step, mean, _]| (step as u64, mean)).collect();
-        let (kept, every) = thinned(means, max);
+        let (kept, every) = thinned(means, most);
         series.every = series.every.max(every);
         series.numbers.push((NumberId { key, group }, Arc::new(kept)));
     }

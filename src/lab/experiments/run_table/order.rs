@@ -1,4 +1,4 @@
-//! In which order the rows of the table stand. It knows rows alone.
+//! The order of the rows of the table.
 
 use std::cmp::Ordering;
 
@@ -33,7 +33,7 @@ impl Order {
         key.clone_into(&mut self.key);
     }
 
-    /// Whether some row has what it sorts by.
+    /// True if some row has the key that it sorts by.
     pub fn is_known<'a>(&self, mut rows: impl Iterator<Item = &'a RunRow>) -> bool {
         matches!(self.key.as_str(), "began" | "name" | "lab" | "preset" | "state" | "folder" | "changed")
             || rows.any(|r| r.numbers(&self.key).is_some() || r.setting(&self.key).is_some())
@@ -58,8 +58,8 @@ impl Order {
             "folder" => Key::Text(row.folder.clone()),
             "lab" => Key::Text(format!("{} {}", row.lab, row.preset)),
             "preset" => Key::Text(row.preset.clone()),
-            "state" => Key::Text(row.state_words()),
-            "changed" => Key::Text(row.changed_words()),
+            "state" => Key::Text(row.state_label()),
+            "changed" => Key::Text(row.changed_label()),
             key => match row.numbers(key).and_then(|all| all.into_iter().find(|v| !v.is_nan())) {
                 Some(number) => Key::Number(number),
                 None => row.setting(key).map_or(Key::None, |value| Key::Text(value.to_string())),

@@ -2,21 +2,19 @@
 
 use std::{path::Path, sync::Arc};
 
+use super::headline_values::{HeadlineReader, HeadlineValues};
 use crate::{
-    labs::{
-        self, Lab,
-        headline::{Found, Reading},
-    },
+    labs::{self, Lab},
     store::{Reader, StoreError},
     telemetry::{Event, RunInfo},
 };
 
-/// The result of a run as its folder tells it.
+/// The headline numbers of a folder, with its run and its lab.
 pub struct RunHeadlines {
     pub info: Arc<RunInfo>,
     /// `None` where this version does not know the lab; then there are no headline numbers.
     pub lab: Option<&'static Lab>,
-    pub found: Found,
+    pub found: HeadlineValues,
 }
 
 /// Reads a run folder, whole or not; `each` is told every step, happening and notice besides.
@@ -28,12 +26,12 @@ pub fn read(folder: &Path, mut each: impl FnMut(&Event)) -> Result<RunHeadlines,
     let info =
         reader.info().unwrap_or_else(|| unreachable!("a reader that was just opened begins with what the run is"));
     let lab = labs::find(&info.lab);
-    let mut reading = lab.map(|lab| Reading::new(lab, &info));
-    reader.only(lab.map(Reading::measurements).unwrap_or_default()).read_through(|event| {
+    let mut reading = lab.map(|lab| HeadlineReader::new(lab, &info));
+    reader.only(lab.map(HeadlineReader::measurements).unwrap_or_default()).read_through(|event| {
         each(&event);
         if let Some(reading) = &mut reading {
             reading.event(&event);
         }
     })?;
-    Ok(RunHeadlines { info, lab, found: reading.map(Reading::finish).unwrap_or_default() })
+    Ok(RunHeadlines { info, lab, found: reading.map(HeadlineReader::finish).unwrap_or_default() })
 }

@@ -53,15 +53,15 @@ impl Comparison {
         }
     }
 
-    /// Whether it asks for more than sameness.
+    /// True for comparisons that need an order of values.
     pub fn is_order(self) -> bool {
         !matches!(self, Self::Equal | Self::Unequal)
     }
 }
 
 /// A row of a list, as a query sees it.
-pub trait Row {
-    /// Whether some text of the row has these words.
+pub trait FilteredRow {
+    /// True if some text of the row contains these words.
     fn mentions(&self, words: &str) -> bool;
     /// The numbers under a key; one that fits is enough.
     fn numbers(&self, key: &str) -> Vec<f64>;
@@ -118,13 +118,13 @@ impl Term {
         }
     }
 
-    pub fn holds(&self, row: &impl Row) -> bool {
+    pub fn holds(&self, row: &impl FilteredRow) -> bool {
         self.test.holds(row) != self.negated
     }
 }
 
 impl Test {
-    fn holds(&self, row: &impl Row) -> bool {
+    fn holds(&self, row: &impl FilteredRow) -> bool {
         match self {
             Self::Words(words) => row.mentions(words),
             Self::Has { key, text } => row.has(key, text),
@@ -166,7 +166,7 @@ mod tests {
 
     struct Whale;
 
-    impl Row for Whale {
+    impl FilteredRow for Whale {
         fn mentions(&self, words: &str) -> bool {
             "blue whale".contains(words)
         }

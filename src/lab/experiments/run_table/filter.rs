@@ -1,8 +1,8 @@
-//! What a person asks of the rows of the table of runs, in the language of [`query`]: `lr<1e-3 lab:fast_slow !state:killed`.
+//! A filter of the rows of the table of runs, in the language of [`query`]: `lr<1e-3 lab:fast_slow !state:killed`.
 
 use super::{
     RunRow,
-    query::{self, Row, Term, Test},
+    query::{self, FilteredRow, Term, Test},
 };
 use crate::config::Value;
 
@@ -39,7 +39,7 @@ impl Filter {
         Ok(Self { terms, archived })
     }
 
-    /// Whether a row is wanted. Archived ones are, if they are asked for.
+    /// True if the filter selects the row. Archived rows are selected only if they are asked for.
     pub fn wants(&self, row: &RunRow) -> bool {
         (self.archived || !row.note.archived) && self.terms.iter().all(|term| term.holds(row))
     }
@@ -58,7 +58,7 @@ impl Filter {
     }
 }
 
-impl Row for RunRow {
+impl FilteredRow for RunRow {
     fn mentions(&self, words: &str) -> bool {
         let texts = [&self.folder, &self.note.name, &self.note.note, &self.lab, &self.preset];
         texts.into_iter().any(|text| text.to_lowercase().contains(words))
@@ -90,7 +90,7 @@ fn text_of(row: &RunRow, key: &str) -> Option<String> {
         "name" => row.note.name.clone(),
         "note" => row.note.note.clone(),
         "folder" => row.folder.clone(),
-        "changed" => row.changed_words(),
+        "changed" => row.changed_label(),
         "seed" => row.seed.to_string(),
         "steps" => row.steps.to_string(),
         key => row.setting(key).map(Value::to_string)?,

@@ -1,10 +1,14 @@
 //! Every number of a run over its steps, by group of variants: headline numbers, and scalars that are none.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use super::{Reading, Source, points_of};
+use super::{
+    headline_values::{HeadlineReader, headline_points},
+    seeds::over_seeds,
+};
 use crate::{
-    labs::{Lab, seeds::over_seeds},
+    labs::{self, Lab, headline::Source},
+    store::{Reader, StoreError},
     telemetry::{Event, RunInfo, StepStats},
 };
 
@@ -22,25 +26,25 @@ pub struct NumberSeries {
 type Values = BTreeMap<(String, usize), BTreeMap<u64, f64>>;
 
 /// Takes a run's events and keeps its numbers.
-pub struct SeriesReading {
+pub struct SeriesReader {
     lab: Option<&'static Lab>,
-    /// Which channels of scalars are kept besides headline numbers.
+    /// Selects the channels of scalars that are kept besides headline numbers.
     keeps: fn(&str) -> bool,
     values: Values,
 }
 
-impl SeriesReading {
+impl SeriesReader {
     pub fn new(lab: Option<&'static Lab>, keeps: fn(&str) -> bool) -> Self {
         Self { lab, keeps, values: Values::new() }
     }
 
     /// Channels of the measurements that it reads; others need not be told.
     pub fn measurements(&self) -> Vec<&'static str> {
-        self.lab.map(Reading::measurements).unwrap_or_default()
+        self.lab.map(HeadlineReader::measurements).unwrap_or_default()
     }
 
     pub fn event(&mut self, event: &Event) {
-        for point in self.lab.map(|lab| points_of(lab, event)).unwrap_or_default() {
+        for point in self.lab.map(|lab| headline_points(lab, event)).unwrap_or_default() {
             self.values.entry((point.key, point.variant)).or_default().insert(point.step, point.value);
         }
         if let Event::Step(stats) = event {
@@ -104,4 +108,18 @@ impl SeriesReading {
         };
         seeds.into_iter().map(series).collect()
     }
+}
+
+/// Reads what a run folder is, its headline numbers, and the scalars whose channels `keeps` wants.
+///
+/// # Errors
+/// If it is no run folder, or the system refuses to read it.
+pub fn read(folder: &Path, keeps: fn(&str) -> bool) -> Result<(Arc<RunInfo>, Vec<NumberSeries>), StoreError> {
+    let reader = Reader::open(folder)?;
+    let info =
+        reader.info().unwrap_or_else(|| unreachable!("a reader that was just opened begins with what the run is"));
+    let mut series = SeriesReader::new(labs::find(&info.lab), keeps);
+    reader.only(series.measurements()).read_through(|event| series.event(&event))?;
+    let numbers = series.finish(&info);
+    Ok((info, numbers))
 }

@@ -27,7 +27,7 @@ fn a_draft_becomes_the_file_that_one_would_write() {
     draft.axes[1].list = "4, 8".into();
     let check = draft.check(lab, &config);
     assert_eq!((check.points, check.runs, check.is_tried), (6, 18, true), "{check:?}");
-    assert_eq!(check.words(), "6 points × 3 seeds = 18 runs");
+    assert_eq!(check.sentence(), "6 points × 3 seeds = 18 runs");
     let file = check.file.unwrap();
     let text = file.to_toml().unwrap();
     assert_eq!(SweepFile::parse(&text).unwrap(), file, "{text}");

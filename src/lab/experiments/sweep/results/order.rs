@@ -1,4 +1,4 @@
-//! In which order the points of a sweep stand in its table. It knows values alone.
+//! The order of the points of a sweep in its table.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ pub enum Column {
     #[default]
     Point,
     Axis(usize),
-    /// How many of its runs have ended.
+    /// The number of its runs that have ended.
     Runs,
     Number(NumberId),
 }
@@ -54,7 +54,7 @@ impl SweepResults {
     /// Runs of a point that have ended.
     pub fn finished(&self, point: usize) -> usize {
         let is_finished = |run: &super::SweepRun| {
-            run.made.as_ref().is_some_and(|made| made.state == crate::labs::run_table::RowState::Finished)
+            run.made.as_ref().is_some_and(|made| made.state == crate::experiments::run_table::RowState::Finished)
         };
         self.runs_of(point).filter(|(_, run)| is_finished(run)).count()
     }

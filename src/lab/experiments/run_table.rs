@@ -1,5 +1,4 @@
-//! The table of runs: a row a run folder, what a filter asks of it, and in which order rows stand. It does not know where
-//! rows come from nor how they are drawn.
+//! The table of runs: a row a run folder, what a filter asks of it, and in which order rows stand.
 
 pub mod filter;
 pub mod order;
@@ -12,15 +11,15 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::headline::{Found, Headline};
+use super::headline_values::HeadlineValues;
 use crate::{
     analysis::statistics::mean_sd,
     config::{Config, Value},
-    labs::{self, Lab},
+    labs::{self, Lab, headline::Headline},
     telemetry::{RunNote, number},
 };
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowState {
@@ -55,7 +54,7 @@ impl RowState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupLoss {
     pub group: String,
-    /// As a legend has it.
+    /// The name in a legend.
     pub label: String,
     #[serde(with = "number::one")]
     pub train: f64,
@@ -68,19 +67,19 @@ pub struct GroupLoss {
 pub struct RunRow {
     /// The folder's name.
     pub folder: String,
-    /// Where it lies; not kept in any index.
+    /// Path of the folder; no index keeps it.
     #[serde(skip)]
     pub path: PathBuf,
     #[serde(skip)]
     pub note: RunNote,
-    /// What is wrong with the folder, a sentence each.
+    /// Problems of the folder, a sentence each.
     pub problems: Vec<String>,
     pub lab: String,
     pub preset: String,
     pub seed: u64,
     /// Every setting, by key.
     pub settings: BTreeMap<String, Value>,
-    /// What differs from the preset, by key.
+    /// The settings that differ from the preset, by key.
     pub changed: BTreeMap<String, Value>,
     /// Seconds since 1970.
     pub began: i64,
@@ -91,9 +90,9 @@ pub struct RunRow {
     pub total_steps: u64,
     /// In the order of the run's variants.
     pub losses: Vec<GroupLoss>,
-    pub headlines: Found,
+    pub headlines: HeadlineValues,
     pub state: RowState,
-    /// Of everything in the folder.
+    /// Size of everything in the folder.
     pub bytes: u64,
 }
 
@@ -109,13 +108,13 @@ pub fn changed(lab: &Lab, config: &Config) -> BTreeMap<String, Value> {
 }
 
 impl RunRow {
-    /// What it is called.
+    /// The name in the table.
     pub fn title(&self) -> &str {
         if self.note.name.is_empty() { &self.folder } else { &self.note.name }
     }
 
-    /// How it stands: "killed at step 412".
-    pub fn state_words(&self) -> String {
+    /// The state as text: "killed at step 412".
+    pub fn state_label(&self) -> String {
         match &self.state {
             RowState::Running => format!("running, step {} of {}", self.steps, self.total_steps),
             RowState::Finished => "finished".to_owned(),
@@ -125,8 +124,8 @@ impl RunRow {
         }
     }
 
-    /// What differs from the preset: "train.lr 0.001, train.steps 200"; empty where nothing does.
-    pub fn changed_words(&self) -> String {
+    /// The settings that differ from the preset: "train.lr 0.001, train.steps 200"; empty where nothing does.
+    pub fn changed_label(&self) -> String {
         let all: Vec<String> = self.changed.iter().map(|(key, value)| format!("{key} {value}")).collect();
         all.join(", ")
     }
@@ -138,24 +137,24 @@ impl RunRow {
     }
 
     /// A headline number of every variant in few words: "0.0001 / 2.3145".
-    pub fn headline_words(&self, key: &str) -> String {
+    pub fn headline_label(&self, key: &str) -> String {
         const SHOWN: usize = 3;
         let Some(headline) = self.headline_of(key) else { return String::new() };
         let all = self.headline(key);
-        let mut words: Vec<String> = all.iter().take(SHOWN).map(|(_, v)| headline.digits.words(*v)).collect();
+        let mut words: Vec<String> = all.iter().take(SHOWN).map(|(_, v)| headline.digits.format(*v)).collect();
         if all.len() > SHOWN {
             words.push("…".to_owned());
         }
         words.join(" / ")
     }
 
-    /// What declares a headline number of this run's lab.
+    /// The declaration of a headline number of this run's lab.
     pub fn headline_of(&self, key: &str) -> Option<&'static Headline> {
         labs::find(&self.lab)?.headline(key)
     }
 
     /// The last loss of every variant: held-out where it was measured, else that of training. In words: "1.37 / 1.37".
-    pub fn loss_words(&self) -> String {
+    pub fn loss_label(&self) -> String {
         const SHOWN: usize = 3;
         let last = |l: &GroupLoss| if l.held_out.is_nan() { l.train } else { l.held_out };
         let known: Vec<f64> = self.losses.iter().map(last).filter(|l| !l.is_nan()).collect();

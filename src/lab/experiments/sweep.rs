@@ -1,36 +1,39 @@
 //! A sweep: one preset over values of some of its settings and over seeds. From its file it is made into points, each a
-//! complete config. It does not know where or by whom they are run.
+//! complete config.
 
 mod design;
 pub mod draft;
 pub mod results;
+pub mod series;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Lab, RunSettings};
-use crate::config::{Config, ConfigError, Setting, Value};
+use crate::{
+    config::{Config, ConfigError, Setting, Value},
+    labs::{Lab, RunSettings},
+};
 
 /// Seeds of a sweep that says nothing of them: so many, from that of its base on.
 const USUAL_SEEDS: u64 = 3;
 /// Points of a sweep over more than two settings that says nothing of them.
 const USUAL_SAMPLES: usize = 32;
 /// More runs than this are a slip of the pen.
-pub const MOST_RUNS: usize = 10_000;
+pub const MAX_RUNS: usize = 10_000;
 /// Values of an axis.
-const MOST_VALUES: usize = 1000;
+const MAX_VALUES: usize = 1000;
 
 /// A sweep as its file has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepFile {
-    /// What all points share: a lab, a preset or a config file.
+    /// The base that all points share: a lab, a preset or a config file.
     pub base: String,
     /// The folder's name; that of the file without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How many seeds, from that of the base on, or which.
+    /// The number of seeds, counted from the base's, or a list of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<Seeds>,
     /// The headline number that ranks the points: `accuracy`, `accuracy@16`, or `accuracy of coupled` for one variant.
@@ -79,7 +82,7 @@ fn usual_points() -> usize {
     5
 }
 
-/// How values lie between the ends.
+/// The spacing of values between the ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AxisScale {
@@ -103,7 +106,7 @@ pub enum SweepError {
     NoSeeds,
     #[error("`samples` is 0: give a number of points, or leave it out")]
     NoSamples,
-    #[error("{runs} runs are too many; {MOST_RUNS} is the most: give fewer values, samples or seeds")]
+    #[error("{runs} runs are too many; {MAX_RUNS} is the most: give fewer values, samples or seeds")]
     TooMany { runs: usize },
     #[error("point {point} ({values}) cannot be run: {source}")]
     Point { point: usize, values: String, source: ConfigError },
@@ -120,7 +123,7 @@ pub struct Axis {
     pub values: AxisValues,
 }
 
-/// What an axis takes.
+/// The values that an axis takes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AxisValues {
     List(Vec<Value>),
@@ -132,7 +135,7 @@ pub enum AxisValues {
 pub struct Objective {
     /// Its key, with a place if there are several.
     pub key: String,
-    /// Of this group of variants; the first that has it without one.
+    /// The group of variants; without one, the first that has the number.
     pub group: Option<String>,
 }
 
@@ -142,14 +145,14 @@ pub struct Sweep {
     pub axes: Vec<Axis>,
     pub seeds: Vec<u64>,
     pub objective: Option<Objective>,
-    /// Of the first seed.
+    /// The config of each point with the first seed.
     pub points: Vec<Config>,
 }
 
 /// One run of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SweepTask {
-    /// From 0.
+    /// Index of the point, from 0.
     pub point: usize,
     pub seed: u64,
 }
@@ -193,7 +196,7 @@ impl Sweep {
         let seeds = match &file.seeds {
             None => (base.seed..base.seed.saturating_add(USUAL_SEEDS)).collect(),
             Some(Seeds::Count(count)) => {
-                (base.seed..base.seed.saturating_add((*count).min(MOST_RUNS as u64 + 1))).collect()
+                (base.seed..base.seed.saturating_add((*count).min(MAX_RUNS as u64 + 1))).collect()
             }
             Some(Seeds::Each(each)) => distinct(each),
         };
@@ -208,7 +211,7 @@ impl Sweep {
         };
         let count = samples.unwrap_or_else(|| axes.iter().map(Axis::len).fold(1, usize::saturating_mul));
         let runs = count.saturating_mul(seeds.len());
-        if runs > MOST_RUNS {
+        if runs > MAX_RUNS {
             return Err(SweepError::TooMany { runs });
         }
         let places = samples.map_or_else(|| design::grid(&axes, &base), |n| design::quasi_random(&axes, &base, n));
@@ -232,7 +235,7 @@ impl Sweep {
             return Ok(());
         }
         if let Err(source) = (self.lab.plan)(&config) {
-            let values = self.values_words(&config);
+            let values = self.values_label(&config);
             return Err(SweepError::Point { point: self.points.len() + 1, values, source });
         }
         self.points.push(config);
@@ -240,12 +243,12 @@ impl Sweep {
     }
 
     /// "train.lr = 0.001, model.d_model = 64".
-    pub fn values_words(&self, config: &Config) -> String {
+    pub fn values_label(&self, config: &Config) -> String {
         let word = |axis: &Axis| format!("{} = {}", axis.key, self.value(config, axis));
         self.axes.iter().map(word).collect::<Vec<_>>().join(", ")
     }
 
-    /// What a config has on an axis, as text.
+    /// The value of a config on an axis, as text.
     pub fn value(&self, config: &Config, axis: &Axis) -> String {
         config.get(&axis.key).map(ToString::to_string).unwrap_or_default()
     }
@@ -292,7 +295,7 @@ impl Axis {
         let wrong = |why: &str| SweepError::Values { key: key.to_owned(), why: why.to_owned() };
         let values = match file {
             AxisFile::List(list) if list.is_empty() => return Err(wrong("has no values: give at least one")),
-            AxisFile::List(list) if list.len() > MOST_VALUES => return Err(wrong("has more than 1,000 values")),
+            AxisFile::List(list) if list.len() > MAX_VALUES => return Err(wrong("has more than 1,000 values")),
             AxisFile::List(list) => AxisValues::List(list.clone()),
             AxisFile::Range(r) if !(r.from.is_finite() && r.to.is_finite()) => {
                 return Err(wrong("needs ends that are numbers: from = 1e-4, to = 1e-2"));
@@ -300,7 +303,7 @@ impl Axis {
             AxisFile::Range(r) if r.scale == AxisScale::Log && (r.from <= 0.0 || r.to <= 0.0) => {
                 return Err(wrong("is logarithmic and must lie above 0"));
             }
-            AxisFile::Range(r) if !(2..=MOST_VALUES).contains(&r.points) => {
+            AxisFile::Range(r) if !(2..=MAX_VALUES).contains(&r.points) => {
                 return Err(wrong("needs 2 to 1,000 points"));
             }
             AxisFile::Range(r) => AxisValues::Range(*r),

@@ -1,5 +1,4 @@
-//! Which points of a space of settings are tried: all of a grid, or a quasi-random sequence. It does not know whether a
-//! point can be run.
+//! The points of a space of settings that are tried: all of a grid, or a quasi-random sequence.
 
 use super::{Axis, AxisValues};
 use crate::config::{Config, Value};

@@ -1,15 +1,17 @@
 //! A page as one link: `orrery:LAB?key=value&...#step=..&view=..`. Before `#` stand the preset, the seed and every setting that
-//! differs from the preset's, after it what is looked at. It opens nothing, and does not know which views there are.
+//! differs from the preset's, after it what is looked at.
 
 use std::fmt::{self, Write as _};
 
-use super::{
-    Lab, known,
-    lesson::{LINK, LessonLink},
+use crate::{
+    config::{Config, Range, Value},
+    labs::{
+        self, Lab, known,
+        lesson::{LINK, LessonLink},
+    },
 };
-use crate::config::{Config, Range, Value};
 
-/// What is selected, in words that mean the same in another window.
+/// The selection by names that mean the same in another window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LinkSelection {
     /// Id of the variant in focus.
@@ -33,7 +35,7 @@ pub struct Permalink {
     pub selection: LinkSelection,
 }
 
-/// What an `orrery:` link leads to.
+/// The target of an `orrery:` link.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Link {
     Lesson(LessonLink),
@@ -119,7 +121,7 @@ impl fmt::Display for Permalink {
     /// The same page is the same text: settings stand in the order of their keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let config = &self.config;
-        let (preset, base) = match super::find(&config.lab) {
+        let (preset, base) = match labs::find(&config.lab) {
             Some(lab) => base_of(lab, &config.preset),
             None => (config.preset.as_str(), Config::defaults(&config.lab, &[])),
         };

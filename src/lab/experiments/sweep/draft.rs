@@ -1,5 +1,5 @@
 //! A sweep as one makes it by hand: settings that are ticked, each with values as they are typed, seeds, an objective. It is
-//! checked while it is made, and becomes the same file that one would write. It does not know how it is drawn.
+//! checked while it is made, and becomes the same file that one would write.
 
 use std::collections::BTreeMap;
 
@@ -41,16 +41,16 @@ pub struct SweepDraft {
     pub objective: String,
 }
 
-/// What is to be said of a draft.
+/// The result of checking a draft.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DraftCheck {
-    /// What is wrong with an axis, by its key.
+    /// Errors of the axes, by key.
     pub axes: BTreeMap<String, String>,
-    /// What is wrong with the whole.
+    /// The error of the draft as a whole.
     pub whole: Option<String>,
     pub points: usize,
     pub runs: usize,
-    /// Whether every point was tried; else they are before anything is written.
+    /// True if every point was tried; otherwise all are tried before anything is written.
     pub is_tried: bool,
     /// The specification, where nothing is wrong.
     pub file: Option<SweepFile>,
@@ -82,12 +82,12 @@ impl DraftAxis {
         Self { key: knob.key.to_owned(), is_range, list, from, to, points: 4, is_log }
     }
 
-    /// Whether it may be a range.
+    /// True if the knob may be a range.
     pub fn is_number(knob: &Knob) -> bool {
         matches!(knob.range, Range::Int { .. } | Range::Float { .. })
     }
 
-    /// As a file has it.
+    /// The axis as a file has it.
     fn file(&self, knob: &Knob) -> Result<AxisFile, String> {
         if !self.is_range {
             let is_text = matches!(knob.range, Range::Text | Range::File(_) | Range::Choice(_));
@@ -132,7 +132,7 @@ impl SweepDraft {
         }
     }
 
-    /// As it stands, and what is wrong with it.
+    /// Checks the draft as it is now.
     pub fn check(&self, lab: &'static Lab, config: &Config) -> DraftCheck {
         let mut check = DraftCheck::default();
         let knobs = (lab.knobs)();
@@ -207,8 +207,8 @@ impl DraftCheck {
         }
     }
 
-    /// How many runs it is: "4 points × 3 seeds = 12 runs".
-    pub fn words(&self) -> String {
+    /// The number of runs in words: "4 points × 3 seeds = 12 runs".
+    pub fn sentence(&self) -> String {
         let plural = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
         let seeds = self.runs / self.points.max(1);
         format!("{} × {} = {}", plural(self.points, "point"), plural(seeds, "seed"), plural(self.runs, "run"))
@@ -234,7 +234,7 @@ impl SweepError {
     }
 }
 
-/// What may rank the points of a sweep of these settings: headline numbers that have a better way, of each group of variants.
+/// The numbers that may rank the points of a sweep of these settings: headline numbers with a better direction, for each group of variants.
 pub fn objectives(lab: &Lab, config: &Config) -> Vec<String> {
     let mut groups: Vec<String> = vec![];
     for variant in (lab.plan)(config).map(|plan| plan.variants).unwrap_or_default() {

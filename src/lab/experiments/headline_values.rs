@@ -1,18 +1,21 @@
-//! Reads a lab's headline numbers from the events of a run.
+//! The headline numbers of a run, read from its events, whoever sends them.
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Headline, Source};
+use super::seeds::SeedSummary;
 use crate::{
-    labs::{Lab, seeds::SeedSummary},
+    labs::{
+        Lab,
+        headline::{Headline, Source},
+    },
     telemetry::{Event, RunInfo, Sample, StepStats, VariantInfo, number},
 };
 
 /// A headline number of one variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Value {
+pub struct HeadlineValue {
     /// The headline's id, with its place if there are several: `accuracy@16`.
     pub key: String,
     /// Id of the variant.
@@ -27,21 +30,21 @@ pub struct Value {
 
 /// A headline number that a run has of no variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
+pub struct MissingHeadline {
     pub id: String,
     /// In words: "the text asks no question".
     pub why: String,
 }
 
-/// What a run holds of its lab's headline numbers.
+/// The headline numbers that a run holds, and those that it lacks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct HeadlineValues {
     /// In the lab's order, then by place, then by variant.
-    pub values: Vec<Value>,
-    pub missing: Vec<Missing>,
+    pub values: Vec<HeadlineValue>,
+    pub missing: Vec<MissingHeadline>,
 }
 
-impl Found {
+impl HeadlineValues {
     /// The keys in order, each once.
     pub fn keys(&self) -> Vec<&str> {
         let mut keys: Vec<&str> = vec![];
@@ -54,7 +57,7 @@ impl Found {
     }
 
     /// The number of one variant.
-    pub fn of(&self, key: &str, variant: &str) -> Option<f64> {
+    pub fn value(&self, key: &str, variant: &str) -> Option<f64> {
         self.values.iter().find(|v| v.key == key && v.variant == variant).map(|v| v.value)
     }
 
@@ -76,7 +79,7 @@ pub struct HeadlinePoint {
 }
 
 /// The headline numbers that one event tells, each of one variant; those that compare variants are told by no event alone.
-pub fn points_of(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
+pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
     let of = |headline: &Headline, place: &str, variant, step, value| HeadlinePoint {
         key: headline.key(place),
         variant,
@@ -100,14 +103,14 @@ pub fn points_of(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
     lab.headlines.iter().flat_map(of_headline).collect()
 }
 
-/// What one channel said last of a variant.
+/// The last step and value of a channel for each variant.
 type Newest<T> = HashMap<(usize, &'static str), (u64, T)>;
 
 /// Numbers by place.
 type Numbers = Vec<(String, f64)>;
 
 /// Takes a run's events and keeps what headline numbers are read from.
-pub struct Reading {
+pub struct HeadlineReader {
     headlines: &'static [Headline],
     variants: Vec<VariantInfo>,
     scalars: Newest<f64>,
@@ -115,7 +118,7 @@ pub struct Reading {
     measured: HashMap<(usize, usize), (u64, Numbers)>,
 }
 
-impl Reading {
+impl HeadlineReader {
     pub fn new(lab: &Lab, info: &RunInfo) -> Self {
         Self {
             headlines: lab.headlines,
@@ -163,19 +166,19 @@ impl Reading {
     }
 
     /// The numbers, of the newest step that has each.
-    pub fn finish(self) -> Found {
-        let mut found = Found::default();
+    pub fn finish(self) -> HeadlineValues {
+        let mut found = HeadlineValues::default();
         for (i, headline) in self.headlines.iter().enumerate() {
             let before = found.values.len();
             self.values(i, headline, &mut found.values);
             if found.values.len() == before {
-                found.missing.push(Missing { id: headline.id.to_owned(), why: headline.absent.to_owned() });
+                found.missing.push(MissingHeadline { id: headline.id.to_owned(), why: headline.absent.to_owned() });
             }
         }
         found
     }
 
-    fn values(&self, i: usize, headline: &Headline, values: &mut Vec<Value>) {
+    fn values(&self, i: usize, headline: &Headline, values: &mut Vec<HeadlineValue>) {
         let before = values.len();
         for (v, variant) in self.variants.iter().enumerate() {
             let (step, numbers) = match headline.source {
@@ -192,7 +195,7 @@ impl Reading {
                     None => continue,
                 },
             };
-            values.extend(numbers.into_iter().map(|(place, value)| Value {
+            values.extend(numbers.into_iter().map(|(place, value)| HeadlineValue {
                 key: headline.key(&place),
                 variant: variant.id.clone(),
                 group: variant.group.clone(),

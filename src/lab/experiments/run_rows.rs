@@ -1,4 +1,4 @@
-//! The rows of the table of runs: a summary of each run folder, read once and kept in an index beside them until it
+//! The rows of the table of runs: what each run folder holds in short, read once and kept in an index beside them until it
 //! changes.
 
 use std::{
@@ -7,12 +7,12 @@ use std::{
     sync::Mutex,
 };
 
-use super::headlines::{self, RunHeadlines};
+use super::{
+    headlines::{self, RunHeadlines},
+    run_table::{self, RowState, RunRow},
+};
 use crate::{
-    labs::{
-        LABS,
-        run_table::{self, RowState, RunRow},
-    },
+    labs::LABS,
     store::{
         self, StoreError, note,
         run_index::{self, RunIndex, Stamp},
@@ -33,7 +33,7 @@ pub struct Listing {
     pub read: usize,
 }
 
-/// A row depends on the version and on the numbers that labs declare.
+/// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
     format!("{} 1 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
@@ -106,7 +106,7 @@ fn read_all(runs: &Path, stale: Vec<(String, Stamp)>) -> Vec<(String, Option<Sta
     made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Fills in the fields that no index keeps: the path, a person's note, and whether the run is being written now.
+/// Fills in what no index keeps: its path, a person's note, and whether it is being written now.
 fn finish(row: &mut RunRow, runs: &Path) {
     row.path = runs.join(&row.folder);
     match note::read(&row.path) {
@@ -158,7 +158,7 @@ fn local(seconds: i64) -> String {
     store::local_text(jiff::Timestamp::from_second(seconds).unwrap_or_default())
 }
 
-/// The values that a row needs of a run's events besides its headline numbers.
+/// The facts that a row takes from a run's events besides headline numbers.
 #[derive(Default)]
 struct EventSummary {
     steps: u64,
