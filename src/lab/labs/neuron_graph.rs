@@ -8,11 +8,12 @@ use super::{
     Lab, Pane, Preset,
     bdh::{BdhSettings, CarrySettings, Training, corpus_settings, train_settings},
     corpus::CorpusSettings,
-    experiment::{Experiment, arg, schedule},
+    experiment::{Experiment, ask_every},
 };
 use crate::{
-    config::{Config, ConfigError, Setting, Settings, choices, settings},
-    telemetry::Args,
+    analysis::graph::product::Sign,
+    config::{Config, ConfigError, Settings, settings},
+    telemetry::measurements::{GraphCurveArgs, GraphModularityArgs, GraphNeuronArgs, Matrix, NeuronGraphArgs},
     trainer::{Plan, RunSettings, TrainSettings},
 };
 
@@ -72,23 +73,6 @@ settings! {
     }
 }
 
-choices! {
-    /// The product of weights that makes the graph.
-    pub enum Matrix {
-        X = "x",
-        Y = "y",
-    }
-}
-
-choices! {
-    /// Which entries make edges.
-    pub enum Sign {
-        Excitatory = "excitatory",
-        Inhibitory = "inhibitory",
-        Both = "both",
-    }
-}
-
 settings! {
     /// How the graph is cut out of the weights. All are live: they are arguments of questions, not sizes
     /// of the model.
@@ -136,18 +120,10 @@ settings! {
 }
 
 impl GraphSettings {
-    /// `graph.edges` as `edges` and so on.
-    pub(super) fn args(&self) -> Args {
-        [
-            arg(Self::edges, &self.edges),
-            arg(Self::matrix, &self.matrix),
-            arg(Self::sign, &self.sign),
-            arg(Self::from_head, &self.from_head),
-            arg(Self::to_head, &self.to_head),
-            arg(Self::weighted, &self.weighted),
-            arg(Self::restarts, &self.restarts),
-        ]
-        .into()
+    /// The question for the graph that these settings cut out.
+    pub fn args(&self) -> NeuronGraphArgs {
+        let Self { edges, matrix, sign, from_head, to_head, weighted, restarts } = *self;
+        NeuronGraphArgs { matrix, from_head, to_head, sign, edges, weighted, restarts, ..NeuronGraphArgs::default() }
     }
 
     /// Errors: a head that the model lacks.
@@ -168,20 +144,17 @@ impl GraphSettings {
 
 fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
     s.graph.check_heads(s.model.heads)?;
-    let (every, args) = (&s.probe, s.graph.args());
+    let (every, graph) = (&s.probe, s.graph.args());
+    let curve = GraphCurveArgs { graph: graph.clone() };
     // measured before the first step as well, which should not wait long
-    let mut against_nulls = args.clone();
-    against_nulls.insert("searches".into(), every.graph_modularity_searches.to_value());
+    let searches = Some(every.graph_modularity_searches);
+    let modularity = GraphModularityArgs { graph: graph.clone(), searches, ..GraphModularityArgs::default() };
+    let neuron = GraphNeuronArgs { graph: graph.clone(), neuron: None };
     let probes = vec![
-        schedule("neuron_graph", ProbeSettings::neuron_graph_every, every.neuron_graph_every, args.clone()),
-        schedule("graph_curve", ProbeSettings::graph_curve_every, every.graph_curve_every, args.clone()),
-        schedule(
-            "graph_modularity",
-            ProbeSettings::graph_modularity_every,
-            every.graph_modularity_every,
-            against_nulls,
-        ),
-        schedule("graph_neuron", ProbeSettings::neuron_graph_every, every.neuron_graph_every, args),
+        ask_every(&graph, ProbeSettings::neuron_graph_every, every.neuron_graph_every),
+        ask_every(&curve, ProbeSettings::graph_curve_every, every.graph_curve_every),
+        ask_every(&modularity, ProbeSettings::graph_modularity_every, every.graph_modularity_every),
+        ask_every(&neuron, ProbeSettings::neuron_graph_every, every.neuron_graph_every),
     ];
     let experiment = Experiment::new(config, &s.train, &s.run);
     let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };

@@ -64,9 +64,10 @@ pub use bdh_dynamics::{
     BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, SynapseDrift,
 };
 pub use causality::{Causality, CausalityArgs, LeakyUpsample, LikelyToken, Predictions};
-pub use concept_effect::{ConceptEffect, ConceptSide};
+pub use concept_effect::{ConceptEffect, ConceptEffectArgs, ConceptSide};
 pub use concept_search::{
-    ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
+    ConceptNoun, ConceptSearch, ConceptSearchArgs, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch,
+    SplitCorrelations,
 };
 pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
@@ -82,14 +83,14 @@ pub use generator::{
     StateClass, StationaryMapArgs, StationaryMapError, TopologyGaps,
 };
 pub use generator_distance::{ColumnSums, GeneratorDistance, GeneratorDistanceArgs, NullDistance};
-pub use graph_modularity::{GraphModularity, ModularityAtStep};
-pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
-pub use intervention::InterventionEffect;
+pub use graph_modularity::{GraphCurveArgs, GraphModularity, GraphModularityArgs, ModularityAtStep};
+pub use graph_neuron::{GraphNeuron, GraphNeuronArgs, Partner, TokenScore};
+pub use intervention::{ActionKind, ChangeArgs, ChangedPart, InterventionArgs, InterventionEffect, TargetKind};
 pub use logit_lens::{LogitLens, LogitLensArgs};
 pub use merging::{Merging, MergingArgs, ModelLosses};
 pub use neuron_graph::{
     ColumnType, DegreeDistribution, EntriesAbove, EntryHistogram, FileGraph, GraphColumn, GraphDegrees, GraphEdges,
-    GraphSummary, LognormalFit, NeuronGraph, NeuronGroups, PowerLawFit,
+    GraphSummary, LognormalFit, MOST_EDGES, Matrix, NeuronGraph, NeuronGraphArgs, NeuronGroups, PowerLawFit,
 };
 pub use next_tokens::{NextTokens, NextTokensArgs};
 pub use pair_attention::{LayerPairAttention, PairAttention, PairAttentionArgs};
@@ -108,7 +109,7 @@ pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise, SurpriseA
 pub use text_losses::{TextLoss, TextLosses, TextLossesArgs};
 pub use token_baselines::{TokenBaselines, TokenBaselinesArgs};
 pub use token_residuals::{GateBenefit, TokenResiduals, TokenResidualsArgs};
-pub use top_contexts::{DrivingToken, TopContext, TopContexts};
+pub use top_contexts::{DrivingToken, FollowedKind, SpanKind, TopContext, TopContexts, TopContextsArgs};
 pub use trace_reading::{BlockReading, TraceReading, TraceReadingArgs};
 pub use trained_bdh::{TrainedBdh, TrainedBdhArgs};
 pub use uncertainty::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText};
