@@ -3,10 +3,9 @@
 
 use super::corpus::CorpusSettings;
 use crate::{
-    config::{Arguments, Config, Setting, SettingKey, Value},
+    config::{Arguments, Config, SettingKey},
     corpus,
     models::Spec,
-    telemetry::Args,
     trainer::{Plan, ProbeSchedule, RunSettings, TrainSettings, VariantSpec},
 };
 
@@ -80,20 +79,9 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// This probe at step 0, at the end and `every` so many steps between, which the setting `key` changes.
-pub fn schedule(probe: &str, key: &SettingKey<u64>, every: u64, args: Args) -> ProbeSchedule {
-    ProbeSchedule { probe: probe.to_owned(), every, every_key: key.name.to_owned(), args }
-}
-
-/// Asks with these arguments every so many steps; `key` is the setting that says how many.
+/// Asks with these arguments at step 0, at the end and `every` so many steps between, which the setting `key` changes.
 pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> ProbeSchedule {
-    schedule(A::PROBE, key, every, args.to_args())
-}
-
-/// An argument of a probe from a setting, by the name of its field.
-pub fn arg<T: Setting>(key: &SettingKey<T>, value: &T) -> (String, Value) {
-    let name = key.name.rsplit('.').next().unwrap_or(key.name);
-    (name.to_owned(), value.to_value())
+    ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key: key.name.to_owned(), args: args.to_args() }
 }
 
 #[cfg(test)]

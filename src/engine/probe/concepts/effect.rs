@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     super::{
-        Finding, Probe, ProbeInputs, Progress,
+        Answer, Probe, ProbeInputs, Progress,
         synapses::{Null, continuation, read_rows, request},
     },
     LEVEL, PRESETS, Question, given,
@@ -49,7 +49,7 @@ impl Probe for ConceptEffectProbe {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = request(&args.change, model.shape())?;
         if asked.is_empty() {
             return Ok(vec![]);
@@ -94,7 +94,7 @@ impl Probe for ConceptEffectProbe {
             measured.with.loss.len(),
             measured.without.loss.len()
         );
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

@@ -33,7 +33,7 @@ pub use search::{FoundSynapse, Procedure, SearchResult, Strength};
 
 use std::path::Path;
 
-use super::{Finding, Probe, ProbeInputs, Progress};
+use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
     corpus::{Corpus, CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
     models::{Model, capabilities::SynapseModel},
@@ -163,7 +163,7 @@ impl Probe for Concepts {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = question(args, cx.corpus)?;
         let how = Procedure::default();
         let count = args.random.unwrap_or(RANDOM);
@@ -176,7 +176,7 @@ impl Probe for Concepts {
         }
         let measurement = measurement::concept_search(&question, &search, &random_searches)?;
         let about = format!("{}, {count} random models", question.describe());
-        Ok(vec![Finding::new(measurement, about, vec![])])
+        Ok(vec![Answer::new(measurement, about, vec![])])
     }
 }
 

@@ -10,7 +10,7 @@ mod tally;
 pub use search::{ContextSearch, Followed, search};
 pub use tally::{BINS, FoundWindow, ReadWindow, Tally, TokenTally, bin_edge};
 
-use super::{Finding, Probe, ProbeInputs};
+use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::TextSpan,
     models::{
@@ -43,7 +43,7 @@ impl Probe for TopContextsProbe {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &TopContextsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &TopContextsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let TopContextsArgs { tokens, window, top, .. } = *args;
         let (span, what) = span(args.span);
         let (shape, most) = (model.shape(), if tokens == 0 { usize::MAX } else { tokens });
@@ -78,7 +78,7 @@ impl Probe for TopContextsProbe {
             tally.read,
             cx.corpus.name()
         );
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     analysis::graph::null_models,
     models::{Model, capabilities::SynapseModel},
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{GraphCurveArgs, ModularityAtStep},
 };
 
@@ -25,7 +25,7 @@ impl Probe for GraphCurve {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = Question::from(&args.graph);
         let factors = Factors::of(model, &question)?;
         let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
@@ -40,6 +40,6 @@ impl Probe for GraphCurve {
             carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
         };
         let about = format!("{}, best of {RESTARTS} searches", question.words());
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }

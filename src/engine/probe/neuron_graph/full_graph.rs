@@ -12,7 +12,7 @@ use crate::{
     },
     models::{Model, capabilities::SynapseModel},
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::{
         measurements::{self, GraphEdges, GraphSummary, NeuronGraphArgs, NeuronGroups},
         number::Number,
@@ -31,7 +31,7 @@ impl Probe for NeuronGraph {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = Question::from(args);
         let factors = Factors::of(model, &question)?;
         let entries = factors.product()?.spread();
@@ -43,9 +43,9 @@ impl Probe for NeuronGraph {
         let neurons = neurons(&cut, &compact, &counted, cx.seed)?;
         let histogram = spread::histogram(&entries, found.beta, found.edges.len());
         Ok(vec![
-            Finding::new(histogram, about.clone(), vec![]),
-            Finding::new(neurons, about.clone(), vec![]),
-            Finding::new(degrees::measured(&counted.0, &counted.1), about, vec![]),
+            Answer::new(histogram, about.clone(), vec![]),
+            Answer::new(neurons, about.clone(), vec![]),
+            Answer::new(degrees::measured(&counted.0, &counted.1), about, vec![]),
         ])
     }
 }

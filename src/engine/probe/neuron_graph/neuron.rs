@@ -8,7 +8,7 @@ use crate::{
     corpus::Corpus,
     models::{Model, capabilities::SynapseModel},
     nn::{Result, host},
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, GraphNeuronArgs, Partner, TokenScore},
 };
 
@@ -27,7 +27,7 @@ impl Probe for GraphNeuron {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = Question { heads: None, ..Question::from(&args.graph) };
         let factors = Factors::of(model, &question)?;
         let i = args.neuron.unwrap_or_else(|| factors.loudest());
@@ -53,7 +53,7 @@ impl Probe for GraphNeuron {
             writes: ranked(&writes, cx.corpus),
         };
         let about = format!("{}, {}", factors.label(i), question.words());
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

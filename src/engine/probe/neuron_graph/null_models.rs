@@ -7,7 +7,7 @@ use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
     models::{Model, capabilities::SynapseModel},
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs, Progress},
+    probe::{Answer, Probe, ProbeInputs, Progress},
     telemetry::measurements::{self, GraphModularityArgs},
 };
 
@@ -24,14 +24,14 @@ impl Probe for GraphModularity {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let restarts = args.searches.unwrap_or(args.graph.restarts);
         let question = Question { restarts, ..Question::from(&args.graph) };
         let factors = Factors::of(model, &question)?;
         let measured = measured(&factors, &question, args.most, cx.seed, cx.progress)?;
         let edges = if question.weighted { "weighted" } else { "each edge as 1" };
         let about = format!("{}, {edges}, best of {restarts} searches", question.words());
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

@@ -120,10 +120,13 @@ pub use warm_up::{Retention, WarmUp, WarmUpArgs, WarmUpText};
 pub trait Measurement:
     Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static
 {
+    /// The arguments of the probe that makes it.
+    type Args: Arguments;
+
     /// The channel's name, `group.quantity`: what `channel` says on a line of `samples.jsonl`.
     const CHANNEL: &'static str;
     /// Id of the probe that makes it.
-    const PROBE: &'static str;
+    const PROBE: &'static str = <Self::Args as Arguments>::PROBE;
 
     /// The measurement in a payload, if it is this one.
     fn of(payload: &Payload) -> Option<&Self>;
@@ -305,25 +308,13 @@ impl Payload {
     }
 }
 
-/// A measurement that answers a question with typed arguments.
-pub trait Answer: Measurement {
-    /// The arguments of the probe that makes it.
-    type Args: Arguments;
-}
-
-/// Implements [`Measurement`] for a struct of this folder, and [`Answer`] where the type of its question's arguments is named.
+/// Implements [`Measurement`] for a struct of this folder; `asked` is the type of its question's arguments.
 macro_rules! measurement {
     ($name:ident, channel: $channel:literal, asked: $args:ty) => {
-        impl $crate::telemetry::Answer for $name {
-            type Args = $args;
-        }
-
-        measurement!($name, channel: $channel, probe: <$args as $crate::config::Arguments>::PROBE);
-    };
-    ($name:ident, channel: $channel:literal, probe: $probe:expr) => {
         impl $crate::telemetry::Measurement for $name {
+            type Args = $args;
+
             const CHANNEL: &'static str = $channel;
-            const PROBE: &'static str = $probe;
 
             fn of(payload: &$crate::telemetry::Payload) -> Option<&Self> {
                 if let $crate::telemetry::Payload::$name(m) = payload { Some(m) } else { None }

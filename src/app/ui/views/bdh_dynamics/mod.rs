@@ -17,7 +17,7 @@ use super::{Measured, ViewCx};
 use crate::{
     config::Settings,
     labs::bdh_physics::{PhysicsLabSettings, RuleSettings},
-    telemetry::{Answer, Measurement, Sample, measurements::BdhDynamicsArgs},
+    telemetry::{Measurement, Sample, measurements::BdhDynamicsArgs},
     ui::questions::Freshness,
 };
 
@@ -27,7 +27,7 @@ const EMPTY: &str = "No model has handed over its weights. Open the lab \u{201c}
 const SETTINGS: [&str; 3] = [RuleSettings::text.name, RuleSettings::drift.name, RuleSettings::keep.name];
 
 /// The measurement for the settings as they stand; asks for it where nobody did.
-fn keep_fresh<'a, M: Answer<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'a>) -> Option<Measured<'a, M>> {
+fn keep_fresh<'a, M: Measurement<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'a>) -> Option<Measured<'a, M>> {
     let freshness = if cx.is_set_otherwise(&SETTINGS) { Freshness::WithSchedule } else { Freshness::IfMissing };
     let args = PhysicsLabSettings::read(cx.config).map(|settings| settings.physics.args()).unwrap_or_default();
     cx.ask::<M>(None, &args, freshness);

@@ -15,7 +15,7 @@ use eframe::egui::{Button, ProgressBar, Ui, WidgetInfo, accesskit::Role};
 
 use super::{Measured, ViewCx};
 use crate::{
-    telemetry::{Answer, Measurement, QuestionState},
+    telemetry::{Measurement, QuestionState},
     ui::widgets::number::grouped,
 };
 
@@ -76,7 +76,7 @@ fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize]) {
 }
 
 /// The button that measures, or how far it is.
-fn measure_ui<M: Answer>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: &M::Args, tip: &str) {
+fn measure_ui<M: Measurement>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: &M::Args, tip: &str) {
     let variant = Some(cx.selection.variant);
     if cx.is_waiting_for::<M>(variant) {
         let state = cx.questions.request((M::PROBE, variant)).and_then(|r| cx.mirror.question(r));

@@ -13,7 +13,7 @@ pub(in crate::probe) use changed::{continuation, read_rows};
 pub(in crate::probe) use null::Null;
 
 use super::super::{
-    Finding, Probe, ProbeInputs,
+    Answer, Probe, ProbeInputs,
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
@@ -39,7 +39,7 @@ impl Probe for InterventionProbe {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &InterventionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &InterventionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = request(&args.change, model.shape())?;
         if asked.is_empty() {
             return Ok(vec![]);
@@ -67,6 +67,6 @@ impl Probe for InterventionProbe {
             loss_before: found.loss_before.into(),
             loss_after: found.loss_after.into(),
         };
-        Ok(vec![Finding::new(measured, prompt.about, prompt.tokens)])
+        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
     }
 }
