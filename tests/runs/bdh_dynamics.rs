@@ -11,7 +11,7 @@ use orrery::{
         gpt::PlainGptSpec,
     },
     nn::{Tap, host},
-    probe::{self, Finding, ProbeContext},
+    probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Array, Measurement,
         measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
@@ -32,7 +32,7 @@ fn small(position: Position) -> BdhSpec {
     BdhSpec { d_model: 12, heads: 1, neurons: 64, layers: 2, position, form: Form::Paper, ..BdhSpec::default() }
 }
 
-fn ask(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Finding> {
+fn ask(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Answer> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("bdh_dynamics").unwrap();
     assert!(probe.applies(model));

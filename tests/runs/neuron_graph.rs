@@ -13,7 +13,7 @@ use orrery::{
         bdh::{BdhSpec, Position},
     },
     nn::host,
-    probe::{self, Finding, ProbeContext},
+    probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Measurement, Sample,
         measurements::{GraphModularity, GraphNeuron, ModularityAtStep, NeuronGraph},
@@ -48,7 +48,7 @@ impl Bench {
         Self::new(BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, layers: 2, ..BdhSpec::default() })
     }
 
-    fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Vec<Finding>> {
+    fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Vec<Answer>> {
         let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
         assert!(probe.applies(self.model.as_mut()));
@@ -69,7 +69,7 @@ impl Bench {
     }
 }
 
-fn of<M: Measurement>(found: &[Finding]) -> &M {
+fn of<M: Measurement>(found: &[Answer]) -> &M {
     found.iter().find_map(|f| M::of(&f.payload)).unwrap_or_else(|| panic!("no {}", M::CHANNEL))
 }
 

@@ -23,7 +23,7 @@ use orrery::{
         plane::{Plane, PlaneSpec},
     },
     nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
-    probe::{self, Finding, ProbeContext},
+    probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Measurement, channels,
         measurements::{
@@ -175,7 +175,7 @@ fn ask<M: Measurement>(on: &mut Trained, args: &[(&str, Value)]) -> Result<M, St
     Ok(M::of(&found.payload).unwrap().clone())
 }
 
-fn finding(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Finding, String> {
+fn finding(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Answer, String> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let mut subject = ProbeContext { seed: 7, ..ProbeContext::alone(on.0.as_mut(), &on.1, &Device::Cpu, &args) };
     let found = probe::find(probe).unwrap().ask(&mut subject).map_err(|e| e.to_string())?;

@@ -12,7 +12,7 @@ use orrery::{
         fast_slow::{Approach, FastSlowSpec},
     },
     nn::{Tap, host},
-    probe::{self, Finding, ProbeContext},
+    probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Measurement, Payload,
         measurements::{
@@ -53,7 +53,7 @@ impl Bench {
     }
 
     /// Asks, and checks that nothing about the model changed.
-    fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Finding> {
+    fn ask(&mut self, id: &str, args: &[(&str, Value)]) -> candle_core::Result<Answer> {
         let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
         let probe = probe::find(id).ok_or(candle_core::Error::Msg(format!("no probe {id}")))?;
         assert!(probe.applies(self.model.as_mut()), "{id} applies");
@@ -74,7 +74,7 @@ impl Bench {
     }
 }
 
-fn of<M: Measurement>(finding: &Finding) -> &M {
+fn of<M: Measurement>(finding: &Answer) -> &M {
     M::of(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
 }
 

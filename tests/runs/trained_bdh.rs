@@ -131,7 +131,8 @@ fn synapses_are_changed_and_concepts_tested() {
     for (args, sentences) in
         [(vec![text("preset", "currency")], 16), (vec![text("with", &lines("yen")), text("without", &lines("sea"))], 4)]
     {
-        let args = with(&[args, vec![text("synapses", "1:3:47"), ("draws".into(), Value::Int(3))]].concat());
+        let changed = [text("target", "synapses"), text("synapses", "1:3:47"), ("draws".into(), Value::Int(3))];
+        let args = args.into_iter().chain(changed).collect::<Args>();
         let m: ConceptEffect = of(&mut run, &args).unwrap();
         assert_eq!((m.with.loss.len(), m.without.loss.len()), (sentences, sentences));
         assert_eq!((m.with.null_draws.len(), m.confirmed), (3, false), "{}", m.verdict);

@@ -12,7 +12,7 @@ use orrery::{
     labs::{self, merging::MergingSettings},
     models::Spec,
     nn::{Tap, Tensor, host},
-    probe::{self, Finding, ProbeContext},
+    probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Command, Event, Measurement, Sink, Synapse, channels,
         measurements::{Activity, FiringShare, LayerActivity, Reading, Surprise},
@@ -71,7 +71,7 @@ fn run(plan: Plan) -> Mirror {
     mirror
 }
 
-fn of<M: Measurement>(finding: &Finding) -> &M {
+fn of<M: Measurement>(finding: &Answer) -> &M {
     M::of(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
 }
 
@@ -101,7 +101,7 @@ fn sparsity_begins_at_the_half_and_the_quarter_of_random_weights_and_falls() {
 }
 
 /// Asks a probe of a fresh small model.
-fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Finding, Vec<u32>, Box<dyn orrery::models::Model>)> {
+fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Answer, Vec<u32>, Box<dyn orrery::models::Model>)> {
     let plan = plan("synapses", &[]);
     let corpus = Corpus::open(&plan.corpus).unwrap();
     let mut model = plan.variants[0].model.build(corpus.vocab(), 3, &Device::Cpu)?;

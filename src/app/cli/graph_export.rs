@@ -7,15 +7,17 @@ use clap::{Args, ValueEnum};
 
 use super::{failure::Failure, output, terminal::notice, trained_run::newest};
 use crate::{
-    analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
-    config::Value,
+    analysis::{
+        graph::product,
+        graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
+    },
     models::{
         Model, Spec,
         bdh::{Bdh, BdhSpec, Checkpoint},
     },
     nn::{Device, Error},
     probe::neuron_graph::{self, MOST_EDGES},
-    telemetry::{Args as ProbeArgs, measurements::NeuronGraph},
+    telemetry::measurements::{Matrix, NeuronGraph, NeuronGraphArgs},
 };
 
 /// The seed of the search for communities.
@@ -62,23 +64,18 @@ impl GraphArgs {
         self.gexf.is_some() || self.graphml.is_some()
     }
 
-    fn probe_args(&self) -> Result<ProbeArgs, Failure> {
-        let sign = match self.sign {
-            Sign::Excitatory => "excitatory",
-            Sign::Inhibitory => "inhibitory",
-            Sign::Both => "both",
-        };
-        let matrix = if self.matrix == GraphSide::Y { "y" } else { "x" };
+    fn probe_args(&self) -> Result<NeuronGraphArgs, Failure> {
         if let Some(beta) = self.beta.filter(|b| !(b.is_finite() && *b > 0.0)) {
             return Err(Failure::usage(format!("--beta {beta} should be a number above 0")));
         }
-        let pairs = [
-            ("matrix", Value::Text(matrix.to_owned())),
-            ("sign", Value::Text(sign.to_owned())),
-            ("edges", Value::Int(self.edges as i64)),
-            ("beta", Value::Float(self.beta.unwrap_or(0.0))),
-        ];
-        Ok(pairs.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+        let sign = match self.sign {
+            Sign::Excitatory => product::Sign::Excitatory,
+            Sign::Inhibitory => product::Sign::Inhibitory,
+            Sign::Both => product::Sign::Both,
+        };
+        let matrix = if self.matrix == GraphSide::Y { Matrix::Y } else { Matrix::X };
+        let (edges, beta) = (self.edges as usize, self.beta.unwrap_or(0.0));
+        Ok(NeuronGraphArgs { matrix, sign, edges, beta, ..NeuronGraphArgs::default() })
     }
 
     /// Writes the files; `from` is a run folder, of whose newest checkpoint the variant's model is taken, or a file.

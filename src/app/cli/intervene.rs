@@ -13,7 +13,6 @@ use super::{
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
-    config::Value,
     corpus::NamedTokenizer,
     models::{
         Model,
@@ -23,7 +22,7 @@ use crate::{
         Progress,
         synapses::{Effect, EffectOptions, Request, effect, request},
     },
-    telemetry,
+    telemetry::measurements::{ActionKind, ChangeArgs, ChangedPart, TargetKind},
 };
 
 #[derive(Args)]
@@ -84,25 +83,21 @@ enum NeuronSide {
 }
 
 impl InterveneArgs {
-    /// The arguments in the form that the probe takes.
-    fn probe_args(&self) -> telemetry::Args {
-        let text = |name: &str, value: String| (name.to_owned(), Value::Text(value));
-        let action = match self.action {
-            NeuronAction::Silence => "silence",
-            NeuronAction::Scale => "scale",
-            NeuronAction::Clamp => "clamp",
-        };
-        let part = if matches!(self.part, Some(NeuronSide::Y)) { "y" } else { "x" };
-        let mut args = telemetry::Args::from([
-            text("target", if self.synapse.is_empty() { "neurons" } else { "synapses" }.to_owned()),
-            text("neurons", self.neurons.clone().unwrap_or_default()),
-            text("synapses", self.synapse.join(",")),
-            text("action", action.to_owned()),
-            text("part", part.to_owned()),
-            ("amount".to_owned(), Value::Float(self.amount.unwrap_or(0.0))),
-        ]);
-        args.extend(self.layer.map(|layer| ("layer".to_owned(), Value::Int(i64::from(layer)))));
-        args
+    /// The change as the probe takes it.
+    fn change(&self) -> ChangeArgs {
+        ChangeArgs {
+            target: if self.synapse.is_empty() { TargetKind::Neurons } else { TargetKind::Synapses },
+            neurons: self.neurons.clone().unwrap_or_default(),
+            synapses: self.synapse.join(","),
+            action: match self.action {
+                NeuronAction::Silence => ActionKind::Silence,
+                NeuronAction::Scale => ActionKind::Scale,
+                NeuronAction::Clamp => ActionKind::Clamp,
+            },
+            amount: self.amount.unwrap_or(0.0),
+            part: if matches!(self.part, Some(NeuronSide::Y)) { ChangedPart::Y } else { ChangedPart::X },
+            layer: self.layer.map_or(-1, i64::from),
+        }
     }
 }
 
@@ -119,7 +114,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode_to_score(&text, &args.text)?;
     let model = chosen.model()?;
-    let asked = request(&args.probe_args(), model.shape()).map_err(Failure::wrong)?;
+    let asked = request(&args.change(), model.shape()).map_err(Failure::wrong)?;
     if asked.is_empty() {
         return Err(Failure::usage(NOTHING));
     }

@@ -152,7 +152,7 @@ impl Knob {
 
     /// `value` in this knob's type: whole floats become integers for an integer knob, integers become
     /// floats for a float knob, anything becomes text for a text knob. Errors name key, got and want.
-    pub(super) fn check(&self, value: Value) -> Result<Value, ConfigError> {
+    pub(crate) fn check(&self, value: Value) -> Result<Value, ConfigError> {
         let (key, got, want) = (self.key.to_owned(), format!("`{value}`"), self.accepts());
         match (&self.range, value) {
             (Range::Int { min, max }, Value::Int(i)) if (min..=max).contains(&&i) => Ok(Value::Int(i)),

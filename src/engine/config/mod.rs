@@ -83,13 +83,6 @@ impl Config {
         self.iter().filter_map(move |(key, value)| Some((named(key)?, value)))
     }
 
-    /// Settings as the arguments of a question, without their group: `graph.edges` as `edges`. Keys that the
-    /// config lacks are left out.
-    pub fn args(&self, keys: &[&str]) -> BTreeMap<String, Value> {
-        let arg = |key: &&str| Some((key.rsplit('.').next()?.to_owned(), self.get(key)?.clone()));
-        keys.iter().filter_map(arg).collect()
-    }
-
     /// As [`Config::set`], from the text of a `--set key=value` or a typed field. `seed` is a key too.
     pub fn set_text(&mut self, knobs: &[Knob], key: &str, text: &str) -> Result<(), ConfigError> {
         if key == "seed" {

@@ -4,7 +4,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
+use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
 use crate::{
     analysis::{
         markov_chain::{
@@ -44,7 +44,7 @@ impl Probe for AttentionChain {
         AttendingModel::new(model)
     }
 
-    fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();
         let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
         let takes_first = args.layer.trim().is_empty();
@@ -84,7 +84,7 @@ impl Probe for AttentionChain {
             }),
             chain: chain.ok().map(|chain| properties(&chain, layer, width, cx.seed)),
         };
-        Ok(vec![Finding::new(measured, prompt.about, prompt.tokens)])
+        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Attention maps of every layer and head along a sentence, with their entropies and that of uniform
 //! attention to compare with.
 
-use super::{Finding, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
+use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
 use crate::{
     analysis::attention_rows::Rows,
     models::{Model, capabilities},
@@ -30,7 +30,7 @@ impl Probe for AttentionMaps {
         AttendingModel::new(model)
     }
 
-    fn ask(model: AttendingModel<'_>, args: &AttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: AttendingModel<'_>, args: &AttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let longest = if args.text.is_empty() { USUAL } else { LONGEST };
         let passage = Prompt::read(cx, &args.text, args.passage, longest)?;
         let wanted: Vec<_> = model.layers.iter().filter(|l| l.path.starts_with(&args.layer)).cloned().collect();
@@ -41,7 +41,7 @@ impl Probe for AttentionMaps {
             let known: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
             candle_core::bail!("no layer's path begins with `{}`; there are {}", args.layer, known.join(", "));
         }
-        Ok(vec![Finding::new(measurements::AttentionMaps { layers }, passage.about, passage.tokens)])
+        Ok(vec![Answer::new(measurements::AttentionMaps { layers }, passage.about, passage.tokens)])
     }
 }
 

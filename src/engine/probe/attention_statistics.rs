@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::{Finding, Probe, ProbeInputs, Progress, attention_maps::rows_of, tapped::AttendingModel};
+use super::{Answer, Probe, ProbeInputs, Progress, attention_maps::rows_of, tapped::AttendingModel};
 use crate::{
     analysis::{
         attention_rows::Rows,
@@ -27,7 +27,7 @@ impl Probe for AttentionStatistics {
         AttendingModel::new(model)
     }
 
-    fn ask(model: AttendingModel<'_>, args: &AttentionStatisticsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: AttendingModel<'_>, args: &AttentionStatisticsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.length).map_err(candle_core::Error::wrap)?;
         let mut sums: Vec<Sums> = vec![];
         for (i, ids) in windows.inputs.chunks(windows.len.max(1)).enumerate() {
@@ -39,7 +39,7 @@ impl Probe for AttentionStatistics {
         let layers = sums.into_iter().map(|s| s.mean(windows.rows)).collect();
         let about = format!("{} held-out windows of {} tokens", windows.rows, windows.len);
         let measured = measurements::AttentionStatistics { layers, windows: windows.rows, tokens: windows.len };
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

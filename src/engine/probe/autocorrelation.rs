@@ -1,7 +1,7 @@
 //! Correlation of the blocks' input with its own past, and what the traces keep of that past. It does not know whether
 //! the coefficients were learned.
 
-use super::{Finding, Probe, ProbeInputs, tapped::TraceModel};
+use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{
     models::{Model, capabilities::TraceBlocks},
     nn::{Result, Tap, Tensor, host},
@@ -19,7 +19,7 @@ impl Probe for Autocorrelation {
         TraceModel::new(model)
     }
 
-    fn ask(subject: TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(subject: TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let TraceModel { model, sizes } = subject;
         let held_out = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::wrap)?;
         let (rows, len) = (held_out.rows, held_out.len);
@@ -46,7 +46,7 @@ impl Probe for Autocorrelation {
         let blocks = (0..sizes.blocks).map(of_block).collect::<Result<Vec<_>>>()?;
         let noise = 1.96 / ((rows * len) as f64).sqrt();
         let measured = Measured { noise, tokens: rows * len, blocks };
-        Ok(vec![Finding::new(measured, format!("{rows} held-out windows of {len} tokens"), vec![])])
+        Ok(vec![Answer::new(measured, format!("{rows} held-out windows of {len} tokens"), vec![])])
     }
 }
 

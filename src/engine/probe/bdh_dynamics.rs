@@ -1,7 +1,7 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
 //! paper's equivalences checked on them. How a view steps through the rules is not known here.
 
-use super::{Finding, Probe, ProbeInputs, prompt::Prompt};
+use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::bdh_dynamics::{
         Dense, Drift, Gap, Normfree, Weights,
@@ -63,7 +63,7 @@ impl Probe for BdhDynamics {
         })
     }
 
-    fn ask(bdh: PhysicalModel<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(bdh: PhysicalModel<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
         let given = HostWeights::of(&bdh)?;
         let (drift, words) = drift(&bdh, args);
@@ -111,8 +111,8 @@ impl Probe for BdhDynamics {
         };
         let checks = answers(&physical, &pulses);
         Ok(vec![
-            Finding::new(weights, about.clone(), passage.tokens.clone()),
-            Finding::new(checks, about, passage.tokens),
+            Answer::new(weights, about.clone(), passage.tokens.clone()),
+            Answer::new(checks, about, passage.tokens),
         ])
     }
 }

@@ -2,7 +2,7 @@
 //! may.
 
 use super::{
-    Finding, Probe, ProbeInputs,
+    Answer, Probe, ProbeInputs,
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
@@ -42,7 +42,7 @@ impl Probe for Causality {
         model.coupling_mut().map(|model| GatedModel { model, pool })
     }
 
-    fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
         let (corpus, edit) = (cx.corpus, Edit::new(passage, cx.corpus, args, gated.pool)?);
         let settings = gated.model.coupling_settings();
@@ -57,7 +57,7 @@ impl Probe for Causality {
             corpus.token_text(edit.passage.ids[edit.position]),
             corpus.token_text(edit.ids[edit.position])
         );
-        Ok(vec![Finding::new(measured, about, edit.passage.tokens)])
+        Ok(vec![Answer::new(measured, about, edit.passage.tokens)])
     }
 }
 

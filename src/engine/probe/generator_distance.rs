@@ -5,7 +5,7 @@ use candle_core::Var;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeInputs, prompt::Prompt, tapped::RefiningModel};
+use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::RefiningModel};
 use crate::{
     analysis::{
         nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
@@ -39,7 +39,7 @@ impl Probe for GeneratorDistance {
         RefiningModel::new(model)
     }
 
-    fn ask(model: RefiningModel<'_>, args: &GeneratorDistanceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: RefiningModel<'_>, args: &GeneratorDistanceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let prompt = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
         let last = prompt.ids.len() - 1;
         let position = args.position.map_or(last, |p| p.min(last));
@@ -63,7 +63,7 @@ impl Probe for GeneratorDistance {
         };
         let token = prompt.tokens.get(position).map_or("", String::as_str);
         let about = format!("token {position} \u{201c}{token}\u{201d} of a {}", prompt.about);
-        Ok(vec![Finding::new(measured, about, prompt.tokens)])
+        Ok(vec![Answer::new(measured, about, prompt.tokens)])
     }
 }
 

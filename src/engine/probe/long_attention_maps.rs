@@ -1,7 +1,7 @@
 //! Attention maps along a text of up to a thousand tokens: all of them small, and those of some layers whole. It does not
 //! know who compares them.
 
-use super::{Finding, Probe, ProbeInputs, attention_maps::attention_layer, prompt::Prompt, tapped::AttendingModel};
+use super::{Answer, Probe, ProbeInputs, attention_maps::attention_layer, prompt::Prompt, tapped::AttendingModel};
 use crate::{
     models::Model,
     nn::Result,
@@ -27,7 +27,7 @@ impl Probe for LongAttentionMaps {
         AttendingModel::new(model)
     }
 
-    fn ask(model: AttendingModel<'_>, args: &LongAttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: AttendingModel<'_>, args: &LongAttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, args.length)?;
         cx.progress.at(0, model.layers.len() + 1)?;
         let found = model.weights(&passage.tensor(cx.device)?, &model.layers)?;
@@ -42,7 +42,7 @@ impl Probe for LongAttentionMaps {
                 layers.push(whole);
             }
         }
-        Ok(vec![Finding::new(measurements::LongAttentionMaps { thumbnails, layers }, passage.about, passage.tokens)])
+        Ok(vec![Answer::new(measurements::LongAttentionMaps { thumbnails, layers }, passage.about, passage.tokens)])
     }
 }
 

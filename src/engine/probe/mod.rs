@@ -34,10 +34,8 @@ mod token_residuals;
 mod trace_reading;
 mod unit_usage;
 
-use std::ops::RangeInclusive;
-
 use crate::{
-    config::{Arguments, Knob, Value},
+    config::{Arguments, Knob},
     corpus::Corpus,
     models::Model,
     nn::{Device, Error, Result},
@@ -46,8 +44,8 @@ use crate::{
 
 pub use progress::Progress;
 
-/// One answer.
-pub struct Finding {
+/// A measurement with what it was measured on.
+pub struct Answer {
     /// What it was measured on, in words.
     pub about: String,
     /// The token axis, if it has one.
@@ -57,14 +55,14 @@ pub struct Finding {
     pub step: Option<u64>,
 }
 
-impl Finding {
+impl Answer {
     /// A measurement, what it was measured on in words, and its token axis, if it has one.
     pub fn new<M: Measurement>(measurement: M, about: String, tokens: Vec<String>) -> Self {
         Self { about, tokens, payload: measurement.into_payload(), step: None }
     }
 }
 
-/// What a probe may look at. A probe leaves the model as it found it (invariant 5).
+/// A model with a question to it and all that its probe may look at.
 pub struct ProbeContext<'a> {
     pub model: &'a mut dyn Model,
     /// The step of the run that the model's weights are of.
@@ -85,22 +83,6 @@ impl<'a> ProbeContext<'a> {
     /// A model on its own, outside of any run: at step 0, with seed 0, and nobody waits for the answer.
     pub fn alone(model: &'a mut dyn Model, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
         Self { model, step: 0, corpus, texts: &[], device, seed: 0, args, progress: Progress::none() }
-    }
-
-    /// The argument of this name as a whole number in the range; `usual` where it is not given.
-    fn count(&self, name: &str, usual: usize, range: RangeInclusive<usize>) -> usize {
-        let asked = self.args.get(name).and_then(Value::as_f64).map_or(usual, |n| n as usize);
-        asked.clamp(*range.start(), *range.end())
-    }
-
-    /// The argument of this name as text, if anything but blanks is given.
-    fn text(&self, name: &str) -> Option<String> {
-        self.args.get(name).map(ToString::to_string).filter(|text| !text.trim().is_empty())
-    }
-
-    /// Whether somebody typed the text that is asked about.
-    fn is_typed(&self) -> bool {
-        self.args.get("text").is_some_and(|text| !text.to_string().is_empty())
     }
 }
 
@@ -134,7 +116,7 @@ pub trait Probe: Sync {
 
     /// # Errors
     /// Arguments that do not fit the model or the text, and failures of the model itself.
-    fn ask(subject: Self::Subject<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>>;
+    fn ask(subject: Self::Subject<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>>;
 }
 
 /// A probe whose types are not known: what the list of probes holds.
@@ -148,11 +130,11 @@ pub trait AnyProbe: Sync {
     /// See [`Probe::TAKES_LONG`].
     fn takes_long(&self) -> bool;
 
-    /// No findings where it does not apply to the model.
+    /// No answers where it does not apply to the model.
     ///
     /// # Errors
     /// Arguments that the probe does not have or cannot read, and as [`Probe::ask`].
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>>;
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>>;
 }
 
 impl<P: Probe> AnyProbe for P {
@@ -172,48 +154,11 @@ impl<P: Probe> AnyProbe for P {
         P::TAKES_LONG
     }
 
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
+    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>> {
         let args = P::Args::from_args(cx.args).map_err(|e| Error::Msg(e.to_string()))?;
         let ProbeContext { step, corpus, texts, device, seed, progress, .. } = *cx;
         let inputs = ProbeInputs { step, corpus, texts, device, seed, progress };
         P::subject(cx.model).map_or(Ok(vec![]), |subject| P::ask(subject, &args, &inputs))
-    }
-}
-
-/// A question whose arguments are not typed yet.
-pub trait UntypedProbe: Sync {
-    fn id(&self) -> &'static str;
-    fn applies(&self, model: &dyn Model) -> bool;
-
-    fn takes_long(&self) -> bool {
-        false
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>>;
-}
-
-/// A probe of the list whose arguments are not typed yet.
-pub struct Untyped<P>(P);
-
-impl<P: UntypedProbe> AnyProbe for Untyped<P> {
-    fn id(&self) -> &'static str {
-        self.0.id()
-    }
-
-    fn knobs(&self) -> Vec<Knob> {
-        vec![]
-    }
-
-    fn applies(&self, model: &mut dyn Model) -> bool {
-        self.0.applies(model)
-    }
-
-    fn takes_long(&self) -> bool {
-        self.0.takes_long()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        self.0.ask(cx)
     }
 }
 
@@ -258,21 +203,60 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &synapses::Surprise,
     &synapses::LogitLensProbe,
     &synapses::QueryKeyMapsProbe,
-    &Untyped(synapses::InterventionProbe),
+    &synapses::InterventionProbe,
     &synapses::TrainedBdhProbe,
     &synapses::Candidates,
-    &Untyped(concepts::Concepts),
-    &Untyped(contexts::TopContextsProbe),
-    &Untyped(concepts::ConceptEffectProbe),
+    &concepts::Concepts,
+    &contexts::TopContextsProbe,
+    &concepts::ConceptEffectProbe,
     &synapses::Merging,
     &synapses::Texts,
-    &Untyped(neuron_graph::NeuronGraph),
-    &Untyped(neuron_graph::GraphModularity),
-    &Untyped(neuron_graph::GraphCurve),
-    &Untyped(neuron_graph::GraphNeuron),
+    &neuron_graph::NeuronGraph,
+    &neuron_graph::GraphModularity,
+    &neuron_graph::GraphCurve,
+    &neuron_graph::GraphNeuron,
 ];
 
 /// The probe with this id.
 pub fn find(id: &str) -> Option<&'static dyn AnyProbe> {
     PROBES.iter().copied().find(|p| p.id() == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{config::Value, telemetry::MEASUREMENTS};
+
+    #[test]
+    fn every_probe_has_an_id_of_its_own() {
+        let ids: BTreeSet<&str> = PROBES.iter().map(|probe| probe.id()).collect();
+        assert_eq!(ids.len(), PROBES.len());
+    }
+
+    #[test]
+    fn arguments_are_described_and_their_defaults_in_range() {
+        for (probe, knob) in PROBES.iter().flat_map(|probe| probe.knobs().into_iter().map(|knob| (probe.id(), knob))) {
+            assert!(!knob.tip.is_empty(), "{probe}: {}", knob.key);
+            let is_left_to_the_probe = knob.default == Value::Text(String::new());
+            assert!(is_left_to_the_probe || knob.check(knob.default.clone()).is_ok(), "{probe}: {}", knob.key);
+        }
+    }
+
+    #[test]
+    fn arguments_of_a_probe_differ_in_name() {
+        for probe in PROBES {
+            let knobs = probe.knobs();
+            let names: BTreeSet<&str> = knobs.iter().map(|knob| knob.key).collect();
+            assert_eq!(names.len(), knobs.len(), "{}", probe.id());
+        }
+    }
+
+    #[test]
+    fn every_measurement_is_made_by_a_probe() {
+        for entry in MEASUREMENTS {
+            assert!(find(entry.probe).is_some(), "{} is made by {}", entry.channel, entry.probe);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The next tokens that a language model expects after a text, and its continuation.
 
 use super::{
-    Finding, Probe, ProbeInputs,
+    Answer, Probe, ProbeInputs,
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
@@ -25,7 +25,7 @@ impl Probe for NextTokens {
         model.recovery().is_none().then_some(model)
     }
 
-    fn ask(model: &dyn Model, args: &NextTokensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn Model, args: &NextTokensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();
         let read = |longest| Prompt::read(cx, &args.text, args.passage, longest);
         let (prompt, truth) = if is_typed { (read(LONGEST)?, None) } else { held_out(cx.corpus, read)? };
@@ -44,7 +44,7 @@ impl Probe for NextTokens {
             likely: likely_tokens(&rows, cx.corpus, args.count),
             continuation: cx.corpus.decode(&ids[prompt.ids.len()..]),
         };
-        Ok(vec![Finding::new(measured, prompt.about, prompt.tokens)])
+        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
     }
 }
 

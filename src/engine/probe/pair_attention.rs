@@ -1,7 +1,7 @@
 //! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
 //! head. It does not know which task asks, only that a pair stands in the text and is asked for by its key.
 
-use super::{Finding, Probe, ProbeInputs, tapped::AttendingModel};
+use super::{Answer, Probe, ProbeInputs, tapped::AttendingModel};
 use crate::{
     corpus::Windows,
     models::{Model, capabilities::AttentionLayer},
@@ -23,7 +23,7 @@ impl Probe for PairAttention {
         AttendingModel::with_layers(model, |l| l.tokens_per_position == 1)
     }
 
-    fn ask(model: AttendingModel<'_>, args: &PairAttentionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: AttendingModel<'_>, args: &PairAttentionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         if cx.corpus.guess().is_none() {
             return Ok(vec![]);
         }
@@ -59,7 +59,7 @@ impl Probe for PairAttention {
         let count = questions.len();
         let layers = sums.into_iter().map(|s| s.mean(&questions)).collect();
         let about = format!("{count} questions of {} held-out examples", windows.rows);
-        Ok(vec![Finding::new(measurements::PairAttention { questions: count, layers }, about, vec![])])
+        Ok(vec![Answer::new(measurements::PairAttention { questions: count, layers }, about, vec![])])
     }
 }
 

@@ -1,6 +1,6 @@
 //! The loss of a language model by how much it has read. It does not know families.
 
-use super::{Finding, Probe, ProbeInputs};
+use super::{Answer, Probe, ProbeInputs};
 use crate::{
     analysis::statistics::mean_sd,
     models::Model,
@@ -24,7 +24,7 @@ impl Probe for PositionLosses {
         model.trace_blocks().is_some().then_some(model)
     }
 
-    fn ask(model: &dyn Model, args: &PositionLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn Model, args: &PositionLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         if cx.corpus.guess().is_some() {
             return Ok(vec![]);
         }
@@ -49,7 +49,7 @@ impl Probe for PositionLosses {
             error: means.iter().map(|(_, sd)| sd / (by_text.len() as f64).sqrt()).collect(),
         };
         let about = format!("{} held-out texts of {len} tokens", held_out.rows);
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

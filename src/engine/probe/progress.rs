@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Finding;
+use super::Answer;
 use crate::nn::Result;
 
 /// Reported to by a probe between the pieces of its work.
@@ -14,7 +14,7 @@ pub struct Progress<'a> {
     from: f32,
     size: f32,
     /// Who is shown what is known so far.
-    show: Option<&'a dyn Fn(Finding)>,
+    show: Option<&'a dyn Fn(Answer)>,
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -37,7 +37,7 @@ impl<'a> Progress<'a> {
     }
 
     /// What is known before the end is shown too.
-    pub fn showing(self, show: &'a dyn Fn(Finding)) -> Self {
+    pub fn showing(self, show: &'a dyn Fn(Answer)) -> Self {
         Self { show: Some(show), ..self }
     }
 
@@ -47,7 +47,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Shows what is known so far; the next one takes its place.
-    pub fn show(&self, so_far: Finding) {
+    pub fn show(&self, so_far: Answer) {
         if let Some(show) = self.show {
             show(so_far);
         }

@@ -1,7 +1,6 @@
-//! The short text that a probe looks at: typed by somebody, or a held-out passage. It does not know
-//! what is measured on it.
+//! The short text that a probe looks at: typed by somebody, or a held-out passage.
 
-use super::{ProbeContext, ProbeInputs};
+use super::ProbeInputs;
 use crate::{
     corpus::Corpus,
     nn::{Device, Result, Tensor},
@@ -18,23 +17,12 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// Argument `text` if given, else the held-out passage of number `passage` (0); at most `longest`
-    /// ids.
-    pub fn of(cx: &ProbeContext<'_>, longest: usize) -> Result<Self> {
-        let text = cx.args.get("text").map(ToString::to_string).unwrap_or_default();
-        let passage = cx.args.get("passage").and_then(|v| v.as_f64()).unwrap_or(0.0).max(0.0) as u64;
-        Self::of_corpus(cx.corpus, &text, passage, longest)
-    }
-
     /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids.
     ///
     /// # Errors
     /// A text that has no tokens.
     pub fn read(cx: &ProbeInputs<'_>, text: &str, passage: u64, longest: usize) -> Result<Self> {
-        Self::of_corpus(cx.corpus, text, passage, longest)
-    }
-
-    fn of_corpus(corpus: &Corpus, text: &str, passage: u64, longest: usize) -> Result<Self> {
+        let corpus = cx.corpus;
         let (mut ids, what) = match text {
             "" => (corpus.passage(passage, longest), format!("held-out passage {passage}")),
             text => (corpus.encode(text), "typed text".to_owned()),

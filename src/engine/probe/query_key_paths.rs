@@ -1,7 +1,7 @@
 //! Queries and keys of one head along a text, before and after they evolve, with what evolves them. It does not know
 //! families, and it integrates nothing itself.
 
-use super::{Finding, Probe, ProbeInputs, prompt::Prompt};
+use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     models::{
         Model,
@@ -37,7 +37,7 @@ impl Probe for QueryKeyPaths {
         model.query_key_dynamics().map(|dynamics| EvolvingModel { model, dynamics })
     }
 
-    fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let EvolvingModel { model, dynamics } = subject;
         let is_typed = !args.text.is_empty();
         let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
@@ -53,7 +53,7 @@ impl Probe for QueryKeyPaths {
             None => None,
         };
         let measured = measurements::QueryKeyPaths { is_typed, layer, head, heads, evolves, evolution };
-        Ok(vec![Finding::new(measured, prompt.about, prompt.tokens)])
+        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
     }
 }
 

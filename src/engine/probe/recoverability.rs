@@ -1,7 +1,7 @@
 //! How often a reader names the token k steps back, for each k: on held-out windows, with the level
 //! that needs no reading. It does not know how the reader is built.
 
-use super::{Finding, Probe, ProbeInputs, Progress};
+use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
     analysis::statistics::wilson,
     models::{Model, capabilities::RecoveryModel},
@@ -25,12 +25,12 @@ impl Probe for Recoverability {
         model.recovery()
     }
 
-    fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window);
         let windows = windows.map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let tally = Tally::of(reader, (&windows.inputs, args.window), cx.device, cx.progress)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
-        Ok(vec![Finding::new(tally.recoverability(reader.distances()), about, vec![])])
+        Ok(vec![Answer::new(tally.recoverability(reader.distances()), about, vec![])])
     }
 }
 

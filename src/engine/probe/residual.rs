@@ -1,7 +1,7 @@
 //! How far the fast state is from equilibrium: |x - Post(x)| / |x| against passes, by method, each
 //! round's slow state held.
 
-use super::{Finding, Probe, ProbeInputs, tapped::RefiningModel};
+use super::{Answer, Probe, ProbeInputs, tapped::RefiningModel};
 use crate::{
     models::{Model, capabilities::FixedPointModel},
     nn::{
@@ -28,7 +28,7 @@ impl Probe for Residual {
         RefiningModel::new(model)
     }
 
-    fn ask(model: RefiningModel<'_>, args: &ResidualArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: RefiningModel<'_>, args: &ResidualArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::msg)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut curves = Vec::new();
@@ -36,7 +36,7 @@ impl Probe for Residual {
             of_round(model.map, x0, round, &mut curves)?;
         }
         let about = format!("{} held-out windows of {} tokens, y held within a round", windows.rows, windows.len);
-        Ok(vec![Finding::new(measurements::Residual { curves }, about, vec![])])
+        Ok(vec![Answer::new(measurements::Residual { curves }, about, vec![])])
     }
 }
 

@@ -10,7 +10,7 @@ use std::{collections::HashSet, ops::Range};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeInputs};
+use super::{Answer, Probe, ProbeInputs};
 use crate::{
     analysis::ridge::{LinearMap, NormalEquations},
     corpus::{
@@ -50,7 +50,7 @@ impl Probe for RoleProbe {
         model.sentence_encoder().map(RoleReader::Encoder).or_else(tagger)
     }
 
-    fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(vec![]) };
         let sentences = Sentences::of(sets);
         let representations = match reader {
@@ -65,7 +65,7 @@ impl Probe for RoleProbe {
         }
         .with_shares();
         let about = format!("{} sentences of each test, {} to fit", sets.test, sets.train);
-        Ok(vec![Finding::new(accuracy, about, vec![])])
+        Ok(vec![Answer::new(accuracy, about, vec![])])
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody typed. It
 //! does not know how they settle.
 
-use super::{Finding, Probe, ProbeInputs};
+use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::{Corpus, SentenceSet, Source},
     models::{
@@ -31,14 +31,14 @@ impl Probe for Settling {
         model.settling()
     }
 
-    fn ask(model: &dyn SettlingModel, args: &SettlingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SettlingModel, args: &SettlingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let from_right = args.from_right;
         let SettledSentence { ids, roles, about } = SettledSentence::of(cx.corpus, args)?;
         let levels = model.settle(&ids, from_right)?;
         let sweeps = levels.first().map_or(0, |l| l.states.len() / (l.units * ids.len()).max(1));
         let levels = levels.into_iter().map(|l| level(l, ids.len(), sweeps)).collect::<Result<_>>()?;
         let tokens = ids.iter().map(|id| cx.corpus.token_text(*id)).collect();
-        Ok(vec![Finding::new(measurements::Settling { roles, from_right, sweeps, levels }, about, tokens)])
+        Ok(vec![Answer::new(measurements::Settling { roles, from_right, sweeps, levels }, about, tokens)])
     }
 }
 

@@ -1,7 +1,7 @@
 //! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
 //! sentence. The slow one moves in steps of P tokens.
 
-use super::{Finding, Probe, ProbeInputs, prompt::Prompt};
+use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
     models::{Model, capabilities::TwoTimescales},
@@ -33,7 +33,7 @@ impl Probe for Staircase {
         Some(StreamsModel { model, streams })
     }
 
-    fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let StreamsModel { model, streams } = subject;
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
         let last = streams.rounds.saturating_sub(1);
@@ -57,7 +57,7 @@ impl Probe for Staircase {
         let [fast, slow] = lines.map(Into::into);
         let about = format!("{}, round {round}, {coordinate}", passage.about);
         let staircase = measurements::Staircase { pool: streams.pool, round, coordinate, explained, fast, slow };
-        Ok(vec![Finding::new(staircase, about, passage.tokens)])
+        Ok(vec![Answer::new(staircase, about, passage.tokens)])
     }
 }
 

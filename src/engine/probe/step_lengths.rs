@@ -1,6 +1,6 @@
 //! The step lengths that a coupled model has learned, by layer and head.
 
-use super::{Finding, Probe, ProbeInputs};
+use super::{Answer, Probe, ProbeInputs};
 use crate::{
     models::{Model, capabilities::QueryKeyDynamics},
     nn::Result,
@@ -20,7 +20,7 @@ impl Probe for StepLengths {
         evolves.then_some(dynamics)
     }
 
-    fn ask(dynamics: &dyn QueryKeyDynamics, _: &StepLengthsArgs, _: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(dynamics: &dyn QueryKeyDynamics, _: &StepLengthsArgs, _: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (mut layers, mut steps) = (vec![], 0);
         for layer in 0..dynamics.layers() {
             if let Some(found) = dynamics.layer(layer)? {
@@ -28,6 +28,6 @@ impl Probe for StepLengths {
                 layers.push(LayerStepLengths { layer, dt: found.dt.into() });
             }
         }
-        Ok(vec![Finding::new(measurements::StepLengths { layers, steps }, "the model's weights".to_owned(), vec![])])
+        Ok(vec![Answer::new(measurements::StepLengths { layers, steps }, "the model's weights".to_owned(), vec![])])
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Finding, Probe, ProbeInputs};
+use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::{Corpus, Position, Windows},
     models::Model,
@@ -25,14 +25,14 @@ impl Probe for TokenBaselines {
         model.recovery().is_none().then_some(())
     }
 
-    fn ask((): (), args: &TokenBaselinesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask((): (), args: &TokenBaselinesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let held_out = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::wrap)?;
         let counts = counted(cx.corpus, args.window)?;
         let [unigram, bigram] = counts.cross_entropies(&held_out);
         let targets = targets_of(&held_out).count();
         let measured =
             Measured { uniform: (counts.vocab as f64).ln(), unigram, bigram, counted: counts.total as usize, targets };
-        Ok(vec![Finding::new(measured, format!("{targets} held-out tokens"), vec![])])
+        Ok(vec![Answer::new(measured, format!("{targets} held-out tokens"), vec![])])
     }
 }
 

@@ -4,7 +4,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeInputs, position_losses::token_losses, prompt::Prompt, tapped::RefiningModel};
+use super::{Answer, Probe, ProbeInputs, position_losses::token_losses, prompt::Prompt, tapped::RefiningModel};
 use crate::{
     analysis::rank_correlation::shift_test,
     models::{
@@ -39,7 +39,7 @@ impl Probe for TokenResiduals {
         model.fixed_point().is_some().then_some(model)
     }
 
-    fn ask(model: &mut dyn Model, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &mut dyn Model, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let refining = refining(model)?;
         let prompt = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
         let states = refining.round_starts(&prompt.tensor(cx.device)?)?;
@@ -56,7 +56,7 @@ impl Probe for TokenResiduals {
         }
         let (round, gate) = (states.len() - 1, gate_benefit(model, cx)?);
         let measured = measurements::TokenResiduals { round, passes: PASSES.to_vec(), residual, gate };
-        Ok(vec![Finding::new(measured, format!("{}, y held", prompt.about), prompt.tokens)])
+        Ok(vec![Answer::new(measured, format!("{}, y held", prompt.about), prompt.tokens)])
     }
 }
 

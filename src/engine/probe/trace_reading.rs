@@ -4,7 +4,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Finding, Probe, ProbeInputs, position_losses::surprise, prompt::Prompt, tapped::TraceModel};
+use super::{Answer, Probe, ProbeInputs, position_losses::surprise, prompt::Prompt, tapped::TraceModel};
 use crate::{
     models::{
         Model,
@@ -41,7 +41,7 @@ impl Probe for TraceReading {
         Some(StreamingTraces { traces: TraceModel::new(model)?, streaming: model.streaming()? })
     }
 
-    fn ask(subject: StreamingTraces<'_>, args: &TraceReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(subject: StreamingTraces<'_>, args: &TraceReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let StreamingTraces { traces: TraceModel { model, sizes }, streaming } = subject;
         let temperature = args.temperature;
         let is_typed = !args.text.is_empty();
@@ -75,7 +75,7 @@ impl Probe for TraceReading {
             0 => prompt.about,
             _ => format!("{}, then {written} that it wrote", prompt.about),
         };
-        Ok(vec![Finding::new(measured, about, tokens)])
+        Ok(vec![Answer::new(measured, about, tokens)])
     }
 }
 

@@ -1,6 +1,6 @@
 //! How often each unit of the sparse layers is kept. It does not know which training made it so.
 
-use super::{Finding, Probe, ProbeInputs, tapped::TraceModel};
+use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{
     models::{Model, capabilities::TraceBlocks},
     nn::{Result, Tap, Tensor, host},
@@ -21,7 +21,7 @@ impl Probe for UnitUsage {
         TraceModel::new(model)
     }
 
-    fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let TraceModel { model, sizes } = subject;
         let held_out = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::wrap)?;
         let paths: Vec<String> = (0..sizes.blocks).map(|block| sizes.tap_path(block, "units")).collect();
@@ -43,7 +43,7 @@ impl Probe for UnitUsage {
         };
         let blocks = counts.into_iter().enumerate().map(block).collect();
         let measured = Measured { kept: sizes.kept, tokens, blocks };
-        Ok(vec![Finding::new(measured, format!("{tokens} held-out tokens"), vec![])])
+        Ok(vec![Answer::new(measured, format!("{tokens} held-out tokens"), vec![])])
     }
 }
 

@@ -23,6 +23,6 @@ pub use event::{
 };
 pub use handle::RunHandle;
 pub use inbox::{Batch as InboxBatch, Inbox};
-pub use measurements::{Answer, MEASUREMENTS, Measurement, MeasurementEntry, Payload};
+pub use measurements::{MEASUREMENTS, Measurement, MeasurementEntry, Payload};
 pub use neuron::{Synapse, neuron_name, read_neurons, read_synapses};
 pub use note::RunNote;

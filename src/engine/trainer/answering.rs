@@ -18,7 +18,7 @@ use crossbeam::channel::{Receiver, Sender, unbounded};
 
 use super::{
     Plan, RunError,
-    asking::{Asked, Context, ProbeRequest},
+    asking::{Context, ProbeRequest, SampleOrigin},
     snapshots::{Snapshot, Source},
     thread::{STACK_BYTES, guard},
 };
@@ -211,7 +211,8 @@ impl Responder {
             let Some(weights) = snapshot.get(*variant).and_then(Clone::clone) else { continue };
             let model = Self::model(&mut self.models, &self.shared_run, *variant, weights)?;
             let Question { probe, args, .. } = &job.question;
-            let (of, told) = (Asked { step: *step, variant: *variant, request: Some(request) }, self.told.clone());
+            let (of, told) =
+                (SampleOrigin { step: *step, variant: *variant, request: Some(request) }, self.told.clone());
             let show = |so_far| {
                 if let Some(sample) = of.sample(so_far) {
                     let _ = told.send(Event::Partial(sample));

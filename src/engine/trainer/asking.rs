@@ -7,7 +7,7 @@ use crate::{
     corpus::Corpus,
     models::Model,
     nn::Device,
-    probe::{self, Finding, ProbeContext, Progress},
+    probe::{self, Answer, ProbeContext, Progress},
     telemetry::{Args, Sample},
 };
 
@@ -18,7 +18,7 @@ pub(super) struct Context<'a> {
     pub device: &'a Device,
 }
 
-/// A probe with what it is request.
+/// A question to one variant.
 pub(super) struct ProbeRequest<'a> {
     /// Index of the variant that the model is.
     pub variant: usize,
@@ -53,31 +53,31 @@ impl Context<'_> {
             args: request.args,
             progress: request.progress,
         };
-        let of = Asked { step: request.step, variant: request.variant, request: request.request };
+        let of = SampleOrigin { step: request.step, variant: request.variant, request: request.request };
         let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
         probe.ask(&mut context)?.into_iter().map(|f| of.sample(f).ok_or_else(untyped)).collect()
     }
 }
 
-/// What an answer is of.
+/// What an answer was measured on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct SampleOrigin {
     pub step: u64,
     pub variant: usize,
     pub request: Option<u64>,
 }
 
-impl Asked {
-    /// `None` for a finding that is no measurement.
-    pub fn sample(self, f: Finding) -> Option<Sample> {
+impl SampleOrigin {
+    /// `None` for an answer that is no measurement.
+    pub fn sample(self, answer: Answer) -> Option<Sample> {
         Some(Sample {
-            step: f.step.unwrap_or(self.step),
+            step: answer.step.unwrap_or(self.step),
             variant: self.variant,
-            channel: f.payload.channel()?.into(),
-            about: f.about,
-            tokens: f.tokens,
+            channel: answer.payload.channel()?.into(),
+            about: answer.about,
+            tokens: answer.tokens,
             request: self.request,
-            payload: Arc::new(f.payload),
+            payload: Arc::new(answer.payload),
         })
     }
 }

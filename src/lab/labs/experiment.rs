@@ -2,10 +2,9 @@
 
 use super::corpus::CorpusSettings;
 use crate::{
-    config::{Arguments, Checked, Config, ConfigError, Field, Knob, Setting, SettingKey, Value},
+    config::{Arguments, Checked, Config, ConfigError, Field, Knob, SettingKey},
     corpus,
     models::Spec,
-    telemetry::Args,
     trainer::{Plan, ProbeSchedule, RunSettings, TrainSettings, VariantSpec},
 };
 
@@ -79,14 +78,9 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// This probe at step 0, at the end and `every` so many steps between, which the setting `key` changes.
-pub fn schedule(probe: &str, key: &SettingKey<u64>, every: u64, args: Args) -> ProbeSchedule {
-    ProbeSchedule { probe: probe.to_owned(), every, every_key: key.name.to_owned(), args }
-}
-
-/// Asks with these arguments every so many steps; `key` is the setting that says how many.
+/// Asks with these arguments at step 0, at the end and `every` so many steps between, which the setting `key` changes.
 pub fn ask_every<A: Arguments>(args: &A, key: &SettingKey<u64>, every: u64) -> ProbeSchedule {
-    schedule(A::PROBE, key, every, args.to_args())
+    ProbeSchedule { probe: A::PROBE.to_owned(), every, every_key: key.name.to_owned(), args: args.to_args() }
 }
 
 /// The interval between two askings of a probe, and the setting that changes it while a run goes on.
@@ -104,12 +98,7 @@ impl Schedule {
 
     /// Asks with these arguments by this schedule.
     pub fn ask<A: Arguments>(self, args: &A) -> ProbeSchedule {
-        self.probe(A::PROBE, args.to_args())
-    }
-
-    /// Asks the probe with this id by this schedule.
-    pub fn probe(self, probe: &str, args: Args) -> ProbeSchedule {
-        schedule(probe, &SettingKey::new(self.key), self.every, args)
+        ask_every(args, &SettingKey::new(self.key), self.every)
     }
 
     /// The knob that changes it; an empty `tip` stands for the usual one.
@@ -157,16 +146,10 @@ macro_rules! schedules {
 }
 pub(crate) use schedules;
 
-/// An argument of a probe from a setting, by the name of its field.
-pub fn arg<T: Setting>(key: &SettingKey<T>, value: &T) -> (String, Value) {
-    let name = key.name.rsplit('.').next().unwrap_or(key.name);
-    (name.to_owned(), value.to_value())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::Settings, models::plane::PlaneSpec};
+    use crate::{config::Settings, models::plane::PlaneSpec, telemetry::measurements::CausalityArgs};
 
     #[test]
     fn a_table_of_schedules_is_a_group_of_live_settings() {
@@ -183,7 +166,7 @@ mod tests {
         let mut config = Config::defaults("x", &knobs);
         config.set_text(&knobs, "probe.gate_every", "5").unwrap();
         let probes = Probes::read(&config).unwrap();
-        let gate = probes.gate.probe("gate", Args::new());
+        let gate = probes.gate.ask(&CausalityArgs::default());
         assert_eq!((gate.every, gate.every_key.as_str()), (5, "probe.gate_every"));
         assert_eq!(probes.residual, Probes::default().residual);
     }

@@ -8,11 +8,12 @@ use super::{
     Lab, Pane, Preset,
     bdh::{BdhSettings, CarrySettings, Training, corpus_settings, train_settings},
     corpus::CorpusSettings,
-    experiment::{Experiment, arg, schedules},
+    experiment::{Experiment, schedules},
 };
 use crate::{
-    config::{Config, ConfigError, Setting, Settings, choices, settings},
-    telemetry::Args,
+    analysis::graph::product::Sign,
+    config::{Config, ConfigError, Settings, settings},
+    telemetry::measurements::{GraphCurveArgs, GraphModularityArgs, GraphNeuronArgs, Matrix, NeuronGraphArgs},
     trainer::{Plan, RunSettings, TrainSettings},
 };
 
@@ -73,23 +74,6 @@ settings! {
     }
 }
 
-choices! {
-    /// The product of weights that makes the graph.
-    pub enum Matrix {
-        X = "x",
-        Y = "y",
-    }
-}
-
-choices! {
-    /// The entries that make edges.
-    pub enum Sign {
-        Excitatory = "excitatory",
-        Inhibitory = "inhibitory",
-        Both = "both",
-    }
-}
-
 settings! {
     /// The rule that cuts the graph out of the weights. All are live: they are arguments of questions, not sizes
     /// of the model.
@@ -140,18 +124,10 @@ settings! {
 }
 
 impl GraphSettings {
-    /// `graph.edges` as `edges` and so on.
-    pub(super) fn args(&self) -> Args {
-        [
-            arg(Self::edges, &self.edges),
-            arg(Self::matrix, &self.matrix),
-            arg(Self::sign, &self.sign),
-            arg(Self::from_head, &self.from_head),
-            arg(Self::to_head, &self.to_head),
-            arg(Self::weighted, &self.weighted),
-            arg(Self::restarts, &self.restarts),
-        ]
-        .into()
+    /// The question for the graph that these settings cut out.
+    pub fn args(&self) -> NeuronGraphArgs {
+        let Self { edges, matrix, sign, from_head, to_head, weighted, restarts } = *self;
+        NeuronGraphArgs { matrix, from_head, to_head, sign, edges, weighted, restarts, ..NeuronGraphArgs::default() }
     }
 
     /// Errors: a head that the model lacks.
@@ -172,15 +148,17 @@ impl GraphSettings {
 
 fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
     s.graph.check_heads(s.model.heads)?;
-    let (every, args) = (&s.probe, s.graph.args());
+    let (every, graph) = (&s.probe, s.graph.args());
+    let curve = GraphCurveArgs { graph: graph.clone() };
     // measured before the first step as well, which should not wait long
-    let mut against_nulls = args.clone();
-    against_nulls.insert("searches".into(), s.null_models.graph_modularity_searches.to_value());
+    let searches = Some(s.null_models.graph_modularity_searches);
+    let modularity = GraphModularityArgs { graph: graph.clone(), searches, ..GraphModularityArgs::default() };
+    let neuron = GraphNeuronArgs { graph: graph.clone(), neuron: None };
     let probes = vec![
-        every.neuron_graph.probe("neuron_graph", args.clone()),
-        every.graph_curve.probe("graph_curve", args.clone()),
-        every.graph_modularity.probe("graph_modularity", against_nulls),
-        every.neuron_graph.probe("graph_neuron", args),
+        every.neuron_graph.ask(&graph),
+        every.graph_curve.ask(&curve),
+        every.graph_modularity.ask(&modularity),
+        every.neuron_graph.ask(&neuron),
     ];
     let experiment = Experiment::new(config, &s.train, &s.run);
     let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };

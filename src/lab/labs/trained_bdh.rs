@@ -17,11 +17,11 @@ pub mod settings;
 use super::{
     Lab, Pane, Preset,
     bdh::Training,
-    experiment::{Experiment, ask_every, schedule},
+    experiment::{Experiment, ask_every},
 };
 use crate::{
     config::{Config, ConfigError, Settings},
-    telemetry::measurements::{ActivityArgs, TrainedBdhArgs},
+    telemetry::measurements::{ActivityArgs, GraphCurveArgs, GraphNeuronArgs, TrainedBdhArgs},
     trainer::{Plan, ProbeSchedule},
 };
 use settings::{ProbeSettings, TrainedBdhSettings};
@@ -106,12 +106,12 @@ fn probes(s: &TrainedBdhSettings) -> Vec<ProbeSchedule> {
         ask_every(&s.reading.logit_lens_args(), key, every),
         ask_every(&s.reading.query_key_maps_args(), key, every),
         ask_every(&s.reading.reading_args(), key, every),
-        schedule("neuron_graph", key, every, s.graph.args()),
-        schedule("graph_curve", key, every, s.graph.args()),
-        schedule("graph_neuron", key, every, s.graph.args()),
+        ask_every(&s.graph.args(), key, every),
+        ask_every(&GraphCurveArgs { graph: s.graph.args() }, key, every),
+        ask_every(&GraphNeuronArgs { graph: s.graph.args(), neuron: None }, key, every),
     ];
     if !s.change.named().is_empty() {
-        probes.push(schedule("intervention", key, every, s.intervention_args()));
+        probes.push(ask_every(&s.intervention_args(), key, every));
     }
     probes
 }

@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use candle_core::{Device, Tensor};
 use orrery::{
-    config::Value,
+    config::{Value, select_arguments},
     corpus::{self, Corpus},
     models::{Model, Spec, bdh::BdhSpec},
     probe::{self, ProbeContext},
@@ -65,8 +65,10 @@ fn asked(probes: &[&str], step: u64, mut model: Box<dyn Model>, seed: u64, args:
     let corpus = corpus();
     let mut all = vec![];
     for id in probes {
-        let mut subject = ProbeContext { seed, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, args) };
-        for f in probe::find(id).unwrap().ask(&mut subject).unwrap() {
+        let probe = probe::find(id).unwrap();
+        let args = select_arguments(&probe.knobs(), args);
+        let mut subject = ProbeContext { seed, ..ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args) };
+        for f in probe.ask(&mut subject).unwrap() {
             all.push(Sample {
                 step,
                 variant: 0,

@@ -6,7 +6,7 @@ use std::{borrow::Cow, ops::Deref};
 use crate::{
     config::{Arguments, Config, Knob, Value},
     labs::TrainSettings,
-    telemetry::{Answer, Args, Measurement, Question, RunState, Sample},
+    telemetry::{Measurement, Question, RunState, Sample},
     ui::{
         action::{Action, Actions, RunAction, SettingAction},
         mirror::Mirror,
@@ -143,32 +143,17 @@ impl<'a> ViewCx<'a> {
 
     /// Asks for an `M` with these arguments whenever its answer is due (see [`Freshness`]) and a model is there to
     /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the first one asks.
-    pub fn ask<M: Answer>(&mut self, variant: Option<usize>, args: &M::Args, freshness: Freshness) {
-        self.keep_fresh::<M>(variant, args.to_args(), freshness);
-    }
-
-    /// Asks for an `M` now, of the weights of the shown step; returns the question's number.
-    pub fn ask_now<M: Answer>(&mut self, variant: Option<usize>, args: &M::Args) -> u64 {
-        self.request::<M>(variant, args.to_args())
-    }
-
-    /// Puts the question of `M` whenever its answer is due (see [`Freshness`]) and a model is there to
-    /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the
-    /// first one asks.
-    pub fn keep_fresh<M: Measurement>(&mut self, variant: Option<usize>, args: Args, freshness: Freshness) {
+    pub fn ask<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args, freshness: Freshness) {
         self.questions.touch((M::PROBE, variant));
-        if self.can_ask() && self.are_due::<M>(variant, &args, freshness) {
-            self.request::<M>(variant, args);
+        if self.can_ask() && self.is_due::<M>(variant, args, freshness) {
+            self.ask_now::<M>(variant, args);
         }
     }
 
-    /// Whether the question of `M` was never put so, or its answer is no longer fresh.
-    pub fn is_due<M: Answer>(&self, variant: Option<usize>, args: &M::Args, freshness: Freshness) -> bool {
-        self.are_due::<M>(variant, &args.to_args(), freshness)
-    }
-
-    fn are_due<M: Measurement>(&self, variant: Option<usize>, args: &Args, freshness: Freshness) -> bool {
-        self.questions.is_due((M::PROBE, variant), args, freshness, self.mirror, &self.moment::<M>(variant))
+    /// Returns true if the question of `M` was never put so, or its answer is no longer fresh.
+    pub fn is_due<M: Measurement>(&self, variant: Option<usize>, args: &M::Args, freshness: Freshness) -> bool {
+        let (key, time) = ((M::PROBE, variant), self.moment::<M>(variant));
+        self.questions.is_due(key, &args.to_args(), freshness, self.mirror, &time)
     }
 
     fn moment<M: Measurement>(&self, variant: Option<usize>) -> QuestionTime {
@@ -176,14 +161,25 @@ impl<'a> ViewCx<'a> {
         QuestionTime { at: self.at(), scheduled: self.newest_scheduled::<M>(variant), is_measured }
     }
 
-    /// Puts the question of `M` now, to the weights of the shown step; returns its number.
-    pub fn request<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
-        let (key, moment) = ((M::PROBE, variant), self.moment::<M>(variant));
+    /// Asks for an `M` now, of the weights of the shown step; returns the question's number.
+    pub fn ask_now<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args) -> u64 {
+        let (key, moment, args) = ((M::PROBE, variant), self.moment::<M>(variant), args.to_args());
         self.questions.touch(key);
         let request = self.questions.put(key, args.clone(), self.mirror, &moment);
         let question = Question { request, probe: M::PROBE.to_owned(), variant, args, at: moment.at };
         self.act(RunAction::Ask(question));
         request
+    }
+
+    /// Whether the question of `M` was never put so, or its answer is no longer fresh.
+    pub fn is_due<M: Measurement>(&self, variant: Option<usize>, args: &M::Args, freshness: Freshness) -> bool {
+        let (key, moment) = ((M::PROBE, variant), self.moment::<M>(variant));
+        self.questions.is_due(key, &args.to_args(), freshness, self.mirror, &moment)
+    }
+
+    fn moment<M: Measurement>(&self, variant: Option<usize>) -> Moment {
+        let is_measured = self.latest::<M>().is_some_and(|m| self.is_of_present_settings(m.sample));
+        Moment { at: self.at(), scheduled: self.newest_scheduled::<M>(variant), is_measured }
     }
 
     /// The answer to the question of `M` that was put last is no longer wanted.
@@ -261,13 +257,6 @@ impl<'a> ViewCx<'a> {
         let focus = self.selection.variant;
         let others = (0..self.mirror.variants().len()).filter(|v| *v != focus);
         std::iter::once(focus).chain(others).find_map(|v| Some((v, find(v)?)))
-    }
-
-    /// The argument `window` of a question: as long as the run's training windows.
-    pub fn window_args(&self) -> Args {
-        let config = self.mirror.info.as_ref().map_or(self.config, |info| &info.config);
-        let window = config.get(TrainSettings::window.name).cloned();
-        window.map(|window| ("window".to_owned(), window)).into_iter().collect()
     }
 
     /// The length of the run's training windows, tokens, if its lab has that setting.

@@ -32,6 +32,8 @@ pub enum Sign {
     Both,
 }
 
+crate::config::choices! { for Sign { Excitatory = "excitatory", Inhibitory = "inhibitory", Both = "both" } }
+
 /// The largest entries.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Strongest {

@@ -6,10 +6,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     super::{
-        Finding, ProbeContext, Progress, UntypedProbe,
+        Answer, Probe, ProbeInputs, Progress,
         synapses::{Null, continuation, read_rows, request},
     },
-    LEVEL, PRESETS, Question,
+    LEVEL, PRESETS, Question, given,
     question::extent,
 };
 use crate::{
@@ -22,13 +22,10 @@ use crate::{
         capabilities::{Intervention, SynapseModel},
     },
     nn::{Device, Error, Result, Tensor, host},
-    telemetry::measurements::{ConceptEffect, ConceptSide},
+    telemetry::measurements::{ConceptEffect, ConceptEffectArgs, ConceptSide},
 };
 
-/// Arguments: those of [`Concepts`](super::Concepts) that say which sentences (`preset`, or `with` and `without`), those of
-/// the probe `intervention` that say what is changed, `sentences` of each side (16), `draws` of random targets (39), `length`
-/// of what the model itself says (16 tokens), where the corpus does not say what follows. Makes a [`ConceptEffect`]; nothing
-/// where nothing is changed.
+/// Makes a [`ConceptEffect`]; nothing where nothing is changed.
 pub struct ConceptEffectProbe;
 
 /// Sentences read at once.
@@ -42,36 +39,30 @@ struct Followed {
     with: bool,
 }
 
-impl UntypedProbe for ConceptEffectProbe {
-    fn id(&self) -> &'static str {
-        "concept_effect"
+impl Probe for ConceptEffectProbe {
+    type Args = ConceptEffectArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let (count, draws) = (cx.count("sentences", 16, 2..=1024), cx.count("draws", 39, 0..=999));
-        let length = cx.count("length", 16, 1..=256);
-        let Some(model) = cx.model.synapses() else { candle_core::bail!("a concept is tested in a BDH model") };
-        let asked = request(cx.args, model.shape())?;
+    fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let asked = request(&args.change, model.shape())?;
         if asked.is_empty() {
             return Ok(vec![]);
         }
-        let (concept, rows, follows) = followed(cx, model, count, length)?;
-        let run = Test { model, rows: &rows, device: cx.device, readings: draws + 3, progress: cx.progress };
+        let (concept, rows, follows) = followed(cx, model, args)?;
+        let run = Test { model, rows: &rows, device: cx.device, readings: args.draws + 3, progress: cx.progress };
         let before = run.losses(None, 0)?;
         let own = changes(&before, &run.losses(Some(&asked.change), 1)?);
         let texts: Vec<&[u32]> = rows.iter().map(|r| r.ids.as_slice()).collect();
         let null = Null::of(model, &texts, &asked.change, cx.device)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x636f_6e63);
         let mut drawn = vec![];
-        for draw in 0..draws {
+        for draw in 0..args.draws {
             let Some(random) = null.draw(&asked.change.target, &mut rng) else { break };
             let change = Intervention { target: random.target, ..asked.change.clone() };
             drawn.push(changes(&before, &run.losses(Some(&change), draw + 3)?));
@@ -103,7 +94,7 @@ impl UntypedProbe for ConceptEffectProbe {
             measured.with.loss.len(),
             measured.without.loss.len()
         );
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 
@@ -156,14 +147,14 @@ fn of_side(rows: &[Followed], values: &[f64], with: bool) -> Vec<f64> {
 
 /// The concept's name, its sentences with what follows them, and in words what that is.
 fn followed(
-    cx: &ProbeContext<'_>,
+    cx: &ProbeInputs<'_>,
     model: &dyn SynapseModel,
-    count: usize,
-    length: usize,
+    args: &ConceptEffectArgs,
 ) -> Result<(String, Vec<Followed>, String)> {
-    let question = match (cx.text("with"), cx.text("without")) {
+    let (count, length) = (args.sentences, args.length);
+    let question = match (given(args.with.as_deref()), given(args.without.as_deref())) {
         (None, None) => {
-            let id = cx.text("preset").unwrap_or("currency".to_owned());
+            let id = given(args.preset.as_deref()).unwrap_or("currency");
             let known = PRESETS.iter().find(|p| p.0 == id);
             let Some(&(_, class, naive)) = known else { candle_core::bail!("there is no concept `{id}`") };
             if !naive {
@@ -176,10 +167,10 @@ fn followed(
                     .collect();
                 return Ok((class.name().to_owned(), rows, "the text's own follow-up".to_owned()));
             }
-            Question::preset(&id, cx.corpus, false).ok_or_else(|| Error::Msg(format!("there is no concept `{id}`")))?
+            Question::preset(id, cx.corpus, false).ok_or_else(|| Error::Msg(format!("there is no concept `{id}`")))?
         }
         (with, without) => {
-            Question::own(&with.unwrap_or_default(), &without.unwrap_or_default(), cx.corpus).map_err(Error::Msg)?
+            Question::own(with.unwrap_or_default(), without.unwrap_or_default(), cx.corpus).map_err(Error::Msg)?
         }
     };
     let mut rows = vec![];

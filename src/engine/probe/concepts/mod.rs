@@ -33,13 +33,12 @@ pub use search::{FoundSynapse, Procedure, SearchResult, Strength};
 
 use std::path::Path;
 
-use super::{Finding, ProbeContext, Progress, UntypedProbe};
+use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
-    config::Value,
-    corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
-    models::Model,
+    corpus::{Corpus, CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
+    models::{Model, capabilities::SynapseModel},
     nn::{Device, Error, Result},
-    telemetry::neuron_name,
+    telemetry::{measurements::ConceptSearchArgs, neuron_name},
 };
 
 /// What the paper reports (section 6.3): one trained model, no random-weights baseline.
@@ -48,7 +47,7 @@ pub const PAPER: f64 = 0.86;
 pub const MARGIN: f64 = 0.4;
 /// The corrected p that confirms.
 pub const LEVEL: f64 = 0.05;
-/// Random models of a question asked in the window.
+/// Random models where a question does not say how many.
 const RANDOM: usize = 3;
 
 /// The search put to one model.
@@ -63,6 +62,16 @@ pub fn find(
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
     let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
+    find_in(model, question, how, device, progress)
+}
+
+fn find_in(
+    model: &dyn SynapseModel,
+    question: &Question,
+    how: &Procedure,
+    device: &Device,
+    progress: Progress<'_>,
+) -> Result<SearchResult> {
     if model.shape().layers < 2 {
         candle_core::bail!("a synapse joins two layers; this model has one")
     }
@@ -72,6 +81,10 @@ pub fn find(
 /// An untrained model of the same sizes and as many tokens.
 pub fn random(model: &dyn Model, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
     let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
+    random_like(model, vocab, seed, device)
+}
+
+fn random_like(model: &dyn SynapseModel, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
     // Far from seeds that a person types.
     model.to_spec().build(vocab, seed.wrapping_add(1_000_003), device)
 }
@@ -137,60 +150,56 @@ fn verdict_words(q: &Question, search: &SearchResult, confirmed: &[usize], model
     )
 }
 
-/// Arguments: `preset` (of [`PRESETS`]), or `with` and `without` (sentences, one a line), or `sentences` (a file of
-/// [`LabelledLines`]) and `label` (of them the concept; the first of the file); `random` (how many
-/// untrained models are searched too). Makes a [`ConceptSearch`](crate::telemetry::measurements::ConceptSearch).
+/// Makes a [`ConceptSearch`](crate::telemetry::measurements::ConceptSearch).
 pub struct Concepts;
 
-impl UntypedProbe for Concepts {
-    fn id(&self) -> &'static str {
-        "concepts"
+impl Probe for Concepts {
+    type Args = ConceptSearchArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let question = question(cx)?;
+    fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let question = question(args, cx.corpus)?;
         let how = Procedure::default();
-        let count = match cx.args.get("random").and_then(Value::as_f64) {
-            Some(n) if n >= 0.0 => (n as usize).min(16),
-            _ => RANDOM,
-        };
-        let search = find(cx.model, &question, &how, cx.device, cx.progress.piece(0, count + 1))?;
+        let count = args.random.unwrap_or(RANDOM);
+        let search = find_in(model, &question, &how, cx.device, cx.progress.piece(0, count + 1))?;
         let mut random_searches = vec![];
         for k in 0..count {
-            let model = random(cx.model, cx.corpus.vocab(), cx.seed.wrapping_add(k as u64), cx.device)?;
+            let model = random_like(model, cx.corpus.vocab(), cx.seed.wrapping_add(k as u64), cx.device)?;
             let progress = cx.progress.piece(k + 1, count + 1);
             random_searches.push(find(model.as_ref(), &question, &how, cx.device, progress)?);
         }
         let measurement = measurement::concept_search(&question, &search, &random_searches)?;
         let about = format!("{}, {count} random models", question.describe());
-        Ok(vec![Finding::new(measurement, about, vec![])])
+        Ok(vec![Answer::new(measurement, about, vec![])])
     }
 }
 
+/// A text that is given and not blank.
+fn given(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
 /// What is asked about.
-fn question(cx: &ProbeContext<'_>) -> Result<Question> {
-    if let Some(path) = cx.text("sentences") {
+fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<Question> {
+    if let Some(path) = given(args.sentences.as_deref()) {
         let words = |e: CorpusError| Error::Msg(e.to_string());
         let lines = LabelledLines::read(Path::new(path.trim())).map_err(words)?;
-        let label = cx.text("label");
-        let concept = lines.concept(label.as_deref().map(str::trim)).map_err(words)?;
-        return Question::of_lines(&lines, concept, &|text| cx.corpus.try_encode(text)).map_err(Error::Msg);
+        let concept = lines.concept(given(args.label.as_deref()).map(str::trim)).map_err(words)?;
+        return Question::of_lines(&lines, concept, &|text| corpus.try_encode(text)).map_err(Error::Msg);
     }
-    match (cx.text("with"), cx.text("without")) {
+    match (given(args.with.as_deref()), given(args.without.as_deref())) {
         (None, None) => {
-            let id = cx.text("preset").unwrap_or("currency".to_owned());
-            let built_in = match cx.corpus.source().parliament() {
-                Some(_) => Question::preset(&id, cx.corpus, false).map(Ok),
+            let id = given(args.preset.as_deref()).unwrap_or("currency");
+            let built_in = match corpus.source().parliament() {
+                Some(_) => Question::preset(id, corpus, false).map(Ok),
                 // a model of other texts may not have all letters of all languages
-                None => Question::built_in(&id, &|text| cx.corpus.try_encode(text)).map(|found| found.map(|q| q.0)),
+                None => Question::built_in(id, &|text| corpus.try_encode(text)).map(|found| found.map(|q| q.0)),
             };
             match built_in {
                 Some(question) => question.map_err(|e| Error::Msg(e.to_string())),
@@ -198,7 +207,7 @@ fn question(cx: &ProbeContext<'_>) -> Result<Question> {
             }
         }
         (with, without) => {
-            Question::own(&with.unwrap_or_default(), &without.unwrap_or_default(), cx.corpus).map_err(Error::Msg)
+            Question::own(with.unwrap_or_default(), without.unwrap_or_default(), corpus).map_err(Error::Msg)
         }
     }
 }

@@ -10,17 +10,17 @@ mod tally;
 pub use search::{ContextSearch, Followed, search};
 pub use tally::{BINS, FoundWindow, ReadWindow, Tally, TokenTally, bin_edge};
 
-use super::{Finding, ProbeContext, UntypedProbe};
+use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::TextSpan,
     models::{
         Model,
-        capabilities::{Part, SynapseShape},
+        capabilities::{Part, SynapseModel, SynapseShape},
     },
     nn::{Error, Result},
     telemetry::{
-        Args, Synapse,
-        measurements::{DrivingToken, TopContext, TopContexts},
+        Synapse,
+        measurements::{DrivingToken, FollowedKind, SpanKind, TopContext, TopContexts, TopContextsArgs},
         read_neurons,
     },
 };
@@ -30,35 +30,24 @@ const TOKENS: usize = 12;
 /// Tokens of all passages together.
 const MOST_SHOWN: usize = 1 << 16;
 
-/// Arguments: what is followed, `of` (`y`, `x` or `synapse`), `neuron` (head:index or its number) and `layer` (-1: the greatest
-/// of all), or of a synapse `layer`, `i` and `j`; where, `span` (`held-out`, `training`, `whole`), `tokens` (65,536 at most;
-/// 0: all), in windows of `window` (128); and `top` (20 passages; of all together no more than 65,536 tokens). Makes a [`TopContexts`].
+/// Makes a [`TopContexts`].
 pub struct TopContextsProbe;
 
-impl UntypedProbe for TopContextsProbe {
-    fn id(&self) -> &'static str {
-        "top_contexts"
+impl Probe for TopContextsProbe {
+    type Args = TopContextsArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.synapses() else { return Ok(vec![]) };
-        let shape = model.shape();
-        let most = match cx.count("tokens", 1 << 16, 0..=usize::MAX) {
-            0 => usize::MAX,
-            most => most,
-        };
-        let window = cx.count("window", 128, 2..=4096);
-        let top = cx.count("top", 20, 1..=200).min(MOST_SHOWN / window);
-        let how = ContextSearch { followed: followed(cx.args, shape)?, window, top, most };
-        let (span, what) = span(cx.args);
+    fn ask(model: &dyn SynapseModel, args: &TopContextsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let TopContextsArgs { tokens, window, top, .. } = *args;
+        let (span, what) = span(args.span);
+        let (shape, most) = (model.shape(), if tokens == 0 { usize::MAX } else { tokens });
+        let how = ContextSearch { followed: followed(args, shape)?, window, top: top.min(MOST_SHOWN / window), most };
         let bytes = cx.corpus.span_bytes(span);
         if bytes == 0 {
             candle_core::bail!("{} is made window by window and has no running text: choose a text", cx.corpus.name())
@@ -89,37 +78,38 @@ impl UntypedProbe for TopContextsProbe {
             tally.read,
             cx.corpus.name()
         );
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 
 /// What is asked about.
-fn followed(args: &Args, shape: &SynapseShape) -> Result<Followed> {
-    let text = |name: &str| args.get(name).map(ToString::to_string).unwrap_or_default();
-    let number = |name: &str| args.get(name).and_then(|v| v.as_f64()).filter(|v| *v >= 0.0).map(|v| v as usize);
-    if text("of") == "synapse" {
-        let all = number("layer").zip(number("i")).zip(number("j"));
-        let Some(((layer, i), j)) = all else {
-            candle_core::bail!("no synapse is chosen: pick one in Reading or Concepts, or give layer, i and j")
-        };
-        return Ok(Followed::Synapse(Synapse { layer, i, j }));
-    }
-    let part = if text("of") == "x" { Part::X } else { Part::Y };
-    let named = read_neurons(&text("neuron"), shape.heads, shape.per_head()).map_err(Error::Msg)?;
+fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<Followed> {
+    let layer = usize::try_from(args.layer).ok();
+    let part = match args.of {
+        FollowedKind::X => Part::X,
+        FollowedKind::Y => Part::Y,
+        FollowedKind::Synapse => {
+            let (Some(layer), Some(i), Some(j)) = (layer, args.i, args.j) else {
+                candle_core::bail!("no synapse is chosen: pick one in Reading or Concepts, or give layer, i and j")
+            };
+            return Ok(Followed::Synapse(Synapse { layer, i, j }));
+        }
+    };
+    let named = read_neurons(&args.neuron, shape.heads, shape.per_head()).map_err(Error::Msg)?;
     let [neuron] = named[..] else {
         candle_core::bail!(
             "one neuron is followed at a time: select one in the graph, or write head:index, such as 0:12"
         )
     };
-    Ok(Followed::Neuron { neuron, part, layer: number("layer") })
+    Ok(Followed::Neuron { neuron, part, layer })
 }
 
-/// Which part of the text, and what it is called.
-fn span(args: &Args) -> (TextSpan, &'static str) {
-    match args.get("span").map(ToString::to_string).as_deref() {
-        Some("training") => (TextSpan::Training, "training part"),
-        Some("whole") => (TextSpan::Whole, "whole"),
-        _ => (TextSpan::HeldOut, "held-out part"),
+/// The part of the text, and what it is called.
+fn span(kind: SpanKind) -> (TextSpan, &'static str) {
+    match kind {
+        SpanKind::Training => (TextSpan::Training, "training part"),
+        SpanKind::Whole => (TextSpan::Whole, "whole"),
+        SpanKind::HeldOut => (TextSpan::HeldOut, "held-out part"),
     }
 }
 

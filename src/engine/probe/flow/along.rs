@@ -4,7 +4,7 @@ use super::{FlowInput, Rhs, basis};
 use crate::{
     models::{Model, capabilities::FlowModel},
     nn::{Result, Tensor, host},
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, FlowAlongArgs, FlowMotion},
 };
 
@@ -30,14 +30,14 @@ impl Probe for FlowAlong {
         model.flow()
     }
 
-    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (input, params) = FlowInput::of(model, &args.flow, cx)?;
         let rhs = input.rhs(params.control)?;
         let (_, states, _) = basis::states_at(&input, &rhs, &depths(), &params.options)?;
         let motion = Motion::of(&rhs, &states)?;
         let along = measurements::FlowAlong { motion: motion.measured(), sigma: sigmas(&rhs, &states)?.into() };
         let about = format!("{}, {}", input.describe(), params.describe());
-        Ok(vec![Finding::new(along, about, input.tokens)])
+        Ok(vec![Answer::new(along, about, input.tokens)])
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     },
     nn::{Result, Tensor},
     ode::{self, Options, Policy, Trace},
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::{
         Array,
         measurements::{
@@ -39,7 +39,7 @@ impl Probe for FlowAnswer {
         model.flow()
     }
 
-    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (input, params) = FlowInput::of(model, args, cx)?;
         let rhs = input.rhs(params.control)?;
         // In the plane nothing else costs anything, and paths bend more.
@@ -61,7 +61,7 @@ impl Probe for FlowAnswer {
             motion: Motion::of(&rhs, &coarse)?.measured(),
         };
         let about = format!("{}, {}", input.describe(), params.describe());
-        Ok(vec![Finding::new(answer, about, input.tokens)])
+        Ok(vec![Answer::new(answer, about, input.tokens)])
     }
 }
 

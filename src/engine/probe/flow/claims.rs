@@ -14,7 +14,7 @@ use crate::{
     },
     nn::{Result, Tensor},
     ode::{self, Method, Options},
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
 
@@ -37,7 +37,7 @@ impl Probe for FlowClaims {
         model.steering().map(|classes| SteeredFlow { model, classes })
     }
 
-    fn ask(steered: SteeredFlow<'_>, args: &FlowClaimsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(steered: SteeredFlow<'_>, args: &FlowClaimsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let SteeredFlow { model, classes } = steered;
         let (input, params) = FlowInput::of(FlowModel::Language(model), &args.flow, cx)?;
         let one = classes.prompt.is_some() || args.published;
@@ -72,7 +72,7 @@ impl Probe for FlowClaims {
             },
         };
         let about = format!("{}, euler in {} steps", input.describe(), model.training_steps());
-        Ok(vec![Finding::new(claims, about, input.tokens)])
+        Ok(vec![Answer::new(claims, about, input.tokens)])
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     models::{Model, capabilities::FlowModel},
     nn::{Result, Tensor, host},
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::{
         Array,
         measurements::{self, FieldExtent, FlowFieldArgs},
@@ -31,7 +31,7 @@ impl Probe for FlowField {
         model.flow()
     }
 
-    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (input, params) = FlowInput::of(model, &args.flow, cx)?;
         let (tau, n) = (args.tau, args.cells);
         let rhs = input.rhs(params.control)?;
@@ -59,7 +59,7 @@ impl Probe for FlowField {
         let grid = |data| Array::new([n, n], data).map_err(candle_core::Error::wrap);
         let field = measurements::FlowField { tau, at: [here[0], here[1]], extent, dx: grid(dx)?, dy: grid(dy)? };
         let about = format!("{}, token {}, τ = {tau}, {}", input.describe(), input.token, params.describe());
-        Ok(vec![Finding::new(field, about, input.tokens)])
+        Ok(vec![Answer::new(field, about, input.tokens)])
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
     config::{Arguments, Choice},
     models::{Model, capabilities::FlowModel},
     nn::{Result, host, params},
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::{
         Measurement, Payload,
         measurements::{FlowSweepArgs, FlowSweepKind, SweepProgress},
@@ -53,7 +53,7 @@ impl Probe for FlowSweep {
         SweptModel::of(model)
     }
 
-    fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let Some(upto) = args.upto else {
             return Ok(vec![measured(swept, args, usize::MAX, cx)?.0]);
         };
@@ -74,7 +74,7 @@ impl Probe for FlowSweep {
 }
 
 /// So many points of a sweep, and whether that is all of it.
-fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &ProbeInputs<'_>) -> Result<(Finding, bool)> {
+fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &ProbeInputs<'_>) -> Result<(Answer, bool)> {
     let (input, params) = FlowInput::of(swept.flow, &args.flow, cx)?;
     let sweep = match args.kind {
         FlowSweepKind::Nfe => solvers::evaluations(&input, &params),
@@ -98,7 +98,7 @@ fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &Probe
     }
     remember(key, &known);
     known.retain(|i, _| *i < done);
-    let found = Finding {
+    let found = Answer {
         about: format!("{}, {done} of {total} points", sweep.about),
         tokens: input.tokens.clone(),
         payload: (sweep.assemble)(&Columns { points: known, progress: SweepProgress { done, total } }),

@@ -5,7 +5,7 @@ use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
     models::{Model, capabilities::StationaryMap},
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::{
         Array,
         measurements::{GeneratorFlow, GeneratorFlowArgs, RelaxationCurves},
@@ -27,7 +27,7 @@ impl Probe for GeneratorFlowProbe {
         model.stationary_map()
     }
 
-    fn ask(map: &dyn StationaryMap, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(map: &dyn StationaryMap, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = Asked::of(map, &args.generator)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let (share, steps) = (args.dt, args.steps);
@@ -61,7 +61,7 @@ impl Probe for GeneratorFlowProbe {
             particles: PARTICLES,
             paths: particles.into_iter().take(TOLD).collect(),
         };
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

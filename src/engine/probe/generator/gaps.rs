@@ -4,7 +4,7 @@ use crate::{
     analysis::generator::{Topology, TopologySettings, classes, closed_classes, spectrum},
     models::{Model, capabilities::StationaryMap},
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{GapBySize, GapBySizeArgs, TopologyGaps},
 };
 
@@ -23,7 +23,7 @@ impl Probe for GapBySizeProbe {
         model.stationary_map()
     }
 
-    fn ask(_: &dyn StationaryMap, _: &GapBySizeArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(_: &dyn StationaryMap, _: &GapBySizeArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let gap = |topology: Topology, states: usize, draw: u64| {
             let a = TopologySettings { topology, states, sparsity: 0.0 }.draw(cx.seed.wrapping_add(draw)).ok()?;
             let closed = closed_classes(&classes(&a));
@@ -44,6 +44,6 @@ impl Probe for GapBySizeProbe {
             .map(|t| TopologyGaps { name: name(t).into(), gaps: SIZES.iter().map(|n| mean(t, *n)).collect() })
             .collect();
         let measured = GapBySize { sizes: SIZES.to_vec(), topologies };
-        Ok(vec![Finding::new(measured, format!("mean of {DRAWS} draws at y = 0"), vec![])])
+        Ok(vec![Answer::new(measured, format!("mean of {DRAWS} draws at y = 0"), vec![])])
     }
 }

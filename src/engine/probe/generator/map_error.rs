@@ -8,7 +8,7 @@ use super::control;
 use crate::{
     models::{Model, capabilities::StationaryMap},
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::{
         Array,
         measurements::{StationaryMapArgs, StationaryMapError},
@@ -31,7 +31,7 @@ impl Probe for StationaryMapProbe {
         model.stationary_map()
     }
 
-    fn ask(map: &dyn StationaryMap, args: &StationaryMapArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(map: &dyn StationaryMap, args: &StationaryMapArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (cells, dims, range) = (args.cells, map.generator().dims(), map.range());
         let (reach, held) = (REACH * range, control(map, [0.0, 0.0, args.y2, args.y3]));
         let rows = if dims > 1 { cells } else { 1 };
@@ -66,7 +66,7 @@ impl Probe for StationaryMapProbe {
             ignoring: mean(inside_wanted.iter().map(|p| MapError::of(&middle, p).sum)),
         };
         let about = format!("{} states, {HELD_OUT} held-out controls", map.generator().base().len());
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

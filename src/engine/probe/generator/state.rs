@@ -5,7 +5,7 @@ use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
     models::{Model, capabilities::StationaryMap},
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::{
         Array,
         measurements::{GeneratorArgs, GeneratorState, StateClass},
@@ -23,7 +23,7 @@ impl Probe for GeneratorProbe {
         model.stationary_map()
     }
 
-    fn ask(map: &dyn StationaryMap, args: &GeneratorArgs, _: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(map: &dyn StationaryMap, args: &GeneratorArgs, _: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = Asked::of(map, args)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let classes = classes(a);
@@ -53,6 +53,6 @@ impl Probe for GeneratorProbe {
             predicted: predicted.into(),
             range: asked.map.range(),
         };
-        Ok(vec![Finding::new(state, asked.about(), vec![])])
+        Ok(vec![Answer::new(state, asked.about(), vec![])])
     }
 }

@@ -1,36 +1,33 @@
 //! Modularity at a fixed number of edges, cheap enough to be asked every few steps.
 
-use super::{Compact, Factors, Question, applies, weighed};
+use super::{Compact, Factors, Question, weighed};
 use crate::{
     analysis::graph::null_models,
-    models::Model,
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
-    probe::{Finding, ProbeContext, UntypedProbe},
-    telemetry::measurements::ModularityAtStep,
+    probe::{Answer, Probe, ProbeInputs},
+    telemetry::measurements::{GraphCurveArgs, ModularityAtStep},
 };
 
 /// Searches a measurement.
 const RESTARTS: usize = 2;
 
-/// Arguments as of `neuron_graph`; `beta` is not read. Makes a [`ModularityAtStep`].
+/// Makes a [`ModularityAtStep`].
 pub struct GraphCurve;
 
-impl UntypedProbe for GraphCurve {
-    fn id(&self) -> &'static str {
-        "graph_curve"
+impl Probe for GraphCurve {
+    type Args = GraphCurveArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        applies(model)
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let question = Question::of(cx.args);
-        let factors = Factors::of(cx.model, &question)?;
+    fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let question = Question::from(&args.graph);
+        let factors = Factors::of(model, &question)?;
         let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
         let edges = weighed(&found.edges, question.weighted);
         let model = Compact::of(&edges);
@@ -43,6 +40,6 @@ impl UntypedProbe for GraphCurve {
             carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
         };
         let about = format!("{}, best of {RESTARTS} searches", question.words());
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }

@@ -2,15 +2,15 @@
 
 use candle_core::bail;
 
-use super::{Question, Through};
+use super::Question;
 use crate::{
     analysis::graph::{
         Edge, null_models,
         product::{Product, Sign, Spread, Strongest},
     },
-    models::{Model, capabilities::SynapseShape},
+    models::capabilities::{SynapseModel, SynapseShape},
     nn::{Result, Tensor, host},
-    telemetry::neuron_name,
+    telemetry::{measurements::Matrix, neuron_name},
 };
 
 /// G = a b^T between some neurons and some others.
@@ -27,16 +27,15 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    pub fn of(model: &dyn Model, question: &Question) -> Result<Self> {
-        let Some(bdh) = model.synapses() else { bail!("only BDH has a graph of neurons") };
-        let shape = bdh.shape().clone();
+    pub fn of(model: &dyn SynapseModel, question: &Question) -> Result<Self> {
+        let shape = model.shape().clone();
         let weight = |name: &str| -> Result<Tensor> {
             match model.params().get(name) {
                 Some(w) => Ok(w.as_tensor().detach()),
                 None => bail!("the model has no weight `{name}`"),
             }
         };
-        let name = if question.through == Through::Y { "encoder_v" } else { "encoder" };
+        let name = if question.through == Matrix::Y { "encoder_v" } else { "encoder" };
         let (encoder, decoder) = (weight(name)?, weight("decoder")?); // (nh, D, N), (n, D)
         let per_head = shape.per_head();
         let (a, b, first, same) = match question.heads {

@@ -1,7 +1,7 @@
 //! The thresholded graph at one threshold: its spread of entries, its neurons with communities, its
 //! degrees with their fits.
 
-use super::{Compact, Factors, Question, applies, degrees, spread, weighed};
+use super::{Compact, Factors, Question, degrees, spread, weighed};
 use crate::{
     analysis::graph::{
         Graph as Csr,
@@ -10,32 +10,30 @@ use crate::{
         partition_similarity::nmi,
         product::{Spread, Strongest},
     },
-    models::Model,
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
-    probe::{Finding, ProbeContext, UntypedProbe},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::{
-        Args,
-        measurements::{self, GraphEdges, GraphSummary, NeuronGroups},
+        measurements::{self, GraphEdges, GraphSummary, NeuronGraphArgs, NeuronGroups},
         number::Number,
     },
 };
 
-/// Arguments: `matrix` (x, y), `from_head` and `to_head` (from 1; 0 for the whole graph), `sign`
-/// (excitatory, inhibitory, both), `edges` or `beta`, `weighted`, `restarts`.
+/// Makes an [`EntryHistogram`](measurements::EntryHistogram), a [`measurements::NeuronGraph`] and a
+/// [`GraphDegrees`](measurements::GraphDegrees).
 pub struct NeuronGraph;
 
-impl UntypedProbe for NeuronGraph {
-    fn id(&self) -> &'static str {
-        "neuron_graph"
+impl Probe for NeuronGraph {
+    type Args = NeuronGraphArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        applies(model)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let question = Question::of(cx.args);
-        let factors = Factors::of(cx.model, &question)?;
+    fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let question = Question::from(args);
+        let factors = Factors::of(model, &question)?;
         let entries = factors.product()?.spread();
         let found = factors.edges(&question, &entries)?;
         let compact = Compact::of(&weighed(&found.edges, question.weighted));
@@ -45,9 +43,9 @@ impl UntypedProbe for NeuronGraph {
         let neurons = neurons(&cut, &compact, &counted, cx.seed)?;
         let histogram = spread::histogram(&entries, found.beta, found.edges.len());
         Ok(vec![
-            Finding::new(histogram, about.clone(), vec![]),
-            Finding::new(neurons, about.clone(), vec![]),
-            Finding::new(degrees::measured(&counted.0, &counted.1), about, vec![]),
+            Answer::new(histogram, about.clone(), vec![]),
+            Answer::new(neurons, about.clone(), vec![]),
+            Answer::new(degrees::measured(&counted.0, &counted.1), about, vec![]),
         ])
     }
 }
@@ -55,9 +53,13 @@ impl UntypedProbe for NeuronGraph {
 /// The graph of these arguments, and what it is in words, of a model outside of any run.
 ///
 /// # Errors
-/// If the model is no BDH, or a head is not there.
-pub fn neuron_graph(model: &dyn Model, args: &Args, seed: u64) -> Result<(measurements::NeuronGraph, String)> {
-    let question = Question::of(args);
+/// If a head is not there.
+pub fn neuron_graph(
+    model: &dyn SynapseModel,
+    args: &NeuronGraphArgs,
+    seed: u64,
+) -> Result<(measurements::NeuronGraph, String)> {
+    let question = Question::from(args);
     let factors = Factors::of(model, &question)?;
     let entries = factors.product()?.spread();
     let found = factors.edges(&question, &entries)?;

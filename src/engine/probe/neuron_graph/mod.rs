@@ -10,6 +10,7 @@ mod neuron;
 mod null_models;
 mod spread;
 
+pub use crate::telemetry::measurements::MOST_EDGES;
 pub use curve::GraphCurve;
 pub use full_graph::{NeuronGraph, neuron_graph};
 pub use neuron::GraphNeuron;
@@ -23,25 +24,15 @@ use crate::{
         communities::{Communities, Search, communities},
         product::Sign,
     },
-    config::Value,
-    models::Model,
     nn::Result,
-    telemetry::Args,
+    telemetry::measurements::{Matrix, NeuronGraphArgs},
 };
 
-/// Which matrix of decoders the effect goes through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Through {
-    /// G_x = E D_x
-    X,
-    /// G_y = E D_y
-    Y,
-}
-
-/// What is wanted; what the arguments lack is as the lab begins.
+/// What is wanted, as the analysis takes it.
 #[derive(Debug, Clone, PartialEq)]
 struct Question {
-    through: Through,
+    /// The matrix of decoders that the effect goes through.
+    through: Matrix,
     /// From and to a head, from 0; the whole graph otherwise.
     heads: Option<(usize, usize)>,
     sign: Sign,
@@ -54,32 +45,18 @@ struct Question {
     restarts: usize,
 }
 
-/// More would neither be drawn nor fit a message.
-pub const MOST_EDGES: usize = 400_000;
+impl From<&NeuronGraphArgs> for Question {
+    fn from(args: &NeuronGraphArgs) -> Self {
+        let NeuronGraphArgs { matrix, from_head, to_head, sign, edges, beta, weighted, restarts } = *args;
+        let heads = from_head.checked_sub(1).zip(to_head.checked_sub(1));
+        Self { through: matrix, heads, sign, edges, beta: beta as f32, weighted, restarts }
+    }
+}
 
 impl Question {
-    fn of(args: &Args) -> Self {
-        let number = |name: &str| args.get(name).and_then(Value::as_f64).filter(|v| v.is_finite());
-        let word = |name: &str| args.get(name).map(ToString::to_string).unwrap_or_default();
-        let head = |name: &str| number(name).filter(|h| *h >= 1.0).map(|h| h as usize - 1);
-        Self {
-            through: if word("matrix") == "y" { Through::Y } else { Through::X },
-            heads: head("from_head").zip(head("to_head")),
-            sign: match word("sign").as_str() {
-                "inhibitory" => Sign::Inhibitory,
-                "both" => Sign::Both,
-                _ => Sign::Excitatory,
-            },
-            edges: number("edges").map_or(16_000, |m| m.max(1.0) as usize).min(MOST_EDGES),
-            beta: number("beta").unwrap_or(0.0) as f32,
-            weighted: matches!(args.get("weighted"), Some(Value::Switch(true))),
-            restarts: number("restarts").map_or(5, |r| r.clamp(1.0, 100.0) as usize),
-        }
-    }
-
     /// In words, for `about`.
     fn words(&self) -> String {
-        let what = if self.through == Through::Y { "G_y = E D_y" } else { "G_x = E D_x" };
+        let what = if self.through == Matrix::Y { "G_y = E D_y" } else { "G_x = E D_x" };
         let heads = self.heads.map_or(String::new(), |(a, b)| format!(", head {} to head {}", a + 1, b + 1));
         let sign = match self.sign {
             Sign::Excitatory => "excitatory",
@@ -88,10 +65,6 @@ impl Question {
         };
         format!("{what}{heads}, {sign}")
     }
-}
-
-fn applies(model: &dyn Model) -> bool {
-    model.synapses().is_some()
 }
 
 /// Edges between the neurons that have any, numbered anew.

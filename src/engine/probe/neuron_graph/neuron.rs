@@ -3,45 +3,40 @@
 
 use candle_core::bail;
 
-use super::{Factors, Question, applies};
+use super::{Factors, Question};
 use crate::{
-    config::Value,
     corpus::Corpus,
-    models::Model,
+    models::{Model, capabilities::SynapseModel},
     nn::{Result, host},
-    probe::{Finding, ProbeContext, UntypedProbe},
-    telemetry::measurements::{self, Partner, TokenScore},
+    probe::{Answer, Probe, ProbeInputs},
+    telemetry::measurements::{self, GraphNeuronArgs, Partner, TokenScore},
 };
 
 /// Partners and tokens listed of each kind.
 const PARTNERS: usize = 6;
 const TOKENS: usize = 8;
 
-/// Arguments: `neuron` (its number in the model; that with the longest row of E if none is given) and `matrix`; partners are those of the whole graph.
+/// Makes a [`measurements::GraphNeuron`]; partners are those of the whole graph.
 pub struct GraphNeuron;
 
-impl UntypedProbe for GraphNeuron {
-    fn id(&self) -> &'static str {
-        "graph_neuron"
+impl Probe for GraphNeuron {
+    type Args = GraphNeuronArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        applies(model)
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let question = Question { heads: None, ..Question::of(cx.args) };
-        let factors = Factors::of(cx.model, &question)?;
-        let i = match cx.args.get("neuron").and_then(Value::as_f64) {
-            Some(wanted) => wanted.max(0.0) as usize,
-            None => factors.loudest(),
-        };
+    fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let question = Question { heads: None, ..Question::from(&args.graph) };
+        let factors = Factors::of(model, &question)?;
+        let i = args.neuron.unwrap_or_else(|| factors.loudest());
         if i >= factors.neurons() {
             bail!("there is no neuron {i}; the model has {}", factors.neurons());
         }
         let to = strongest(&factors.effects_of(i), i);
         let from = strongest(&factors.effects_on(i), i);
-        let (writes, reads) = tokens(cx.model, &factors, i)?;
+        let (writes, reads) = tokens(model, &factors, i)?;
         let partners = |found: Vec<(usize, f32)>| {
             let partner = |(j, g)| Partner { neuron: j as u32, head: factors.head(j) as u32, entry: f64::from(g) };
             found.into_iter().map(partner).collect()
@@ -58,7 +53,7 @@ impl UntypedProbe for GraphNeuron {
             writes: ranked(&writes, cx.corpus),
         };
         let about = format!("{}, {}", factors.label(i), question.words());
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 
@@ -74,7 +69,7 @@ fn strongest(effects: &[f32], own: usize) -> Vec<(usize, f32)> {
 
 /// For each token: how much the neuron's row of E adds to its logit (before the norm, which scales all
 /// alike), and what the token's embedding gives the neuron in the first layer.
-fn tokens(model: &dyn Model, factors: &Factors, i: usize) -> Result<(Vec<f32>, Vec<f32>)> {
+fn tokens(model: &dyn SynapseModel, factors: &Factors, i: usize) -> Result<(Vec<f32>, Vec<f32>)> {
     let get = |name: &str| match model.params().get(name) {
         Some(w) => Ok(w.as_tensor().detach()),
         None => candle_core::bail!("the model has no weight `{name}`"),

@@ -2,45 +2,36 @@
 
 use std::cell::Cell;
 
-use super::{Compact, Factors, Question, applies, weighed};
+use super::{Compact, Factors, Question, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
-    models::Model,
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
-    probe::{Finding, ProbeContext, Progress, UntypedProbe},
-    telemetry::measurements,
+    probe::{Answer, Probe, ProbeInputs, Progress},
+    telemetry::measurements::{self, GraphModularityArgs},
 };
 
-/// Arguments as of `neuron_graph`, `most` edges (default 64,000): measured are 1,000, 2,000, 4,000 and so
-/// on; and `searches`, in place of `restarts`. Makes a [`measurements::GraphModularity`].
+/// Makes a [`measurements::GraphModularity`].
 pub struct GraphModularity;
 
-impl UntypedProbe for GraphModularity {
-    fn id(&self) -> &'static str {
-        "graph_modularity"
+impl Probe for GraphModularity {
+    type Args = GraphModularityArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        applies(model)
-    }
-
-    fn takes_long(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let mut question = Question::of(cx.args);
-        if let Some(searches) = cx.args.get("searches").and_then(crate::config::Value::as_f64) {
-            question.restarts = searches.clamp(1.0, 100.0) as usize;
-        }
-        let most = cx.args.get("most").and_then(crate::config::Value::as_f64).unwrap_or(64_000.0);
-        let most = (most.max(1.0) as usize).min(super::MOST_EDGES);
-        let factors = Factors::of(cx.model, &question)?;
-        let measured = measured(&factors, &question, most, cx.seed, cx.progress)?;
-        let restarts = question.restarts;
+    fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let restarts = args.searches.unwrap_or(args.graph.restarts);
+        let question = Question { restarts, ..Question::from(&args.graph) };
+        let factors = Factors::of(model, &question)?;
+        let measured = measured(&factors, &question, args.most, cx.seed, cx.progress)?;
         let edges = if question.weighted { "weighted" } else { "each edge as 1" };
         let about = format!("{}, {edges}, best of {restarts} searches", question.words());
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

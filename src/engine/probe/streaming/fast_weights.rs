@@ -12,7 +12,7 @@ use crate::{
         capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
     },
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs, Progress},
+    probe::{Answer, Probe, ProbeInputs, Progress},
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
 };
 
@@ -43,7 +43,7 @@ impl Probe for FastWeightSweep {
         Some(LearningReader { learning: model.fast_weights()?, plain: model.streaming()? })
     }
 
-    fn ask(model: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let LearningReader { learning: model, plain } = model;
         let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
         let texts = StreamTexts::of(cx.corpus, (args.streams, args.tokens), LEAST_TOKENS, FOREIGN)?;
@@ -75,7 +75,7 @@ impl Probe for FastWeightSweep {
             without_base,
             notes: texts.notes.clone(),
         };
-        Ok(vec![Finding::new(found, texts.about(), vec![])])
+        Ok(vec![Answer::new(found, texts.about(), vec![])])
     }
 }
 

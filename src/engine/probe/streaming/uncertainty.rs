@@ -12,7 +12,7 @@ use crate::{
         capabilities::{FastWeightModel, FastWeightRule},
     },
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs},
+    probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText},
 };
 
@@ -34,7 +34,7 @@ impl Probe for UncertaintyProbe {
         model.fast_weights()
     }
 
-    fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let &UncertaintyArgs { window, streams, tokens, rate, most_precision } = args;
         let rule = FastWeightRule { rate, most_precision, has_base: true };
         let least = SKIPPED + window;
@@ -57,7 +57,7 @@ impl Probe for UncertaintyProbe {
             texts: names.enumerate().map(|(i, name)| of_text(name, &read, i)).collect(),
             notes: texts.notes.clone(),
         };
-        Ok(vec![Finding::new(found, texts.about(), vec![])])
+        Ok(vec![Answer::new(found, texts.about(), vec![])])
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     analysis::statistics::t_interval,
     models::{Model, capabilities::StreamingModel},
     nn::Result,
-    probe::{Finding, Probe, ProbeInputs, Progress},
+    probe::{Answer, Probe, ProbeInputs, Progress},
     telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
 };
 
@@ -33,7 +33,7 @@ impl Probe for WarmUpProbe {
         model.streaming()
     }
 
-    fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let window = args.window;
         let most = if model.keeps_all_tokens() { MOST_KEPT.max(2 * window) } else { MOST };
         let tokens = args.tokens.clamp(2 * window, most);
@@ -56,7 +56,7 @@ impl Probe for WarmUpProbe {
             retention: model.slowest_rate().map_or(vec![], left),
             notes: texts.notes.clone(),
         };
-        Ok(vec![Finding::new(warm_up, texts.about(), vec![])])
+        Ok(vec![Answer::new(warm_up, texts.about(), vec![])])
     }
 }
 

@@ -2,7 +2,7 @@
 //! weights.
 
 use super::{
-    super::{Finding, Probe, ProbeInputs},
+    super::{Answer, Probe, ProbeInputs},
     firing::{self, Activation},
     random, synapses_of,
 };
@@ -23,7 +23,7 @@ impl Probe for Activity {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows =
             cx.corpus.held_out(args.windows, args.window).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let trained = shares(model, &windows.inputs, windows.len, cx)?;
@@ -33,7 +33,7 @@ impl Probe for Activity {
         let layers = layers.map(|(trained, random_weights)| LayerActivity { trained, random_weights }).collect();
         let about =
             format!("{} held-out windows of {} tokens, the first token of each left out", windows.rows, windows.len);
-        Ok(vec![Finding::new(measurements::Activity { layers }, about, vec![])])
+        Ok(vec![Answer::new(measurements::Activity { layers }, about, vec![])])
     }
 }
 

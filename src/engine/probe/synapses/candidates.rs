@@ -3,7 +3,7 @@
 
 use candle_core::{D, bail};
 
-use super::super::{Finding, Probe, ProbeInputs, Progress};
+use super::super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
     corpus::{self, Corpus, CorpusError, NamedTokenizer, TokenizerSpec, Windows},
     models::{
@@ -148,7 +148,7 @@ impl Probe for Candidates {
         model.synapses().filter(|m| !m.shape().gated)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &ReadingCandidatesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &ReadingCandidatesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (used, layers_known) = (model.shape().layers, model.layers_are_known());
         let known = layers_known.then_some(used);
         let deep = model.with_layers(known.unwrap_or(MAX_LAYERS.max(used)))?;
@@ -175,7 +175,7 @@ impl Probe for Candidates {
         };
         let candidates = tried.iter().map(candidate).collect();
         let about = format!("{} held-out windows of {} tokens", args.windows, args.window);
-        Ok(vec![Finding::new(ReadingCandidates { candidates, layers_known }, about, vec![])])
+        Ok(vec![Answer::new(ReadingCandidates { candidates, layers_known }, about, vec![])])
     }
 }
 

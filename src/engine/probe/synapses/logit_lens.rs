@@ -3,7 +3,7 @@
 use candle_core::{D, bail};
 
 use super::super::{
-    Finding, Probe, ProbeInputs,
+    Answer, Probe, ProbeInputs,
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
@@ -27,7 +27,7 @@ impl Probe for LogitLensProbe {
         model.synapses().filter(|m| !m.shape().gated)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &LogitLensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &LogitLensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
         let (layers, positions) = (model.shape().layers, prompt.ids.len());
         let mut tap = Tap::on(&["layers."]);
@@ -64,7 +64,7 @@ impl Probe for LogitLensProbe {
             likely,
             loss: loss.into(),
         };
-        Ok(vec![Finding::new(measured, prompt.about, prompt.tokens)])
+        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
     }
 }
 

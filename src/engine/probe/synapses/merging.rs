@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::super::{Finding, Probe, ProbeInputs};
+use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::{Corpus, CorpusError, Source, Spec, TokenizerSpec, Windows},
     models::{
@@ -34,7 +34,7 @@ impl Probe for Merging {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let with = args.with.trim();
         if with.is_empty() {
             return Ok(vec![]);
@@ -54,7 +54,7 @@ impl Probe for Merging {
             texts: texts.iter().map(|t| t.0.clone()).collect(),
         };
         let about = format!("{count} held-out windows of {len} tokens a text");
-        Ok(vec![Finding::new(merging, about, vec![])])
+        Ok(vec![Answer::new(merging, about, vec![])])
     }
 }
 

@@ -24,15 +24,11 @@ pub use surprise::Surprise;
 pub use texts::Texts;
 pub use trained_bdh::TrainedBdhProbe;
 
-use super::{ProbeContext, ProbeInputs};
+use super::ProbeInputs;
 use crate::{
     models::{Model, capabilities::SynapseModel},
     nn::{Result, params::hash},
 };
-
-fn model<'a>(cx: &'a ProbeContext<'_>) -> Result<&'a dyn SynapseModel> {
-    synapses_of(&*cx.model)
-}
 
 fn synapses_of(model: &dyn Model) -> Result<&dyn SynapseModel> {
     match model.synapses() {

@@ -1,6 +1,6 @@
 //! The products of queries and keys of every layer and head along a text.
 
-use super::super::{Finding, Probe, ProbeInputs, prompt::Prompt};
+use super::super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     models::{Model, capabilities::SynapseModel},
     nn::{
@@ -28,7 +28,7 @@ impl Probe for QueryKeyMapsProbe {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &QueryKeyMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &QueryKeyMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_rotated = args.rotated;
         let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
         let layers = model.shape().layers;
@@ -46,7 +46,7 @@ impl Probe for QueryKeyMapsProbe {
         let how = if is_rotated { "as the model sees them" } else { "without rotation" };
         let about = format!("{}, {how}", prompt.about);
         let tokens = cx.corpus.token_texts(&prompt.ids);
-        Ok(vec![Finding::new(QueryKeyMaps { is_rotated, layers: all }, about, tokens)])
+        Ok(vec![Answer::new(QueryKeyMaps { is_rotated, layers: all }, about, tokens)])
     }
 }
 

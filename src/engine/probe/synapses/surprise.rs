@@ -2,7 +2,7 @@
 //! and again, and how much of each layer fires meanwhile.
 
 use super::{
-    super::{Finding, Probe, ProbeInputs},
+    super::{Answer, Probe, ProbeInputs},
     firing::{self, Activation, Chunk},
     random, synapses_of,
 };
@@ -28,7 +28,7 @@ impl Probe for Surprise {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &SurpriseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &SurpriseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let periods = args.periods;
         // Words that no training text of this seed has.
         let text = repeats::fresh(cx.seed, 2 * periods);
@@ -42,7 +42,7 @@ impl Probe for Surprise {
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
-        Ok(vec![Finding::new(measurements::Surprise { trained, random_weights, octaves }, about, vec![])])
+        Ok(vec![Answer::new(measurements::Surprise { trained, random_weights, octaves }, about, vec![])])
     }
 }
 

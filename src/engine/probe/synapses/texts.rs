@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::super::{Finding, Probe, ProbeInputs};
+use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::Windows,
     models::{
@@ -33,7 +33,7 @@ impl Probe for Texts {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &TextLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &TextLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (count, len, device) = (args.windows, args.window, cx.device);
         let corpora = if cx.texts.is_empty() { std::slice::from_ref(cx.corpus) } else { cx.texts };
         let mut texts = vec![];
@@ -49,7 +49,7 @@ impl Probe for Texts {
             });
         }
         let about = format!("{count} held-out windows of {len} tokens a text");
-        Ok(vec![Finding::new(TextLosses { texts }, about, vec![])])
+        Ok(vec![Answer::new(TextLosses { texts }, about, vec![])])
     }
 }
 

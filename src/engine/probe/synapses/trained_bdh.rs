@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::super::{Finding, Probe, ProbeInputs};
+use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
     models::{Model, capabilities::SynapseModel},
     nn::{Batch, Result, host},
@@ -20,7 +20,7 @@ impl Probe for TrainedBdhProbe {
         model.synapses()
     }
 
-    fn ask(model: &dyn SynapseModel, args: &TrainedBdhArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &TrainedBdhArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows =
             cx.corpus.held_out(args.windows, args.window).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
         let mut loss = 0.0;
@@ -49,7 +49,7 @@ impl Probe for TrainedBdhProbe {
             read: windows.rows * windows.len,
         };
         let about = format!("{} held-out windows of {} tokens", windows.rows, windows.len);
-        Ok(vec![Finding::new(measured, about, vec![])])
+        Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
 

@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
+use super::{ChangeArgs, measurement};
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// The change of the loss of what follows each sentence while neurons or synapses are changed, nats a token, and the same
@@ -58,4 +59,25 @@ impl ConceptSide {
     }
 }
 
-measurement!(ConceptEffect, channel: "synapses.concept_effect", probe: "concept_effect");
+arguments! {
+    /// A change of neurons or synapses, and what it does to what follows sentences with a concept and without.
+    pub struct ConceptEffectArgs asks "concept_effect" with change: ChangeArgs {
+        /// Built-in concept: currency, country, currency_naive or country_naive; currency if not given.
+        preset: Option<String> = None,
+        /// Sentences with a concept of one's own, one a line.
+        with: Option<String> = None,
+        /// Sentences without it, one a line.
+        without: Option<String> = None,
+        /// Sentences of each side that are read.
+        #[range(2..=1024)]
+        sentences: usize = 16,
+        /// Random targets to compare with.
+        #[range(0..=999)]
+        draws: usize = 39,
+        /// Tokens that the model itself says after a sentence, where the corpus does not say what follows.
+        #[range(1..=256)]
+        length: usize = 16,
+    }
+}
+
+measurement!(ConceptEffect, channel: "synapses.concept_effect", asked: ConceptEffectArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::arguments;
 use crate::telemetry::{Array, number::Float};
 
 /// The synapses that a search ranked first, how they did on new sentences, and what random weights reach.
@@ -127,4 +128,23 @@ pub struct ConceptNoun {
     pub class: String,
 }
 
-measurement!(ConceptSearch, channel: "synapses.concepts", probe: "concepts");
+arguments! {
+    /// The search for synapses that stand for a concept.
+    pub struct ConceptSearchArgs asks "concepts" {
+        /// Built-in concept: currency, country, currency_naive or country_naive; currency if not given.
+        preset: Option<String> = None,
+        /// Sentences with a concept of one's own, one a line.
+        with: Option<String> = None,
+        /// Sentences without it, one a line.
+        without: Option<String> = None,
+        /// File with a label, a tab and a sentence on each line.
+        sentences: Option<String> = None,
+        /// Label of the file that is the concept; the first of the file if not given.
+        label: Option<String> = None,
+        /// Untrained models that are searched too; 3 if not given.
+        #[range(0..=16)]
+        random: Option<usize> = None,
+    }
+}
+
+measurement!(ConceptSearch, channel: "synapses.concepts", asked: ConceptSearchArgs);

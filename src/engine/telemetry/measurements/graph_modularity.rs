@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
+use super::{NeuronGraphArgs, measurement, neuron_graph::MOST_EDGES};
+use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
 /// Modularity Q against the number of edges; every list has one entry a number of edges.
@@ -25,7 +26,19 @@ pub struct GraphModularity {
     pub carrying: Numbers,
 }
 
-measurement!(GraphModularity, channel: "graph.modularity", probe: "graph_modularity");
+arguments! {
+    /// Modularity at 1,000, 2,000, 4,000 and so on edges, beside null models.
+    pub struct GraphModularityArgs asks "graph_modularity" with graph: NeuronGraphArgs {
+        /// Largest number of edges that is measured.
+        #[range(1..=MOST_EDGES)]
+        most: usize = 64_000,
+        /// Searches for communities in place of `restarts`.
+        #[range(1..=100)]
+        searches: Option<usize> = None,
+    }
+}
+
+measurement!(GraphModularity, channel: "graph.modularity", asked: GraphModularityArgs);
 
 /// Modularity at one number of edges, cheap enough to be measured every few steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,4 +56,9 @@ pub struct ModularityAtStep {
     pub carrying: f64,
 }
 
-measurement!(ModularityAtStep, channel: "graph.curve", probe: "graph_curve");
+arguments! {
+    /// Modularity at the given number of edges, from two searches; `beta` and `restarts` make no difference.
+    pub struct GraphCurveArgs asks "graph_curve" with graph: NeuronGraphArgs {}
+}
+
+measurement!(ModularityAtStep, channel: "graph.curve", asked: GraphCurveArgs);

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::measurement;
+use super::{NeuronGraphArgs, measurement};
+use crate::config::arguments;
 use crate::telemetry::number::Float;
 
 /// One neuron, from the weights alone.
@@ -53,4 +54,12 @@ pub struct TokenScore {
     pub score: f64,
 }
 
-measurement!(GraphNeuron, channel: "graph.neuron", probe: "graph_neuron");
+arguments! {
+    /// One neuron in the whole graph; of the graph's arguments only `matrix` changes the numbers.
+    pub struct GraphNeuronArgs asks "graph_neuron" with graph: NeuronGraphArgs {
+        /// Number of the neuron in the model; the one with the longest row of E if not given.
+        neuron: Option<usize> = None,
+    }
+}
+
+measurement!(GraphNeuron, channel: "graph.neuron", asked: GraphNeuronArgs);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LikelyToken, measurement};
+use crate::config::{arguments, choices};
 use crate::telemetry::number::{Float, Number, Numbers};
 
 /// A text read twice, as the model is and while chosen neurons or synapses are silenced, scaled or held at a value; and the
@@ -82,4 +83,68 @@ impl InterventionEffect {
     }
 }
 
-measurement!(InterventionEffect, channel: "synapses.intervention", probe: "intervention");
+choices! {
+    /// What is changed.
+    pub enum TargetKind {
+        Neurons = "neurons",
+        Synapses = "synapses",
+    }
+}
+
+choices! {
+    /// What is done to neurons or synapses.
+    pub enum ActionKind {
+        Silence = "silence",
+        Scale = "scale",
+        Clamp = "clamp",
+    }
+}
+
+choices! {
+    /// Activation that it is done to.
+    pub enum ChangedPart {
+        X = "x",
+        Y = "y",
+    }
+}
+
+arguments! {
+    /// A change of neurons or synapses.
+    pub struct ChangeArgs asks "intervention" {
+        /// Neurons or synapses are changed.
+        target: TargetKind = TargetKind::Neurons,
+        /// Neurons as head:index, both counted from 0, parted by commas.
+        neurons: String = String::new(),
+        /// Synapses as layer y>x, parted by commas.
+        synapses: String = String::new(),
+        /// The activation, or what the synapse holds, becomes 0 (silence), is multiplied by the amount (scale), or is the amount (clamp).
+        action: ActionKind = ActionKind::Silence,
+        /// Factor of scale, or value of clamp.
+        amount: f64 = 0.0,
+        /// Activation of neurons: x (the neuron as a key and a query, and with it y) or y (what it writes).
+        part: ChangedPart = ChangedPart::X,
+        /// Layer of neurons where it is done, counted from 0; every layer if below 0.
+        layer: i64 = -1,
+    }
+}
+
+arguments! {
+    /// A text read with and without a change of neurons or synapses.
+    pub struct InterventionArgs asks "intervention" with change: ChangeArgs {
+        /// Text that is read; a held-out passage if empty.
+        text: String = String::new(),
+        /// Number of the held-out passage.
+        passage: u64 = 0,
+        /// Tokens after which reading stops.
+        #[range(2..=65_536)]
+        longest: usize = 128,
+        /// Random sets of neurons or synapses to compare with.
+        #[range(0..=1000)]
+        draws: usize = 8,
+        /// Tokens of the continuations, each the likeliest.
+        #[range(0..=4096)]
+        length: usize = 24,
+    }
+}
+
+measurement!(InterventionEffect, channel: "synapses.intervention", asked: InterventionArgs);

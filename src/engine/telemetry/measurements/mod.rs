@@ -64,9 +64,10 @@ pub use bdh_dynamics::{
     BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, SynapseDrift,
 };
 pub use causality::{Causality, CausalityArgs, LeakyUpsample, LikelyToken, Predictions};
-pub use concept_effect::{ConceptEffect, ConceptSide};
+pub use concept_effect::{ConceptEffect, ConceptEffectArgs, ConceptSide};
 pub use concept_search::{
-    ConceptNoun, ConceptSearch, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch, SplitCorrelations,
+    ConceptNoun, ConceptSearch, ConceptSearchArgs, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch,
+    SplitCorrelations,
 };
 pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
@@ -82,14 +83,14 @@ pub use generator::{
     StateClass, StationaryMapArgs, StationaryMapError, TopologyGaps,
 };
 pub use generator_distance::{ColumnSums, GeneratorDistance, GeneratorDistanceArgs, NullDistance};
-pub use graph_modularity::{GraphModularity, ModularityAtStep};
-pub use graph_neuron::{GraphNeuron, Partner, TokenScore};
-pub use intervention::InterventionEffect;
+pub use graph_modularity::{GraphCurveArgs, GraphModularity, GraphModularityArgs, ModularityAtStep};
+pub use graph_neuron::{GraphNeuron, GraphNeuronArgs, Partner, TokenScore};
+pub use intervention::{ActionKind, ChangeArgs, ChangedPart, InterventionArgs, InterventionEffect, TargetKind};
 pub use logit_lens::{LogitLens, LogitLensArgs};
 pub use merging::{Merging, MergingArgs, ModelLosses};
 pub use neuron_graph::{
     ColumnType, DegreeDistribution, EntriesAbove, EntryHistogram, FileGraph, GraphColumn, GraphDegrees, GraphEdges,
-    GraphSummary, LognormalFit, NeuronGraph, NeuronGroups, PowerLawFit,
+    GraphSummary, LognormalFit, MOST_EDGES, Matrix, NeuronGraph, NeuronGraphArgs, NeuronGroups, PowerLawFit,
 };
 pub use next_tokens::{NextTokens, NextTokensArgs};
 pub use pair_attention::{LayerPairAttention, PairAttention, PairAttentionArgs};
@@ -108,7 +109,7 @@ pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise, SurpriseA
 pub use text_losses::{TextLoss, TextLosses, TextLossesArgs};
 pub use token_baselines::{TokenBaselines, TokenBaselinesArgs};
 pub use token_residuals::{GateBenefit, TokenResiduals, TokenResidualsArgs};
-pub use top_contexts::{DrivingToken, TopContext, TopContexts};
+pub use top_contexts::{DrivingToken, FollowedKind, SpanKind, TopContext, TopContexts, TopContextsArgs};
 pub use trace_reading::{BlockReading, TraceReading, TraceReadingArgs};
 pub use trained_bdh::{TrainedBdh, TrainedBdhArgs};
 pub use uncertainty::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText};
@@ -119,10 +120,13 @@ pub use warm_up::{Retention, WarmUp, WarmUpArgs, WarmUpText};
 pub trait Measurement:
     Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static
 {
+    /// The arguments of the probe that makes it.
+    type Args: Arguments;
+
     /// The channel's name, `group.quantity`: what `channel` says on a line of `samples.jsonl`.
     const CHANNEL: &'static str;
     /// Id of the probe that makes it.
-    const PROBE: &'static str;
+    const PROBE: &'static str = <Self::Args as Arguments>::PROBE;
 
     /// The measurement in a payload, if it is this one.
     fn of(payload: &Payload) -> Option<&Self>;
@@ -304,25 +308,13 @@ impl Payload {
     }
 }
 
-/// A measurement that answers a question with typed arguments.
-pub trait Answer: Measurement {
-    /// The arguments of the probe that makes it.
-    type Args: Arguments;
-}
-
-/// Implements [`Measurement`] for a struct of this folder, and [`Answer`] where the type of its question's arguments is named.
+/// Implements [`Measurement`] for a struct of this folder; `asked` is the type of its question's arguments.
 macro_rules! measurement {
     ($name:ident, channel: $channel:literal, asked: $args:ty) => {
-        impl $crate::telemetry::Answer for $name {
-            type Args = $args;
-        }
-
-        measurement!($name, channel: $channel, probe: <$args as $crate::config::Arguments>::PROBE);
-    };
-    ($name:ident, channel: $channel:literal, probe: $probe:expr) => {
         impl $crate::telemetry::Measurement for $name {
+            type Args = $args;
+
             const CHANNEL: &'static str = $channel;
-            const PROBE: &'static str = $probe;
 
             fn of(payload: &$crate::telemetry::Payload) -> Option<&Self> {
                 if let $crate::telemetry::Payload::$name(m) = payload { Some(m) } else { None }

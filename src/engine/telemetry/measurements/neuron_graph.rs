@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::analysis::graph::product::Sign;
+use crate::config::{arguments, choices};
 use crate::telemetry::{
     Array,
     number::{Float, Number, Numbers},
@@ -188,7 +190,44 @@ pub struct GraphSummary {
     pub reciprocity: f64,
 }
 
-measurement!(NeuronGraph, channel: "graph.neurons", probe: "neuron_graph");
+choices! {
+    /// The product of weights that makes the graph.
+    pub enum Matrix {
+        /// G_x = E D_x, what a neuron's y does to each neuron's x one layer on.
+        X = "x",
+        /// G_y = E D_y, what it does to each neuron's y.
+        Y = "y",
+    }
+}
+
+/// More edges would neither be drawn nor fit a message.
+pub const MOST_EDGES: usize = 400_000;
+
+arguments! {
+    /// The graph of the neurons, cut at a threshold.
+    pub struct NeuronGraphArgs asks "neuron_graph" {
+        /// x is G = E D_x, what a neuron's y does to each neuron's x one layer on; y is G = E D_y, what it does to each neuron's y.
+        matrix: Matrix = Matrix::X,
+        /// Head that edges leave, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
+        from_head: usize = 0,
+        /// Head that edges enter, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
+        to_head: usize = 0,
+        /// Entries that make edges: those above the threshold, those below its negative, or both.
+        sign: Sign = Sign::Excitatory,
+        /// Number of edges, the strongest entries.
+        #[range(1..=MOST_EDGES)]
+        edges: usize = 16_000,
+        /// Threshold above which every entry is an edge; 0 takes the number of edges instead.
+        beta: f64 = 0.0,
+        /// Edges count by the size of their entries, not each as 1.
+        weighted: bool = false,
+        /// Searches for communities, of which the best counts.
+        #[range(1..=100)]
+        restarts: usize = 5,
+    }
+}
+
+measurement!(NeuronGraph, channel: "graph.neurons", asked: NeuronGraphArgs);
 
 /// How the entries of G are spread, and how many are left above each threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -235,7 +274,7 @@ pub struct EntriesAbove {
     pub both: Numbers,
 }
 
-measurement!(EntryHistogram, channel: "graph.histogram", probe: "neuron_graph");
+measurement!(EntryHistogram, channel: "graph.histogram", asked: NeuronGraphArgs);
 
 /// Degree distributions of the thresholded graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -292,4 +331,4 @@ pub struct LognormalFit {
     pub p: f64,
 }
 
-measurement!(GraphDegrees, channel: "graph.degrees", probe: "neuron_graph");
+measurement!(GraphDegrees, channel: "graph.degrees", asked: NeuronGraphArgs);

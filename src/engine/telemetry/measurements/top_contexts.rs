@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement;
+use crate::config::{arguments, choices};
 use crate::telemetry::number::{Float, Numbers};
 
 /// One activation over a text that was read in windows, each from an empty state. Activations are never negative.
@@ -77,4 +78,48 @@ pub struct DrivingToken {
     pub fires: f64,
 }
 
-measurement!(TopContexts, channel: "synapses.top_contexts", probe: "top_contexts");
+choices! {
+    /// What is followed through a text.
+    pub enum FollowedKind {
+        Y = "y",
+        X = "x",
+        Synapse = "synapse",
+    }
+}
+
+choices! {
+    /// Part of a text.
+    pub enum SpanKind {
+        HeldOut = "held-out",
+        Training = "training",
+        Whole = "whole",
+    }
+}
+
+arguments! {
+    /// The passages of the text that drive a neuron or a synapse most.
+    pub struct TopContextsArgs asks "top_contexts" {
+        /// Activation of the neuron (y or x), or what each token adds to a synapse.
+        of: FollowedKind = FollowedKind::Y,
+        /// Neuron as head:index, or its number over all heads.
+        neuron: String = String::new(),
+        /// Layer of the neuron's activation, counted from 0, or of the synapse; of a neuron the greatest of all layers if below 0.
+        layer: i64 = -1,
+        /// Number of the synapse's neuron of y, over all heads.
+        i: Option<usize> = None,
+        /// Number of the synapse's neuron of x, over all heads.
+        j: Option<usize> = None,
+        /// Part of the text that is read.
+        span: SpanKind = SpanKind::HeldOut,
+        /// Tokens after which reading stops; 0 reads to the end.
+        tokens: usize = 1 << 16,
+        /// Tokens of a window; each window is read from an empty state.
+        #[range(2..=4096)]
+        window: usize = 128,
+        /// Passages that are kept, with no more than 65,536 tokens together.
+        #[range(1..=200)]
+        top: usize = 20,
+    }
+}
+
+measurement!(TopContexts, channel: "synapses.top_contexts", asked: TopContextsArgs);

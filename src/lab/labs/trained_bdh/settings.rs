@@ -1,16 +1,17 @@
 //! The settings of the lab of a trained BDH.
 
 use crate::{
-    config::{CheckpointFile, choices, settings},
+    config::{CheckpointFile, settings},
     labs::{
         bdh::{BdhSettings, corpus_settings},
         corpus::{CorpusSettings, TokenKind},
-        experiment::arg,
         neuron_graph::GraphSettings,
         synapses::settings::{ConceptSettings, ReadingSettings},
     },
     models::bdh::{Form, Position},
-    telemetry::Args,
+    telemetry::measurements::{
+        ActionKind, ChangeArgs, ChangedPart, FollowedKind, InterventionArgs, SpanKind, TargetKind, TopContextsArgs,
+    },
     trainer::{RunSettings, TrainSettings},
 };
 
@@ -67,32 +68,6 @@ impl FileSettings {
     }
 }
 
-choices! {
-    /// The activation that is followed through a text.
-    pub enum FollowedKind {
-        Y = "y",
-        X = "x",
-        Synapse = "synapse",
-    }
-}
-
-choices! {
-    /// The target of a change.
-    pub enum TargetKind {
-        Neurons = "neurons",
-        Synapses = "synapses",
-    }
-}
-
-choices! {
-    /// A part of the text.
-    pub enum SpanKind {
-        HeldOut = "held-out",
-        Training = "training",
-        Whole = "whole",
-    }
-}
-
 settings! {
     /// The search for passages that drive a neuron or a synapse most; also arguments of the probe `top_contexts`.
     pub struct ContextSettings in "contexts" {
@@ -117,23 +92,6 @@ settings! {
         /// How many windows with the greatest values are shown.
         #[knob("Passages", range(1..=200), in_views)]
         top: usize = 20,
-    }
-}
-
-choices! {
-    /// The change that is made.
-    pub enum ActionKind {
-        Silence = "silence",
-        Scale = "scale",
-        Clamp = "clamp",
-    }
-}
-
-choices! {
-    /// The activation that is changed.
-    pub enum ChangedPart {
-        X = "x",
-        Y = "y",
     }
 }
 
@@ -184,35 +142,19 @@ impl ChangeSettings {
 }
 
 impl TrainedBdhSettings {
-    /// The arguments of questions about top contexts.
-    pub fn context_args(&self) -> Args {
-        let c = &self.contexts;
-        [
-            arg(ContextSettings::neuron, &c.neuron),
-            arg(ContextSettings::of, &c.of),
-            arg(ContextSettings::layer, &c.layer),
-            arg(ContextSettings::span, &c.span),
-            arg(ContextSettings::tokens, &c.tokens),
-            arg(ContextSettings::window, &c.window),
-            arg(ContextSettings::top, &c.top),
-        ]
-        .into()
+    /// The question for the top contexts.
+    pub fn context_args(&self) -> TopContextsArgs {
+        let ContextSettings { ref neuron, of, layer, span, tokens, window, top } = self.contexts;
+        let neuron = neuron.clone();
+        TopContextsArgs { neuron, of, layer, span, tokens, window, top, ..TopContextsArgs::default() }
     }
 
-    /// The arguments of the intervention.
-    pub fn intervention_args(&self) -> Args {
-        let c = &self.change;
-        [
-            arg(ReadingSettings::text, &self.reading.text),
-            arg(ReadingSettings::longest, &self.reading.longest),
-            arg(ChangeSettings::target, &c.target),
-            arg(ChangeSettings::neurons, &c.neurons),
-            arg(ChangeSettings::synapses, &c.synapses),
-            arg(ChangeSettings::action, &c.action),
-            arg(ChangeSettings::amount, &c.amount),
-            arg(ChangeSettings::part, &c.part),
-            arg(ChangeSettings::layer, &c.layer),
-        ]
-        .into()
+    /// The question for what the change does.
+    pub fn intervention_args(&self) -> InterventionArgs {
+        let ChangeSettings { target, ref neurons, ref synapses, action, amount, part, layer } = self.change;
+        let (neurons, synapses) = (neurons.clone(), synapses.clone());
+        let change = ChangeArgs { target, neurons, synapses, action, amount, part, layer };
+        let (text, longest) = (self.reading.text.clone(), self.reading.longest);
+        InterventionArgs { change, text, longest, ..InterventionArgs::default() }
     }
 }

@@ -16,7 +16,7 @@ pub use rules::Rules;
 use crate::{
     config::Settings,
     labs::bdh_physics::{PhysicsLabSettings, RuleSettings},
-    telemetry::{Answer, Measurement, Sample, measurements::BdhDynamicsArgs},
+    telemetry::{Measurement, Sample, measurements::BdhDynamicsArgs},
     ui::{
         questions::Freshness,
         view::{Measured, ViewCx},
@@ -29,7 +29,7 @@ const EMPTY: &str = "No model has handed over its weights. Open the lab \u{201c}
 const SETTINGS: [&str; 3] = [RuleSettings::text.name, RuleSettings::drift.name, RuleSettings::keep.name];
 
 /// Asks for the measurement for the settings as they stand, where nobody did.
-fn keep_fresh<M: Answer<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
+fn keep_fresh<M: Measurement<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
     let freshness = if cx.is_set_otherwise(&SETTINGS) { Freshness::WithSchedule } else { Freshness::IfMissing };
     let args = PhysicsLabSettings::read(cx.config).map(|settings| settings.physics.args()).unwrap_or_default();
     cx.ask::<M>(None, &args, freshness);

@@ -13,9 +13,12 @@ pub use threshold::Threshold;
 
 use super::{Measured, ViewCx};
 use crate::{
-    config::Config,
+    config::{Arguments, Config},
     labs::neuron_graph::GraphSettings,
-    telemetry::{Args, Measurement, measurements::EntryHistogram},
+    telemetry::{
+        Measurement,
+        measurements::{EntryHistogram, NeuronGraphArgs},
+    },
     ui::{
         plot::{Chart, Data, quote},
         questions::Freshness,
@@ -27,24 +30,26 @@ use crate::{
 const EMPTY: &str = "No graph has been drawn yet. Open a run of the neuron graph lab: the graph of its weights is \
                      measured before the first step.";
 
-/// The settings that a question takes along: `graph.edges` as `edges` and so on.
-fn args(config: &Config) -> Args {
-    config.args(&[
-        GraphSettings::edges.name,
-        GraphSettings::matrix.name,
-        GraphSettings::sign.name,
-        GraphSettings::from_head.name,
-        GraphSettings::to_head.name,
-        GraphSettings::weighted.name,
-        GraphSettings::restarts.name,
-    ])
+/// The question of these settings; what a lab has no setting for is as usual.
+fn args(config: &Config) -> NeuronGraphArgs {
+    let usual = GraphSettings::default();
+    let settings = GraphSettings {
+        edges: config.value(GraphSettings::edges).unwrap_or(usual.edges),
+        matrix: config.value(GraphSettings::matrix).unwrap_or(usual.matrix),
+        sign: config.value(GraphSettings::sign).unwrap_or(usual.sign),
+        from_head: config.value(GraphSettings::from_head).unwrap_or(usual.from_head),
+        to_head: config.value(GraphSettings::to_head).unwrap_or(usual.to_head),
+        weighted: config.value(GraphSettings::weighted).unwrap_or(usual.weighted),
+        restarts: config.value(GraphSettings::restarts).unwrap_or(usual.restarts),
+    };
+    settings.args()
 }
 
 /// Whether the settings are those that the newest graph was measured with by the run itself. A setting
 /// changed live acts from the next one on.
 fn as_planned(cx: &ViewCx<'_>) -> bool {
     let Some(info) = &cx.mirror.info else { return true };
-    let mut planned = args(&info.config);
+    let mut planned = args(&info.config).to_args();
     let measured_at = newest(cx);
     for (step, key, value) in &cx.mirror.changes {
         let name = key.strip_prefix("graph.").filter(|name| planned.contains_key(*name));
@@ -52,7 +57,7 @@ fn as_planned(cx: &ViewCx<'_>) -> bool {
             planned.insert(name.to_owned(), value.clone());
         }
     }
-    planned == args(cx.config)
+    planned == args(cx.config).to_args()
 }
 
 fn newest(cx: &ViewCx<'_>) -> Option<u64> {
@@ -65,7 +70,7 @@ pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
     let is_unknown = cx.latest::<EntryHistogram>().is_none();
     if is_unknown || !as_planned(cx) {
         let (variant, args) = (Some(cx.selection.variant), args(cx.config));
-        cx.keep_fresh::<EntryHistogram>(variant, args, Freshness::WithSchedule);
+        cx.ask::<EntryHistogram>(variant, &args, Freshness::WithSchedule);
     }
 }
 

@@ -7,7 +7,7 @@ use super::{args, points};
 use crate::{
     telemetry::{
         Measurement,
-        measurements::{GraphModularity, ModularityAtStep},
+        measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep},
     },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
@@ -134,7 +134,8 @@ impl Modularity {
             if cx.has_controls
                 && ui.add_enabled(!is_waiting && cx.can_ask(), button).on_hover_text(tip).clicked()
             {
-                cx.request::<GraphModularity>(variant, args(cx.config));
+                let args = GraphModularityArgs { graph: args(cx.config), ..GraphModularityArgs::default() };
+                cx.ask_now::<GraphModularity>(variant, &args);
             }
             let words = match (is_waiting, Self::verdict(cx)) {
                 (true, _) => "measuring".to_owned(),

@@ -7,10 +7,9 @@ use eframe::egui::{
 
 use super::args;
 use crate::{
-    config::Value,
     labs::bdh::BdhSettings,
     telemetry::{
-        measurements::{GraphNeuron, NeuronGraph, Partner, TokenScore},
+        measurements::{GraphNeuron, GraphNeuronArgs, NeuronGraph, Partner, TokenScore},
         neuron_name, read_neurons,
     },
     ui::{
@@ -104,9 +103,8 @@ impl Neuron {
     /// Asks when another neuron is picked and when the model has moved on by a scheduled measurement.
     fn keep_fresh(cx: &mut ViewCx<'_>) {
         let Some(neuron) = cx.selection.neuron else { return };
-        let mut args = args(cx.config);
-        args.insert("neuron".to_owned(), Value::Int(i64::from(neuron)));
-        cx.keep_fresh::<GraphNeuron>(Some(cx.selection.variant), args, Freshness::WithSchedule);
+        let args = GraphNeuronArgs { graph: args(cx.config), neuron: Some(neuron as usize) };
+        cx.ask::<GraphNeuron>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
     }
 
     fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<Row> {

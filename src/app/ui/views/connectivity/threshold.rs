@@ -8,8 +8,9 @@ use eframe::egui::{
 
 use super::{EMPTY, grouped, keep_fresh, points, shown, subtitle};
 use crate::{
+    analysis::graph::product::Sign,
     config::{Choice, Value},
-    labs::neuron_graph::{GraphSettings, Sign},
+    labs::neuron_graph::GraphSettings,
     telemetry::measurements::{EntryHistogram, NeuronGraph},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},

@@ -6,7 +6,7 @@ use eframe::egui::{ComboBox, RichText, Slider, Ui, WidgetInfo, accesskit::Role};
 use crate::{
     config::{Config, Value},
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
-    telemetry::{Answer, Measurement},
+    telemetry::Measurement,
     ui::{
         questions::Freshness,
         theme::{self, Theme},
@@ -38,7 +38,7 @@ fn settings(cx: &ViewCx<'_>) -> EquilibriumSettings {
 }
 
 /// Asks with the present settings whenever they change, or the network has learned on.
-fn keep_fresh<M: Answer>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSettings) -> M::Args) {
+fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSettings) -> M::Args) {
     let args = args(&settings(cx));
     cx.ask::<M>(None, &args, Freshness::Steps(STALE));
 }

@@ -14,7 +14,7 @@ pub use warm_up::WarmUpView;
 use eframe::egui::{Button, ProgressBar, Ui, WidgetInfo, accesskit::Role};
 
 use crate::{
-    telemetry::{Answer, Measurement, QuestionState},
+    telemetry::{Measurement, QuestionState},
     ui::{
         view::{Measured, ViewCx},
         widgets::number::grouped,
@@ -74,7 +74,7 @@ fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize]) {
 }
 
 /// The button that measures, or how far it is.
-fn measure_ui<M: Answer>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: &M::Args, tip: &str) {
+fn measure_ui<M: Measurement>(ui: &mut Ui, cx: &mut ViewCx<'_>, args: &M::Args, tip: &str) {
     let variant = Some(cx.selection.variant);
     if cx.is_waiting_for::<M>(variant) {
         let state = cx.questions.request((M::PROBE, variant)).and_then(|r| cx.mirror.question(r));

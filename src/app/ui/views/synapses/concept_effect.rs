@@ -7,10 +7,9 @@ use eframe::egui::{
 };
 
 use crate::{
-    config::Value,
     telemetry::{
-        Args, Synapse,
-        measurements::{ConceptEffect, ConceptSearch, ConceptSide},
+        Synapse,
+        measurements::{ChangeArgs, ConceptEffect, ConceptEffectArgs, ConceptSearch, ConceptSide, TargetKind},
     },
     ui::{
         plot::{empty_ui, value_label},
@@ -35,27 +34,22 @@ fn in_focus(cx: &ViewCx<'_>, search: &ConceptSearch) -> Option<Synapse> {
 }
 
 /// The sentences of the search, and its synapse silenced or its two neurons.
-fn args(search: &ConceptSearch, synapse: Synapse, neurons: bool) -> Args {
-    let text = |name: &str, t: String| (name.to_owned(), Value::Text(t));
-    let Synapse { layer, i, j } = synapse;
-    let mut args = Args::from([
-        text("target", if neurons { "neurons" } else { "synapses" }.to_owned()),
-        text("neurons", format!("{i}, {j}")),
-        text("synapses", format!("{layer}:{i}:{j}")),
-    ]);
+fn args(search: &ConceptSearch, Synapse { layer, i, j }: Synapse, target: TargetKind) -> ConceptEffectArgs {
+    let (neurons, synapses) = (format!("{i}, {j}"), format!("{layer}:{i}:{j}"));
+    let change = ChangeArgs { target, neurons, synapses, ..ChangeArgs::default() };
+    let usual = ConceptEffectArgs { change, ..ConceptEffectArgs::default() };
     let of = |class: &str| {
         let sentences = search.nouns.iter().filter(|n| n.class == class).map(|n| n.name.as_str());
         sentences.collect::<Vec<_>>().join("\n")
     };
     match (of("with"), of("without")) {
-        (with, without) if !with.is_empty() => args.extend([text("with", with), text("without", without)]),
+        (with, without) if !with.is_empty() => ConceptEffectArgs { with: Some(with), without: Some(without), ..usual },
         _ => {
             let naive = if search.concept.ends_with("naive corpus") { "_naive" } else { "" };
             let concept = search.concept.split(',').next().unwrap_or_default();
-            args.extend([text("preset", format!("{concept}{naive}"))]);
+            ConceptEffectArgs { preset: Some(format!("{concept}{naive}")), ..usual }
         }
     }
-    args
 }
 
 /// Buttons that put the test of what a search found.
@@ -68,10 +62,10 @@ pub(super) fn test_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, search: &ConceptSearch) 
         let tip = "Silences it while sentences are read that took no part in the search, and measures the loss of what follows \
                    them, beside 39 random ones as active. The view Concept test shows each sentence.";
         ui.label(small("Is it used? Silence".to_owned()).color(cx.theme.secondary));
-        for (words, neurons) in [("the synapse", false), ("its two neurons", true)] {
+        for (words, target) in [("the synapse", TargetKind::Synapses), ("its two neurons", TargetKind::Neurons)] {
             let button = ui.add_enabled(cx.can_ask() && !waits, Button::new(words).small());
             if button.on_hover_text(tip).clicked() {
-                cx.request::<ConceptEffect>(variant, args(search, synapse, neurons));
+                cx.ask_now::<ConceptEffect>(variant, &args(search, synapse, target));
             }
         }
         if waits {

@@ -10,11 +10,11 @@ use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, acces
 
 use self::drawing::{Row, Scale, nouns_ui, rows_ui};
 use crate::{
-    config::{Choice, Value},
+    config::Choice,
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
     telemetry::{
-        Args, Synapse,
-        measurements::{ConceptSearch, ConceptSynapse, RandomSearch},
+        Synapse,
+        measurements::{ConceptSearch, ConceptSearchArgs, ConceptSynapse, RandomSearch},
         neuron_name,
     },
     ui::{
@@ -136,7 +136,7 @@ impl Concepts {
             let can_find = cx.can_ask() && !Self::is_searching(cx) && (self.chosen != FILE || file(cx).is_some());
             let button = ui.add_enabled(can_find, Button::new("Find"));
             if button.on_hover_text(tip).clicked() {
-                cx.request::<ConceptSearch>(Some(cx.selection.variant), self.args(cx));
+                cx.ask_now::<ConceptSearch>(Some(cx.selection.variant), &self.args(cx));
             }
         });
         let source = cx.config.value(CorpusSettings::source);
@@ -181,18 +181,18 @@ impl Concepts {
         }
     }
 
-    fn args(&self, cx: &ViewCx<'_>) -> Args {
-        let text = |t: &str| Value::Text(t.to_owned());
-        let id = CONCEPTS[self.chosen].0;
-        if self.chosen == FILE {
-            let all = [("sentences", file(cx)), ("label", label(cx))];
-            return all.into_iter().filter_map(|(name, of)| Some((name.to_owned(), Value::Text(of?)))).collect();
+    fn args(&self, cx: &ViewCx<'_>) -> ConceptSearchArgs {
+        let usual = ConceptSearchArgs::default();
+        match self.chosen {
+            FILE => ConceptSearchArgs { sentences: file(cx), label: label(cx), ..usual },
+            TYPED => ConceptSearchArgs { with: Some(self.with.clone()), without: Some(self.without.clone()), ..usual },
+            built_in => {
+                let source = cx.config.value(CorpusSettings::source);
+                let naive = source.is_ok_and(|source| source.id() == "parliament_naive");
+                let preset = format!("{}{}", CONCEPTS[built_in].0, if naive { "_naive" } else { "" });
+                ConceptSearchArgs { preset: Some(preset), ..usual }
+            }
         }
-        if id.is_empty() {
-            return Args::from([("with".to_owned(), text(&self.with)), ("without".to_owned(), text(&self.without))]);
-        }
-        let naive = cx.config.value(CorpusSettings::source).is_ok_and(|source| source.id() == "parliament_naive");
-        Args::from([("preset".to_owned(), text(&format!("{id}{}", if naive { "_naive" } else { "" })))])
     }
 
     fn verdict_ui(ui: &mut Ui, cx: &ViewCx<'_>, search: &ConceptSearch) {

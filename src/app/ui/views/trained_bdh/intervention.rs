@@ -6,10 +6,10 @@ use eframe::egui::{RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Ro
 use super::text_ui;
 use crate::{
     config::{Choice, Settings, Value},
-    labs::trained_bdh::settings::{ActionKind, ChangeSettings, TargetKind, TrainedBdhSettings},
+    labs::trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},
     telemetry::{
         Synapse,
-        measurements::{InterventionEffect, LikelyToken},
+        measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
     },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
@@ -223,7 +223,7 @@ impl View for Intervention {
         let settings = settings.then(|| TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default());
         if let Some(settings) = settings.as_ref().filter(|s| !s.change.named().is_empty()) {
             let args = settings.intervention_args();
-            cx.keep_fresh::<InterventionEffect>(Some(cx.selection.variant), args, Freshness::Steps(STALE));
+            cx.ask::<InterventionEffect>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
         }
         // a picture of a lab without the setting shows what was recorded
         let is_named = settings.is_none_or(|s| !s.change.named().is_empty());

@@ -12,52 +12,44 @@ pub use request::{Request, request};
 pub(in crate::probe) use changed::{continuation, read_rows};
 pub(in crate::probe) use null::Null;
 
-use super::{
-    super::{
-        Finding, ProbeContext, UntypedProbe,
-        prompt::{Prompt, likely_tokens},
-    },
-    model,
+use super::super::{
+    Answer, Probe, ProbeInputs,
+    prompt::{Prompt, likely_tokens},
 };
 use crate::{
-    models::Model,
+    models::{Model, capabilities::SynapseModel},
     nn::Result,
-    telemetry::{measurements::InterventionEffect, number::Number},
+    telemetry::{
+        measurements::{InterventionArgs, InterventionEffect},
+        number::Number,
+    },
 };
 
-/// Arguments: `target` (`neurons` or `synapses`), `neurons` (`head:index`, parted by commas), `part` (`x` or `y`), `layer`
-/// (from 0; every layer where none is given), `synapses` (`layer y>x`, parted by commas), `action` (`silence`, `scale` or
-/// `clamp`), `amount` (the factor or the value), `text` (else a held-out passage, `passage` its number), `longest` (128
-/// tokens), `draws` of random neurons or synapses (8), `length` of the continuations (24 tokens). Makes an
-/// [`InterventionEffect`]; nothing where nothing is named.
+/// Makes an [`InterventionEffect`]; nothing where nothing is named.
 pub struct InterventionProbe;
 
 /// Likely tokens listed.
 const LIKELY: usize = 8;
 
-impl UntypedProbe for InterventionProbe {
-    fn id(&self) -> &'static str {
-        "intervention"
+impl Probe for InterventionProbe {
+    type Args = InterventionArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+        model.synapses()
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
-    }
-
-    fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let longest = cx.count("longest", 128, 2..=65_536);
-        let (draws, length) = (cx.count("draws", 8, 0..=1000), cx.count("length", 24, 0..=4096));
-        let asked = request(cx.args, model(cx)?.shape())?;
+    fn ask(model: &dyn SynapseModel, args: &InterventionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let asked = request(&args.change, model.shape())?;
         if asked.is_empty() {
             return Ok(vec![]);
         }
-        let prompt = Prompt::of(cx, longest)?;
-        let bdh = model(cx)?;
-        let options = EffectOptions { draws, length, seed: cx.seed };
-        let found = effect(bdh, &prompt.ids, &asked, options, (cx.device, cx.progress))?;
-        let per_head = bdh.shape().per_head();
+        let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
+        let options = EffectOptions { draws: args.draws, length: args.length, seed: cx.seed };
+        let found = effect(model, &prompt.ids, &asked, options, (cx.device, cx.progress))?;
+        let per_head = model.shape().per_head();
         let measured = InterventionEffect {
-            is_typed: cx.is_typed(),
+            is_typed: !args.text.is_empty(),
             neurons: asked.neuron_names(per_head),
             synapses: asked.synapse_names(per_head),
             action: asked.words.clone(),
@@ -75,6 +67,6 @@ impl UntypedProbe for InterventionProbe {
             loss_before: found.loss_before.into(),
             loss_after: found.loss_after.into(),
         };
-        Ok(vec![Finding::new(measured, prompt.about, prompt.tokens)])
+        Ok(vec![Answer::new(measured, prompt.about, prompt.tokens)])
     }
 }

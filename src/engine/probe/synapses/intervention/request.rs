@@ -1,11 +1,13 @@
 //! What somebody asks to be changed, and it in words. It reads no text.
 
-use candle_core::bail;
-
 use crate::{
     models::capabilities::{Action, Intervention, Part, SynapseShape, Target},
     nn::Result,
-    telemetry::{Args, Synapse, neuron_name, read_neurons, read_synapses},
+    telemetry::{
+        Synapse,
+        measurements::{ActionKind, ChangeArgs, ChangedPart, TargetKind},
+        neuron_name, read_neurons, read_synapses,
+    },
 };
 
 /// A change and what is said of it.
@@ -47,29 +49,29 @@ impl Request {
     }
 }
 
-/// What the arguments of the probe ask for. Neurons where no target is given.
+/// What the arguments of the probe ask for.
 ///
 /// # Errors
-/// If one of the names is no neuron or synapse of the model, or the action is none.
-pub fn request(args: &Args, shape: &SynapseShape) -> Result<Request> {
-    let text = |name: &str| args.get(name).map(ToString::to_string).unwrap_or_default();
+/// If one of the names is no neuron or synapse of the model.
+pub fn request(args: &ChangeArgs, shape: &SynapseShape) -> Result<Request> {
     let words = candle_core::Error::Msg;
-    let amount = args.get("amount").and_then(|v| v.as_f64()).unwrap_or(0.0);
-    let (action, done) = match text("action").as_str() {
-        "" | "silence" => (Action::Scale(0.0), "silenced".to_owned()),
-        "scale" => (Action::Scale(amount), format!("times {amount}")),
-        "clamp" => (Action::Clamp(amount), format!("held at {amount}")),
-        other => bail!("`{other}` is nothing to do to a neuron: silence, scale or clamp"),
+    let amount = args.amount;
+    let (action, done) = match args.action {
+        ActionKind::Silence => (Action::Scale(0.0), "silenced".to_owned()),
+        ActionKind::Scale => (Action::Scale(amount), format!("times {amount}")),
+        ActionKind::Clamp => (Action::Clamp(amount), format!("held at {amount}")),
     };
-    if text("target") == "synapses" {
-        let found = read_synapses(&text("synapses"), shape.layers, (shape.heads, shape.per_head())).map_err(words)?;
+    if args.target == TargetKind::Synapses {
+        let found = read_synapses(&args.synapses, shape.layers, (shape.heads, shape.per_head())).map_err(words)?;
         let change = Intervention { target: Target::Synapses(found), action };
         return Ok(Request { change, words: format!("\u{3c3} {done}") });
     }
-    let neurons = read_neurons(&text("neurons"), shape.heads, shape.per_head()).map_err(words)?;
-    let part = if text("part") == "y" { Part::Y } else { Part::X };
-    let layer = args.get("layer").and_then(|v| v.as_f64()).filter(|l| *l >= 0.0).map(|l| l as usize);
-    let named = if part == Part::Y { "y" } else { "x and y" };
+    let neurons = read_neurons(&args.neurons, shape.heads, shape.per_head()).map_err(words)?;
+    let (part, named) = match args.part {
+        ChangedPart::X => (Part::X, "x and y"),
+        ChangedPart::Y => (Part::Y, "y"),
+    };
+    let layer = usize::try_from(args.layer).ok();
     let place = layer.map_or("every layer".to_owned(), |l| format!("layer {l}"));
     let change = Intervention { target: Target::Neurons { neurons, part, layer }, action };
     Ok(Request { change, words: format!("{named} {done} in {place}") })

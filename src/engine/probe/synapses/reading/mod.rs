@@ -5,7 +5,7 @@
 mod paths;
 mod written;
 
-use super::super::{Finding, Probe, ProbeInputs, prompt::Prompt};
+use super::super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     models::{
         Model,
@@ -33,10 +33,10 @@ impl Probe for Reading {
         model.synapses().filter(|m| m.shape().layers > 1)
     }
 
-    fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {
+    fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = Question::new(model, args, cx)?;
         let ids = question.written_on()?;
-        Ok(vec![question.finding(question.read(&ids)?, &ids)])
+        Ok(vec![question.answer(question.read(&ids)?, &ids)])
     }
 }
 
@@ -96,7 +96,7 @@ impl<'a> Question<'a> {
     }
 
     /// A reading of these tokens, in words.
-    fn finding(&self, reading: measurements::Reading, ids: &[u32]) -> Finding {
+    fn answer(&self, reading: measurements::Reading, ids: &[u32]) -> Answer {
         let how = if self.args.rotated { "as the model sees it" } else { "without rotation" };
         let read = match reading.written {
             0 => self.passage.about.clone(),
@@ -104,6 +104,6 @@ impl<'a> Question<'a> {
         };
         let layer = reading.layer;
         let about = format!("{read}, synapses from y of layer {} to x of layer {layer}, {how}", layer - 1);
-        Finding::new(reading, about, self.cx.corpus.token_texts(ids))
+        Answer::new(reading, about, self.cx.corpus.token_texts(ids))
     }
 }

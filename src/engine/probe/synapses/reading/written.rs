@@ -77,7 +77,7 @@ impl WrittenSoFar {
         };
         let written = ids.len() - question.passage.ids.len();
         self.shown = Some(Instant::now());
-        question.cx.progress.show(question.finding(measurements::Reading { written, ..reading }, ids));
+        question.cx.progress.show(question.answer(measurements::Reading { written, ..reading }, ids));
         Ok(())
     }
 }
@@ -94,7 +94,7 @@ mod tests {
         use crate::{
             corpus::{Corpus, Source, Spec, TokenizerSpec},
             models::bdh::{Bdh, BdhSpec},
-            probe::{Finding, Probe, ProbeInputs, Progress, synapses::Reading},
+            probe::{Answer, Probe, ProbeInputs, Progress, synapses::Reading},
             telemetry::{Measurement, measurements::ReadingArgs},
         };
         let folder = tempfile::tempdir()?;
@@ -107,7 +107,7 @@ mod tests {
         let args = ReadingArgs { text: "the tide".into(), write: 4000, ..ReadingArgs::default() };
         let (shown, never) = (RefCell::new(vec![]), AtomicBool::new(false));
         let report = |_| ();
-        let show = |so_far: Finding| {
+        let show = |so_far: Answer| {
             let reading = measurements::Reading::of(&so_far.payload).cloned().unwrap();
             shown.borrow_mut().push((reading, so_far.tokens));
             // who takes so long to look is shown the next token too, however fast the model writes

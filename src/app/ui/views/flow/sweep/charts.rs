@@ -8,7 +8,7 @@ use super::super::step_growth_bound::rung;
 use crate::{
     analysis::runge_kutta::Method,
     telemetry::{
-        Answer,
+        Measurement,
         measurements::{
             FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance,
             FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve, NfeCurve, StepPolicy,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// A measurement that comes point by point and is one chart.
-pub trait SweepChart: Answer<Args = FlowSweepArgs> {
+pub trait SweepChart: Measurement<Args = FlowSweepArgs> {
     fn progress(&self) -> SweepProgress;
 
     fn axes() -> (Axis, Axis);

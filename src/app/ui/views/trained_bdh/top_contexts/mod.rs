@@ -10,11 +10,11 @@ use crate::{
     config::{Choice, Settings, Value},
     labs::{
         synapses::settings::ReadingSettings,
-        trained_bdh::settings::{ContextSettings, FollowedKind, TrainedBdhSettings},
+        trained_bdh::settings::{ContextSettings, TrainedBdhSettings},
     },
     telemetry::{
-        Args, Synapse,
-        measurements::{TopContext, TopContexts, TrainedBdh},
+        Synapse,
+        measurements::{FollowedKind, TopContext, TopContexts, TopContextsArgs, TrainedBdh},
         neuron_name, read_neurons,
     },
     ui::{
@@ -83,20 +83,17 @@ impl TopContextsView {
         set.and_then(|id| FollowedKind::all().into_iter().find(|k| k.id() == id)).unwrap_or(FollowedKind::Y)
     }
 
-    fn args(cx: &ViewCx<'_>) -> Args {
-        let mut args = TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default().context_args();
-        let int = |n: usize| Value::Int(n as i64);
+    fn args(cx: &ViewCx<'_>) -> TopContextsArgs {
+        let args = TrainedBdhSettings::read(&cx.config_now()).unwrap_or_default().context_args();
         match (Self::followed(cx), cx.selection.get::<Synapse>()) {
             (FollowedKind::Synapse, Some(s)) => {
-                args.extend([("layer", s.layer), ("i", s.i), ("j", s.j)].map(|(name, n)| (name.to_owned(), int(n))));
+                TopContextsArgs { layer: s.layer as i64, i: Some(s.i), j: Some(s.j), ..args }
             }
-            (FollowedKind::Synapse, None) => {}
-            _ if cx.selection.neuron.is_some() => {
-                args.insert("neuron".to_owned(), Value::Text(Self::neuron(cx).to_string()));
+            (FollowedKind::X | FollowedKind::Y, _) if cx.selection.neuron.is_some() => {
+                TopContextsArgs { neuron: Self::neuron(cx).to_string(), ..args }
             }
-            _ => {}
+            _ => args,
         }
-        args
     }
 
     /// What is followed, and the button that reads.
@@ -127,7 +124,7 @@ impl TopContextsView {
                        with the greatest values. The page stays at hand meanwhile.";
             if find.on_hover_text(tip).clicked() {
                 let args = Self::args(cx);
-                cx.request::<TopContexts>(Some(cx.selection.variant), args);
+                cx.ask_now::<TopContexts>(Some(cx.selection.variant), &args);
             }
         });
     }
