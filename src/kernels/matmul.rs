@@ -1,5 +1,4 @@
-//! Products with the weight of a linear map and gradients of such weights, cut into tasks for all threads. It does not
-//! know which operation asks.
+//! Products with the weight of a linear map and gradients of such weights, cut into tasks for all threads.
 
 use super::{
     buffers::build_vec,
@@ -11,13 +10,13 @@ use super::{
 /// How many of `n` rows a task multiplies: few enough for what it makes of them to stay in the cache, and for every
 /// thread to have some when another is held up.
 pub fn task_rows(n: usize) -> usize {
-    const MOST: usize = 128;
-    const LEAST: usize = 64;
+    const MAX_ROWS: usize = 128;
+    const MIN_ROWS: usize = 64;
     let wanted = match threads::count() {
         1 => 1,
         threads => 2 * threads,
     };
-    let tasks = n.div_ceil(MOST).max(wanted.min(n / LEAST)).max(1);
+    let tasks = n.div_ceil(MAX_ROWS).max(wanted.min(n / MIN_ROWS)).max(1);
     n.div_ceil(tasks).max(1)
 }
 
@@ -78,7 +77,7 @@ impl<'a> LinearWeight<'a> {
         }
     }
 
-    /// As [`LinearWeight::matmul_into`], with the rows shared among all threads.
+    /// Same as [`LinearWeight::matmul_into`], with the rows shared among all threads.
     pub fn matmul_rows(&self, y: &mut [f32], x: &[f32], rest: Option<&[f32]>) {
         let [i, o] = self.sizes();
         let each = task_rows(y.len() / o);

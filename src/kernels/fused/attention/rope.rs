@@ -1,4 +1,4 @@
-//! Tables of rotary embedding, cached by size. It does not know what is rotated.
+//! Tables of rotary embedding, cached by size.
 
 use std::{
     collections::HashMap,
