@@ -92,7 +92,7 @@ const LARGE: usize = 20_000;
 const SEED: u64 = 1;
 
 fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
-    let format = Format::of(&out.to_string_lossy())
+    let format = Format::from_name(&out.to_string_lossy())
         .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::endings())))?;
     let graph = graph_of(args)?;
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
@@ -110,7 +110,7 @@ fn graph_of(args: &GraphArgs) -> Result<GraphFile, Failure> {
 }
 
 fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
-    let format = Format::of(&out.to_string_lossy()).filter(|f| *f != Format::Csv);
+    let format = Format::from_name(&out.to_string_lossy()).filter(|f| *f != Format::Csv);
     let format = format.ok_or_else(|| {
         let shown = out.display();
         Failure::usage(format!("{shown} should end in .gexf, .graphml, .gml or .json: those hold places"))

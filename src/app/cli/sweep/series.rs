@@ -40,7 +40,7 @@ pub struct SeriesCache(Mutex<HashMap<PathBuf, (Stamp, Arc<RunSeries>)>>);
 impl SeriesCache {
     /// Of one of `runs` runs; an empty one where its folder cannot be read, which its row says.
     pub fn read(&self, folder: &Path, runs: usize) -> Arc<RunSeries> {
-        let stamp = Stamp::of(folder);
+        let stamp = Stamp::read(folder);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         if let Some((_, kept)) = known.filter(|(at, _)| *at == stamp) {
             return kept;

@@ -1,5 +1,5 @@
-//! Single particles that jump between the states of a generator, each exactly in law (Gillespie, J. Phys. Chem. 81 (1977)
-//! 2340). It knows no distribution but the one that it starts from.
+//! Single particles that jump between the states of a generator, each exactly in law (Gillespie, J. Phys. Chem. 81
+//! (1977) 2340).
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,5 +1,5 @@
-//! Elements of an XML file one after another, read with the line they stand on, or written. It does not know
-//! what they mean; entities other than XML's own five are refused, not expanded.
+//! Elements of an XML file one after another, read with the line they stand on, or written.
+//! Entities other than XML's own five are refused, not expanded.
 
 use quick_xml::{
     Reader, Writer,
@@ -8,7 +8,7 @@ use quick_xml::{
 
 use super::GraphFileError;
 
-/// What comes next.
+/// The next part of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum XmlPart {
     /// Its name without prefix, and its attributes, also without prefix.
@@ -20,7 +20,7 @@ pub enum XmlPart {
 /// Elements within elements.
 const DEEPEST: usize = 64;
 /// Attributes of one element.
-const MOST_ATTRIBUTES: usize = 256;
+const MAX_ATTRIBUTES: usize = 256;
 
 pub struct Xml<'a> {
     text: &'a str,
@@ -103,9 +103,9 @@ impl<'a> Xml<'a> {
     fn opened(&mut self, e: &BytesStart<'_>) -> Result<XmlPart, GraphFileError> {
         let mut attributes = vec![];
         for attribute in e.attributes() {
-            if attributes.len() >= MOST_ATTRIBUTES {
+            if attributes.len() >= MAX_ATTRIBUTES {
                 return Err(
-                    self.wrong(format!("an element has more than {MOST_ATTRIBUTES} attributes; this is no graph"))
+                    self.wrong(format!("an element has more than {MAX_ATTRIBUTES} attributes; this is no graph"))
                 );
             }
             let attribute = match attribute {

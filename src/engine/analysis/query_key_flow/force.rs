@@ -1,4 +1,4 @@
-//! What deflects a key: a learned function of the query, or minus the gradient of a potential that is known.
+//! The force on a key: a learned function of the query, or minus the gradient of a known potential.
 
 use super::Matrix;
 

@@ -1,4 +1,4 @@
-//! Small square matrices of f64: as much as a step's Jacobian takes. It knows no evolution.
+//! Small square matrices of f64: as much as a step's Jacobian takes.
 
 /// `side` x `side` values, row by row.
 #[derive(Debug, Clone, PartialEq)]

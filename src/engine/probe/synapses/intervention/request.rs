@@ -62,7 +62,7 @@ pub fn request(args: &Args, shape: &SynapseShape) -> Result<Request> {
         other => bail!("`{other}` is nothing to do to a neuron: silence, scale or clamp"),
     };
     if text("target") == "synapses" {
-        let found = read_synapses(&text("synapses"), shape.layers, (shape.heads, shape.per_head())).map_err(words)?;
+        let found = read_synapses(&text("synapses"), shape.layers, shape.heads, shape.per_head()).map_err(words)?;
         let change = Intervention { target: Target::Synapses(found), action };
         return Ok(Request { change, words: format!("\u{3c3} {done}") });
     }
