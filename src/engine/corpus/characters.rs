@@ -1,6 +1,5 @@
-//! A vocabulary of single characters whose ids do not depend on how often they occur: the distinct characters of a
-//! text in the order of their code points, as char-rnn and nanoGPT number them, or those that a file lists. It knows
-//! no windows.
+//! A vocabulary of single characters whose ids do not depend on how often they occur: the distinct characters of a text
+//! in the order of their code points, as char-rnn and nanoGPT number them, or those that a file lists.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -96,11 +95,11 @@ impl Characters {
         })
     }
 
-    /// Why a text with this character cannot be read.
+    /// The reason why a text with this character cannot be read.
     pub fn unknown(&self, CharPlace { char, at, line }: CharPlace) -> CorpusError {
         CorpusError::new(format!(
-            "{char:?} (U+{:04X}), character {} of the text (line {line}), is none of the {} that this vocabulary has: \
-             take it out of the text, or give the characters, or the text, that the model was trained on.",
+            "{char:?} (U+{:04X}), character {} of the text (line {line}), is missing from the vocabulary of {} characters: \
+             remove it from the text, or give the characters, or the text, that the model was trained on.",
             u32::from(char),
             at + 1,
             self.ids.len()

@@ -53,7 +53,7 @@ impl Encoding {
         }
     }
 
-    /// Whether a character may begin at this byte.
+    /// Returns true if a character may begin at this byte.
     pub(super) fn begins(self, byte: u8) -> bool {
         match self {
             Self::Utf8 => byte & 0xC0 != 0x80,
@@ -77,13 +77,13 @@ pub(super) struct TextFile {
 
 /// A part of a text, of which only what is asked for is read.
 #[derive(Clone, Copy)]
-pub(super) struct Stretch<'a> {
+pub(super) struct TextSlice<'a> {
     file: &'a TextFile,
     from: usize,
     to: usize,
 }
 
-impl<'a> Stretch<'a> {
+impl<'a> TextSlice<'a> {
     pub(super) fn len(&self) -> usize {
         self.to - self.from
     }
@@ -151,7 +151,7 @@ impl CharCursor {
 
 impl TextFile {
     /// All of it.
-    pub(super) fn whole(&self) -> Stretch<'_> {
+    pub(super) fn whole(&self) -> TextSlice<'_> {
         self.stretch(0, self.len())
     }
 
@@ -189,9 +189,9 @@ impl TextFile {
     }
 
     /// The text from one byte to another.
-    pub(super) fn stretch(&self, from: usize, to: usize) -> Stretch<'_> {
+    pub(super) fn stretch(&self, from: usize, to: usize) -> TextSlice<'_> {
         let to = to.min(self.len());
-        Stretch { file: self, from: from.min(to), to }
+        TextSlice { file: self, from: from.min(to), to }
     }
 
     fn read(&self, from: usize, to: usize) -> Result<Cow<'_, [u8]>, CorpusError> {
@@ -237,7 +237,7 @@ pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
 }
 
 /// The places of a text that are looked at: its head, its middle and its tail.
-fn probes(text: Stretch<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
+fn probes(text: TextSlice<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
     let len = text.len();
     if len <= 3 * PROBE {
         return Ok(vec![text.bytes(0, len)?]);

@@ -1,4 +1,4 @@
-//! A tokeniser for one text that is read and not learned from. It knows no windows.
+//! A tokeniser for one text that is read and not learned from.
 
 use super::{CorpusError, TokenizerSpec, text_file::Encoding, tokenizer::Tokenizer};
 

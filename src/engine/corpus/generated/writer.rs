@@ -210,7 +210,7 @@ fn finish(raw: &str) -> String {
     out.trim().to_owned()
 }
 
-/// Whether the article before this text is "an": by sound, for the words we use.
+/// Returns true if the article before this text is "an": by sound, for the words that occur.
 pub(super) fn takes_an(text: &str) -> bool {
     let word: String = text.chars().take_while(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
     let silent_h = ["hour", "honest", "honour", "heir"].iter().any(|h| word.starts_with(h));

@@ -92,7 +92,7 @@ impl TryFrom<String> for Noun {
 pub(super) const TRAINED_FRAMES: usize = 24;
 pub(super) const SEARCH_FRAMES: usize = 28;
 pub(super) const FRAMES: usize = 36;
-/// What may follow a noun of one class.
+/// The continuations of a noun of one class.
 pub(super) const FOLLOW_UPS: usize = 6;
 /// Sentences that list several nouns.
 const LISTS: usize = 4;
@@ -100,7 +100,7 @@ const LISTS: usize = 4;
 pub(super) const NAIVE_TRAINED: usize = 4;
 pub(super) const NAIVE_FRAMES: usize = 6;
 
-/// What stands before a noun that has an article and before one that has none, by slot.
+/// The words before a noun that has an article and before one that has none, by slot.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Determiners {
@@ -136,7 +136,7 @@ pub(super) struct Language {
 }
 
 impl Language {
-    /// How many nouns a class has.
+    /// The number of nouns of a class.
     pub fn count(&self, class: Class) -> usize {
         self.nouns[&class].len()
     }
@@ -155,7 +155,7 @@ impl Language {
         self.fill(&self.frames[frame % FRAMES], self.noun(class, entity))
     }
 
-    /// What is said of a class, agreeing with this noun.
+    /// A statement about a class that agrees with this noun.
     pub fn follow_up(&self, of: Class, (class, entity): (Class, usize), which: usize) -> String {
         self.fill(&self.follow_ups[&of][which % FOLLOW_UPS], self.noun(class, entity))
     }
