@@ -1,5 +1,5 @@
-//! Everything a run needs to go on exactly: weights, optimiser moments, data positions, live settings, and
-//! how long the logs were. It does not know what a model is: tensors by name, positions as numbers.
+//! Everything a run needs to go on exactly: weights, optimiser moments, data positions, live settings, and how long the
+//! logs were. Tensors are kept by name, positions as numbers.
 //!
 //! A checkpoint is a folder that appears at once and whole: written under a hidden name, forced to
 //! the disk, then renamed. The newest [`KEPT`] stay. Each file's length, checksum, names and shapes
@@ -19,7 +19,7 @@ use super::{
     error::{At, StoreError},
     log_file::Log,
     names::{self, CHECKPOINTS, EVENTS, MAKING, METRICS, SAMPLES},
-    tensors::{self, FileRecord, Named},
+    tensors::{self, FileRecord, NamedTensors},
 };
 use crate::{
     config::Value,
@@ -28,14 +28,14 @@ use crate::{
     telemetry::number,
 };
 
-/// How many checkpoints a run keeps.
+/// The number of checkpoints that a run keeps.
 pub const KEPT: usize = 3;
 
 const STATE: &str = "state.json";
 /// Version of `state.json`. 2 has a checksum of itself; 1 had none.
 const FORMAT: u32 = 2;
 /// Longer ones are not ours: a line or two a tensor.
-const MOST_STATE: u64 = 8 << 20;
+const MAX_STATE: u64 = 8 << 20;
 const REMOVING: &str = ".removing-";
 
 /// Where a variant's stream of batches stands; all there is to its generator's state.
@@ -53,9 +53,9 @@ pub struct Variant {
     pub optimiser_step: u64,
     pub data: DataPosition,
     /// By the parameters' plain names.
-    pub weights: Named,
+    pub weights: NamedTensors,
     /// By `m.<param>`, `v.<param>`.
-    pub moments: Named,
+    pub moments: NamedTensors,
 }
 
 /// Lengths of the logs, bytes.
@@ -80,12 +80,12 @@ pub struct Checkpoint {
     pub lengths: Lengths,
 }
 
-/// What [`load`] found.
+/// The result of [`load`].
 #[derive(Debug)]
 pub struct Loaded {
     pub checkpoint: Checkpoint,
     pub path: PathBuf,
-    /// What was passed over on the way, in words.
+    /// Checkpoints that were passed over, in words.
     pub notices: Vec<String>,
 }
 
@@ -164,7 +164,7 @@ fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
             })?;
             if let Some(value) = values.iter().find(|x| !x.is_finite()) {
                 return Err(StoreError::new(format!(
-                    "the tensor `{name}` of `{}` holds {value} at step {}: this is no checkpoint to go on from, the one before it is. A smaller learning rate usually helps",
+                    "the tensor `{name}` of `{}` holds {value} at step {}: training cannot go on from this checkpoint, but it can from the one before it. A smaller learning rate usually helps",
                     v.id, checkpoint.step
                 )));
             }
@@ -189,8 +189,8 @@ pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
     newest(run, |path| load_at(path, device))
 }
 
-/// As [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that goes
-/// on from it has a record without a hole.
+/// Same as [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that goes on
+/// from it has a record without a hole.
 pub fn load_to_go_on(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
     for log in [METRICS, SAMPLES, EVENTS] {
         match open_inside(run, log) {
@@ -282,7 +282,7 @@ pub(super) fn put_aside_after(run: &Path, step: Option<u64>) -> Result<(), Store
 
 fn read_state(path: &Path) -> Result<StateFile, StoreError> {
     let file = path.join(STATE);
-    let text = read_inside(path, STATE, MOST_STATE).at("read", &file)?;
+    let text = read_inside(path, STATE, MAX_STATE).at("read", &file)?;
     let damaged = |e: serde_json::Error| {
         StoreError::because(format!("`{}` is damaged or of another version ({e})", file.display()), e)
     };

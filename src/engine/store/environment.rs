@@ -28,7 +28,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Of this process.
+    /// The environment of this process.
     pub fn here() -> Self {
         let features =
             [("cuda", cfg!(feature = "cuda")), ("cudnn", cfg!(feature = "cudnn")), ("metal", cfg!(feature = "metal"))];

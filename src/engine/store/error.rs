@@ -1,4 +1,4 @@
-//! What can go wrong with a run folder, in words: what, where, what to do.
+//! Errors of run folders, in words: what, where, what to do.
 
 use std::{error::Error, io, path::Path, sync::Arc};
 

@@ -45,7 +45,7 @@ impl Log {
         Ok(Self { file, length, is_torn: false, line: vec![] })
     }
 
-    /// Whether the log of `folder` still has everything up to `length`.
+    /// Returns true if the log of `folder` still has everything up to `length`.
     pub fn is_whole_up_to(folder: &Path, name: &str, length: u64) -> bool {
         let end = open_inside(folder, name).map_err(io::Error::from).and_then(|mut file| {
             let actual = file.metadata()?.len();
@@ -80,7 +80,7 @@ impl Log {
         Ok(())
     }
 
-    /// Whether the path still leads to this log; an error says what happened to it.
+    /// Checks that the path still leads to this log; an error says what happened to it.
     pub fn check_place(&self) -> Result<(), StoreError> {
         self.file.check_place().map_err(|e| StoreError::moved(self.file.path(), e))
     }

@@ -1,5 +1,4 @@
-//! A run folder: writer (a sink), reader (replay), checkpoints, exports. It knows no lab, model
-//! family or view.
+//! A run folder: writer (a sink), reader (replay), checkpoints, exports.
 //!
 //! ```text
 //! 20260131-142501-fast_slow-needed-s7/

@@ -25,7 +25,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Of a run that starts now, here. The folder is left out: it can be moved.
+    /// The record of a run that starts now, here. The folder is left out because it can be moved.
     pub(super) fn new(info: &RunInfo) -> Self {
         Self {
             format: FORMAT,
@@ -159,7 +159,7 @@ pub(super) struct SampleOut<'a> {
     pub payload: &'a Payload,
 }
 
-/// As [`SampleOut`], without the payload, which is read once the channel is known.
+/// Same as [`SampleOut`] without the payload, which is read once the channel is known.
 #[derive(Deserialize)]
 pub(super) struct SampleIn {
     pub step: u64,

@@ -23,9 +23,9 @@ use crate::{
 };
 
 /// Tensors by name, in order.
-pub type Named = Vec<(String, Tensor)>;
+pub type NamedTensors = Vec<(String, Tensor)>;
 
-/// What a file must hold, to notice when it no longer does.
+/// The length and checksum of a file, to notice when it changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileRecord {
     /// Name within its folder.
@@ -116,7 +116,7 @@ fn put_metadata(bytes: &mut Vec<u8>, metadata: &BTreeMap<String, String>) -> Res
 const LENGTH: usize = 8;
 
 /// All tensors of a file, by name.
-pub fn read(path: &Path, device: &Device) -> Result<Named, StoreError> {
+pub fn read(path: &Path, device: &Device) -> Result<NamedTensors, StoreError> {
     let bytes = open(path).and_then(read_tensors).at("read", path)?;
     let file = parse(path, &bytes)?;
     let mut names = file.names();
@@ -132,7 +132,7 @@ pub fn length(folder: &Path, record: &FileRecord) -> Result<u64, StoreError> {
 }
 
 /// The tensors that `record` tells of, in its order, if the file still holds exactly those.
-pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Result<Named, StoreError> {
+pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Result<NamedTensors, StoreError> {
     let path = folder.join(&record.file);
     let bytes = open_inside(folder, &record.file).and_then(read_tensors).at("read", &path)?;
     let file = parse(&path, &bytes)?;
@@ -170,7 +170,7 @@ pub(super) fn read_with_checksum(
     name: &str,
     crc32c: u32,
     device: &Device,
-) -> Result<(Named, HashMap<String, String>), StoreError> {
+) -> Result<(NamedTensors, HashMap<String, String>), StoreError> {
     let path = folder.join(name);
     let bytes = open_inside(folder, name).and_then(read_tensors).at("read", &path)?;
     if crc32c::crc32c(&bytes) != crc32c {

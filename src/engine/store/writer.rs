@@ -1,5 +1,4 @@
-//! The sink that keeps a run: makes its folder at the first step, appends to its logs, writes its
-//! checkpoints. It does not know what drives the run or what is worth measuring.
+//! The sink that keeps a run: makes its folder at the first step, appends to its logs, writes its checkpoints.
 //!
 //! Looking at a lab leaves nothing on disk: until the first step, events wait in memory
 //! (bounded). From then on each event is one `write` to the system, so a killed process loses
@@ -26,7 +25,7 @@ use super::{
     description::describe,
     error::{At, StoreError},
     log_file::Log,
-    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, METRICS, MOST_RUN, RUN, SAMPLES, SNAPSHOTS},
+    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, MAX_RUN, METRICS, RUN, SAMPLES, SNAPSHOTS},
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
     snapshots,
 };
@@ -37,7 +36,7 @@ use crate::{
 
 /// Most events that wait for the first step, samples not counted (those supersede each other).
 const WAITING: usize = 1000;
-/// Of the answers to questions on one channel, one in this time is kept.
+/// The interval in which one answer to questions on one channel is kept.
 const ANSWER_EVERY: Duration = Duration::from_secs(1);
 /// Unfinished folders of processes that were killed are removed when they are older than this.
 const ABANDONED: Duration = Duration::from_secs(3600);
@@ -67,7 +66,7 @@ struct OpenFolder {
     metrics: Log,
     samples: Log,
     events: Log,
-    /// Of the variants, by index.
+    /// The ids of the variants, by index.
     ids: Vec<String>,
     /// Newest step recorded.
     step: u64,
@@ -89,8 +88,8 @@ impl Writer {
         Self::planned(out.into(), false)
     }
 
-    /// As [`Writer::new`], but makes the folder as soon as the run is told of: for a run without a
-    /// window, which is asked for on purpose.
+    /// Same as [`Writer::new`], but makes the folder as soon as the run is told of: for a run without a window, which
+    /// is asked for on purpose.
     pub fn at_once(out: impl Into<PathBuf>) -> Self {
         Self::planned(out.into(), true)
     }
@@ -104,7 +103,7 @@ impl Writer {
     }
 
     /// Takes up a run folder again from a checkpoint of it, or from the beginning if it has none.
-    /// What the logs hold beyond it goes to `<name>.superseded.jsonl`.
+    /// Lines of the logs beyond it go to `<name>.superseded.jsonl`.
     pub fn resume(folder: &Path, from: Option<&Checkpoint>) -> Result<Self, StoreError> {
         let lock = lock_folder(folder)?;
         let description = describe(folder)?;
@@ -225,7 +224,7 @@ impl Inner {
     fn open(&mut self) -> Result<&mut OpenFolder, StoreError> {
         if let FolderState::Planned { out, .. } = &self.place {
             let Some(info) = self.info.clone() else {
-                return Err(StoreError::new("the run folder cannot be made: the run's start was not told"));
+                return Err(StoreError::new("the run folder cannot be made: the run has not started"));
             };
             let mut open = OpenFolder::create(out, &info)?;
             for event in std::mem::take(&mut self.waiting) {
@@ -297,7 +296,7 @@ impl OpenFolder {
         self.ids = ids_of(info);
         let Some(from_step) = self.resumed_from.take() else { return Ok(()) };
         let file = self.path.join(RUN);
-        let old = match files::read_inside(&self.path, RUN, MOST_RUN) {
+        let old = match files::read_inside(&self.path, RUN, MAX_RUN) {
             // A damaged one was said when the folder was opened.
             Ok(text) => serde_json::from_slice::<RunRecord>(&text).ok(),
             Err(e) if e.is_missing() => None,
@@ -383,8 +382,7 @@ impl Drop for OpenFolder {
     }
 }
 
-/// Whether runs can be recorded in this folder, which is made if it is not there: to be asked before a run is
-/// made ready.
+/// Checks that runs can be recorded in this folder, which is created if missing, before a run is made ready.
 ///
 /// # Errors
 /// If nothing can be made in it.
@@ -440,8 +438,8 @@ fn put_in_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreE
     }
 }
 
-/// One process writes a run folder. Systems that cannot lock are trusted.
-/// Whether an Orrery, this one or another, is writing in this run folder now.
+/// Returns true if a process, this one or another, is writing in this run folder now. Systems that cannot lock are
+/// trusted.
 pub fn is_being_written(folder: &Path) -> bool {
     let lock = open_inside(folder, LOCK);
     lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

@@ -18,7 +18,7 @@ use crossbeam::channel::{Receiver, Sender, unbounded};
 
 use super::{
     Plan, RunError,
-    asking::{Asked, Context, ProbeRequest},
+    asking::{Context, ProbeRequest, SampleOrigin},
     snapshots::{Snapshot, Source},
     thread::{STACK_BYTES, guard},
 };
@@ -31,7 +31,7 @@ use crate::{
     telemetry::{Event, Question, QuestionState},
 };
 
-/// What the models of a run are made from, shared with whoever trains.
+/// The data from which the models of a run are built, shared with the trainer.
 #[derive(Clone)]
 pub(super) struct SharedRun {
     pub plan: Arc<Plan>,
@@ -53,7 +53,7 @@ pub(super) struct Answering {
     /// For questions that are answered soon, and for those that take long.
     threads: [Option<AnswerThread>; 2],
     told: Sender<Event>,
-    /// What is to be told to the run's observers.
+    /// Events for the run's observers.
     pub events: Receiver<Event>,
 }
 
@@ -128,7 +128,7 @@ impl AnswerThread {
         self.0.changed.notify_one();
     }
 
-    /// Whether a waiting question was dropped. One that is being answered says so itself when it ends.
+    /// Drops a waiting question; returns true if it was waiting. One that is being answered reports its own end.
     fn cancel(&self, request: u64) -> bool {
         let mut queue = lock(&self.0.queue);
         if queue.present == Some(request) {
@@ -176,7 +176,7 @@ struct Responder {
     told: Sender<Event>,
     /// By variant, each with the weights that it has taken on.
     models: HashMap<usize, ModelOfStep>,
-    /// What was last read from a file.
+    /// The weights last read from a file.
     loaded: Option<(PathBuf, Snapshot)>,
 }
 
@@ -211,7 +211,8 @@ impl Responder {
             let Some(weights) = snapshot.get(*variant).and_then(Clone::clone) else { continue };
             let model = Self::model(&mut self.models, &self.shared_run, *variant, weights)?;
             let Question { probe, args, .. } = &job.question;
-            let (of, told) = (Asked { step: *step, variant: *variant, request: Some(request) }, self.told.clone());
+            let (of, told) =
+                (SampleOrigin { step: *step, variant: *variant, request: Some(request) }, self.told.clone());
             let show = |so_far| {
                 if let Some(sample) = of.sample(so_far) {
                     let _ = told.send(Event::Partial(sample));

@@ -1,4 +1,4 @@
-//! One question put to one model of a run. It does not know whose thread it is on, or whether the model trains.
+//! One question put to one model of a run.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     telemetry::{Args, Sample},
 };
 
-/// What a probe may look at beside the model.
+/// The data that a probe may use beside the model.
 pub(super) struct Context<'a> {
     pub plan: &'a Plan,
     pub texts: &'a [Corpus],
@@ -53,21 +53,21 @@ impl Context<'_> {
             args: request.args,
             progress: request.progress,
         };
-        let of = Asked { step: request.step, variant: request.variant, request: request.request };
+        let of = SampleOrigin { step: request.step, variant: request.variant, request: request.request };
         let untyped = || RunError::Refused(format!("the probe `{}` answered with no measurement", probe.id()));
         probe.ask(&mut context)?.into_iter().map(|f| of.sample(f).ok_or_else(untyped)).collect()
     }
 }
 
-/// What an answer is of.
+/// The origin of an answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct SampleOrigin {
     pub step: u64,
     pub variant: usize,
     pub request: Option<u64>,
 }
 
-impl Asked {
+impl SampleOrigin {
     /// `None` for a finding that is no measurement.
     pub fn sample(self, f: Finding) -> Option<Sample> {
         Some(Sample {

@@ -42,7 +42,7 @@ fn identify_one(path: &Path) -> Result<InputFile, RunError> {
     Ok(InputFile { path: path.to_string_lossy().into_owned(), bytes: found.bytes, sha256: found.sha256 })
 }
 
-/// Whether the plan reads the very files that were recorded.
+/// Checks that the plan reads the very files that were recorded.
 ///
 /// # Errors
 /// If one is gone, has another content than the run began with, or was not there; what a record without files

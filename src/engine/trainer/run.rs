@@ -72,7 +72,7 @@ impl Variant {
 /// Everything that a step needs.
 pub struct Run {
     pub plan: Plan,
-    /// What is read, the run's own corpus first.
+    /// The corpora, the run's own first.
     pub texts: Arc<[Corpus]>,
     pub device: Device,
     pub variants: Vec<Variant>,
@@ -88,7 +88,7 @@ pub struct Run {
     held_out: Vec<Windows>,
     /// Batches of the present step, by text and seed.
     batches: Vec<((usize, u64), Batch)>,
-    /// What a person should know of the present step.
+    /// Notices about the present step.
     notes: Vec<String>,
     /// In words, if nobody chose the tokens of a trained model.
     pub chosen_tokens: Option<String>,
@@ -149,7 +149,7 @@ impl Run {
         &self.texts[0]
     }
 
-    /// What a legend and a run folder need to know.
+    /// The description of the variants for a legend and a run folder.
     pub fn info(&self, threads: usize, folder: Option<String>) -> RunInfo {
         RunInfo {
             lab: self.plan.config.lab.clone(),
