@@ -7,8 +7,8 @@ use super::{
     threads, transpose,
 };
 
-/// How many of `n` rows a task multiplies: few enough for what it makes of them to stay in the cache, and for every
-/// thread to have some when another is held up.
+/// The number of the `n` rows that a task multiplies: few enough for what it makes of them to stay in the cache, and
+/// for every thread to have some when another is held up.
 pub fn task_rows(n: usize) -> usize {
     const MAX_ROWS: usize = 128;
     const MIN_ROWS: usize = 64;

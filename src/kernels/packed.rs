@@ -238,7 +238,7 @@ fn panel_width(n: usize) -> usize {
     tile::width().min(n.next_multiple_of(LINE))
 }
 
-/// How many values lie before the first cache line that begins in the buffer.
+/// The number of values before the first cache line that begins in the buffer.
 fn line_offset(buffer: &[f32]) -> usize {
     buffer.as_ptr().align_offset(LINE * size_of::<f32>()).min(LINE)
 }

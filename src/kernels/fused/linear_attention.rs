@@ -31,7 +31,8 @@ pub struct LinearAttentionSpec {
     pub damped: bool,
     /// True if gradients reach keys and values, and so earlier tokens.
     pub through_past: bool,
-    /// Rotation for each token in turns, by pair of neurons `(N / 2)`, the same in every head; `None` for [`default_frequency`].
+    /// Rotation for each token in turns, by pair of neurons `(N / 2)`, the same in every head; `None` for
+    /// [`default_frequency`].
     pub frequencies: Option<Arc<[f32]>>,
 }
 

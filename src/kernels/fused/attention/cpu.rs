@@ -298,7 +298,7 @@ impl Op {
         });
     }
 
-    /// How many tasks are worth running at once: one for short texts, because waking a thread takes longer.
+    /// The number of tasks worth running at once: one for short texts, because waking a thread takes longer.
     fn at_once(&self, rows: usize) -> usize {
         let scores = rows * self.t * self.t * self.spec.heads * self.spec.head_dim;
         if scores < MIN_WORK { 1 } else { rows * self.spec.kv_heads }

@@ -19,7 +19,7 @@ use crate::{
     reduce, threads,
 };
 
-/// WeightSizes and weights of a sublayer.
+/// The sizes and weights of a sublayer.
 pub struct Sublayer<'a> {
     norm: RowNorm,
     norm_weights: [&'a [f32]; 2],

@@ -127,8 +127,8 @@ impl Op {
         weights.dec.matmul(read, View::new(&y, t, n), 1.0); // (T, O)
     }
 
-    /// The backward of task `i`, one batch row of one head. `sums`: gradients of the encoders, `(D, N)`, and of the decoder,
-    /// `(N, O)`, which are accumulated unless `first`; `dv` `(T, D)` is written.
+    /// The backward of task `i`, one batch row of one head. `sums`: gradients of the encoders, `(D, N)`, and of the
+    /// decoder, `(N, O)`, which are accumulated unless `first`; `dv` `(T, D)` is written.
     fn backward(
         &self,
         i: usize,

@@ -1,6 +1,6 @@
-//! The forward pass where nothing is saved for backward: a task is one (batch row, head) and goes through its neurons in
-//! blocks that stay in the cache from the first layer to the scores, and from the gate to what they write. Weights are
-//! packed where they are used, by the thread that uses them. Bits are those of the form that saves.
+//! The forward pass where nothing is saved for backward: a task is one (batch row, head) and goes through its neurons
+//! in blocks that stay in the cache from the first layer to the scores, and from the gate to what they write. Weights
+//! are packed where they are used, by the thread that uses them. Bits are those of the form that saves.
 
 use super::{
     rows::{PairAngles, apply_decay, gate, normalise, relu_and_rope},

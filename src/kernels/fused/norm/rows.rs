@@ -144,7 +144,8 @@ struct Standardise {
 }
 
 impl Standardise {
-    /// The mean and scale of one row. The variance is that of the differences from the mean, so that a large mean costs no digits.
+    /// The mean and scale of one row. The variance is that of the differences from the mean, so that a large mean costs
+    /// no digits.
     #[inline(always)]
     fn new<S: Simd>(simd: S, kind: NormKind, x: &[f32], eps: f32) -> Self {
         let d = x.len() as f32;
