@@ -133,7 +133,7 @@ impl Elementwise<3, 1> for MulAdd {
     }
 }
 
-/// In place: [x], [y] -> [y + x].
+/// Works in place: [x], [y] -> [y + x].
 #[derive(Clone, Copy)]
 pub struct Add;
 
@@ -159,7 +159,7 @@ impl Elementwise<1, 1> for Scale {
 mod tests {
     use super::*;
 
-    /// In place: [x, y], [a, b] -> [a + x, b - x y].
+    /// Works in place: [x, y], [a, b] -> [a + x, b - x y].
     #[derive(Clone, Copy)]
     struct Both;
 

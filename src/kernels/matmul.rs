@@ -38,14 +38,14 @@ enum Stored<'a> {
 }
 
 impl<'a> LinearWeight<'a> {
-    /// For `rows` rows over all calls.
+    /// The weight, stored as suits products with `rows` rows over all calls.
     pub fn new(w: View<'a>, bias: Option<&'a [f32]>, rows: usize) -> Self {
         const FEW: usize = 64;
         let unpacked = rows <= FEW && w.steps()[0] == 1 && w.steps()[1] > 1;
         Self { stored: if unpacked { Stored::Unpacked(w) } else { Stored::Packed(Packed::new(w)) }, bias }
     }
 
-    /// With the weight packed already.
+    /// The same product with a packed weight.
     pub fn from_packed(w: &'a Packed, bias: Option<&'a [f32]>) -> Self {
         Self { stored: Stored::Borrowed(w), bias }
     }

@@ -114,3 +114,19 @@ pub fn run_all_chunks<const N: usize>(buffers: [Chunks<'_>; N], task: impl Fn(us
     let chunks = (0..counts[0]).map(move |i| (i, parts.each_mut().map(|p| p.next().unwrap_or_default())));
     for_each(counts[0], chunks, |(i, chunks)| task(i, chunks));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_of_several_buffers_go_together() {
+        let (mut a, mut b) = ([0f32; 7], [0f32; 3]);
+        let buffers = [Chunks { values: &mut a, size: 3 }, Chunks { values: &mut b, size: 1 }];
+        run_all_chunks(buffers, |i, [a, b]| {
+            a.fill(i as f32);
+            b[0] = a.len() as f32;
+        });
+        assert_eq!((a, b), ([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0], [3.0, 3.0, 1.0]));
+    }
+}

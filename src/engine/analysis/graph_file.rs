@@ -185,7 +185,7 @@ impl FileNode {
 /// The nodes' ids as XML can say them. What it cannot say is left out; an id that another node has then is told
 /// apart by a number.
 fn xml_ids(graph: &GraphFile) -> Vec<String> {
-    let plain: Vec<String> = graph.nodes.iter().map(|n| xml::sayable(&n.id)).collect();
+    let plain: Vec<String> = graph.nodes.iter().map(|n| xml::valid_text(&n.id)).collect();
     let is_same = |(node, plain): &(&FileNode, &String)| node.id == **plain;
     let same = graph.nodes.iter().zip(&plain).filter(is_same).map(|(_, plain)| plain.clone());
     let mut taken: HashSet<String> = same.collect();
@@ -205,7 +205,7 @@ fn xml_ids(graph: &GraphFile) -> Vec<String> {
 #[derive(Default)]
 struct Nodes {
     all: Vec<FileNode>,
-    /// By id; at most [`MAX_NODES`] of them.
+    /// The nodes by id; at most [`MAX_NODES`] of them.
     places: HashMap<Box<str>, u32>,
 }
 

@@ -60,7 +60,7 @@ pub struct Springs {
 const STRONGEST: f32 = 4.0;
 
 impl Springs {
-    /// From directed edges (from, to, weight); the sign of a weight and its direction do not matter.
+    /// Builds the springs from directed edges (from, to, weight); the sign of a weight and its direction do not matter.
     /// Loops, ends that are no nodes and weights that are no numbers or nothing are left out.
     pub fn new(nodes: usize, edges: &[(u32, u32, f32)]) -> Self {
         let counts =
@@ -138,7 +138,7 @@ const NUDGED: f32 = 0.6;
 const CHANGED: f32 = 0.4;
 
 impl Schedule {
-    /// From the start, for nodes anywhere.
+    /// The schedule from the start, for nodes anywhere.
     pub fn fresh(nodes: usize) -> Self {
         Self { begun: 0, skipped: 0, parted: false, nodes }
     }
@@ -288,7 +288,7 @@ pub fn settle(springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32
 }
 
 /// Same as [`settle`], and reports the number of each step that is done, of [`STEPS`].
-pub fn settle_telling(
+pub fn settle_with_progress(
     springs: &Springs,
     laws: &Laws,
     places: Vec<[f32; 2]>,

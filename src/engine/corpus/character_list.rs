@@ -33,7 +33,7 @@ pub(super) fn read<T>(
     let here = path.display();
     let bytes = files::read(path, LARGEST).map_err(|e| match e {
         e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
-        e => CorpusError::because(format!("{here} cannot be read as a list of characters: {e}."), e),
+        e => CorpusError::with_source(format!("{here} cannot be read as a list of characters: {e}."), e),
     })?;
     let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
     let pairs = if is_json { parse_json(&bytes) } else { parse_pickle(&bytes) };

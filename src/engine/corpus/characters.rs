@@ -14,7 +14,8 @@ use super::{
 /// Characters and their ids, and no id for any other.
 #[derive(Debug)]
 pub(super) struct Characters {
-    /// By id. More than one character: a special token, which no text yields. Empty: an id that is not in use.
+    /// The symbols by id. More than one character: a special token, which no text yields. Empty: an id that is not in
+    /// use.
     symbols: Vec<String>,
     ids: HashMap<char, u32>,
 }

@@ -28,11 +28,11 @@ const MIN_FILE: u64 = 4 << 10;
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     let here = folder.display();
     let entries = fs::read_dir(folder).map_err(|e| match e.kind() {
-        io::ErrorKind::NotADirectory => CorpusError::because(
+        io::ErrorKind::NotADirectory => CorpusError::with_source(
             format!("{here} is a file, not a folder: choose the folder it lies in, or give it as the text file."),
             e,
         ),
-        io::ErrorKind::PermissionDenied => CorpusError::because(
+        io::ErrorKind::PermissionDenied => CorpusError::with_source(
             format!("{here} may not be read by you: change its permissions (chmod +rx), or choose another folder."),
             e,
         ),
@@ -122,5 +122,5 @@ pub(super) fn bytes(folder: &Path) -> u64 {
 /// A file's refusal, with what can be done because it is one of a folder's.
 fn in_folder(refusal: CorpusError) -> CorpusError {
     let words = format!("{refusal} Or take it out of the folder of domains: every file in it is read.");
-    CorpusError::because(words, refusal)
+    CorpusError::with_source(words, refusal)
 }

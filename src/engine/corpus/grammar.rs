@@ -113,7 +113,7 @@ impl SentenceStream {
         let name = self.sets.own.as_deref().unwrap_or(Path::new("")).display().to_string();
         for (i, line) in self.lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let at = format!("Line {} of {name}", i + 1);
-            let ids = tokenizer.encode(line).map_err(|e| CorpusError::because(format!("{at}: {e}"), e))?;
+            let ids = tokenizer.encode(line).map_err(|e| CorpusError::with_source(format!("{at}: {e}"), e))?;
             if ids.len() > MAX_WORDS {
                 let n = ids.len();
                 return Err(CorpusError::new(format!("{at} has {n} words: a sentence may have {MAX_WORDS}.")));

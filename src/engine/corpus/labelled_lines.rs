@@ -45,7 +45,7 @@ impl LabelledLines {
         let bytes = files::read(path, MAX_BYTES).map_err(|e| refused(path, e))?;
         let text = std::str::from_utf8(&bytes).map_err(|e| {
             let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-            CorpusError::because(format!("Line {line} of {name} is not UTF-8: save the file as UTF-8."), e)
+            CorpusError::with_source(format!("Line {line} of {name} is not UTF-8: save the file as UTF-8."), e)
         })?;
         let mut lines = vec![];
         for (i, line) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {

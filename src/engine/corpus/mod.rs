@@ -175,13 +175,13 @@ impl CorpusError {
         Self { words: words.into(), source: None }
     }
 
-    /// With the name of what the error is about before it.
+    /// The same error with the name of its subject in front.
     fn about(self, name: &str) -> Self {
         Self { words: format!("{name}: {}", self.words), ..self }
     }
 
-    /// With the error of the system or library behind it.
-    fn because(words: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    /// An error with the error of the system or library as its source.
+    fn with_source(words: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { words: words.into(), source: Some(source.into()) }
     }
 }
@@ -248,7 +248,7 @@ impl Corpus {
         &self.name
     }
 
-    /// In words: "mixture (generated), 1.4 MB, bytes".
+    /// A description: "mixture (generated), 1.4 MB, bytes".
     pub fn describe(&self) -> String {
         format!("{}, {}, {}", self.name, self.stream.describe(), self.tokenizer.describe())
     }

@@ -40,7 +40,7 @@ impl Subword {
     /// Learns byte pairs; the same text gives the same tokens.
     pub(super) fn train(text: &str, vocab: usize) -> Result<Self, CorpusError> {
         let failed = |e: tokenizers::Error| {
-            CorpusError::because(format!("The byte-pair tokeniser could not be trained: {e}."), e)
+            CorpusError::with_source(format!("The byte-pair tokeniser could not be trained: {e}."), e)
         };
         let level = ByteLevel::new(false, true, true);
         let mut inner =
@@ -66,7 +66,7 @@ impl Subword {
         let here = path.display();
         let json = files::read(path, LARGEST_JSON).map_err(|e| match e {
             e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
-            e => CorpusError::because(
+            e => CorpusError::with_source(
                 format!("{here} is no tokenizer.json: {e}. Choose the file named tokenizer.json."),
                 e,
             ),
@@ -75,13 +75,13 @@ impl Subword {
         Self::from_bytes(&json, &here.to_string())
     }
 
-    /// From the text of a tokenizer.json that is called `name` in messages.
+    /// Builds a tokeniser from the text of a tokenizer.json that is called `name` in messages.
     pub(super) fn from_bytes(json: &[u8], name: &str) -> Result<Self, CorpusError> {
         let checked = bounds::check(json).and_then(|()| guarded(|| Self::from_json(json, "tokenizer.json")));
         checked.map_err(|e| {
             let words =
                 format!("{name} is not a valid Hugging Face tokenizer.json ({e}): download it again, or choose bytes.");
-            CorpusError::because(words, e)
+            CorpusError::with_source(words, e)
         })
     }
 

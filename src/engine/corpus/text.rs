@@ -32,7 +32,7 @@ impl Text {
         self.part("training", self.file.stretch(0, self.split), tokenizer)
     }
 
-    fn kept_back<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
+    fn held_out_part<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
         self.part("held-out", self.file.stretch(self.split, self.file.len()), tokenizer)
     }
 
@@ -112,11 +112,11 @@ impl Stream for Text {
     }
 
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        Ok(Windows::from_rows(&self.unchanged(|| self.kept_back(tokenizer).first(count, len))?, len))
+        Ok(Windows::from_rows(&self.unchanged(|| self.held_out_part(tokenizer).first(count, len))?, len))
     }
 
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        self.unchanged(|| self.kept_back(tokenizer).passage(index, len)).unwrap_or_default()
+        self.unchanged(|| self.held_out_part(tokenizer).passage(index, len)).unwrap_or_default()
     }
 
     fn span_bytes(&self, span: TextSpan) -> usize {

@@ -175,7 +175,7 @@ impl TextFile {
         }
         let store = Store::File { path: path.to_owned(), bytes };
         let mut text = Self { store, start: 0, encoding: Encoding::Utf8 };
-        (text.start, text.encoding) = examine(&text, path)?;
+        (text.start, text.encoding) = check_encoding(&text, path)?;
         Ok(text)
     }
 
@@ -233,7 +233,7 @@ pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
         Some(_) => format!("{here} cannot be read ({error}): copy it to a local disk and choose the copy."),
         None => format!("{here} cannot be read: {error}."),
     };
-    CorpusError::because(words, error)
+    CorpusError::with_source(words, error)
 }
 
 /// The places of a text that are looked at: its head, its middle and its tail.
@@ -246,7 +246,7 @@ fn probes(text: TextSlice<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
 }
 
 /// Tells text from what is not; gives where the text starts and how it is encoded.
-fn examine(file: &TextFile, path: &Path) -> Result<(usize, Encoding), CorpusError> {
+fn check_encoding(file: &TextFile, path: &Path) -> Result<(usize, Encoding), CorpusError> {
     let here = path.display();
     let head = file.stretch(0, 3).bytes(0, 3)?;
     if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {

@@ -135,7 +135,7 @@ impl Tokenizer {
         })
     }
 
-    /// In words: "bytes", "characters (66)".
+    /// A description: "bytes", "characters (66)".
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Byte { .. } => "bytes".into(),

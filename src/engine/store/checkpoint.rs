@@ -41,6 +41,7 @@ const REMOVING: &str = ".removing-";
 /// Where a variant's stream of batches stands; all there is to its generator's state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataPosition {
+    /// The seed of the batches.
     pub seed: u64,
     /// Batches drawn so far.
     pub drawn: u64,
@@ -49,20 +50,26 @@ pub struct DataPosition {
 /// One variant at a checkpoint.
 #[derive(Debug, Clone)]
 pub struct Variant {
+    /// The id of the variant.
     pub id: String,
+    /// Number of updates so far.
     pub optimiser_step: u64,
+    /// The position in the data.
     pub data: DataPosition,
-    /// By the parameters' plain names.
+    /// The weights by the parameters' plain names.
     pub weights: NamedTensors,
-    /// By `m.<param>`, `v.<param>`.
+    /// The moments, named `m.<param>` and `v.<param>`.
     pub moments: NamedTensors,
 }
 
 /// Lengths of the logs, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lengths {
+    /// Bytes of the curves.
     pub metrics: u64,
+    /// Bytes of the samples.
     pub samples: u64,
+    /// Bytes of the events.
     pub events: u64,
 }
 
@@ -75,6 +82,7 @@ pub struct Checkpoint {
     pub wall_secs: f64,
     /// Live settings in force, by key.
     pub dials: BTreeMap<String, Value>,
+    /// The state of each variant.
     pub variants: Vec<Variant>,
     /// Filled in by [`super::Writer::checkpoint`].
     pub lengths: Lengths,
@@ -83,7 +91,9 @@ pub struct Checkpoint {
 /// The result of [`load`].
 #[derive(Debug)]
 pub struct Loaded {
+    /// The checkpoint.
     pub checkpoint: Checkpoint,
+    /// Its folder.
     pub path: PathBuf,
     /// Checkpoints that were passed over, in words.
     pub notices: Vec<String>,
@@ -143,7 +153,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
         variants,
     };
     let text = with_checksum(&state)
-        .map_err(|e| StoreError::because(format!("cannot write the state of step {}: {e}", checkpoint.step), e))?;
+        .map_err(|e| StoreError::with_source(format!("cannot write the state of step {}: {e}", checkpoint.step), e))?;
     names::write_new(&making.path().join(STATE), &text)?;
     sync_folder(making.path()).at("write", making.path())?;
     let path = free_place(&folder, checkpoint.step);
@@ -160,7 +170,7 @@ fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
     for v in &checkpoint.variants {
         for (name, tensor) in v.weights.iter().chain(&v.moments).filter(|(_, t)| t.dtype().is_float()) {
             let values = host::to_f32(tensor).map_err(|e| {
-                StoreError::because(format!("the tensor `{name}` of `{}` cannot be read: {e}", v.id), e)
+                StoreError::with_source(format!("the tensor `{name}` of `{}` cannot be read: {e}", v.id), e)
             })?;
             if let Some(value) = values.iter().find(|x| !x.is_finite()) {
                 return Err(StoreError::new(format!(
@@ -191,7 +201,7 @@ pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
 
 /// Same as [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that goes on
 /// from it has a record without a hole.
-pub fn load_to_go_on(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
+pub fn load_resumable(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
     for log in [METRICS, SAMPLES, EVENTS] {
         match open_inside(run, log) {
             Err(e) if e.is_other_than_a_file() => return Err(e).at("go on with", &run.join(log)),
@@ -202,7 +212,7 @@ pub fn load_to_go_on(run: &Path, device: &Device) -> Result<Option<Loaded>, Stor
         let checkpoint = load_at(path, device)?;
         let Lengths { metrics, samples, events } = checkpoint.lengths;
         let logs = [(METRICS, metrics), (SAMPLES, samples), (EVENTS, events)];
-        match logs.iter().find(|(name, length)| !Log::is_whole_up_to(run, name, *length)) {
+        match logs.iter().find(|(name, length)| !Log::has_all_up_to(run, name, *length)) {
             None => Ok(checkpoint),
             Some((name, _)) => Err(StoreError::new(format!("{name} has lost lines from before it"))),
         }
@@ -264,7 +274,7 @@ pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
 }
 
 /// Puts aside the checkpoints after `step`: a run that resumes from `step` has not been there.
-pub(super) fn put_aside_after(run: &Path, step: Option<u64>) -> Result<(), StoreError> {
+pub(super) fn move_aside_after(run: &Path, step: Option<u64>) -> Result<(), StoreError> {
     let folder = run.join(CHECKPOINTS);
     for ((at, _), path) in found(&folder) {
         if step.is_none_or(|s| at > s) {
@@ -284,7 +294,7 @@ fn read_state(path: &Path) -> Result<StateFile, StoreError> {
     let file = path.join(STATE);
     let text = read_inside(path, STATE, MAX_STATE).at("read", &file)?;
     let damaged = |e: serde_json::Error| {
-        StoreError::because(format!("`{}` is damaged or of another version ({e})", file.display()), e)
+        StoreError::with_source(format!("`{}` is damaged or of another version ({e})", file.display()), e)
     };
     let fields: Fields = serde_json::from_slice(&text).map_err(damaged)?;
     let format = fields.get("format").and_then(serde_json::Value::as_u64).unwrap_or(0);

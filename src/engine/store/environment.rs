@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nn::kernels::arch;
 
-/// For the reader of old numbers: what they were measured on.
+/// The machine on which the numbers were measured, for later readers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Environment {

@@ -37,7 +37,7 @@ pub fn read(folder: &Path) -> Result<RunNote, StoreError> {
 pub fn write(folder: &Path, note: &RunNote) -> Result<(), StoreError> {
     names::check_run(folder)?;
     let path = folder.join(NOTE);
-    let text = toml::to_string(note).map_err(|e| StoreError::because(format!("cannot write a note: {e}"), e))?;
+    let text = toml::to_string(note).map_err(|e| StoreError::with_source(format!("cannot write a note: {e}"), e))?;
     if text.len() as u64 > MAX_NOTE {
         return Err(StoreError::new(format!(
             "a note of {} bytes is too long: at most {MAX_NOTE} are kept",

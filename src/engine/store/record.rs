@@ -16,6 +16,7 @@ pub struct RunRecord {
     /// Local time with its offset: `2026-01-31T14:25:01+01:00`.
     pub started_at: String,
     pub seed: u64,
+    /// The machine and the program.
     #[serde(default)]
     pub environment: Environment,
     pub run: RunInfo,
@@ -38,9 +39,12 @@ impl RunRecord {
     }
 }
 
+/// The start of a resumed part of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resumed {
+    /// The time of day, in RFC 3339.
     pub at: String,
+    /// The step of the checkpoint.
     pub from_step: u64,
     #[serde(default)]
     pub environment: Environment,
@@ -137,7 +141,7 @@ enum Lenient {
     Other(de::IgnoredAny),
 }
 
-/// Who a line is about: an id in what we write; an index is understood too.
+/// The variant of a line: an id in new files; an index is understood too.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(super) enum VariantRef {

@@ -25,7 +25,7 @@ const GROWTH: u64 = 16;
 /// Folders of a run lie no deeper.
 const DEEPEST: usize = 16;
 
-/// When each part of a run folder changed last, and how long it is.
+/// The time of the last change and the length of each part of a run folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp(Vec<(u64, u64)>);
 
@@ -54,7 +54,7 @@ pub struct RunIndex<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> RunIndex<T> {
-    /// That of a folder of runs; an empty one where there is none that can be used.
+    /// The index of a folder of runs; an empty one where there is none that can be used.
     pub fn open(runs: &Path, version: &str) -> Self {
         let bytes = read_inside(runs, INDEX, MAX_INDEX).ok();
         let bytes = bytes.filter(|bytes| check_memory(GROWTH * bytes.len() as u64).is_ok());
@@ -68,6 +68,7 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
         self.runs.get(name).filter(|(kept, _)| kept == stamp).map(|(_, made)| made)
     }
 
+    /// Keeps the summary of a run.
     pub fn set(&mut self, name: String, stamp: Stamp, made: T) {
         self.runs.insert(name, (stamp, made));
     }
@@ -88,7 +89,7 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
         let path = runs.join(INDEX);
         let mut file = Replacement::create(&path).at("write", &path)?;
         serde_json::to_writer(std::io::BufWriter::new(&mut file), self)
-            .map_err(|e| StoreError::because(format!("cannot write `{}`: {e}", path.display()), e))?;
+            .map_err(|e| StoreError::with_source(format!("cannot write `{}`: {e}", path.display()), e))?;
         // A damaged one is made again, so nobody waits for the disk.
         file.commit_unforced().at("write", &path)
     }

@@ -30,7 +30,7 @@ pub struct VariantWeights {
     pub variant: String,
     /// The run's step that they are of.
     pub step: u64,
-    /// By the parameters' plain names.
+    /// The weights by the parameters' plain names.
     pub tensors: NamedTensors,
     /// Live parameters, by name.
     pub runtime_params: Vec<(String, f64)>,
@@ -51,7 +51,7 @@ impl SnapshotHeader {
         Self { step: weights.step, runtime_params }
     }
 
-    /// Without its tensors.
+    /// The weights without their tensors.
     fn weights(self, variant: String) -> VariantWeights {
         let runtime_params = self.runtime_params.into_iter().map(|(name, v)| (name.as_str().to_owned(), v)).collect();
         VariantWeights { variant, step: self.step, tensors: vec![], runtime_params }
@@ -75,7 +75,7 @@ pub fn write(run: &Path, step: u64, variants: &[&VariantWeights]) -> Result<(), 
     let described: BTreeMap<&str, SnapshotHeader> =
         variants.iter().map(|v| (v.variant.as_str(), SnapshotHeader::new(v))).collect();
     let words = serde_json::to_string(&described)
-        .map_err(|e| StoreError::because(format!("cannot describe the weights of step {step}: {e}"), e))?;
+        .map_err(|e| StoreError::with_source(format!("cannot describe the weights of step {step}: {e}"), e))?;
     let tensors: NamedTensors = variants.iter().flat_map(|v| named(v)).collect();
     let (bytes, record) = tensors::encode(&folder, &tensors, &[(VARIANTS.to_owned(), words)])?;
     let path = folder.join(format!("step-{step:08}-{:08x}.safetensors", record.crc32c));

@@ -30,15 +30,22 @@ pub type NamedTensors = Vec<(String, Tensor)>;
 pub struct FileRecord {
     /// Name within its folder.
     pub file: String,
+    /// Length in bytes.
     pub bytes: u64,
+    /// CRC-32C of all bytes.
     pub crc32c: u32,
+    /// The tensors in the file.
     pub tensors: Vec<TensorRecord>,
 }
 
+/// The name, type and shape of a tensor in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TensorRecord {
+    /// The name.
     pub name: String,
+    /// The type of the values.
     pub dtype: String,
+    /// The length of each dimension.
     pub shape: Vec<usize>,
 }
 

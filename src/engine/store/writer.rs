@@ -79,7 +79,7 @@ struct OpenFolder {
 
 struct Answer {
     written: Instant,
-    held: Option<Sample>,
+    pending: Option<Sample>,
 }
 
 impl Writer {
@@ -116,7 +116,7 @@ impl Writer {
         }
         let step = from.map(|c| c.step);
         let lengths = from.map_or_else(Lengths::default, |c| c.lengths);
-        checkpoint::put_aside_after(folder, step)?;
+        checkpoint::move_aside_after(folder, step)?;
         snapshots::remove_after(folder, step);
         [CHECKPOINTS, SNAPSHOTS].into_iter().try_for_each(|name| names::make_folder(folder, name))?;
         let mut open = OpenFolder::around(folder.to_owned(), lock, lengths)?;
@@ -175,7 +175,7 @@ impl Writer {
         self.lock().record(event)
     }
 
-    /// Writes what is held back and forces the logs to the disk: the record is complete up to here.
+    /// Writes what is pending and forces the logs to the disk: the record is complete up to here.
     ///
     /// # Errors
     /// If the system refuses.
@@ -208,13 +208,13 @@ impl Inner {
                     FolderState::Planned { .. } => self.open().map(|_| ()),
                     FolderState::Open(_) => {
                         let info = info.clone();
-                        self.open()?.started_again(&info)
+                        self.open()?.restarted(&info)
                     }
                 }
             }
             (Event::Step(_), _) | (_, FolderState::Open(_)) => self.open()?.write(event),
             _ => {
-                self.keep_waiting(event);
+                self.queue_event(event);
                 Ok(())
             }
         }
@@ -238,7 +238,7 @@ impl Inner {
         }
     }
 
-    fn keep_waiting(&mut self, event: &Event) {
+    fn queue_event(&mut self, event: &Event) {
         match event {
             Event::Sample(new) => self.waiting.retain(|e| match e {
                 Event::Sample(old) => {
@@ -267,7 +267,7 @@ impl OpenFolder {
         // Made under a hidden name, so that a run folder that can be seen is whole.
         let making = folder_beside(out, MAKING).at("make a run folder in", out)?;
         fill(making.path(), info)?;
-        let path = put_in_place(making.path(), out, &name)?;
+        let path = rename_into_place(making.path(), out, &name)?;
         // Renamed, there is nothing left to remove.
         let _ = making.keep();
         let lock = lock_folder(&path)?;
@@ -291,8 +291,8 @@ impl OpenFolder {
         })
     }
 
-    /// After a resume: the settings may ask for more steps, the machine may be another.
-    fn started_again(&mut self, info: &RunInfo) -> Result<(), StoreError> {
+    /// Records the start of a resumed run: the settings may ask for more steps, the machine may be another.
+    fn restarted(&mut self, info: &RunInfo) -> Result<(), StoreError> {
         self.ids = ids_of(info);
         let Some(from_step) = self.resumed_from.take() else { return Ok(()) };
         let file = self.path.join(RUN);
@@ -317,12 +317,12 @@ impl OpenFolder {
             Event::Step(stats) => {
                 self.step = self.step.max(stats.step);
                 self.metrics.line(&MetricsOut { variant: &id_of(&self.ids, stats.variant), stats })?;
-                self.write_held(ANSWER_EVERY)
+                self.flush_answers(ANSWER_EVERY)
             }
             Event::Sample(s) if s.request.is_some() => self.answer(s),
             Event::Sample(s) => self.sample(s),
             other => {
-                self.write_held(Duration::ZERO)?;
+                self.flush_answers(Duration::ZERO)?;
                 self.events.line(&EventOut { step: self.step, at: &record::now(), event: other })
             }
         }
@@ -340,43 +340,43 @@ impl OpenFolder {
         })
     }
 
-    /// Writes the answer if none was written lately, else holds it in place of the one held.
+    /// Writes the answer if none was written lately, else holds it in place of the one pending.
     fn answer(&mut self, s: &Sample) -> Result<(), StoreError> {
         let key = (s.channel.clone(), s.variant);
         match self.answers.get_mut(&key) {
-            Some(answer) if answer.written.elapsed() < ANSWER_EVERY => answer.held = Some(s.clone()),
+            Some(answer) if answer.written.elapsed() < ANSWER_EVERY => answer.pending = Some(s.clone()),
             _ => {
-                self.answers.insert(key, Answer { written: Instant::now(), held: None });
+                self.answers.insert(key, Answer { written: Instant::now(), pending: None });
                 self.sample(s)?;
             }
         }
         Ok(())
     }
 
-    /// Writes the answers that have been held for this long.
-    fn write_held(&mut self, since: Duration) -> Result<(), StoreError> {
+    /// Writes the answers that have been pending for this long.
+    fn flush_answers(&mut self, since: Duration) -> Result<(), StoreError> {
         let mut due = vec![];
         for answer in self.answers.values_mut().filter(|a| a.written.elapsed() >= since) {
-            if let Some(held) = answer.held.take() {
+            if let Some(pending) = answer.pending.take() {
                 answer.written = Instant::now();
-                due.push(held);
+                due.push(pending);
             }
         }
         due.sort_by(|a, b| (a.step, &a.channel, a.variant).cmp(&(b.step, &b.channel, b.variant)));
         due.iter().try_for_each(|s| self.sample(s))
     }
 
-    /// Writes what is held back and forces the logs to the disk; their lengths.
+    /// Writes what is pending and forces the logs to the disk; their lengths.
     fn sync(&mut self) -> Result<Lengths, StoreError> {
-        self.write_held(Duration::ZERO)?;
+        self.flush_answers(Duration::ZERO)?;
         Ok(Lengths { metrics: self.metrics.sync()?, samples: self.samples.sync()?, events: self.events.sync()? })
     }
 }
 
 impl Drop for OpenFolder {
-    /// After a panic or a failure nobody syncs; what is held back may still be written.
+    /// After a panic or a failure nobody syncs; what is pending may still be written.
     fn drop(&mut self) {
-        if let Err(e) = self.write_held(Duration::ZERO) {
+        if let Err(e) = self.flush_answers(Duration::ZERO) {
             log::warn!("the last answers of a run were not kept: {e}");
         }
     }
@@ -418,7 +418,7 @@ fn remove_abandoned(out: &Path) {
 }
 
 /// Renames to the first free name among `name`, `name-2`, ...
-fn put_in_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreError> {
+fn rename_into_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreError> {
     let mut path = out.join(name);
     let mut n = 1;
     loop {
@@ -467,7 +467,7 @@ fn id_of(ids: &[String], variant: usize) -> Cow<'_, str> {
 
 fn json(run: &RunRecord) -> Result<Vec<u8>, StoreError> {
     let mut text = serde_json::to_vec_pretty(run)
-        .map_err(|e| StoreError::because(format!("cannot write the run's description: {e}"), e))?;
+        .map_err(|e| StoreError::with_source(format!("cannot write the run's description: {e}"), e))?;
     text.push(b'\n');
     Ok(text)
 }

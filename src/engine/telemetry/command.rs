@@ -48,6 +48,6 @@ pub enum Command {
     Cancel(u64),
     /// Write a checkpoint now.
     Checkpoint,
-    /// At most this many steps a second; 0 for as fast as it goes.
+    /// Limits the steps per second; 0 for no limit.
     Pace(f64),
 }

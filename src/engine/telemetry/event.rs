@@ -79,7 +79,7 @@ pub struct StageStart {
 pub struct InputFile {
     pub path: String,
     pub bytes: u64,
-    /// In lower-case hexadecimal digits, as `sha256sum` prints it.
+    /// The hash in lower-case hexadecimal digits, as `sha256sum` prints it.
     pub sha256: String,
 }
 

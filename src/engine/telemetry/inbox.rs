@@ -14,7 +14,7 @@ type WakeFn = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
 struct PendingEvents {
-    /// In order: everything but samples.
+    /// All events but samples, in order.
     queue: Vec<Event>,
     samples: HashMap<(Channel, usize), Sample>,
     answers: HashMap<(Channel, usize), Sample>,

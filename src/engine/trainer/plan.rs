@@ -90,12 +90,12 @@ pub struct Stage {
 
 impl Stage {
     /// Returns true if it makes the update that leads to `step`.
-    pub fn makes(&self, step: u64) -> bool {
+    pub fn trains_at(&self, step: u64) -> bool {
         self.from < step && step <= self.until
     }
 
     /// Returns true if it is measured at `step` by schedule: from its beginning to its end.
-    pub fn lasts(&self, step: u64) -> bool {
+    pub fn is_active_at(&self, step: u64) -> bool {
         self.from <= step && step <= self.until
     }
 }

@@ -18,7 +18,7 @@ const DISK: u64 = 64 << 20;
 /// The most steps that are kept, however small the models are.
 const MAX_SNAPSHOTS: u64 = 96;
 
-/// By variant; `None` of one that had not begun.
+/// The weights by variant; `None` for one that had not begun.
 pub(super) type Snapshot = Vec<Option<Arc<VariantWeights>>>;
 
 /// Where the weights of a step are to be had.

@@ -19,7 +19,7 @@ impl VariantWeights {
     ///
     /// # Errors
     /// If a tensor is missing or has another shape.
-    pub(super) fn give_to(&self, model: &mut dyn Model) -> nn::Result<()> {
+    pub(super) fn apply_to(&self, model: &mut dyn Model) -> nn::Result<()> {
         for (name, _) in model.params().iter() {
             let Some((_, value)) = self.tensors.iter().find(|(n, _)| n == name) else {
                 candle_core::bail!("the weights kept of step {} lack the tensor `{name}`", self.step)

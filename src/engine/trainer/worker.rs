@@ -124,7 +124,7 @@ struct Worker {
     min_step: Duration,
     threads: usize,
     /// Step of the newest checkpoint.
-    kept: Option<u64>,
+    last_checkpoint: Option<u64>,
     /// The reason why the run may be asked but not trained on: its record has ended.
     unrecorded: Option<String>,
 }
@@ -134,8 +134,8 @@ enum WaitOutcome {
     /// An answer came instead.
     Answer(Box<Event>),
     Timeout,
-    NobodyCommands,
-    ProcessEnds,
+    Disconnected,
+    Shutdown,
 }
 
 /// How the loop goes on after its commands.
@@ -146,7 +146,7 @@ enum LoopControl {
 
 impl Worker {
     fn new(run: Run, options: Options, listeners: Listeners, threads: usize) -> Self {
-        let kept = options.from.as_ref().map(|c| c.step);
+        let last_checkpoint = options.from.as_ref().map(|c| c.step);
         let shared =
             SharedRun { plan: Arc::new(run.plan.clone()), texts: Arc::clone(&run.texts), device: run.device.clone() };
         let bytes = run.variants.iter().map(|v| v.model.params().bytes()).sum();
@@ -161,7 +161,7 @@ impl Worker {
             pause_at: None,
             min_step: Duration::ZERO,
             threads,
-            kept,
+            last_checkpoint,
             unrecorded: None,
         }
     }
@@ -193,7 +193,7 @@ impl Worker {
             if matches!(self.take_commands(commands), LoopControl::Stop) {
                 return Ok(());
             }
-            self.tell_answers();
+            self.emit_answers();
             self.check_record()?;
             if !self.running {
                 continue;
@@ -241,7 +241,7 @@ impl Worker {
 
     /// Returns true if an update may be made because the run's folder can be written.
     fn may_train(&mut self) -> bool {
-        self.take_up_folder();
+        self.resume_folder();
         if let Some(words) = self.unrecorded.clone() {
             self.listeners.notice(Level::Error, words);
         }
@@ -261,8 +261,8 @@ impl Worker {
                 Err(WaitOutcome::Timeout) => return LoopControl::Continue,
                 Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),
                 // Headless, nobody holds the other end: go on to the last step.
-                Err(WaitOutcome::NobodyCommands) if !self.options.stay && self.running => return LoopControl::Continue,
-                Err(WaitOutcome::NobodyCommands | WaitOutcome::ProcessEnds) => return LoopControl::Stop,
+                Err(WaitOutcome::Disconnected) if !self.options.stay && self.running => return LoopControl::Continue,
+                Err(WaitOutcome::Disconnected | WaitOutcome::Shutdown) => return LoopControl::Stop,
             }
         }
     }
@@ -271,16 +271,16 @@ impl Worker {
     fn next_command(&self, commands: &Receiver<Command>, deadline: Option<Instant>) -> Result<Command, WaitOutcome> {
         let ending = self.options.process.as_ref().map_or_else(never, |p| p.ending.clone());
         if matches!(ending.try_recv(), Err(TryRecvError::Disconnected)) {
-            return Err(WaitOutcome::ProcessEnds);
+            return Err(WaitOutcome::Shutdown);
         }
         select! {
-            recv(commands) -> command => command.map_err(|_| WaitOutcome::NobodyCommands),
-            recv(ending) -> _ => Err(WaitOutcome::ProcessEnds),
+            recv(commands) -> command => command.map_err(|_| WaitOutcome::Disconnected),
+            recv(ending) -> _ => Err(WaitOutcome::Shutdown),
             recv(self.answering.events) -> event => Err(event.map_or(WaitOutcome::Timeout, |e| WaitOutcome::Answer(Box::new(e)))),
             recv(deadline.map_or_else(never, at)) -> _ => match commands.try_recv() {
                 Ok(command) => Ok(command),
                 Err(TryRecvError::Empty) => Err(WaitOutcome::Timeout),
-                Err(TryRecvError::Disconnected) => Err(WaitOutcome::NobodyCommands),
+                Err(TryRecvError::Disconnected) => Err(WaitOutcome::Disconnected),
             },
         }
     }
@@ -328,7 +328,7 @@ impl Worker {
     }
 
     /// A replayed run that is told to run again goes on in its own folder, or not at all.
-    fn take_up_folder(&mut self) {
+    fn resume_folder(&mut self) {
         let Some(folder) = self.options.replayed.take() else { return };
         match self.resumed(&folder) {
             Ok(writer) => {
@@ -364,7 +364,7 @@ impl Worker {
     fn step(&mut self, commands: &Receiver<Command>) -> Result<LoopControl, RunError> {
         let mut waiting = vec![];
         for i in 0..self.run.variants.len() {
-            if !self.run.plan.stage(i).makes(self.run.step + 1) {
+            if !self.run.plan.stage(i).trains_at(self.run.step + 1) {
                 continue;
             }
             let stats = guard(|| self.run.update(i))?;
@@ -377,7 +377,7 @@ impl Worker {
                     other => waiting.push(other),
                 }
             }
-            self.tell_answers();
+            self.emit_answers();
         }
         for text in guard(|| self.run.finish_step())? {
             self.listeners.notice(Level::Info, text);
@@ -409,8 +409,8 @@ impl Worker {
                     }
                 }
                 Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),
-                Err(WaitOutcome::ProcessEnds) => return LoopControl::Stop,
-                Err(WaitOutcome::Timeout | WaitOutcome::NobodyCommands) => break,
+                Err(WaitOutcome::Shutdown) => return LoopControl::Stop,
+                Err(WaitOutcome::Timeout | WaitOutcome::Disconnected) => break,
             }
         }
         LoopControl::Continue
@@ -421,7 +421,7 @@ impl Worker {
         let step = self.run.step;
         let falls = |every: u64| every > 0 && step.is_multiple_of(every);
         let present: Vec<usize> =
-            (0..self.run.variants.len()).filter(|i| self.run.plan.stage(*i).lasts(step)).collect();
+            (0..self.run.variants.len()).filter(|i| self.run.plan.stage(*i).is_active_at(step)).collect();
         if due || falls(self.run.plan.eval_every) {
             for &i in &present {
                 let stats = guard(|| self.run.evaluate(i))?;
@@ -463,9 +463,9 @@ impl Worker {
     /// Writes a checkpoint of the present step, if there is a folder and none of this step yet.
     fn checkpoint(&mut self) -> Result<(), RunError> {
         let step = self.run.step;
-        if let Some(writer) = self.options.writer.as_ref().filter(|_| step > 0 && self.kept != Some(step)) {
+        if let Some(writer) = self.options.writer.as_ref().filter(|_| step > 0 && self.last_checkpoint != Some(step)) {
             writer.checkpoint(self.run.checkpoint())?;
-            self.kept = Some(step);
+            self.last_checkpoint = Some(step);
             self.listeners.emit(Event::Checkpoint { step });
         }
         Ok(())

@@ -27,7 +27,7 @@ pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     x.apply_op3(&a, &zero, EmaOp)
 }
 
-/// By doubling: after the step of size s, row t has summed the last 2s inputs.
+/// Computes the sums by doubling: after the step of size s, row t has summed the last 2s inputs.
 pub fn reference(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     let t = x.dim(1)?;
     let later = |y: &Tensor, by: usize| y.narrow(1, 0, t - by)?.pad_with_zeros(1, by, 0);

@@ -66,7 +66,7 @@ pub struct System<N> {
     pub wires: [Vec<Edge<N>>; 2],
     /// G_y^e and G_y^i.
     pub prods: [Vec<Edge<N>>; 2],
-    /// By y side, then x side; every pair once.
+    /// The synapses sorted by y side, then x side; every pair once.
     synapses: Vec<Synapse<N>>,
     drift: Drift,
     /// Places of the synapses that turn with each other, and of those that stand alone.

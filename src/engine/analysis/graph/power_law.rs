@@ -214,7 +214,7 @@ fn simplex(f: impl Fn([f64; 2]) -> f64, start: [f64; 2]) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// By inverting the distribution function at even steps.
+    /// A sample made by inverting the distribution function at even steps.
     fn draws(n: usize, at: impl Fn(f64) -> u32) -> Vec<u32> {
         (0..n).map(|i| at((i as f64 + 0.5) / n as f64)).collect()
     }

@@ -79,7 +79,7 @@ fn write_value(out: &mut String, indent: usize, name: &str, value: &AttributeVal
     };
 }
 
-/// With a point, without which it would be an integer.
+/// Writes the number with a point, without which it would be an integer.
 fn real(v: f64) -> String {
     let words = format!("{v:?}");
     match words.split_once('e') {

@@ -82,7 +82,7 @@ impl fmt::Display for AttributeValue {
 }
 
 impl AttributeType {
-    /// By the name that GEXF, GraphML or XML Schema gives it; `None` for one that is none of the four.
+    /// The type of the name that GEXF, GraphML or XML Schema gives it; `None` for one that is none of the four.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name.to_lowercase().as_str() {
             "integer" | "int" | "long" | "short" | "byte" | "biginteger" => Self::Integer,

@@ -55,7 +55,7 @@ pub enum ChainError {
 /// The quasi-stationary distribution: the long-run distribution of a chain that has not yet been absorbed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuasiStationary {
-    /// Over all states; 0 on those of closed classes.
+    /// The distribution over all states; 0 on those of closed classes.
     pub distribution: Vec<f64>,
     /// Probability that one more step does not absorb it.
     pub survival: f64,

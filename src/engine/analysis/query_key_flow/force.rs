@@ -29,7 +29,7 @@ pub struct ForceError {
 }
 
 impl Force {
-    /// From the weights of a model, each (d, d), (outputs, inputs), row by row.
+    /// Builds the force from the weights of a model, each (d, d), (outputs, inputs), row by row.
     ///
     /// # Errors
     /// If a weight does not have d x d values.

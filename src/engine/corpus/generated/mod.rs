@@ -40,7 +40,7 @@ pub struct Generated {
 /// The questions of a task in words, and the accuracy of a guess.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Questions {
-    /// Who answers the share of questions that [`super::Corpus::guess`] tells.
+    /// A guesser that answers the share of questions that [`super::Corpus::guess`] tells.
     pub guess: &'static str,
     /// The share that somebody answers who has not read the text, where that is less.
     pub blind: Option<f64>,

@@ -50,7 +50,7 @@ const POWER: f64 = 0.01;
 /// How much an example has to remember.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Recall {
-    /// At most as many as there are keys.
+    /// The number of pairs, at most as many as there are keys.
     pairs: usize,
 }
 

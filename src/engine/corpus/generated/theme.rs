@@ -27,7 +27,7 @@ pub(super) struct Theme {
     pub plots: Vec<Plot>,
     /// Ends a document and comes back to what its beginning said.
     pub close: Vec<String>,
-    /// Before and after a letter.
+    /// The greeting of a letter, if documents are letters; `signature` ends it.
     pub greeting: Option<String>,
     pub signature: Option<String>,
 }

@@ -59,7 +59,7 @@ pub(super) struct Writer<'a> {
     people: Vec<Person<'a>>,
     facts: HashMap<String, &'a str>,
     recent: Vec<&'a str>,
-    /// Who was spoken of last, and by how many pronouns in a row.
+    /// The person that was mentioned last, and the number of pronouns in a row.
     last: Option<usize>,
     pronouns: usize,
     named: [bool; 2],
@@ -220,7 +220,7 @@ pub(super) fn takes_an(text: &str) -> bool {
     silent_h || (word.starts_with(['a', 'e', 'i', 'o', 'u']) && !sounds_y)
 }
 
-/// When each template of a setting was used last, so that neighbouring documents do not sound alike.
+/// The last use of each template of a setting, so that neighbouring documents do not sound alike.
 #[derive(Default)]
 pub(super) struct RecentUse<'a> {
     used: HashMap<&'a str, usize>,

@@ -91,7 +91,7 @@ impl DifferentialAttention {
     }
 
     /// qkv `(B, T, 3 D)` with its queries and keys turned, those of the positions from `first` on, where they are.
-    fn turned(&self, qkv: Tensor, first: usize) -> Result<Tensor> {
+    fn rotated(&self, qkv: Tensor, first: usize) -> Result<Tensor> {
         if !self.rotary {
             return Ok(qkv);
         }
@@ -107,7 +107,7 @@ impl DifferentialAttention {
 
 impl Attention for DifferentialAttention {
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
-        let qkv = self.turned(self.projections.forward_offering(x, tap, path)?, 0)?; // (B,T,3D)
+        let qkv = self.rotated(self.projections.forward_offering(x, tap, path)?, 0)?; // (B,T,3D)
         let qkv = halve_queries(&qkv, self.heads)?; // (B,T,4D)
         let y = if tap.wants(path) {
             let (y, weights) = attention::reference_without_norms(&qkv, self.spec())?;
@@ -121,7 +121,7 @@ impl Attention for DifferentialAttention {
 
     fn read_next(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
         let (b, h, d) = (x.dim(0)?, self.heads, self.head_dim);
-        let qkv = self.turned(self.projections.forward(x)?, cache.len())?;
+        let qkv = self.rotated(self.projections.forward(x)?, cache.len())?;
         let qkv = halve_queries(&qkv, h)?; // (B,1,4D)
         let part = |from: usize, n: usize| qkv.narrow(D::Minus1, from * d, n * d)?.reshape((b, n, 1, d));
         let [k, v] = cache.push(&part(2 * h, h)?, &part(3 * h, h)?)?;

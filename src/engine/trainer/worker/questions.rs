@@ -54,7 +54,7 @@ impl Worker {
     }
 
     /// Tells what has been answered meanwhile.
-    pub(super) fn tell_answers(&mut self) {
+    pub(super) fn emit_answers(&mut self) {
         while let Ok(event) = self.answering.events.try_recv() {
             self.listeners.emit(event);
         }

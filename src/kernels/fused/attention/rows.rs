@@ -11,7 +11,7 @@ use crate::simd;
 /// Norm and rotary embedding of queries or of keys.
 #[derive(Clone, Copy)]
 pub(super) struct Rope<'a> {
-    /// By position, `(T, d / 2)`; empty where rows are neither normalised nor rotated.
+    /// Cosines and sines by position, `(T, d / 2)`; empty where rows are neither normalised nor rotated.
     pub(super) cos: &'a [f32],
     pub(super) sin: &'a [f32],
     /// The weight of the norm, `(d)`.

@@ -46,8 +46,8 @@ pub fn apply(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: LinearAttent
 
 type RopeTable = Arc<(Vec<f32>, Vec<f32>)>;
 
-/// By length, neurons a head and the address of the table of frequencies, which is stored too so that
-/// no other can lie there.
+/// Tables by length, neurons a head and the address of the table of frequencies, which is stored too so that no other
+/// can lie there.
 type TableCache = HashMap<(usize, usize, usize), (RopeTable, Option<Arc<[f32]>>)>;
 
 /// Cosines and sines, each `(T, N / 2)`, cached by size and frequencies.
@@ -67,7 +67,7 @@ struct Op {
     spec: LinearAttentionSpec,
     sizes: Sizes,
     rope_table: Option<RopeTable>,
-    /// By head, the powers 0, 1, 2 .. of its decay factor; empty without decay.
+    /// For each head the powers 0, 1, 2 .. of its decay factor; empty without decay.
     decay_powers: Vec<Vec<f32>>,
     needs_backward: bool,
     /// The saved values of all tasks, in the order of (batch row, head).

@@ -44,7 +44,7 @@ pub(super) struct InferencePass<'a> {
     pub sizes: Sizes,
     /// Cosines and sines, each `(T, N / 2)`.
     pub rope_table: Option<(&'a [f32], &'a [f32])>,
-    /// By head, the powers 0, 1, 2 .. of its decay factor; empty without decay.
+    /// For each head the powers 0, 1, 2 .. of its decay factor; empty without decay.
     pub decay_powers: &'a [Vec<f32>],
 }
 

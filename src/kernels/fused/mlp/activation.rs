@@ -133,7 +133,7 @@ impl<F: Function> Elementwise<2, 1> for Gated<F> {
     }
 }
 
-/// In place: [x, _] -> [act(x), act'(x)]
+/// Works in place: [x, _] -> [act(x), act'(x)]
 #[derive(Clone, Copy)]
 struct ValueAndDerivative<F>(F);
 
@@ -216,8 +216,8 @@ impl Activation {
         }
     }
 
-    /// In place: `out` `(N, f)` holds the gradient of the activation's values and gets the values themselves; `slopes`, like
-    /// `given`, gets the gradient of `given`.
+    /// Works in place: `out` `(N, f)` holds the gradient of the activation's values and gets the values themselves;
+    /// `slopes`, like `given`, gets the gradient of `given`.
     pub fn backward(self, given: &[f32], out: &mut [f32], slopes: &mut [f32]) {
         match self.act {
             Act::Gelu => arch().dispatch(ActivationBackward { activation: self, f: Gelu, given, out, slopes }),

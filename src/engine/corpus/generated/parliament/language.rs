@@ -11,7 +11,7 @@ use crate::corpus::generated::{data::data, template::Expand};
 use serde::Deserialize;
 use std::{collections::BTreeMap, sync::LazyLock};
 
-/// In the order of [`super::CODES`].
+/// The languages in the order of [`super::CODES`].
 pub(super) static LANGUAGES: [LazyLock<Language>; 4] = [
     data!("parliament_en.toml"),
     data!("parliament_fr.toml"),
@@ -33,7 +33,7 @@ pub enum Class {
 impl Class {
     pub const ALL: [Class; 5] = [Class::Currency, Class::Country, Class::Goods, Class::City, Class::Institution];
 
-    /// In words, for a table.
+    /// The name, for a table.
     pub fn name(self) -> &'static str {
         match self {
             Class::Currency => "currency",
@@ -115,7 +115,7 @@ struct Determiners {
 #[serde(deny_unknown_fields)]
 pub(super) struct Language {
     pub code: String,
-    /// By class; entry i of one language is entry i of all.
+    /// The nouns by class; entry i of one language is entry i of all.
     nouns: BTreeMap<Class, Vec<Noun>>,
     /// Any noun of any class fills them.
     frames: Vec<String>,
@@ -124,7 +124,7 @@ pub(super) struct Language {
     /// The word before the last of a list, and what it is before an i where that differs.
     and: String,
     and_before_i: Option<String>,
-    /// By class: what is said after a sentence that named such a noun.
+    /// Continuations after a sentence with a noun of each class.
     follow_ups: BTreeMap<Class, Vec<String>>,
     /// Frames of the naive corpus, which belong to currencies, countries, goods alone.
     naive: BTreeMap<Class, Vec<String>>,

@@ -64,7 +64,7 @@ impl Extent {
     };
     pub const NAIVE: Self = Self { kinds: 3, frames: NAIVE_TRAINED, listing: 0.0, naive: true, ..Self::WHOLE };
 
-    /// With every number in its range.
+    /// The arguments with every number in its range.
     pub fn clamped(self) -> Self {
         Self {
             languages: self.languages.clamp(2, CODES.len()),
