@@ -12,15 +12,18 @@ use crate::telemetry::{Channel, Event, Payload, RunInfo, StepStats, number::Numb
 /// `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
+    /// Version of the format of the folder.
     pub format: u32,
     /// Local time with its offset: `2026-01-31T14:25:01+01:00`.
     pub started_at: String,
+    /// The seed of the run.
     pub seed: u64,
     /// The machine and the program.
     #[serde(default)]
     pub environment: Environment,
+    /// The description of the run.
     pub run: RunInfo,
-    /// Each time it was taken up again.
+    /// The starts of its resumed parts.
     #[serde(default)]
     pub resumed: Vec<Resumed>,
 }
@@ -42,7 +45,7 @@ impl RunRecord {
 /// The start of a resumed part of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resumed {
-    /// The time of day, in RFC 3339.
+    /// Local time with its offset.
     pub at: String,
     /// The step of the checkpoint.
     pub from_step: u64,
