@@ -12,7 +12,7 @@ use pulp::Arch;
 /// The variable that forces a code path; unset or empty, the processor decides.
 pub const VARIABLE: &str = "ORRERY_SIMD";
 
-struct Chosen {
+struct CodePath {
     arch: Arch,
     forced: Option<&'static str>,
 }
@@ -55,18 +55,18 @@ pub fn available() -> Vec<(&'static str, Arch)> {
 }
 
 #[inline]
-fn chosen() -> &'static Result<Chosen, String> {
-    static CHOSEN: OnceLock<Result<Chosen, String>> = OnceLock::new();
+fn chosen() -> &'static Result<CodePath, String> {
+    static CHOSEN: OnceLock<Result<CodePath, String>> = OnceLock::new();
     CHOSEN.get_or_init(|| choose(std::env::var_os(VARIABLE).as_deref()))
 }
 
-fn choose(wanted: Option<&OsStr>) -> Result<Chosen, String> {
+fn choose(wanted: Option<&OsStr>) -> Result<CodePath, String> {
     let Some(wanted) = wanted.filter(|w| !w.is_empty()) else {
-        return Ok(Chosen { arch: Arch::new(), forced: None });
+        return Ok(CodePath { arch: Arch::new(), forced: None });
     };
     let all = available();
     if let Some((name, arch)) = all.iter().find(|(name, _)| wanted == *name) {
-        return Ok(Chosen { arch: *arch, forced: Some(name) });
+        return Ok(CodePath { arch: *arch, forced: Some(name) });
     }
     let names: Vec<_> = all.iter().map(|(name, _)| *name).collect();
     Err(format!("{VARIABLE} is `{}`, but the code paths of this processor are: {}", wanted.display(), names.join(", ")))

@@ -1,5 +1,5 @@
-//! Vectors whose memory is not cleared before a kernel writes them: clearing would cost as much as a small operation
-//! (a training step allocates 100 to 400 MiB). It does not know who writes.
+//! Vectors whose memory is not cleared before a kernel writes them: clearing would cost as much as a small operation (a
+//! training step allocates 100 to 400 MiB).
 
 /// A vector of `len` values that `write` stores. Before, every value is unspecified: whatever the allocator's memory
 /// held, or NaN in debug builds, so that a test sees a value that was never stored. No value is uninitialised: a kernel

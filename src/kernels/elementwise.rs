@@ -1,6 +1,6 @@
 //! Elementwise functions over several slices in the processor's widest vectors: for loops that the compiler does not
 //! vectorise, because it cannot know that so many slices do not overlap, and for rows shorter than the stride of its
-//! loops. It does not know which operation they belong to.
+//! loops.
 
 use pulp::{Simd, WithSimd};
 
@@ -9,7 +9,7 @@ use super::{arch::arch, simd as vector};
 /// A function from the values of `I` input slices at one index, and those that the `O` output slices hold there, to the
 /// values that the outputs get.
 pub trait Elementwise<const I: usize, const O: usize>: Copy {
-    /// Whether the inputs are probably not in the cache, so that prefetching pays.
+    /// True if the inputs are probably not in the cache, so that prefetching pays.
     const PREFETCH: bool = false;
 
     /// The function of `U` vectors of each slice.
@@ -41,7 +41,7 @@ pub fn apply<S: Simd, P: Elementwise<I, O>, const I: usize, const O: usize, cons
     }
 }
 
-/// As [`apply`], choosing the instruction set at run time.
+/// Same as [`apply`], with the instruction set chosen at run time.
 pub fn apply_all<P: Elementwise<I, O>, const I: usize, const O: usize, const U: usize>(
     inputs: [&[f32]; I],
     out: [&mut [f32]; O],
@@ -133,7 +133,7 @@ impl Elementwise<3, 1> for MulAdd {
     }
 }
 
-/// In place: [x], [y] -> [y + x].
+/// Works in place: [x], [y] -> [y + x].
 #[derive(Clone, Copy)]
 pub struct Add;
 
@@ -159,7 +159,7 @@ impl Elementwise<1, 1> for Scale {
 mod tests {
     use super::*;
 
-    /// In place: [x, y], [a, b] -> [a + x, b - x y].
+    /// Works in place: [x, y], [a, b] -> [a + x, b - x y].
     #[derive(Clone, Copy)]
     struct Both;
 

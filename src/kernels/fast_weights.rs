@@ -11,14 +11,14 @@ pub struct HebbianRule {
     /// eta; with 0 nothing is learned, and predictions stay those of the base to the last bit.
     pub rate: f32,
     /// pi_max, the largest precision.
-    pub most_precision: f32,
+    pub max_precision: f32,
     /// Share of a new squared error in the running variance.
     pub follow: f32,
     /// Added to the variance before it is inverted.
-    pub least_variance: f32,
+    pub min_variance: f32,
 }
 
-/// What one text has taught, D channels.
+/// The state that one text has taught, over D channels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FastWeightState {
     /// W_fast, transposed: the weights of an input lie side by side, `(D inputs, D outputs)`.
@@ -28,6 +28,7 @@ pub struct FastWeightState {
 }
 
 impl FastWeightState {
+    /// The state before the first token: weights 0, variances 1.
     pub fn new(channels: usize) -> Self {
         Self { weights: vec![0.0; channels * channels], variance: vec![1.0; channels] }
     }
@@ -44,10 +45,10 @@ pub fn read(
     inverse_precision: &mut [f32],
     state: &mut FastWeightState,
 ) {
-    arch().dispatch(Read { rule, inputs, errors, inverse_precision, state });
+    arch().dispatch(FastWeightRead { rule, inputs, errors, inverse_precision, state });
 }
 
-struct Read<'a> {
+struct FastWeightRead<'a> {
     rule: HebbianRule,
     inputs: &'a [f32], // (T, D)
     errors: &'a mut [f32],
@@ -55,7 +56,7 @@ struct Read<'a> {
     state: &'a mut FastWeightState,
 }
 
-impl WithSimd for Read<'_> {
+impl WithSimd for FastWeightRead<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -74,9 +75,9 @@ impl WithSimd for Read<'_> {
             let mut sum = 0.0;
             for ((v, gated), e) in state.variance.iter_mut().zip(&mut gated).zip(&*e) {
                 *v += rule.follow * (e * e - *v);
-                let precision = 1.0 / (*v + rule.least_variance);
+                let precision = 1.0 / (*v + rule.min_variance);
                 // unlike `f32::min`, this keeps what is no number
-                let precision = if precision > rule.most_precision { rule.most_precision } else { precision };
+                let precision = if precision > rule.max_precision { rule.max_precision } else { precision };
                 sum += 1.0 / precision;
                 *gated = rule.rate * precision * e;
             }
@@ -94,7 +95,7 @@ impl WithSimd for Read<'_> {
 mod tests {
     use super::*;
 
-    const RULE: HebbianRule = HebbianRule { rate: 0.1, most_precision: 10.0, follow: 0.01, least_variance: 1e-8 };
+    const RULE: HebbianRule = HebbianRule { rate: 0.1, max_precision: 10.0, follow: 0.01, min_variance: 1e-8 };
 
     /// Two channels, two tokens, by hand.
     #[test]

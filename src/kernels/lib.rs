@@ -1,7 +1,9 @@
 //! CPU kernels over plain slices of f32: the matrix multiplication with its packing and register tiles, vector and
 //! elementwise primitives, reductions, and the thread pool they run on.
 //!
-//! Nothing here knows a tensor, a graph or a gradient; `fused` builds candle operations from these.
+//! The kernels work on slices alone; `fused` builds candle operations with gradients from them.
+
+#![warn(missing_docs)]
 
 pub mod arch;
 pub mod buffers;

@@ -1,5 +1,4 @@
-//! Products with the weight of a linear map and gradients of such weights, cut into tasks for all threads. It does not
-//! know which operation asks.
+//! Products with the weight of a linear map and gradients of such weights, cut into tasks for all threads.
 
 use super::{
     buffers::build_vec,
@@ -8,16 +7,16 @@ use super::{
     threads, transpose,
 };
 
-/// How many of `n` rows a task multiplies: few enough for what it makes of them to stay in the cache, and for every
-/// thread to have some when another is held up.
+/// The number of the `n` rows that a task multiplies: few enough for what it makes of them to stay in the cache, and
+/// for every thread to have some when another is held up.
 pub fn task_rows(n: usize) -> usize {
-    const MOST: usize = 128;
-    const LEAST: usize = 64;
+    const MAX_ROWS: usize = 128;
+    const MIN_ROWS: usize = 64;
     let wanted = match threads::count() {
         1 => 1,
         threads => 2 * threads,
     };
-    let tasks = n.div_ceil(MOST).max(wanted.min(n / LEAST)).max(1);
+    let tasks = n.div_ceil(MAX_ROWS).max(wanted.min(n / MIN_ROWS)).max(1);
     n.div_ceil(tasks).max(1)
 }
 
@@ -39,14 +38,14 @@ enum Stored<'a> {
 }
 
 impl<'a> LinearWeight<'a> {
-    /// For `rows` rows over all calls.
+    /// The weight, stored as suits products with `rows` rows over all calls.
     pub fn new(w: View<'a>, bias: Option<&'a [f32]>, rows: usize) -> Self {
         const FEW: usize = 64;
         let unpacked = rows <= FEW && w.steps()[0] == 1 && w.steps()[1] > 1;
         Self { stored: if unpacked { Stored::Unpacked(w) } else { Stored::Packed(Packed::new(w)) }, bias }
     }
 
-    /// With the weight packed already.
+    /// The same product with a packed weight.
     pub fn from_packed(w: &'a Packed, bias: Option<&'a [f32]>) -> Self {
         Self { stored: Stored::Borrowed(w), bias }
     }
@@ -78,7 +77,7 @@ impl<'a> LinearWeight<'a> {
         }
     }
 
-    /// As [`LinearWeight::matmul_into`], with the rows shared among all threads.
+    /// Same as [`LinearWeight::matmul_into`], with the rows shared among all threads.
     pub fn matmul_rows(&self, y: &mut [f32], x: &[f32], rest: Option<&[f32]>) {
         let [i, o] = self.sizes();
         let each = task_rows(y.len() / o);

@@ -1,5 +1,4 @@
-//! Matrices as views of plain slices, and parts of them that tasks write. It does not know how they are multiplied;
-//! `packed` does.
+//! Matrices as views of plain slices, and parts of them that tasks write.
 
 use std::marker::PhantomData;
 
@@ -37,10 +36,12 @@ impl<'a> View<'a> {
         Self { rows: self.cols, cols: self.rows, row_step: self.col_step, col_step: self.row_step, ..self }
     }
 
+    /// Number of rows.
     pub fn rows(self) -> usize {
         self.rows
     }
 
+    /// Number of columns.
     pub fn cols(self) -> usize {
         self.cols
     }

@@ -1,5 +1,5 @@
 //! Matrices packed as the tiles read the right side of a product: in panels of a few vectors' width, row after row.
-//! Packed once, a matrix serves any number of left sides. It does not know what is multiplied.
+//! Packed once, a matrix serves any number of left sides.
 
 use std::{cell::RefCell, ops::Range};
 
@@ -65,7 +65,7 @@ impl Packed {
         self.matmul_part(dst, a, 0..self.k, 0..self.n, scale);
     }
 
-    /// As [`Packed::matmul`], with these rows and columns of the packed matrix.
+    /// Same as [`Packed::matmul`], with these rows and columns of the packed matrix.
     ///
     /// # Panics
     /// When the sizes do not fit.
@@ -82,7 +82,7 @@ impl Packed {
         self.strips(dst, a, (0..self.k, cols), 1.0, init);
     }
 
-    /// As [`Packed::matmul_part`], into the rows of a panel from `row` on.
+    /// Same as [`Packed::matmul_part`], into the rows of a panel from `row` on.
     ///
     /// # Panics
     /// When the sizes do not fit.
@@ -179,10 +179,10 @@ impl Packed {
     }
 }
 
-/// What the sums of a product are added to.
+/// The initial values of the sums of a product.
 #[derive(Clone, Copy)]
 enum Init {
-    /// What the destination holds.
+    /// The values that the destination holds.
     Accumulate,
     /// Other rows, or nothing.
     Addends([Addend; 2]),
@@ -238,7 +238,7 @@ fn panel_width(n: usize) -> usize {
     tile::width().min(n.next_multiple_of(LINE))
 }
 
-/// How many values lie before the first cache line that begins in the buffer.
+/// The number of values before the first cache line that begins in the buffer.
 fn line_offset(buffer: &[f32]) -> usize {
     buffer.as_ptr().align_offset(LINE * size_of::<f32>()).min(LINE)
 }

@@ -1,5 +1,4 @@
-//! Sums over rows, cut and ordered by sizes alone, so that no bit depends on the number of threads. It does not know
-//! what the rows are.
+//! Sums over rows, cut and ordered by sizes alone, so that no bit depends on the number of threads.
 
 use super::{arch::arch, threads};
 

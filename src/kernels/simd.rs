@@ -1,8 +1,7 @@
 //! Vector primitives: reductions in a fixed order, polynomials, the exponential, and prefetching. `pulp` compiles them
 //! for each instruction set and chooses one at run time.
 //!
-//! Everything here is inlined into the caller's [`pulp::WithSimd`], which carries the instruction set. It does not know
-//! what is reduced.
+//! Everything here is inlined into the caller's [`pulp::WithSimd`], which carries the instruction set.
 
 use pulp::Simd;
 
@@ -104,7 +103,7 @@ pub fn exp_vector<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     exp_unrolled(simd, [x])[0]
 }
 
-/// As [`exp_vector`], of `U` vectors.
+/// Same as [`exp_vector`], for `U` vectors.
 #[inline(always)]
 pub fn exp_unrolled<S: Simd, const U: usize>(simd: S, x: [S::f32s; U]) -> [S::f32s; U] {
     let all = |v: f32| simd.splat_f32s(v);

@@ -1,4 +1,4 @@
-//! The thread pool of the fused operations. It does not know what a task computes.
+//! The thread pool of the fused operations.
 //!
 //! Work is cut into tasks whose results do not depend on the number of threads, so that the numbers are the same bit for
 //! bit with one or many: sums are cut by sizes alone, and the cut may follow the number of threads only where every
@@ -18,7 +18,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 static HELPERS: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
 
 thread_local! {
-    /// Whether this thread is running a task.
+    /// True while this thread is running a task.
     static IN_TASK: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -98,31 +98,35 @@ pub fn run_chunks<T: Send>(out: &mut [T], size: usize, task: impl Fn(usize, &mut
     for_each(out.len().div_ceil(size), out.chunks_mut(size).enumerate(), |(i, chunk)| task(i, chunk));
 }
 
-/// As [`run_chunks`], over two buffers: task i gets chunk i of each. Both must have the same number of chunks of their
-/// size.
-pub fn run_chunks2(
-    (a, size_a): (&mut [f32], usize),
-    (b, size_b): (&mut [f32], usize),
-    task: impl Fn(usize, [&mut [f32]; 2]) + Sync + Send,
-) {
-    let (size_a, size_b) = (size_a.max(1), size_b.max(1));
-    let n = a.len().div_ceil(size_a);
-    debug_assert_eq!(n, b.len().div_ceil(size_b));
-    let chunks = a.chunks_mut(size_a).zip(b.chunks_mut(size_b));
-    for_each(n, chunks.enumerate(), |(i, (a, b))| task(i, [a, b]));
+/// A buffer that tasks share, cut into chunks of `size` values.
+pub struct Chunks<'a> {
+    /// The buffer.
+    pub values: &'a mut [f32],
+    /// Values of a chunk; the last chunk may be shorter.
+    pub size: usize,
 }
 
-/// As [`run_chunks2`], over three buffers.
-pub fn run_chunks3(
-    (a, size_a): (&mut [f32], usize),
-    (b, size_b): (&mut [f32], usize),
-    (c, size_c): (&mut [f32], usize),
-    task: impl Fn(usize, [&mut [f32]; 3]) + Sync + Send,
-) {
-    let (size_a, size_b, size_c) = (size_a.max(1), size_b.max(1), size_c.max(1));
-    let n = a.len().div_ceil(size_a);
-    debug_assert_eq!(n, b.len().div_ceil(size_b));
-    debug_assert_eq!(n, c.len().div_ceil(size_c));
-    let chunks = a.chunks_mut(size_a).zip(b.chunks_mut(size_b)).zip(c.chunks_mut(size_c));
-    for_each(n, chunks.enumerate(), |(i, ((a, b), c))| task(i, [a, b, c]));
+/// Same as [`run_chunks`], over several buffers: task i gets chunk i of each. All must have the same number of chunks.
+pub fn run_all_chunks<const N: usize>(buffers: [Chunks<'_>; N], task: impl Fn(usize, [&mut [f32]; N]) + Sync + Send) {
+    let counts = buffers.each_ref().map(|b| b.values.len().div_ceil(b.size.max(1)));
+    debug_assert!(counts.iter().all(|n| *n == counts[0]));
+    let mut parts = buffers.map(|b| b.values.chunks_mut(b.size.max(1)));
+    let chunks = (0..counts[0]).map(move |i| (i, parts.each_mut().map(|p| p.next().unwrap_or_default())));
+    for_each(counts[0], chunks, |(i, chunks)| task(i, chunks));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_of_several_buffers_go_together() {
+        let (mut a, mut b) = ([0f32; 7], [0f32; 3]);
+        let buffers = [Chunks { values: &mut a, size: 3 }, Chunks { values: &mut b, size: 1 }];
+        run_all_chunks(buffers, |i, [a, b]| {
+            a.fill(i as f32);
+            b[0] = a.len() as f32;
+        });
+        assert_eq!((a, b), ([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0], [3.0, 3.0, 1.0]));
+    }
 }

@@ -212,7 +212,7 @@ impl Strip {
     }
 
     /// # Safety
-    /// As [`Strip::plain`], but with the first addend alone.
+    /// Same as [`Strip::plain`], but with the first addend alone.
     #[inline(always)]
     unsafe fn added<S: Simd, const W: usize>(self, simd: S, sums: [S::f32s; W], r: usize, scale: S::f32s, _: Edge) {
         let Some((at, step)) = self.addends[0] else { return };
@@ -274,7 +274,7 @@ impl Edge {
     }
 
     /// # Safety
-    /// As [`Edge::load`], writable.
+    /// Same as [`Edge::load`], but writable.
     #[inline(always)]
     unsafe fn store<S: Simd>(self, simd: S, row: *mut f32, j: usize, v: S::f32s) {
         // SAFETY: as in `load`; the row is writable and nothing else reads it (the contract).

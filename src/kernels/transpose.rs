@@ -1,5 +1,5 @@
 //! The transpose of a row-major matrix, in squares that stay in registers: packing a transposed right side would
-//! otherwise gather it value by value. It does not know what the matrix is.
+//! otherwise gather it value by value.
 
 use pulp::{Simd, WithSimd};
 

@@ -645,7 +645,7 @@ fn statistics_of_ranks() -> Outcome {
     assert!(!cases.is_empty());
     for case in cases {
         let (a, b) = (numbers(&case["a"]), numbers(&case["b"]));
-        let test = MannWhitney::of(&a, &b);
+        let test = MannWhitney::new(&a, &b);
         assert_eq!(test.u, number(&case["u"])?);
         assert!((test.rank_biserial() - number(&case["rank_biserial"])?).abs() < 1e-12);
         let p = number(&case["p_greater_asymptotic"])?;

@@ -45,7 +45,7 @@ fn typed(words: &str) -> (&'static str, Value) {
 
 fn dense(array: &Array) -> Dense<f64> {
     let m = array.matrix(0).unwrap();
-    Dense::of(m.rows, m.cols, &m.data.iter().map(|v| f64::from(*v)).collect::<Vec<_>>()).unwrap()
+    Dense::from_rows(m.rows, m.cols, &m.data.iter().map(|v| f64::from(*v)).collect::<Vec<_>>()).unwrap()
 }
 
 fn norm(v: &[f64]) -> Vec<f64> {

@@ -36,7 +36,7 @@ fn plan(more: &[(&str, &str)]) -> Plan {
 fn go_on(run: &mut Run, until: u64) {
     while run.step < until {
         for i in 0..run.variants.len() {
-            if run.plan.stage(i).makes(run.step + 1) {
+            if run.plan.stage(i).trains_at(run.step + 1) {
                 run.update(i).unwrap();
             }
         }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
 use orrery::analysis::{
     graph::components,
-    graph_file::{AttributeValue, FileNode, Format, GraphFile, Named},
+    graph_file::{AttributeValue, FileNode, Format, GraphFile, NamedValue},
 };
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn expected() -> BTreeMap<String, Value> {
 
 fn read(name: &str) -> GraphFile {
     let text = fs::read_to_string(folder().join(name)).unwrap();
-    Format::of(name).unwrap().read(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
+    Format::from_name(name).unwrap().read(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 fn json_of(value: &AttributeValue) -> Value {
@@ -33,7 +33,7 @@ fn json_of(value: &AttributeValue) -> Value {
 }
 
 /// Without what networkx keeps elsewhere: the edge's key and its id.
-fn values(all: &[Named]) -> serde_json::Map<String, Value> {
+fn values(all: &[NamedValue]) -> serde_json::Map<String, Value> {
     let kept = all.iter().filter(|(name, _)| !["id", "key", "networkx_key"].contains(&name.as_str()));
     kept.map(|(name, value)| (name.clone(), json_of(value))).collect()
 }

@@ -56,7 +56,7 @@ fn its_sizes_are_the_files_and_it_holds_no_optimiser() {
     let path = path.display().to_string();
     let plan = plan(&[("model.checkpoint", &path)]);
     let training = Plan { steps: 10, ..plan.clone() };
-    let (looked_at, trained) = (MemoryEstimate::of(&plan), MemoryEstimate::of(&training));
+    let (looked_at, trained) = (MemoryEstimate::new(&plan), MemoryEstimate::new(&training));
     assert!(looked_at.models < 0.5 * trained.models, "{looked_at:?} {trained:?}");
     let mut run = Run::open(plan).unwrap();
     let m: TrainedBdh = of(&mut run, &Args::new()).unwrap();

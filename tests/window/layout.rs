@@ -48,7 +48,7 @@ fn communities_part() {
 #[test]
 fn who_is_held_stays_and_what_is_no_edge_pulls_nobody() {
     let springs = Springs::new(3, &[(0, 1, 2.0), (1, 1, 9.0), (2, 7, 1.0), (0, 2, f32::NAN), (1, 2, 0.0)]);
-    assert_eq!((springs.of(0).len(), springs.of(1).len(), springs.of(2).len()), (1, 1, 0));
+    assert_eq!((springs.neighbours(0).len(), springs.neighbours(1).len(), springs.neighbours(2).len()), (1, 1, 0));
     let places = vec![[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]];
     let turn = Schedule::fresh(3).turn(1);
     let after = step(&springs, &Laws::default(), Repulsion::Exact, turn, &[true, false, false], &places);

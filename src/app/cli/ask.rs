@@ -183,7 +183,7 @@ impl OpenedRun {
                 let newest = kept.range(..=step).next_back();
                 let (_, path) = newest.ok_or_else(|| Failure::usage(no_weights(&folder, step, kept.keys())))?;
                 let weights = snapshots::read(&folder, path, &Device::Cpu).map_err(Failure::wrong)?;
-                run.take_on(&weights).map_err(Failure::failed)?;
+                run.load_weights(&weights).map_err(Failure::failed)?;
             }
             _ => {
                 let shown = folder.display();

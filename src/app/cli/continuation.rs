@@ -85,7 +85,7 @@ pub fn decide(folder: &Path, steps: Option<u64>) -> Result<Continuation, Refusal
                 .to_owned(),
         );
     }
-    let from = match checkpoint::load_to_go_on(folder, &Device::Cpu)? {
+    let from = match checkpoint::load_resumable(folder, &Device::Cpu)? {
         None => None,
         Some(loaded) => {
             notices.extend(loaded.notices);

@@ -124,7 +124,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     if printer.show(args.prompt.as_bytes()) {
         let sampling = Sampling { temperature: args.temperature, seed: args.seed };
         let count = args.tokens as usize;
-        let result = generate(&model, &prompt, count, sampling, tokenizer.writable(), &mut |id| {
+        let result = generate(&model, &prompt, count, sampling, tokenizer.decodable_vocab(), &mut |id| {
             first.get_or_insert_with(Instant::now);
             printer.add(id)
         });

@@ -14,7 +14,7 @@ use crate::{
             communities::{self, Communities, Search},
             components, cores, degrees,
         },
-        graph_file::{AttributeValue, FileNode, Format, GraphFile, Named},
+        graph_file::{AttributeValue, FileNode, Format, GraphFile, NamedValue},
     },
     config::Config,
     files::{FileError, check_memory, open, read_all},
@@ -37,12 +37,12 @@ const MAX_SEARCHED: usize = 2_000_000;
 
 /// True if a path is a graph's, by its ending.
 pub fn is_graph(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| Format::of(&name.to_string_lossy()).is_some())
+    path.file_name().is_some_and(|name| Format::from_name(&name.to_string_lossy()).is_some())
 }
 
 /// Stricter than [`is_graph`]: a table could as well be a text to train on, and JSON a tokeniser.
 pub fn is_certainly_graph(path: &Path) -> bool {
-    let format = path.file_name().and_then(|name| Format::of(&name.to_string_lossy()));
+    let format = path.file_name().and_then(|name| Format::from_name(&name.to_string_lossy()));
     format.is_some_and(Format::is_of_graphs_alone) && path.is_file()
 }
 
@@ -53,7 +53,7 @@ pub fn is_certainly_graph(path: &Path) -> bool {
 pub fn read(path: &Path) -> Result<GraphFile, String> {
     let shown = path.display();
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let format = Format::of(&name)
+    let format = Format::from_name(&name)
         .ok_or_else(|| format!("{shown} is no graph that can be read: its name should end in {}", Format::endings()))?;
     let wrong = |e: FileError| format!("{shown} cannot be read: {e}");
     let file = open(path).map_err(wrong)?;
@@ -252,7 +252,7 @@ fn node_columns(graph: &GraphFile) -> Vec<GraphColumn> {
 }
 
 /// Named values as lists, one a name and type, in the order of their first appearance.
-fn columns<'a>(count: usize, items: impl Iterator<Item = &'a [Named]>) -> Vec<GraphColumn> {
+fn columns<'a>(count: usize, items: impl Iterator<Item = &'a [NamedValue]>) -> Vec<GraphColumn> {
     let (mut all, mut places) = (Vec::<GraphColumn>::new(), HashMap::<(&str, ColumnType), usize>::new());
     for (i, values) in items.enumerate() {
         for (name, value) in values {

@@ -92,7 +92,7 @@ const LARGE: usize = 20_000;
 const SEED: u64 = 1;
 
 fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
-    let format = Format::of(&out.to_string_lossy())
+    let format = Format::from_name(&out.to_string_lossy())
         .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::endings())))?;
     let graph = graph_of(args)?;
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
@@ -110,7 +110,7 @@ fn graph_of(args: &GraphArgs) -> Result<GraphFile, Failure> {
 }
 
 fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
-    let format = Format::of(&out.to_string_lossy()).filter(|f| *f != Format::Csv);
+    let format = Format::from_name(&out.to_string_lossy()).filter(|f| *f != Format::Csv);
     let format = format.ok_or_else(|| {
         let shown = out.display();
         Failure::usage(format!("{shown} should end in .gexf, .graphml, .gml or .json: those formats hold positions"))
@@ -131,7 +131,7 @@ fn place_nodes(graph: &mut GraphFile) {
     let springs = layout::Springs::new(nodes, &edges);
     let start = layout::start(0..nodes as u32, SEED);
     let mut progress = StepProgress::new(format!("laying out {nodes} nodes"), u64::from(layout::STEPS));
-    let places = layout::settle_telling(&springs, &layout::Laws::default(), start, |step| progress.step(step));
+    let places = layout::settle_with_progress(&springs, &layout::Laws::default(), start, |step| progress.step(step));
     for (node, [x, y]) in graph.nodes.iter_mut().zip(places) {
         node.place = Some([f64::from(x), -f64::from(y)]);
     }

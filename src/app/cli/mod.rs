@@ -101,7 +101,7 @@ struct Settings {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Seed of weights and batches
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::config::MOST_SEED))]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::config::MAX_SEED))]
     seed: Option<u64>,
     /// Number of updates
     #[arg(long)]

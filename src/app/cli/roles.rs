@@ -123,7 +123,7 @@ fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
     let mut learned = vec![0.0; run.variants.len()];
     while run.step < run.plan.steps {
         for (i, secs) in learned.iter_mut().enumerate() {
-            if run.plan.stage(i).makes(run.step + 1) {
+            if run.plan.stage(i).trains_at(run.step + 1) {
                 let began = Instant::now();
                 run.update(i).map_err(failed)?;
                 *secs += began.elapsed().as_secs_f64();

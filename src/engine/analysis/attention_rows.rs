@@ -1,7 +1,6 @@
-//! How spread out the rows of an attention matrix are, and how much they put on the first position. It does not know
-//! what computed the weights.
+//! How spread out the rows of an attention matrix are, and how much they put on the first position.
 
-/// What the rows of an attention matrix are.
+/// The meaning of the rows of an attention matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
     /// Shares of one.
@@ -12,7 +11,7 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// What each weight of this row is divided by.
+    /// The divisor of each weight of this row.
     fn divisor(self, row: &[f32]) -> f64 {
         match self {
             Self::Shares => 1.0,

@@ -1,5 +1,5 @@
-//! Comparing two samples whose values come in clusters (the sentences about one noun are not independent):
-//! everything is drawn cluster by cluster. It does not know what a cluster stands for.
+//! Comparing two samples whose values come in clusters (the sentences about one noun are not independent): everything
+//! is drawn cluster by cluster.
 
 use rand::{Rng, SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 /// Who is above whom, cluster against cluster.
 #[derive(Debug, Clone)]
 pub struct Clusters {
-    /// Whether the cluster belongs to the first sample.
+    /// True where the cluster belongs to the first sample.
     with: Vec<bool>,
     sizes: Vec<f64>,
     /// `wins[a * n + b]`: pairs of values with that of a above that of b, equal ones counting half.
@@ -113,7 +113,7 @@ mod tests {
         let (values, of, with) = drawn(10, 7, 0.3, 1);
         let (a, b): (Vec<_>, Vec<_>) = values.iter().zip(&of).partition(|(_, c)| with[**c]);
         let plain = |v: Vec<(&f64, &usize)>| v.into_iter().map(|p| *p.0).collect::<Vec<_>>();
-        let whole = MannWhitney::of(&plain(a), &plain(b)).rank_biserial();
+        let whole = MannWhitney::new(&plain(a), &plain(b)).rank_biserial();
         assert!((Clusters::new(&values, &of, &with).rank_biserial() - whole).abs() < 1e-12);
     }
 
@@ -126,7 +126,7 @@ mod tests {
             let (values, of, with) = drawn(12, 20, 0.0, seed);
             ours += usize::from(Clusters::new(&values, &of, &with).permutation_p(199, seed) <= 0.05);
             let (a, b) = values.split_at(values.len() / 2);
-            naive += usize::from(MannWhitney::of(a, b).p_greater() <= 0.05);
+            naive += usize::from(MannWhitney::new(a, b).p_greater() <= 0.05);
         }
         assert!((5..=27).contains(&ours), "{ours} of 300");
         assert!(naive > 80, "{naive} of 300");

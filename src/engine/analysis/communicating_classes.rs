@@ -13,7 +13,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// Whether it cannot be left.
+    /// Returns true if it cannot be left.
     pub fn is_closed(&self) -> bool {
         self.stationary.is_some()
     }
@@ -41,7 +41,7 @@ pub fn communicating_classes(n: usize, rate: impl Fn(usize, usize) -> f64) -> Ve
     found
 }
 
-/// How many of them cannot be left: the dimension of the space of stationary vectors.
+/// The number of classes that cannot be left: the dimension of the space of stationary vectors.
 pub fn closed_classes(classes: &[Class]) -> usize {
     classes.iter().filter(|class| class.is_closed()).count()
 }

@@ -1,5 +1,5 @@
 //! Products of dense matrices by the `gemm` crate, behind a call that a person can read: where three matrices lie, how
-//! large they are, and what becomes of what stood there. It does not know who splits the work among threads.
+//! large they are, and what becomes of what stood there.
 
 use rayon::prelude::*;
 
@@ -8,13 +8,13 @@ const TASK: usize = 128;
 
 /// Where a matrix lies in memory: its first value, and how many values its next row and its next column are away.
 #[derive(Debug, Clone, Copy)]
-pub struct Placed<P> {
+pub struct Strided<P> {
     pub at: P,
     pub row: usize,
     pub column: usize,
 }
 
-impl<P> Placed<P> {
+impl<P> Strided<P> {
     /// Rows of so many values, one after another.
     pub fn rows(at: P, length: usize) -> Self {
         Self { at, row: length, column: 1 }
@@ -26,7 +26,7 @@ impl<P> Placed<P> {
     }
 }
 
-/// What a product does to what stood in its place.
+/// How a product is combined with the values that stood in its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Update<T> {
     /// out <- a b
@@ -57,9 +57,9 @@ impl Scalar for f64 {
 /// Each matrix lies within memory that may be read (a, b) or read and written (`out`) for the whole call, and no value of
 /// `out` is one of a or b.
 pub unsafe fn multiply<T: Scalar>(
-    out: Placed<*mut T>,
-    a: Placed<*const T>,
-    b: Placed<*const T>,
+    out: Strided<*mut T>,
+    a: Strided<*const T>,
+    b: Strided<*const T>,
     [m, k, n]: [usize; 3],
     update: Update<T>,
 ) {
@@ -102,8 +102,8 @@ pub fn product(a: &[f64], b: &[f64], [m, k, n]: [usize; 3]) -> Vec<f64> {
         return out;
     }
     out.par_chunks_mut(TASK * n).zip(a.par_chunks(TASK * k)).for_each(|(out, a)| {
-        let (sizes, b) = ([out.len() / n, k, n], Placed::rows(b.as_ptr(), n));
-        let (out, a) = (Placed::rows(out.as_mut_ptr(), n), Placed::rows(a.as_ptr(), k));
+        let (sizes, b) = ([out.len() / n, k, n], Strided::rows(b.as_ptr(), n));
+        let (out, a) = (Strided::rows(out.as_mut_ptr(), n), Strided::rows(a.as_ptr(), k));
         // SAFETY: `out` holds as many rows of n values as `a` of k, and b holds k rows of n.
         unsafe { multiply(out, a, b, sizes, Update::Replace) };
     });
@@ -124,8 +124,8 @@ mod tests {
         let (a, b) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
         assert_eq!(product(&a, &b, [2, 2, 2]), [19.0, 22.0, 43.0, 50.0]);
         let mut out = [1.0; 4];
-        let at = Placed::rows(out.as_mut_ptr(), 2);
-        let (a, b) = (Placed::rows(a.as_ptr(), 2), Placed::rows(b.as_ptr(), 2).transposed());
+        let at = Strided::rows(out.as_mut_ptr(), 2);
+        let (a, b) = (Strided::rows(a.as_ptr(), 2), Strided::rows(b.as_ptr(), 2).transposed());
         // SAFETY: three arrays of two rows of two.
         unsafe { multiply(at, a, b, [2, 2, 2], Update::Add(-1.0)) };
         assert_eq!(out, [-16.0, -22.0, -38.0, -52.0]);

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, Schur};
 
 /// Sweeps of the QR iteration before it is given up: far more than a matrix that converges takes.
-const MOST_SWEEPS: usize = 10_000;
+const MAX_SWEEPS: usize = 10_000;
 
 /// Tolerances that are tried, each four times the one before: an entry below the diagonal counts as zero at one unit of
 /// rounding of its neighbours, up to 4e-12 of them. Rounding within a sweep can leave more than one unit, which it does in
@@ -19,7 +19,7 @@ pub fn eigenvalues(n: usize, data: &[f64]) -> Option<Vec<[f64; 2]>> {
     }
     let matrix = DMatrix::from_row_slice(n, n, data);
     let mut tolerances = (0..TOLERANCES).map(|k| f64::EPSILON * 4f64.powi(k));
-    let schur = tolerances.find_map(|zero| Schur::try_new(matrix.clone(), zero, MOST_SWEEPS))?;
+    let schur = tolerances.find_map(|zero| Schur::try_new(matrix.clone(), zero, MAX_SWEEPS))?;
     let mut values: Vec<[f64; 2]> = schur.complex_eigenvalues().iter().map(|z| [z.re, z.im]).collect();
     values.sort_by(|a, b| b[0].total_cmp(&a[0]).then(b[1].total_cmp(&a[1])));
     Some(values)

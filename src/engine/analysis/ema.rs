@@ -1,7 +1,7 @@
 //! Exponential moving average (EMA) traces: h_t = (1-a) h_{t-1} + a x_t with h_{-1} = 0
 //! (arXiv 2604.08556, equation 6), their closed forms, and the sparse random codes they carry.
 //!
-//! Pure mathematics on slices: it knows no tensor, no model, no picture. The coefficient `a` is in
+//! Pure mathematics on slices. The coefficient `a` is in
 //! (0, 1]; outside it the formulas are evaluated as they stand and mean nothing.
 
 use rand::{Rng, SeedableRng};
@@ -45,7 +45,7 @@ pub fn trace(x: &[f64], width: usize, a: f64) -> Vec<f64> {
     trace_from(&vec![0.0; width], x, width, a)
 }
 
-/// As [`trace`], going on from a state of `width` values: the exact way to process a text in chunks.
+/// Same as [`trace`], going on from a state of `width` values: the exact way to process a text in chunks.
 pub fn trace_from(state: &[f64], x: &[f64], width: usize, a: f64) -> Vec<f64> {
     let mut h = state.to_vec();
     let mut all = Vec::with_capacity(x.len());

@@ -1,5 +1,5 @@
 //! Graphs as files that other programs read: GEXF 1.3 (Gephi, with places and colours), GraphML, GML, node-link JSON
-//! and a table of edges. Strings in, strings out; it does not know what the nodes are.
+//! and a table of edges. Strings in, strings out.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,19 +11,19 @@ mod node_link;
 mod values;
 mod xml;
 
-pub use values::{AttributeType, AttributeValue, Named};
+pub use values::{AttributeType, AttributeValue, NamedValue};
 use values::{ValueColumns, ValueNames, give, value};
 
 /// A graph of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GraphFile {
-    /// What it is, in words.
+    /// A description in words.
     pub title: String,
     pub directed: bool,
     pub nodes: Vec<FileNode>,
     pub edges: Vec<FileEdge>,
     /// Named values of the graph itself.
-    pub values: Vec<Named>,
+    pub values: Vec<NamedValue>,
 }
 
 /// A node of a file.
@@ -40,7 +40,7 @@ pub struct FileNode {
     pub colour: Option<[u8; 3]>,
     pub size: Option<f64>,
     /// Named values: "community", "head", ..
-    pub values: Vec<Named>,
+    pub values: Vec<NamedValue>,
 }
 
 /// An edge between two places in [`GraphFile::nodes`].
@@ -52,7 +52,7 @@ pub struct FileEdge {
     pub weight: f64,
     /// The file gives no weight.
     pub is_unweighted: bool,
-    pub values: Vec<Named>,
+    pub values: Vec<NamedValue>,
 }
 
 /// The formats.
@@ -61,12 +61,12 @@ pub enum Format {
     Gexf,
     GraphMl,
     Gml,
-    /// As networkx and d3 write it.
+    /// The node-link JSON of networkx and d3.
     NodeLinkJson,
     Csv,
 }
 
-/// What is wrong with a file, at which line (from 1), and what to do about it.
+/// An error in a file: its line (from 1), the reason and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {words}")]
 pub struct GraphFileError {
@@ -81,10 +81,10 @@ impl GraphFileError {
 }
 
 /// No file has more of either; beyond it a graph is no picture.
-pub const MOST_NODES: usize = 1_000_000;
-pub const MOST_EDGES: usize = 8_000_000;
+pub const MAX_NODES: usize = 1_000_000;
+pub const MAX_EDGES: usize = 8_000_000;
 /// Named values of one item, and names of them in one file.
-pub const MOST_VALUES: usize = 1024;
+pub const MAX_VALUES: usize = 1024;
 /// Bytes of such a name.
 const LONGEST_NAME: usize = 256;
 
@@ -107,13 +107,13 @@ impl Format {
         ".gexf, .graphml, .gml, .json (node-link) or .csv"
     }
 
-    /// By the ending of a file's name.
-    pub fn of(name: &str) -> Option<Self> {
+    /// The format that the ending of a file's name says.
+    pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         Self::ALL.into_iter().find(|f| name.ends_with(&format!(".{}", f.ending())))
     }
 
-    /// Whether a file of this ending is a graph and nothing else.
+    /// Returns true if a file of this ending can only be a graph.
     pub fn is_of_graphs_alone(self) -> bool {
         !matches!(self, Self::Csv | Self::NodeLinkJson)
     }
@@ -145,7 +145,7 @@ impl Format {
 }
 
 impl FileNode {
-    /// What it is called.
+    /// The name.
     pub fn name(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.id)
     }
@@ -156,7 +156,7 @@ impl FileNode {
     }
 
     /// Takes x, y and size as what they are; `values` are all that the file gives.
-    fn with_values(mut self, values: Vec<Named>) -> Self {
+    fn with_values(mut self, values: Vec<NamedValue>) -> Self {
         let number = |name: &str| value(&values, name).filter(|v| v.is_number()).and_then(AttributeValue::number);
         self.place = number("x").zip(number("y")).map(|(x, y)| [x, y]);
         self.size = number("size");
@@ -185,7 +185,7 @@ impl FileNode {
 /// The nodes' ids as XML can say them. What it cannot say is left out; an id that another node has then is told
 /// apart by a number.
 fn xml_ids(graph: &GraphFile) -> Vec<String> {
-    let plain: Vec<String> = graph.nodes.iter().map(|n| xml::sayable(&n.id)).collect();
+    let plain: Vec<String> = graph.nodes.iter().map(|n| xml::valid_text(&n.id)).collect();
     let is_same = |(node, plain): &(&FileNode, &String)| node.id == **plain;
     let same = graph.nodes.iter().zip(&plain).filter(is_same).map(|(_, plain)| plain.clone());
     let mut taken: HashSet<String> = same.collect();
@@ -205,14 +205,14 @@ fn xml_ids(graph: &GraphFile) -> Vec<String> {
 #[derive(Default)]
 struct Nodes {
     all: Vec<FileNode>,
-    /// By id; at most [`MOST_NODES`] of them.
+    /// The nodes by id; at most [`MAX_NODES`] of them.
     places: HashMap<Box<str>, u32>,
 }
 
 impl Nodes {
     fn add(&mut self, node: FileNode, line: usize) -> Result<usize, GraphFileError> {
-        if self.all.len() >= MOST_NODES {
-            return Err(GraphFileError::new(line, format!("more than {MOST_NODES} nodes; open a part of the graph")));
+        if self.all.len() >= MAX_NODES {
+            return Err(GraphFileError::new(line, format!("more than {MAX_NODES} nodes; open a part of the graph")));
         }
         let place = self.all.len();
         if self.places.insert(node.id.as_str().into(), place as u32).is_some() {
@@ -238,7 +238,7 @@ impl Nodes {
 struct PendingEdge {
     ends: [String; 2],
     weight: Option<f64>,
-    values: Vec<Named>,
+    values: Vec<NamedValue>,
     line: usize,
 }
 
@@ -265,8 +265,8 @@ impl Edges {
         Ok(())
     }
 
-    /// Whether the edge about to be added has a direction.
-    fn tell(&mut self, directed: bool, line: usize) -> Result<(), GraphFileError> {
+    /// Sets whether the edge about to be added is directed; an error if the others are not of that kind.
+    fn set_directed(&mut self, directed: bool, line: usize) -> Result<(), GraphFileError> {
         if *self.directed.get_or_insert(directed) != directed {
             let words = "some edges are directed and some are not; make them of one kind (an undirected edge is one \
                          each way)";
@@ -283,10 +283,10 @@ impl Edges {
     }
 }
 
-/// Whether one more edge may be read.
+/// Checks that one more edge may be read.
 fn check_count(edges: usize, line: usize) -> Result<(), GraphFileError> {
-    if edges >= MOST_EDGES {
-        return Err(GraphFileError::new(line, format!("more than {MOST_EDGES} edges")));
+    if edges >= MAX_EDGES {
+        return Err(GraphFileError::new(line, format!("more than {MAX_EDGES} edges")));
     }
     Ok(())
 }

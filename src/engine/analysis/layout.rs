@@ -1,7 +1,6 @@
-//! Force-directed layout of a weighted graph in the plane, step by step: repulsion between all
-//! nodes, springs by weight, gravity, a cap on each step that cools until nothing moves any more.
-//! The same forces run on the graphics card (`shaders/graph_layout.wgsl`); this is what checks them,
-//! and what serves where no card computes. It does not know what the nodes are, and it does not draw.
+//! Force-directed layout of a weighted graph in the plane, step by step: repulsion between all nodes, springs by
+//! weight, gravity, a cap on each step that cools until nothing moves any more. The same forces run on the graphics
+//! card (`shaders/graph_layout.wgsl`); this is what checks them, and what serves where no card computes.
 //!
 //! The forces are ForceAtlas2's (Jacomy et al. 2014): each node has the mass m = 1 + degree (mean 1),
 //! and on node i act
@@ -61,7 +60,7 @@ pub struct Springs {
 const STRONGEST: f32 = 4.0;
 
 impl Springs {
-    /// From directed edges (from, to, weight); the sign of a weight and its direction do not matter.
+    /// Builds the springs from directed edges (from, to, weight); the sign of a weight and its direction do not matter.
     /// Loops, ends that are no nodes and weights that are no numbers or nothing are left out.
     pub fn new(nodes: usize, edges: &[(u32, u32, f32)]) -> Self {
         let counts =
@@ -97,7 +96,7 @@ impl Springs {
     }
 
     /// The springs of a node.
-    pub fn of(&self, node: usize) -> &[(u32, f32)] {
+    pub fn neighbours(&self, node: usize) -> &[(u32, f32)] {
         let range = self.first.get(node).zip(self.first.get(node + 1));
         range.and_then(|(a, b)| self.ends.get(*a as usize..*b as usize)).unwrap_or_default()
     }
@@ -108,7 +107,7 @@ fn mass(degree: u32, mean_degree: f32) -> f32 {
     (m / MASS_QUANTUM).round().max(1.0) * MASS_QUANTUM
 }
 
-/// What changes from step to step.
+/// The parameters that change from step to step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Turn {
     /// Longest way that a node goes.
@@ -139,7 +138,7 @@ const NUDGED: f32 = 0.6;
 const CHANGED: f32 = 0.4;
 
 impl Schedule {
-    /// From the start, for nodes anywhere.
+    /// The schedule from the start, for nodes anywhere.
     pub fn fresh(nodes: usize) -> Self {
         Self { begun: 0, skipped: 0, parted: false, nodes }
     }
@@ -216,7 +215,7 @@ pub enum Repulsion {
 }
 
 impl Repulsion {
-    /// What serves for so many nodes.
+    /// The repulsion that serves for so many nodes.
     pub fn for_nodes(nodes: usize) -> Self {
         if nodes <= EXACT_UP_TO {
             return Self::Exact;
@@ -269,7 +268,7 @@ fn moved(springs: &Springs, laws: &Laws, turn: Turn, i: usize, places: &[[f32; 2
     let pull = laws.gravity * m;
     let mut force = [laws.repulsion * m * push[0] - pull * x, laws.repulsion * m * push[1] - pull * y];
     let mut stiffness = pull;
-    for (to, strength) in springs.of(i) {
+    for (to, strength) in springs.neighbours(i) {
         let [px, py] = places[*to as usize];
         let (dx, dy) = (px - x, py - y);
         let k = strength / (1.0 + turn.loose * (dx * dx + dy * dy).sqrt() / laws.reach);
@@ -288,8 +287,8 @@ pub fn settle(springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32
     after(u64::from(STEPS), springs, laws, places)
 }
 
-/// As [`settle`], telling the number of each step that is done; of [`STEPS`].
-pub fn settle_telling(
+/// Same as [`settle`], and reports the number of each step that is done, of [`STEPS`].
+pub fn settle_with_progress(
     springs: &Springs,
     laws: &Laws,
     places: Vec<[f32; 2]>,

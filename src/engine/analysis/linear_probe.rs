@@ -1,11 +1,11 @@
-//! Can a straight cut tell two classes of points apart? Ridge regression on the signs, judged on groups
-//! that it was not fitted to. It does not know what the points are.
+//! Can a straight cut tell two classes of points apart? Ridge regression on the signs, judged on groups that it was not
+//! fitted to.
 
 use nalgebra::DMatrix;
 
 use super::cholesky;
 
-/// How often left-out points fell on the right side.
+/// The share of left-out points that fell on the right side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict {
     pub right: usize,
@@ -26,7 +26,7 @@ pub fn leave_group_out(points: &[Vec<f64>], labels: &[bool], groups: &[usize], r
     let mut verdict = Verdict { right: 0, of: 0 };
     for left_out in kinds {
         let (test, train): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| groups[i] == left_out);
-        let Some(fit) = Fit::of(&gram, &train, labels, ridge) else { continue };
+        let Some(fit) = Fit::new(&gram, &train, labels, ridge) else { continue };
         for i in test {
             verdict.of += 1;
             // exactly on the cut is on neither side
@@ -46,7 +46,7 @@ struct Fit {
 }
 
 impl Fit {
-    fn of(gram: &[Vec<f64>], train: &[usize], labels: &[bool], ridge: f64) -> Option<Self> {
+    fn new(gram: &[Vec<f64>], train: &[usize], labels: &[bool], ridge: f64) -> Option<Self> {
         let m = train.len();
         if m < 2 {
             return None;

@@ -1,6 +1,5 @@
 //! The generator nearest to a square matrix, and how far from one the matrix is. A generator of a Markov chain in
-//! continuous time (column convention) has no negative entry off its diagonal, and columns that sum to 0. It does not
-//! know what the matrix is the derivative of.
+//! continuous time (column convention) has no negative entry off its diagonal, and columns that sum to 0.
 
 use std::f64::consts::TAU;
 
@@ -9,7 +8,7 @@ use rand::{Rng, seq::SliceRandom};
 /// How far a matrix J `(n, n)` is from a generator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorDistance {
-    /// Of I + dt J with dt = 1: all 1 for a generator.
+    /// Column sums of I + dt J with dt = 1: all 1 for a generator.
     pub column_sums: Vec<f64>,
     /// Share of the entries off the diagonal that are negative: 0 for a generator. NaN for n = 1.
     pub negative_share: f64,

@@ -20,8 +20,8 @@ pub fn mean(rows: &[&[f32]], dims: usize) -> Vec<f64> {
     mean
 }
 
-/// Of rows that are already centred, each of length `dims`. Starts from the column of largest variance
-/// and is deterministic; `explained` is the Rayleigh quotient over the trace.
+/// The first component of rows that are already centred, each of length `dims`. Starts from the column of largest
+/// variance and is deterministic; `explained` is the Rayleigh quotient over the trace.
 pub fn first_component(centred: &[Vec<f64>], dims: usize) -> PrincipalComponent {
     const ROUNDS: usize = 300;
     let mut variance = vec![0.0; dims];

@@ -1,6 +1,5 @@
-//! Queries and keys as a coupled system (arXiv 2604.01683, section 2.1): dq/dt = k, dk/dt = f(q), its two integrators, and
-//! what sets them apart: volume, reversibility, energy. In f64, to measure what a model computes in f32. It knows no model
-//! and no scores.
+//! Queries and keys as a coupled system (arXiv 2604.01683, section 2.1): dq/dt = k, dk/dt = f(q), its two integrators,
+//! and what sets them apart: volume, reversibility, energy. In f64, to measure what a model computes in f32.
 
 mod force;
 mod matrix;
@@ -46,13 +45,13 @@ impl PhasePoint {
         self.coordinates().zip(other.coordinates()).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Whether every coordinate is a number that f32 can hold.
+    /// Returns true if every coordinate is a number that f32 can hold.
     pub fn is_finite(&self) -> bool {
         self.coordinates().all(|v| v.abs() <= LARGEST)
     }
 }
 
-/// What is integrated, and how: a force, an integrator, and its step dt.
+/// A flow to integrate: a force, an integrator, and its step dt.
 #[derive(Debug, Clone, Copy)]
 pub struct Evolution<'a> {
     pub force: &'a Force,

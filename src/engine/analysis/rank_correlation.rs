@@ -1,5 +1,4 @@
-//! Whether two sequences rise and fall together, by ranks alone, and whether more than by chance where neighbouring values
-//! depend on one another. It does not know what was measured.
+//! Rank correlation of two sequences, with a test against chance where neighbouring values depend on one another.
 
 use rand::Rng;
 
@@ -63,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    /// As scipy.stats.spearmanr gives it.
+    /// Reference values are those of scipy.stats.spearmanr.
     #[test]
     fn ranks_alone_count() {
         assert_eq!(ranks(&[0.3, -1.0, 0.3, 7.0]), [2.5, 1.0, 2.5, 4.0]);

@@ -1,6 +1,5 @@
-//! Whether one sample lies above another, by ranks alone: Mann and Whitney's U with its effect sizes. It does
-//! not know what was measured, and takes every value for independent (see [`super::clusters`] when they
-//! are not).
+//! A rank test that one sample lies above another: Mann and Whitney's U with its effect sizes. It takes
+//! all values as independent; see [`super::clustered_tests`] where they are not.
 
 /// U of one sample against another, and what follows from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,8 +13,8 @@ pub struct MannWhitney {
 }
 
 impl MannWhitney {
-    /// Of finite values; O(n log n). Mann & Whitney, Ann. Math. Stat. 18 (1947) 50.
-    pub fn of(a: &[f64], b: &[f64]) -> Self {
+    /// The test of two samples of finite values, in O(n log n). Mann & Whitney, Ann. Math. Stat. 18 (1947) 50.
+    pub fn new(a: &[f64], b: &[f64]) -> Self {
         let mut all: Vec<(f64, bool)> = a.iter().map(|v| (*v, true)).chain(b.iter().map(|v| (*v, false))).collect();
         all.sort_unstable_by(|x, y| x.0.total_cmp(&y.0));
         let (mut ranks, mut ties, mut from) = (0.0, 0.0, 0);
@@ -87,25 +86,25 @@ mod tests {
     #[test]
     fn every_order_of_small_samples_is_counted() {
         // By enumeration: of the 10 ways to place 2 among 5, U is 0..6 with 1 1 2 2 2 1 1 of them.
-        let p = |a: &[f64], b: &[f64]| MannWhitney::of(a, b).p_greater_exactly().unwrap();
+        let p = |a: &[f64], b: &[f64]| MannWhitney::new(a, b).p_greater_exactly().unwrap();
         assert!((p(&[4.0, 5.0], &[1.0, 2.0, 3.0]) - 0.1).abs() < 1e-12);
         assert!((p(&[3.0, 5.0], &[1.0, 2.0, 4.0]) - 0.2).abs() < 1e-12);
         assert!((p(&[1.0, 2.0], &[3.0, 4.0, 5.0]) - 1.0).abs() < 1e-12);
-        assert!(MannWhitney::of(&[1.0], &[1.0]).p_greater_exactly().is_none());
+        assert!(MannWhitney::new(&[1.0], &[1.0]).p_greater_exactly().is_none());
     }
 
     #[test]
     fn the_exact_and_the_normal_p_agree_where_both_hold() {
         let a: Vec<f64> = (0..30).map(|i| f64::from(i * 7 % 30) + 4.3).collect();
         let b: Vec<f64> = (0..30).map(|i| f64::from(i * 11 % 30)).collect();
-        let test = MannWhitney::of(&a, &b);
+        let test = MannWhitney::new(&a, &b);
         assert!((test.p_greater() - test.p_greater_exactly().unwrap()).abs() < 2e-3);
     }
 
     #[test]
     fn nothing_gives_nothing() {
-        let test = MannWhitney::of(&[], &[1.0]);
+        let test = MannWhitney::new(&[], &[1.0]);
         assert_eq!((test.rank_biserial(), test.p_greater()), (0.0, 1.0));
-        assert_eq!(MannWhitney::of(&[2.0; 5], &[2.0; 7]).p_greater(), 1.0);
+        assert_eq!(MannWhitney::new(&[2.0; 5], &[2.0; 7]).p_greater(), 1.0);
     }
 }

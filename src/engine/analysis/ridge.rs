@@ -1,5 +1,5 @@
-//! Ridge regression of one-hot labels on features: which label a linear map of the features names. Features are centred,
-//! not standardised, and labels are centred indicators. It does not know what the features and labels are.
+//! Ridge regression of one-hot labels on features: which label a linear map of the features names. Features are
+//! centred, not standardised, and labels are centred indicators.
 //!
 //! The normal equations are summed up chunk by chunk, so that the features of a large data set are never in memory at
 //! once, and once for all subsets of the features: each subset's equations are rows and columns of the whole.
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::{
     cholesky,
-    dense::{self, Placed, Update, multiply},
+    dense::{self, Strided, Update, multiply},
 };
 
 /// Rows and columns of a tile of the Gram matrix.
@@ -70,9 +70,9 @@ impl NormalEquations {
             // which both ranges are columns.
             unsafe {
                 let sizes = [rows.len(), n, cols.len()];
-                let out = Placed::rows(product.as_mut_ptr(), cols.len());
-                let left = Placed::rows(features.as_ptr().add(rows.start), width).transposed();
-                let right = Placed::rows(features.as_ptr().add(cols.start), width);
+                let out = Strided::rows(product.as_mut_ptr(), cols.len());
+                let left = Strided::rows(features.as_ptr().add(rows.start), width).transposed();
+                let right = Strided::rows(features.as_ptr().add(cols.start), width);
                 multiply(out, left, right, sizes, Update::Replace);
             }
             sum.iter_mut().zip(product).for_each(|(s, p)| *s += f64::from(p));
@@ -99,8 +99,8 @@ impl NormalEquations {
         self.map(parts, solve(gram, cross, self.classes, lambda)?)
     }
 
-    /// As [`NormalEquations::solve`] on the features' projection x P, P `(features, columns)`, as a map of the features
-    /// themselves.
+    /// Same as [`NormalEquations::solve`] on the features' projection x P, P `(features, columns)`, as a map of the
+    /// features themselves.
     pub fn solve_projected(&self, parts: &[Range<usize>], projection: &[f32], lambda: f64) -> Option<LinearMap> {
         let (gram, cross) = self.centred(parts);
         let features: usize = parts.iter().map(Range::len).sum();
@@ -164,9 +164,9 @@ impl LinearMap {
             // the part is columns, and the weights one row of `classes` values for each column.
             unsafe {
                 let weights = &self.weights[from * self.classes..][..part.len() * self.classes];
-                let out = Placed::rows(scores.as_mut_ptr(), self.classes);
-                let read = Placed::rows(features.as_ptr().add(part.start), width);
-                let weights = Placed::rows(weights.as_ptr(), self.classes);
+                let out = Strided::rows(scores.as_mut_ptr(), self.classes);
+                let read = Strided::rows(features.as_ptr().add(part.start), width);
+                let weights = Strided::rows(weights.as_ptr(), self.classes);
                 multiply(out, read, weights, [rows, part.len(), self.classes], Update::Add(1.0));
             }
             from += part.len();

@@ -1,5 +1,4 @@
-//! Area under the ROC curve with an interval where values come in clusters, such as the windows of one text. It does not
-//! know what was measured.
+//! Area under the ROC curve with an interval where values come in clusters, such as the windows of one text.
 
 use super::{rank_test::MannWhitney, statistics::wilson};
 
@@ -12,8 +11,8 @@ pub struct Auroc {
     pub high: f64,
 }
 
-/// Of two samples, each given cluster by cluster: values of one cluster may depend on one another. NaN where a sample is
-/// empty or a value is no finite number.
+/// The AUROC of two samples, each given cluster by cluster: values of one cluster may depend on one another. NaN where
+/// a sample is empty or a value is no finite number.
 ///
 /// The variance is that of DeLong, DeLong and Clarke-Pearson (Biometrics 44 (1988) 837) over sums by cluster (Obuchowski,
 /// Biometrics 53 (1997) 567, for clusters of one sample each). Where it is 0, since all pairs agree, it says nothing, and
@@ -24,9 +23,9 @@ pub fn auroc(above: &[Vec<f64>], below: &[Vec<f64>]) -> Auroc {
     if a.is_empty() || b.is_empty() || !is_finite {
         return Auroc { value: f64::NAN, low: f64::NAN, high: f64::NAN };
     }
-    let value = MannWhitney::of(&a, &b).auc();
-    let of_above = variance_of_mean(above, value, |v| MannWhitney::of(&[v], &b).auc());
-    let of_below = variance_of_mean(below, value, |v| MannWhitney::of(&a, &[v]).auc());
+    let value = MannWhitney::new(&a, &b).auc();
+    let of_above = variance_of_mean(above, value, |v| MannWhitney::new(&[v], &b).auc());
+    let of_below = variance_of_mean(below, value, |v| MannWhitney::new(&a, &[v]).auc());
     let sd = (of_above + of_below).sqrt();
     if sd > 0.0 {
         return Auroc { value, low: (value - 1.96 * sd).max(0.0), high: (value + 1.96 * sd).min(1.0) };

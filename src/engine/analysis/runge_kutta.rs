@@ -10,15 +10,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Clone, Copy)]
 pub struct Method(&'static Tableau);
 
-/// What is known of a method: its names and Butcher's table. With k_0 = f(t, y):
-/// k_i = f(t + nodes_{i-1} h, y + h sum_j rows_{i-1,j} k_j), y1 = y + h sum weights_i k_i.
+/// A Runge-Kutta method: its names and Butcher's table. With k_0 = f(t, y): k_i = f(t + nodes_{i-1} h, y + h sum_j
+/// rows_{i-1,j} k_j), y1 = y + h sum weights_i k_i.
 #[derive(Debug)]
 pub struct Tableau {
-    /// As written in settings and files.
+    /// Its name in settings and files.
     pub id: &'static str,
-    /// As shown to people.
+    /// Its name on screen.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A description in one line.
     pub description: &'static str,
     /// Global order of y1, and p of the step control: the error of a smooth solve falls as h^p.
     pub order: u32,
@@ -220,18 +220,18 @@ impl Method {
         self.0
     }
 
-    /// Whether it chooses its steps; the others take a given number of equal ones.
+    /// Returns true if the method chooses its steps; the others take a given number of equal ones.
     pub fn is_adaptive(self) -> bool {
         !self.0.error.is_empty()
     }
 
-    /// Whether the last slope of a step is the first of the next (first same as last).
+    /// Returns true if the last slope of a step is the first of the next (first same as last).
     pub fn is_fsal(self) -> bool {
         self.0.ends_at_result()
     }
 
-    /// Whether an accepted step leaves the first slope of the next. [`Policy::Interpolate`] lets every
-    /// adaptive method do so, as torchdiffeq does.
+    /// Returns true if an accepted step leaves the first slope of the next. [`Policy::Interpolate`] lets every adaptive
+    /// method do so, as torchdiffeq does.
     pub fn carries_slope(self, policy: Policy) -> bool {
         self.is_adaptive() && (self.is_fsal() || policy == Policy::Interpolate)
     }
@@ -283,21 +283,20 @@ impl<'de> Deserialize<'de> for Method {
 }
 
 impl Tableau {
-    /// Whether the last stage is the slope at y1 (and so the first of the next step).
+    /// Returns true if the last stage is the slope at y1 (and so the first of the next step).
     pub fn ends_at_result(&self) -> bool {
         let Some(last) = self.rows.last() else { return false };
         self.weights.len() == last.len() + 1 && self.weights.starts_with(last) && self.weights.last() == Some(&0.0)
     }
 }
 
-/// What an adaptive method does at the end of the span. Evaluation counts are comparable within one
-/// policy only.
+/// How an adaptive method ends the span. Evaluation counts are comparable within one policy only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// As torchdiffeq 0.2.5: the last step is not shortened, and the result is read off a quartic.
+    /// Follows torchdiffeq 0.2.5: the last step is not shortened, and the result is read off a quartic.
     Interpolate,
-    /// As diffrax: the last step is cut to the end; nothing is evaluated outside the span.
+    /// Follows diffrax: the last step is cut to the end; nothing is evaluated outside the span.
     Clip,
 }
 

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, SVD};
 
 /// Steps of the QR iteration before it is given up; a value takes two or three.
-const MOST_STEPS_A_VALUE: usize = 60;
+const MAX_STEPS_PER_VALUE: usize = 60;
 
 /// Largest first, min(rows, cols) of them; `data`: row by row. The error of each is some units of rounding of the
 /// largest. `None` for values that are no numbers, and where `data` does not fill the matrix.
@@ -15,8 +15,8 @@ pub fn singular_values<T: Copy + Into<f64>>(rows: usize, cols: usize, data: &[T]
         return Some(vec![]);
     }
     let matrix = DMatrix::from_row_iterator(rows, cols, data.iter().map(|v| (*v).into()));
-    let most_steps = MOST_STEPS_A_VALUE * rows.min(cols);
-    let svd = SVD::try_new(matrix, false, false, f64::EPSILON, most_steps)?;
+    let max_steps = MAX_STEPS_PER_VALUE * rows.min(cols);
+    let svd = SVD::try_new(matrix, false, false, f64::EPSILON, max_steps)?;
     Some(svd.singular_values.as_slice().to_vec())
 }
 
@@ -43,21 +43,21 @@ mod tests {
     }
 
     #[test]
-    fn of_a_rotated_diagonal_are_its_entries() {
+    fn rotated_diagonal_has_its_entries() {
         let (c, s) = (0.6, 0.8);
         let rotated = [3.0 * c, -0.5 * s, 0.0, 3.0 * s, 0.5 * c, 0.0, 0.0, 0.0, -7.0];
         close(&singular_values(3, 3, &rotated).unwrap(), &[7.0, 3.0, 0.5]);
     }
 
     #[test]
-    fn of_a_transpose_are_the_same() {
+    fn transpose_has_the_same() {
         let tall: Vec<f64> = (0..35).map(|i| f64::from((i * i * 7 + 3 * i) % 23) - 11.0).collect();
         let wide: Vec<f64> = (0..35).map(|k| tall[k % 7 * 5 + k / 7]).collect();
         close(&singular_values(5, 7, &wide).unwrap(), &singular_values(7, 5, &tall).unwrap());
     }
 
     #[test]
-    fn of_a_matrix_of_ones_is_one() {
+    fn matrix_of_ones_has_one() {
         let n = 40;
         let found = singular_values(n, n, &vec![1f32; n * n]).unwrap();
         assert!((found[0] - n as f64).abs() < 1e-11 && found[1..].iter().all(|s| *s < 1e-12), "{found:?}");
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_matrix_with_zeros_on_its_diagonal_add_up() {
+    fn zero_diagonal_values_add_up() {
         // nilpotent: ones above the diagonal, singular values 1, 1, 1, 0
         let mut shift = [0.0; 16];
         (0..3).for_each(|i| shift[i * 5 + 1] = 1.0);

@@ -1,4 +1,4 @@
-//! Summaries of samples: intervals for proportions, means, correlation. It does not know what was counted.
+//! Summaries of samples: intervals for proportions, means, correlation.
 
 /// Wilson's score interval for `hits` of `n` at z = 1.96 (95%): (low, high) in 0..1; (0, 1) for n = 0.
 /// Wilson, J. Am. Stat. Assoc. 22 (1927) 209.
@@ -70,7 +70,7 @@ mod tests {
         assert!(correlation(&a, &[2.0; 4]).is_nan());
     }
 
-    /// As scipy.stats.t.interval(0.95, 2, loc=2, scale=scipy.stats.sem([1, 2, 3])) gives it.
+    /// The reference is scipy.stats.t.interval(0.95, 2, loc=2, scale=scipy.stats.sem([1, 2, 3])).
     #[test]
     fn the_interval_of_a_mean_is_students() {
         assert_eq!(t_interval(&[1.0]), None);

@@ -1,12 +1,11 @@
-//! How many steps a solver needs for no other reason than that steps grow at most tenfold. It knows
-//! neither field nor solver.
+//! The number of steps a solver needs for no other reason than that steps grow at most tenfold.
 
 /// The most that a step may grow.
 const GROWTH: f64 = 10.0;
 
 /// The fewest steps from a first one of `h` over a span: h (1 + 10 + ... + 10^(k-1)) >= span, that is
 /// h >= 9 span / (10^k - 1). 0 where there is no such number.
-pub fn least_steps(h: f64, span: f64) -> u32 {
+pub fn min_steps(h: f64, span: f64) -> u32 {
     if !(h > 0.0 && span > 0.0 && h.is_finite() && span.is_finite()) {
         return 0;
     }
@@ -28,10 +27,10 @@ pub struct StepCount {
     pub rejected: usize,
 }
 
-/// Whether the bound on growth alone explains that two solves over `span` differ in their steps: the fewest
+/// Returns true if the bound on growth alone explains that two solves over `span` differ in their steps: the fewest
 /// possible steps differ by just as many as were taken, and no rejection had a part in it.
 pub fn explains(before: StepCount, after: StepCount, span: f64) -> bool {
-    let rungs = i64::from(least_steps(after.h_init, span)) - i64::from(least_steps(before.h_init, span));
+    let rungs = i64::from(min_steps(after.h_init, span)) - i64::from(min_steps(before.h_init, span));
     let taken = after.accepted as i64 - before.accepted as i64;
     taken != 0 && rungs == taken && before.rejected == after.rejected
 }
@@ -47,12 +46,12 @@ mod tests {
 
     #[test]
     fn a_constant_field_climbs_one_rung_more_between_3_20_and_3_25() {
-        assert_eq!(least_steps(first_step(3.20), 1.0), 2);
-        assert_eq!(least_steps(first_step(3.25), 1.0), 3);
+        assert_eq!(min_steps(first_step(3.20), 1.0), 2);
+        assert_eq!(min_steps(first_step(3.25), 1.0), 3);
         for k in 1..8 {
             let edge = 9.0 / (10f64.powi(k) - 1.0);
-            assert_eq!(least_steps(edge * 1.000_001, 1.0), k as u32);
-            assert_eq!(least_steps(edge * 0.999_999, 1.0), k as u32 + 1);
+            assert_eq!(min_steps(edge * 1.000_001, 1.0), k as u32);
+            assert_eq!(min_steps(edge * 0.999_999, 1.0), k as u32 + 1);
         }
     }
 
@@ -65,6 +64,6 @@ mod tests {
         assert!(!explains(low, StepCount { accepted: 4, ..high }, 1.0), "one step more than the rung");
         assert!(!explains(low, StepCount { rejected: 1, ..high }, 1.0), "a rejection had a part");
         assert!(!explains(low, StepCount { accepted: 3, ..low }, 1.0), "the same rung");
-        assert_eq!([least_steps(0.0, 1.0), least_steps(f64::NAN, 1.0), least_steps(1.0, 0.0)], [0; 3]);
+        assert_eq!([min_steps(0.0, 1.0), min_steps(f64::NAN, 1.0), min_steps(1.0, 0.0)], [0; 3]);
     }
 }

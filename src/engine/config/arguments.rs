@@ -14,10 +14,10 @@ pub trait Arguments: Default + Clone + PartialEq {
     /// A knob for each argument; its key is the argument's name.
     fn knobs() -> Vec<Knob>;
 
-    /// As plain values by name.
+    /// The arguments as plain values by name.
     fn to_args(&self) -> BTreeMap<String, Value>;
 
-    /// From plain values by name. A number outside of its range is taken as the nearer end of it.
+    /// Reads the arguments from plain values by name. A number outside of its range is taken as the nearer end of it.
     ///
     /// # Errors
     /// A name that is no argument of the probe, or a value of another type.
@@ -26,10 +26,12 @@ pub trait Arguments: Default + Clone + PartialEq {
 
 /// The type of one argument: a setting, or an optional one.
 pub trait Argument: Clone {
+    /// The type of its value.
     type Of: Setting;
 
-    /// What was given, if anything.
+    /// The given value, if any.
     fn given(&self) -> Option<&Self::Of>;
+    /// The argument that has this value.
     fn from_setting(value: Self::Of) -> Self;
 }
 
@@ -101,7 +103,7 @@ fn clamped(range: &Range, value: Value) -> Value {
     }
 }
 
-/// Of these arguments those that have one of these knobs.
+/// Those of the arguments that have one of these knobs.
 pub fn select_arguments(knobs: &[Knob], args: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
     knobs.iter().filter_map(|k| args.get_key_value(k.key)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -1,32 +1,41 @@
-//! What can be wrong with a setting. Every variant about one setting carries its key, so that a caller
-//! can mark the control without reading the message.
+//! Errors of settings. Every variant about one setting carries its key, so that a caller can mark the control without
+//! reading the message.
 
-/// What is wrong with a setting, in words that name the key, the value and what to do.
+/// An error of a setting, in words that name the key, the value and what to do.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum ConfigError {
+    /// A key that the lab does not have.
     #[error("unknown key `{key}`{} `orrery list --knobs {lab}` prints every key", suggestion(.nearest))]
     UnknownKey { lab: String, key: String, nearest: Option<String> },
+    /// An argument that the probe does not have.
     #[error(
         "the probe `{probe}` has no argument `{key}`{} `orrery ask --list {probe}` prints its arguments",
         suggestion(.nearest)
     )]
     UnknownArgument { probe: String, key: String, nearest: Option<String> },
+    /// A value outside of the range of its key.
     #[error("`{key}` = {got} is out of range: {want}")]
     OutOfRange { key: String, got: String, want: String },
+    /// A value of another type than its key.
     #[error("`{key}` = {got} has the wrong type: {want}")]
     WrongType { key: String, got: String, want: String },
     /// Each setting is in its range, but they do not fit together; `key` is the one to change first.
     #[error("{why}")]
     Inconsistent { key: String, why: String },
-    /// What the setting names (a file, a text) cannot be used.
+    /// The file or text that the setting names cannot be used.
     #[error("{source}")]
     Unusable { key: String, source: Box<dyn std::error::Error + Send + Sync> },
+    /// A lab that does not exist.
     #[error("there is no lab `{lab}`; the labs are {}", .known.join(", "))]
     UnknownLab { lab: String, known: Vec<String> },
+    /// A preset that the lab does not have.
     #[error("the lab `{lab}` has no preset `{preset}`; it has {}", .known.join(", "))]
     UnknownPreset { lab: String, preset: String, known: Vec<String> },
+    /// A text that is not valid TOML.
     #[error("not a TOML file that Orrery can read: {0}")]
     Syntax(#[from] toml::de::Error),
+    /// A config without the id of its lab.
     #[error("not a TOML file that Orrery can read: it has no `lab = \"...\"` line; add the id of a lab")]
     NoLab,
 }
@@ -37,7 +46,7 @@ impl ConfigError {
         Self::Inconsistent { key: key.to_owned(), why: why.into() }
     }
 
-    /// What the setting names cannot be used, for this reason.
+    /// An error: the file or text that the setting names cannot be used, for this reason.
     pub fn unusable(key: &str, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Unusable { key: key.to_owned(), source: Box::new(source) }
     }

@@ -2,19 +2,28 @@
 
 use super::{ConfigError, Value};
 
-/// What a knob accepts.
+/// The values that a knob accepts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Range {
+    /// Whole numbers.
     Int {
+        /// The smallest.
         min: i64,
+        /// The largest.
         max: i64,
     },
+    /// Numbers.
     Float {
+        /// The smallest.
         min: f64,
+        /// The largest.
         max: f64,
+        /// True for a logarithmic slider.
         log: bool,
     },
+    /// One of these words.
     Choice(Vec<&'static str>),
+    /// On or off.
     Switch,
     /// Free text.
     Text,
@@ -22,7 +31,7 @@ pub enum Range {
     File(FileKind),
 }
 
-/// What a file that a setting names has in it.
+/// The content of a file that a setting names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A text to learn from.
@@ -41,7 +50,7 @@ pub enum FileKind {
     Sentences,
 }
 
-/// When a changed setting acts.
+/// The time at which a changed setting takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applies {
     /// The next run begins with it.
@@ -57,14 +66,19 @@ pub enum Applies {
 pub struct Knob {
     /// `group.name`; the group is the control panel's section.
     pub key: &'static str,
+    /// The name on screen.
     pub label: &'static str,
     /// The symbol used in the paper, if any.
     pub symbol: &'static str,
+    /// The unit of the value, if any.
     pub unit: &'static str,
     /// Two sentences for the tooltip.
     pub tip: &'static str,
+    /// The accepted values.
     pub range: Range,
+    /// The value where nobody sets one.
     pub default: Value,
+    /// The time at which a change takes effect.
     pub applies: Applies,
 }
 
@@ -73,22 +87,27 @@ impl Knob {
         Self { key, label, symbol: "", unit: "", tip: "", range, default, applies: Applies::AtReset }
     }
 
+    /// A knob for whole numbers from `min` to `max`.
     pub fn int(key: &'static str, label: &'static str, default: i64, min: i64, max: i64) -> Self {
         Self::new(key, label, Range::Int { min, max }, Value::Int(default))
     }
 
+    /// A knob for numbers from `min` to `max`.
     pub fn float(key: &'static str, label: &'static str, default: f64, min: f64, max: f64) -> Self {
         Self::new(key, label, Range::Float { min, max, log: false }, Value::Float(default))
     }
 
+    /// A knob that is on or off.
     pub fn switch(key: &'static str, label: &'static str, default: bool) -> Self {
         Self::new(key, label, Range::Switch, Value::Switch(default))
     }
 
+    /// A knob for one of these words.
     pub fn choice(key: &'static str, label: &'static str, default: &str, of: &[&'static str]) -> Self {
         Self::new(key, label, Range::Choice(of.to_vec()), Value::Text(default.to_owned()))
     }
 
+    /// A knob for free text.
     pub fn text(key: &'static str, label: &'static str, default: &str) -> Self {
         Self::new(key, label, Range::Text, Value::Text(default.to_owned()))
     }
@@ -106,21 +125,25 @@ impl Knob {
         self
     }
 
+    /// Makes changes take effect in a running model.
     pub fn live(mut self) -> Self {
         self.applies = Applies::Live;
         self
     }
 
+    /// Sets the paper's symbol.
     pub fn symbol(mut self, symbol: &'static str) -> Self {
         self.symbol = symbol;
         self
     }
 
+    /// Sets the unit.
     pub fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
+    /// Sets the tooltip.
     pub fn tip(mut self, tip: &'static str) -> Self {
         self.tip = tip;
         self
@@ -139,7 +162,7 @@ impl Knob {
         }
     }
 
-    /// What it accepts, in words.
+    /// The accepted values, in words.
     pub fn accepts(&self) -> String {
         match &self.range {
             Range::Int { min, max } => format!("a whole number from {min} to {max}"),

@@ -1,9 +1,11 @@
 //! A run's settings: a schema of [`Knob`]s, the [`Value`]s a person gave them, and TOML in and out.
 //!
 //! The control panel, `--set key=value`, config files, presets, undo and the copied session string
-//! all read and write the same [`Config`], which holds values by key and does not know what a key means
+//! all read and write the same [`Config`], which holds values by key
 //! to a model. Code that acts on settings reads them as a struct ([`Settings::read`]) or by a typed key
 //! ([`Config::value`]); `settings!` derives the schema from that struct.
+
+#![warn(missing_docs)]
 
 mod arguments;
 mod error;
@@ -34,14 +36,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Larger seeds cannot be written: TOML's whole numbers have 64 bits with a sign.
-pub const MOST_SEED: u64 = i64::MAX as u64;
+pub const MAX_SEED: u64 = i64::MAX as u64;
 
 /// The resolved settings of one run of one lab: every key of the lab's schema has a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Config {
+    /// The id of the lab.
     pub lab: String,
     /// The preset it began from, for display; the values below are what counts.
     pub preset: String,
+    /// The seed of everything random, at most [`MAX_SEED`].
     pub seed: u64,
     values: BTreeMap<String, Value>,
 }
@@ -83,14 +87,14 @@ impl Config {
         self.iter().filter_map(move |(key, value)| Some((named(key)?, value)))
     }
 
-    /// As [`Config::set`], from the text of a `--set key=value` or a typed field. `seed` is a key too.
+    /// Same as [`Config::set`], from the text of a `--set key=value` or a typed field. `seed` is a key too.
     pub fn set_text(&mut self, knobs: &[Knob], key: &str, text: &str) -> Result<(), ConfigError> {
         if key == "seed" {
-            let seed = text.trim().parse().ok().filter(|seed| *seed <= MOST_SEED);
+            let seed = text.trim().parse().ok().filter(|seed| *seed <= MAX_SEED);
             self.seed = seed.ok_or_else(|| ConfigError::WrongType {
                 key: key.to_owned(),
                 got: format!("`{text}`"),
-                want: format!("a whole number from 0 to {MOST_SEED}"),
+                want: format!("a whole number from 0 to {MAX_SEED}"),
             })?;
             return Ok(());
         }
@@ -98,6 +102,7 @@ impl Config {
         self.set(knobs, key, Value::parse(text, as_text))
     }
 
+    /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.values.get(key)
     }
@@ -198,7 +203,7 @@ mod tests {
             /// Attention heads.
             #[knob("Heads", range(1..=8))]
             heads: usize = 4,
-            /// Whether it learns.
+            /// Learns nothing if set.
             /// Off by default.
             #[knob("Freeze")]
             freeze: bool = false,
@@ -210,7 +215,7 @@ mod tests {
 
     settings! {
         struct Text in "corpus" {
-            /// What it reads.
+            /// The text to read.
             #[knob("Corpus")]
             source: Source = Source::Mixture,
         }

@@ -7,8 +7,9 @@ use super::{FileKind, Range, Value};
 
 /// A type that a setting can have.
 pub trait Setting: Sized {
-    /// What it accepts where the field says no more.
+    /// The knob of a field that says no more.
     fn range() -> Range;
+    /// The value as a config holds it.
     fn to_value(&self) -> Value;
     /// `None` for a value of another type, or outside what the type can hold.
     fn from_value(value: &Value) -> Option<Self>;
@@ -18,7 +19,7 @@ pub trait Setting: Sized {
 pub trait Choice: Copy + PartialEq + 'static {
     /// Every choice, in the order in which they are offered.
     fn all() -> Vec<Self>;
-    /// As it stands in a file.
+    /// The value as a file holds it.
     fn id(self) -> &'static str;
 }
 
@@ -39,6 +40,7 @@ impl<T: Choice> Setting for T {
 
 /// A type with a least and a greatest value.
 pub trait Number: Setting {
+    /// The range from `least` to `most`.
     fn between(least: Self, most: Self) -> Range;
 }
 

@@ -1,12 +1,12 @@
-//! Settings as Rust structs: one declaration gives the typed fields, the knobs of the control panel,
-//! ranges, units, tooltips and the way from and to a [`Config`]. It does not know any lab.
+//! Settings as Rust structs: one declaration gives the typed fields, the knobs of the control panel, ranges, units,
+//! tooltips and the way from and to a [`Config`].
 //!
 //! A group is a struct of settings that share the part of the key before the dot; a lab's settings are
 //! a struct of groups:
 //!
 //! ```ignore
 //! settings! {
-//!     /// What and how fast a model learns.
+//!     /// The data and the speed of learning.
 //!     pub struct TrainSettings in "train" {
 //!         /// Peak step size of AdamW. Acts on the running model at the next update.
 //!         #[knob("Learning rate", range(1e-6..=1.0), log, live, symbol("η"))]
@@ -32,11 +32,13 @@ use super::{Applies, Choice, Config, ConfigError, Knob, Number, Range, Setting, 
 /// A setting's key with the type of its value. `settings!` gives a struct one for each field, under the
 /// field's name: `TrainSettings::lr` is the key `train.lr` of an `f64`.
 pub struct SettingKey<T> {
+    /// The key, `group.name`.
     pub name: &'static str,
     kind: PhantomData<fn() -> T>,
 }
 
 impl<T> SettingKey<T> {
+    /// A key of this name.
     pub const fn new(name: &'static str) -> Self {
         Self { name, kind: PhantomData }
     }
@@ -49,6 +51,7 @@ pub struct Field<T> {
 }
 
 impl<T: Setting> Field<T> {
+    /// The setting of a key with its label, tooltip and default.
     pub fn new(key: &SettingKey<T>, label: &'static str, tip: &'static str, default: &T) -> Self {
         let knob = Knob::new(key.name, label, T::range(), default.to_value()).tip(tip.trim());
         Self { knob, kind: PhantomData }
@@ -59,6 +62,7 @@ impl<T: Setting> Field<T> {
         Self { knob: self.knob.symbol(symbol), ..self }
     }
 
+    /// Sets the unit.
     pub fn unit(self, unit: &'static str) -> Self {
         Self { knob: self.knob.unit(unit), ..self }
     }
@@ -74,12 +78,14 @@ impl<T: Setting> Field<T> {
         self
     }
 
+    /// The finished knob.
     pub fn knob(self) -> Knob {
         self.knob
     }
 }
 
 impl<T: Number> Field<T> {
+    /// Sets the range of accepted values.
     pub fn range(mut self, range: RangeInclusive<T>) -> Self {
         let (least, most) = range.into_inner();
         self.knob.range = T::between(least, most);
@@ -136,6 +142,7 @@ pub(super) fn typed<T: Setting>(key: &str, value: &Value) -> Result<T, ConfigErr
 pub trait Group {
     /// The knobs in order; their defaults are the present values.
     fn knobs(&self) -> Vec<Knob>;
+    /// Sets the fields from the values of a config.
     fn assign(&mut self, values: &Checked) -> Result<(), ConfigError>;
 }
 

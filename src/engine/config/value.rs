@@ -1,4 +1,4 @@
-//! One setting's value. It does not know its knob.
+//! One setting's value.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
+    /// On or off.
     Switch(bool),
+    /// A whole number.
     Int(i64),
+    /// A number.
     Float(f64),
+    /// A text.
     Text(String),
 }
 
@@ -30,6 +34,7 @@ impl Value {
         }
     }
 
+    /// The value as a number, if it is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Int(i) => Some(*i as f64),

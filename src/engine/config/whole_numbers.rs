@@ -1,4 +1,4 @@
-//! A text setting that lists whole numbers. It does not know what they count.
+//! A text setting that lists whole numbers.
 
 use std::ops::RangeInclusive;
 

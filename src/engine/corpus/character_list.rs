@@ -14,15 +14,15 @@ use crate::files::{
 /// A list of characters is no longer than this; Unicode has some 300,000.
 const LARGEST: u64 = 32 << 20;
 /// No vocabulary of characters has a larger id.
-const MOST_IDS: u64 = 1 << 21;
+const MAX_IDS: u64 = 1 << 21;
 
-/// Whether a file of this name lists characters, where another is a text that has them.
+/// Returns true if a file of this name lists characters; any other is a text that has them.
 pub fn is_list(path: &Path) -> bool {
     path.extension().is_some_and(|e| ["json", "pkl", "pickle"].iter().any(|known| e.eq_ignore_ascii_case(known)))
 }
 
-/// What `of_pairs` makes of the symbols and ids of a list: an array of characters (a character's place is its id), an object
-/// (in Python, a dict) from character to id, or one with such an object as `stoi`.
+/// The result of `of_pairs` for the symbols and ids of a list: an array of characters (a character's place is its id),
+/// an object (in Python, a dict) from character to id, or one with such an object as `stoi`.
 ///
 /// # Errors
 /// If the file cannot be read, is no such list, or `of_pairs` refuses it.
@@ -33,10 +33,10 @@ pub(super) fn read<T>(
     let here = path.display();
     let bytes = files::read(path, LARGEST).map_err(|e| match e {
         e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
-        e => CorpusError::because(format!("{here} cannot be read as a list of characters: {e}."), e),
+        e => CorpusError::with_source(format!("{here} cannot be read as a list of characters: {e}."), e),
     })?;
     let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
-    let pairs = if is_json { of_json(&bytes) } else { of_pickle(&bytes) };
+    let pairs = if is_json { parse_json(&bytes) } else { parse_pickle(&bytes) };
     pairs.and_then(of_pairs).map_err(|why| {
         CorpusError::new(format!(
             "{here} is no list of characters: {why}. It should hold [\"a\", \"b\", ..] or {{\"a\": 0, \"b\": 1, ..}}, \
@@ -45,7 +45,7 @@ pub(super) fn read<T>(
     })
 }
 
-fn of_json(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
+fn parse_json(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     let json: Value = serde_json::from_slice(bytes).map_err(|e| format!("it is no JSON ({e})"))?;
     match json.get("stoi").unwrap_or(&json) {
         Value::Array(all) => {
@@ -60,7 +60,7 @@ fn of_json(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     }
 }
 
-fn of_pickle(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
+fn parse_pickle(bytes: &[u8]) -> Result<Vec<(String, u64)>, String> {
     let pickle = pickle::read(bytes)?;
     let top = match pickle.get(pickle.top) {
         Node::Dict(pairs) => pairs.iter().find(|(key, _)| is_text(&pickle, *key, "stoi")).map(|(_, stoi)| *stoi),
@@ -91,7 +91,7 @@ fn is_text(pickle: &Pickle<'_>, node: usize, text: &str) -> bool {
 }
 
 fn pair(symbol: &str, id: Option<u64>, said: &impl std::fmt::Display) -> Result<(String, u64), String> {
-    match id.filter(|id| *id < MOST_IDS) {
+    match id.filter(|id| *id < MAX_IDS) {
         Some(id) => Ok((symbol.to_owned(), id)),
         None => Err(format!("the id of `{symbol}` is {said}, not a whole number from 0")),
     }

@@ -1,6 +1,5 @@
-//! A vocabulary of single characters whose ids do not depend on how often they occur: the distinct characters of a
-//! text in the order of their code points, as char-rnn and nanoGPT number them, or those that a file lists. It knows
-//! no windows.
+//! A vocabulary of single characters whose ids do not depend on how often they occur: the distinct characters of a text
+//! in the order of their code points, as char-rnn and nanoGPT number them, or those that a file lists.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -15,7 +14,8 @@ use super::{
 /// Characters and their ids, and no id for any other.
 #[derive(Debug)]
 pub(super) struct Characters {
-    /// By id. More than one character: a special token, which no text yields. Empty: an id that is not in use.
+    /// The symbols by id. More than one character: a special token, which no text yields. Empty: an id that is not in
+    /// use.
     symbols: Vec<String>,
     ids: HashMap<char, u32>,
 }
@@ -96,11 +96,11 @@ impl Characters {
         })
     }
 
-    /// Why a text with this character cannot be read.
+    /// The reason why a text with this character cannot be read.
     pub fn unknown(&self, CharPlace { char, at, line }: CharPlace) -> CorpusError {
         CorpusError::new(format!(
-            "{char:?} (U+{:04X}), character {} of the text (line {line}), is none of the {} that this vocabulary has: \
-             take it out of the text, or give the characters, or the text, that the model was trained on.",
+            "{char:?} (U+{:04X}), character {} of the text (line {line}), is missing from the vocabulary of {} characters: \
+             remove it from the text, or give the characters, or the text, that the model was trained on.",
             u32::from(char),
             at + 1,
             self.ids.len()

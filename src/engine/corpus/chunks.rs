@@ -1,14 +1,13 @@
-//! A text read from one end to the other, chunk by chunk, so that it may be larger than the memory. It does not know what is
-//! measured on it.
+//! A text read from one end to the other, chunk by chunk, so that it may be larger than the memory.
 
-use super::{CorpusError, text_file::Encoding, text_file::Stretch, tokenizer::Tokenizer};
+use super::{CorpusError, text_file::Encoding, text_file::TextSlice, tokenizer::Tokenizer};
 
 /// Which part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextSpan {
-    /// What is learned from.
+    /// The training part.
     Training,
-    /// What is held out of the training.
+    /// The part that is held out of the training.
     HeldOut,
     /// All of it.
     Whole,
@@ -30,7 +29,7 @@ const REACH: usize = 256;
 /// The ids from byte `from` of a span on, about so many bytes of them; `None` at its end. A chunk ends before white space
 /// where there is some near, else at a character, so that no token of bytes, characters or words is cut.
 pub(super) fn chunk(
-    span: Stretch<'_>,
+    span: TextSlice<'_>,
     from: usize,
     encoding: Encoding,
     tokenizer: &Tokenizer,

@@ -13,7 +13,7 @@ use std::{
 use crate::files::{self, FileError, reading_budget};
 
 /// Files up to this size are held whole.
-pub(super) const MOST_HELD: u64 = 32 << 20;
+pub(super) const MAX_CACHED: u64 = 32 << 20;
 /// One part of the memory that reading may take; a file beyond it is not held.
 const HELD_SHARE: u64 = 4;
 
@@ -23,7 +23,7 @@ pub(super) struct FileBytes {
     stamp: Mutex<Stamp>,
 }
 
-/// What the system says of a file, to notice that it is another.
+/// The identity, length and time of a file, to notice that it is another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     length: u64,
@@ -36,7 +36,7 @@ impl From<Metadata> for Stamp {
     }
 }
 
-/// What has happened to a file since it was opened.
+/// A change of a file since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Shorter,
@@ -49,7 +49,7 @@ impl FileBytes {
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let file = files::open(path)?;
         let stamp = Stamp::from(file.metadata()?);
-        let hold = stamp.length <= MOST_HELD.min(reading_budget() / HELD_SHARE);
+        let hold = stamp.length <= MAX_CACHED.min(reading_budget() / HELD_SHARE);
         let held = if hold { Some(read_at(&file, 0, stamp.length as usize)?) } else { None };
         Ok(Self { file, held, stamp: Mutex::new(stamp) })
     }
@@ -69,7 +69,7 @@ impl FileBytes {
         }
     }
 
-    /// Whether the file is another than when it was opened. One that was only touched is not, where its bytes are
+    /// Checks if the file is another than when it was opened. One that was only touched is not, where its bytes are
     /// held and can be compared.
     pub fn change(&self) -> Option<Change> {
         let opened = self.stamp();

@@ -9,7 +9,7 @@ use super::{Corpus, CorpusError, Spec, TextTokenizer, TokenizerSpec, character_l
 const BYTES: usize = 256;
 /// Rows of the embedding up to which bytes may have been padded: 320 in the paper of the fast-slow gate.
 const PADDED_BYTES: usize = 320;
-/// What files that list a model's tokens are commonly called.
+/// Common names of files that list a model's tokens.
 const LISTS: [&str; 7] =
     ["meta.pkl", "stoi.json", "vocab.json", "vocabulary.json", "characters.json", "chars.json", "tokenizer.json"];
 
@@ -17,20 +17,20 @@ const LISTS: [&str; 7] =
 pub fn list_beside(checkpoint: &Path, rows: usize) -> Option<TokenizerSpec> {
     let folder = checkpoint.parent()?;
     LISTS.iter().map(|name| folder.join(name)).filter(|path| path.is_file()).find_map(|path| {
-        let spec = of_list(path);
+        let spec = tokenizer_from_file(path);
         let knows = TextTokenizer::open(&spec, "").ok()?.vocab();
         (knows == rows).then_some(spec)
     })
 }
 
-fn of_list(path: PathBuf) -> TokenizerSpec {
+fn tokenizer_from_file(path: PathBuf) -> TokenizerSpec {
     match path.file_name().is_some_and(|name| name == "tokenizer.json") {
         true => TokenizerSpec::HuggingFace(path),
         false => TokenizerSpec::Characters(path),
     }
 }
 
-/// Whether a file lists characters, by its name; any other is a text that has them.
+/// Returns true if a file lists characters, by its name; any other is a text that has them.
 pub fn is_character_list(path: &Path) -> bool {
     character_list::is_list(path)
 }
@@ -42,7 +42,11 @@ impl Spec {
     ///
     /// # Errors
     /// If the model knows too few tokens for bytes and nothing else fits.
-    pub fn fit_model(&mut self, rows: usize, checkpoint: Option<&Path>) -> Result<Option<String>, CorpusError> {
+    pub fn match_vocab_to_model(
+        &mut self,
+        rows: usize,
+        checkpoint: Option<&Path>,
+    ) -> Result<Option<String>, CorpusError> {
         if !matches!(self.tokenizer, TokenizerSpec::Byte { .. }) {
             return Ok(None);
         }
@@ -95,24 +99,24 @@ mod tests {
         let checkpoint = folder.path().join("ckpt.pt");
         let fresh = || bytes_of("abc\n", folder.path());
         let mut spec = fresh();
-        let said = spec.fit_model(4, Some(&checkpoint)).unwrap().unwrap();
+        let said = spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap().unwrap();
         assert!(said.contains("code point"), "{said}");
         assert_eq!(spec.tokenizer, TokenizerSpec::SortedChar { max_vocab: usize::MAX });
-        let said = fresh().fit_model(5, Some(&checkpoint)).unwrap_err().to_string();
+        let said = fresh().match_vocab_to_model(5, Some(&checkpoint)).unwrap_err().to_string();
         assert!(said.contains("knows 5 tokens") && said.contains("4 distinct"), "{said}");
         let mut spec = fresh();
-        assert_eq!(spec.fit_model(300, Some(&checkpoint)).unwrap(), None);
+        assert_eq!(spec.match_vocab_to_model(300, Some(&checkpoint)).unwrap(), None);
         assert_eq!(spec.tokenizer, TokenizerSpec::Byte { vocab: 300 });
         // a list beside the checkpoint is nearer to the model than the text at hand
         let list = folder.path().join("vocab.json");
         std::fs::write(&list, r#"{"c": 0, "b": 1, "a": 2, "\n": 3}"#).unwrap();
         let mut spec = fresh();
-        let said = spec.fit_model(4, Some(&checkpoint)).unwrap().unwrap();
+        let said = spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap().unwrap();
         assert!(said.contains("vocab.json"), "{said}");
         assert_eq!(spec.tokenizer, TokenizerSpec::Characters(list));
         // what somebody chose stays
         let chosen = TokenizerSpec::SortedChar { max_vocab: 256 };
         let mut spec = Spec { tokenizer: chosen.clone(), ..fresh() };
-        assert_eq!((spec.fit_model(4, Some(&checkpoint)).unwrap(), spec.tokenizer), (None, chosen));
+        assert_eq!((spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap(), spec.tokenizer), (None, chosen));
     }
 }

@@ -1,5 +1,5 @@
 //! The text files of one folder as domains: each gives as much as the others, mixed document by document. It reads
-//! ordinary files of that folder alone, none of a folder inside it, and does not know how documents are cut.
+//! ordinary files of that folder alone, none of a folder inside it.
 
 use std::{
     fs, io,
@@ -14,25 +14,25 @@ use super::{
 use crate::files::memory::size;
 
 /// The most entries of a folder that are looked at.
-const MOST_ENTRIES: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 /// The most bytes that all files give together.
-const MOST_TEXT: u64 = 8 << 20;
+const MAX_TEXT: u64 = 8 << 20;
 /// A file with fewer bytes would leave too little for all others, which give no more than it does.
-const LEAST_FILE: u64 = 4 << 10;
+const MIN_FILE: u64 = 4 << 10;
 
-/// The files that are the folder's domains: the first [`domains::MOST`] by name of those that are ordinary files and
-/// whose names do not begin with a dot.
+/// The files that are the folder's domains: the first [`domains::MAX_DOMAINS`] by name of those that are ordinary files
+/// and whose names do not begin with a dot.
 ///
 /// # Errors
 /// If it is no folder, may not be read, has too many entries, or none that is a file.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     let here = folder.display();
     let entries = fs::read_dir(folder).map_err(|e| match e.kind() {
-        io::ErrorKind::NotADirectory => CorpusError::because(
+        io::ErrorKind::NotADirectory => CorpusError::with_source(
             format!("{here} is a file, not a folder: choose the folder it lies in, or give it as the text file."),
             e,
         ),
-        io::ErrorKind::PermissionDenied => CorpusError::because(
+        io::ErrorKind::PermissionDenied => CorpusError::with_source(
             format!("{here} may not be read by you: change its permissions (chmod +rx), or choose another folder."),
             e,
         ),
@@ -40,9 +40,9 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     })?;
     let mut names = vec![];
     for (i, entry) in entries.enumerate() {
-        if i == MOST_ENTRIES {
+        if i == MAX_ENTRIES {
             return Err(CorpusError::new(format!(
-                "{here} has more than {MOST_ENTRIES} entries: put the texts to learn from into a folder of their own."
+                "{here} has more than {MAX_ENTRIES} entries: put the texts to learn from into a folder of their own."
             )));
         }
         let entry = entry.map_err(|e| refused(folder, e.into()))?;
@@ -58,13 +58,13 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
         )));
     }
     names.sort();
-    names.truncate(domains::MOST);
+    names.truncate(domains::MAX_DOMAINS);
     Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
-/// What a folder's files give.
+/// The share of the text that each file of a folder gives.
 #[derive(Debug)]
-struct Shares {
+struct DomainShares {
     /// The files, the first first, and how many of them are used.
     files: Vec<PathBuf>,
     used: usize,
@@ -72,19 +72,19 @@ struct Shares {
     total: u64,
 }
 
-impl Shares {
-    fn of(folder: &Path, domains: usize) -> Result<Self, CorpusError> {
+impl DomainShares {
+    fn new(folder: &Path, domains: usize) -> Result<Self, CorpusError> {
         let files = files(folder)?;
-        let mut total = MOST_TEXT;
+        let mut total = MAX_TEXT;
         let mut smallest = u64::MAX;
         for (path, count) in files.iter().zip(1..) {
             let bytes = fs::metadata(path).map_err(|e| in_folder(refused(path, e.into())))?.len();
-            if bytes < LEAST_FILE {
+            if bytes < MIN_FILE {
                 return Err(CorpusError::new(format!(
                     "{} has only {}, and every file of a folder of domains gives as much as the smallest can: take it out of the folder, or make it at least {} long.",
                     path.display(),
                     size(bytes),
-                    size(LEAST_FILE)
+                    size(MIN_FILE)
                 )));
             }
             smallest = smallest.min(bytes);
@@ -98,9 +98,9 @@ impl Shares {
 /// The text of the first `domains` files of a folder (all, where there are fewer), and its name.
 ///
 /// # Errors
-/// As [`files`]; if one of the first files is too short to be a domain, or one that is used is no text.
+/// Those of [`files`]; if one of the first files is too short to be a domain, or one that is used is no text.
 pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, TextFile), CorpusError> {
-    let shares = Shares::of(folder, domains)?;
+    let shares = DomainShares::new(folder, domains)?;
     let share = (shares.total / shares.used as u64) as usize;
     let read = |path: &PathBuf| {
         let file = TextFile::open(path).map_err(in_folder)?;
@@ -116,11 +116,11 @@ pub(super) fn open(folder: &Path, domains: usize, seed: u64) -> Result<(String, 
 
 /// Bytes of its text in memory; 0 where opening it says why there is none.
 pub(super) fn bytes(folder: &Path) -> u64 {
-    Shares::of(folder, 1).map_or(0, |shares| shares.total)
+    DomainShares::new(folder, 1).map_or(0, |shares| shares.total)
 }
 
 /// A file's refusal, with what can be done because it is one of a folder's.
 fn in_folder(refusal: CorpusError) -> CorpusError {
     let words = format!("{refusal} Or take it out of the folder of domains: every file in it is read.");
-    CorpusError::because(words, refusal)
+    CorpusError::with_source(words, refusal)
 }

@@ -1,6 +1,6 @@
-//! Sentences whose words have grammatical roles, as three fixed sets: to learn from, to ask in the same vocabulary, and to
-//! ask in the other one. A row of a batch is one sentence: its words, and their roles as targets. Sentences of a file of
-//! one's own, whose roles nobody knows, are only looked at. It does not know how a sentence is drawn.
+//! Sentences whose words have grammatical roles, as three fixed sets: to learn from, to ask in the same vocabulary, and
+//! to ask in the other one. A row of a batch is one sentence: its words, and their roles as targets. Sentences of a
+//! file of one's own, whose roles nobody knows, are only looked at.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub struct GrammarRoles {
     pub train: usize,
     /// Sentences of each test.
     pub test: usize,
-    /// Of all three sets, each of which has draws of its own.
+    /// The seed of all three sets, each of which has draws of its own.
     pub seed: u64,
     /// A text file of sentences to look at, one a line.
     #[serde(default)]
@@ -36,11 +36,11 @@ pub struct GrammarRoles {
 /// Which sentences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentenceSet {
-    /// Of animals: what is learned from, and what probes are fitted to.
+    /// Sentences about animals for training, to which probes are fitted too.
     Train = 1,
-    /// Of animals too, drawn apart.
+    /// Other sentences about animals.
     TestWithin = 2,
-    /// Of vehicles.
+    /// Sentences about vehicles.
     TestTransfer = 3,
 }
 
@@ -53,7 +53,7 @@ impl GrammarRoles {
         TokenizerSpec::Listed { words: grammar_roles::words().into_iter().map(str::to_owned).collect() }
     }
 
-    /// How many sentences a set has.
+    /// The number of sentences of a set.
     pub fn count(&self, set: SentenceSet) -> usize {
         if set == SentenceSet::Train { self.train } else { self.test }
     }
@@ -81,8 +81,8 @@ impl GrammarRoles {
 }
 
 /// Bytes of a file of sentences, and words of one of them.
-const MOST_BYTES: u64 = 1 << 20;
-const MOST_WORDS: usize = 24;
+const MAX_BYTES: u64 = 1 << 20;
+const MAX_WORDS: usize = 24;
 
 /// The sets as a stream.
 pub(super) struct SentenceStream {
@@ -113,10 +113,10 @@ impl SentenceStream {
         let name = self.sets.own.as_deref().unwrap_or(Path::new("")).display().to_string();
         for (i, line) in self.lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let at = format!("Line {} of {name}", i + 1);
-            let ids = tokenizer.encode(line).map_err(|e| CorpusError::because(format!("{at}: {e}"), e))?;
-            if ids.len() > MOST_WORDS {
+            let ids = tokenizer.encode(line).map_err(|e| CorpusError::with_source(format!("{at}: {e}"), e))?;
+            if ids.len() > MAX_WORDS {
                 let n = ids.len();
-                return Err(CorpusError::new(format!("{at} has {n} words: a sentence may have {MOST_WORDS}.")));
+                return Err(CorpusError::new(format!("{at} has {n} words: a sentence may have {MAX_WORDS}.")));
             }
             self.own.push(ids);
         }
@@ -142,7 +142,7 @@ impl SentenceStream {
 }
 
 fn lines_of(path: &Path) -> Result<Vec<String>, CorpusError> {
-    let text = files::read_text(path, MOST_BYTES).map_err(|e| refused(path, e))?;
+    let text = files::read_text(path, MAX_BYTES).map_err(|e| refused(path, e))?;
     let lines: Vec<String> = text.lines().map(str::to_lowercase).collect();
     match lines.iter().any(|line| !line.trim().is_empty()) {
         true => Ok(lines),

@@ -1,5 +1,5 @@
-//! Sentences of a file of one's own, each under a label: `label<TAB>sentence`, or `label<TAB>group<TAB>sentence` where several
-//! sentences are about the same thing. It does not know what the labels are for.
+//! Sentences of a file of one's own, each under a label: `label<TAB>sentence`, or `label<TAB>group<TAB>sentence` where
+//! several sentences are about the same thing.
 
 use std::{collections::HashMap, fmt::Display, path::Path};
 
@@ -10,7 +10,7 @@ use crate::files;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelledLine {
     pub label: String,
-    /// What it is about, which other sentences of its label may be about too; the sentence itself where the line does not say.
+    /// The topic, which other sentences of its label may share; the sentence itself where the line does not say.
     pub group: String,
     pub sentence: String,
 }
@@ -19,20 +19,20 @@ pub struct LabelledLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelledLines {
     pub lines: Vec<LabelledLine>,
-    /// What the file is called.
+    /// The name of the file.
     pub name: String,
 }
 
 /// Bytes of a file, its lines, and bytes of one of them.
-const MOST_BYTES: u64 = 4 << 20;
-const MOST_LINES: usize = 4000;
+const MAX_BYTES: u64 = 4 << 20;
+const MAX_LINES: usize = 4000;
 const LONGEST: usize = 2000;
 /// Labels of a file, and characters of one.
-const MOST_LABELS: usize = 64;
+const MAX_LABELS: usize = 64;
 const LONGEST_LABEL: usize = 60;
 /// The least groups of a label, and of all others together. Half of them confirm, and with five on either side there are 252
 /// ways to draw them: with fewer nothing could be told from chance once ten synapses are tried.
-pub const LEAST_GROUPS: usize = 10;
+pub const MIN_GROUPS: usize = 10;
 
 impl LabelledLines {
     /// Empty lines and those that begin with `#` are left out.
@@ -42,10 +42,10 @@ impl LabelledLines {
     /// bytes; if there are fewer than two labels or more than 64. The message says which line and what to do.
     pub fn read(path: &Path) -> Result<Self, CorpusError> {
         let name = path.display().to_string();
-        let bytes = files::read(path, MOST_BYTES).map_err(|e| refused(path, e))?;
+        let bytes = files::read(path, MAX_BYTES).map_err(|e| refused(path, e))?;
         let text = std::str::from_utf8(&bytes).map_err(|e| {
             let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-            CorpusError::because(format!("Line {line} of {name} is not UTF-8: save the file as UTF-8."), e)
+            CorpusError::with_source(format!("Line {line} of {name} is not UTF-8: save the file as UTF-8."), e)
         })?;
         let mut lines = vec![];
         for (i, line) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
@@ -53,8 +53,8 @@ impl LabelledLines {
                 continue;
             }
             lines.push(labelled_line(line).map_err(|why| CorpusError::new(format!("Line {} of {name} {why}", i + 1)))?);
-            if lines.len() > MOST_LINES {
-                return Err(CorpusError::new(format!("{name} has more than {MOST_LINES} sentences: take fewer.")));
+            if lines.len() > MAX_LINES {
+                return Err(CorpusError::new(format!("{name} has more than {MAX_LINES} sentences: take fewer.")));
             }
         }
         let all = Self { lines, name };
@@ -64,7 +64,7 @@ impl LabelledLines {
                 "has one label, `{}`: a concept is told from something else, so add sentences of at least one other label.",
                 all.lines[0].label
             ))),
-            n if n > MOST_LABELS => Err(all.wrong(format!("has {n} labels, and at most {MOST_LABELS} are told apart: {FORM}"))),
+            n if n > MAX_LABELS => Err(all.wrong(format!("has {n} labels, and at most {MAX_LABELS} are told apart: {FORM}"))),
             _ => Ok(all),
         }
     }
@@ -105,9 +105,9 @@ impl LabelledLines {
         for (groups, which) in
             [(with, format!("with the label `{concept}`")), (without, "with other labels".to_owned())]
         {
-            if groups < LEAST_GROUPS {
+            if groups < MIN_GROUPS {
                 let words = format!(
-                    "has {groups} different sentences (or groups) {which}: at least {LEAST_GROUPS} are needed, half to search with and \
+                    "has {groups} different sentences (or groups) {which}: at least {MIN_GROUPS} are needed, half to search with and \
                      half to confirm with."
                 );
                 return Err(self.wrong(words));
@@ -117,7 +117,7 @@ impl LabelledLines {
     }
 }
 
-/// What a line is, in words.
+/// The form of a line, in words.
 const FORM: &str = "write a label, a tab and a sentence on each line.";
 
 /// One line in its fields, or what is wrong with it.

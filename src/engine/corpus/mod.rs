@@ -1,9 +1,9 @@
 //! Bytes to ids to batches: text files, tokenisers and generated text. Plain numbers: no tensor.
 //!
-//! A corpus is a [`Source`] opened as a stream of windows, and a tokeniser. It does not know what kinds of
-//! source there are: a text (a file or generated, [`text`]) is cut once into a training part and a held-out
-//! part, and a task ([`Task`], [`Steering`]) has no text, its windows are made to order. Which window comes
-//! when is a pure function of its position.
+//! A corpus is a [`Source`] opened as a stream of windows, and a tokeniser. A text (a file or generated, [`text`]) is
+//! cut once into a training part and a held-out part; the windows of a task ([`Task`], [`Steering`]) are made to order.
+//! Which window comes when is a pure function
+//! of its position.
 
 mod character_list;
 mod characters;
@@ -29,30 +29,30 @@ mod tokenizer;
 mod visible;
 mod windows;
 
-use file_bytes::MOST_HELD;
+use file_bytes::MAX_CACHED;
 use serde::{Deserialize, Serialize};
-use stream::Stream;
+use stream::{BatchShape, Stream};
 use text_file::TextFile;
 use tokenizer::Tokenizer;
 
 pub use chunks::{TextChunk, TextSpan};
 pub use fitting::{is_character_list, list_beside};
 pub use grammar::{GrammarRoles, SentenceSet};
-pub use labelled_lines::{LEAST_GROUPS, LabelledLine, LabelledLines};
+pub use labelled_lines::{LabelledLine, LabelledLines, MIN_GROUPS};
 pub use model_tokenizers::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers};
 pub use source::Source;
 pub use steering::Steering;
 pub use task::Task;
 pub use text_tokenizer::TextTokenizer;
 
-/// What to train on: plain data, enough to open the corpus again.
+/// The training data as plain data, enough to open the corpus again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     pub source: Source,
     pub tokenizer: TokenizerSpec,
     /// The last fraction of the text is held out (0.1 for the paper's tenth).
     pub held_out: f64,
-    /// Of the generated text, not of the batches.
+    /// The seed of the generated text, not of the batches.
     pub seed: u64,
 }
 
@@ -93,16 +93,16 @@ impl Spec {
             | TokenizerSpec::Spaced { .. }
             | TokenizerSpec::Bpe { .. } => 2,
         };
-        self.source.bytes().min(MOST_HELD) * copies
+        self.source.bytes().min(MAX_CACHED) * copies
     }
 
-    /// Whether its windows ask questions, so that answers are looked at one by one.
+    /// Returns true if the windows ask questions, so that answers are scored one by one.
     pub fn asks_questions(&self) -> bool {
         self.source.asks_questions()
     }
 
-    /// Whether the files that it names can be read: the text at a quick look; a tokeniser's file as a whole,
-    /// and whether it can say the beginning of the text.
+    /// Checks that the files that it names can be read: the text at a quick look; a tokeniser's file as a whole, and
+    /// whether it can say the beginning of the text.
     pub fn check_file(&self) -> Result<(), CorpusError> {
         match (&self.tokenizer, &self.source) {
             (TokenizerSpec::HuggingFace(_) | TokenizerSpec::Characters(_), _) => Corpus::open(self).map(drop),
@@ -136,8 +136,8 @@ pub enum TokenizerSpec {
     /// Words and marks of the training part by frequency, at most this many, one for all others. White
     /// space but line breaks is not kept.
     Word { max_vocab: usize },
-    /// As `Word`, but white space is kept, each a token of its own: what comes after a word is then a bare
-    /// space, whatever word is to come.
+    /// Words with white space kept, each space a token of its own: what comes after a word is then a bare space,
+    /// whatever word is to come.
     Spaced { max_vocab: usize },
     /// These words, each with its place as id, and no others.
     Listed { words: Vec<String> },
@@ -148,7 +148,7 @@ pub enum TokenizerSpec {
 }
 
 impl TokenizerSpec {
-    /// What one token is, as settings name it.
+    /// The kind of token, as settings name it.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Byte { .. } => "byte",
@@ -162,7 +162,7 @@ impl TokenizerSpec {
     }
 }
 
-/// Why a corpus cannot be opened or read: a sentence that says what is wrong, where, and what to do.
+/// The reason why a corpus cannot be opened or read: a sentence that says what is wrong, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("{words}")]
 pub struct CorpusError {
@@ -175,13 +175,13 @@ impl CorpusError {
         Self { words: words.into(), source: None }
     }
 
-    /// With the name of what the error is about before it.
+    /// The same error with the name of its subject in front.
     fn about(self, name: &str) -> Self {
         Self { words: format!("{name}: {}", self.words), ..self }
     }
 
-    /// With the error of the system or library behind it.
-    fn because(words: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    /// An error with the error of the system or library as its source.
+    fn with_source(words: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { words: words.into(), source: Some(source.into()) }
     }
 }
@@ -194,7 +194,7 @@ pub struct Windows {
     pub len: usize,
     pub inputs: Vec<u32>,
     pub targets: Vec<u32>,
-    /// Of a task: true where the target answers a question; same shape as `targets`.
+    /// True where the target answers a question of a task; same shape as `targets`.
     pub answers: Option<Vec<bool>>,
 }
 
@@ -224,7 +224,7 @@ impl Corpus {
                 spec.held_out
             )));
         }
-        let source::Opened { name, mut stream } = spec.source.open(spec)?;
+        let source::OpenedSource { name, mut stream } = spec.source.open(spec)?;
         let tokenizer = Tokenizer::open(&spec.tokenizer, stream.encoding(), || match spec.tokenizer {
             TokenizerSpec::SortedChar { .. } => stream.alphabet(),
             _ => stream.sample(),
@@ -238,7 +238,7 @@ impl Corpus {
         Ok(Self { source: spec.source.clone(), name, tokenizer, stream })
     }
 
-    /// What the corpus was opened from.
+    /// The specification from which the corpus was opened.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -248,7 +248,7 @@ impl Corpus {
         &self.name
     }
 
-    /// In words: "mixture (generated), 1.4 MB, bytes".
+    /// A description: "mixture (generated), 1.4 MB, bytes".
     pub fn describe(&self) -> String {
         format!("{}, {}, {}", self.name, self.stream.describe(), self.tokenizer.describe())
     }
@@ -268,7 +268,7 @@ impl Corpus {
         self.tokenizer.encode(text).unwrap_or_default()
     }
 
-    /// As [`Corpus::encode`], with an error that names what the tokeniser cannot say.
+    /// Same as [`Corpus::encode`], with an error that names what the tokeniser cannot say.
     pub fn try_encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
         self.tokenizer.encode(text)
     }
@@ -290,10 +290,10 @@ impl Corpus {
         self.stream.batch(&self.tokenizer, at, rows, len)
     }
 
-    /// As [`Corpus::batch`], but each row goes on where the batch before has left it, over `every` batches;
-    /// then all rows begin elsewhere. Tasks have windows that nothing follows, and are refused.
+    /// Same as [`Corpus::batch`], but each row goes on where the batch before has left it, over `every` batches; then
+    /// all rows begin elsewhere. Tasks have windows that nothing follows, and are refused.
     pub fn batch_along(&self, at: &Position, rows: usize, len: usize, every: u64) -> Result<Windows, CorpusError> {
-        self.stream.batch_along(&self.tokenizer, at, (rows, len), every)?.ok_or_else(|| {
+        self.stream.batch_along(&self.tokenizer, at, BatchShape { rows, len }, every)?.ok_or_else(|| {
             CorpusError::new(format!(
                 "{} is made window by window, so that no batch goes on where another ended: choose a text, or carry no state.",
                 self.name
@@ -327,8 +327,8 @@ impl Corpus {
     }
 
     /// Ids below this can stand in a text: of bytes 256, however many rows the embedding has.
-    pub fn writable(&self) -> usize {
-        self.tokenizer.writable()
+    pub fn decodable_vocab(&self) -> usize {
+        self.tokenizer.decodable_vocab()
     }
 
     /// A held-out passage to look at, about `len` ids, beginning at a sentence; `index` picks which.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{CorpusError, TextTokenizer, TokenizerSpec, is_character_list};
 
-/// Why no tokeniser is found for a model.
+/// The reason why no tokeniser is found for a model.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizerError {
     /// A file cannot be read.
@@ -15,7 +15,7 @@ pub enum TokenizerError {
     Mismatch(String),
 }
 
-/// What one token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenizerKind {
     Byte,
@@ -27,7 +27,7 @@ pub enum TokenizerKind {
     HuggingFace,
 }
 
-/// What is known of a model's tokens.
+/// The known facts about a model's tokens.
 #[derive(Debug, Clone, Default)]
 pub struct TokenizerChoice {
     /// Every one that fits if it is not given.
@@ -46,7 +46,7 @@ pub struct NamedTokenizer {
 
 impl NamedTokenizer {
     /// Ids below this can stand in a text.
-    pub fn writable(&self) -> usize {
+    pub fn decodable_vocab(&self) -> usize {
         match self.kind {
             TokenizerKind::Byte => BYTES,
             TokenizerKind::SortedChar | TokenizerKind::Vocabulary | TokenizerKind::HuggingFace => {
@@ -92,8 +92,8 @@ pub fn fitting_tokenizers(
         let opened = match kind {
             TokenizerKind::Byte => bytes(vocab),
             TokenizerKind::SortedChar => characters_of(text, vocab),
-            TokenizerKind::Vocabulary => of_file(kind, choice.vocabulary.as_deref(), vocab),
-            TokenizerKind::HuggingFace => of_file(kind, choice.json.as_deref(), vocab),
+            TokenizerKind::Vocabulary => load_from_file(kind, choice.vocabulary.as_deref(), vocab),
+            TokenizerKind::HuggingFace => load_from_file(kind, choice.json.as_deref(), vocab),
         };
         match opened {
             Ok(tokenizer) => all.push(NamedTokenizer { kind, tokenizer }),
@@ -112,7 +112,7 @@ pub fn fitting_tokenizers(
     Ok(all)
 }
 
-/// Why a tokeniser is none for the model.
+/// The reason why a tokeniser is none for the model.
 enum Misfit {
     /// It does not fit, which matters if it is asked for.
     Unasked(String),
@@ -148,7 +148,7 @@ fn characters_of(text: &[u8], vocab: usize) -> Result<TextTokenizer, Misfit> {
     Ok(tokenizer)
 }
 
-fn of_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Result<TextTokenizer, Misfit> {
+fn load_from_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Result<TextTokenizer, Misfit> {
     let is_json = kind == TokenizerKind::HuggingFace;
     let Some(path) = path else {
         let what = if is_json { "a tokenizer.json" } else { "a list of characters or the text it was trained on" };

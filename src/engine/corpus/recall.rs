@@ -1,5 +1,4 @@
-//! Windows of a task of recall, each one whole example, and each a pure function of seeds and index. It does not
-//! know how an example is made.
+//! Windows of a task of recall, each one whole example, and each a pure function of seeds and index.
 
 use super::{
     CorpusError, Position, Windows, generated::examples::Examples, permutation::scramble, stream::Stream,
@@ -17,7 +16,7 @@ const IGNORE: u32 = u32::MAX;
 pub(super) struct RecallStream {
     examples: &'static dyn Examples,
     seed: u64,
-    /// Of each ASCII symbol, once the tokeniser is known.
+    /// The id of each ASCII symbol, once the tokeniser is known.
     ids: [u32; 128],
 }
 

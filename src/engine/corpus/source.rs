@@ -1,4 +1,4 @@
-//! What a corpus can be opened from: one variant a kind of source, each opened as a stream by its own file.
+//! The sources of a corpus: one variant for each kind, each opened as a stream by its own file.
 
 use std::path::PathBuf;
 
@@ -31,33 +31,33 @@ pub enum Source {
     GrammarRoles(GrammarRoles),
     /// A text file of any size.
     File(PathBuf),
-    /// The first so many of the generated domains, of 1 to [`generated::domains::MOST`].
+    /// The first so many of the generated domains, of 1 to [`generated::domains::MAX_DOMAINS`].
     Domains(usize),
     /// The text files of a folder as domains, the first so many of them by name.
     Folder { path: PathBuf, domains: usize },
 }
 
 /// A source as a stream, and what the corpus is called.
-pub(super) struct Opened {
+pub(super) struct OpenedSource {
     pub name: String,
     pub stream: Box<dyn Stream>,
 }
 
 impl Source {
     /// Opens the file or generates the text. Errors: the file cannot be read, or the id is unknown.
-    pub(super) fn open(&self, spec: &Spec) -> Result<Opened, CorpusError> {
-        let text = |name: String, text: TextFile| -> Result<Opened, CorpusError> {
-            Ok(Opened { name: name.clone(), stream: Box::new(Text::split(name, text, spec.held_out)?) })
+    pub(super) fn open(&self, spec: &Spec) -> Result<OpenedSource, CorpusError> {
+        let text = |name: String, text: TextFile| -> Result<OpenedSource, CorpusError> {
+            Ok(OpenedSource { name: name.clone(), stream: Box::new(Text::split(name, text, spec.held_out)?) })
         };
         let generated = |id: &str| format!("{id} (generated)");
         match self {
             Self::Task(task) => open_task(task, spec.seed),
             Self::Steering(steering) => {
                 let stream = steering::SteeringStream { spec: steering.clone(), seed: spec.seed };
-                Ok(Opened { name: generated("steering"), stream: Box::new(stream) })
+                Ok(OpenedSource { name: generated("steering"), stream: Box::new(stream) })
             }
             Self::GrammarRoles(sets) => {
-                Ok(Opened { name: generated("grammar_roles"), stream: Box::new(SentenceStream::open(sets)?) })
+                Ok(OpenedSource { name: generated("grammar_roles"), stream: Box::new(SentenceStream::open(sets)?) })
             }
             Self::Generated(id) => match generated::by_id(id) {
                 Some(corpus) if corpus.is_task() => {
@@ -75,9 +75,9 @@ impl Source {
                 text(name, TextFile::open(path)?)
             }
             Self::Domains(count) => {
-                let count = (*count).clamp(1, domains::MOST);
+                let count = (*count).clamp(1, domains::MAX_DOMAINS);
                 let made = domains::text(spec.seed, generated::SIZE, count);
-                text(format!("{count} of {} domains (generated)", domains::MOST), TextFile::made(made))
+                text(format!("{count} of {} domains (generated)", domains::MAX_DOMAINS), TextFile::made(made))
             }
             Self::Folder { path, domains } => {
                 let (name, mixed) = folder::open(path, *domains, spec.seed)?;
@@ -107,12 +107,12 @@ impl Source {
         }
     }
 
-    /// Whether it is a text that goes on: not windows made to order.
+    /// Returns true if it is a text that goes on: not windows made to order.
     pub fn is_running_text(&self) -> bool {
         !self.asks_questions() && !matches!(self, Self::GrammarRoles(_))
     }
 
-    /// Whether its text has some of this generated domain, as far as one knows: of files nobody does.
+    /// Returns true if the text has some of this generated domain; false for files, of which it is unknown.
     pub fn has_domain(&self, domain: usize) -> bool {
         match self {
             Self::Domains(count) => domain < *count,
@@ -157,14 +157,14 @@ pub(super) fn length(path: &std::path::Path) -> u64 {
     std::fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
-fn open_task(task: &Task, seed: u64) -> Result<Opened, CorpusError> {
+fn open_task(task: &Task, seed: u64) -> Result<OpenedSource, CorpusError> {
     let corpus = generated::by_id(&task.id);
     let stream: Box<dyn Stream> = match (corpus.and_then(Generated::facts), corpus.and_then(Generated::recall)) {
         (Some(style), _) => Box::new(task::TaskStream::new(style, task, seed)),
         (None, Some(recall)) => Box::new(RecallStream::new(recall, seed)),
         (None, None) => return Err(unknown(&task.id, Generated::is_task)),
     };
-    Ok(Opened { name: format!("{} (generated)", task.id), stream })
+    Ok(OpenedSource { name: format!("{} (generated)", task.id), stream })
 }
 
 fn unknown(id: &str, of: fn(&Generated) -> bool) -> CorpusError {

@@ -10,7 +10,7 @@ use super::{
     CorpusError, Position, Windows,
     generated::steering::{self, Sentence},
     permutation::scramble,
-    stream::Stream,
+    stream::{BatchShape, Stream},
     tokenizer::Tokenizer,
 };
 use rand::SeedableRng;
@@ -100,16 +100,17 @@ impl SteeringStream {
         Ok((ids, asked))
     }
 
+    /// Windows of a stage; `at` counts windows, not batches.
     fn windows(
         &self,
         tokenizer: &Tokenizer,
         stage: Stage,
-        (seed, first): (u64, u64),
-        (rows, len): (usize, usize),
+        at: Position,
+        BatchShape { rows, len }: BatchShape,
     ) -> Result<Windows, CorpusError> {
         let mut made = Windows { rows, len, inputs: vec![], targets: vec![], answers: None };
         for row in 0..rows as u64 {
-            let mut rng = self.rng(stage, seed, first.wrapping_add(row));
+            let mut rng = self.rng(stage, at.seed, at.drawn.wrapping_add(row));
             let (ids, asked) = self.row(tokenizer, &mut rng, len, stage)?;
             made.inputs.extend(&ids[..len]);
             let counts = |asked: bool| stage != Stage::Steering || asked;
@@ -135,12 +136,13 @@ impl Stream for SteeringStream {
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
         let stage = if at.drawn < self.spec.language_batches { Stage::Language } else { Stage::Steering };
-        self.windows(tokenizer, stage, (at.seed, at.drawn.wrapping_mul(rows as u64)), (rows, len))
+        let first = Position { seed: at.seed, drawn: at.drawn.wrapping_mul(rows as u64) };
+        self.windows(tokenizer, stage, first, BatchShape { rows, len })
     }
 
-    /// Of the language, every id a target: steering must leave what the unsteered model says here alone.
+    /// Windows of the language, every id a target: steering must leave the unsteered model's predictions here alone.
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        self.windows(tokenizer, Stage::HeldOut, (0, 0), (count, len))
+        self.windows(tokenizer, Stage::HeldOut, Position { seed: 0, drawn: 0 }, BatchShape { rows: count, len })
     }
 
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {

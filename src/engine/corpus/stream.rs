@@ -1,4 +1,4 @@
-//! What every kind of source offers a corpus: windows of ids, each a pure function of its position.
+//! The interface of every kind of source: windows of ids, each a pure function of its position.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,15 @@ use super::{
     text_file::{CharCursor, CharPlace, Encoding},
     tokenizer::Tokenizer,
 };
+
+/// The shape of a batch of windows.
+#[derive(Clone, Copy)]
+pub(super) struct BatchShape {
+    /// Number of windows.
+    pub rows: usize,
+    /// Ids of a window.
+    pub len: usize,
+}
 
 /// An opened source. Windows are `rows` of `len` ids with as many targets.
 pub(super) trait Stream: Send + Sync {
@@ -48,13 +57,13 @@ pub(super) trait Stream: Send + Sync {
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError>;
 
-    /// As [`Stream::batch`], each of the `rows` windows of `len` ids going on where the batch before left it,
-    /// over `every` batches; `None` where no window follows another.
+    /// Same as [`Stream::batch`], each window of ids going on where the batch before left it, over
+    /// `every` batches; `None` where no window follows another.
     fn batch_along(
         &self,
         _tokenizer: &Tokenizer,
         _at: &Position,
-        (_rows, _len): (usize, usize),
+        _shape: BatchShape,
         _every: u64,
     ) -> Result<Option<Windows>, CorpusError> {
         Ok(None)

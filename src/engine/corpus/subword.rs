@@ -22,7 +22,7 @@ use crate::files::{self, FileError, check_memory};
 
 /// A tokenizer.json larger than this is something else; the largest that are known have a fifth of it.
 const LARGEST_JSON: u64 = 128 << 20;
-/// What the library makes of a tokenizer.json takes at most about so many times its bytes.
+/// The library's memory for a tokenizer.json, at most about so many times its bytes.
 const JSON_GROWTH: u64 = 48;
 /// Text is handed to the trainer in pieces of about this many bytes.
 const PIECE: usize = 4 << 10;
@@ -40,7 +40,7 @@ impl Subword {
     /// Learns byte pairs; the same text gives the same tokens.
     pub(super) fn train(text: &str, vocab: usize) -> Result<Self, CorpusError> {
         let failed = |e: tokenizers::Error| {
-            CorpusError::because(format!("The byte-pair tokeniser could not be trained: {e}."), e)
+            CorpusError::with_source(format!("The byte-pair tokeniser could not be trained: {e}."), e)
         };
         let level = ByteLevel::new(false, true, true);
         let mut inner =
@@ -66,7 +66,7 @@ impl Subword {
         let here = path.display();
         let json = files::read(path, LARGEST_JSON).map_err(|e| match e {
             e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
-            e => CorpusError::because(
+            e => CorpusError::with_source(
                 format!("{here} is no tokenizer.json: {e}. Choose the file named tokenizer.json."),
                 e,
             ),
@@ -75,13 +75,13 @@ impl Subword {
         Self::from_bytes(&json, &here.to_string())
     }
 
-    /// From the text of a tokenizer.json that is called `name` in messages.
+    /// Builds a tokeniser from the text of a tokenizer.json that is called `name` in messages.
     pub(super) fn from_bytes(json: &[u8], name: &str) -> Result<Self, CorpusError> {
         let checked = bounds::check(json).and_then(|()| guarded(|| Self::from_json(json, "tokenizer.json")));
         checked.map_err(|e| {
             let words =
                 format!("{name} is not a valid Hugging Face tokenizer.json ({e}): download it again, or choose bytes.");
-            CorpusError::because(words, e)
+            CorpusError::with_source(words, e)
         })
     }
 
@@ -106,7 +106,9 @@ impl Subword {
 
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
         let encoding = guarded(|| self.inner.encode_fast(text, false)).map_err(|e| {
-            CorpusError::new(format!("The tokeniser cannot say part of this text ({e}): choose bytes or byte pairs."))
+            CorpusError::new(format!(
+                "The tokeniser cannot encode part of this text ({e}): choose bytes or byte pairs."
+            ))
         })?;
         Ok(encoding.get_ids().to_vec())
     }
@@ -132,11 +134,11 @@ impl Subword {
 }
 
 thread_local! {
-    /// Whether this thread is inside the library, whose panics are told as errors of the file.
+    /// True while this thread is inside the library, whose panics are told as errors of the file.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What the library gives; a panic inside it is an error of the file that it works from.
+/// The result of the library; a panic inside it is an error of the file that it works from.
 fn guarded<T>(work: impl FnOnce() -> tokenizers::Result<T>) -> tokenizers::Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

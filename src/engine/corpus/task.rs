@@ -47,7 +47,7 @@ enum Subset {
 }
 
 /// One row: `len + 1` ids and which of them answer.
-struct Row {
+struct TaskRow {
     ids: Vec<u32>,
     answers: Vec<bool>,
 }
@@ -62,7 +62,7 @@ impl TaskStream {
         ChaCha8Rng::seed_from_u64(scramble(scramble(self.seed ^ scramble(seed)) ^ scramble(index) ^ subset as u64))
     }
 
-    fn row(&self, tokenizer: &Tokenizer, rng: &mut ChaCha8Rng, len: usize) -> Result<Row, CorpusError> {
+    fn row(&self, tokenizer: &Tokenizer, rng: &mut ChaCha8Rng, len: usize) -> Result<TaskRow, CorpusError> {
         let measure = |text: &str| tokenizer.encode(text).map_or(text.len(), |ids| ids.len());
         let least = story::least(self.style, self.spacing, &measure);
         if len + 1 < least {
@@ -72,7 +72,7 @@ impl TaskStream {
                 least - 1
             )));
         }
-        let mut row = Row { ids: Vec::with_capacity(len + 1), answers: Vec::with_capacity(len + 1) };
+        let mut row = TaskRow { ids: Vec::with_capacity(len + 1), answers: Vec::with_capacity(len + 1) };
         for piece in story::window(self.style, rng, (len + 1, self.spacing), &measure) {
             let answer = piece.role == Role::Answer;
             // Where a space is an id of its own it is not subset of the answer.
@@ -87,7 +87,7 @@ impl TaskStream {
         Ok(row)
     }
 
-    fn windows(&self, rows: &[Row], len: usize) -> Windows {
+    fn windows(&self, rows: &[TaskRow], len: usize) -> Windows {
         let answers: Vec<bool> = rows.iter().flat_map(|r| &r.answers[1..=len]).copied().collect();
         let targets = rows.iter().flat_map(|r| &r.ids[1..=len]).zip(&answers);
         let targets = targets.map(|(&id, &answer)| if answer || !self.answers_only { id } else { IGNORE }).collect();
@@ -125,14 +125,14 @@ impl Stream for TaskStream {
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
         let first = at.drawn.wrapping_mul(rows as u64);
-        let rows: Result<Vec<Row>, _> = (0..rows as u64)
+        let rows: Result<Vec<TaskRow>, _> = (0..rows as u64)
             .map(|row| self.row(tokenizer, &mut self.rng(Subset::Train, at.seed, first.wrapping_add(row)), len))
             .collect();
         Ok(self.windows(&rows?, len))
     }
 
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        let rows: Result<Vec<Row>, _> =
+        let rows: Result<Vec<TaskRow>, _> =
             (0..count as u64).map(|i| self.row(tokenizer, &mut self.rng(Subset::HeldOut, 0, i), len)).collect();
         Ok(self.windows(&rows?, len))
     }

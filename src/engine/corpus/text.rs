@@ -4,15 +4,15 @@
 use super::{
     CorpusError, Position, Windows,
     chunks::{self, TextChunk, TextSpan},
-    stream::Stream,
-    text_file::{CharPlace, Encoding, Stretch, TextFile},
+    stream::{BatchShape, Stream},
+    text_file::{CharPlace, Encoding, TextFile, TextSlice},
     tokenizer::Tokenizer,
     windows::{self, TextPart},
 };
 
 /// A text, and where it is cut.
 pub(super) struct Text {
-    /// Of the corpus, for messages.
+    /// The name of the corpus, for messages.
     name: String,
     file: TextFile,
     /// The first held-out byte.
@@ -32,11 +32,11 @@ impl Text {
         self.part("training", self.file.stretch(0, self.split), tokenizer)
     }
 
-    fn kept_back<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
+    fn held_out_part<'a>(&'a self, tokenizer: &'a Tokenizer) -> TextPart<'a> {
         self.part("held-out", self.file.stretch(self.split, self.file.len()), tokenizer)
     }
 
-    fn span(&self, span: TextSpan) -> Stretch<'_> {
+    fn span(&self, span: TextSpan) -> TextSlice<'_> {
         match span {
             TextSpan::Training => self.file.stretch(0, self.split),
             TextSpan::HeldOut => self.file.stretch(self.split, self.file.len()),
@@ -44,7 +44,7 @@ impl Text {
         }
     }
 
-    /// What is read, if the text was the same before and after.
+    /// The result of reading, if the text was the same before and after.
     fn unchanged<T>(&self, read: impl FnOnce() -> Result<T, CorpusError>) -> Result<T, CorpusError> {
         self.file.check_unchanged()?;
         let read = read()?;
@@ -52,7 +52,7 @@ impl Text {
         Ok(read)
     }
 
-    fn part<'a>(&'a self, what: &'static str, text: Stretch<'a>, tokenizer: &'a Tokenizer) -> TextPart<'a> {
+    fn part<'a>(&'a self, what: &'static str, text: TextSlice<'a>, tokenizer: &'a Tokenizer) -> TextPart<'a> {
         TextPart {
             name: &self.name,
             what,
@@ -75,7 +75,7 @@ impl Stream for Text {
         windows::sample(self.file.stretch(0, self.split), self.file.encoding)
     }
 
-    /// Of the whole text, its held-out part too.
+    /// Finds a character in the whole text, its held-out part too.
     fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPlace>, CorpusError> {
         self.unchanged(|| self.file.whole().find_char(self.file.encoding, wanted))
     }
@@ -99,7 +99,7 @@ impl Stream for Text {
         &self,
         tokenizer: &Tokenizer,
         at: &Position,
-        (rows, len): (usize, usize),
+        BatchShape { rows, len }: BatchShape,
         every: u64,
     ) -> Result<Option<Windows>, CorpusError> {
         let every = every.max(1);
@@ -112,11 +112,11 @@ impl Stream for Text {
     }
 
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        Ok(Windows::from_rows(&self.unchanged(|| self.kept_back(tokenizer).first(count, len))?, len))
+        Ok(Windows::from_rows(&self.unchanged(|| self.held_out_part(tokenizer).first(count, len))?, len))
     }
 
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        self.unchanged(|| self.kept_back(tokenizer).passage(index, len)).unwrap_or_default()
+        self.unchanged(|| self.held_out_part(tokenizer).passage(index, len)).unwrap_or_default()
     }
 
     fn span_bytes(&self, span: TextSpan) -> usize {

@@ -53,7 +53,7 @@ impl Encoding {
         }
     }
 
-    /// Whether a character may begin at this byte.
+    /// Returns true if a character may begin at this byte.
     pub(super) fn begins(self, byte: u8) -> bool {
         match self {
             Self::Utf8 => byte & 0xC0 != 0x80,
@@ -77,13 +77,13 @@ pub(super) struct TextFile {
 
 /// A part of a text, of which only what is asked for is read.
 #[derive(Clone, Copy)]
-pub(super) struct Stretch<'a> {
+pub(super) struct TextSlice<'a> {
     file: &'a TextFile,
     from: usize,
     to: usize,
 }
 
-impl<'a> Stretch<'a> {
+impl<'a> TextSlice<'a> {
     pub(super) fn len(&self) -> usize {
         self.to - self.from
     }
@@ -151,7 +151,7 @@ impl CharCursor {
 
 impl TextFile {
     /// All of it.
-    pub(super) fn whole(&self) -> Stretch<'_> {
+    pub(super) fn whole(&self) -> TextSlice<'_> {
         self.stretch(0, self.len())
     }
 
@@ -175,7 +175,7 @@ impl TextFile {
         }
         let store = Store::File { path: path.to_owned(), bytes };
         let mut text = Self { store, start: 0, encoding: Encoding::Utf8 };
-        (text.start, text.encoding) = examine(&text, path)?;
+        (text.start, text.encoding) = check_encoding(&text, path)?;
         Ok(text)
     }
 
@@ -189,9 +189,9 @@ impl TextFile {
     }
 
     /// The text from one byte to another.
-    pub(super) fn stretch(&self, from: usize, to: usize) -> Stretch<'_> {
+    pub(super) fn stretch(&self, from: usize, to: usize) -> TextSlice<'_> {
         let to = to.min(self.len());
-        Stretch { file: self, from: from.min(to), to }
+        TextSlice { file: self, from: from.min(to), to }
     }
 
     fn read(&self, from: usize, to: usize) -> Result<Cow<'_, [u8]>, CorpusError> {
@@ -233,11 +233,11 @@ pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
         Some(_) => format!("{here} cannot be read ({error}): copy it to a local disk and choose the copy."),
         None => format!("{here} cannot be read: {error}."),
     };
-    CorpusError::because(words, error)
+    CorpusError::with_source(words, error)
 }
 
 /// The places of a text that are looked at: its head, its middle and its tail.
-fn probes(text: Stretch<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
+fn probes(text: TextSlice<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
     let len = text.len();
     if len <= 3 * PROBE {
         return Ok(vec![text.bytes(0, len)?]);
@@ -246,7 +246,7 @@ fn probes(text: Stretch<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
 }
 
 /// Tells text from what is not; gives where the text starts and how it is encoded.
-fn examine(file: &TextFile, path: &Path) -> Result<(usize, Encoding), CorpusError> {
+fn check_encoding(file: &TextFile, path: &Path) -> Result<(usize, Encoding), CorpusError> {
     let here = path.display();
     let head = file.stretch(0, 3).bytes(0, 3)?;
     if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {

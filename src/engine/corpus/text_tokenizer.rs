@@ -1,4 +1,4 @@
-//! A tokeniser for one text that is read and not learned from. It knows no windows.
+//! A tokeniser for one text that is read and not learned from.
 
 use super::{CorpusError, TokenizerSpec, text_file::Encoding, tokenizer::Tokenizer};
 
@@ -19,7 +19,7 @@ impl TextTokenizer {
         self.0.vocab()
     }
 
-    /// In words: "bytes", "65 characters".
+    /// A description: "bytes", "65 characters".
     pub fn describe(&self) -> String {
         self.0.describe()
     }
@@ -37,7 +37,7 @@ impl TextTokenizer {
                 "The text is not UTF-8 (byte {}), and this tokeniser reads characters: save it as UTF-8, or read bytes.",
                 e.valid_up_to()
             );
-            CorpusError::because(words, e)
+            CorpusError::with_source(words, e)
         })?;
         self.0.encode(text)
     }

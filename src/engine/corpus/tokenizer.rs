@@ -71,7 +71,7 @@ impl WordList {
             self.ids.get(word).copied().ok_or_else(|| {
                 let count = self.words.len();
                 CorpusError::new(format!(
-                    "`{word}` is none of the {count} words that are known here: take one of them."
+                    "`{word}` is not among the {count} words of this vocabulary: use one of them."
                 ))
             })
         };
@@ -135,7 +135,7 @@ impl Tokenizer {
         })
     }
 
-    /// In words: "bytes", "characters (66)".
+    /// A description: "bytes", "characters (66)".
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Byte { .. } => "bytes".into(),
@@ -213,7 +213,7 @@ impl Tokenizer {
     }
 
     /// Ids below this can stand in a text.
-    pub(super) fn writable(&self) -> usize {
+    pub(super) fn decodable_vocab(&self) -> usize {
         match self {
             Self::Byte { .. } => 256,
             _ => self.vocab(),
@@ -239,7 +239,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// As [`words`], and every white space between them.
+/// Same as [`words`], with every white space between them.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -345,7 +345,7 @@ mod tests {
         let latin =
             Tokenizer::open(&TokenizerSpec::Byte { vocab: 256 }, Encoding::Latin1, || Ok(String::new())).unwrap();
         assert_eq!(latin.token_texts(&[0xE9]), ["\u{e9}"]);
-        assert_eq!((t.writable(), t.vocab()), (256, 320));
+        assert_eq!((t.decodable_vocab(), t.vocab()), (256, 320));
     }
 
     #[test]

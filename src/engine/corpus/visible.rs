@@ -1,4 +1,4 @@
-//! How text is shown on a token axis, where white space must be seen. It knows no tokeniser.
+//! How text is shown on a token axis, where white space must be seen.
 
 /// Makes what cannot be seen visible: a space as a middle dot, a line break as a pilcrow, a tab as an
 /// arrow, other control characters as their code.

@@ -4,7 +4,7 @@
 use super::{
     CorpusError, Position,
     permutation::{permute, scramble},
-    text_file::{Encoding, Stretch},
+    text_file::{Encoding, TextSlice},
     tokenizer::Tokenizer,
 };
 
@@ -18,16 +18,16 @@ const WORD_REACH: usize = 64;
 const PARAGRAPH_REACH: usize = 900;
 const SENTENCE_REACH: usize = 4 << 10;
 /// A window is looked for in at most so many bytes, or 64 a token.
-const MOST_TAKEN: usize = 16 << 20;
+const MAX_WINDOW_TOKENS: usize = 16 << 20;
 
 /// The first byte of the held-out part: at white space near the fraction, or at least at a character.
-pub(super) fn split(text: Stretch<'_>, encoding: Encoding, held_out: f64) -> Result<usize, CorpusError> {
+pub(super) fn split(text: TextSlice<'_>, encoding: Encoding, held_out: f64) -> Result<usize, CorpusError> {
     let at = (text.len() as f64 * (1.0 - held_out)) as usize;
     word_start(text, at.min(text.len()), encoding)
 }
 
 /// The next start of a word at or after `at`, or of a character if none is near.
-fn word_start(text: Stretch<'_>, at: usize, encoding: Encoding) -> Result<usize, CorpusError> {
+fn word_start(text: TextSlice<'_>, at: usize, encoding: Encoding) -> Result<usize, CorpusError> {
     let Some(before) = at.checked_sub(1) else { return Ok(at) };
     let bytes = text.bytes(before, at.saturating_add(WORD_REACH))?;
     let Some((before, near)) = bytes.split_first() else { return Ok(at) };
@@ -41,7 +41,7 @@ fn word_start(text: Stretch<'_>, at: usize, encoding: Encoding) -> Result<usize,
 }
 
 /// Text for a tokeniser to learn from: all of a small part, stretches of a large one.
-pub(super) fn sample(part: Stretch<'_>, encoding: Encoding) -> Result<String, CorpusError> {
+pub(super) fn sample(part: TextSlice<'_>, encoding: Encoding) -> Result<String, CorpusError> {
     if part.len() <= SAMPLE {
         return Ok(encoding.text(&part.bytes(0, part.len())?).into_owned());
     }
@@ -55,7 +55,7 @@ pub(super) fn sample(part: Stretch<'_>, encoding: Encoding) -> Result<String, Co
 }
 
 /// The mean number of bytes of an id (1 for bytes, exactly).
-pub(super) fn bytes_per_id(part: Stretch<'_>, encoding: Encoding, tokenizer: &Tokenizer) -> Result<f64, CorpusError> {
+pub(super) fn bytes_per_id(part: TextSlice<'_>, encoding: Encoding, tokenizer: &Tokenizer) -> Result<f64, CorpusError> {
     if matches!(tokenizer, Tokenizer::Byte { .. }) {
         return Ok(1.0);
     }
@@ -66,10 +66,10 @@ pub(super) fn bytes_per_id(part: Stretch<'_>, encoding: Encoding, tokenizer: &To
 
 /// The training or the held-out part, ready to be cut.
 pub(super) struct TextPart<'a> {
-    /// Of the corpus and of the part, for messages.
+    /// The name of the corpus and the part, for messages.
     pub name: &'a str,
     pub what: &'static str,
-    pub text: Stretch<'a>,
+    pub text: TextSlice<'a>,
     pub encoding: Encoding,
     pub tokenizer: &'a Tokenizer,
     pub bytes_per_id: f64,
@@ -143,7 +143,7 @@ impl TextPart<'_> {
                 ids.truncate(need);
                 return Ok(ids);
             }
-            if take > MOST_TAKEN.max(64 * need) {
+            if take > MAX_WINDOW_TOKENS.max(64 * need) {
                 return Err(CorpusError::new(format!(
                     "{} has a stretch of {} bytes with only {} tokens: choose another tokeniser or take that stretch out.",
                     self.name,

@@ -1,5 +1,4 @@
-//! What identifies the content of a file: its length and its SHA-256, as `sha256sum` prints it. It does not
-//! know what the content means.
+//! The fingerprint of a file's content: its length and its SHA-256, as `sha256sum` prints it.
 
 use std::{
     io::{self, Read},
@@ -13,7 +12,9 @@ use super::{FileError, open};
 /// Length in bytes and SHA-256 in lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fingerprint {
+    /// Length in bytes.
     pub bytes: u64,
+    /// SHA-256 in lower-case hexadecimal digits.
     pub sha256: String,
 }
 

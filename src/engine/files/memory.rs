@@ -1,5 +1,5 @@
 //! How much memory this process may still take, as the system tells it, and the share of it that reading one
-//! file may use. It measures nothing of the program itself and does not know what is read.
+//! file may use. It measures nothing of the program itself.
 
 use std::{fs, path::Path};
 
@@ -20,12 +20,13 @@ pub fn available_memory() -> Option<u64> {
     Some(least.min(address_space_left().unwrap_or(u64::MAX)))
 }
 
-/// Why a file is not read: doing so would take more memory than one file may.
+/// An error: reading a file would take more memory than one file may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "it needs about {} of memory, and reading one file may take {} here, half of what is free: close other programs or use a computer with more memory",
     size(*.needed), size(*.allowed)
 )]
+/// An error: reading a file would take more memory than is free.
 pub struct TooMuchMemory {
     /// Bytes.
     pub needed: u64,
@@ -38,7 +39,7 @@ pub fn reading_budget() -> u64 {
     available_memory().unwrap_or(UNTOLD) / SHARE
 }
 
-/// Whether `needed` bytes may be taken to read a file.
+/// Checks that `needed` bytes may be taken to read a file.
 ///
 /// # Errors
 /// If that is more than [`reading_budget`].
@@ -63,7 +64,7 @@ fn meminfo(text: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|k| k.saturating_mul(1024))
 }
 
-/// What the group of a line of `/proc/self/cgroup`, and those that hold it, leave; `None` if none has a limit.
+/// The memory that the group of a line of `/proc/self/cgroup` and its parents leave; `None` if none has a limit.
 fn group_left(line: &str) -> Option<u64> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);

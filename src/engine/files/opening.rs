@@ -1,6 +1,5 @@
-//! Opening and reading files of which nothing is known: only ordinary files, never more bytes than a limit,
-//! and inside a folder of somebody else no link. It knows no format and turns nothing into a message of its
-//! own; callers say which file it was and what to do.
+//! Opening and reading files of which nothing is known: only ordinary files, never more bytes than a limit, and inside
+//! a folder of somebody else no link. Callers say in their messages which file it was and what to do.
 
 use std::{
     fs::{self, File, FileType},
@@ -10,28 +9,43 @@ use std::{
 
 use super::memory::{TooMuchMemory, check_memory, size};
 
-/// Why a file is not opened or not read; completes "`path` cannot be read: ".
+/// The reason why a file is not opened or not read; completes "`path` cannot be read: ".
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
+    /// A folder.
     #[error("it is a folder, not a file")]
     Folder,
+    /// A named pipe.
     #[error("it is a pipe, not a file: save what comes out of it to a file")]
     Pipe,
+    /// A device.
     #[error("it is a device, not a file")]
     Device,
+    /// A socket.
     #[error("it is a socket, not a file")]
     Socket,
-    /// Of a file inside a folder of somebody else.
+    /// A link where a file inside a run folder should be.
     #[error("it is a link, and a run folder's files must lie in the folder: replace the link by the file itself")]
     Link,
+    /// A name that leads out of the folder.
     #[error("its name leads out of the folder")]
     Outside,
+    /// A file longer than the limit in bytes.
     #[error("it is longer than {}, the most that is read of such a file", size(*.limit))]
-    TooLong { limit: u64 },
+    TooLong {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A text that is not UTF-8 from byte `at` on.
     #[error("it is not UTF-8 (byte {at})")]
-    NotUtf8 { at: usize },
+    NotUtf8 {
+        /// The first byte that is wrong.
+        at: usize,
+    },
+    /// A file that needs more memory than is free.
     #[error(transparent)]
     Memory(#[from] TooMuchMemory),
+    /// Any other error of the system.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -45,11 +59,12 @@ impl FileError {
         }
     }
 
-    /// Whether there is something that is no ordinary file of its folder.
+    /// Returns true if there is something that is no ordinary file of its folder.
     pub fn is_other_than_a_file(&self) -> bool {
         !matches!(self, Self::TooLong { .. } | Self::NotUtf8 { .. } | Self::Memory(_) | Self::Io(_))
     }
 
+    /// Returns true if there is no such file.
     pub fn is_missing(&self) -> bool {
         self.kind() == Some(io::ErrorKind::NotFound)
     }
@@ -87,15 +102,15 @@ pub fn open(path: &Path) -> Result<File, FileError> {
 /// a folder on the way may be a link. The folder itself may be reached by one.
 ///
 /// # Errors
-/// As [`open`]; and if the name leads out of the folder or over a link.
+/// Those of [`open`]; and if the name leads out of the folder or over a link.
 pub fn open_inside(folder: &Path, name: impl AsRef<Path>) -> Result<File, FileError> {
     inside::open(folder, name.as_ref(), false)
 }
 
-/// As [`open_inside`], for reading and writing; makes the file if there is none, and never cuts it.
+/// Same as [`open_inside`], for reading and writing; makes the file if there is none, and never cuts it.
 ///
 /// # Errors
-/// As [`open_inside`].
+/// Those of [`open_inside`].
 pub fn open_inside_to_write(folder: &Path, name: impl AsRef<Path>) -> Result<File, FileError> {
     inside::open(folder, name.as_ref(), true)
 }
@@ -103,7 +118,7 @@ pub fn open_inside_to_write(folder: &Path, name: impl AsRef<Path>) -> Result<Fil
 /// The path of a folder inside a folder of somebody else, if it is one, reached over no link.
 ///
 /// # Errors
-/// As [`open_inside`]; if it is no folder, [`io::ErrorKind::NotADirectory`].
+/// Those of [`open_inside`]; if it is no folder, [`io::ErrorKind::NotADirectory`].
 pub fn folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathBuf, FileError> {
     let mut path = folder.to_owned();
     for part in parts(name.as_ref())? {
@@ -122,31 +137,31 @@ pub fn folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathBuf, F
 /// The bytes of an ordinary file of at most `limit` bytes, whatever length the system claims.
 ///
 /// # Errors
-/// As [`open`]; and if the file is longer, or longer than memory allows.
+/// Those of [`open`]; and if the file is longer, or longer than memory allows.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     read_all(open(path)?, limit)
 }
 
-/// As [`read`], of a text.
+/// Same as [`read`], for a text.
 ///
 /// # Errors
-/// As [`read`]; and if it is not UTF-8.
+/// Those of [`read`]; and if it is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String, FileError> {
     text(read(path, limit)?)
 }
 
-/// As [`read`], of a file as [`open_inside`] opens it.
+/// Same as [`read`], for a file that [`open_inside`] opens.
 ///
 /// # Errors
-/// As [`read`] and [`open_inside`].
+/// Those of [`read`] and [`open_inside`].
 pub fn read_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, FileError> {
     read_all(open_inside(folder, name)?, limit)
 }
 
-/// As [`read_inside`], of a text.
+/// Same as [`read_inside`], for a text.
 ///
 /// # Errors
-/// As [`read_inside`]; and if it is not UTF-8.
+/// Those of [`read_inside`]; and if it is not UTF-8.
 pub fn read_text_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Result<String, FileError> {
     text(read_inside(folder, name, limit)?)
 }
@@ -154,7 +169,7 @@ pub fn read_text_inside(folder: &Path, name: impl AsRef<Path>, limit: u64) -> Re
 /// Everything from the present place of an open file on, if it is at most `limit` bytes.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of [`read`].
 pub fn read_all(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
     let length = file.metadata()?.len();
     if length > limit {

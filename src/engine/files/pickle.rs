@@ -6,21 +6,33 @@ use std::collections::HashMap;
 /// One object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node<'a> {
+    /// Python's None.
     None,
+    /// A truth value.
     Bool(bool),
+    /// A whole number.
     Int(i64),
+    /// A number.
     Float(f64),
+    /// A text.
     Text(&'a str),
+    /// A tuple of nodes.
     Tuple(Vec<usize>),
+    /// A list of nodes.
     List(Vec<usize>),
+    /// Pairs of key and value nodes.
     Dict(Vec<(usize, usize)>),
     /// Module and name.
     Class(&'a str, &'a str),
-    /// What a call would have made, the state it would have been given, and pairs set on it.
+    /// The object that a call would have made, the state it would have been given, and pairs set on it.
     Made {
+        /// The node of the class or function.
         class: usize,
+        /// The node of its arguments.
         arguments: usize,
+        /// The node of the state, if one is set.
         state: Option<usize>,
+        /// Pairs of key and value nodes.
         pairs: Vec<(usize, usize)>,
     },
     /// Something stored beside the pickle.
@@ -29,17 +41,21 @@ pub enum Node<'a> {
     Other,
 }
 
+/// A parsed pickle: nodes that name each other by index.
 #[derive(Debug)]
 pub struct Pickle<'a> {
     nodes: Vec<Node<'a>>,
+    /// The node of the pickled object.
     pub top: usize,
 }
 
 impl<'a> Pickle<'a> {
+    /// The node of this index.
     pub fn get(&self, i: usize) -> &Node<'a> {
         self.nodes.get(i).unwrap_or(&Node::None)
     }
 
+    /// Module and name of a class, if the node is one.
     pub fn class(&self, i: usize) -> Option<(&'a str, &'a str)> {
         match self.get(i) {
             Node::Class(module, name) => Some((module, name)),
@@ -47,6 +63,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
+    /// The nodes of a list or tuple.
     pub fn items(&self, i: usize) -> Option<&[usize]> {
         match self.get(i) {
             Node::Tuple(items) | Node::List(items) => Some(items),
@@ -54,15 +71,16 @@ impl<'a> Pickle<'a> {
         }
     }
 
+    /// The node at place `at` of a list or tuple.
     pub fn item(&self, i: usize, at: usize) -> Option<usize> {
         self.items(i)?.get(at).copied()
     }
 }
 
 /// Objects, and places on the stack and in the memo: each tensor has some twenty.
-const MOST_OBJECTS: usize = 1 << 18;
+const MAX_OBJECTS: usize = 1 << 18;
 /// Members of lists and dictionaries, which may be told again and again.
-const MOST_MEMBERS: usize = 1 << 20;
+const MAX_MEMBERS: usize = 1 << 20;
 
 /// Errors in words.
 pub fn read(bytes: &[u8]) -> Result<Pickle<'_>, String> {
@@ -84,10 +102,10 @@ struct Machine<'a> {
     members: usize,
 }
 
-type Step<T> = Result<T, String>;
+type PickleResult<T> = Result<T, String>;
 
 impl<'a> Machine<'a> {
-    fn run(&mut self) -> Step<usize> {
+    fn run(&mut self) -> PickleResult<usize> {
         loop {
             let code = self.take(1)?[0];
             if code == b'.' {
@@ -95,13 +113,13 @@ impl<'a> Machine<'a> {
             }
             self.step(code)?;
             let most = [self.nodes.len(), self.stack.len(), self.marks.len(), self.memo.len()].into_iter().max();
-            if most > Some(MOST_OBJECTS) || self.members > MOST_MEMBERS {
+            if most > Some(MAX_OBJECTS) || self.members > MAX_MEMBERS {
                 return Err("it holds more objects than a model: save the model's state_dict alone".into());
             }
         }
     }
 
-    fn step(&mut self, code: u8) -> Step<()> {
+    fn step(&mut self, code: u8) -> PickleResult<()> {
         match code {
             0x80 => drop(self.take(1)?),                                             // PROTO
             0x95 => drop(self.take(8)?),                                             // FRAME
@@ -176,7 +194,7 @@ impl<'a> Machine<'a> {
             }
             b'b' => {
                 let state = self.pop()?;
-                let top = *self.stack.last().ok_or("a state without an object")?;
+                let top = *self.stack.last().ok_or("it sets it sets a state without an object")?;
                 if let Node::Made { state: at, .. } = &mut self.nodes[top] {
                     *at = Some(state);
                 }
@@ -193,24 +211,24 @@ impl<'a> Machine<'a> {
             }
             b'h' => self.recall(1)?,
             b'j' => self.recall(4)?,
-            _ => return Err(format!("it does what no weights need, code {code:#x}")),
+            _ => return Err(format!("it uses an operation that no weights need, code {code:#x}")),
         }
         Ok(())
     }
 
-    fn take(&mut self, n: usize) -> Step<&'a [u8]> {
+    fn take(&mut self, n: usize) -> PickleResult<&'a [u8]> {
         let (head, rest) = self.rest.split_at_checked(n).ok_or("it ends early")?;
         self.rest = rest;
         Ok(head)
     }
 
     /// An unsigned number of `n` bytes, at most eight.
-    fn count(&mut self, n: usize) -> Step<usize> {
+    fn count(&mut self, n: usize) -> PickleResult<usize> {
         let value = self.take(n)?.iter().rev().fold(0u64, |v, b| v << 8 | u64::from(*b));
         usize::try_from(value).map_err(|_| "a number too large".into())
     }
 
-    fn line(&mut self) -> Step<&'a str> {
+    fn line(&mut self) -> PickleResult<&'a str> {
         let n = self.rest.iter().position(|b| *b == b'\n').ok_or("a line without an end")?;
         let line = self.take(n + 1)?;
         std::str::from_utf8(&line[..n]).map_err(|_| "words that are not UTF-8".into())
@@ -221,29 +239,29 @@ impl<'a> Machine<'a> {
         self.stack.push(self.nodes.len() - 1);
     }
 
-    fn pop(&mut self) -> Step<usize> {
+    fn pop(&mut self) -> PickleResult<usize> {
         if self.marks.last().is_some_and(|m| *m == self.stack.len()) {
-            return Err("it takes more than there is".into());
+            return Err("it takes more values than its stack holds".into());
         }
-        self.stack.pop().ok_or_else(|| "it takes more than there is".into())
+        self.stack.pop().ok_or_else(|| "it takes more values than its stack holds".into())
     }
 
     /// Everything since the last mark.
-    fn marked(&mut self) -> Step<Vec<usize>> {
+    fn marked(&mut self) -> PickleResult<Vec<usize>> {
         let mark = self.marks.pop().filter(|m| *m <= self.stack.len()).ok_or("a mark is missing")?;
         let items = self.stack.split_off(mark);
         self.members += items.len();
         Ok(items)
     }
 
-    fn int(&mut self, n: usize, signed: bool) -> Step<()> {
+    fn int(&mut self, n: usize, signed: bool) -> PickleResult<()> {
         let value = self.count(n)?;
         self.push(Node::Int(if signed { i64::from(value as u32 as i32) } else { value as i64 }));
         Ok(())
     }
 
     /// A little-endian two's complement number of any length.
-    fn long(&mut self) -> Step<()> {
+    fn long(&mut self) -> PickleResult<()> {
         let n = self.count(1)?;
         let bytes = self.take(n)?;
         let negative = bytes.last().is_some_and(|b| b & 0x80 != 0);
@@ -257,14 +275,14 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn text(&mut self, width: usize) -> Step<()> {
+    fn text(&mut self, width: usize) -> PickleResult<()> {
         let n = self.count(width)?;
         let text = std::str::from_utf8(self.take(n)?).map_err(|_| "words that are not UTF-8")?;
         self.push(Node::Text(text));
         Ok(())
     }
 
-    fn bytes(&mut self, width: usize) -> Step<()> {
+    fn bytes(&mut self, width: usize) -> PickleResult<()> {
         let n = self.count(width)?;
         self.take(n)?;
         self.push(Node::Other);
@@ -272,7 +290,7 @@ impl<'a> Machine<'a> {
     }
 
     /// APPEND, APPENDS, SETITEM, SETITEMS.
-    fn fill(&mut self, code: u8) -> Step<()> {
+    fn fill(&mut self, code: u8) -> PickleResult<()> {
         self.members += 1;
         let items = match code {
             b'a' => vec![self.pop()?],
@@ -291,16 +309,16 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn keep(&mut self, width: usize) -> Step<()> {
+    fn keep(&mut self, width: usize) -> PickleResult<()> {
         let key = self.count(width)?;
         let top = *self.stack.last().ok_or("nothing to keep")?;
         self.memo.insert(key, top);
         Ok(())
     }
 
-    fn recall(&mut self, width: usize) -> Step<()> {
+    fn recall(&mut self, width: usize) -> PickleResult<()> {
         let key = self.count(width)?;
-        let found = *self.memo.get(&key).ok_or("it recalls what it never kept")?;
+        let found = *self.memo.get(&key).ok_or("it recalls an object that it never stored")?;
         self.stack.push(found);
         Ok(())
     }

@@ -1,6 +1,5 @@
-//! Writing a file so that whoever looks finds the old one or the new one, never half of one: to a
-//! temporary file of a random name beside it, forced to the disk, then renamed. It does not know what is
-//! written.
+//! Writing a file so that whoever looks finds the old one or the new one, never half of one: to a temporary file of a
+//! random name beside it, forced to the disk, then renamed.
 
 use std::{
     fs::{self, File},
@@ -98,7 +97,7 @@ fn allow(builder: &mut Builder<'_, '_>, mode: u32) {
 /// Replaces the file at `path` by one of these bytes.
 ///
 /// # Errors
-/// As [`Replacement::create`] and [`Replacement::commit`].
+/// Those of [`Replacement::create`] and [`Replacement::commit`].
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = Replacement::create(path)?;
     file.write_all(bytes)?;

@@ -1,5 +1,5 @@
-//! A file that is written for hours: it notices when its path no longer leads to it, because the file or a
-//! folder above it was moved, deleted or replaced. It does not know what is written.
+//! A file that is written for hours: it notices when its path no longer leads to it, because the file or a folder above
+//! it was moved, deleted or replaced.
 
 use std::{
     fs::{self, File, Metadata, TryLockError},
@@ -24,6 +24,7 @@ impl WatchedFile {
         Ok(Self { path: folder.join(name), file: open_inside_to_write(folder, name)? })
     }
 
+    /// The path at which the file was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -36,7 +37,7 @@ impl WatchedFile {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Whether the path still leads to this very file.
+    /// Checks that the path still leads to this very file.
     ///
     /// # Errors
     /// If it does not: nothing is there any more, or another file is.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::nn::{
     Batch, Params, Tap, block,
-    fixed_point::{self, Anderson, Goal, Implicit},
+    fixed_point::{self, Anderson, Implicit, StopCriterion},
     fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, norm::rms_norm},
     host,
     layers::EPS,
@@ -168,7 +168,7 @@ impl FastSlow {
                 (0..passes).try_fold(x.clone(), |x, _| anderson.next(&x, &pass(&x)?))
             }
             Approach::Deq { tolerance, max_iters } => {
-                self.equilibrium(x, Goal { tolerance, max_iters }, learn, &mut pass)
+                self.equilibrium(x, StopCriterion { tolerance, max_iters }, learn, &mut pass)
             }
         }
     }
@@ -177,7 +177,7 @@ impl FastSlow {
     fn equilibrium(
         &self,
         x0: &Tensor,
-        goal: Goal,
+        goal: StopCriterion,
         learn: bool,
         post: &mut dyn FnMut(&Tensor) -> Result<Tensor>,
     ) -> Result<Tensor> {
@@ -331,7 +331,7 @@ impl FixedPointModel for FastSlow {
 mod tests {
     use super::*;
 
-    const GOAL: Goal = Goal { tolerance: 1e-6, max_iters: 60 };
+    const GOAL: StopCriterion = StopCriterion { tolerance: 1e-6, max_iters: 60 };
 
     /// A small model whose blocks are tame enough that plain passes of the anchored map converge.
     fn tame() -> Result<(FastSlow, Batch)> {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     analysis::generator::{
-        self, Control, ControlledGenerator, Generator, MOST_STATES, MatrixKind, Topology, TopologySettings,
+        self, Control, ControlledGenerator, Generator, MAX_STATES, MatrixKind, Topology, TopologySettings,
     },
     files,
     nn::{
@@ -84,7 +84,7 @@ impl StationarySpec {
     fn states(&self) -> usize {
         match &self.rates {
             RateSource::Drawn { states, .. } | RateSource::Given { states, .. } => *states,
-            RateSource::File { .. } => MOST_STATES,
+            RateSource::File { .. } => MAX_STATES,
         }
     }
 }

@@ -12,7 +12,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// From row-major ids; both slices hold `rows * len` values.
+    /// Creates a batch from row-major ids; both slices hold `rows * len` values.
     pub fn from_ids(tokens: &[u32], targets: &[u32], rows: usize, len: usize, device: &Device) -> Result<Self> {
         Ok(Self {
             tokens: Tensor::from_slice(tokens, (rows, len), device)?,

@@ -44,18 +44,18 @@ impl Block {
         Self { path: path.to_owned(), norm1, attention, norm2, mlp: Arc::new(mlp), flat: None }
     }
 
-    /// How queries and keys evolve before they are scored, if they do.
+    /// The evolution of queries and keys before they are scored, if there is one.
     pub fn evolution(&self) -> Option<&Evolution> {
         self.attention.evolution()
     }
 
-    /// With its weights flattened and packed once, for all uses in a training step. The accumulator, if there is one,
-    /// takes them out of the graph.
+    /// The block with its weights flattened and packed once, for all uses in a training step. The accumulator, if there
+    /// is one, takes them out of the graph.
     pub fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         self.sharing(None, accumulator)
     }
 
-    /// As [`Block::with_shared_weights`], for slopes that are all of this scale. Weights that are shared already
+    /// Same as [`Block::with_shared_weights`], for slopes that are all of this scale. Weights that are shared already
     /// stay as they are.
     pub fn with_shared_weights_and_scale(&self, scale: &Tensor, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         if self.flat.is_some() { Ok(self.clone()) } else { self.sharing(Some(scale), accumulator) }
@@ -84,7 +84,7 @@ impl Block {
         &x + self.transform(&x)?
     }
 
-    /// As [`Block::forward`], of a block that a forward pass uses several times: offers
+    /// Same as [`Block::forward`], of a block that a forward pass uses several times: offers
     /// `<path>.r<round>.attn.weights`.
     pub fn forward_in_round(&self, x: &Tensor, tap: &mut Tap, round: Option<usize>) -> Result<Tensor> {
         if let Some((spec, weights)) = self.fused_for(x, tap) {

@@ -1,4 +1,4 @@
-//! Device names to devices. It does not know what will run on them.
+//! Device names to devices.
 
 use candle_core::{Device, utils};
 
@@ -32,7 +32,7 @@ pub fn name(device: &Device) -> String {
     }
 }
 
-/// What a menu may offer: name, words, and whether this build and machine have it.
+/// The choices of a menu: name, words, and true where this build and machine have it.
 pub fn choices() -> Vec<(String, String, bool)> {
     let row = |name: &str, words: &str, here: bool| (name.to_owned(), words.to_owned(), here);
     vec![

@@ -2,12 +2,12 @@
 
 use candle_core::{Result, Tensor};
 
-/// What to drop at one update.
+/// The dropout masks of one update.
 #[derive(Debug, Clone, Copy)]
 pub struct Dropout {
     /// Share of the values that become 0, in 0..1; the others grow by 1 / (1 - share).
     pub share: f64,
-    /// Of the draws: other numbers, other values.
+    /// The seed of the draws: other numbers, other values.
     pub seed: u64,
 }
 

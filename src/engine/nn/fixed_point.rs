@@ -1,5 +1,5 @@
-//! Fixed points x = G(x) of a map on `(B, T, D)`: Anderson's acceleration, a solve to a tolerance,
-//! and gradients by the implicit function theorem. It does not know what the map is.
+//! Fixed points x = G(x) of a map on `(B, T, D)`: Anderson's acceleration, a solve to a tolerance, and gradients by the
+//! implicit function theorem.
 
 use std::sync::{
     Arc,
@@ -46,15 +46,16 @@ pub fn relative_distance(a: &Tensor, b: &Tensor) -> Result<f64> {
     Ok(norm(&(a - b)?)? / norm(a)?.max(f64::MIN_POSITIVE))
 }
 
-/// When a solve is good enough.
+/// The tolerance and the number of iterations at which a solve stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Goal {
+pub struct StopCriterion {
     /// |x - G(x)| / |x| to reach.
     pub tolerance: f64,
+    /// Largest number of iterations.
     pub max_iters: usize,
 }
 
-/// What a solve came to.
+/// The result of a solve.
 #[derive(Debug, Clone)]
 pub struct Solution {
     /// The best iterate, no part of any gradient.
@@ -66,7 +67,7 @@ pub struct Solution {
 }
 
 /// Solves x = G(x) from `start` by Anderson's acceleration. `map` should be detached.
-pub fn solve(map: &dyn Fn(&Tensor) -> Result<Tensor>, start: &Tensor, goal: Goal) -> Result<Solution> {
+pub fn solve(map: &dyn Fn(&Tensor) -> Result<Tensor>, start: &Tensor, goal: StopCriterion) -> Result<Solution> {
     let mut anderson = Anderson::default();
     let mut x = start.detach();
     let mut best = Solution { x: x.clone(), iterations: 0, residual: f64::INFINITY };
@@ -85,13 +86,14 @@ pub fn solve(map: &dyn Fn(&Tensor) -> Result<Tensor>, start: &Tensor, goal: Goal
     Ok(best)
 }
 
-/// What [`attach`] needs to differentiate a solution.
+/// The data that [`attach`] needs to differentiate a solution.
 pub struct Implicit {
     /// The solution, as a leaf.
     pub at: Var,
     /// G(at), differentiable with respect to `at` (its weights may be detached).
     pub image: Tensor,
-    pub goal: Goal,
+    /// When the backward solve stops.
+    pub goal: StopCriterion,
     /// Gets the iterations of each backward solve.
     pub backward_iterations: Arc<AtomicUsize>,
 }
@@ -141,7 +143,7 @@ impl CustomOp1 for Implicit {
 
 /// Solves A u = g, A linear, by GMRES (Saad & Schultz 1986) without restarts: it needs no contraction,
 /// only that A is not singular. Returns the solution and the number of applications of A.
-fn gmres(apply: &dyn Fn(&Tensor) -> Result<Tensor>, g: &Tensor, goal: Goal) -> Result<(Tensor, usize)> {
+fn gmres(apply: &dyn Fn(&Tensor) -> Result<Tensor>, g: &Tensor, goal: StopCriterion) -> Result<(Tensor, usize)> {
     let dot = |a: &Tensor, b: &Tensor| -> Result<f64> { host::scalar(&(a * b)?.sum_all()?) };
     let size = dot(g, g)?.sqrt();
     if size == 0.0 || !size.is_finite() {
@@ -199,7 +201,7 @@ mod tests {
     use super::*;
     use crate::nn::Params;
 
-    const GOAL: Goal = Goal { tolerance: 1e-7, max_iters: 60 };
+    const GOAL: StopCriterion = StopCriterion { tolerance: 1e-7, max_iters: 60 };
 
     /// G(x) = b + 0.9 tanh(x W^T) on `(1, 3, 4)`.
     fn example() -> Result<(Tensor, Tensor)> {
@@ -233,7 +235,7 @@ mod tests {
     #[test]
     fn a_wild_map_says_how_far_it_got() -> Result<()> {
         let b = example()?.1.detach();
-        let solution = solve(&|x: &Tensor| x.sqr()? + 1.0, &b, Goal { tolerance: 1e-7, max_iters: 8 })?;
+        let solution = solve(&|x: &Tensor| x.sqr()? + 1.0, &b, StopCriterion { tolerance: 1e-7, max_iters: 8 })?;
         assert!(solution.residual > 1e-3 && solution.iterations <= 8);
         Ok(())
     }

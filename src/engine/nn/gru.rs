@@ -1,5 +1,4 @@
-//! A bidirectional gated recurrent unit (Cho et al. 2014) with PyTorch's equations and names of weights. It does not know
-//! what it reads.
+//! A bidirectional gated recurrent unit (Cho et al. 2014) with PyTorch's equations and names of weights.
 
 use candle_core::{Result, Tensor};
 

@@ -18,9 +18,9 @@ use super::{
     },
 };
 
-/// Of every RMSNorm.
+/// The epsilon of every RMSNorm.
 pub const EPS: f64 = 1e-6;
-/// Of every LayerNorm with weights, PyTorch's.
+/// The epsilon of every LayerNorm with weights, the same as PyTorch's.
 pub const LAYER_NORM_EPS: f64 = 1e-5;
 /// Base of the rotary frequencies.
 pub const THETA: f64 = 1e4;
@@ -49,7 +49,12 @@ pub enum Norm {
     /// RMSNorm with this weight `(D)`.
     Rms(Tensor),
     /// LayerNorm with weight and bias, both `(D)`.
-    Layer { weight: Tensor, bias: Tensor },
+    Layer {
+        /// The weight.
+        weight: Tensor,
+        /// The bias.
+        bias: Tensor,
+    },
 }
 
 impl Norm {
@@ -72,6 +77,7 @@ impl Norm {
         }
     }
 
+    /// The weight `(D)`.
     pub fn weight(&self) -> &Tensor {
         match self {
             Norm::Rms(weight) | Norm::Layer { weight, .. } => weight,
@@ -86,7 +92,7 @@ impl Norm {
         }
     }
 
-    /// Of a block in one operation, whose norms and biases go together.
+    /// The style of a block in one operation, whose norms and biases go together.
     pub fn style(&self) -> Style {
         match self {
             Norm::Rms(_) => Style::RmsNoBias,
@@ -94,6 +100,7 @@ impl Norm {
         }
     }
 
+    /// The epsilon added to the variance or mean square.
     pub fn eps(&self) -> f64 {
         match self {
             Norm::Rms(_) => EPS,
@@ -105,8 +112,10 @@ impl Norm {
 /// A linear map with a bias.
 #[derive(Debug, Clone)]
 pub struct Affine {
+    /// The weight.
     pub weight: Tensor, // (O, I)
-    pub bias: Tensor,   // (O)
+    /// The bias.
+    pub bias: Tensor, // (O)
 }
 
 impl Affine {

@@ -1,5 +1,5 @@
-//! What memory a process has used: its peak, how often and how much it allocates, and the most that a piece
-//! of work holds at once.
+//! Memory use of a process: its peak, how often and how much it allocates, and the most that a piece of work holds at
+//! once.
 
 use std::{
     alloc::{GlobalAlloc, Layout},
@@ -33,9 +33,9 @@ fn hold(change: i64) {
     });
 }
 
-/// What `work` gives, and the most bytes that this thread held during it above what it held before; `None`
+/// The result of `work`, and the peak of the bytes that this thread held during it above those held before; `None`
 /// where [`Counting`] is not the global allocator. Other threads' buffers do not count.
-pub fn most_held<R>(work: impl FnOnce() -> R) -> (R, Option<u64>) {
+pub fn peak_bytes<R>(work: impl FnOnce() -> R) -> (R, Option<u64>) {
     let before = allocations()[0];
     let outer = WATCHED.replace(Some([0, 0]));
     let result = work();

@@ -1,5 +1,4 @@
-//! The MLP as a part of a block: what every variant offers, and the two variants there are. It does not
-//! know the block that it is plugged into.
+//! The MLP as a part of a block: what every variant offers, and the two variants there are.
 
 use candle_core::{Result, Tensor};
 
@@ -14,8 +13,7 @@ pub trait Mlp: std::fmt::Debug + Send + Sync {
     /// x `(.., D)` -> `(.., D)`
     fn forward(&self, x: &Tensor) -> Result<Tensor>;
 
-    /// What a block in one operation needs to compute this MLP; `None` of a variant that the operation does
-    /// not know.
+    /// The inputs of a block in one operation for this MLP; `None` for a variant that the operation does not know.
     fn fused(&self) -> Option<FusedMlp<'_>> {
         None
     }
@@ -23,13 +21,15 @@ pub trait Mlp: std::fmt::Debug + Send + Sync {
 
 /// An MLP as [`fused::layer`](super::fused::layer) computes it.
 pub struct FusedMlp<'a> {
+    /// The activation function.
     pub act: Act,
+    /// True if the MLP is gated (GLU).
     pub gated: bool,
     /// Width of the hidden layer.
     pub hidden: usize,
-    /// Whether the linear maps have biases.
+    /// True if the linear maps have biases.
     pub has_biases: bool,
-    /// In the order of [`LayerSpec`](super::fused::layer::LayerSpec).
+    /// Weights in the order of [`LayerSpec`](super::fused::layer::LayerSpec).
     pub weights: Vec<&'a Tensor>,
 }
 

@@ -1,5 +1,4 @@
-//! AdamW with global-norm clipping. It does not know schedules: the learning rate comes with each
-//! step.
+//! AdamW with global-norm clipping. The learning rate comes with each step.
 
 use candle_core::{Result, Tensor, Var, backprop::GradStore};
 
@@ -11,8 +10,11 @@ use super::{
 /// Settings of [`AdamW`]; the learning rate comes with each step.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct AdamWSpec {
+    /// Decay of the running mean of the gradient in one step.
     pub beta1: f64,
+    /// Decay of the running mean of the squared gradient in one step.
     pub beta2: f64,
+    /// Added to the denominator of the update.
     pub eps: f64,
     /// Decoupled, applied to every weight.
     pub weight_decay: f64,
@@ -34,10 +36,11 @@ struct Moments {
 
 /// Decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2) with bias correction.
 pub struct AdamW {
+    /// The numbers of the update.
     pub spec: AdamWSpec,
     /// Updates done.
     pub step: u64,
-    /// In the order of the parameters; buffers have none.
+    /// One pair for each parameter in their order; buffers have none.
     moments: Vec<Moments>,
 }
 
@@ -47,6 +50,7 @@ fn learning(params: &Params) -> impl Iterator<Item = (&str, &Var)> {
 }
 
 impl AdamW {
+    /// An optimiser of these parameters with moments of 0.
     pub fn new(params: &Params, spec: AdamWSpec) -> Result<Self> {
         let zeros = |var: &Var| Var::zeros(var.shape(), var.dtype(), var.device());
         let moments =
@@ -54,7 +58,7 @@ impl AdamW {
         Ok(Self { spec, step: 0, moments })
     }
 
-    /// For a model that learns by a rule of its own: it counts updates and holds no moments.
+    /// An optimiser for a model that learns by a rule of its own: it counts updates and holds no moments.
     pub fn without_moments(spec: AdamWSpec) -> Self {
         Self { spec, step: 0, moments: vec![] }
     }

@@ -1,4 +1,4 @@
-//! A model's parameters: ordered by creation, seeded by name. It does not know what they are for.
+//! A model's parameters: ordered by creation, seeded by name.
 
 use candle_core::{DType, Device, Result, Shape, Tensor, Var};
 use rand::SeedableRng;
@@ -20,6 +20,7 @@ pub struct Params {
 }
 
 impl Params {
+    /// No parameters yet; values are drawn from `seed` and the name of each.
     pub fn new(seed: u64, device: &Device, dtype: DType) -> Self {
         Self {
             seed,
@@ -39,10 +40,12 @@ impl Params {
         self.given.extend(values);
     }
 
+    /// The device of all parameters.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
+    /// The type of all parameters.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
@@ -52,7 +55,7 @@ impl Params {
         self.normal_with(name, shape, std, Ok)
     }
 
-    /// As [`Params::normal`], with the drawn values adjusted before they become the parameter.
+    /// Same as [`Params::normal`], with the drawn values adjusted before they become the parameter.
     pub fn normal_with(
         &mut self,
         name: &str,
@@ -68,15 +71,18 @@ impl Params {
         })
     }
 
+    /// Creates a parameter of one value.
     pub fn constant(&mut self, name: &str, shape: impl Into<Shape>, value: f64) -> Result<Tensor> {
         let shape = shape.into();
         self.insert(name, shape.clone(), |p| Tensor::full(value as f32, shape, &p.device)?.contiguous())
     }
 
+    /// Creates a parameter of ones.
     pub fn ones(&mut self, name: &str, shape: impl Into<Shape>) -> Result<Tensor> {
         self.constant(name, shape, 1.0)
     }
 
+    /// Creates a parameter of zeros.
     pub fn zeros(&mut self, name: &str, shape: impl Into<Shape>) -> Result<Tensor> {
         self.constant(name, shape, 0.0)
     }
@@ -110,11 +116,12 @@ impl Params {
         Ok(tensor)
     }
 
+    /// The parameter of this name.
     pub fn get(&self, name: &str) -> Option<&Var> {
         self.vars.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
-    /// In the order of creation.
+    /// All parameters in the order of creation.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Var)> {
         self.vars.iter().map(|(n, v)| (n.as_str(), v))
     }
@@ -134,6 +141,7 @@ impl Params {
         self.frozen = self.vars.iter().map(|(n, _)| n).filter(|n| holds(n)).cloned().collect();
     }
 
+    /// Returns true if the parameter is frozen.
     pub fn is_frozen(&self, name: &str) -> bool {
         self.frozen.iter().chain(&self.buffers).any(|n| n == name)
     }
@@ -145,7 +153,7 @@ impl Params {
         self.buffers.extend(under.cloned());
     }
 
-    /// Whether this is kept and never trained.
+    /// Returns true if this is a buffer, which is never trained.
     pub fn is_buffer(&self, name: &str) -> bool {
         self.buffers.iter().any(|n| n == name)
     }

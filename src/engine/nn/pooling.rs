@@ -16,6 +16,7 @@ pub fn causal_pool(x: &Tensor, pool: usize) -> Result<Tensor> {
     pool_reference(x, pool)
 }
 
+/// The reference form of [`causal_pool`] in plain candle.
 pub fn pool_reference(x: &Tensor, pool: usize) -> Result<Tensor> {
     let (b, t, d) = x.dims3()?;
     let (whole, tail) = (t / pool, t % pool);

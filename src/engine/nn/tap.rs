@@ -15,16 +15,17 @@ impl Tap {
         Self::default()
     }
 
+    /// A tap for all values whose path begins with one of the prefixes.
     pub fn on(prefixes: &[&str]) -> Self {
         Self { wanted: prefixes.iter().map(|p| (*p).to_owned()).collect(), found: vec![] }
     }
 
-    /// Whether anything at all is wanted; lets a layer skip building paths.
+    /// Returns true if anything is wanted at all, so that a layer can skip building paths.
     pub fn is_on(&self) -> bool {
         !self.wanted.is_empty()
     }
 
-    /// Whether a layer should compute the value at `path` (and take its reference path if need be).
+    /// Returns true if a layer should compute the value at `path` (and take its reference path if need be).
     pub fn wants(&self, path: &str) -> bool {
         self.wanted.iter().any(|w| path.starts_with(w.as_str()))
     }
@@ -38,11 +39,12 @@ impl Tap {
         Ok(())
     }
 
-    /// In the order of the forward pass.
+    /// All values in the order of the forward pass.
     pub fn found(&self) -> &[(String, Tensor)] {
         &self.found
     }
 
+    /// The value taken at this path.
     pub fn get(&self, path: &str) -> Option<&Tensor> {
         self.found.iter().find(|(p, _)| p == path).map(|(_, t)| t)
     }

@@ -1,6 +1,5 @@
-//! Tensors by name in files that others wrote: safetensors, and what `torch.save` makes. It knows no
-//! family. Nothing in a file is believed: every size is held against the file's length before a byte
-//! is set aside for it, and nothing of a pickle is ever run.
+//! Tensors by name in files that others wrote: safetensors, and what `torch.save` makes. Nothing in a file is believed:
+//! every size is held against the file's length before a byte is set aside for it, and nothing of a pickle is ever run.
 
 mod header;
 mod metadata;
@@ -21,9 +20,9 @@ use metadata::LONGEST_PATH;
 use crate::files::{self, FileError, check_memory};
 
 /// Tensors have at most so many sides, as in PyTorch.
-const MOST_SIDES: usize = 64;
+const MAX_DIMS: usize = 64;
 
-/// How values lie in the file, little-endian.
+/// The type of values in the file, little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FloatKind {
     F64,
@@ -62,13 +61,13 @@ pub(super) struct Entry {
     /// None: a type that holds no weights, by its name in `kind_name`.
     kind: Option<FloatKind>,
     kind_name: String,
-    /// Where the first value lies, bytes from the file's start.
+    /// The offset of the first value in bytes from the file's start.
     at: u64,
-    /// Of the part of the file that it lies in, where the format has one.
+    /// The checksum of the part of the file that holds it, where the format has one.
     checksum: Option<Checksum>,
 }
 
-/// What a part of a zip must add up to.
+/// The CRC-32 that a part of a zip must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Checksum {
     /// Bytes from the file's start.
@@ -78,7 +77,7 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// Whether the part is as it was written.
+    /// Checks that the part is as it was written.
     fn holds(self, file: &mut File) -> std::io::Result<bool> {
         file.seek(SeekFrom::Start(self.from))?;
         let mut part = file.take(self.to.saturating_sub(self.from));
@@ -102,7 +101,7 @@ pub struct Weights {
     metadata: BTreeMap<String, String>,
 }
 
-/// What a format's reader makes of a file of `length` bytes.
+/// The result of a format's reader for a file of `length` bytes.
 struct Contents {
     entries: Vec<Entry>,
     /// Numbers and words beside the tensors, by dotted path.
@@ -232,29 +231,23 @@ fn span(shape: &[usize], strides: &[usize]) -> Option<usize> {
     (total <= last + 1).then_some(last + 1)
 }
 
-/// A tensor at `at`, if it ends before `end`; else what is wrong with it, in words.
-fn placed(
-    name: String,
-    (kind, kind_name): (Option<FloatKind>, String),
-    (shape, strides): (Vec<usize>, Vec<usize>),
-    (at, end): (u64, u64),
-) -> std::result::Result<Entry, String> {
-    if name.len() > LONGEST_PATH || shape.len() > MOST_SIDES {
-        let (bytes, sides) = (name.len(), shape.len());
+/// The entry, if its tensor ends before the byte `end`; else an error in words.
+fn checked(entry: Entry, end: u64) -> std::result::Result<Entry, String> {
+    let Entry { name, shape, at, .. } = &entry;
+    if name.len() > LONGEST_PATH || shape.len() > MAX_DIMS {
+        let (bytes, dims) = (name.len(), shape.len());
         return Err(format!(
-            "tensor `{}` has a name of {bytes} bytes and {sides} sides: no weights have",
-            short(&name)
+            "tensor `{}` has a name of {bytes} bytes and {dims} dimensions, more than any weights have",
+            short(name)
         ));
     }
-    let bytes = kind.map_or(1, FloatKind::bytes);
-    let size = span(&shape, &strides).and_then(|n| (n as u64).checked_mul(bytes));
+    let bytes = entry.kind.map_or(1, FloatKind::bytes);
+    let size = span(shape, &entry.strides).and_then(|n| (n as u64).checked_mul(bytes));
     match size {
-        Some(n) if at.checked_add(n).is_some_and(|last| last <= end) => {
-            Ok(Entry { name, shape, strides, kind, kind_name, at, checksum: None })
-        }
+        Some(n) if at.checked_add(n).is_some_and(|last| last <= end) => Ok(entry),
         Some(n) => Err(format!(
             "tensor `{name}` {shape:?} needs {n} bytes and the file holds {} for it: it is cut off or damaged; copy it anew",
-            end.saturating_sub(at)
+            end.saturating_sub(*at)
         )),
         None => Err(format!("tensor `{name}` claims the impossible shape {shape:?}")),
     }

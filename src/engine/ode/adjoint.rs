@@ -12,12 +12,12 @@ use super::{
     vjp::{self, Vjp, attach, check, gradients},
 };
 
-/// As [`solve`](super::solve), with gradients for the start and for `weights`, the variables that the
-/// field reads. Both ways use `options`; of an adaptive method's step in the backward solve, y, a and every
-/// weight's gradient meet the tolerance each on its own.
+/// Same as [`solve`](super::solve), with gradients for the start and for `weights`, the variables that the field reads.
+/// Both ways use `options`; of an adaptive method's step in the backward solve, y, a and every weight's gradient meet
+/// the tolerance each on its own.
 ///
 /// # Errors
-/// As [`solve`](super::solve); a weight that is not a variable is an error of the field.
+/// Those of [`solve`](super::solve); a weight that is not a variable is an error of the field.
 pub fn adjoint(
     field: &SharedField,
     weights: &[Tensor],
@@ -49,7 +49,7 @@ struct Backwards {
 }
 
 impl Backwards {
-    /// Of the flat state: y, a, and each weight's gradient.
+    /// The lengths of the parts of the flat state: y, a, and each weight's gradient.
     fn parts(&self) -> Vec<usize> {
         let n = self.end.elem_count();
         [n, n].into_iter().chain(self.weights.iter().map(Tensor::elem_count)).collect()
@@ -83,7 +83,7 @@ impl Vjp for Backwards {
         }
         let start = Tensor::cat(&flat, 0)?;
         let law = |s: f64, flat: &Tensor| self.at(s, flat);
-        let mut solver = Solver::of_parts(&law, &self.options, parts.clone());
+        let mut solver = Solver::with_parts(&law, &self.options, parts.clone());
         let (t0, t1) = self.span;
         let found = solver.run(&start, 0.0, &[t1 - t0], false, &mut |_| Ok(()))?.end;
         let mut at = parts[0];

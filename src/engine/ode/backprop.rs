@@ -2,12 +2,12 @@
 
 use super::{Field, Options, Solution, SolveError, solve};
 
-/// As [`solve`], which keeps the graph of whatever is tracked in the start and in the field. The steps
-/// that an adaptive method chose count as given: their lengths are plain numbers. candle goes back over
-/// a graph by recursion: thousands of steps need a thread with a large stack, or another way.
+/// Same as [`solve`], and keeps the graph of whatever is tracked in the start and in the field. The steps that an
+/// adaptive method chose count as given: their lengths are plain numbers. candle goes back over a graph by recursion:
+/// thousands of steps need a thread with a large stack, or another way.
 ///
 /// # Errors
-/// As [`solve`].
+/// Those of [`solve`].
 pub fn backprop(
     field: &dyn Field,
     y0: &candle_core::Tensor,

@@ -7,16 +7,16 @@ use candle_core::{Result, Tensor, Var};
 
 use super::{
     Options, SharedField, Solution, SolveError, Tableau,
-    solve::{Solver, Taken},
-    step::step,
+    solve::{AcceptedStep, Solver},
+    step::{StepTimes, step},
     vjp::{self, Vjp, attach, check, gradients},
 };
 
-/// As [`solve`](super::solve), with the gradients of [`backprop`](super::backprop) for the start and
-/// `weights`, the variables that the field reads.
+/// Same as [`solve`](super::solve), with the gradients of [`backprop`](super::backprop) for the start and `weights`,
+/// the variables that the field reads.
 ///
 /// # Errors
-/// As [`solve`](super::solve); a weight that is not a variable is an error of the field.
+/// Those of [`solve`](super::solve); a weight that is not a variable is an error of the field.
 pub fn checkpointed(
     field: &SharedField,
     weights: &[Tensor],
@@ -29,7 +29,7 @@ pub fn checkpointed(
     let still = vjp::detached(field);
     let mut solver = Solver::new(&still, options);
     let solution = solver.run(&y0.detach(), t0, &[t1], options.keep_states, &mut |taken| {
-        steps.push(SavedStep::of(taken));
+        steps.push(SavedStep::new(taken));
         Ok(())
     })?;
     let (tableau, (field, weights)) = (options.method.tableau(), (field.clone(), weights.to_vec()));
@@ -38,19 +38,19 @@ pub fn checkpointed(
     Ok(Solution { end, ..solution })
 }
 
-/// What a step starts from.
+/// The start of a step.
 struct SavedStep {
     t: f64,
     h: f64,
     end: f64,
     last: f64,
     y: Tensor,
-    /// Where it was there before the step.
+    /// The slope that was there before the step, if any.
     slope: Option<Tensor>,
 }
 
 impl SavedStep {
-    fn of(taken: Taken) -> Self {
+    fn new(taken: AcceptedStep) -> Self {
         let slope = if taken.carried { taken.step.ks.first().cloned() } else { None };
         Self { t: taken.t, h: taken.step.h, end: taken.end, last: taken.last, y: taken.step.y0.clone(), slope }
     }
@@ -83,9 +83,10 @@ impl Vjp for Checkpoints {
                 Some(k) => k.as_tensor().clone(),
                 None => self.field.at(kept.t, &y)?,
             };
-            let made = step(self.tableau, (kept.t, kept.h, kept.last), &y, first, |t, y| self.field.at(t, y))?;
+            let times = StepTimes { t: kept.t, h: kept.h, last: kept.last };
+            let made = step(self.tableau, times, &y, first, |t, y| self.field.at(t, y))?;
             let after = if kept.end >= self.t1 {
-                Taken { t: kept.t, end: kept.end, last: kept.last, carried: false, step: &made }
+                AcceptedStep { t: kept.t, end: kept.end, last: kept.last, carried: false, step: &made }
                     .state_at(self.t1, self.tableau)?
             } else {
                 made.y1.clone()

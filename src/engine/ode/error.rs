@@ -1,28 +1,34 @@
-//! Why a solve ended early. It always says which, at what t, and what was tried until then.
+//! The reason why a solve ended early. It always says which, at what t, and what was tried until then.
 
 use std::{error::Error, fmt, sync::Arc};
 
 use super::Trace;
 
-/// What was wrong.
+/// The reason of a failed solve.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reason {
     /// T <= t0, or one of them is not a number.
     Span {
+        /// The end that was asked for.
         t1: f64,
     },
     /// A tolerance that is not above 0.
     Tolerance {
+        /// The name of the tolerance.
         name: &'static str,
+        /// Its value.
         value: f64,
     },
     /// A fixed-step method with no steps.
     NoSteps,
+    /// A first step that is not above 0.
     FirstStep {
+        /// Its length.
         value: f64,
     },
     /// Output times that do not lie in (t0, T] in rising order.
     Times {
+        /// The first time that is wrong.
         value: f64,
     },
     /// The state is empty or not of floating-point numbers.
@@ -35,10 +41,12 @@ pub enum Reason {
     Overflow,
     /// A step too small to move t.
     Underflow {
+        /// The length of the step.
         h: f64,
     },
-    /// As many attempts as allowed.
+    /// The solve took as many attempts as allowed.
     TooManyAttempts {
+        /// The number of attempts allowed.
         max: usize,
     },
     /// The field gave a tensor unlike the state, or has weights that no gradient can be given to.
@@ -47,7 +55,7 @@ pub enum Reason {
     Failed(FieldFailure),
 }
 
-/// What a field failed with. Two are equal if they are one.
+/// The error of a field. Two are equal if they are the same object.
 #[derive(Debug, Clone)]
 pub struct FieldFailure(Arc<candle_core::Error>);
 
@@ -86,10 +94,11 @@ impl fmt::Display for Reason {
 /// A solve that did not reach its end.
 #[derive(Clone)]
 pub struct SolveError {
+    /// The reason why the solve ended.
     pub reason: Reason,
-    /// Where: of a field's value the time it was asked for, else the start of the step.
+    /// The time of the failure: that of a field's value, else the start of the step.
     pub t: f64,
-    /// Until then.
+    /// The record until then.
     pub trace: Trace,
 }
 
@@ -100,7 +109,7 @@ impl fmt::Display for SolveError {
     }
 }
 
-/// As it reads: the trace may have thousands of rows.
+/// Prints the message alone, since the trace may have thousands of rows.
 impl fmt::Debug for SolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,7 +1,8 @@
-//! Ordinary differential equations dy/dt = f(t, y) on tensors: explicit Runge-Kutta methods of fixed
-//! and adaptive steps, written once for all, with a full trace of what was tried, and three ways to
-//! gradients. Time and step control are f64, the state is of any floating type and shape. It does not
-//! know what the field is.
+//! Ordinary differential equations dy/dt = f(t, y) on tensors: explicit Runge-Kutta methods of fixed and adaptive
+//! steps, written once for all, with a full trace of what was tried, and three ways to gradients. Time and step control
+//! are f64, the state is of any floating type and shape.
+
+#![warn(missing_docs)]
 
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for F {
 /// A field that a backward pass shares with the forward one.
 pub type SharedField = Arc<dyn Field + Send + Sync>;
 
-/// How gradients get from the end of a solve to its start and to the field's weights.
+/// The way that gradients take from the end of a solve to its start and to the field's weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gradient {
@@ -59,8 +60,10 @@ pub enum Gradient {
 }
 
 impl Gradient {
+    /// All ways to gradients.
     pub const ALL: [Gradient; 3] = [Gradient::Backprop, Gradient::Checkpointed, Gradient::Adjoint];
 
+    /// The name in settings and files.
     pub fn id(self) -> &'static str {
         match self {
             Gradient::Backprop => "backprop",
@@ -69,6 +72,7 @@ impl Gradient {
         }
     }
 
+    /// The way of this name.
     pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|g| g.id() == id)
     }
@@ -78,7 +82,7 @@ impl Gradient {
 /// reads and that are to get gradients.
 ///
 /// # Errors
-/// As [`solve`]; a weight that is not a variable is an error of the field.
+/// Those of [`solve`]; a weight that is not a variable is an error of the field.
 pub fn solve_with(
     gradient: Gradient,
     field: &SharedField,
@@ -94,21 +98,23 @@ pub fn solve_with(
     }
 }
 
-/// How to solve.
+/// The options of a solve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Options {
+    /// The Runge-Kutta method.
     pub method: Method,
+    /// How an adaptive method ends the span.
     pub policy: Policy,
-    /// Relative to the state's size; adaptive methods.
+    /// Relative tolerance of adaptive methods.
     pub rtol: f64,
-    /// In units of the state; adaptive methods.
+    /// Absolute tolerance of adaptive methods, in units of the state.
     pub atol: f64,
     /// Equal steps of a fixed-step method.
     pub steps: usize,
-    /// In units of t; `None` lets an adaptive method choose, which costs one evaluation.
+    /// The first step in units of t; `None` lets an adaptive method choose, which costs one evaluation.
     pub first_step: Option<f64>,
-    /// Of an adaptive method, rejected ones counted.
+    /// The limit of attempts of an adaptive method, rejected ones included.
     pub max_attempts: usize,
     /// Keep the state at the start, at the end of each accepted step, and at the end.
     pub keep_states: bool,
@@ -144,18 +150,20 @@ impl Options {
 /// One try at a step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Where it starts.
+    /// The time at its start.
     pub t: f64,
+    /// Its length.
     pub h: f64,
     /// E: the estimated error over the tolerated one; 0 for methods of fixed steps.
     pub error: f64,
+    /// True if the step was taken.
     pub accepted: bool,
     /// The next step is the longest allowed, ten times this one: its length says how far the growth has
     /// come, not how curved the path is.
     pub growth_capped: bool,
 }
 
-/// What a solve did: plain data.
+/// The record of a solve as plain data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// The first step tried.
@@ -166,16 +174,19 @@ pub struct Trace {
     pub d1: f64,
     /// Size of the slope's change over the tolerance.
     pub d2: f64,
+    /// All attempts in order.
     pub attempts: Vec<Attempt>,
     /// Evaluations of the field.
     pub nfe: usize,
 }
 
 impl Trace {
+    /// The number of accepted attempts.
     pub fn accepted(&self) -> usize {
         self.attempts.iter().filter(|a| a.accepted).count()
     }
 
+    /// The number of rejected attempts.
     pub fn rejected(&self) -> usize {
         self.attempts.len() - self.accepted()
     }
@@ -186,6 +197,7 @@ impl Trace {
 pub struct Solution {
     /// y(t1); carries gradients if the start or the field's weights do.
     pub end: Tensor,
+    /// The record of the solve.
     pub trace: Trace,
     /// (t, y) where asked for, with no part in gradients.
     pub states: Vec<(f64, Tensor)>,

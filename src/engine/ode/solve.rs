@@ -10,7 +10,7 @@ use candle_core::{DType, Tensor};
 use super::{
     Attempt, Field, Method, Options, Policy, Reason, Solution, SolveError, Tableau, Trace,
     state::{self, Measure},
-    step::{Step, step},
+    step::{Step, StepTimes, step},
 };
 
 const SAFETY: f64 = 0.9;
@@ -31,11 +31,11 @@ pub fn solve(
     Solver::new(field, options).run(y0, t0, &[t1], options.keep_states, &mut |_| Ok(()))
 }
 
-/// As [`solve`] to the last of `times`, which rise; `states` has the state at each of them, read off
-/// the steps' quartic (fixed steps: off the line between their ends). It costs no evaluation more.
+/// Same as [`solve`] to the last of `times`, which rise; `states` has the state at each of them, read off the steps'
+/// quartic (fixed steps: off the line between their ends). It costs no evaluation more.
 ///
 /// # Errors
-/// As [`solve`].
+/// Those of [`solve`].
 pub fn solve_at(
     field: &dyn Field,
     y0: &Tensor,
@@ -58,17 +58,17 @@ pub fn solve_at(
 
 /// A step that was accepted, over [t, end].
 #[derive(Clone, Copy)]
-pub(super) struct Taken<'a> {
+pub(super) struct AcceptedStep<'a> {
     pub t: f64,
     pub end: f64,
-    /// Where a stage at node 1 was evaluated.
+    /// The time at which a stage at node 1 was evaluated.
     pub last: f64,
-    /// Whether the first slope is one that an earlier step, or the choice of the first, left.
+    /// True if the first slope is one that an earlier step, or the choice of the first, left.
     pub carried: bool,
     pub step: &'a Step,
 }
 
-impl Taken<'_> {
+impl AcceptedStep<'_> {
     pub fn state_at(&self, t: f64, tableau: &Tableau) -> candle_core::Result<Tensor> {
         if t == self.end { Ok(self.step.y1.clone()) } else { self.step.at((t - self.t) / self.step.h, tableau) }
     }
@@ -96,11 +96,11 @@ pub(super) struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     pub(super) fn new(field: &'a dyn Field, options: &'a Options) -> Self {
-        Self::of_parts(field, options, vec![])
+        Self::with_parts(field, options, vec![])
     }
 
-    /// Of a flat state made of parts of these lengths, each of which must meet the tolerance.
-    pub(super) fn of_parts(field: &'a dyn Field, options: &'a Options, parts: Vec<usize>) -> Self {
+    /// A solver of a flat state made of parts of these lengths, each of which must meet the tolerance.
+    pub(super) fn with_parts(field: &'a dyn Field, options: &'a Options, parts: Vec<usize>) -> Self {
         let measure = Measure { rtol: options.rtol, atol: options.atol, parts };
         Self { field, options, tableau: options.method.tableau(), measure, trace: Trace::default() }
     }
@@ -117,7 +117,7 @@ impl<'a> Solver<'a> {
         t0: f64,
         times: &[f64],
         keep: bool,
-        watch: &mut dyn FnMut(Taken) -> candle_core::Result<()>,
+        watch: &mut dyn FnMut(AcceptedStep) -> candle_core::Result<()>,
     ) -> result::Result<Solution, SolveError> {
         match self.steps(y0, t0, times, keep, watch) {
             Ok((end, states)) => Ok(Solution { end, states, trace: std::mem::take(&mut self.trace) }),
@@ -134,7 +134,7 @@ impl<'a> Solver<'a> {
         t0: f64,
         times: &[f64],
         keep: bool,
-        watch: &mut dyn FnMut(Taken) -> candle_core::Result<()>,
+        watch: &mut dyn FnMut(AcceptedStep) -> candle_core::Result<()>,
     ) -> Outcome<(Tensor, Vec<(f64, Tensor)>)> {
         let t1 = self.check(y0, t0, times)?;
         let fixed = !self.options.method.is_adaptive();
@@ -167,7 +167,8 @@ impl<'a> Solver<'a> {
                         Some(k) => k,
                         None => self.evaluate(t, &y)?,
                     };
-                    step(self.tableau, (t, h_now, last), &y, first, |at, y| self.evaluate(at, y))?
+                    let times = StepTimes { t, h: h_now, last };
+                    step(self.tableau, times, &y, first, |at, y| self.evaluate(at, y))?
                 }
             };
             let error = self.error(&made, t, fixed)?;
@@ -182,7 +183,7 @@ impl<'a> Solver<'a> {
                 k0 = made.ks.into_iter().next();
                 continue;
             }
-            let taken = Taken { t, end, last, carried, step: &made };
+            let taken = AcceptedStep { t, end, last, carried, step: &made };
             watch(taken)?;
             if end >= t1 {
                 let y1 = taken.state_at(t1, self.tableau)?;
@@ -261,7 +262,7 @@ impl<'a> Solver<'a> {
         Self::like(y, k, t)
     }
 
-    /// What a field gave for y, of its shape and type.
+    /// Evaluates the field at y and checks shape and type.
     fn like(y: &Tensor, k: Tensor, t: f64) -> Outcome<Tensor> {
         if k.shape() != y.shape() || k.dtype() != y.dtype() {
             let (a, b, c, d) = (k.shape(), k.dtype(), y.shape(), y.dtype());
@@ -342,7 +343,7 @@ impl<'a> Solver<'a> {
         Ok(f64::MAX)
     }
 
-    /// By how much the next step differs from one of error E.
+    /// The factor of the next step after a step of error E.
     fn factor(&self, error: f64) -> f64 {
         if error == 0.0 {
             return GROWTH;

@@ -1,5 +1,5 @@
-//! Sums and sizes of states. On host memory in one pass over slices; elsewhere, and where gradients
-//! are wanted, in candle's operations. It does not know which step they belong to.
+//! Sums and sizes of states. On host memory in one pass over slices; elsewhere, and where gradients are wanted, in
+//! candle's operations.
 
 use candle_core::{CpuStorage, DType, Result, Storage, Tensor, WithDType, bail};
 
@@ -82,7 +82,7 @@ fn add_up<T: WithDType>(out: &mut [T], weights: &[T], ks: &[&[T]], at: std::ops:
     }
 }
 
-/// What an error is measured against, and over which parts of the state.
+/// The tolerances of an error, and the parts of the state that each must meet them.
 #[derive(Debug, Clone)]
 pub struct Measure {
     pub rtol: f64,
@@ -182,7 +182,7 @@ fn magnitude<T: WithDType>(x: T) -> T {
     if x < T::zero() { T::zero() - x } else { x }
 }
 
-/// Whether every value is finite.
+/// Returns true if every value is finite.
 pub fn is_finite(t: &Tensor) -> Result<bool> {
     // 0 x is 0, or NaN where x is not finite; so is the sum
     if !in_slices(t) {

@@ -13,11 +13,21 @@ pub struct Step {
     pub ks: Vec<Tensor>,
 }
 
-/// From (t, y) with slope k0 over h; `evaluate` is asked for each further stage, with its time.
-/// `end` is where a stage at node 1 is evaluated.
+/// The times of a step.
+#[derive(Clone, Copy)]
+pub struct StepTimes {
+    /// The time at its start.
+    pub t: f64,
+    /// Its length.
+    pub h: f64,
+    /// The time at which a stage at node 1 is evaluated.
+    pub last: f64,
+}
+
+/// Takes a step from y0 with slope k0; `evaluate` is called for each further stage, with its time.
 pub fn step<E>(
     tableau: &Tableau,
-    (t, h, end): (f64, f64, f64),
+    StepTimes { t, h, last }: StepTimes,
     y0: &Tensor,
     k0: Tensor,
     mut evaluate: impl FnMut(f64, &Tensor) -> std::result::Result<Tensor, E>,
@@ -27,14 +37,14 @@ where
 {
     let mut ks = Vec::with_capacity(tableau.weights.len());
     ks.push(k0);
-    let mut last = None;
+    let mut newest = None;
     for (&node, row) in tableau.nodes.iter().zip(tableau.rows) {
         let y = state::advance(y0, h, row, &ks)?;
-        let at = if node == 1.0 { end } else { t + node * h };
+        let at = if node == 1.0 { last } else { t + node * h };
         ks.push(evaluate(at, &y)?);
-        last = Some(y);
+        newest = Some(y);
     }
-    let y1 = match last {
+    let y1 = match newest {
         Some(y) if tableau.ends_at_result() => y,
         _ => state::advance(y0, h, tableau.weights, &ks)?,
     };

@@ -8,7 +8,7 @@ use candle_core::{
 
 use super::{Field, Reason, SharedField, SolveError, Trace};
 
-/// From the gradient of the end to those of the start and of each weight.
+/// A function from the gradient of the end to those of the start and of each weight.
 pub trait Vjp: Send + Sync {
     fn vjp(&self, end: &Tensor) -> Result<(Tensor, Vec<Tensor>)>;
 }

@@ -8,9 +8,9 @@ use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
 use crate::{
     analysis::{
         markov_chain::{
-            MarkovChain, least_mixing_time,
+            MarkovChain,
             lumping::{Partition, with_shuffled_rows},
-            stochasticity,
+            min_mixing_time, stochasticity,
         },
         statistics::mean_sd,
     },
@@ -96,7 +96,7 @@ fn properties(chain: &MarkovChain, layer: &AttentionLayer, width: usize, seed: u
         is_causal: chain.is_triangular(),
         closed_classes: stationary.len(),
         mixing_time: chain.mixing_time(),
-        least_mixing_time: moduli.get(1).map_or(0.0, |m| least_mixing_time(*m)),
+        least_mixing_time: moduli.get(1).map_or(0.0, |m| min_mixing_time(*m)),
         moduli: moduli.into(),
         row_entropy: chain.row_entropies().into(),
         uniform_entropy: (0..chain.states()).map(|t| layer.uniform_row_entropy(t)).collect(),

@@ -135,9 +135,9 @@ impl HostWeights {
         let embed = get("embed.weight")?;
         let fits = || candle_core::Error::msg("the weights do not have the sizes of their model");
         // encoder (1, D, N) is D_x's transpose, decoder (n, D) is E's.
-        let dx = Dense::of(d, n, &get("encoder")?).ok_or_else(fits)?;
-        let dy = Dense::of(d, n, &get("encoder_v")?).ok_or_else(fits)?;
-        let e = Dense::of(n, d, &get("decoder")?).ok_or_else(fits)?;
+        let dx = Dense::from_rows(d, n, &get("encoder")?).ok_or_else(fits)?;
+        let dy = Dense::from_rows(d, n, &get("encoder_v")?).ok_or_else(fits)?;
+        let e = Dense::from_rows(n, d, &get("decoder")?).ok_or_else(fits)?;
         let weights = Weights::new(turned(&e), turned(&dx), turned(&dy)).ok_or_else(fits)?;
         Ok(Self { vocab: embed.len() / d, embed, lm_head: get("lm_head")?, d, weights })
     }

@@ -1,5 +1,5 @@
-//! Everything a run needs to go on exactly: weights, optimiser moments, data positions, live settings, and
-//! how long the logs were. It does not know what a model is: tensors by name, positions as numbers.
+//! Everything a run needs to go on exactly: weights, optimiser moments, data positions, live settings, and how long the
+//! logs were. Tensors are kept by name, positions as numbers.
 //!
 //! A checkpoint is a folder that appears at once and whole: written under a hidden name, forced to
 //! the disk, then renamed. The newest [`KEPT`] stay. Each file's length, checksum, names and shapes
@@ -19,7 +19,7 @@ use super::{
     error::{At, StoreError},
     log_file::Log,
     names::{self, CHECKPOINTS, EVENTS, MAKING, METRICS, SAMPLES},
-    tensors::{self, FileRecord, Named},
+    tensors::{self, FileRecord, NamedTensors},
 };
 use crate::{
     config::Value,
@@ -28,19 +28,20 @@ use crate::{
     telemetry::number,
 };
 
-/// How many checkpoints a run keeps.
+/// The number of checkpoints that a run keeps.
 pub const KEPT: usize = 3;
 
 const STATE: &str = "state.json";
 /// Version of `state.json`. 2 has a checksum of itself; 1 had none.
 const FORMAT: u32 = 2;
 /// Longer ones are not ours: a line or two a tensor.
-const MOST_STATE: u64 = 8 << 20;
+const MAX_STATE: u64 = 8 << 20;
 const REMOVING: &str = ".removing-";
 
 /// Where a variant's stream of batches stands; all there is to its generator's state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataPosition {
+    /// The seed of the batches.
     pub seed: u64,
     /// Batches drawn so far.
     pub drawn: u64,
@@ -49,20 +50,26 @@ pub struct DataPosition {
 /// One variant at a checkpoint.
 #[derive(Debug, Clone)]
 pub struct Variant {
+    /// The id of the variant.
     pub id: String,
+    /// Number of updates so far.
     pub optimiser_step: u64,
+    /// The position in the data.
     pub data: DataPosition,
-    /// By the parameters' plain names.
-    pub weights: Named,
-    /// By `m.<param>`, `v.<param>`.
-    pub moments: Named,
+    /// The weights by the parameters' plain names.
+    pub weights: NamedTensors,
+    /// The moments, named `m.<param>` and `v.<param>`.
+    pub moments: NamedTensors,
 }
 
 /// Lengths of the logs, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lengths {
+    /// Bytes of the curves.
     pub metrics: u64,
+    /// Bytes of the samples.
     pub samples: u64,
+    /// Bytes of the events.
     pub events: u64,
 }
 
@@ -75,17 +82,20 @@ pub struct Checkpoint {
     pub wall_secs: f64,
     /// Live settings in force, by key.
     pub dials: BTreeMap<String, Value>,
+    /// The state of each variant.
     pub variants: Vec<Variant>,
     /// Filled in by [`super::Writer::checkpoint`].
     pub lengths: Lengths,
 }
 
-/// What [`load`] found.
+/// The result of [`load`].
 #[derive(Debug)]
 pub struct Loaded {
+    /// The checkpoint.
     pub checkpoint: Checkpoint,
+    /// Its folder.
     pub path: PathBuf,
-    /// What was passed over on the way, in words.
+    /// Checkpoints that were passed over, in words.
     pub notices: Vec<String>,
 }
 
@@ -143,7 +153,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
         variants,
     };
     let text = with_checksum(&state)
-        .map_err(|e| StoreError::because(format!("cannot write the state of step {}: {e}", checkpoint.step), e))?;
+        .map_err(|e| StoreError::with_source(format!("cannot write the state of step {}: {e}", checkpoint.step), e))?;
     names::write_new(&making.path().join(STATE), &text)?;
     sync_folder(making.path()).at("write", making.path())?;
     let path = free_place(&folder, checkpoint.step);
@@ -160,11 +170,11 @@ fn check_finite(checkpoint: &Checkpoint) -> Result<(), StoreError> {
     for v in &checkpoint.variants {
         for (name, tensor) in v.weights.iter().chain(&v.moments).filter(|(_, t)| t.dtype().is_float()) {
             let values = host::to_f32(tensor).map_err(|e| {
-                StoreError::because(format!("the tensor `{name}` of `{}` cannot be read: {e}", v.id), e)
+                StoreError::with_source(format!("the tensor `{name}` of `{}` cannot be read: {e}", v.id), e)
             })?;
             if let Some(value) = values.iter().find(|x| !x.is_finite()) {
                 return Err(StoreError::new(format!(
-                    "the tensor `{name}` of `{}` holds {value} at step {}: this is no checkpoint to go on from, the one before it is. A smaller learning rate usually helps",
+                    "the tensor `{name}` of `{}` holds {value} at step {}: training cannot go on from this checkpoint, but it can from the one before it. A smaller learning rate usually helps",
                     v.id, checkpoint.step
                 )));
             }
@@ -189,9 +199,9 @@ pub fn load(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
     newest(run, |path| load_at(path, device))
 }
 
-/// As [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that goes
-/// on from it has a record without a hole.
-pub fn load_to_go_on(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
+/// Same as [`load`], but only a checkpoint whose logs still have every line from before it, so that a run that goes on
+/// from it has a record without a hole.
+pub fn load_resumable(run: &Path, device: &Device) -> Result<Option<Loaded>, StoreError> {
     for log in [METRICS, SAMPLES, EVENTS] {
         match open_inside(run, log) {
             Err(e) if e.is_other_than_a_file() => return Err(e).at("go on with", &run.join(log)),
@@ -202,7 +212,7 @@ pub fn load_to_go_on(run: &Path, device: &Device) -> Result<Option<Loaded>, Stor
         let checkpoint = load_at(path, device)?;
         let Lengths { metrics, samples, events } = checkpoint.lengths;
         let logs = [(METRICS, metrics), (SAMPLES, samples), (EVENTS, events)];
-        match logs.iter().find(|(name, length)| !Log::is_whole_up_to(run, name, *length)) {
+        match logs.iter().find(|(name, length)| !Log::has_all_up_to(run, name, *length)) {
             None => Ok(checkpoint),
             Some((name, _)) => Err(StoreError::new(format!("{name} has lost lines from before it"))),
         }
@@ -264,7 +274,7 @@ pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
 }
 
 /// Puts aside the checkpoints after `step`: a run that resumes from `step` has not been there.
-pub(super) fn put_aside_after(run: &Path, step: Option<u64>) -> Result<(), StoreError> {
+pub(super) fn move_aside_after(run: &Path, step: Option<u64>) -> Result<(), StoreError> {
     let folder = run.join(CHECKPOINTS);
     for ((at, _), path) in found(&folder) {
         if step.is_none_or(|s| at > s) {
@@ -282,9 +292,9 @@ pub(super) fn put_aside_after(run: &Path, step: Option<u64>) -> Result<(), Store
 
 fn read_state(path: &Path) -> Result<StateFile, StoreError> {
     let file = path.join(STATE);
-    let text = read_inside(path, STATE, MOST_STATE).at("read", &file)?;
+    let text = read_inside(path, STATE, MAX_STATE).at("read", &file)?;
     let damaged = |e: serde_json::Error| {
-        StoreError::because(format!("`{}` is damaged or of another version ({e})", file.display()), e)
+        StoreError::with_source(format!("`{}` is damaged or of another version ({e})", file.display()), e)
     };
     let fields: Fields = serde_json::from_slice(&text).map_err(damaged)?;
     let format = fields.get("format").and_then(serde_json::Value::as_u64).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a run folder is about, from `run.json`, or as far as `config.toml` and the logs can tell.
+//! The description of a run folder, from `run.json`, or as far as `config.toml` and the logs can tell.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -8,7 +8,7 @@ use std::{
 use super::{
     RunRecord, StoreError,
     error::At,
-    names::{CONFIG, METRICS, MOST_CONFIG, MOST_RUN, RUN},
+    names::{CONFIG, MAX_CONFIG, MAX_RUN, METRICS, RUN},
     record::{FORMAT, MetricsIn, VariantRef},
 };
 use crate::{
@@ -17,19 +17,19 @@ use crate::{
     telemetry::{RunInfo, VariantInfo},
 };
 
-/// What a folder says of its run.
+/// The description of the run of a folder.
 pub(super) struct Description {
     pub info: RunInfo,
     /// Local time with its offset.
     pub started_at: Option<String>,
-    /// Of the folder; see [`FORMAT`].
+    /// The format of the folder; see [`FORMAT`].
     pub format: u32,
-    /// What is lost or had to be guessed.
+    /// Notices about data that is lost or had to be guessed.
     pub notices: Vec<String>,
 }
 
 impl Description {
-    /// Whether the samples are measurements that this version can read.
+    /// Returns true if the samples are measurements that this version can read.
     pub fn has_typed_samples(&self) -> bool {
         self.format >= FORMAT
     }
@@ -56,7 +56,7 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     if !folder.is_dir() {
         return Err(StoreError::new(format!("`{}` is not a folder: give the folder of a run", folder.display())));
     }
-    let lost = match read_inside(folder, RUN, MOST_RUN) {
+    let lost = match read_inside(folder, RUN, MAX_RUN) {
         Ok(text) => match serde_json::from_slice::<RunRecord>(&text) {
             Ok(run) if run.format > FORMAT => {
                 return Err(StoreError::new(format!(
@@ -73,7 +73,7 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
         Err(e) => return Err(e).at("read", &folder.join(RUN)),
     };
     let path = folder.join(CONFIG);
-    let text = read_text_inside(folder, CONFIG, MOST_CONFIG);
+    let text = read_text_inside(folder, CONFIG, MAX_CONFIG);
     if text.as_ref().is_err_and(FileError::is_missing) {
         return Err(StoreError::new(format!(
             "`{}` is not a run folder: {lost}, and there is no {CONFIG} either",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nn::kernels::arch;
 
-/// For the reader of old numbers: what they were measured on.
+/// The machine on which the numbers were measured, for later readers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Environment {
@@ -28,7 +28,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Of this process.
+    /// The environment of this process.
     pub fn here() -> Self {
         let features =
             [("cuda", cfg!(feature = "cuda")), ("cudnn", cfg!(feature = "cudnn")), ("metal", cfg!(feature = "metal"))];

@@ -1,4 +1,4 @@
-//! What can go wrong with a run folder, in words: what, where, what to do.
+//! Errors of run folders, in words: what, where, what to do.
 
 use std::{error::Error, io, path::Path, sync::Arc};
 
@@ -17,7 +17,7 @@ impl StoreError {
         Self { words: words.into(), source: None }
     }
 
-    pub(super) fn because(words: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
+    pub(super) fn with_source(words: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
         Self { words: words.into(), source: Some(Arc::new(source)) }
     }
 
@@ -36,14 +36,14 @@ impl StoreError {
             }
             _ => "the system refused",
         };
-        Self::because(format!("cannot {doing} `{}`: {next} ({e})", path.display()), e)
+        Self::with_source(format!("cannot {doing} `{}`: {next} ({e})", path.display()), e)
     }
 }
 
 impl StoreError {
     /// A file of a run folder that its path no longer leads to.
     pub(super) fn moved(path: &Path, e: io::Error) -> Self {
-        Self::because(
+        Self::with_source(
             format!(
                 "the run can no longer be recorded: `{}`: {e}. Put the run folder back and `orrery resume` it",
                 path.display()
@@ -68,7 +68,7 @@ impl<T> At<T> for Result<T, FileError> {
     fn at(self, doing: &str, path: &Path) -> Result<T, StoreError> {
         self.map_err(|e| match e {
             FileError::Io(e) => StoreError::io(doing, path, e),
-            other => StoreError::because(format!("cannot {doing} `{}`: {other}", path.display()), other),
+            other => StoreError::with_source(format!("cannot {doing} `{}`: {other}", path.display()), other),
         })
     }
 }

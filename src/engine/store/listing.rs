@@ -19,14 +19,19 @@ use crate::files::open_inside;
 /// A run folder in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
+    /// The folder of the run.
     pub folder: PathBuf,
+    /// The id of the lab.
     pub lab: String,
+    /// The preset that it began with; empty if none.
     pub preset: String,
+    /// The seed of the run.
     pub seed: u64,
     /// Newest recorded step.
     pub steps: u64,
+    /// Number of training steps of the whole run.
     pub total_steps: u64,
-    /// When it began, local time: "2026-01-31 14:25".
+    /// The local time of the start: "2026-01-31 14:25".
     pub when: String,
     /// The same in seconds since 1970, to sort by.
     pub began: i64,
@@ -78,7 +83,7 @@ pub fn local_text(t: jiff::Timestamp) -> String {
     t.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// From the last lines of the metrics; the last one may be cut off.
+/// Reads the newest step from the last lines of the metrics; the last one may be cut off.
 fn last_step(folder: &Path) -> Option<u64> {
     const TAIL: u64 = 64 * 1024;
     let mut file = open_inside(folder, METRICS).ok()?;

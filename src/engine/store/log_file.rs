@@ -37,7 +37,7 @@ impl Log {
             )));
         }
         if length < actual {
-            put_aside(&mut file, length)?;
+            move_aside(&mut file, length)?;
             file.cut(length).at("cut", &path)?;
             file.sync().at("write", &path)?;
         }
@@ -45,8 +45,8 @@ impl Log {
         Ok(Self { file, length, is_torn: false, line: vec![] })
     }
 
-    /// Whether the log of `folder` still has everything up to `length`.
-    pub fn is_whole_up_to(folder: &Path, name: &str, length: u64) -> bool {
+    /// Returns true if the log of `folder` still has everything up to `length`.
+    pub fn has_all_up_to(folder: &Path, name: &str, length: u64) -> bool {
         let end = open_inside(folder, name).map_err(io::Error::from).and_then(|mut file| {
             let actual = file.metadata()?.len();
             lines_end(&mut file, length.min(actual))
@@ -66,7 +66,7 @@ impl Log {
         }
         self.line.clear();
         serde_json::to_writer(&mut self.line, object).map_err(|e| {
-            StoreError::because(format!("cannot write a line of `{}`: {e}", self.file.path().display()), e)
+            StoreError::with_source(format!("cannot write a line of `{}`: {e}", self.file.path().display()), e)
         })?;
         self.line.push(b'\n');
         if let Err(e) = self.file.write_all(&self.line) {
@@ -80,7 +80,7 @@ impl Log {
         Ok(())
     }
 
-    /// Whether the path still leads to this log; an error says what happened to it.
+    /// Checks that the path still leads to this log; an error says what happened to it.
     pub fn check_place(&self) -> Result<(), StoreError> {
         self.file.check_place().map_err(|e| StoreError::moved(self.file.path(), e))
     }
@@ -112,7 +112,7 @@ fn lines_end(file: &mut (impl Read + Seek), length: u64) -> io::Result<u64> {
 }
 
 /// Copies what lies beyond `from` to the log's file of superseded lines.
-fn put_aside(file: &mut WatchedFile, from: u64) -> Result<(), StoreError> {
+fn move_aside(file: &mut WatchedFile, from: u64) -> Result<(), StoreError> {
     let path = file.path().to_owned();
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = format!("{stem}.superseded.jsonl");

@@ -1,5 +1,4 @@
-//! A run folder: writer (a sink), reader (replay), checkpoints, exports. It knows no lab, model
-//! family or view.
+//! A run folder: writer (a sink), reader (replay), checkpoints, exports.
 //!
 //! ```text
 //! 20260131-142501-fast_slow-needed-s7/
@@ -28,6 +27,8 @@
 //! log beyond those lengths is first copied to `<name>.superseded.jsonl` and then cut off: the run
 //! goes on from the checkpoint and writes those steps again, with the same numbers. So the logs
 //! never hold a step twice over, and plain tools need to know nothing of resuming.
+
+#![warn(missing_docs)]
 
 pub mod checkpoint;
 mod description;

@@ -21,9 +21,9 @@ pub(super) const SNAPSHOTS: &str = "snapshots";
 pub(super) const FIGURES: &str = "figures";
 
 /// Longer ones are not ours: a run's settings are some kilobytes.
-pub(super) const MOST_CONFIG: u64 = 256 << 10;
-/// As [`MOST_CONFIG`]: a kilobyte a variant, and one each time the run was taken up again.
-pub(super) const MOST_RUN: u64 = 4 << 20;
+pub(super) const MAX_CONFIG: u64 = 256 << 10;
+/// The limit of `run.json` in bytes: a kilobyte a variant, and one each time the run was resumed.
+pub(super) const MAX_RUN: u64 = 4 << 20;
 
 /// Begins the name of a folder that is not whole yet.
 pub(super) const MAKING: &str = ".making-";
@@ -56,7 +56,7 @@ pub(super) fn make_folder(run: &Path, name: &str) -> Result<(), StoreError> {
     }
 }
 
-/// Whether an absolute path leads into a run folder, to something that its writer keeps there: a log, a
+/// Returns true if an absolute path leads into a run folder, to something that its writer keeps there: a log, a
 /// description, a checkpoint.
 pub fn is_record(path: &Path) -> bool {
     path.ancestors().skip(1).any(|run| {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Longer ones are not ours.
-const MOST_NOTE: u64 = 256 << 10;
+const MAX_NOTE: u64 = 256 << 10;
 
 /// The note of a run folder; an empty one where nobody wrote any.
 ///
@@ -21,9 +21,9 @@ const MOST_NOTE: u64 = 256 << 10;
 /// If the file is there and cannot be read, or is no note.
 pub fn read(folder: &Path) -> Result<RunNote, StoreError> {
     let path = folder.join(NOTE);
-    match read_text_inside(folder, NOTE, MOST_NOTE) {
+    match read_text_inside(folder, NOTE, MAX_NOTE) {
         Ok(text) => toml::from_str(&text).map_err(|e| {
-            StoreError::new(format!("`{}` is no note ({}): mend or delete it", path.display(), e.message()))
+            StoreError::new(format!("`{}` is not a valid note ({}): repair or delete it", path.display(), e.message()))
         }),
         Err(e) if e.is_missing() => Ok(RunNote::default()),
         Err(e) => Err(e).at("read", &path),
@@ -37,10 +37,10 @@ pub fn read(folder: &Path) -> Result<RunNote, StoreError> {
 pub fn write(folder: &Path, note: &RunNote) -> Result<(), StoreError> {
     names::check_run(folder)?;
     let path = folder.join(NOTE);
-    let text = toml::to_string(note).map_err(|e| StoreError::because(format!("cannot write a note: {e}"), e))?;
-    if text.len() as u64 > MOST_NOTE {
+    let text = toml::to_string(note).map_err(|e| StoreError::with_source(format!("cannot write a note: {e}"), e))?;
+    if text.len() as u64 > MAX_NOTE {
         return Err(StoreError::new(format!(
-            "a note of {} bytes is too long: at most {MOST_NOTE} are kept",
+            "a note of {} bytes is too long: at most {MAX_NOTE} are kept",
             text.len()
         )));
     }

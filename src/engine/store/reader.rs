@@ -25,14 +25,14 @@ use crate::{
 
 /// A longer line of steps or events than this is not one of ours, and is passed over without being held in memory.
 const LONGEST_LINE: u64 = 4 << 20;
-/// As [`LONGEST_LINE`], of a measurement, which may hold many thousand numbers.
+/// The limit of a measurement's line in bytes, which may hold many thousand numbers.
 const LONGEST_SAMPLE: u64 = 512 << 20;
-/// What is made of a measurement's line takes at most so many times its bytes.
+/// The memory for a parsed measurement, at most so many times the bytes of its line.
 const SAMPLE_GROWTH: u64 = 16;
-/// As [`SAMPLE_GROWTH`], of a channel that this version does not know and keeps as it was read.
+/// Same as [`SAMPLE_GROWTH`], for an unknown channel, which is kept as it was read.
 const UNKNOWN_GROWTH: u64 = 128;
 /// No run has more channels.
-const MOST_CHANNELS: usize = 1 << 14;
+const MAX_CHANNELS: usize = 1 << 14;
 /// Bad lines of one file that are told of one by one.
 const TOLD: u64 = 5;
 
@@ -41,15 +41,15 @@ const TOLD: u64 = 5;
 pub struct Reader {
     start: VecDeque<Event>,
     notices: VecDeque<Event>,
-    names: Names,
+    names: NameTable,
     /// Steps, samples, happenings: of equal steps the earlier kind is told first.
-    feeds: [Feed; 3],
-    end: Option<End>,
+    feeds: [LogFile; 3],
+    end: Option<RunEnd>,
 }
 
-/// What is known only at the end.
+/// The facts that only the end of the logs tells.
 #[derive(Default)]
-struct End {
+struct RunEnd {
     step: u64,
     state: Option<RunState>,
     checkpoint: Option<u64>,
@@ -62,32 +62,32 @@ impl Reader {
         let has_typed_samples = description.has_typed_samples();
         let Description { mut info, notices, .. } = description;
         info.folder = Some(folder.display().to_string());
-        let names = Names::of(&info);
+        let names = NameTable::new(&info);
         let mut reader = Self {
             start: [Event::Started(Arc::new(info))].into(),
             notices: notices.into_iter().map(warning).collect(),
             names,
             feeds: [
-                Feed::new(folder, METRICS, "the curves", parse_metrics),
+                LogFile::new(folder, METRICS, "the curves", parse_metrics),
                 match has_typed_samples {
-                    true => Feed::new(folder, SAMPLES, "everything but the curves", parse_sample),
-                    false => Feed::without_file(folder, SAMPLES, parse_sample),
+                    true => LogFile::new(folder, SAMPLES, "everything but the curves", parse_sample),
+                    false => LogFile::without_file(folder, SAMPLES, parse_sample),
                 },
-                Feed::new(folder, EVENTS, "what happened (pauses, changed settings)", parse_event),
+                LogFile::new(folder, EVENTS, "what happened (pauses, changed settings)", parse_event),
             ],
-            end: Some(End::default()),
+            end: Some(RunEnd::default()),
         };
         reader.notices.extend(reader.feeds.iter_mut().filter_map(|f| f.missing.take()).map(warning));
         Ok(reader)
     }
 
-    /// Of measurements only those of these channels are made and told, which is much faster where others are large.
+    /// Reads the measurements of these channels alone, which is much faster where others are large.
     pub fn only(mut self, measurements: Vec<&'static str>) -> Self {
         self.names.measurements = Some(measurements);
         self
     }
 
-    /// What the run is.
+    /// The description of the run.
     pub fn info(&self) -> Option<Arc<RunInfo>> {
         self.start.iter().find_map(|e| if let Event::Started(info) = e { Some(info.clone()) } else { None })
     }
@@ -168,15 +168,15 @@ fn warning(text: String) -> Event {
 }
 
 /// Variants' ids to indices; channels' names shared between lines.
-struct Names {
+struct NameTable {
     variants: HashMap<String, usize>,
     channels: HashMap<String, Channel>,
     /// Channels of the measurements that are wanted; all, if none are named.
     measurements: Option<Vec<&'static str>>,
 }
 
-impl Names {
-    fn of(info: &RunInfo) -> Self {
+impl NameTable {
+    fn new(info: &RunInfo) -> Self {
         let variants = info.variants.iter().enumerate().map(|(i, v)| (v.id.clone(), i)).collect();
         Self { variants, channels: HashMap::new(), measurements: None }
     }
@@ -198,8 +198,8 @@ impl Names {
     }
 
     fn channel(&mut self, name: String) -> Result<Channel, String> {
-        if self.channels.len() >= MOST_CHANNELS && !self.channels.contains_key(&name) {
-            return Err(format!("the run has more than {MOST_CHANNELS} channels, which is no run's"));
+        if self.channels.len() >= MAX_CHANNELS && !self.channels.contains_key(&name) {
+            return Err(format!("the run has more than {MAX_CHANNELS} channels, more than any run records"));
         }
         Ok(self.channels.entry(name).or_insert_with_key(|n| Channel::new(n)).clone())
     }
@@ -207,7 +207,7 @@ impl Names {
 
 type Parsed = Result<Option<(u64, Event)>, String>;
 
-fn parse_metrics(line: &[u8], names: &mut Names) -> Parsed {
+fn parse_metrics(line: &[u8], names: &mut NameTable) -> Parsed {
     let m: MetricsIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     let variant = names.variant(m.variant)?;
     let scalars = m.scalars.into_iter().map(|(name, v)| Ok((names.channel(name)?, v)));
@@ -215,7 +215,7 @@ fn parse_metrics(line: &[u8], names: &mut Names) -> Parsed {
     Ok(Some((m.step, Event::Step(StepStats { step: m.step, variant, scalars, wall_secs: m.wall_secs }))))
 }
 
-fn parse_sample(line: &[u8], names: &mut Names) -> Parsed {
+fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
     let s: SampleIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     if !names.wants(&s.channel) {
         return Ok(None);
@@ -231,12 +231,12 @@ fn parse_sample(line: &[u8], names: &mut Names) -> Parsed {
     Ok(Some((s.step, Event::Sample(sample))))
 }
 
-fn parse_event(line: &[u8], _: &mut Names) -> Parsed {
+fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
     record::event_in(line).map_err(|e| e.to_string())
 }
 
 /// One log, with its next event at hand.
-struct Feed {
+struct LogFile {
     folder: PathBuf,
     name: &'static str,
     file: Option<BufReader<File>>,
@@ -244,15 +244,15 @@ struct Feed {
     missing: Option<String>,
     line_number: u64,
     bad: u64,
-    parse: fn(&[u8], &mut Names) -> Parsed,
+    parse: fn(&[u8], &mut NameTable) -> Parsed,
     head: Option<(u64, Event)>,
     line: Vec<u8>,
-    /// Why the rest of it could not be read, if the system refused.
+    /// The reason why the rest of it could not be read, if the system refused.
     failure: Option<StoreError>,
 }
 
-impl Feed {
-    fn new(folder: &Path, name: &'static str, holds: &str, parse: fn(&[u8], &mut Names) -> Parsed) -> Self {
+impl LogFile {
+    fn new(folder: &Path, name: &'static str, holds: &str, parse: fn(&[u8], &mut NameTable) -> Parsed) -> Self {
         let mut feed = Self::without_file(folder, name, parse);
         match open_inside(folder, name) {
             Ok(file) => feed.file = Some(BufReader::with_capacity(1 << 16, file)),
@@ -268,7 +268,7 @@ impl Feed {
     }
 
     /// A log that is not read.
-    fn without_file(folder: &Path, name: &'static str, parse: fn(&[u8], &mut Names) -> Parsed) -> Self {
+    fn without_file(folder: &Path, name: &'static str, parse: fn(&[u8], &mut NameTable) -> Parsed) -> Self {
         Self {
             folder: folder.to_owned(),
             name,
@@ -283,10 +283,10 @@ impl Feed {
         }
     }
 
-    fn fill(&mut self, names: &mut Names, notices: &mut VecDeque<Event>) {
+    fn fill(&mut self, names: &mut NameTable, notices: &mut VecDeque<Event>) {
         while self.head.is_none() && self.file.is_some() {
             match self.next_line() {
-                Ok(Line::End) => {
+                Ok(Line::RunEnd) => {
                     self.file = None;
                     if self.bad > TOLD {
                         notices.push_back(warning(format!("{}: {} lines could not be read", self.name, self.bad)));
@@ -312,7 +312,7 @@ impl Feed {
         }
     }
 
-    fn take_line(&mut self, ended: bool, names: &mut Names, notices: &mut VecDeque<Event>) {
+    fn take_line(&mut self, ended: bool, names: &mut NameTable, notices: &mut VecDeque<Event>) {
         let line = self.line.trim_ascii();
         if line.is_empty() {
             return;
@@ -336,7 +336,7 @@ impl Feed {
     fn next_line(&mut self) -> io::Result<Line> {
         self.line.clear();
         self.line.shrink_to(1 << 20);
-        let Some(file) = &mut self.file else { return Ok(Line::End) };
+        let Some(file) = &mut self.file else { return Ok(Line::RunEnd) };
         let is_ended = |line: &[u8]| line.last() == Some(&b'\n');
         let mut most = LONGEST_LINE;
         let mut n = file.by_ref().take(most).read_until(b'\n', &mut self.line)? as u64;
@@ -346,7 +346,7 @@ impl Feed {
             n += file.by_ref().take(most - n).read_until(b'\n', &mut self.line)? as u64;
         }
         if n == 0 {
-            return Ok(Line::End);
+            return Ok(Line::RunEnd);
         }
         self.line_number += 1;
         let ended = is_ended(&self.line);
@@ -369,7 +369,7 @@ fn longest(log: &str) -> u64 {
 enum Line {
     Whole { ended: bool },
     TooLong,
-    End,
+    RunEnd,
 }
 
 /// Reads on to the next line without keeping anything.

@@ -12,20 +12,24 @@ use crate::telemetry::{Channel, Event, Payload, RunInfo, StepStats, number::Numb
 /// `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
+    /// Version of the format of the folder.
     pub format: u32,
     /// Local time with its offset: `2026-01-31T14:25:01+01:00`.
     pub started_at: String,
+    /// The seed of the run.
     pub seed: u64,
+    /// The machine and the program.
     #[serde(default)]
     pub environment: Environment,
+    /// The description of the run.
     pub run: RunInfo,
-    /// Each time it was taken up again.
+    /// The starts of its resumed parts.
     #[serde(default)]
     pub resumed: Vec<Resumed>,
 }
 
 impl RunRecord {
-    /// Of a run that starts now, here. The folder is left out: it can be moved.
+    /// The record of a run that starts now, here. The folder is left out because it can be moved.
     pub(super) fn new(info: &RunInfo) -> Self {
         Self {
             format: FORMAT,
@@ -38,9 +42,12 @@ impl RunRecord {
     }
 }
 
+/// The start of a resumed part of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resumed {
+    /// Local time with its offset.
     pub at: String,
+    /// The step of the checkpoint.
     pub from_step: u64,
     #[serde(default)]
     pub environment: Environment,
@@ -137,7 +144,7 @@ enum Lenient {
     Other(de::IgnoredAny),
 }
 
-/// Who a line is about: an id in what we write; an index is understood too.
+/// The variant of a line: an id in new files; an index is understood too.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(super) enum VariantRef {
@@ -159,7 +166,7 @@ pub(super) struct SampleOut<'a> {
     pub payload: &'a Payload,
 }
 
-/// As [`SampleOut`], without the payload, which is read once the channel is known.
+/// Same as [`SampleOut`] without the payload, which is read once the channel is known.
 #[derive(Deserialize)]
 pub(super) struct SampleIn {
     pub step: u64,

@@ -1,5 +1,5 @@
-//! An index of the runs in a folder: what was made of each, until one of its files changes. It is a cache and nothing more:
-//! deleted, damaged or of another version it is made again. It does not know what is made.
+//! An index of the runs in a folder: what was made of each, until one of its files changes. It is a cache and nothing
+//! more: deleted, damaged or of another version it is made again.
 
 use std::{
     collections::BTreeMap,
@@ -19,19 +19,19 @@ use crate::files::{Replacement, check_memory, read_inside};
 
 const INDEX: &str = ".index.json";
 /// A longer one is not ours: a run takes some kilobytes.
-const MOST_INDEX: u64 = 256 << 20;
-/// What is made of it takes at most so many times its bytes.
+const MAX_INDEX: u64 = 256 << 20;
+/// The memory for the parsed index, at most so many times its bytes.
 const GROWTH: u64 = 16;
 /// Folders of a run lie no deeper.
 const DEEPEST: usize = 16;
 
-/// When each part of a run folder changed last, and how long it is.
+/// The time of the last change and the length of each part of a run folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp(Vec<(u64, u64)>);
 
 impl Stamp {
-    /// Of the folder as it stands; nothing of it is opened.
-    pub fn of(run: &Path) -> Self {
+    /// Reads the times and sizes of the files of a folder; no file is opened.
+    pub fn read(run: &Path) -> Self {
         let parts = [RUN, CONFIG, METRICS, SAMPLES, EVENTS, CHECKPOINTS, SNAPSHOTS, FIGURES];
         Self(parts.map(|part| changed(&run.join(part))).into())
     }
@@ -44,30 +44,31 @@ fn changed(path: &Path) -> (u64, u64) {
     (since.map_or(1, |s| s.as_nanos() as u64), data.len())
 }
 
-/// What was made of each run, by the name of its folder.
+/// The cached summary of each run, by the name of its folder.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(deserialize = "T: DeserializeOwned"))]
 pub struct RunIndex<T> {
-    /// What is made of a run depends on this too.
+    /// The version of the program, on which the summaries depend too.
     version: String,
     runs: BTreeMap<String, (Stamp, T)>,
 }
 
 impl<T: Serialize + DeserializeOwned> RunIndex<T> {
-    /// That of a folder of runs; an empty one where there is none that can be used.
+    /// The index of a folder of runs; an empty one where there is none that can be used.
     pub fn open(runs: &Path, version: &str) -> Self {
-        let bytes = read_inside(runs, INDEX, MOST_INDEX).ok();
+        let bytes = read_inside(runs, INDEX, MAX_INDEX).ok();
         let bytes = bytes.filter(|bytes| check_memory(GROWTH * bytes.len() as u64).is_ok());
         let kept = bytes.and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
         kept.filter(|index| index.version == version)
             .unwrap_or_else(|| Self { version: version.to_owned(), runs: BTreeMap::new() })
     }
 
-    /// What was made of this run, if nothing has changed since.
+    /// The cached summary of this run, if nothing has changed since.
     pub fn get(&self, name: &str, stamp: &Stamp) -> Option<&T> {
         self.runs.get(name).filter(|(kept, _)| kept == stamp).map(|(_, made)| made)
     }
 
+    /// Keeps the summary of a run.
     pub fn set(&mut self, name: String, stamp: Stamp, made: T) {
         self.runs.insert(name, (stamp, made));
     }
@@ -88,7 +89,7 @@ impl<T: Serialize + DeserializeOwned> RunIndex<T> {
         let path = runs.join(INDEX);
         let mut file = Replacement::create(&path).at("write", &path)?;
         serde_json::to_writer(std::io::BufWriter::new(&mut file), self)
-            .map_err(|e| StoreError::because(format!("cannot write `{}`: {e}", path.display()), e))?;
+            .map_err(|e| StoreError::with_source(format!("cannot write `{}`: {e}", path.display()), e))?;
         // A damaged one is made again, so nobody waits for the disk.
         file.commit_unforced().at("write", &path)
     }

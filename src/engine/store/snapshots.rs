@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     error::{At, StoreError},
     names::SNAPSHOTS,
-    tensors::{self, Named},
+    tensors::{self, NamedTensors},
 };
 use crate::{
     files::{Replacement, folder_inside},
@@ -30,28 +30,28 @@ pub struct VariantWeights {
     pub variant: String,
     /// The run's step that they are of.
     pub step: u64,
-    /// By the parameters' plain names.
-    pub tensors: Named,
+    /// The weights by the parameters' plain names.
+    pub tensors: NamedTensors,
     /// Live parameters, by name.
     pub runtime_params: Vec<(String, f64)>,
 }
 
-/// What stands beside the tensors, by variant.
+/// The data beside the tensors, by variant.
 #[derive(Default, Serialize, Deserialize)]
-struct Described {
+struct SnapshotHeader {
     step: u64,
     #[serde(with = "number::named")]
     runtime_params: Vec<(Channel, f64)>,
 }
 
-impl Described {
-    fn of(weights: &VariantWeights) -> Self {
+impl SnapshotHeader {
+    fn new(weights: &VariantWeights) -> Self {
         let runtime_params =
             weights.runtime_params.iter().map(|(name, value)| (name.as_str().into(), *value)).collect();
         Self { step: weights.step, runtime_params }
     }
 
-    /// Without its tensors.
+    /// The weights without their tensors.
     fn weights(self, variant: String) -> VariantWeights {
         let runtime_params = self.runtime_params.into_iter().map(|(name, v)| (name.as_str().to_owned(), v)).collect();
         VariantWeights { variant, step: self.step, tensors: vec![], runtime_params }
@@ -70,13 +70,13 @@ pub fn write(run: &Path, step: u64, variants: &[&VariantWeights]) -> Result<(), 
     folder_inside(run, SNAPSHOTS).map(|_| ()).at("write in", &folder)?;
     let named = |v: &VariantWeights| {
         let name = |(tensor, value): &(String, _)| (format!("{}/{tensor}", v.variant), Clone::clone(value));
-        v.tensors.iter().map(name).collect::<Named>()
+        v.tensors.iter().map(name).collect::<NamedTensors>()
     };
-    let described: BTreeMap<&str, Described> =
-        variants.iter().map(|v| (v.variant.as_str(), Described::of(v))).collect();
+    let described: BTreeMap<&str, SnapshotHeader> =
+        variants.iter().map(|v| (v.variant.as_str(), SnapshotHeader::new(v))).collect();
     let words = serde_json::to_string(&described)
-        .map_err(|e| StoreError::because(format!("cannot describe the weights of step {step}: {e}"), e))?;
-    let tensors: Named = variants.iter().flat_map(|v| named(v)).collect();
+        .map_err(|e| StoreError::with_source(format!("cannot describe the weights of step {step}: {e}"), e))?;
+    let tensors: NamedTensors = variants.iter().flat_map(|v| named(v)).collect();
     let (bytes, record) = tensors::encode(&folder, &tensors, &[(VARIANTS.to_owned(), words)])?;
     let path = folder.join(format!("step-{step:08}-{:08x}.safetensors", record.crc32c));
     let write = || {
@@ -111,7 +111,7 @@ pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<VariantWeigh
     let folder = folder_inside(run, SNAPSHOTS).at("read", path)?;
     let (found, mut metadata) = tensors::read_with_checksum(&folder, &name, sum, device)?;
     let words = metadata.remove(VARIANTS).ok_or_else(damaged)?;
-    let described: BTreeMap<String, Described> = serde_json::from_str(&words).map_err(|_| damaged())?;
+    let described: BTreeMap<String, SnapshotHeader> = serde_json::from_str(&words).map_err(|_| damaged())?;
     let mut variants: Vec<VariantWeights> = described.into_iter().map(|(variant, d)| d.weights(variant)).collect();
     for (name, tensor) in found {
         // of `x` and `x/y`, the one with the longer name

@@ -31,6 +31,7 @@ impl EventFile {
         Ok(file)
     }
 
+    /// Writes the scalars of a step; `wall_time` in seconds since 1970.
     pub fn scalars(&mut self, wall_time: f64, step: u64, scalars: &[(Channel, f64)]) -> Result<(), StoreError> {
         let mut summary = vec![];
         for (channel, value) in scalars {

@@ -23,22 +23,29 @@ use crate::{
 };
 
 /// Tensors by name, in order.
-pub type Named = Vec<(String, Tensor)>;
+pub type NamedTensors = Vec<(String, Tensor)>;
 
-/// What a file must hold, to notice when it no longer does.
+/// The length and checksum of a file, to notice when it changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileRecord {
     /// Name within its folder.
     pub file: String,
+    /// Length in bytes.
     pub bytes: u64,
+    /// CRC-32C of all bytes.
     pub crc32c: u32,
+    /// The tensors in the file.
     pub tensors: Vec<TensorRecord>,
 }
 
+/// The name, type and shape of a tensor in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TensorRecord {
+    /// The name.
     pub name: String,
+    /// The type of the values.
     pub dtype: String,
+    /// The length of each dimension.
     pub shape: Vec<usize>,
 }
 
@@ -116,7 +123,7 @@ fn put_metadata(bytes: &mut Vec<u8>, metadata: &BTreeMap<String, String>) -> Res
 const LENGTH: usize = 8;
 
 /// All tensors of a file, by name.
-pub fn read(path: &Path, device: &Device) -> Result<Named, StoreError> {
+pub fn read(path: &Path, device: &Device) -> Result<NamedTensors, StoreError> {
     let bytes = open(path).and_then(read_tensors).at("read", path)?;
     let file = parse(path, &bytes)?;
     let mut names = file.names();
@@ -132,7 +139,7 @@ pub fn length(folder: &Path, record: &FileRecord) -> Result<u64, StoreError> {
 }
 
 /// The tensors that `record` tells of, in its order, if the file still holds exactly those.
-pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Result<Named, StoreError> {
+pub fn read_checked(folder: &Path, record: &FileRecord, device: &Device) -> Result<NamedTensors, StoreError> {
     let path = folder.join(&record.file);
     let bytes = open_inside(folder, &record.file).and_then(read_tensors).at("read", &path)?;
     let file = parse(&path, &bytes)?;
@@ -170,7 +177,7 @@ pub(super) fn read_with_checksum(
     name: &str,
     crc32c: u32,
     device: &Device,
-) -> Result<(Named, HashMap<String, String>), StoreError> {
+) -> Result<(NamedTensors, HashMap<String, String>), StoreError> {
     let path = folder.join(name);
     let bytes = open_inside(folder, name).and_then(read_tensors).at("read", &path)?;
     if crc32c::crc32c(&bytes) != crc32c {

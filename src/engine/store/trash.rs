@@ -1,5 +1,4 @@
-//! Runs that were deleted lie in a folder beside the others until somebody takes them back or empties it by hand. It does
-//! not know what is in a run.
+//! Runs that were deleted lie in a folder beside the others until somebody takes them back or empties it by hand.
 
 use std::{
     fs,

@@ -1,5 +1,4 @@
-//! The sink that keeps a run: makes its folder at the first step, appends to its logs, writes its
-//! checkpoints. It does not know what drives the run or what is worth measuring.
+//! The sink that keeps a run: makes its folder at the first step, appends to its logs, writes its checkpoints.
 //!
 //! Looking at a lab leaves nothing on disk: until the first step, events wait in memory
 //! (bounded). From then on each event is one `write` to the system, so a killed process loses
@@ -26,7 +25,7 @@ use super::{
     description::describe,
     error::{At, StoreError},
     log_file::Log,
-    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, METRICS, MOST_RUN, RUN, SAMPLES, SNAPSHOTS},
+    names::{self, CHECKPOINTS, CONFIG, EVENTS, FIGURES, LOCK, MAKING, MAX_RUN, METRICS, RUN, SAMPLES, SNAPSHOTS},
     record::{self, EventOut, FORMAT, MetricsOut, Resumed, SampleOut},
     snapshots,
 };
@@ -37,7 +36,7 @@ use crate::{
 
 /// Most events that wait for the first step, samples not counted (those supersede each other).
 const WAITING: usize = 1000;
-/// Of the answers to questions on one channel, one in this time is kept.
+/// The interval in which one answer to questions on one channel is kept.
 const ANSWER_EVERY: Duration = Duration::from_secs(1);
 /// Unfinished folders of processes that were killed are removed when they are older than this.
 const ABANDONED: Duration = Duration::from_secs(3600);
@@ -67,7 +66,7 @@ struct OpenFolder {
     metrics: Log,
     samples: Log,
     events: Log,
-    /// Of the variants, by index.
+    /// The ids of the variants, by index.
     ids: Vec<String>,
     /// Newest step recorded.
     step: u64,
@@ -80,7 +79,7 @@ struct OpenFolder {
 
 struct Answer {
     written: Instant,
-    held: Option<Sample>,
+    pending: Option<Sample>,
 }
 
 impl Writer {
@@ -89,8 +88,8 @@ impl Writer {
         Self::planned(out.into(), false)
     }
 
-    /// As [`Writer::new`], but makes the folder as soon as the run is told of: for a run without a
-    /// window, which is asked for on purpose.
+    /// Same as [`Writer::new`], but makes the folder as soon as the run is told of: for a run without a window, which
+    /// is asked for on purpose.
     pub fn at_once(out: impl Into<PathBuf>) -> Self {
         Self::planned(out.into(), true)
     }
@@ -104,7 +103,7 @@ impl Writer {
     }
 
     /// Takes up a run folder again from a checkpoint of it, or from the beginning if it has none.
-    /// What the logs hold beyond it goes to `<name>.superseded.jsonl`.
+    /// Lines of the logs beyond it go to `<name>.superseded.jsonl`.
     pub fn resume(folder: &Path, from: Option<&Checkpoint>) -> Result<Self, StoreError> {
         let lock = lock_folder(folder)?;
         let description = describe(folder)?;
@@ -117,7 +116,7 @@ impl Writer {
         }
         let step = from.map(|c| c.step);
         let lengths = from.map_or_else(Lengths::default, |c| c.lengths);
-        checkpoint::put_aside_after(folder, step)?;
+        checkpoint::move_aside_after(folder, step)?;
         snapshots::remove_after(folder, step);
         [CHECKPOINTS, SNAPSHOTS].into_iter().try_for_each(|name| names::make_folder(folder, name))?;
         let mut open = OpenFolder::around(folder.to_owned(), lock, lengths)?;
@@ -176,7 +175,7 @@ impl Writer {
         self.lock().record(event)
     }
 
-    /// Writes what is held back and forces the logs to the disk: the record is complete up to here.
+    /// Writes what is pending and forces the logs to the disk: the record is complete up to here.
     ///
     /// # Errors
     /// If the system refuses.
@@ -209,13 +208,13 @@ impl Inner {
                     FolderState::Planned { .. } => self.open().map(|_| ()),
                     FolderState::Open(_) => {
                         let info = info.clone();
-                        self.open()?.started_again(&info)
+                        self.open()?.restarted(&info)
                     }
                 }
             }
             (Event::Step(_), _) | (_, FolderState::Open(_)) => self.open()?.write(event),
             _ => {
-                self.keep_waiting(event);
+                self.queue_event(event);
                 Ok(())
             }
         }
@@ -225,7 +224,7 @@ impl Inner {
     fn open(&mut self) -> Result<&mut OpenFolder, StoreError> {
         if let FolderState::Planned { out, .. } = &self.place {
             let Some(info) = self.info.clone() else {
-                return Err(StoreError::new("the run folder cannot be made: the run's start was not told"));
+                return Err(StoreError::new("the run folder cannot be made: the run has not started"));
             };
             let mut open = OpenFolder::create(out, &info)?;
             for event in std::mem::take(&mut self.waiting) {
@@ -239,7 +238,7 @@ impl Inner {
         }
     }
 
-    fn keep_waiting(&mut self, event: &Event) {
+    fn queue_event(&mut self, event: &Event) {
         match event {
             Event::Sample(new) => self.waiting.retain(|e| match e {
                 Event::Sample(old) => {
@@ -268,7 +267,7 @@ impl OpenFolder {
         // Made under a hidden name, so that a run folder that can be seen is whole.
         let making = folder_beside(out, MAKING).at("make a run folder in", out)?;
         fill(making.path(), info)?;
-        let path = put_in_place(making.path(), out, &name)?;
+        let path = rename_into_place(making.path(), out, &name)?;
         // Renamed, there is nothing left to remove.
         let _ = making.keep();
         let lock = lock_folder(&path)?;
@@ -292,12 +291,12 @@ impl OpenFolder {
         })
     }
 
-    /// After a resume: the settings may ask for more steps, the machine may be another.
-    fn started_again(&mut self, info: &RunInfo) -> Result<(), StoreError> {
+    /// Records the start of a resumed run: the settings may ask for more steps, the machine may be another.
+    fn restarted(&mut self, info: &RunInfo) -> Result<(), StoreError> {
         self.ids = ids_of(info);
         let Some(from_step) = self.resumed_from.take() else { return Ok(()) };
         let file = self.path.join(RUN);
-        let old = match files::read_inside(&self.path, RUN, MOST_RUN) {
+        let old = match files::read_inside(&self.path, RUN, MAX_RUN) {
             // A damaged one was said when the folder was opened.
             Ok(text) => serde_json::from_slice::<RunRecord>(&text).ok(),
             Err(e) if e.is_missing() => None,
@@ -318,12 +317,12 @@ impl OpenFolder {
             Event::Step(stats) => {
                 self.step = self.step.max(stats.step);
                 self.metrics.line(&MetricsOut { variant: &id_of(&self.ids, stats.variant), stats })?;
-                self.write_held(ANSWER_EVERY)
+                self.flush_answers(ANSWER_EVERY)
             }
             Event::Sample(s) if s.request.is_some() => self.answer(s),
             Event::Sample(s) => self.sample(s),
             other => {
-                self.write_held(Duration::ZERO)?;
+                self.flush_answers(Duration::ZERO)?;
                 self.events.line(&EventOut { step: self.step, at: &record::now(), event: other })
             }
         }
@@ -341,50 +340,49 @@ impl OpenFolder {
         })
     }
 
-    /// Writes the answer if none was written lately, else holds it in place of the one held.
+    /// Writes the answer if none was written lately, else holds it in place of the one pending.
     fn answer(&mut self, s: &Sample) -> Result<(), StoreError> {
         let key = (s.channel.clone(), s.variant);
         match self.answers.get_mut(&key) {
-            Some(answer) if answer.written.elapsed() < ANSWER_EVERY => answer.held = Some(s.clone()),
+            Some(answer) if answer.written.elapsed() < ANSWER_EVERY => answer.pending = Some(s.clone()),
             _ => {
-                self.answers.insert(key, Answer { written: Instant::now(), held: None });
+                self.answers.insert(key, Answer { written: Instant::now(), pending: None });
                 self.sample(s)?;
             }
         }
         Ok(())
     }
 
-    /// Writes the answers that have been held for this long.
-    fn write_held(&mut self, since: Duration) -> Result<(), StoreError> {
+    /// Writes the answers that have been pending for this long.
+    fn flush_answers(&mut self, since: Duration) -> Result<(), StoreError> {
         let mut due = vec![];
         for answer in self.answers.values_mut().filter(|a| a.written.elapsed() >= since) {
-            if let Some(held) = answer.held.take() {
+            if let Some(pending) = answer.pending.take() {
                 answer.written = Instant::now();
-                due.push(held);
+                due.push(pending);
             }
         }
         due.sort_by(|a, b| (a.step, &a.channel, a.variant).cmp(&(b.step, &b.channel, b.variant)));
         due.iter().try_for_each(|s| self.sample(s))
     }
 
-    /// Writes what is held back and forces the logs to the disk; their lengths.
+    /// Writes what is pending and forces the logs to the disk; their lengths.
     fn sync(&mut self) -> Result<Lengths, StoreError> {
-        self.write_held(Duration::ZERO)?;
+        self.flush_answers(Duration::ZERO)?;
         Ok(Lengths { metrics: self.metrics.sync()?, samples: self.samples.sync()?, events: self.events.sync()? })
     }
 }
 
 impl Drop for OpenFolder {
-    /// After a panic or a failure nobody syncs; what is held back may still be written.
+    /// After a panic or a failure nobody syncs; what is pending may still be written.
     fn drop(&mut self) {
-        if let Err(e) = self.write_held(Duration::ZERO) {
+        if let Err(e) = self.flush_answers(Duration::ZERO) {
             log::warn!("the last answers of a run were not kept: {e}");
         }
     }
 }
 
-/// Whether runs can be recorded in this folder, which is made if it is not there: to be asked before a run is
-/// made ready.
+/// Checks that runs can be recorded in this folder, which is created if missing, before a run is made ready.
 ///
 /// # Errors
 /// If nothing can be made in it.
@@ -420,7 +418,7 @@ fn remove_abandoned(out: &Path) {
 }
 
 /// Renames to the first free name among `name`, `name-2`, ...
-fn put_in_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreError> {
+fn rename_into_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreError> {
     let mut path = out.join(name);
     let mut n = 1;
     loop {
@@ -440,8 +438,8 @@ fn put_in_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, StoreE
     }
 }
 
-/// One process writes a run folder. Systems that cannot lock are trusted.
-/// Whether an Orrery, this one or another, is writing in this run folder now.
+/// Returns true if a process, this one or another, is writing in this run folder now. Systems that cannot lock are
+/// trusted.
 pub fn is_being_written(folder: &Path) -> bool {
     let lock = open_inside(folder, LOCK);
     lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
@@ -469,7 +467,7 @@ fn id_of(ids: &[String], variant: usize) -> Cow<'_, str> {
 
 fn json(run: &RunRecord) -> Result<Vec<u8>, StoreError> {
     let mut text = serde_json::to_vec_pretty(run)
-        .map_err(|e| StoreError::because(format!("cannot write the run's description: {e}"), e))?;
+        .map_err(|e| StoreError::with_source(format!("cannot write the run's description: {e}"), e))?;
     text.push(b'\n');
     Ok(text)
 }

@@ -1,15 +1,15 @@
-//! Dense arrays of 32-bit floats as measurements carry them. It does not know what is measured, nor how a file
-//! holds them: that is `json`.
+//! Dense arrays of 32-bit floats as measurements carry them; `json` reads and writes them.
 
 mod json;
 
 use half::f16;
 
-/// How many bits of each value a file keeps.
+/// The number of bits that a file keeps of each value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Precision {
     /// Half precision: 11 bits of mantissa, about three decimal digits; magnitudes up to 65,504.
     Half,
+    /// Four bytes a value.
     #[default]
     Single,
 }
@@ -25,8 +25,11 @@ pub struct Array {
 /// A matrix inside an array: row-major, `data.len() == rows * cols`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MatrixView<'a> {
+    /// Number of rows.
     pub rows: usize,
+    /// Number of columns.
     pub cols: usize,
+    /// The values, row by row.
     pub data: &'a [f32],
 }
 
@@ -73,6 +76,7 @@ impl Array {
         }
     }
 
+    /// The length of each dimension.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -82,6 +86,7 @@ impl Array {
         &self.data
     }
 
+    /// The number of bits that a file keeps.
     pub fn precision(&self) -> Precision {
         self.precision
     }

@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 pub struct Channel(Arc<str>);
 
 impl Channel {
+    /// The channel of this name.
     pub fn new(name: impl AsRef<str>) -> Self {
         Self(name.as_ref().into())
     }
 
+    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -45,6 +47,7 @@ pub mod channels {
     pub const LOSS_HELD_OUT: &str = "loss/held_out";
     /// Global gradient norm before clipping.
     pub const GRAD_NORM: &str = "train/grad_norm";
+    /// The learning rate of a step.
     pub const LEARNING_RATE: &str = "train/lr";
     /// Wall-clock milliseconds of one step of one variant.
     pub const STEP_MS: &str = "time/step_ms";
@@ -54,6 +57,6 @@ pub mod channels {
     pub const GATE_GRAD: &str = "gate/grad";
     /// Accuracy on the positions a task asks for (0..1).
     pub const ACCURACY: &str = "task/accuracy";
-    /// What guessing reaches there (0..1); sent with the first accuracy.
+    /// The accuracy of a guess (0..1); sent with the first accuracy.
     pub const GUESS: &str = "task/guess";
 }

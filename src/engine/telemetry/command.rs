@@ -1,4 +1,4 @@
-//! What the world tells a run.
+//! Commands to a run.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +19,20 @@ pub struct Question {
     pub probe: String,
     /// Index of the variant asked; `None` asks every variant the probe applies to.
     pub variant: Option<usize>,
+    /// The arguments of the probe.
     pub args: Args,
     /// Whose weights are asked: those of the newest snapshot taken at or before this step; `None`: the newest weights.
     #[serde(default)]
     pub at: Option<u64>,
 }
 
+/// A command to a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Start or go on.
     Run,
+    /// Stops training until the next `Run`.
     Pause,
     /// One step of every variant, then pause.
     StepOnce,
@@ -38,15 +41,13 @@ pub enum Command {
     /// End the run (keeps its folder). Dropping the sender does the same.
     Stop,
     /// A live setting: learning rate, coupling scale, a probe's cadence.
-    Set {
-        key: String,
-        value: Value,
-    },
+    Set { key: String, value: Value },
+    /// Asks a probe.
     Measure(Question),
     /// The answer to the question with this number is no longer wanted.
     Cancel(u64),
     /// Write a checkpoint now.
     Checkpoint,
-    /// At most this many steps a second; 0 for as fast as it goes.
+    /// Limits the steps per second; 0 for no limit.
     Pace(f64),
 }

@@ -1,4 +1,4 @@
-//! What a run tells the world.
+//! Events of a run.
 
 use std::sync::Arc;
 
@@ -16,23 +16,32 @@ pub struct VariantInfo {
     pub label: String,
     /// Variants that differ only by seed share a group: `coupled`.
     pub group: String,
+    /// The seed of the initial weights.
     pub seed: u64,
+    /// Number of parameters.
     pub params: usize,
 }
 
-/// What a run is, sent once at its start.
+/// The description of a run, sent once at its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
+    /// The id of the lab.
     pub lab: String,
+    /// The settings of the run.
     pub config: Config,
+    /// The variants in their order.
     pub variants: Vec<VariantInfo>,
+    /// Number of training steps of the whole run.
     pub total_steps: u64,
     /// Device in words: "cpu".
     pub device: String,
+    /// Number of threads in use.
     pub threads: usize,
-    /// What it trains on, in words: "mixture (generated), 1.2 MB, bytes".
+    /// The training data in words: "mixture (generated), 1.2 MB, bytes".
     pub corpus: String,
+    /// Number of tokens.
     pub vocab: usize,
+    /// Tokens of a training step.
     pub tokens_per_step: usize,
     /// Where the run is kept, if it is.
     pub folder: Option<String>,
@@ -70,7 +79,7 @@ pub struct StageStart {
 pub struct InputFile {
     pub path: String,
     pub bytes: u64,
-    /// In lower-case hexadecimal digits, as `sha256sum` prints it.
+    /// The hash in lower-case hexadecimal digits, as `sha256sum` prints it.
     pub sha256: String,
 }
 
@@ -91,6 +100,7 @@ pub enum RunState {
     },
 }
 
+/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -108,6 +118,7 @@ pub struct StepStats {
     pub variant: usize,
     #[serde(with = "super::number::named")]
     pub scalars: Vec<(Channel, f64)>,
+    /// Wall time of training in seconds, of all steps so far.
     pub wall_secs: f64,
 }
 
@@ -117,9 +128,11 @@ pub struct StepStats {
 pub struct Sample {
     /// Finished updates of the model it was asked of (0: initial weights).
     pub step: u64,
+    /// The index of the variant.
     pub variant: usize,
+    /// The channel of the measurement.
     pub channel: Channel,
-    /// What it was measured on: "held-out window 3, 96 tokens".
+    /// The data of the measurement: "held-out window 3, 96 tokens".
     pub about: String,
     /// The token axis, if it has one.
     #[serde(default)]
@@ -127,6 +140,7 @@ pub struct Sample {
     /// The question's number when somebody asked; `None` when it came by schedule.
     #[serde(default)]
     pub request: Option<u64>,
+    /// The measurement.
     pub payload: Arc<Payload>,
 }
 
@@ -191,8 +205,8 @@ pub enum Event {
         request: u64,
         state: QuestionState,
     },
-    /// What is known so far of an answer that is still being worked on; the next one, or the answer, takes its place. It is
-    /// not recorded.
+    /// A partial answer that is still being worked on; the next one, or the answer, takes its place. It is not
+    /// recorded.
     Partial(Sample),
     /// The steps whose weights are kept, ascending: those that can be asked about. It is not recorded.
     Snapshots(Arc<Vec<u64>>),
@@ -211,5 +225,6 @@ pub enum Event {
 /// An observer of a run. Called on the worker's thread: must not wait for a reader.
 /// An error is reported once and the sink is dropped; the run goes on.
 pub trait Sink: Send {
+    /// Takes an event; an error in words ends the listening.
     fn event(&mut self, event: &Event) -> Result<(), String>;
 }

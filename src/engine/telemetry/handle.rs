@@ -1,4 +1,4 @@
-//! The two ends of a run that a window holds. It does not know what drives the run.
+//! The two ends of a run that a window holds.
 
 use std::sync::Arc;
 
@@ -8,7 +8,9 @@ use super::{Command, Inbox};
 
 /// Commands in, events out. Dropping it ends the run.
 pub struct RunHandle {
+    /// Commands to the run.
     pub commands: Sender<Command>,
+    /// Events of the run.
     pub inbox: Arc<Inbox>,
 }
 

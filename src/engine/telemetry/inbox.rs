@@ -10,28 +10,30 @@ use std::{
 
 use super::{Channel, Event, Sample, Sink};
 
-type Wake = Box<dyn Fn() + Send + Sync>;
+type WakeFn = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
-struct Unread {
-    /// In order: everything but samples.
+struct PendingEvents {
+    /// All events but samples, in order.
     queue: Vec<Event>,
     samples: HashMap<(Channel, usize), Sample>,
     answers: HashMap<(Channel, usize), Sample>,
 }
 
-/// What [`Inbox::take`] hands over.
+/// The events that [`Inbox::take`] hands over.
 #[derive(Default)]
 pub struct Batch {
+    /// Events in order, without samples.
     pub events: Vec<Event>,
+    /// The newest sample of each channel and variant.
     pub samples: Vec<Sample>,
 }
 
 /// Shared between one worker and one reader.
 #[derive(Default)]
 pub struct Inbox {
-    unread: Mutex<Unread>,
-    wake: Mutex<Option<Wake>>,
+    unread: Mutex<PendingEvents>,
+    wake: Mutex<Option<WakeFn>>,
 }
 
 impl Inbox {
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_known_so_far_of_an_answer_the_newest_is_kept() {
+    fn newest_partial_answer_is_kept() {
         let inbox = Inbox::default();
         let partial = |event| match event {
             Event::Sample(s) => Event::Partial(s),

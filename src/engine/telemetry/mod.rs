@@ -1,7 +1,7 @@
 //! The narrow waist between a run and whoever watches it: plain data, no tensor, no widget.
 //!
-//! [`Event`]s flow from the worker to [`Sink`]s (the [`Inbox`] of a window, a run folder, a progress
-//! bar, a test); [`Command`]s flow back. It does not know candle, egui or any lab.
+//! [`Event`]s flow from the worker to [`Sink`]s (the [`Inbox`] of a window, a run folder, a progress bar, a test);
+//! [`Command`]s flow back.
 
 mod array;
 mod channel;

@@ -53,7 +53,9 @@ pub fn read_neurons(text: &str, heads: usize, per_head: usize) -> Result<Vec<usi
 pub struct Synapse {
     /// l, at least 1.
     pub layer: usize,
+    /// The neuron of y.
     pub i: usize,
+    /// The neuron of x.
     pub j: usize,
 }
 
@@ -68,7 +70,7 @@ impl Synapse {
 ///
 /// # Errors
 /// In words, if one is no synapse of a model with so many layers, heads and neurons a head.
-pub fn read_synapses(text: &str, layers: usize, (heads, per_head): (usize, usize)) -> Result<Vec<Synapse>, String> {
+pub fn read_synapses(text: &str, layers: usize, heads: usize, per_head: usize) -> Result<Vec<Synapse>, String> {
     let mut all = vec![];
     for item in text.split([',', ';', '\n']).map(str::trim).filter(|item| !item.is_empty()) {
         let form = || format!("`{item}` is no synapse: write layer:i:j, such as 2:517:1569, or `2 0:517>3:33`");
@@ -103,7 +105,7 @@ mod tests {
         let synapse = Synapse { layer: 2, i: 9, j: 31 };
         assert_eq!(synapse.name(8), "2 1:1>3:7");
         for text in ["2 1:1>3:7", "2:9:31", "2:1:1:3:7", " 2:9:31, 2 1:1>3:7 "] {
-            assert_eq!(read_synapses(text, 3, (4, 8)), Ok(vec![synapse]), "{text}");
+            assert_eq!(read_synapses(text, 3, 4, 8), Ok(vec![synapse]), "{text}");
         }
         for (text, part) in [
             ("0:1:2", "from 1 to 2"),
@@ -112,7 +114,7 @@ mod tests {
             ("2:1", "layer:i:j"),
             ("2:1:x", "layer:i:j"),
         ] {
-            assert!(read_synapses(text, 3, (4, 8)).unwrap_err().contains(part), "{text}");
+            assert!(read_synapses(text, 3, 4, 8).unwrap_err().contains(part), "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a person has said of a run: a name, a note, and whether it is pinned or put away.
+//! A person's notes on a run: a name, a text, and if it is pinned or archived.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct RunNote {
     /// Empty: the run goes by its folder.
     pub name: String,
+    /// The text of the note.
     pub note: String,
     /// It stands above all others.
     pub pinned: bool,

@@ -31,7 +31,7 @@ use crate::{
     telemetry::{Event, Question, QuestionState},
 };
 
-/// What the models of a run are made from, shared with whoever trains.
+/// The data from which the models of a run are built, shared with the trainer.
 #[derive(Clone)]
 pub(super) struct SharedRun {
     pub plan: Arc<Plan>,
@@ -50,10 +50,10 @@ pub(super) struct Job {
 /// The threads that answer, and what they have said.
 pub(super) struct Answering {
     shared_run: SharedRun,
-    /// For questions that are answered soon, and for those that take long.
+    /// One thread for questions that are answered soon, and one for those that take long.
     threads: [Option<AnswerThread>; 2],
-    told: Sender<Event>,
-    /// What is to be told to the run's observers.
+    event_sender: Sender<Event>,
+    /// Events for the run's observers.
     pub events: Receiver<Event>,
 }
 
@@ -72,14 +72,14 @@ struct Shared {
 struct Queue {
     waiting: VecDeque<Job>,
     /// The request that is being answered.
-    present: Option<u64>,
+    current: Option<u64>,
     is_closed: bool,
 }
 
 impl Answering {
     pub fn new(shared_run: SharedRun) -> Self {
-        let (told, events) = unbounded();
-        Self { shared_run, threads: [None, None], told, events }
+        let (event_sender, events) = unbounded();
+        Self { shared_run, threads: [None, None], event_sender, events }
     }
 
     /// Puts a question; its samples and its states come as [`Answering::events`].
@@ -91,7 +91,7 @@ impl Answering {
         let thread = &mut self.threads[usize::from(takes_long)];
         let thread = match thread {
             Some(thread) => thread,
-            None => thread.insert(AnswerThread::open(self.shared_run.clone(), self.told.clone())?),
+            None => thread.insert(AnswerThread::open(self.shared_run.clone(), self.event_sender.clone())?),
         };
         thread.put(job);
         Ok(())
@@ -101,19 +101,19 @@ impl Answering {
     pub fn cancel(&self, request: u64) {
         let dropped = self.threads.iter().flatten().any(|thread| thread.cancel(request));
         if dropped {
-            let _ = self.told.send(Event::Question { request, state: QuestionState::Cancelled });
+            let _ = self.event_sender.send(Event::Question { request, state: QuestionState::Cancelled });
         }
     }
 }
 
 impl AnswerThread {
-    fn open(shared_run: SharedRun, told: Sender<Event>) -> Result<Self, RunError> {
+    fn open(shared_run: SharedRun, event_sender: Sender<Event>) -> Result<Self, RunError> {
         let shared = Arc::new(Shared::default());
         let thread = Self(shared.clone());
         std::thread::Builder::new()
             .name("answers".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn(move || Responder { shared_run, told, models: HashMap::new(), loaded: None }.work(&shared))
+            .spawn(move || Responder { shared_run, event_sender, models: HashMap::new(), loaded: None }.work(&shared))
             .map_err(RunError::Thread)?;
         Ok(thread)
     }
@@ -128,10 +128,10 @@ impl AnswerThread {
         self.0.changed.notify_one();
     }
 
-    /// Whether a waiting question was dropped. One that is being answered says so itself when it ends.
+    /// Drops a waiting question; returns true if it was waiting. One that is being answered reports its own end.
     fn cancel(&self, request: u64) -> bool {
         let mut queue = lock(&self.0.queue);
-        if queue.present == Some(request) {
+        if queue.current == Some(request) {
             self.0.cancelled.store(true, Ordering::Relaxed);
         }
         let before = queue.waiting.len();
@@ -152,13 +152,13 @@ impl Shared {
     /// The next question, as soon as there is one; `None` at the end.
     fn next(&self) -> Option<Job> {
         let mut queue = lock(&self.queue);
-        queue.present = None;
+        queue.current = None;
         loop {
             if queue.is_closed {
                 return None;
             }
             if let Some(job) = queue.waiting.pop_front() {
-                queue.present = Some(job.question.request);
+                queue.current = Some(job.question.request);
                 self.cancelled.store(false, Ordering::Relaxed);
                 return Some(job);
             }
@@ -173,10 +173,10 @@ type ModelOfStep = (Box<dyn Model>, Option<Arc<VariantWeights>>);
 /// The owner of a thread's models.
 struct Responder {
     shared_run: SharedRun,
-    told: Sender<Event>,
-    /// By variant, each with the weights that it has taken on.
+    event_sender: Sender<Event>,
+    /// The models by variant, each with the weights that it holds.
     models: HashMap<usize, ModelOfStep>,
-    /// What was last read from a file.
+    /// The weights last read from a file.
     loaded: Option<(PathBuf, Snapshot)>,
 }
 
@@ -194,15 +194,15 @@ impl Responder {
                 Ok(()) => QuestionState::Answered,
                 Err(e) => QuestionState::Refused(e.to_string()),
             };
-            let _ = self.told.send(Event::Question { request, state });
+            let _ = self.event_sender.send(Event::Question { request, state });
         }
     }
 
     fn answer(&mut self, job: &Job, shared: &Shared) -> Result<(), RunError> {
         let request = job.question.request;
-        let told = self.told.clone();
+        let sender = self.event_sender.clone();
         let working = move |share| {
-            let _ = told.send(Event::Question { request, state: QuestionState::Working(Some(share)) });
+            let _ = sender.send(Event::Question { request, state: QuestionState::Working(Some(share)) });
         };
         let progress = Progress::new(&working, &shared.cancelled);
         let snapshot = self.snapshot(&job.weights)?;
@@ -211,11 +211,11 @@ impl Responder {
             let Some(weights) = snapshot.get(*variant).and_then(Clone::clone) else { continue };
             let model = Self::model(&mut self.models, &self.shared_run, *variant, weights)?;
             let Question { probe, args, .. } = &job.question;
-            let (of, told) =
-                (SampleOrigin { step: *step, variant: *variant, request: Some(request) }, self.told.clone());
+            let (of, sender) =
+                (SampleOrigin { step: *step, variant: *variant, request: Some(request) }, self.event_sender.clone());
             let show = |so_far| {
                 if let Some(sample) = of.sample(so_far) {
-                    let _ = told.send(Event::Partial(sample));
+                    let _ = sender.send(Event::Partial(sample));
                 }
             };
             let progress = progress.showing(&show);
@@ -223,7 +223,7 @@ impl Responder {
                 ProbeRequest { variant: *variant, step: *step, probe, args, request: Some(request), progress };
             let SharedRun { plan, texts, device } = &self.shared_run;
             for sample in (Context { plan, texts, device }).ask(model, &request)? {
-                let _ = self.told.send(Event::Sample(sample));
+                let _ = self.event_sender.send(Event::Sample(sample));
             }
         }
         Ok(())
@@ -270,7 +270,7 @@ impl Responder {
         if taken_on.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &weights)) {
             // should it fail halfway, the model has nobody's weights
             *taken_on = None;
-            weights.give_to(model.as_mut())?;
+            weights.apply_to(model.as_mut())?;
             *taken_on = Some(weights);
         }
         Ok(model.as_mut())

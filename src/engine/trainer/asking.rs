@@ -1,4 +1,4 @@
-//! One question put to one model of a run. It does not know whose thread it is on, or whether the model trains.
+//! One question put to one model of a run.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     telemetry::{Args, Sample},
 };
 
-/// What a probe may look at beside the model.
+/// The data that a probe may use beside the model.
 pub(super) struct Context<'a> {
     pub plan: &'a Plan,
     pub texts: &'a [Corpus],
@@ -59,7 +59,7 @@ impl Context<'_> {
     }
 }
 
-/// What an answer was measured on.
+/// The origin of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SampleOrigin {
     pub step: u64,

@@ -1,8 +1,8 @@
-//! Checkpoints of one training, made elsewhere, recorded as a run whose steps are theirs. At each of them the run's held-out
-//! loss is taken and its scheduled probes are asked, and the weights become the run's snapshot of that step; the last one
-//! is its checkpoint. So whatever can be asked of a run at a step can be asked of them, by the same code: a series is no
-//! special case of anything that comes after. Nothing is trained. It does not know where the checkpoints come from: a
-//! plan stands for each.
+//! Checkpoints of one training, made elsewhere, recorded as a run whose steps are theirs. At each of them the run's
+//! held-out loss is taken and its scheduled probes are asked, and the weights become the run's snapshot of that step;
+//! the last one is its checkpoint. So whatever can be asked of a run at a step can be asked of them, by the same code:
+//! a series is no special case of anything that comes after. Nothing is trained; a plan stands
+//! for each checkpoint.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::{
 pub struct SeriesStep {
     /// Updates that the checkpoint had behind it.
     pub step: u64,
-    /// What is read and asked; its models are those of the checkpoint.
+    /// The plan of the texts and questions; its models are those of the checkpoint.
     pub plan: Plan,
-    /// What the checkpoint is, in words: its path.
+    /// The checkpoint in words: its path.
     pub name: String,
-    /// What says that it is of this step: a key in the file, or its name.
+    /// The source of the step: a key in the file, or its name.
     pub source: String,
 }
 
@@ -45,7 +45,7 @@ pub fn record_series(
         writer.record(&event)?;
         sinks.iter_mut().try_for_each(|sink| sink.event(&event)).map_err(RunError::Refused)
     };
-    let mut first: Option<Sizes> = None;
+    let mut first: Option<ModelSizes> = None;
     let mut kept = vec![];
     for (k, SeriesStep { step, plan, name, source }) in steps.into_iter().enumerate() {
         if !is_wanted() {
@@ -54,7 +54,7 @@ pub fn record_series(
         let mut run = guard(|| Run::open(plan))?;
         run.step = step;
         run.variants.iter_mut().for_each(|v| v.optimiser.step = step);
-        let sizes = Sizes::of(&run, &name);
+        let sizes = ModelSizes::new(&run, &name);
         match &first {
             None => {
                 let mut info = run.info(threads, None);
@@ -104,8 +104,8 @@ fn measured(run: &mut Run) -> Result<Vec<Event>, RunError> {
     Ok(events)
 }
 
-/// What must be the same in every checkpoint.
-struct Sizes {
+/// The sizes that must be the same in every checkpoint.
+struct ModelSizes {
     name: String,
     specs: Vec<Spec>,
     vocab: usize,
@@ -113,8 +113,8 @@ struct Sizes {
     shapes: Vec<(String, Vec<usize>)>,
 }
 
-impl Sizes {
-    fn of(run: &Run, name: &str) -> Self {
+impl ModelSizes {
+    fn new(run: &Run, name: &str) -> Self {
         let shapes = run.variants.iter().flat_map(|v| v.model.params().iter());
         Self {
             name: name.to_owned(),

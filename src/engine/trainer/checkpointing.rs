@@ -1,4 +1,4 @@
-//! Saves a run as a checkpoint and restores it, bit for bit. It does not know files.
+//! Saves a run as a checkpoint and restores it, bit for bit.
 
 use super::{Run, RunError};
 use crate::{

@@ -1,4 +1,4 @@
-//! Copies what the variants of a run compute with, each as often as it changes. It does not know who wants the copies.
+//! Copies what the variants of a run compute with, each as often as it changes.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Run {
         Ok(weights)
     }
 
-    /// Of every variant that has begun.
+    /// The weights of every variant that has begun.
     ///
     /// # Errors
     /// If weights cannot be copied.

@@ -34,15 +34,15 @@ pub fn paths(plan: &Plan) -> Result<Vec<PathBuf>, RunError> {
 /// # Errors
 /// If one cannot be read.
 pub fn identify(plan: &Plan) -> Result<Vec<InputFile>, RunError> {
-    paths(plan)?.iter().map(|path| identify_one(path)).collect()
+    paths(plan)?.iter().map(|path| identify_file(path)).collect()
 }
 
-fn identify_one(path: &Path) -> Result<InputFile, RunError> {
+fn identify_file(path: &Path) -> Result<InputFile, RunError> {
     let found = fingerprint(path).map_err(|source| RunError::Input { path: path.to_owned(), source })?;
     Ok(InputFile { path: path.to_string_lossy().into_owned(), bytes: found.bytes, sha256: found.sha256 })
 }
 
-/// Whether the plan reads the very files that were recorded.
+/// Checks that the plan reads the very files that were recorded.
 ///
 /// # Errors
 /// If one is gone, has another content than the run began with, or was not there; what a record without files

@@ -1,5 +1,5 @@
-//! What a run will hold, counted from its plan alone, and whether this machine has it: asked before a folder is
-//! made, a text opened or a weight drawn. It does not know what the families are made of.
+//! The memory of a run, estimated from its plan alone and compared with that of this machine before a folder is made, a
+//! text opened or a weight drawn.
 
 use super::{Plan, TrainSettings};
 use crate::{
@@ -23,8 +23,8 @@ pub struct MemoryEstimate {
 }
 
 impl MemoryEstimate {
-    /// Of the plan's sizes. A vocabulary that only its text decides is taken at its largest.
-    pub fn of(plan: &Plan) -> Self {
+    /// An estimate from the sizes of a plan. A vocabulary that only its text decides is taken at its largest.
+    pub fn new(plan: &Plan) -> Self {
         let step = StepSizes {
             vocab: plan.corpus.largest_vocab() as f64,
             rows: plan.batch as f64,
@@ -62,7 +62,7 @@ impl MemoryEstimate {
     }
 }
 
-/// Why a run does not begin.
+/// The reason why a run does not begin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this run would hold about {} of memory, and {} are free here: {advice}",
@@ -85,12 +85,12 @@ pub fn check_memory(plan: &Plan, insists: bool) -> Result<MemoryEstimate, TooLit
     check_memory_against(plan, available_memory().filter(|_| !insists))
 }
 
-/// As [`check_memory`], where so many bytes are free, or nobody knows.
+/// Same as [`check_memory`], for so many free bytes, or an unknown number.
 ///
 /// # Errors
 /// If the estimate is more.
 pub fn check_memory_against(plan: &Plan, available: Option<u64>) -> Result<MemoryEstimate, TooLittleMemory> {
-    let estimate = MemoryEstimate::of(plan);
+    let estimate = MemoryEstimate::new(plan);
     match available {
         Some(available) if estimate.bytes() > available => {
             Err(TooLittleMemory { needed: estimate.bytes(), available, advice: estimate.advice(plan) })

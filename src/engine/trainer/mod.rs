@@ -2,7 +2,7 @@
 //! keeps checkpoints, tells sinks. Its worker trains; questions are answered beside it, by threads with models of
 //! their own, which take on the weights of the step that is asked about.
 //!
-//! [`drive`] is a function; [`spawn`] puts it on a thread of its own. It does not know who watches.
+//! [`drive`] is a function; [`spawn`] puts it on a thread of its own.
 
 mod answering;
 mod asking;
@@ -11,8 +11,8 @@ mod checkpointing;
 mod copying;
 mod error;
 pub mod inputs;
+mod listeners;
 mod memory;
-mod outlets;
 mod plan;
 mod run;
 mod settings;
@@ -31,7 +31,7 @@ pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};
 pub use worker::{Options, Outcome, Process, drive, spawn};
 
-/// How many threads the plan's model may use: as asked, or all cores but one, which is left to the
+/// The number of threads that the plan's model may use: as requested, or all cores but one, which is left to the
 /// interface.
 pub fn threads_of(plan: &Plan) -> usize {
     match plan.threads {

@@ -1,4 +1,4 @@
-//! What a run is to do: plain data, made by a lab from a config.
+//! The plan of a run: plain data, made by a lab from a config.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ pub struct RuntimeParam {
     pub value: f64,
 }
 
-/// What one variant does in a run of several stages.
+/// The part of one variant in a run of several stages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// It makes the updates after step `from`, up to step `until`.
@@ -82,20 +82,20 @@ pub struct Stage {
     /// variant's, or two as one.
     #[serde(alias = "heir_of")]
     pub init_from: Vec<usize>,
-    /// What it reads, update by update in turn: 0 is [`Plan::corpus`], 1 the first of [`Plan::more_texts`].
+    /// The texts it reads, update by update in turn: 0 is [`Plan::corpus`], 1 the first of [`Plan::more_texts`].
     pub texts: Vec<usize>,
     /// Its share of the learning rate. Warm-up and cosine span its own updates.
     pub lr_share: f64,
 }
 
 impl Stage {
-    /// Whether it makes the update that leads to `step`.
-    pub fn makes(&self, step: u64) -> bool {
+    /// Returns true if it makes the update that leads to `step`.
+    pub fn trains_at(&self, step: u64) -> bool {
         self.from < step && step <= self.until
     }
 
-    /// Whether there is something of it to measure at `step` by schedule: from its beginning to its end.
-    pub fn lasts(&self, step: u64) -> bool {
+    /// Returns true if it is measured at `step` by schedule: from its beginning to its end.
+    pub fn is_active_at(&self, step: u64) -> bool {
         self.from <= step && step <= self.until
     }
 }
@@ -104,7 +104,7 @@ impl Stage {
 /// there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TokenKeys {
-    /// As [`corpus::TokenizerSpec::kind`] has it.
+    /// The kind that [`corpus::TokenizerSpec::kind`] names.
     pub kind: String,
     /// A file that lists characters.
     pub characters: String,
@@ -121,7 +121,7 @@ pub struct Plan {
     /// Further texts that stages read, in the same tokens.
     #[serde(default)]
     pub more_texts: Vec<corpus::Spec>,
-    /// Of each variant, in a run of several stages. Empty: all do the same from the first step to the last.
+    /// The stage of each variant, in a run of several stages. Empty: all do the same from the first step to the last.
     #[serde(default, alias = "parts")]
     pub stages: Vec<Stage>,
     /// Windows a batch, and ids a window.
@@ -139,7 +139,7 @@ pub struct Plan {
     /// none.
     #[serde(default, alias = "asks_with")]
     pub probe_args_group: String,
-    /// What the models that have such parameters begin with.
+    /// The initial values of the runtime parameters.
     #[serde(default)]
     pub runtime_params: Vec<RuntimeParam>,
     /// Held-out loss every this many steps, on this many windows.
@@ -153,7 +153,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What variant `i` does.
+    /// The stage of variant `i`.
     pub fn stage(&self, i: usize) -> Stage {
         let whole = || Stage { from: 0, until: self.steps, init_from: vec![], texts: vec![0], lr_share: 1.0 };
         self.stages.get(i).cloned().unwrap_or_else(whole)
@@ -178,7 +178,7 @@ impl Plan {
         named.chain(steering).collect()
     }
 
-    /// Whether a stage begins or ends at `step`.
+    /// Returns true if a stage begins or ends at `step`.
     pub fn is_stage_boundary(&self, step: u64) -> bool {
         step == self.steps || self.stages.iter().any(|p| p.from == step || p.until == step)
     }

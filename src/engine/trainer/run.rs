@@ -19,7 +19,7 @@ pub struct Variant {
     pub spec: VariantSpec,
     pub model: Box<dyn Model>,
     pub optimiser: AdamW,
-    /// By a rule of its own rather than by gradients.
+    /// The model learns by a rule of its own rather than by gradients.
     learns_locally: bool,
     /// The weights last copied, and of which version.
     pub(super) copied: Option<(Version, Arc<VariantWeights>)>,
@@ -72,7 +72,7 @@ impl Variant {
 /// Everything that a step needs.
 pub struct Run {
     pub plan: Plan,
-    /// What is read, the run's own corpus first.
+    /// The corpora, the run's own first.
     pub texts: Arc<[Corpus]>,
     pub device: Device,
     pub variants: Vec<Variant>,
@@ -88,9 +88,9 @@ pub struct Run {
     held_out: Vec<Windows>,
     /// Batches of the present step, by text and seed.
     batches: Vec<((usize, u64), Batch)>,
-    /// What a person should know of the present step.
+    /// Notices about the present step.
     notes: Vec<String>,
-    /// In words, if nobody chose the tokens of a trained model.
+    /// A notice, if the tokens of a trained model were chosen automatically.
     pub chosen_tokens: Option<String>,
 }
 
@@ -149,7 +149,7 @@ impl Run {
         &self.texts[0]
     }
 
-    /// What a legend and a run folder need to know.
+    /// The description of the variants for a legend and a run folder.
     pub fn info(&self, threads: usize, folder: Option<String>) -> RunInfo {
         RunInfo {
             lab: self.plan.config.lab.clone(),
@@ -308,11 +308,11 @@ impl Run {
     ///
     /// # Errors
     /// If weights of a variant are missing or do not fit it.
-    pub fn take_on(&mut self, kept: &[VariantWeights]) -> Result<(), RunError> {
+    pub fn load_weights(&mut self, kept: &[VariantWeights]) -> Result<(), RunError> {
         for v in &mut self.variants {
             let missing = || RunError::Refused(format!("no weights of the variant `{}` were kept", v.spec.id));
             let weights = kept.iter().find(|k| k.variant == v.spec.id).ok_or_else(missing)?;
-            weights.give_to(v.model.as_mut())?;
+            weights.apply_to(v.model.as_mut())?;
             self.step = weights.step;
         }
         Ok(())
@@ -321,7 +321,7 @@ impl Run {
     /// Finished updates of variant `i`, counted as the run counts: between two variants of a step they differ.
     pub fn step_of(&self, i: usize) -> u64 {
         let stage = self.plan.stage(i);
-        if stage.lasts(self.step) { stage.from + self.variants[i].optimiser.step } else { self.step }
+        if stage.is_active_at(self.step) { stage.from + self.variants[i].optimiser.step } else { self.step }
     }
 
     /// Applies a live setting: those of training here, schedules of probes and arguments of scheduled

@@ -1,5 +1,5 @@
-//! The weights of the past: copies taken as training goes, in memory and in the run's folder, each within a
-//! budget. The older they are, the wider they stand. It does not know what is asked of them.
+//! The weights of the past: copies taken as training goes, in memory and in the run's folder, each within a budget. The
+//! older they are, the wider they stand.
 //!
 //! Which steps are kept follows from the plan and the sizes alone, never from a clock.
 
@@ -16,9 +16,9 @@ const MEMORY: u64 = 256 << 20;
 /// Bytes of a run's folder that they may take.
 const DISK: u64 = 64 << 20;
 /// The most steps that are kept, however small the models are.
-const MOST: u64 = 96;
+const MAX_SNAPSHOTS: u64 = 96;
 
-/// By variant; `None` of one that had not begun.
+/// The weights by variant; `None` for one that had not begun.
 pub(super) type Snapshot = Vec<Option<Arc<VariantWeights>>>;
 
 /// Where the weights of a step are to be had.
@@ -32,17 +32,17 @@ pub(super) enum Source {
     },
 }
 
-/// How many steps fit in a budget, and how often one is taken.
+/// The number of steps that fit in a budget, and the interval at which one is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pace {
+struct SnapshotInterval {
     most: usize,
     every: u64,
 }
 
-impl Pace {
+impl SnapshotInterval {
     /// `None` where not even two fit: the first and one more.
-    fn of(budget: u64, bytes: u64, steps: u64) -> Option<Self> {
-        let most = (budget / bytes.max(1)).min(MOST);
+    fn new(budget: u64, bytes: u64, steps: u64) -> Option<Self> {
+        let most = (budget / bytes.max(1)).min(MAX_SNAPSHOTS);
         // Twice as many are taken as are kept, so that the newest half stands closer than the older one.
         (most >= 2).then(|| Self { most: most as usize, every: steps.div_ceil(2 * most).max(1) })
     }
@@ -50,8 +50,8 @@ impl Pace {
 
 /// The copies of one run.
 pub(super) struct Snapshots {
-    memory: Option<Pace>,
-    disk: Option<Pace>,
+    memory: Option<SnapshotInterval>,
+    disk: Option<SnapshotInterval>,
     in_memory: BTreeMap<u64, Snapshot>,
     on_disk: BTreeMap<u64, PathBuf>,
     run: Option<PathBuf>,
@@ -61,8 +61,8 @@ impl Snapshots {
     /// For a run of so many steps whose weights take so many bytes. `is_asked`: somebody may ask it while it lasts;
     /// otherwise the folder alone has copies, for replays.
     pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
-        let memory = Pace::of(MEMORY, bytes, steps).filter(|_| is_asked);
-        let disk = Pace::of(DISK, bytes, steps);
+        let memory = SnapshotInterval::new(MEMORY, bytes, steps).filter(|_| is_asked);
+        let disk = SnapshotInterval::new(DISK, bytes, steps);
         Self { memory, disk, in_memory: BTreeMap::new(), on_disk: BTreeMap::new(), run: None }
     }
 
@@ -72,9 +72,9 @@ impl Snapshots {
         self.run = Some(run.to_owned());
     }
 
-    /// Whether the weights of this step are to be kept.
+    /// Returns true if the weights of this step are to be kept.
     pub fn is_due(&self, step: u64) -> bool {
-        let falls = |pace: Option<Pace>| pace.is_some_and(|p| step.is_multiple_of(p.every));
+        let falls = |pace: Option<SnapshotInterval>| pace.is_some_and(|p| step.is_multiple_of(p.every));
         !self.in_memory.contains_key(&step) && (falls(self.memory) || falls(self.disk) && self.run.is_some())
     }
 
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn a_budget_too_small_for_two_keeps_none() {
-        assert_eq!(Pace::of(10, 6, 100), None);
-        assert_eq!(Pace::of(60, 6, 100), Some(Pace { most: 10, every: 5 }));
-        assert_eq!(Pace::of(1 << 30, 1, 100), Some(Pace { most: 96, every: 1 }));
+        assert_eq!(SnapshotInterval::new(10, 6, 100), None);
+        assert_eq!(SnapshotInterval::new(60, 6, 100), Some(SnapshotInterval { most: 10, every: 5 }));
+        assert_eq!(SnapshotInterval::new(1 << 30, 1, 100), Some(SnapshotInterval { most: 96, every: 1 }));
     }
 }

@@ -22,7 +22,7 @@ impl Run {
         Ok(notes)
     }
 
-    /// What is read, in words: the run's own corpus, and the names of the others.
+    /// The texts in words: the run's own corpus, and the names of the others.
     pub(super) fn reads(&self) -> String {
         match &self.texts[..] {
             [] => String::new(),

@@ -1,4 +1,4 @@
-//! What the threads of a run have in common: the size of their stacks, and that a panic is an error in words.
+//! Threads of a run: the size of their stacks, and panics as errors in words.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -11,9 +11,9 @@ pub fn fit(plan: &mut Plan) -> Result<Option<String>, RunError> {
     let trained = plan.variants.iter().find_map(|v| Some((v.model.vocab_of_file()?, v.model.files())));
     let Some((rows, files)) = trained else { return Ok(None) };
     let checkpoint = files.first().copied();
-    let chosen = plan.corpus.fit_model(rows, checkpoint)?;
+    let chosen = plan.corpus.match_vocab_to_model(rows, checkpoint)?;
     for text in &mut plan.more_texts {
-        text.fit_model(rows, checkpoint)?;
+        text.match_vocab_to_model(rows, checkpoint)?;
     }
     if chosen.is_some() {
         let (tokenizer, keys) = (&plan.corpus.tokenizer, &plan.token_keys);

@@ -20,7 +20,7 @@ use crossbeam::{
 use super::{
     Plan, Run, RunError,
     answering::{Answering, SharedRun},
-    outlets::Outlets,
+    listeners::Listeners,
     snapshots::Snapshots,
     thread::{STACK_BYTES, guard},
 };
@@ -84,7 +84,7 @@ pub fn spawn(plan: Plan, options: Options, mut sinks: Vec<Box<dyn Sink>>) -> Res
 
 /// Drives a run until it is done, stopped or failed. Blocks; see [`spawn`].
 pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, sinks: Vec<Box<dyn Sink>>) -> Outcome {
-    let mut outlets = Outlets::new(sinks, options.writer.clone());
+    let mut listeners = Listeners::new(sinks, options.writer.clone());
     let threads = super::threads_of(&plan);
     let opened = guard(|| {
         super::check_memory(&plan, options.insist_memory)?;
@@ -97,15 +97,15 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, sinks: 
     });
     match opened {
         Ok(run) => {
-            let mut worker = Worker::new(run, options, outlets, threads);
+            let mut worker = Worker::new(run, options, listeners, threads);
             worker.begin();
-            let result = worker.outlets.check().and_then(|()| worker.work(commands));
+            let result = worker.listeners.check().and_then(|()| worker.work(commands));
             let state = worker.end(result);
             Outcome { state, step: worker.run.step }
         }
         Err(e) => {
             let state = RunState::Failed { message: e.to_string() };
-            outlets.tell(Event::State(state.clone()));
+            listeners.emit(Event::State(state.clone()));
             Outcome { state, step: 0 }
         }
     }
@@ -114,7 +114,7 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, sinks: 
 struct Worker {
     run: Run,
     options: Options,
-    outlets: Outlets,
+    listeners: Listeners,
     answering: Answering,
     snapshots: Snapshots,
     running: bool,
@@ -124,29 +124,29 @@ struct Worker {
     min_step: Duration,
     threads: usize,
     /// Step of the newest checkpoint.
-    kept: Option<u64>,
-    /// Why the run may be asked but not trained on: its record has ended.
+    last_checkpoint: Option<u64>,
+    /// The reason why the run may be asked but not trained on: its record has ended.
     unrecorded: Option<String>,
 }
 
-/// Why no command came.
-enum Silence {
+/// The outcome of waiting for a command when none came.
+enum WaitOutcome {
     /// An answer came instead.
     Answer(Box<Event>),
     Timeout,
-    NobodyCommands,
-    ProcessEnds,
+    Disconnected,
+    Shutdown,
 }
 
-/// What the commands ask of the loop.
-enum Next {
-    GoOn,
+/// How the loop goes on after its commands.
+enum LoopControl {
+    Continue,
     Stop,
 }
 
 impl Worker {
-    fn new(run: Run, options: Options, outlets: Outlets, threads: usize) -> Self {
-        let kept = options.from.as_ref().map(|c| c.step);
+    fn new(run: Run, options: Options, listeners: Listeners, threads: usize) -> Self {
+        let last_checkpoint = options.from.as_ref().map(|c| c.step);
         let shared =
             SharedRun { plan: Arc::new(run.plan.clone()), texts: Arc::clone(&run.texts), device: run.device.clone() };
         let bytes = run.variants.iter().map(|v| v.model.params().bytes()).sum();
@@ -154,14 +154,14 @@ impl Worker {
         Self {
             run,
             options,
-            outlets,
+            listeners,
             answering: Answering::new(shared),
             snapshots,
             running: false,
             pause_at: None,
             min_step: Duration::ZERO,
             threads,
-            kept,
+            last_checkpoint,
             unrecorded: None,
         }
     }
@@ -170,17 +170,17 @@ impl Worker {
         if self.options.replayed.is_none() {
             let folder = self.options.writer.as_ref().and_then(Writer::folder);
             let info = self.run.info(self.threads, folder.map(|f| f.to_string_lossy().into_owned()));
-            self.outlets.tell(Event::Started(Arc::new(info)));
+            self.listeners.emit(Event::Started(Arc::new(info)));
         }
         let of_models = self.run.variants.iter().flat_map(|v| v.model.notes().iter().cloned());
         let notes: Vec<String> = self.run.chosen_tokens.iter().cloned().chain(of_models).collect();
         for text in notes {
-            self.outlets.notice(Level::Info, text);
+            self.listeners.notice(Level::Info, text);
         }
         self.find_snapshots();
         self.running = self.options.start;
         let done = self.run.step >= self.run.plan.steps;
-        self.outlets.tell(Event::State(match (done, self.running) {
+        self.listeners.emit(Event::State(match (done, self.running) {
             (true, _) => RunState::Finished,
             (false, true) => RunState::Running,
             (false, false) => RunState::Paused,
@@ -190,10 +190,10 @@ impl Worker {
     fn work(&mut self, commands: &Receiver<Command>) -> Result<(), RunError> {
         let mut begun = self.run.step > 0;
         loop {
-            if matches!(self.take_commands(commands), Next::Stop) {
+            if matches!(self.take_commands(commands), LoopControl::Stop) {
                 return Ok(());
             }
-            self.tell_answers();
+            self.emit_answers();
             self.check_record()?;
             if !self.running {
                 continue;
@@ -214,10 +214,10 @@ impl Worker {
                 continue;
             }
             let started = Instant::now();
-            if matches!(self.step(commands)?, Next::Stop) {
+            if matches!(self.step(commands)?, LoopControl::Stop) {
                 return Ok(());
             }
-            if matches!(self.rest(commands, started + self.min_step), Next::Stop) {
+            if matches!(self.rest(commands, started + self.min_step), LoopControl::Stop) {
                 return Ok(());
             }
         }
@@ -225,7 +225,7 @@ impl Worker {
 
     /// A record that has failed ends a run that trains. One that stands can still be asked.
     fn check_record(&mut self) -> Result<(), RunError> {
-        let Err(why) = self.outlets.check() else { return Ok(()) };
+        let Err(why) = self.listeners.check() else { return Ok(()) };
         if self.running {
             return Err(why);
         }
@@ -235,57 +235,57 @@ impl Worker {
     }
 
     fn forbid_training(&mut self, words: String) {
-        self.outlets.notice(Level::Error, words.clone());
+        self.listeners.notice(Level::Error, words.clone());
         self.unrecorded = Some(words);
     }
 
-    /// Whether an update may be made: the run's folder can be written.
+    /// Returns true if an update may be made because the run's folder can be written.
     fn may_train(&mut self) -> bool {
-        self.take_up_folder();
+        self.resume_folder();
         if let Some(words) = self.unrecorded.clone() {
-            self.outlets.notice(Level::Error, words);
+            self.listeners.notice(Level::Error, words);
         }
         self.unrecorded.is_none()
     }
 
     /// All waiting commands; blocks only when there is nothing else to do.
-    fn take_commands(&mut self, commands: &Receiver<Command>) -> Next {
+    fn take_commands(&mut self, commands: &Receiver<Command>) -> LoopControl {
         loop {
             let deadline = if self.running { Some(Instant::now()) } else { None };
             match self.next_command(commands, deadline) {
                 Ok(c) => {
-                    if matches!(self.obey(c), Next::Stop) {
-                        return Next::Stop;
+                    if matches!(self.obey(c), LoopControl::Stop) {
+                        return LoopControl::Stop;
                     }
                 }
-                Err(Silence::Timeout) => return Next::GoOn,
-                Err(Silence::Answer(event)) => self.outlets.tell(*event),
+                Err(WaitOutcome::Timeout) => return LoopControl::Continue,
+                Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),
                 // Headless, nobody holds the other end: go on to the last step.
-                Err(Silence::NobodyCommands) if !self.options.stay && self.running => return Next::GoOn,
-                Err(Silence::NobodyCommands | Silence::ProcessEnds) => return Next::Stop,
+                Err(WaitOutcome::Disconnected) if !self.options.stay && self.running => return LoopControl::Continue,
+                Err(WaitOutcome::Disconnected | WaitOutcome::Shutdown) => return LoopControl::Stop,
             }
         }
     }
 
     /// Waits for a command until `deadline`, or as long as it takes.
-    fn next_command(&self, commands: &Receiver<Command>, deadline: Option<Instant>) -> Result<Command, Silence> {
+    fn next_command(&self, commands: &Receiver<Command>, deadline: Option<Instant>) -> Result<Command, WaitOutcome> {
         let ending = self.options.process.as_ref().map_or_else(never, |p| p.ending.clone());
         if matches!(ending.try_recv(), Err(TryRecvError::Disconnected)) {
-            return Err(Silence::ProcessEnds);
+            return Err(WaitOutcome::Shutdown);
         }
         select! {
-            recv(commands) -> command => command.map_err(|_| Silence::NobodyCommands),
-            recv(ending) -> _ => Err(Silence::ProcessEnds),
-            recv(self.answering.events) -> event => Err(event.map_or(Silence::Timeout, |e| Silence::Answer(Box::new(e)))),
+            recv(commands) -> command => command.map_err(|_| WaitOutcome::Disconnected),
+            recv(ending) -> _ => Err(WaitOutcome::Shutdown),
+            recv(self.answering.events) -> event => Err(event.map_or(WaitOutcome::Timeout, |e| WaitOutcome::Answer(Box::new(e)))),
             recv(deadline.map_or_else(never, at)) -> _ => match commands.try_recv() {
                 Ok(command) => Ok(command),
-                Err(TryRecvError::Empty) => Err(Silence::Timeout),
-                Err(TryRecvError::Disconnected) => Err(Silence::NobodyCommands),
+                Err(TryRecvError::Empty) => Err(WaitOutcome::Timeout),
+                Err(TryRecvError::Disconnected) => Err(WaitOutcome::Disconnected),
             },
         }
     }
 
-    fn obey(&mut self, command: Command) -> Next {
+    fn obey(&mut self, command: Command) -> LoopControl {
         match command {
             Command::Run if self.run.step < self.run.plan.steps => {
                 if self.may_train() {
@@ -293,7 +293,7 @@ impl Worker {
                     self.set_running(true);
                 }
             }
-            Command::Run => self.outlets.tell(Event::State(RunState::Finished)),
+            Command::Run => self.listeners.emit(Event::State(RunState::Finished)),
             Command::Pause => {
                 self.pause_at = None;
                 self.set_running(false);
@@ -306,16 +306,16 @@ impl Worker {
                 }
             }
             Command::RunTo(_) => {}
-            Command::Stop => return Next::Stop,
+            Command::Stop => return LoopControl::Stop,
             Command::Set { key, value } => match self.run.set(&key, &value) {
-                Ok(()) => self.outlets.tell(Event::Changed { step: self.run.step, key, value }),
-                Err(e) => self.outlets.notice(Level::Warning, e.to_string()),
+                Ok(()) => self.listeners.emit(Event::Changed { step: self.run.step, key, value }),
+                Err(e) => self.listeners.notice(Level::Warning, e.to_string()),
             },
             Command::Measure(question) => self.put(question),
             Command::Cancel(request) => self.answering.cancel(request),
             Command::Checkpoint => {
                 if let Err(e) = self.checkpoint() {
-                    self.outlets.fail(e);
+                    self.listeners.fail(e);
                 }
             }
             Command::Pace(per_second) => {
@@ -324,15 +324,15 @@ impl Worker {
                     if slow { Duration::from_secs_f64((1.0 / per_second).min(60.0)) } else { Duration::ZERO };
             }
         }
-        Next::GoOn
+        LoopControl::Continue
     }
 
     /// A replayed run that is told to run again goes on in its own folder, or not at all.
-    fn take_up_folder(&mut self) {
+    fn resume_folder(&mut self) {
         let Some(folder) = self.options.replayed.take() else { return };
         match self.resumed(&folder) {
             Ok(writer) => {
-                self.outlets.set_record(writer.clone());
+                self.listeners.set_record(writer.clone());
                 self.unrecorded = None;
                 self.options.writer = Some(writer);
                 self.find_snapshots();
@@ -354,22 +354,22 @@ impl Worker {
     fn set_running(&mut self, running: bool) {
         if self.running != running {
             self.running = running;
-            self.outlets.tell(Event::State(if running { RunState::Running } else { RunState::Paused }));
+            self.listeners.emit(Event::State(if running { RunState::Running } else { RunState::Paused }));
         }
     }
 
     /// One update of every variant, whole or not at all. Questions are answered in between; every
     /// other command waits for the last variant, so that twins never differ by a setting and no
     /// checkpoint holds half a step.
-    fn step(&mut self, commands: &Receiver<Command>) -> Result<Next, RunError> {
+    fn step(&mut self, commands: &Receiver<Command>) -> Result<LoopControl, RunError> {
         let mut waiting = vec![];
         for i in 0..self.run.variants.len() {
-            if !self.run.plan.stage(i).makes(self.run.step + 1) {
+            if !self.run.plan.stage(i).trains_at(self.run.step + 1) {
                 continue;
             }
             let stats = guard(|| self.run.update(i))?;
-            self.outlets.tell(Event::Step(stats));
-            self.outlets.check()?;
+            self.listeners.emit(Event::Step(stats));
+            self.listeners.check()?;
             for command in commands.try_iter() {
                 match command {
                     Command::Measure(question) => self.put(question),
@@ -377,10 +377,10 @@ impl Worker {
                     other => waiting.push(other),
                 }
             }
-            self.tell_answers();
+            self.emit_answers();
         }
         for text in guard(|| self.run.finish_step())? {
-            self.outlets.notice(Level::Info, text);
+            self.listeners.notice(Level::Info, text);
         }
         self.measure_all(self.run.plan.is_stage_boundary(self.run.step))?;
         self.keep_snapshot();
@@ -392,28 +392,28 @@ impl Worker {
             self.set_running(false);
         }
         for command in waiting {
-            if matches!(self.obey(command), Next::Stop) {
-                return Ok(Next::Stop);
+            if matches!(self.obey(command), LoopControl::Stop) {
+                return Ok(LoopControl::Stop);
             }
         }
-        Ok(Next::GoOn)
+        Ok(LoopControl::Continue)
     }
 
     /// Waits out the pace, still hearing commands.
-    fn rest(&mut self, commands: &Receiver<Command>, until: Instant) -> Next {
+    fn rest(&mut self, commands: &Receiver<Command>, until: Instant) -> LoopControl {
         while self.running && self.min_step > Duration::ZERO && Instant::now() < until {
             match self.next_command(commands, Some(until)) {
                 Ok(c) => {
-                    if matches!(self.obey(c), Next::Stop) {
-                        return Next::Stop;
+                    if matches!(self.obey(c), LoopControl::Stop) {
+                        return LoopControl::Stop;
                     }
                 }
-                Err(Silence::Answer(event)) => self.outlets.tell(*event),
-                Err(Silence::ProcessEnds) => return Next::Stop,
-                Err(Silence::Timeout | Silence::NobodyCommands) => break,
+                Err(WaitOutcome::Answer(event)) => self.listeners.emit(*event),
+                Err(WaitOutcome::Shutdown) => return LoopControl::Stop,
+                Err(WaitOutcome::Timeout | WaitOutcome::Disconnected) => break,
             }
         }
-        Next::GoOn
+        LoopControl::Continue
     }
 
     /// Held-out losses and scheduled probes that are due at this step (all of them if `due`).
@@ -421,11 +421,11 @@ impl Worker {
         let step = self.run.step;
         let falls = |every: u64| every > 0 && step.is_multiple_of(every);
         let present: Vec<usize> =
-            (0..self.run.variants.len()).filter(|i| self.run.plan.stage(*i).lasts(step)).collect();
+            (0..self.run.variants.len()).filter(|i| self.run.plan.stage(*i).is_active_at(step)).collect();
         if due || falls(self.run.plan.eval_every) {
             for &i in &present {
                 let stats = guard(|| self.run.evaluate(i))?;
-                self.outlets.tell(Event::Step(stats.clone()));
+                self.listeners.emit(Event::Step(stats.clone()));
                 self.run.check_last_evaluation(&stats)?;
             }
         }
@@ -437,16 +437,16 @@ impl Worker {
                 self.measure(i, &cadence.probe, &cadence.args);
             }
         }
-        self.outlets.check()
+        self.listeners.check()
     }
 
     /// A scheduled question. A probe that fails is a notice; the run goes on.
     fn measure(&mut self, i: usize, probe: &str, args: &Args) {
         match guard(|| self.run.ask(i, probe, args)) {
-            Ok(samples) => samples.into_iter().for_each(|s| self.outlets.tell(Event::Sample(s))),
+            Ok(samples) => samples.into_iter().for_each(|s| self.listeners.emit(Event::Sample(s))),
             Err(e) => {
                 let text = format!("the probe `{probe}` could not answer: {e}");
-                self.outlets.notice(Level::Warning, text);
+                self.listeners.notice(Level::Warning, text);
             }
         }
     }
@@ -455,37 +455,37 @@ impl Worker {
     fn finish(&mut self) -> Result<bool, RunError> {
         self.checkpoint()?;
         self.running = false;
-        self.outlets.tell(Event::State(RunState::Finished));
-        self.outlets.sync()?;
+        self.listeners.emit(Event::State(RunState::Finished));
+        self.listeners.sync()?;
         Ok(self.options.stay)
     }
 
     /// Writes a checkpoint of the present step, if there is a folder and none of this step yet.
     fn checkpoint(&mut self) -> Result<(), RunError> {
         let step = self.run.step;
-        if let Some(writer) = self.options.writer.as_ref().filter(|_| step > 0 && self.kept != Some(step)) {
+        if let Some(writer) = self.options.writer.as_ref().filter(|_| step > 0 && self.last_checkpoint != Some(step)) {
             writer.checkpoint(self.run.checkpoint())?;
-            self.kept = Some(step);
-            self.outlets.tell(Event::Checkpoint { step });
+            self.last_checkpoint = Some(step);
+            self.listeners.emit(Event::Checkpoint { step });
         }
         Ok(())
     }
 
     /// Ends the record: it is complete, or the run has failed.
     fn end(&mut self, result: Result<(), RunError>) -> RunState {
-        let result = result.and_then(|()| self.outlets.check()).and_then(|()| guard(|| self.checkpoint()));
+        let result = result.and_then(|()| self.listeners.check()).and_then(|()| guard(|| self.checkpoint()));
         let state = match &result {
             Err(e) => RunState::Failed { message: e.to_string() },
             Ok(()) if self.run.step >= self.run.plan.steps => RunState::Finished,
             Ok(()) => RunState::Stopped,
         };
         if !matches!(state, RunState::Finished) {
-            self.outlets.tell(Event::State(state.clone()));
+            self.listeners.emit(Event::State(state.clone()));
         }
-        match (result, self.outlets.sync()) {
+        match (result, self.listeners.sync()) {
             (Ok(()), Err(e)) => {
                 let failed = RunState::Failed { message: e.to_string() };
-                self.outlets.tell(Event::State(failed.clone()));
+                self.listeners.emit(Event::State(failed.clone()));
                 failed
             }
             _ => state,

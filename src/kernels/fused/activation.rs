@@ -23,6 +23,7 @@ pub fn activation(x: &Tensor, act: Act) -> Result<Tensor> {
     x.apply_op1(Activate { act, slope: OnceLock::new() })
 }
 
+/// The reference form in plain candle, with the arguments of [`activation`].
 pub fn reference(x: &Tensor, act: Act) -> Result<Tensor> {
     act.apply(x)
 }
@@ -41,7 +42,10 @@ impl CustomOp1 for Activate {
     fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
         let mut y = storage::values(x, layout)?.to_vec();
         let slope = build_vec(y.len(), |slope| {
-            threads::run_chunks2((&mut y, CHUNK), (slope, CHUNK), |_, [y, slope]| activate(self.act, y, slope));
+            threads::run_all_chunks(
+                [threads::Chunks { values: &mut y, size: CHUNK }, threads::Chunks { values: slope, size: CHUNK }],
+                |_, [y, slope]| activate(self.act, y, slope),
+            );
         });
         let _ = self.slope.set(slope); // an operation runs forward once
         Ok((CpuStorage::F32(y), layout.shape().clone()))

@@ -1,5 +1,5 @@
-//! AdamW with clipping by the global norm, over all parameters at once. The fused form makes two passes over the gradients,
-//! one for the norm and one for the update, in chunks that all threads share. It knows no schedule and no names.
+//! AdamW with clipping by the global norm, over all parameters at once. The fused form makes two passes over the
+//! gradients, one for the norm and one for the update, in chunks that all threads share.
 
 use std::cell::RefCell;
 
@@ -17,19 +17,24 @@ const MAX_OPEN: usize = 32;
 
 /// One parameter with its moments and its gradient, all of one shape and type. No two slots share a variable.
 pub struct Slot<'a> {
+    /// The parameter itself.
     pub weights: &'a Var,
     /// Running mean of the gradient.
     pub mean: &'a Var,
     /// Running mean of the squared gradient.
     pub square: &'a Var,
+    /// The gradient of the loss.
     pub grad: Tensor,
 }
 
 /// The numbers of one update (Loshchilov & Hutter 2019, algorithm 2).
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
+    /// Decay of the running mean of the gradient in one step.
     pub beta1: f64,
+    /// Decay of the running mean of the squared gradient in one step.
     pub beta2: f64,
+    /// Added to the denominator of the update.
     pub eps: f64,
     /// 1 - learning rate times weight decay.
     pub decay_factor: f64,
@@ -51,6 +56,7 @@ pub fn update(slots: &[Slot], rule: &Rule) -> Result<()> {
     }
 }
 
+/// The reference form in plain candle, with the arguments of [`update`].
 pub fn reference(slots: &[Slot], r: &Rule) -> Result<()> {
     for s in slots {
         let g = (&s.grad * r.scale)?;
@@ -98,7 +104,7 @@ fn fusible<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> Option<DType> {
 /// The number types of the fused form.
 trait Real: WithDType + Into<f64> {
     fn root(self) -> Self;
-    fn of(storage: &mut CpuStorage) -> Option<&mut [Self]>;
+    fn slice(storage: &mut CpuStorage) -> Option<&mut [Self]>;
 }
 
 macro_rules! real {
@@ -109,7 +115,7 @@ macro_rules! real {
                 self.sqrt()
             }
 
-            fn of(storage: &mut CpuStorage) -> Option<&mut [Self]> {
+            fn slice(storage: &mut CpuStorage) -> Option<&mut [Self]> {
                 if let CpuStorage::$kind(values) = storage { Some(values) } else { None }
             }
         }
@@ -172,20 +178,20 @@ fn fused<T: Real>(slots: &[Slot], rule: &Rule) -> Result<()> {
             chunks.extend(p.zip(m).zip(v).zip(grad.chunks(CHUNK)).map(|(((p, m), v), g)| ([p, m, v], g)));
         }
         threads::for_each(chunks.len(), chunks.into_iter(), |(values, grad)| {
-            arch().dispatch(Step { rule: *rule, values, grad });
+            arch().dispatch(AdamWStep { rule: *rule, values, grad });
         });
         Ok(())
     })
 }
 
-struct Step<'a, T> {
+struct AdamWStep<'a, T> {
     rule: Rule,
     /// Weights, mean, square.
     values: [&'a mut [T]; 3],
     grad: &'a [T],
 }
 
-impl<T: Real> WithSimd for Step<'_, T> {
+impl<T: Real> WithSimd for AdamWStep<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -208,7 +214,7 @@ type Then<'a, T> = &'a dyn Fn(Vec<&mut [T]>) -> Result<()>;
 
 /// Borrows the values of one variable and, while it holds them, those of the variables left; then calls `then` with all.
 /// candle lends the values of a variable only to an in-place operation, so that several at once need nested ones.
-struct Open<'a, T> {
+struct OpenTensors<'a, T> {
     left: &'a [&'a Var],
     open: RefCell<Vec<&'a mut [T]>>,
     then: Then<'a, T>,
@@ -216,18 +222,18 @@ struct Open<'a, T> {
 
 fn open<'a, T: Real>(vars: &'a [&'a Var], open: Vec<&'a mut [T]>, then: Then<'a, T>) -> Result<()> {
     match vars.split_first() {
-        Some((first, left)) => first.inplace_op1(&Open { left, open: RefCell::new(open), then }),
+        Some((first, left)) => first.inplace_op1(&OpenTensors { left, open: RefCell::new(open), then }),
         None => then(open),
     }
 }
 
-impl<T: Real> InplaceOp1 for Open<'_, T> {
+impl<T: Real> InplaceOp1 for OpenTensors<'_, T> {
     fn name(&self) -> &'static str {
         "adamw"
     }
 
     fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let (Some((from, to)), Some(values)) = (layout.contiguous_offsets(), T::of(storage)) else {
+        let (Some((from, to)), Some(values)) = (layout.contiguous_offsets(), T::slice(storage)) else {
             bail!("the optimiser needs row-major parameters of one type")
         };
         let mut all: Vec<&mut [T]> = self.open.take();

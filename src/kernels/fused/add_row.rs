@@ -1,4 +1,4 @@
-//! x + r, with one row r for all tokens of a text, or of all texts. It does not know where the row comes from.
+//! x + r, with one row r for all tokens of a text, or of all texts.
 
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 
@@ -14,6 +14,7 @@ pub fn add_row(x: &Tensor, row: &Tensor) -> Result<Tensor> {
     x.apply_op2(&row, AddRow)
 }
 
+/// The reference form in plain candle, with the arguments of [`add_row`].
 pub fn reference(x: &Tensor, row: &Tensor) -> Result<Tensor> {
     x.broadcast_add(row)
 }

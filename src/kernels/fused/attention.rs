@@ -14,8 +14,11 @@ use super::{norm::rms_norm_reference, storage};
 /// Sizes and switches of one attention.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttentionSpec {
+    /// Number of query heads H.
     pub heads: usize,
+    /// Number of key and value heads Hkv, which divides H.
     pub kv_heads: usize,
+    /// Channels d of a head.
     pub head_dim: usize,
     /// Base of the rotary frequencies; channel i is paired with i + head_dim / 2. `None`: no rotary embedding.
     pub theta: Option<f64>,
@@ -23,7 +26,7 @@ pub struct AttentionSpec {
     pub window: Option<usize>,
     /// Added to the mean square in the QK norms.
     pub eps: f64,
-    /// Whether scores get the linear bias of ALiBi (arXiv 2108.12409): minus [`alibi_slopes`] times the distance.
+    /// True if scores get the linear bias of ALiBi (arXiv 2108.12409): minus [`alibi_slopes`] times the distance.
     pub alibi: bool,
 }
 
@@ -48,7 +51,7 @@ pub fn attention(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: Attention
     Ok(reference(qkv, q_norm, k_norm, spec)?.0)
 }
 
-/// As [`attention`], without QK norms.
+/// Same as [`attention`], without QK norms.
 pub fn without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<Tensor> {
     let can_rotate = spec.theta.is_none() || spec.head_dim.is_multiple_of(2);
     if can_rotate && storage::readable(&[qkv]) {
@@ -62,7 +65,7 @@ pub fn reference(qkv: &Tensor, q_norm: &Tensor, k_norm: &Tensor, spec: Attention
     compose(qkv, Some([q_norm, k_norm]), spec)
 }
 
-/// As [`reference`], without QK norms.
+/// Same as [`reference`], without QK norms.
 pub fn reference_without_norms(qkv: &Tensor, spec: AttentionSpec) -> Result<(Tensor, Tensor)> {
     compose(qkv, None, spec)
 }
@@ -98,12 +101,12 @@ pub fn plain_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
     reference_without_norms(qkv, plain_spec(qkv, heads)?)
 }
 
-/// As [`plain`], with ALiBi.
+/// Same as [`plain`], with ALiBi.
 pub fn plain_alibi(qkv: &Tensor, heads: usize) -> Result<Tensor> {
     without_norms(qkv, AttentionSpec { alibi: true, ..plain_spec(qkv, heads)? })
 }
 
-/// As [`plain_reference`], with ALiBi.
+/// Same as [`plain_reference`], with ALiBi.
 pub fn plain_alibi_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tensor)> {
     reference_without_norms(qkv, AttentionSpec { alibi: true, ..plain_spec(qkv, heads)? })
 }
@@ -111,7 +114,7 @@ pub fn plain_alibi_reference(qkv: &Tensor, heads: usize) -> Result<(Tensor, Tens
 fn plain_spec(qkv: &Tensor, heads: usize) -> Result<AttentionSpec> {
     let width = qkv.dim(D::Minus1)?;
     if heads == 0 || !width.is_multiple_of(3 * heads) {
-        bail!("attention: {width} channels are not three times {heads} heads");
+        bail!("attention: {width} channels are not three times a multiple of {heads} heads");
     }
     Ok(AttentionSpec::plain(width / 3, heads))
 }
@@ -121,7 +124,7 @@ pub fn rotate(x: &Tensor, theta: f64) -> Result<Tensor> {
     rotate_from(x, 0, theta)
 }
 
-/// As [`rotate`], of the positions from `first` on.
+/// Same as [`rotate`], for the positions from `first` on.
 pub fn rotate_from(x: &Tensor, first: usize, theta: f64) -> Result<Tensor> {
     let (_, _, t, d) = x.dims4()?;
     let half = d / 2;
@@ -155,7 +158,7 @@ pub fn repeat_heads(x: &Tensor, n: usize) -> Result<Tensor> {
     x.unsqueeze(2)?.expand((b, kv, n, t, d))?.reshape((b, kv * n, t, d))
 }
 
-/// What ALiBi subtracts from scores, `(H, T, T)`: slope times distance.
+/// The bias that ALiBi subtracts from scores, `(H, T, T)`: slope times distance.
 fn alibi_bias(heads: usize, t: usize, like: &Tensor) -> Result<Tensor> {
     let each = |slope: f32| (0..t * t).map(move |i| slope * (i / t).saturating_sub(i % t) as f32);
     let all: Vec<f32> = alibi_slopes(heads).into_iter().flat_map(each).collect();

@@ -1,4 +1,4 @@
-//! y + h k with a constant h, as in BLAS: the step of an ODE solver. It knows no solver.
+//! y + h k with a constant h, as in BLAS: the step of an ODE solver.
 
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor, bail};
 
@@ -18,6 +18,7 @@ pub fn axpy(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {
     y.apply_op2(&k, Axpy(h as f32))
 }
 
+/// The reference form in plain candle, with the arguments of [`axpy`].
 pub fn reference(y: &Tensor, k: &Tensor, h: f64) -> Result<Tensor> {
     y + (k * h)?
 }
@@ -31,7 +32,7 @@ impl CustomOp2 for Axpy {
 
     fn cpu_fwd(&self, y: &CpuStorage, ly: &Layout, k: &CpuStorage, lk: &Layout) -> Result<(CpuStorage, Shape)> {
         if ly.shape() != lk.shape() {
-            bail!("a state {:?} and its slope {:?}", ly.shape(), lk.shape());
+            bail!("a state of shape {:?} cannot move along a slope of shape {:?}", ly.shape(), lk.shape());
         }
         let (y, k, h) = (storage::values(y, ly)?, storage::values(k, lk)?, self.0);
         let out = build_vec(y.len(), |out| {

@@ -18,9 +18,10 @@ pub fn balance(z: &Tensor, counts: &Tensor, k: usize) -> Result<Tensor> {
     }
     let scale = f as f32 / ((z.elem_count() / f).pow(2) * k.max(1)) as f32;
     let shares = host::to_f32(counts)?.iter().map(|c| c * scale).collect();
-    z.apply_op1(Balance { shares })
+    z.apply_op1(BalanceLoss { shares })
 }
 
+/// The reference form in plain candle, with the arguments of [`balance`].
 pub fn reference(z: &Tensor, counts: &Tensor, k: usize) -> Result<Tensor> {
     let f = z.dim(D::Minus1)?;
     let rows = z.elem_count() / f;
@@ -29,7 +30,7 @@ pub fn reference(z: &Tensor, counts: &Tensor, k: usize) -> Result<Tensor> {
     (p * counts.detach().to_dtype(z.dtype())?)?.sum_all()? * scale
 }
 
-struct Balance {
+struct BalanceLoss {
     /// Scaled share of each unit: the loss is the sum over rows and units of share times softmax.
     shares: Vec<f32>,
 }
@@ -87,7 +88,7 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-impl CustomOp1 for Balance {
+impl CustomOp1 for BalanceLoss {
     fn name(&self) -> &'static str {
         "balance"
     }

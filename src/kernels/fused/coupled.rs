@@ -1,5 +1,5 @@
-//! Queries and keys that evolve as a coupled system before scoring (arXiv 2604.01683): dq/dt = k, dk/dt = f(q), with f an
-//! MLP d -> d -> d (SiLU) that all heads share and a step size for each head. It knows no scores.
+//! Queries and keys that evolve as a coupled system before scoring (arXiv 2604.01683): dq/dt = k, dk/dt = f(q), with f
+//! an MLP d -> d -> d (SiLU) that all heads share and a step size for each head.
 
 use candle_core::{D, Result, Tensor, bail};
 
@@ -24,9 +24,13 @@ pub enum Scheme {
 /// Sizes of an evolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoupledSpec {
+    /// Number of heads H.
     pub heads: usize,
+    /// Channels d of a head.
     pub head_dim: usize,
+    /// The integrator of dq/dt = k, dk/dt = f(q).
     pub scheme: Scheme,
+    /// Number of integration steps; with 0 nothing changes.
     pub steps: usize,
 }
 
@@ -47,6 +51,7 @@ pub fn coupled(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: CoupledSpec) -> Res
     qkv.apply_op3(&f, tau, cpu::Evolution { spec })
 }
 
+/// The reference form in plain candle, with the arguments of [`coupled`].
 pub fn reference(qkv: &Tensor, f: &Tensor, tau: &Tensor, s: CoupledSpec) -> Result<Tensor> {
     let (b, t, _) = qkv.dims3()?;
     let (h, d) = (s.heads, s.head_dim);

@@ -34,9 +34,9 @@ pub fn head_cross_entropy(x: &Tensor, head: &Tensor, targets: &Tensor) -> Result
     let (v, d) = head.dims2()?;
     let rows = x.elem_count() / d;
     let tracked = (x.track_op(), head.track_op());
-    let counted = Counted::new(targets, rows, v)?;
+    let counted = CountedRows::new(targets, rows, v)?;
     if x.dim(D::Minus1)? != d {
-        bail!("cross-entropy: x has {} channels, the head {d}", x.dim(D::Minus1)?);
+        bail!("cross-entropy: x has {} channels, and the head has {d}", x.dim(D::Minus1)?);
     }
     x.apply_op2(head, Head { counted, rows, v, d, tracked, grads: Mutex::default() })
 }
@@ -47,10 +47,11 @@ pub fn cross_entropy(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
         return reference(logits, targets);
     }
     let v = logits.dim(D::Minus1)?;
-    let counted = Counted::new(targets, logits.elem_count() / v, v)?;
+    let counted = CountedRows::new(targets, logits.elem_count() / v, v)?;
     logits.apply_op1(Logits { counted, v })
 }
 
+/// The reference form in plain candle, with the arguments of [`cross_entropy`].
 pub fn reference(logits: &Tensor, targets: &Tensor) -> Result<Tensor> {
     let v = logits.dim(D::Minus1)?;
     let n = logits.elem_count() / v;
@@ -69,16 +70,16 @@ fn countable(targets: &Tensor) -> bool {
 }
 
 /// The rows that the loss counts, with their targets, in order.
-struct Counted(Vec<(usize, usize)>);
+struct CountedRows(Vec<(usize, usize)>);
 
-impl Counted {
+impl CountedRows {
     fn new(targets: &Tensor, rows: usize, vocab: usize) -> Result<Self> {
         let targets = host::to_u32(targets)?;
         if targets.len() != rows {
-            bail!("cross-entropy: {} targets for {rows} rows", targets.len());
+            bail!("cross-entropy: {} targets do not fit {rows} rows", targets.len());
         }
         if let Some(id) = targets.iter().find(|&&id| id != IGNORE && id as usize >= vocab) {
-            bail!("cross-entropy: target {id} in a vocabulary of {vocab}");
+            bail!("cross-entropy: target {id} is outside the vocabulary of {vocab} tokens");
         }
         let counted = targets.iter().enumerate().filter(|&(_, &id)| id != IGNORE);
         Ok(Self(counted.map(|(row, &id)| (row, id as usize)).collect()))
@@ -137,11 +138,11 @@ struct Grads {
 
 /// The loss from the last states and the head.
 struct Head {
-    counted: Counted,
+    counted: CountedRows,
     rows: usize,
     v: usize,
     d: usize,
-    /// Whether x and the head are tracked.
+    /// True where x and the head are tracked.
     tracked: (bool, bool),
     grads: Mutex<Grads>,
 }
@@ -242,12 +243,12 @@ impl CustomOp2 for Head {
 
 /// The loss from logits that are needed elsewhere too; backward computes the softmax again.
 struct Logits {
-    counted: Counted,
+    counted: CountedRows,
     v: usize,
 }
 
 impl Logits {
-    /// Of each group the loss, and dloss/dlogits of its counted rows times `by`.
+    /// The loss of each group, and dloss/dlogits of its counted rows times `by`.
     fn groups(&self, logits: &[f32], by: f32) -> Vec<(f64, Vec<f32>)> {
         let (v, size) = (self.v, self.counted.group());
         let mut groups: Vec<(f64, Vec<f32>)> = self.counted.groups();

@@ -1,6 +1,5 @@
 //! The two ends of differential attention (arXiv 2410.05258, as arXiv 2604.01683 uses it): queries in two halves, each
-//! beside zeros, so that one attention computes both maps; and the difference of what the two maps read. It does not know
-//! the attention between them.
+//! beside zeros, so that one attention computes both maps; and the difference of what the two maps read.
 
 use candle_core::{D, Result, Tensor, bail};
 
@@ -20,9 +19,10 @@ pub fn halve_queries(qkv: &Tensor, heads: usize) -> Result<Tensor> {
     if !storage::readable(&[&qkv]) {
         return halve_queries_reference(&qkv, heads);
     }
-    qkv.apply_op1(halves::Halves { heads, head_dim: wide / 3 / heads })
+    qkv.apply_op1(halves::SplitHalves { heads, head_dim: wide / 3 / heads })
 }
 
+/// The reference form in plain candle, with the arguments of [`halve_queries`].
 pub fn halve_queries_reference(qkv: &Tensor, heads: usize) -> Result<Tensor> {
     let (b, t, wide) = qkv.dims3()?;
     let d = wide / 3 / heads;
@@ -33,12 +33,12 @@ pub fn halve_queries_reference(qkv: &Tensor, heads: usize) -> Result<Tensor> {
     Tensor::cat(&[&halves, &qkv.narrow(D::Minus1, heads * d, 2 * heads * d)?], D::Minus1)
 }
 
-/// What the two maps of each head read, y1 and y2 one after the other in y `(B, T, 2 H d)`, and lambda `(H)` ->
-/// r / sqrt(mean(r^2) + eps), r = y1 - lambda y2 of each head: `(B, T, H d)`.
+/// Maps the outputs of the two maps of each head, y1 and y2 one after the other in y `(B, T, 2 H d)`, and lambda `(H)`
+/// to r / sqrt(mean(r^2) + eps), r = y1 - lambda y2 of each head: `(B, T, H d)`.
 pub fn normalised_difference(y: &Tensor, lambda: &Tensor, eps: f64) -> Result<Tensor> {
     let (wide, heads) = (y.dim(D::Minus1)?, lambda.elem_count());
     if heads == 0 || lambda.rank() != 1 || !wide.is_multiple_of(2 * heads) {
-        bail!("{wide} channels are not what two maps of each of {heads} heads read");
+        bail!("{wide} channels do not fit the two maps of each of {heads} heads");
     }
     let (y, lambda) = (y.contiguous()?, lambda.contiguous()?);
     if !storage::readable(&[&y, &lambda]) {
@@ -47,6 +47,7 @@ pub fn normalised_difference(y: &Tensor, lambda: &Tensor, eps: f64) -> Result<Te
     y.apply_op2(&lambda, difference::Difference { eps: eps as f32 })
 }
 
+/// The reference form in plain candle, with the arguments of [`normalised_difference`].
 pub fn normalised_difference_reference(y: &Tensor, lambda: &Tensor, eps: f64) -> Result<Tensor> {
     let (b, t, wide) = y.dims3()?;
     let heads = lambda.elem_count();

@@ -1,5 +1,4 @@
-//! Exponential moving averages along time, with coefficients by channel or by channel and time. It does not know where they
-//! come from.
+//! Exponential moving averages along time, with coefficients by channel or by channel and time.
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use pulp::{Simd, WithSimd};
@@ -12,11 +11,11 @@ use crate::{arch::arch, buffers::build_vec, reduce, threads};
 pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     let (b, t, d) = x.dims3()?;
     if a.dims() != [d] && a.dims() != [b, t, d] {
-        bail!("an average of {:?} is given coefficients {:?}", x.shape(), a.shape());
+        bail!("an average over {:?} cannot use coefficients of shape {:?}", x.shape(), a.shape());
     }
     let zero = match start {
         Some(start) if start.dims() != [b, d] => {
-            bail!("an average of {:?} is to begin at {:?}", x.shape(), start.shape())
+            bail!("an average over {:?} cannot begin at values of shape {:?}", x.shape(), start.shape())
         }
         Some(start) => start.contiguous()?,
         None => Tensor::zeros((b, d), x.dtype(), x.device())?,
@@ -25,10 +24,10 @@ pub fn ema(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     if !storage::readable(&[&x, &a, &zero]) {
         return reference(&x, &a, start);
     }
-    x.apply_op3(&a, &zero, Average)
+    x.apply_op3(&a, &zero, EmaOp)
 }
 
-/// By doubling: after the step of size s, row t has summed the last 2s inputs.
+/// Computes the sums by doubling: after the step of size s, row t has summed the last 2s inputs.
 pub fn reference(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tensor> {
     let t = x.dim(1)?;
     let later = |y: &Tensor, by: usize| y.narrow(1, 0, t - by)?.pad_with_zeros(1, by, 0);
@@ -48,16 +47,16 @@ pub fn reference(x: &Tensor, a: &Tensor, start: Option<&Tensor>) -> Result<Tenso
     Ok(h)
 }
 
-struct Average;
+struct EmaOp;
 
 /// The inputs of one batch row.
-struct Row<'a> {
+struct EmaRow<'a> {
     x: &'a [f32],     // (T, D)
     a: &'a [f32],     // (D) or (T, D)
     start: &'a [f32], // (D)
 }
 
-impl<'a> Row<'a> {
+impl<'a> EmaRow<'a> {
     fn new(i: usize, (t, d): (usize, usize), [x, a, start]: [&'a [f32]; 3]) -> Self {
         let a = if a.len() == d { a } else { &a[i * t * d..][..t * d] };
         Self { x: &x[i * t * d..][..t * d], a, start: &start[i * d..][..d] }
@@ -72,7 +71,7 @@ impl<'a> Row<'a> {
 }
 
 struct Forward<'a> {
-    row: Row<'a>,
+    row: EmaRow<'a>,
     out: &'a mut [f32],
 }
 
@@ -93,7 +92,7 @@ impl WithSimd for Forward<'_> {
 }
 
 struct Backward<'a> {
-    row: Row<'a>,
+    row: EmaRow<'a>,
     h: &'a [f32],
     grad: &'a [f32],
     /// dx; da of this batch row, accumulated over time where coefficients are by channel; dstart.
@@ -125,7 +124,7 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-impl CustomOp3 for Average {
+impl CustomOp3 for EmaOp {
     fn name(&self) -> &'static str {
         "ema"
     }
@@ -142,7 +141,9 @@ impl CustomOp3 for Average {
         let (_, t, d) = lx.shape().dims3()?;
         let given = [storage::values(x, lx)?, storage::values(a, la)?, storage::values(start, ls)?];
         let out = build_vec(given[0].len(), |out| {
-            threads::run_chunks(out, t * d, |i, out| arch().dispatch(Forward { row: Row::new(i, (t, d), given), out }));
+            threads::run_chunks(out, t * d, |i, out| {
+                arch().dispatch(Forward { row: EmaRow::new(i, (t, d), given), out })
+            });
         });
         Ok((CpuStorage::F32(out), lx.shape().clone()))
     }
@@ -166,9 +167,14 @@ impl CustomOp3 for Average {
                     storage::read(a, |a| {
                         storage::read(start, |start| {
                             Ok(build_vec(x.len(), |dx| {
-                                let sized = ((dx, t * d), (&mut da[..], width), (&mut dstart[..], d));
-                                threads::run_chunks3(sized.0, sized.1, sized.2, |i, out| {
-                                    let (row, here) = (Row::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
+                                let buffers = [
+                                    threads::Chunks { values: dx, size: t * d },
+                                    threads::Chunks { values: &mut da, size: width },
+                                    threads::Chunks { values: &mut dstart, size: d },
+                                ];
+                                threads::run_all_chunks(buffers, |i, out| {
+                                    let (row, here) =
+                                        (EmaRow::new(i, (t, d), [x, a, start]), i * t * d..(i + 1) * t * d);
                                     arch().dispatch(Backward { row, h: &h[here.clone()], grad: &grad[here], out });
                                 });
                             }))

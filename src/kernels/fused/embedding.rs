@@ -14,6 +14,7 @@ pub fn embedding(weight: &Tensor, ids: &Tensor) -> Result<Tensor> {
     weight.apply_op1(Lookup { ids: host::to_u32(ids)?, dims })
 }
 
+/// The reference form in plain candle, with the arguments of [`embedding`].
 pub fn reference(weight: &Tensor, ids: &Tensor) -> Result<Tensor> {
     let (b, t) = ids.dims2()?;
     let d = weight.dim(1)?;
@@ -37,7 +38,7 @@ impl CustomOp1 for Lookup {
         for &id in &self.ids {
             let id = id as usize;
             if id >= rows {
-                bail!("embedding: id {id} in a vocabulary of {rows}");
+                bail!("embedding: id {id} is outside the vocabulary of {rows} tokens");
             }
             out.extend_from_slice(&weight[id * d..][..d]);
         }

@@ -7,7 +7,7 @@
 //! together with what candle finds.
 //!
 //! Nothing is hidden: a loss computed without an accumulator has its complete graph. One computed with an accumulator
-//! is a [`PartialGraph`], which cannot be differentiated in any other way. It does not know which model it serves.
+//! is a [`PartialGraph`], which cannot be differentiated in any other way.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

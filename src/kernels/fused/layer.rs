@@ -39,19 +39,25 @@ pub enum Style {
 /// tau `(H)`, if there is one; output projection `(D, H d)` and bias; norm weight and bias; up `(F, D)`, or gate above up `(2F, D)`, and bias; down `(D, F)` and bias.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LayerSpec {
+    /// Kind of norms, and with or without biases.
     pub style: Style,
     /// Epsilon of the norms.
     pub eps: f64,
+    /// Sizes and switches of the attention.
     pub attention: AttentionSpec,
+    /// True if queries and keys are normalised by an RMSNorm for each head.
     pub qk_norms: bool,
     /// How queries and keys evolve before anything else is done with them.
     pub evolution: Option<CoupledSpec>,
+    /// Activation of the MLP.
     pub act: Act,
+    /// True if the MLP is gated (GLU).
     pub gated: bool,
+    /// Hidden units F of the MLP.
     pub hidden: usize,
 }
 
-/// Whether the operation can work on x `(B, T, D)`: f32 in host memory.
+/// Returns true if the operation can work on x `(B, T, D)`: f32 in host memory.
 pub fn suits(x: &Tensor) -> bool {
     x.device().is_cpu() && x.dtype() == DType::F32 && x.elem_count() > 0
 }
@@ -71,7 +77,7 @@ pub fn flatten(weights: &[&Tensor]) -> Result<FlatWeights> {
     Ok(FlatWeights { all: concatenate(weights)?, entry: None, packed: None })
 }
 
-/// As [`flatten`], but the accumulator, if there is one, takes the weights out of the graph.
+/// Same as [`flatten`], but the accumulator, if there is one, takes the weights out of the graph.
 pub fn flatten_into(weights: &[&Tensor], accumulator: Option<&GradAccumulator>) -> Result<FlatWeights> {
     match accumulator.map(|a| a.take(weights)).transpose()?.flatten() {
         Some(entry) => Ok(FlatWeights { all: entry.all().clone(), entry: Some(entry), packed: None }),
@@ -143,10 +149,10 @@ fn field_step(x: &Tensor, row: &Tensor, weights: &FlatWeights, spec: LayerSpec, 
 
 /// Number of values of each weight of a sublayer, 0 where there is none: norm weight and bias, input projection and bias,
 /// QK norms, the evolution's f and tau, output projection and bias.
-type Sizes = [usize; 10];
+type WeightSizes = [usize; 10];
 
 impl LayerSpec {
-    fn sizes(&self, d: usize) -> [Sizes; 2] {
+    fn sizes(&self, d: usize) -> [WeightSizes; 2] {
         let a = &self.attention;
         let bias = |n: usize| if self.style == Style::LayerNormBias { n } else { 0 };
         let of = |inputs: usize, [norm, f, tau]: [usize; 3], outputs: usize| {
@@ -167,7 +173,7 @@ impl LayerSpec {
 }
 
 /// The weights of a sublayer, with which `all` begins.
-fn split(mut all: &[f32], sizes: Sizes) -> [&[f32]; 10] {
+fn split(mut all: &[f32], sizes: WeightSizes) -> [&[f32]; 10] {
     sizes.map(|n| {
         let (piece, rest) = all.split_at(n);
         all = rest;
@@ -175,7 +181,7 @@ fn split(mut all: &[f32], sizes: Sizes) -> [&[f32]; 10] {
     })
 }
 
-fn split_mut(mut all: &mut [f32], sizes: Sizes) -> [&mut [f32]; 10] {
+fn split_mut(mut all: &mut [f32], sizes: WeightSizes) -> [&mut [f32]; 10] {
     sizes.map(|n| {
         let (piece, rest) = std::mem::take(&mut all).split_at_mut(n);
         all = rest;
@@ -332,6 +338,6 @@ impl CustomOp3 for Slope {
 fn split_scale(all: &[f32]) -> Result<(&[f32], f32)> {
     match all.split_last() {
         Some((scale, weights)) => Ok((weights, *scale)),
-        None => bail!("a slope has no weights"),
+        None => bail!("a slope is applied without its weights"),
     }
 }

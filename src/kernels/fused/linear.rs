@@ -1,4 +1,4 @@
-//! Linear maps: y = x W^T, y = x W^T + b, and y = x W. It knows no initialisation.
+//! Linear maps: y = x W^T, y = x W^T + b, and y = x W.
 
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, Layout, Result, Shape, Tensor, bail};
 
@@ -14,6 +14,7 @@ pub fn linear(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     x.apply_op2(w, Linear)
 }
 
+/// The reference form in plain candle, with the arguments of [`linear`].
 pub fn reference(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let (out, _) = w.dims2()?;
     let mut dims = x.dims().to_vec();
@@ -32,6 +33,7 @@ pub fn linear_biased(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     x.apply_op3(w, b, LinearBiased)
 }
 
+/// The reference form in plain candle, with the arguments of [`linear_biased`].
 pub fn linear_biased_reference(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     reference(x, w)?.broadcast_add(b)
 }
@@ -136,7 +138,7 @@ impl CustomOp3 for LinearBiased {
     ) -> Result<(CpuStorage, Shape)> {
         let (o, i) = lw.shape().dims2()?;
         if lb.shape().dims1()? != o {
-            bail!("a bias {:?} is given to {o} outputs", lb.shape());
+            bail!("a bias of shape {:?} does not fit {o} outputs", lb.shape());
         }
         let shape = with_last_dim(lx.shape(), i, o)?;
         let (x, w, b) = (storage::values(x, lx)?, storage::values(w, lw)?, storage::values(b, lb)?);

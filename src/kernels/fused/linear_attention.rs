@@ -8,8 +8,8 @@ use candle_core::{D, Result, Tensor, bail};
 use super::{norm, storage};
 
 mod cpu;
+mod inference_pass;
 mod past;
-mod reading;
 mod recurrent;
 mod rows;
 mod saved;
@@ -25,23 +25,24 @@ const THETA: f32 = 65536.0;
 /// Switches of one attention.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearAttentionSpec {
-    /// Whether queries and keys get rotary embedding.
+    /// True if queries and keys get rotary embedding.
     pub rotary: bool,
-    /// Whether what a token adds to the state decays at every later token, by a factor for each head ([`decays`]).
+    /// True if what a token adds to the state decays at every later token, by a factor for each head ([`decays`]).
     pub damped: bool,
-    /// Whether gradients reach keys and values, and so earlier tokens.
+    /// True if gradients reach keys and values, and so earlier tokens.
     pub through_past: bool,
-    /// RopeTable a token by pair of neurons `(N / 2)`, the same in every head; `None` for [`default_frequency`].
+    /// Rotation for each token in turns, by pair of neurons `(N / 2)`, the same in every head; `None` for
+    /// [`default_frequency`].
     pub frequencies: Option<Arc<[f32]>>,
 }
 
 impl LinearAttentionSpec {
-    /// RopeTable a token of each pair of n neurons a head, `(N / 2)`.
+    /// Rotation for each token in turns, for each pair of n neurons a head, `(N / 2)`.
     pub fn pair_frequencies(&self, n: usize) -> Vec<f32> {
         (0..n / 2).map(|i| self.pair_frequency(i, n)).collect()
     }
 
-    /// RopeTable a token of pair `pair` of n neurons a head.
+    /// Rotation for each token in turns of pair `pair` of n neurons a head.
     pub fn pair_frequency(&self, pair: usize, n: usize) -> f32 {
         match &self.frequencies {
             Some(table) => table.get(pair).copied().unwrap_or_default(),
@@ -56,7 +57,7 @@ impl LinearAttentionSpec {
         }
         match &self.frequencies {
             Some(table) if table.len() != n / 2 => {
-                bail!("{} frequencies for {} pairs of neurons a head", table.len(), n / 2)
+                bail!("{} frequencies do not fit {} pairs of neurons a head", table.len(), n / 2)
             }
             _ => Ok(()),
         }
@@ -108,6 +109,7 @@ impl Parts {
     }
 }
 
+/// The reference form of the attention in plain candle. v `(B, T, D)`, encoder and encoder_v `(H, D, N)`.
 pub fn reference(v: &Tensor, encoder: &Tensor, encoder_v: &Tensor, spec: LinearAttentionSpec) -> Result<Parts> {
     let x = v.unsqueeze(1)?.broadcast_matmul(&encoder.unsqueeze(0)?)?.relu()?; // (B,H,T,N)
     let (found, _) = past(&x, &v.unsqueeze(1)?, None, &spec)?;
@@ -121,7 +123,7 @@ pub fn decays(heads: usize) -> Vec<f32> {
     (1..=heads).map(|h| (-(2f32.powf(-8.0 * h as f32 / heads as f32))).exp()).collect()
 }
 
-/// RopeTable pairs of neurons, 2i with 2i + 1, by position, the first token's being `from`, as fast as `spec`
+/// Rotates pairs of neurons, 2i with 2i + 1, by position, the first token's being `from`, as fast as `spec`
 /// says. x `(B, H, T, N)`.
 pub fn rotate(x: &Tensor, from: usize, spec: &LinearAttentionSpec) -> Result<Tensor> {
     let (b, h, t, n) = x.dims4()?;
@@ -138,7 +140,7 @@ pub fn rotate(x: &Tensor, from: usize, spec: &LinearAttentionSpec) -> Result<Ten
     Tensor::cat(&rotated, 3)?.reshape((b, h, t, n))
 }
 
-/// RopeTable a token of pair `pair` of n neurons a head: 65536^(-2 pair / n) / 2 pi.
+/// Rotation for each token in turns of pair `pair` of n neurons a head: 65536^(-2 pair / n) / 2 pi.
 pub fn default_frequency(pair: usize, n: usize) -> f32 {
     THETA.powf(-((2 * pair) as f32 / n as f32)) / TAU
 }

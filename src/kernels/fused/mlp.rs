@@ -1,4 +1,4 @@
-//! Two-layer MLPs: plain and gated, with GELU (erf) or SiLU. It knows no norm.
+//! Two-layer MLPs: plain and gated, with GELU (erf) or SiLU.
 
 use candle_core::{Result, Tensor, bail};
 
@@ -8,14 +8,17 @@ use crate::buffers::build_vec;
 pub(super) mod activation;
 pub(super) mod cpu;
 
+/// The activation function of an MLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     /// x Phi(x), with the error function.
     Gelu,
+    /// x sigmoid(x).
     Silu,
 }
 
 impl Act {
+    /// Applies the function to each value, in plain candle.
     pub fn apply(self, x: &Tensor) -> Result<Tensor> {
         match self {
             Act::Gelu => x.gelu_erf(),
@@ -33,6 +36,7 @@ pub fn mlp(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
     cpu::apply(&x, up, down, cpu::MlpForm { act, gated: false })
 }
 
+/// The reference form in plain candle, with the arguments of [`mlp`].
 pub fn mlp_reference(x: &Tensor, up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
     linear::reference(&act.apply(&linear::reference(x, up)?)?, down)
 }
@@ -46,6 +50,7 @@ pub fn gated_mlp(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Resul
     cpu::apply(&x, gate_up, down, cpu::MlpForm { act, gated: true })
 }
 
+/// The reference form in plain candle, with the arguments of [`gated_mlp`].
 pub fn gated_mlp_reference(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act) -> Result<Tensor> {
     let f = gate_up.dim(0)? / 2;
     let gate = linear::reference(x, &gate_up.narrow(0, 0, f)?)?;
@@ -56,9 +61,13 @@ pub fn gated_mlp_reference(x: &Tensor, gate_up: &Tensor, down: &Tensor, act: Act
 /// Weights of a two-layer MLP with biases: up `(F, D)`, its bias `(F)`, down `(O, F)`, its bias `(O)`.
 #[derive(Debug, Clone)]
 pub struct BiasedWeights {
+    /// First weight `(F, D)`.
     pub up: Tensor,
+    /// First bias `(F)`.
     pub up_bias: Tensor,
+    /// Second weight `(O, F)`.
     pub down: Tensor,
+    /// Second bias `(O)`.
     pub down_bias: Tensor,
 }
 
@@ -86,6 +95,7 @@ pub fn biased_mlp(x: &Tensor, w: &BiasedWeights, act: Act) -> Result<Tensor> {
     Tensor::from_vec(y, shape, x.device())
 }
 
+/// The reference form in plain candle, with the arguments of [`biased_mlp`].
 pub fn biased_mlp_reference(x: &Tensor, w: &BiasedWeights, act: Act) -> Result<Tensor> {
     let inner = act.apply(&linear::linear_biased_reference(x, &w.up, &w.up_bias)?)?;
     linear::linear_biased_reference(&inner, &w.down, &w.down_bias)

@@ -1,4 +1,4 @@
-//! RMSNorm and LayerNorm over the last axis. It does not know what is normalised.
+//! RMSNorm and LayerNorm over the last axis.
 
 use candle_core::{CpuStorage, CustomOp2, CustomOp3, D, Layout, Result, Shape, Tensor};
 
@@ -20,6 +20,7 @@ pub fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
     x.apply_op2(weight, RmsNorm { eps: eps as f32 })
 }
 
+/// The reference form in plain candle, with the arguments of [`rms_norm`].
 pub fn rms_norm_reference(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
     let ms = x.sqr()?.mean_keepdim(D::Minus1)?;
     x.broadcast_div(&(ms + eps)?.sqrt()?)?.broadcast_mul(weight)
@@ -40,6 +41,7 @@ pub fn layer_norm(x: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, ep
     x.apply_op3(&w, &b, LayerNorm { eps: eps as f32 })
 }
 
+/// The reference form in plain candle, with the arguments of [`layer_norm`].
 pub fn layer_norm_reference(x: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Result<Tensor> {
     let centred = x.broadcast_sub(&x.mean_keepdim(D::Minus1)?)?;
     let var = centred.sqr()?.mean_keepdim(D::Minus1)?;
@@ -56,7 +58,7 @@ pub fn layer_norm_reference(x: &Tensor, weight: Option<&Tensor>, bias: Option<&T
 fn width(x: &Shape, w: &Shape) -> Result<usize> {
     let d = w.dims1()?;
     if x.dims().last() != Some(&d) {
-        candle_core::bail!("a norm over {d} channels is inputs {x:?}");
+        candle_core::bail!("a norm over {d} channels is given inputs {x:?}");
     }
     Ok(d)
 }
@@ -72,12 +74,12 @@ pub(super) enum NormKind {
 
 /// Norms of rows over slices.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rows {
+pub(super) struct RowNorm {
     pub kind: NormKind,
     pub eps: f32,
 }
 
-impl Rows {
+impl RowNorm {
     /// The norm of x, whose rows are as wide as the weight; RMSNorm reads no bias.
     pub fn forward(self, x: &[f32], [weight, bias]: [&[f32]; 2]) -> Vec<f32> {
         let d = weight.len();
@@ -114,7 +116,7 @@ impl Rows {
         [sum_rows(&dw, d), sum_rows(&db, d)]
     }
 
-    /// As [`Rows::backward`]: the gradients of x, weight and bias.
+    /// The gradients of x, weight and bias by [`RowNorm::backward`].
     fn gradients(self, inputs: [&[f32]; 2], weight: &[f32]) -> [Vec<f32>; 3] {
         let mut sums = [vec![], vec![]];
         let dx = build_vec(inputs[0].len(), |dx| sums = self.backward([dx, &mut []], inputs, [weight, &[]], None));
@@ -128,8 +130,8 @@ struct RmsNorm {
 }
 
 impl RmsNorm {
-    fn rows(&self) -> Rows {
-        Rows { kind: NormKind::Rms, eps: self.eps }
+    fn rows(&self) -> RowNorm {
+        RowNorm { kind: NormKind::Rms, eps: self.eps }
     }
 }
 
@@ -156,8 +158,8 @@ struct LayerNorm {
 }
 
 impl LayerNorm {
-    fn rows(&self) -> Rows {
-        Rows { kind: NormKind::Layer, eps: self.eps }
+    fn rows(&self) -> RowNorm {
+        RowNorm { kind: NormKind::Layer, eps: self.eps }
     }
 }
 

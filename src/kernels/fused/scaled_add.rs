@@ -1,4 +1,4 @@
-//! s (a + b) with a learned scalar s. It does not know what a and b are.
+//! s (a + b) with a learned scalar s.
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use pulp::{Simd, WithSimd};
@@ -20,6 +20,7 @@ pub fn scaled_add(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
     a.apply_op3(&b, scale, ScaledAdd)
 }
 
+/// The reference form in plain candle, with the arguments of [`scaled_add`].
 pub fn reference(a: &Tensor, b: &Tensor, scale: &Tensor) -> Result<Tensor> {
     (a + b)?.broadcast_mul(scale)
 }
@@ -43,7 +44,7 @@ impl CustomOp3 for ScaledAdd {
         let (a, b, scale) = (storage::values(a, la)?, storage::values(b, lb)?, storage::values(scale, ls)?);
         let &[scale] = scale else { bail!("a scale is one number, not {}", scale.len()) };
         if la.shape() != lb.shape() {
-            bail!("a sum of {:?} and {:?}", la.shape(), lb.shape());
+            bail!("tensors of shapes {:?} and {:?} cannot be added", la.shape(), lb.shape());
         }
         let y = build_vec(a.len(), |y| {
             threads::run_chunks(y, CHUNK, |i, y| {
@@ -66,11 +67,14 @@ impl CustomOp3 for ScaledAdd {
         let (part, dscale) = storage::read_all(&[a, b, scale, grad], |[a, b, scale, g]| {
             let mut sums = vec![0f32; g.len().div_ceil(CHUNK)];
             let part = build_vec(g.len(), |part| {
-                threads::run_chunks2((part, CHUNK), (&mut sums, 1), |i, [part, sum]| {
-                    let at = i * CHUNK..i * CHUNK + part.len();
-                    let sums = [&a[at.clone()], &b[at.clone()]];
-                    sum[0] = arch().dispatch(ScaleBackward { to: part, g: &g[at], scale: scale[0], sums });
-                });
+                threads::run_all_chunks(
+                    [threads::Chunks { values: part, size: CHUNK }, threads::Chunks { values: &mut sums, size: 1 }],
+                    |i, [part, sum]| {
+                        let at = i * CHUNK..i * CHUNK + part.len();
+                        let sums = [&a[at.clone()], &b[at.clone()]];
+                        sum[0] = arch().dispatch(ScaleBackward { to: part, g: &g[at], scale: scale[0], sums });
+                    },
+                );
             });
             Ok((part, sums.iter().sum::<f32>()))
         })?;
@@ -82,9 +86,13 @@ impl CustomOp3 for ScaledAdd {
 
 /// The backward of a multiplication by a scalar: to = scale g; returns the dot product of g with the sum of `sums`.
 pub struct ScaleBackward<'a, const N: usize> {
+    /// The gradient of the sum, which is written.
     pub to: &'a mut [f32],
+    /// The gradient of the product.
     pub g: &'a [f32],
+    /// The scalar.
     pub scale: f32,
+    /// Slices whose sum was multiplied, each as long as `g`.
     pub sums: [&'a [f32]; N],
 }
 

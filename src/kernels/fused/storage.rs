@@ -1,8 +1,8 @@
-//! The slices that candle's tensors hold: what a fused operation reads. It knows no operation.
+//! The slices that candle's tensors hold: what a fused operation reads.
 
 use candle_core::{CpuStorage, DType, Layout, Result, Storage, Tensor, bail};
 
-/// Whether a fused CPU form can read all of these: f32, in host memory, row-major, not empty.
+/// Returns true if a fused CPU form can read all of these: f32, in host memory, row-major, not empty.
 pub fn readable(tensors: &[&Tensor]) -> bool {
     tensors
         .iter()
@@ -28,7 +28,7 @@ pub fn read<R>(t: &Tensor, f: impl FnOnce(&[f32]) -> Result<R>) -> Result<R> {
     read_all(&[t], |[values]| f(values))
 }
 
-/// As [`read`], of several tensors.
+/// Same as [`read`], for several tensors.
 ///
 /// # Errors
 /// Those of [`read`].

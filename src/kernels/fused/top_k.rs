@@ -31,9 +31,10 @@ pub fn top_k(z: &Tensor, k: usize) -> Result<TopK> {
     let f = z.dim(D::Minus1)?;
     let (saved, counts) = storage::read(&z, |z| Ok(select(z, f, k)))?;
     let counts = Tensor::from_vec(counts, f, z.device())?;
-    Ok(TopK { selected: z.apply_op1(Straight(Mutex::new(Some(saved))))?, counts })
+    Ok(TopK { selected: z.apply_op1(StraightThrough(Mutex::new(Some(saved))))?, counts })
 }
 
+/// The reference form in plain candle, with the arguments of [`top_k`].
 pub fn reference(z: &Tensor, k: usize) -> Result<TopK> {
     let f = z.dim(D::Minus1)?;
     // the rank of each value in its row, largest first
@@ -48,10 +49,13 @@ pub fn reference(z: &Tensor, k: usize) -> Result<TopK> {
 fn select(z: &[f32], f: usize, k: usize) -> (Vec<f32>, Vec<f32>) {
     let mut counts = vec![0f32; z.len().div_ceil(TASK_ROWS * f) * f];
     let out = build_vec(z.len(), |out| {
-        threads::run_chunks2((out, TASK_ROWS * f), (&mut counts, f), |i, [out, counts]| {
-            let z = &z[i * TASK_ROWS * f..][..out.len()];
-            arch().dispatch(Select { z, out, counts, k });
-        });
+        threads::run_all_chunks(
+            [threads::Chunks { values: out, size: TASK_ROWS * f }, threads::Chunks { values: &mut counts, size: f }],
+            |i, [out, counts]| {
+                let z = &z[i * TASK_ROWS * f..][..out.len()];
+                arch().dispatch(Select { z, out, counts, k });
+            },
+        );
     });
     (out, reduce::sum_rows(&counts, f))
 }
@@ -123,9 +127,9 @@ fn at_least(keys: &[u32], least: u32) -> usize {
 }
 
 /// Selected values that are computed already; the gradient is passed through (straight-through estimator).
-struct Straight(Mutex<Option<Vec<f32>>>);
+struct StraightThrough(Mutex<Option<Vec<f32>>>);
 
-impl CustomOp1 for Straight {
+impl CustomOp1 for StraightThrough {
     fn name(&self) -> &'static str {
         "top-k"
     }
@@ -134,7 +138,7 @@ impl CustomOp1 for Straight {
         let values = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         match values {
             Some(values) => Ok((CpuStorage::F32(values), layout.shape().clone())),
-            None => bail!("top-k goes forward once"),
+            None => bail!("top-k can run forward only once"),
         }
     }
 

@@ -49,7 +49,7 @@ pub fn list(runs: &Path, told: impl FnOnce(&[RunRow])) -> Result<Listing, StoreE
     let mut index = RunIndex::<RunRow>::open(runs, &version());
     let (mut rows, mut stale) = (vec![], vec![]);
     for name in &names {
-        let stamp = Stamp::of(&runs.join(name));
+        let stamp = Stamp::read(&runs.join(name));
         match index.get(name, &stamp) {
             // The index is believed on what a folder holds, not on where it lies.
             Some(row) => rows.push(RunRow { folder: name.clone(), ..row.clone() }),

@@ -40,7 +40,7 @@ fn load(run: &Path) -> Loaded {
     checkpoint::load(run, &Device::Cpu).unwrap().expect("a checkpoint")
 }
 
-fn bits(named: &tensors::Named) -> Vec<(String, Vec<usize>, Vec<u32>)> {
+fn bits(named: &tensors::NamedTensors) -> Vec<(String, Vec<usize>, Vec<u32>)> {
     let bits = |t: &Tensor| t.flatten_all().unwrap().to_vec1::<f32>().unwrap().iter().map(|f| f.to_bits()).collect();
     named.iter().map(|(n, t)| (n.clone(), t.dims().to_vec(), bits(t))).collect()
 }
@@ -88,10 +88,11 @@ fn every_type_and_layout_goes_through_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.safetensors");
     let base = Tensor::arange(0u32, 6, &Device::Cpu).unwrap().reshape((2, 3)).unwrap();
-    let named: tensors::Named = [DType::F32, DType::F64, DType::BF16, DType::F16, DType::U32, DType::I64, DType::U8]
-        .into_iter()
-        .map(|d| (format!("w.{}", d.as_str()), base.to_dtype(d).unwrap().t().unwrap()))
-        .collect();
+    let named: tensors::NamedTensors =
+        [DType::F32, DType::F64, DType::BF16, DType::F16, DType::U32, DType::I64, DType::U8]
+            .into_iter()
+            .map(|d| (format!("w.{}", d.as_str()), base.to_dtype(d).unwrap().t().unwrap()))
+            .collect();
     tensors::write(&path, &named, &[]).unwrap();
     for (name, t) in tensors::read(&path, &Device::Cpu).unwrap() {
         let (_, before) = named.iter().find(|(n, _)| *n == name).unwrap();
@@ -185,7 +186,7 @@ fn damage_is_named_and_the_checkpoint_before_is_used() {
     });
     let write = |c: &Path, shapes: &[(&str, usize)]| {
         let t = |n: usize| Tensor::zeros(n, DType::F32, &Device::Cpu).unwrap();
-        let named: tensors::Named = shapes.iter().map(|(name, n)| ((*name).to_owned(), t(*n))).collect();
+        let named: tensors::NamedTensors = shapes.iter().map(|(name, n)| ((*name).to_owned(), t(*n))).collect();
         tensors::write(&c.join(weights), &named, &[]).unwrap();
     };
     damaged(&[weights, "`post.0.w`", "[3]", "[2]"], |c| write(c, &[("post.0.w", 3), ("gate", 1)]));

@@ -209,13 +209,13 @@ fn a_record_that_has_lost_lines_goes_on_from_a_checkpoint_before_them_or_not_at_
     fs::write(&log, lines(2 * 9)).unwrap();
     let said = Writer::resume(&folder, Some(&newest)).map(drop).expect_err("a hole").to_string();
     assert!(said.contains("metrics.jsonl") && said.contains("hole"), "{said}");
-    let found = checkpoint::load_to_go_on(&folder, &Device::Cpu).unwrap().expect("the older checkpoint");
+    let found = checkpoint::load_resumable(&folder, &Device::Cpu).unwrap().expect("the older checkpoint");
     assert_eq!(found.checkpoint.step, 6);
     assert!(found.notices[0].contains("metrics.jsonl has lost lines"), "{:?}", found.notices);
 
     // Lines from before both are gone.
     fs::write(&log, lines(5)).unwrap();
-    let said = checkpoint::load_to_go_on(&folder, &Device::Cpu).expect_err("no checkpoint is of use").to_string();
+    let said = checkpoint::load_resumable(&folder, &Device::Cpu).expect_err("no checkpoint is of use").to_string();
     assert!(said.contains("lost lines") && said.contains("orrery run"), "{said}");
 }
 

@@ -1,7 +1,7 @@
 //! Attention as a Markov step, computed of the recorded maps, and how far a post block is from a generator, made up.
 
 use orrery::{
-    analysis::markov_chain::{MarkovChain, least_mixing_time, lumping::Partition, stochasticity},
+    analysis::markov_chain::{MarkovChain, lumping::Partition, min_mixing_time, stochasticity},
     telemetry::{
         Array,
         measurements::{
@@ -50,7 +50,7 @@ fn properties(chain: &MarkovChain) -> ChainProperties {
         closed_classes: stationary.len(),
         stationary: (stationary.len() == 1).then(|| stationary[0].clone().into()),
         mixing_time: chain.mixing_time(),
-        least_mixing_time: moduli.get(1).map_or(0.0, |m| least_mixing_time(*m)),
+        least_mixing_time: moduli.get(1).map_or(0.0, |m| min_mixing_time(*m)),
         moduli: moduli.into(),
         row_entropy: chain.row_entropies().into(),
         uniform_entropy: (1..=chain.states()).map(|t| (t as f64).ln()).collect(),

@@ -43,7 +43,7 @@ pub(in crate::ui) fn open_file(app: &mut App, path: PathBuf, ctx: &Context) {
         set_path(app, FileKind::Vocabulary, &path, ctx);
     } else if [".safetensors", ".pt", ".pth"].iter().any(|e| name.ends_with(e)) {
         open_checkpoint(app, &path, ctx);
-    } else if !name.contains('.') || name == "events.jsonl" || Format::of(&name).is_some() {
+    } else if !name.contains('.') || name == "events.jsonl" || Format::from_name(&name).is_some() {
         open_run(app, path, ctx);
     } else {
         set_path(app, FileKind::Text, &path, ctx);

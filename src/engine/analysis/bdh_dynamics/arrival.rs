@@ -102,7 +102,7 @@ mod tests {
             entries in prop::collection::vec(-1.0..1.0f64, 6 * 24), v in prop::collection::vec(-1.0..1.0f64, 6),
             n in 2usize..24,
         ) {
-            let e = Dense::of(6, n, &entries[..6 * n]).unwrap();
+            let e = Dense::from_rows(6, n, &entries[..6 * n]).unwrap();
             let y = pulse(&e, &v);
             let residual: Vec<f64> = v.iter().zip(e.times(&y)).map(|(v, ey)| v - ey).collect();
             prop_assert!(y.iter().filter(|y| **y > 0.0).count() <= 6);

@@ -24,7 +24,7 @@ impl Model {
         let given = |m: &Dense<f64>| Dense {
             rows: m.rows,
             cols: m.cols,
-            data: m.data.iter().map(|v| Bounded::of(*v)).collect(),
+            data: m.data.iter().map(|v| Bounded::exact(*v)).collect(),
         };
         let w = &self.weights;
         Weights { e: given(&w.e), dx: given(&w.dx), dy: given(&w.dy) }
@@ -39,13 +39,13 @@ impl Model {
 
     fn equations(&self, weights: &Weights<Bounded>) -> Equations<Bounded> {
         let n = weights.n();
-        let ones = Dense { rows: n, cols: n, data: vec![Bounded::of(1.0); n * n] };
+        let ones = Dense { rows: n, cols: n, data: vec![Bounded::exact(1.0); n * n] };
         Equations::new(weights.gx(), weights.gy(), ones, self.drift.clone(), self.layers)
     }
 }
 
 fn given(pulse: &[f64]) -> Vec<Bounded> {
-    pulse.iter().map(|v| Bounded::of(*v)).collect()
+    pulse.iter().map(|v| Bounded::exact(*v)).collect()
 }
 
 /// Table 1 against equation (6), for each token: X, A and Y in every layer, and sigma.
@@ -113,9 +113,9 @@ pub fn state_is_attention(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
     pulses.iter().map(token).collect()
 }
 
-/// What Claim 3's construction came to.
+/// The result of checking Claim 3's construction.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Squares {
+pub struct SquareCheck {
     /// H^e^2\[V\] - H^i^2\[V\] against D E, entry by entry.
     pub construction: Gap,
     /// Edges of H^e and of H^i, and what 2 n d allows.
@@ -124,13 +124,13 @@ pub struct Squares {
 }
 
 /// Claim 3 for G_x = D_x E and G_y = D_y E.
-pub fn squares(model: &Model) -> [Squares; 2] {
+pub fn squares(model: &Model) -> [SquareCheck; 2] {
     let w = model.bounded();
     [&w.dx, &w.dy].map(|d| {
         let [excite, inhibit] = circuit::circuits(d, &w.e);
         let (plus, minus) = (excite.square(), inhibit.square());
         let difference: Vec<Bounded> = plus.data.iter().zip(&minus.data).map(|(p, m)| *p - *m).collect();
-        Squares {
+        SquareCheck {
             construction: Gap::between(&difference, &d.product(&w.e).data),
             edges: [excite.edges.len(), inhibit.edges.len()],
             // E' has at most n d entries above zero, and so has each of D^e and D^i.

@@ -84,7 +84,7 @@ impl<N: Number> Circuit<N> {
         let mut out = Dense::zeros(self.n, self.n);
         for j in 0..self.n {
             let mut pulse = vec![N::ZERO; self.n];
-            pulse[j] = N::of(1.0);
+            pulse[j] = N::exact(1.0);
             for (i, v) in self.propagate(&pulse).into_iter().enumerate() {
                 out.row_mut(i)[j] = v;
             }

@@ -15,9 +15,9 @@ impl<N: Number> Dense<N> {
         Self { rows, cols, data: vec![N::ZERO; rows * cols] }
     }
 
-    /// Given numbers, row by row. `None` if there are not `rows * cols` of them.
-    pub fn of(rows: usize, cols: usize, values: &[f64]) -> Option<Self> {
-        (values.len() == rows * cols).then(|| Self { rows, cols, data: values.iter().map(|v| N::of(*v)).collect() })
+    /// A matrix of given values, row by row. `None` if there are not `rows * cols` of them.
+    pub fn from_rows(rows: usize, cols: usize, values: &[f64]) -> Option<Self> {
+        (values.len() == rows * cols).then(|| Self { rows, cols, data: values.iter().map(|v| N::exact(*v)).collect() })
     }
 
     pub fn at(&self, row: usize, col: usize) -> N {

@@ -66,11 +66,11 @@ impl Drift {
 
     /// A pair of state at columns j and j + 1 (j even) after a token: (s_j, s_j+1) U.
     pub fn pair<N: Number>(&self, j: usize, (a, b): (N, N)) -> (N, N) {
-        let (a, b) = (N::of(self.keep(j)) * a, N::of(self.keep(j + 1)) * b);
+        let (a, b) = (N::exact(self.keep(j)) * a, N::exact(self.keep(j + 1)) * b);
         match self.turns.get(j / 2) {
             // Such that x_s U^(t-s) x_t is the product of both turned to their own places, as RoPE does.
             Some((cos, sin)) => {
-                let (cos, sin) = (N::of(*cos), N::of(*sin));
+                let (cos, sin) = (N::exact(*cos), N::exact(*sin));
                 (cos * a + sin * b, cos * b - sin * a)
             }
             None => (a, b),
@@ -88,7 +88,7 @@ impl Drift {
             j += 2;
         }
         for last in pairs.into_remainder() {
-            *last = N::of(self.keep(j)) * *last;
+            *last = N::exact(self.keep(j)) * *last;
         }
     }
 }

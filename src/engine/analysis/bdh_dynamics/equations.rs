@@ -10,7 +10,7 @@
 
 use super::{dense::Dense, drift::Drift, number::Number};
 
-/// What one layer computed for one token.
+/// The values that one layer computed for one token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer<N> {
     /// x_{t,l}, `n` values, none below zero.

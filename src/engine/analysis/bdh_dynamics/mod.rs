@@ -1,8 +1,7 @@
 //! The Dragon Hatchling (BDH, arXiv 2509.26507) as a physical system: local rules on neurons and synapses,
 //! the state-space equations they are, the low-rank model that is trained, and the oscillators of figure 2.
 //!
-//! Everything is small and in f64, for systems of up to a few hundred neurons. It knows no tensor, no model
-//! and no picture.
+//! Everything is small and in f64, for systems of up to a few hundred neurons.
 
 mod arrival;
 pub mod checks;

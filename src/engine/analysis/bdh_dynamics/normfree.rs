@@ -95,7 +95,7 @@ impl<N: Number> Unrolled<N> {
         Self { weights, drift, past: vec![vec![]; layers] }
     }
 
-    /// As [`Normfree::token`].
+    /// Same as [`Normfree::token`].
     pub fn token(&mut self, y0: &[N]) -> Vec<Layer<N>> {
         let w = &self.weights;
         let mut x = vec![N::ZERO; w.n()];

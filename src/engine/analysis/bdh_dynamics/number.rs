@@ -14,8 +14,8 @@ pub trait Number:
     Copy + Debug + PartialEq + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + AddAssign
 {
     const ZERO: Self;
-    /// A number that is exactly `value`: given, not computed.
-    fn of(value: f64) -> Self;
+    /// Returns a number that is exactly `value` because it is given, not computed.
+    fn exact(value: f64) -> Self;
     fn value(self) -> f64;
     /// How far the value may be from what exact arithmetic gives.
     fn error(self) -> f64;
@@ -26,7 +26,7 @@ pub trait Number:
 impl Number for f64 {
     const ZERO: Self = 0.0;
 
-    fn of(value: f64) -> Self {
+    fn exact(value: f64) -> Self {
         value
     }
 
@@ -93,7 +93,7 @@ impl AddAssign for Bounded {
 impl Number for Bounded {
     const ZERO: Self = Self { value: 0.0, error: 0.0 };
 
-    fn of(value: f64) -> Self {
+    fn exact(value: f64) -> Self {
         Self { value, error: 0.0 }
     }
 
@@ -111,7 +111,7 @@ impl Number for Bounded {
     }
 }
 
-/// What two computations of the same numbers differ by.
+/// The difference between two computations of the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Gap {
     /// Largest difference.
@@ -147,7 +147,7 @@ impl Gap {
         }
     }
 
-    /// Whether rounding explains the whole difference. Never for something that is not a number.
+    /// Returns true if rounding explains the whole difference; never for NaN.
     pub fn is_rounding(self) -> bool {
         self.share <= 1.0 && self.error.is_finite()
     }
@@ -170,7 +170,7 @@ mod tests {
             mut terms in prop::collection::vec((-1e3..1e3f64, -1e-3..1e3f64), 1..200),
         ) {
             let sum = |terms: &[(f64, f64)]| {
-                terms.iter().fold(Bounded::ZERO, |s, (a, b)| s + Bounded::of(*a) * Bounded::of(*b))
+                terms.iter().fold(Bounded::ZERO, |s, (a, b)| s + Bounded::exact(*a) * Bounded::exact(*b))
             };
             let forwards = sum(&terms);
             terms.reverse();
@@ -183,10 +183,10 @@ mod tests {
 
     #[test]
     fn a_gap_that_rounding_does_not_explain_is_found() {
-        let third = Bounded::of(1.0) * Bounded::of(1.0 / 3.0);
+        let third = Bounded::exact(1.0) * Bounded::exact(1.0 / 3.0);
         assert!(Gap::between(&[third], &[third]).is_rounding());
-        assert!(!Gap::between(&[third], &[third + Bounded::of(1e-12)]).is_rounding());
-        assert!(!Gap::between(&[Bounded::of(f64::NAN)], &[third]).is_rounding());
+        assert!(!Gap::between(&[third], &[third + Bounded::exact(1e-12)]).is_rounding());
+        assert!(!Gap::between(&[Bounded::exact(f64::NAN)], &[third]).is_rounding());
         assert!(!Gap::between(&[third], &[]).is_rounding(), "unequal lengths are unequal");
     }
 }

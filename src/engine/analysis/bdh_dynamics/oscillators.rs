@@ -20,7 +20,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What a toy is made with. Times in seconds of the toy.
+/// The parameters of a system of oscillators. Times are in seconds of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OscillatorsSpec {
     pub particles: usize,

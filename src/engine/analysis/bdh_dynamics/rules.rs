@@ -14,9 +14,9 @@ use super::{circuit::Edge, dense::Dense, drift::Drift, number::Number};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
     pub title: &'static str,
-    /// What goes over edges.
+    /// Values are sent over edges.
     pub communication: &'static str,
-    /// What each node or synapse does by itself.
+    /// Each node or synapse updates by itself.
     pub computation: &'static str,
     pub words: &'static str,
 }
@@ -66,7 +66,7 @@ pub struct System<N> {
     pub wires: [Vec<Edge<N>>; 2],
     /// G_y^e and G_y^i.
     pub prods: [Vec<Edge<N>>; 2],
-    /// By y side, then x side; every pair once.
+    /// The synapses sorted by y side, then x side; every pair once.
     synapses: Vec<Synapse<N>>,
     drift: Drift,
     /// Places of the synapses that turn with each other, and of those that stand alone.
@@ -89,7 +89,7 @@ pub struct State<N> {
     pub kernel: usize,
 }
 
-/// What a round did.
+/// The result of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
     /// `None`: a token arrived.
@@ -101,7 +101,7 @@ pub struct Round {
     pub synapses: Vec<usize>,
 }
 
-/// What one edge carries in a round.
+/// The value that one edge carries in a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
     pub from: usize,
@@ -148,7 +148,7 @@ impl<N: Number> System<N> {
 
     /// Every pair a synapse of weight 1: G_s = 1, as BDH-GPU has it.
     pub fn complete(n: usize) -> Vec<Synapse<N>> {
-        (0..n * n).map(|k| Synapse { y: k / n, x: k % n, weight: N::of(1.0) }).collect()
+        (0..n * n).map(|k| Synapse { y: k / n, x: k % n, weight: N::exact(1.0) }).collect()
     }
 
     pub fn n(&self) -> usize {
@@ -190,7 +190,7 @@ impl<N: Number> System<N> {
         Round { layer: None, kernel: 3, nodes, synapses: vec![] }
     }
 
-    /// Whether the token has been through all layers.
+    /// Returns true if the token has been through all layers.
     pub fn is_done(&self, state: &State<N>) -> bool {
         state.layer >= self.layers
     }
@@ -221,7 +221,7 @@ impl<N: Number> System<N> {
                     let pair = (sigma[*first], sigma[*second]);
                     (sigma[*first], sigma[*second]) = self.drift.pair(self.synapses[*first].x, pair);
                 }
-                None => sigma[*first] = N::of(self.drift.keep(self.synapses[*first].x)) * sigma[*first],
+                None => sigma[*first] = N::exact(self.drift.keep(self.synapses[*first].x)) * sigma[*first],
             }
         }
         let a = std::mem::replace(&mut state.a, vec![N::ZERO; self.n]);
@@ -271,7 +271,7 @@ impl<N: Number> System<N> {
         changed(&x, &state.x)
     }
 
-    /// What the round to come will carry, edge by edge; for a token that arrives as `y0`, what the wires will.
+    /// The values that the next round will carry, edge by edge; for a token that arrives as `y0`, those of its wires.
     pub fn flows(&self, state: &State<N>, y0: Option<&[N]>) -> Vec<Flow> {
         let over = |parts: &[Vec<Edge<N>>; 2], source: &[N]| -> Vec<Flow> {
             let signed = parts.iter().zip([1.0, -1.0]).flat_map(|(part, sign)| part.iter().map(move |e| (e, sign)));

@@ -16,7 +16,7 @@ impl Draw {
     fn dense<N: Number>(&mut self, rows: usize, cols: usize, density: f64) -> Dense<N> {
         let mut entry = || if self.0.random_bool(density) { self.0.random_range(-1.0..1.0) } else { 0.0 };
         let values: Vec<f64> = (0..rows * cols).map(|_| entry()).collect();
-        Dense::of(rows, cols, &values).unwrap()
+        Dense::from_rows(rows, cols, &values).unwrap()
     }
 
     fn pulses(&mut self, tokens: usize, n: usize) -> Vec<Vec<f64>> {
@@ -105,8 +105,8 @@ fn damping_fades_a_memory_and_rotation_turns_it() {
     let n = 2;
     let sigma_after = |drift: Drift, idle: usize| {
         let none = || Dense::<f64>::zeros(n, n);
-        let wires = Dense::of(n, n, &[1.0, 0.0, 0.0, 1.0]).unwrap();
-        let ones = Dense::of(n, n, &[1.0; 4]).unwrap();
+        let wires = Dense::from_rows(n, n, &[1.0, 0.0, 0.0, 1.0]).unwrap();
+        let ones = Dense::from_rows(n, n, &[1.0; 4]).unwrap();
         let mut equations = Equations::new(wires, none(), ones, drift, 1);
         equations.token(&[1.0, 0.0]);
         (0..idle).for_each(|_| drop(equations.token(&[0.0, 0.0])));
@@ -158,7 +158,7 @@ fn a_different_system_is_told_from_rounding() {
     let model = draw.model(8, 3, 2, Drift::damping(8, 0.9));
     let pulses = draw.pulses(6, 8);
     let weights = Weights::<Bounded>::new(draw.dense(3, 8, 1.0), draw.dense(8, 3, 1.0), draw.dense(8, 3, 1.0)).unwrap();
-    let ones = Dense::of(8, 8, &[1.0; 64]).unwrap();
+    let ones = Dense::from_rows(8, 8, &[1.0; 64]).unwrap();
     let equations = |keep: f64| {
         let drift = Drift::damping(8, keep);
         Equations::new(weights.gx(), weights.gy(), ones.clone(), drift, 2)
@@ -168,7 +168,7 @@ fn a_different_system_is_told_from_rounding() {
     assert!(!all_rounding(&compare_rules(&system, &mut equations(0.9 + 1e-9), &pulses)));
     assert!(!all_rounding(&compare_rules(&system, &mut equations(0.81), &pulses)));
     let mut other = weights.clone();
-    other.e.data[0] += Bounded::of(1e-9);
+    other.e.data[0] += Bounded::exact(1e-9);
     let system = Model::system(&other, &model.drift, 2);
     assert!(!all_rounding(&compare_rules(&system, &mut equations(0.9), &pulses)));
 }

@@ -1,5 +1,5 @@
 //! The critical manifold f = 0, traced by marching squares and parted at its folds into attracting and repelling
-//! branches. It does not know eps, which does not enter.
+//! branches.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 

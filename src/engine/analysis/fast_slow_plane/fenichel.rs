@@ -44,7 +44,7 @@ pub struct ManifoldDistances {
 
 /// The largest eps to which slopes are fitted: the theorem is about small ones.
 pub const FITTED: f64 = 0.02;
-const LEAST: f64 = 1e-3;
+const MIN_EPSILON: f64 = 1e-3;
 const STEPS_A_DECADE: i32 = 5;
 /// A stretch stays away from folds: f_x is at least this share of its largest on the branch.
 const HYPERBOLIC: f64 = 0.35;
@@ -60,8 +60,8 @@ pub fn manifold_distances(
     manifold: &CriticalManifold,
 ) -> Option<ManifoldDistances> {
     let stretch = longest_stretch(plane, manifold)?;
-    let steps = (-f64::from(STEPS_A_DECADE) * LEAST.log10()).round() as i32;
-    let epsilons = (0..=steps).map(|i| LEAST * 10f64.powf(f64::from(i) / f64::from(STEPS_A_DECADE)));
+    let steps = (-f64::from(STEPS_A_DECADE) * MIN_EPSILON.log10()).round() as i32;
+    let epsilons = (0..=steps).map(|i| MIN_EPSILON * 10f64.powf(f64::from(i) / f64::from(STEPS_A_DECADE)));
     let points: Vec<DistanceAt> = epsilons.filter_map(|e| distance_at(plane, bounds, stretch, e)).collect();
     let slope = |of: fn(&DistanceAt) -> f64| {
         let fitted = points.iter().filter(|p| p.epsilon <= FITTED && of(p) > 0.0);
@@ -135,7 +135,7 @@ fn distance_at(plane: &FastSlowPlane, bounds: &Bounds, stretch: [Point; 2], epsi
         tolerance: 1e-9,
         until: 8.0 * LONGEST,
         longest_step: f64::INFINITY,
-        most_steps: 20_000,
+        max_steps: 20_000,
         bounds: Bounds {
             x: bounds.expanded(1.0).x,
             y: if up { [f64::NEG_INFINITY, end[1]] } else { [end[1], f64::INFINITY] },

@@ -10,7 +10,7 @@ const NAMES: [&str; 3] = ["a", "x", "y"];
 /// A formula that is longer is refused: no formula that a person reads is.
 const LONGEST: usize = 200;
 
-/// Why a field is not drawn, with what to do about it.
+/// The reason why a field is not drawn, and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlaneError {
     #[error("the formula {formula} is empty: write one in x, y and a, such as x - x^3/3 - y")]
@@ -45,7 +45,7 @@ struct Formula {
 }
 
 impl Formula {
-    fn of(expression: FlatEx<f64>, formula: &'static str) -> Result<Self, PlaneError> {
+    fn new(expression: FlatEx<f64>, formula: &'static str) -> Result<Self, PlaneError> {
         let mut places = vec![];
         for name in expression.var_names() {
             let place = NAMES.iter().position(|known| known == name);
@@ -69,7 +69,7 @@ impl Formula {
             Some(index) => self.expression.clone().partial(index),
             None => exmex::parse("0"),
         };
-        Self::of(derivative.map_err(no_derivative)?, formula)
+        Self::new(derivative.map_err(no_derivative)?, formula)
     }
 }
 
@@ -110,7 +110,7 @@ fn with_derivatives(text: &str, formula: &'static str) -> Result<[Formula; 3], P
         return Err(PlaneError::TooLong { formula, length });
     }
     let expression = exmex::parse::<f64>(text).map_err(|source| PlaneError::Parse { formula, source })?;
-    let value = Formula::of(expression, formula)?;
+    let value = Formula::new(expression, formula)?;
     let (by_x, by_y) = (value.derivative("x", formula)?, value.derivative("y", formula)?);
     Ok([value, by_x, by_y])
 }

@@ -1,4 +1,4 @@
-//! Derivatives of both right-hand sides. It does not know what they are of.
+//! Derivatives of both right-hand sides.
 
 /// Partial derivatives at a point.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,8 +1,8 @@
-//! What a trajectory does in the long run: rest, or a cycle with its period and amplitude. It draws nothing.
+//! The long-term behaviour of a trajectory: rest, or a cycle with its period and amplitude.
 
 use super::{
     system::{FastSlowPlane, Point},
-    trajectory::{End, SolveLimits, Trajectory, solve},
+    trajectory::{SolveLimits, StopReason, Trajectory, solve},
 };
 
 /// Slow time after which a trajectory is taken to have settled, and over which it is then looked at.
@@ -41,15 +41,15 @@ pub fn long_term(plane: &FastSlowPlane, start: Point, epsilon: f64) -> LongTerm 
         tolerance: 1e-7,
         until,
         longest_step: 0.05,
-        most_steps: 60_000,
+        max_steps: 60_000,
         bounds: plane.bounds().expanded(2.0),
     };
     let settling = solve(plane, start, &limits(SETTLING));
-    let Some(settled) = settling.points.last().copied().filter(|_| settling.end == End::TimeIsUp) else {
-        return if settling.end == End::LeftBounds { LongTerm::Leaves } else { LongTerm::Undecided };
+    let Some(settled) = settling.points.last().copied().filter(|_| settling.end == StopReason::TimeIsUp) else {
+        return if settling.end == StopReason::LeftBounds { LongTerm::Leaves } else { LongTerm::Undecided };
     };
     let watched = solve(plane, settled, &limits(WATCHED));
-    if watched.end == End::LeftBounds { LongTerm::Leaves } else { cycle(&watched) }
+    if watched.end == StopReason::LeftBounds { LongTerm::Leaves } else { cycle(&watched) }
 }
 
 fn cycle(watched: &Trajectory) -> LongTerm {

@@ -8,7 +8,7 @@
 //! with x fast and y slow. Equation (1) of arXiv 2606.16730 puts eps before dy/dt, which would make y the fast variable
 //! and contradicts the text beside it ("x evolves on the fast timescale"); the standard form is used here throughout.
 //!
-//! Everything is in f64. It knows no model, no setting and no picture.
+//! Everything is in f64.
 
 mod critical_manifold;
 mod fenichel;
@@ -24,7 +24,7 @@ pub use formulas::{Formulas, PlaneError};
 pub use jacobian::Jacobian;
 pub use long_term::{LongTerm, canard_value, long_term};
 pub use system::{Bounds, Equations, FastSlowPlane, Point};
-pub use trajectory::{End, SolveLimits, Trajectory, solve};
+pub use trajectory::{SolveLimits, StopReason, Trajectory, solve};
 
 #[cfg(test)]
 mod tests;

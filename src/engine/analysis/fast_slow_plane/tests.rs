@@ -24,7 +24,7 @@ fn limits(plane: &FastSlowPlane, epsilon: f64, until: f64) -> SolveLimits {
         tolerance: 1e-8,
         until,
         longest_step: f64::INFINITY,
-        most_steps: 100_000,
+        max_steps: 100_000,
         bounds: plane.bounds().expanded(2.0),
     }
 }
@@ -116,7 +116,7 @@ fn a_linear_system_is_solved_to_the_third_order() {
 fn a_stiff_system_costs_few_steps() {
     let plane = system(Equations::VanDerPol, 0.0);
     let solved = solve(&plane, [2.0, -2.0 / 3.0], &limits(&plane, 1e-8, 0.5));
-    assert_eq!(solved.end, End::TimeIsUp);
+    assert_eq!(solved.end, StopReason::TimeIsUp);
     assert!(solved.points.len() < 2000, "{} steps, where an explicit method takes 10^8", solved.points.len());
 }
 

@@ -6,8 +6,8 @@
 use super::system::{Bounds, FastSlowPlane, Point};
 
 const GAMMA: f64 = 0.5;
-const MOST_GROWTH: f64 = 5.0;
-const LEAST_GROWTH: f64 = 0.2;
+const MAX_GROWTH: f64 = 5.0;
+const MIN_GROWTH: f64 = 0.2;
 /// A step shorter than this share of the span is no step.
 const SHORTEST: f64 = 1e-15;
 
@@ -21,14 +21,14 @@ pub struct SolveLimits {
     pub until: f64,
     /// Longest step, in slow time.
     pub longest_step: f64,
-    pub most_steps: usize,
+    pub max_steps: usize,
     /// Outside of these it ends.
     pub bounds: Bounds,
 }
 
-/// Why a trajectory ends.
+/// The reason why a trajectory ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum StopReason {
     TimeIsUp,
     LeftBounds,
     /// The step budget is spent, or no step is short enough.
@@ -40,36 +40,36 @@ pub enum End {
 pub struct Trajectory {
     pub times: Vec<f64>,
     pub points: Vec<Point>,
-    pub end: End,
+    pub end: StopReason,
 }
 
 /// The trajectory through `start`.
 pub fn solve(plane: &FastSlowPlane, start: Point, limits: &SolveLimits) -> Trajectory {
-    let mut trajectory = Trajectory { times: vec![0.0], points: vec![start], end: End::TimeIsUp };
+    let mut trajectory = Trajectory { times: vec![0.0], points: vec![start], end: StopReason::TimeIsUp };
     let (mut time, mut point) = (0.0, start);
     let mut step = (1e-3 * limits.epsilon).min(limits.longest_step);
-    for _ in 0..limits.most_steps {
+    for _ in 0..limits.max_steps {
         if time >= limits.until {
             return trajectory;
         }
         step = step.min(limits.longest_step).min(limits.until - time);
         let (next, error) = rodas3(plane, point, step, limits);
-        let growth = if error.is_finite() { 0.9 * error.max(1e-10).powf(-1.0 / 3.0) } else { LEAST_GROWTH };
+        let growth = if error.is_finite() { 0.9 * error.max(1e-10).powf(-1.0 / 3.0) } else { MIN_GROWTH };
         if error <= 1.0 {
             (time, point) = (time + step, next);
             trajectory.times.push(time);
             trajectory.points.push(point);
             if !limits.bounds.contains(point) {
-                trajectory.end = End::LeftBounds;
+                trajectory.end = StopReason::LeftBounds;
                 return trajectory;
             }
         } else if step < SHORTEST * limits.until {
             break;
         }
-        step *= growth.clamp(LEAST_GROWTH, MOST_GROWTH);
+        step *= growth.clamp(MIN_GROWTH, MAX_GROWTH);
     }
     if time < limits.until {
-        trajectory.end = End::GaveUp;
+        trajectory.end = StopReason::GaveUp;
     }
     trajectory
 }

@@ -1,5 +1,4 @@
-//! A generator whose rates a slow control tilts: log A_ij(y) is linear in y (arXiv 2606.16730, eq. 27). It does not know
-//! how y moves.
+//! A generator whose rates a slow control tilts: log A_ij(y) is linear in y (arXiv 2606.16730, eq. 27).
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -19,7 +18,7 @@ pub struct Control {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlledGenerator {
     base: Generator,
-    /// Of each number of y, n x n.
+    /// One matrix, n x n, for each number of y.
     tilts: Vec<Vec<f64>>,
 }
 
@@ -62,7 +61,7 @@ impl ControlledGenerator {
     /// The stationary distribution at y; of a reducible generator, where the flow from the uniform distribution leads.
     ///
     /// # Errors
-    /// As [`ControlledGenerator::at`].
+    /// Same as [`ControlledGenerator::at`].
     pub fn uniform_limit(&self, y: &[f64]) -> Result<Vec<f64>, GeneratorError> {
         let a = self.at(y)?;
         Ok(limit(&a, &classes(&a), &vec![1.0 / a.len() as f64; a.len()]))

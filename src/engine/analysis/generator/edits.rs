@@ -1,4 +1,4 @@
-//! Changes to single rates as text: "3>5=0.4, 5>3=0". States count from 1. It knows no window.
+//! Changes to single rates as text: "3>5=0.4, 5>3=0". States count from 1.
 
 use super::{Generator, GeneratorError};
 
@@ -12,7 +12,7 @@ pub struct Edit {
 
 impl Edit {
     /// # Errors
-    /// As [`Generator::with_rate`].
+    /// Same as [`Generator::with_rate`].
     pub fn apply(self, a: &Generator) -> Result<Generator, GeneratorError> {
         a.with_rate(self.from, self.to, self.rate)
     }

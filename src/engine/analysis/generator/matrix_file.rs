@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Generator, GeneratorError};
 
-/// What the numbers of a matrix are.
+/// The meaning of the numbers of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatrixKind {

@@ -1,5 +1,5 @@
 //! Generators of continuous-time Markov chains: a linear flow dp/dt = A p whose off-diagonal rates are not negative and
-//! whose columns sum to zero (arXiv 2606.16730, eq. 26). It knows no model and draws nothing.
+//! whose columns sum to zero (arXiv 2606.16730, eq. 26).
 //!
 //! `A[i][j]` is the rate from state j to state i, as in the paper; a transition matrix of attention has it the other way
 //! round.
@@ -26,12 +26,12 @@ pub use spectrum::{Spectrum, second_modulus, spectrum};
 pub use topology::{Topology, TopologySettings};
 
 /// Most states of a generator.
-pub const MOST_STATES: usize = 64;
+pub const MAX_STATES: usize = 64;
 
-/// Why numbers are no generator, in words.
+/// The reason why numbers are no generator, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum GeneratorError {
-    #[error("{0} states; a generator here has 2 to {MOST_STATES}")]
+    #[error("{0} states; a generator here has 2 to {MAX_STATES}")]
     Size(usize),
     #[error("{values} numbers do not fill a matrix of {n} rows and {n} columns")]
     NotSquare { n: usize, values: usize },
@@ -62,12 +62,12 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// From rates, row by row; the diagonal of `rates` is not looked at.
+    /// A generator from rates, row by row; the diagonal of `rates` is not looked at.
     ///
     /// # Errors
-    /// If they do not fill a matrix of 2 to [`MOST_STATES`] states, or a rate is negative or no number.
+    /// If they do not fill a matrix of 2 to [`MAX_STATES`] states, or a rate is negative or no number.
     pub fn from_rates(n: usize, mut rates: Vec<f64>) -> Result<Self, GeneratorError> {
-        if !(2..=MOST_STATES).contains(&n) {
+        if !(2..=MAX_STATES).contains(&n) {
             return Err(GeneratorError::Size(n));
         }
         if rates.len() != n * n {

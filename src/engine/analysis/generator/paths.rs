@@ -1,5 +1,5 @@
-//! Single particles that jump between the states of a generator, each exactly in law (Gillespie, J. Phys. Chem. 81 (1977)
-//! 2340). It knows no distribution but the one that it starts from.
+//! Single particles that jump between the states of a generator, each exactly in law (Gillespie, J. Phys. Chem. 81
+//! (1977) 2340).
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,14 +13,14 @@ pub fn paths(a: &Generator, start: &[f64], dt: f64, steps: usize, count: usize, 
 }
 
 fn path(a: &Generator, start: usize, dt: f64, steps: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
-    let (mut state, mut leaves_at) = (start, wait(a, start, rng));
+    let (mut state, mut leaves_at) = (start, waiting_time(a, start, rng));
     let mut seen = Vec::with_capacity(steps + 1);
     for k in 0..=steps {
         let t = dt * k as f64;
         while leaves_at <= t {
             let rates = (0..a.len()).map(|to| if to == state { 0.0 } else { a.rate(state, to) });
             state = draw(rates, rng.random());
-            leaves_at += wait(a, state, rng);
+            leaves_at += waiting_time(a, state, rng);
         }
         seen.push(state);
     }
@@ -28,7 +28,7 @@ fn path(a: &Generator, start: usize, dt: f64, steps: usize, rng: &mut ChaCha8Rng
 }
 
 /// Time in a state: exponential with the rate at which it is left, infinite where it is not.
-fn wait(a: &Generator, state: usize, rng: &mut ChaCha8Rng) -> f64 {
+fn waiting_time(a: &Generator, state: usize, rng: &mut ChaCha8Rng) -> f64 {
     let rate = -a.rate(state, state);
     if rate > 0.0 { -(1.0 - rng.random::<f64>()).ln() / rate } else { f64::INFINITY }
 }

@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 
 use super::{Class, Generator};
 
-/// What is followed along a flow; one value for each step, the start first.
+/// Quantities along a flow: one value for each step, the start first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Relaxation {
     /// The distributions, states x n.

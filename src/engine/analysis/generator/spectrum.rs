@@ -6,9 +6,9 @@ use crate::analysis::eigenvalues::eigenvalues;
 /// Eigenvalues and what holds them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum {
-    /// As (real, imaginary): first those of the kernel, 0 up to rounding, then by falling real part.
+    /// Eigenvalues as (real, imaginary): first those of the kernel, 0 up to rounding, then by falling real part.
     pub eigenvalues: Vec<[f64; 2]>,
-    /// How many of them are the kernel's.
+    /// The number of eigenvalues of the kernel.
     pub kernel: usize,
     /// Gershgorin's disc of each column: its centre A_jj on the real axis; the radius is -A_jj, so that all touch 0.
     pub discs: Vec<f64>,

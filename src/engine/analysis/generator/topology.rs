@@ -1,11 +1,11 @@
-//! Which states of a generator are joined, and rates drawn for them. It knows no control.
+//! Which states of a generator are joined, and rates drawn for them.
 
 use crate::config::choices;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Generator, GeneratorError, MOST_STATES};
+use super::{Generator, GeneratorError, MAX_STATES};
 
 /// Which states are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,13 +29,13 @@ impl Topology {
     pub const ALL: [Topology; 4] = [Topology::Random, Topology::Ring, Topology::BirthDeath, Topology::TwoClusters];
 }
 
-/// What rates are drawn by.
+/// The law by which rates are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TopologySettings {
     pub topology: Topology,
-    /// Number of states, 2 to [`MOST_STATES`].
+    /// Number of states, 2 to [`MAX_STATES`].
     pub states: usize,
-    /// Of [`Topology::Random`]: share of the ordered pairs without a rate.
+    /// The share of the ordered pairs without a rate, for [`Topology::Random`].
     pub sparsity: f64,
 }
 
@@ -51,7 +51,7 @@ impl TopologySettings {
     /// If the number of states does not fit.
     pub fn draw(self, seed: u64) -> Result<Generator, GeneratorError> {
         let n = self.states;
-        if !(2..=MOST_STATES).contains(&n) {
+        if !(2..=MAX_STATES).contains(&n) {
             return Err(GeneratorError::Size(n));
         }
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x7261_7465);
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn joined_topologies_are_irreducible_at_every_size() {
         for topology in [Topology::Ring, Topology::BirthDeath, Topology::TwoClusters] {
-            for states in 2..=MOST_STATES {
+            for states in 2..=MAX_STATES {
                 let a = TopologySettings { topology, states, sparsity: 0.0 }.draw(1).unwrap();
                 assert_eq!(classes(&a).len(), 1, "{topology:?} of {states}");
                 assert!(classes(&a.cut()).len() > 1, "{topology:?} of {states}, cut");

@@ -24,8 +24,8 @@ pub struct Search {
     pub restarts: usize,
     /// Rounds of one run at most; a run ends early when a round gains nothing.
     pub rounds: usize,
-    /// How often each run then dissolves some of its communities and searches on, keeping what is better; `None`: as often
-    /// as costs well below a second, which is often for small graphs and never for large ones.
+    /// The number of times each run then dissolves some of its communities and searches on, keeping what is better;
+    /// `None`: as often as costs well below a second, which is often for small graphs and never for large ones.
     pub perturbations: Option<usize>,
 }
 
@@ -37,13 +37,13 @@ impl Default for Search {
 
 /// Arcs that all perturbations of a run look at together.
 const ARCS_PERTURBED: usize = 60_000;
-const MOST_PERTURBATIONS: usize = 60;
+const MAX_PERTURBATIONS: usize = 60;
 /// Graphs of more arcs are searched without.
 const SMALL: usize = 8_000;
 
 impl Search {
     fn perturbations(&self, arcs: usize) -> usize {
-        let affordable = if arcs > SMALL { 0 } else { (ARCS_PERTURBED / arcs.max(1)).min(MOST_PERTURBATIONS) };
+        let affordable = if arcs > SMALL { 0 } else { (ARCS_PERTURBED / arcs.max(1)).min(MAX_PERTURBATIONS) };
         self.perturbations.unwrap_or(affordable)
     }
 }
@@ -52,11 +52,11 @@ impl Search {
 const DISSOLVED: usize = 2;
 
 /// Rounds that gain less than this much modularity are the last.
-const LEAST_GAIN: f64 = 1e-5;
+const MIN_GAIN: f64 = 1e-5;
 
 /// The best partition found. The same for the same graph and search, however many threads there are.
 pub fn communities(graph: &Graph, search: Search) -> Communities {
-    let whole = Level::of(graph);
+    let whole = Level::new(graph);
     let runs: Vec<Vec<u32>> = (0..search.restarts.max(1) as u64)
         .into_par_iter()
         .map(|run| {
@@ -97,7 +97,7 @@ struct Level {
 }
 
 impl Level {
-    fn of(graph: &Graph) -> Self {
+    fn new(graph: &Graph) -> Self {
         let (out, into) = graph.strengths();
         let n = graph.nodes();
         let others = || graph.iter().filter(|(a, b, _)| a != b);
@@ -204,7 +204,7 @@ fn improved(graph: &Graph, whole: &Level, mut of: Vec<u32>, rounds: usize, rng: 
     for _ in 0..rounds.max(1) {
         of = one_round(whole, &of, rng);
         let now = modularity::modularity(graph, &of).unwrap_or(0.0);
-        if now - last < LEAST_GAIN {
+        if now - last < MIN_GAIN {
             last = last.max(now);
             break;
         }

@@ -1,4 +1,4 @@
-//! How many arcs leave and enter each node, and how those numbers are spread.
+//! The degrees of nodes, the arcs that leave and enter each, and how they are spread.
 
 use super::Edge;
 
@@ -16,7 +16,7 @@ pub fn degrees(nodes: usize, edges: &[Edge]) -> (Vec<u32>, Vec<u32>) {
 
 /// A bin of a degree distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bin {
+pub struct DegreeBin {
     /// First and last degree of the bin.
     pub from: u32,
     pub to: u32,
@@ -28,7 +28,7 @@ pub struct Bin {
 
 /// Bins whose widths grow by `ratio`, over the degrees of 1 and more (nodes without arcs are left out of
 /// the share as well); empty bins are dropped.
-pub fn log_bins(degrees: &[u32], ratio: f64) -> Vec<Bin> {
+pub fn log_bins(degrees: &[u32], ratio: f64) -> Vec<DegreeBin> {
     let mut sorted: Vec<u32> = degrees.iter().copied().filter(|d| *d > 0).collect();
     sorted.sort_unstable();
     let Some(&most) = sorted.last() else { return vec![] };
@@ -40,7 +40,7 @@ pub fn log_bins(degrees: &[u32], ratio: f64) -> Vec<Bin> {
         if count > 0 {
             let to = next - 1;
             let middle = (f64::from(from) * f64::from(to)).sqrt();
-            bins.push(Bin { from, to, middle, density: count as f64 / total / f64::from(next - from) });
+            bins.push(DegreeBin { from, to, middle, density: count as f64 / total / f64::from(next - from) });
         }
         from = next;
     }

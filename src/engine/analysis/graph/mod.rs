@@ -1,5 +1,5 @@
-//! Weighted graphs as lists of arcs, and what can be said of them: how far they fall into communities,
-//! how their degrees are spread, and what chance alone would give. It does not know what the nodes are.
+//! Weighted graphs as lists of arcs, and what can be said of them: how far they fall into communities, how their
+//! degrees are spread, and what chance alone would give.
 
 pub mod communities;
 pub mod components;
@@ -19,9 +19,9 @@ use thiserror::Error;
 /// (from, to, weight).
 pub type Edge = (u32, u32, f64);
 
-/// Why a list of edges is no graph.
+/// The reason why a list of edges is no graph.
 #[derive(Debug, Clone, PartialEq, Error)]
-pub enum BadEdge {
+pub enum InvalidEdge {
     #[error("edge {edge} joins node {node}, but there are {nodes}")]
     Outside { edge: usize, node: u32, nodes: usize },
     #[error("edge {edge} weighs {weight}; modularity needs finite weights of 0 or more")]
@@ -42,14 +42,14 @@ impl Graph {
     ///
     /// # Errors
     /// An end that is no node, or a weight that is negative or not finite.
-    pub fn new(nodes: usize, edges: &[Edge], directed: bool) -> Result<Self, BadEdge> {
+    pub fn new(nodes: usize, edges: &[Edge], directed: bool) -> Result<Self, InvalidEdge> {
         for (edge, &(a, b, weight)) in edges.iter().enumerate() {
             let node = a.max(b);
             if node as usize >= nodes {
-                return Err(BadEdge::Outside { edge, node, nodes });
+                return Err(InvalidEdge::Outside { edge, node, nodes });
             }
             if !(weight >= 0.0 && weight.is_finite()) {
-                return Err(BadEdge::Weight { edge, weight });
+                return Err(InvalidEdge::Weight { edge, weight });
             }
         }
         let arcs = if directed {
@@ -73,12 +73,12 @@ impl Graph {
         self.arcs.edge_count()
     }
 
-    /// Whether there is an arc from `a` to `b`, in time logarithmic in the arcs out of `a`.
+    /// Returns true if there is an arc from `a` to `b`, in time logarithmic in the arcs out of `a`.
     pub fn has_arc(&self, a: usize, b: usize) -> bool {
         self.arcs.contains_edge(a as u32, b as u32)
     }
 
-    /// What `node` points at, with weights, by rising node.
+    /// The targets of the arcs out of `node` with their weights, by rising node.
     pub fn row(&self, node: usize) -> impl Iterator<Item = (usize, f64)> {
         let (ends, weights) = (self.arcs.neighbors_slice(node as u32), self.arcs.edges_slice(node as u32));
         ends.iter().map(|b| *b as usize).zip(weights.iter().copied())
@@ -104,7 +104,7 @@ impl Graph {
         (out, into)
     }
 
-    /// How many nodes have an arc.
+    /// The number of nodes that have an arc.
     pub fn carrying(&self) -> usize {
         let mut carries = vec![false; self.nodes()];
         for (a, b, _) in self.iter() {

@@ -14,12 +14,12 @@ pub struct PowerLaw {
 
 /// How a power law compares with a lognormal on the same tail.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Against {
+pub struct LognormalComparison {
     /// Log-likelihood of the power law less that of the lognormal; positive for the power law.
     pub log_ratio: f64,
     /// Chance of a ratio this far from 0 when neither is closer to the truth (Vuong). Two-sided.
     pub p: f64,
-    /// Of the logarithm of the continuous variable that is rounded.
+    /// Mean of the logarithm of the continuous variable that is rounded.
     pub mu: f64,
     pub sigma: f64,
 }
@@ -31,7 +31,7 @@ impl PowerLaw {
     }
 }
 
-impl Against {
+impl LognormalComparison {
     /// The lognormal's probability of a degree k among those of k_min and more.
     pub fn density(&self, k: f64, k_min: u32) -> f64 {
         ln_rounded(k, k_min, self.mu, self.sigma).exp()
@@ -99,14 +99,14 @@ fn fit_tail(tail: &[(u32, f64)], k_min: u32) -> Option<PowerLaw> {
     Some(PowerLaw { alpha, k_min, tail: n as usize, distance })
 }
 
-/// The fit whose beginning makes it closest to the sample, among those that leave at least `least_tail`
+/// The fit whose beginning makes it closest to the sample, among those that leave at least `min_tail`
 /// observations.
-pub fn fit(sample: &[u32], least_tail: usize) -> Option<PowerLaw> {
+pub fn fit(sample: &[u32], min_tail: usize) -> Option<PowerLaw> {
     let all = counted(sample, 1);
     let mut left: f64 = all.iter().map(|(_, c)| c).sum();
     let mut best: Option<PowerLaw> = None;
     for (i, (k_min, count)) in all.iter().enumerate() {
-        if (left as usize) < least_tail {
+        if (left as usize) < min_tail {
             break;
         }
         if let Some(fit) = fit_tail(&all[i..], *k_min)
@@ -154,7 +154,7 @@ fn ln_rounded(k: f64, k_min: u32, mu: f64, sigma: f64) -> f64 {
 
 /// Compares a fitted law with the likeliest lognormal, rounded to whole numbers and cut off below k_min
 /// as the law is. `None` when the tail does not vary. Vuong, Econometrica 57 (1989) 307.
-pub fn against_lognormal(sample: &[u32], law: &PowerLaw) -> Option<Against> {
+pub fn against_lognormal(sample: &[u32], law: &PowerLaw) -> Option<LognormalComparison> {
     let tail = counted(sample, law.k_min);
     let n: f64 = tail.iter().map(|(_, c)| c).sum();
     let log_p = |k: u32, mu: f64, sigma: f64| ln_rounded(f64::from(k), law.k_min, mu, sigma);
@@ -174,7 +174,7 @@ pub fn against_lognormal(sample: &[u32], law: &PowerLaw) -> Option<Against> {
     let log_ratio: f64 = tail.iter().map(|(k, c)| c * ratio(*k)).sum();
     let spread = tail.iter().map(|(k, c)| c * (ratio(*k) - log_ratio / n).powi(2)).sum::<f64>() / n;
     let p = libm::erfc(log_ratio.abs() / (2.0 * n * spread).sqrt());
-    p.is_finite().then_some(Against { log_ratio, p, mu, sigma })
+    p.is_finite().then_some(LognormalComparison { log_ratio, p, mu, sigma })
 }
 
 /// Nelder and Mead in two dimensions, for the largest value.
@@ -214,7 +214,7 @@ fn simplex(f: impl Fn([f64; 2]) -> f64, start: [f64; 2]) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// By inverting the distribution function at even steps.
+    /// A sample made by inverting the distribution function at even steps.
     fn draws(n: usize, at: impl Fn(f64) -> u32) -> Vec<u32> {
         (0..n).map(|i| at((i as f64 + 0.5) / n as f64)).collect()
     }

@@ -1,5 +1,5 @@
-//! The entries of a product of two thin factors, G = A B^T, seen tile by tile: how they are spread, and
-//! the largest of them as edges. G itself is never whole in memory. It does not know what A and B are.
+//! The entries of a product of two thin factors, G = A B^T, seen tile by tile: how they are spread, and the largest of
+//! them as edges. G itself is never whole in memory.
 //!
 //! Entries fall into bins by the upper half of their bits, 128 bins an octave of either sign: one pass
 //! serves every threshold, whatever the scale, and nothing has to be known beforehand.
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use crate::analysis::dense::{Placed, Update, multiply};
+use crate::analysis::dense::{Strided, Update, multiply};
 
 /// G[i, j] = a[i] . b[j]: effect of i on j. Factors `(rows, width)` and `(cols, width)`, row-major.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ const TILE: usize = 256;
 const BINS: usize = 1 << 16;
 
 impl Sign {
-    /// What is compared with beta.
+    /// Which entries are compared with beta.
     fn size(self, g: f32) -> f32 {
         match self {
             Sign::Excitatory => g,
@@ -73,7 +73,7 @@ impl<'a> Product<'a> {
         self.b.len() / self.width
     }
 
-    /// How many entries count.
+    /// The number of entries that count.
     pub fn entries(&self) -> u64 {
         let all = self.rows() as u64 * self.cols() as u64;
         if self.same { all - self.rows() as u64 } else { all }
@@ -90,8 +90,8 @@ impl<'a> Product<'a> {
             let (a, b) = (&self.a[from * w..][..rows * w], &self.b[left * w..][..cols * w]);
             // SAFETY: the tile holds `rows` rows of `cols` values, a and b as many rows of w values.
             unsafe {
-                let out = Placed::rows(tile.as_mut_ptr(), cols);
-                let (a, b) = (Placed::rows(a.as_ptr(), w), Placed::rows(b.as_ptr(), w).transposed());
+                let out = Strided::rows(tile.as_mut_ptr(), cols);
+                let (a, b) = (Strided::rows(a.as_ptr(), w), Strided::rows(b.as_ptr(), w).transposed());
                 multiply(out, a, b, [rows, w, cols], Update::Replace);
             }
             for (r, row) in tile[..rows * cols].chunks_exact(cols).enumerate() {
@@ -222,7 +222,7 @@ fn bin(g: f32) -> usize {
 }
 
 /// The smallest number of a bin.
-fn least_of(bin: usize) -> f32 {
+fn bin_start(bin: usize) -> f32 {
     let ordered = (bin as u32) << 16;
     f32::from_bits(if ordered >> 31 == 1 { ordered & !(1 << 31) } else { !ordered })
 }
@@ -271,7 +271,7 @@ impl Spread {
         for bin in (BINS / 2..BINS).rev() {
             seen += self.counted(bin, sign);
             if seen >= m && seen > 0 {
-                return least_of(bin);
+                return bin_start(bin);
             }
         }
         0.0
@@ -291,7 +291,7 @@ impl Spread {
             let here = self.counted(bin, sign);
             if here > 0 {
                 seen += here;
-                steps.push((least_of(bin), seen));
+                steps.push((bin_start(bin), seen));
             }
         }
         steps.reverse();
@@ -308,7 +308,7 @@ impl Spread {
         let scale = bins as f64 / (2.0 * f64::from(reach));
         let place = |g: f32| ((f64::from(g) + f64::from(reach)) * scale).clamp(0.0, bins as f64);
         for (i, count) in self.counts.iter().enumerate().filter(|(_, c)| **c > 0) {
-            let edge = |b: usize| if b < BINS { least_of(b) } else { f32::INFINITY };
+            let edge = |b: usize| if b < BINS { bin_start(b) } else { f32::INFINITY };
             let (low, high) = (edge(i), edge(i + 1));
             let (low, high) = if low <= high { (place(low), place(high)) } else { (place(high), place(low)) };
             if high <= low {
@@ -349,7 +349,7 @@ mod tests {
         values.sort_by(f32::total_cmp);
         assert!(values.windows(2).all(|w| bin(w[0]) <= bin(w[1])));
         for v in values.into_iter().filter(|v| *v > 0.0) {
-            assert!(least_of(bin(v)) <= v && v < least_of(bin(v) + 1), "{v}");
+            assert!(bin_start(bin(v)) <= v && v < bin_start(bin(v) + 1), "{v}");
             assert_eq!(bin(-v), BINS - 1 - bin(v), "the mirror's bin");
         }
     }

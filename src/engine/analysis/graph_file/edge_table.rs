@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Columns of a line.
-const MOST_COLUMNS: usize = 1024;
+const MAX_COLUMNS: usize = 1024;
 
 pub fn write(graph: &GraphFile) -> String {
     let id = |i: usize| graph.nodes.get(i).map_or("", |n| n.id.as_str());
@@ -44,7 +44,7 @@ pub fn write(graph: &GraphFile) -> String {
     out + &String::from_utf8(rows.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-/// What a column holds that the header names.
+/// The meaning of a column, as the header names it.
 #[derive(Debug, Clone, PartialEq)]
 enum Column {
     Source,
@@ -74,7 +74,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
     let separator = [',', ';', '\t'].into_iter().max_by_key(|c| first.matches(*c).count()).unwrap_or(',');
     let (mut columns, mut begun) = (vec![Column::Source, Column::Target, Column::Weight], false);
-    for (line, fields) in (Rows { text, separator, line: 1 }) {
+    for (line, fields) in (FieldRows { text, separator, line: 1 }) {
         let fields = fields?;
         let empty = fields.iter().all(|f| f.text.is_empty() && !f.quoted);
         if empty || fields.first().is_some_and(|f| f.text.starts_with('#') && !f.quoted) {
@@ -87,7 +87,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
             continue;
         }
         let (edge, directed) = edge(&fields, &columns, line)?;
-        kind.tell(directed.unwrap_or(graph.directed), line)?;
+        kind.set_directed(directed.unwrap_or(graph.directed), line)?;
         check_count(graph.edges.len(), line)?;
         // every line brings its nodes, so that nothing waits for them
         for id in &edge.ends {
@@ -139,7 +139,7 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
     Ok((PendingEdge { ends: [from, to], weight, values, line }, directed))
 }
 
-/// What the columns hold, if this line names source and target. Of two columns of one meaning the first has it.
+/// The meaning of each column, if this line names source and target. The first of two columns with one meaning has it.
 fn header(fields: &[Field], line: usize) -> Result<Option<Vec<Column>>, GraphFileError> {
     let mut columns: Vec<Column> = vec![];
     for field in fields {
@@ -171,13 +171,13 @@ struct Field {
 }
 
 /// Lines as fields; quotes may hold separators and line breaks.
-struct Rows<'a> {
+struct FieldRows<'a> {
     text: &'a str,
     separator: char,
     line: usize,
 }
 
-impl Iterator for Rows<'_> {
+impl Iterator for FieldRows<'_> {
     type Item = (usize, Result<Vec<Field>, GraphFileError>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -191,7 +191,7 @@ impl Iterator for Rows<'_> {
         while let Some((i, c)) = chars.next() {
             self.line += usize::from(c == '\n');
             let fresh = fields.last().is_none_or(|f| f.text.is_empty() && !f.quoted);
-            let is_wide = fields.len() > MOST_COLUMNS;
+            let is_wide = fields.len() > MAX_COLUMNS;
             let Some(field) = fields.last_mut() else { break };
             match c {
                 '"' if inside && chars.peek().is_some_and(|(_, n)| *n == '"') => {
@@ -218,8 +218,8 @@ impl Iterator for Rows<'_> {
             let words = "a quote that begins here never ends; close it or remove it";
             return Some((began, Err(GraphFileError::new(began, words))));
         }
-        if fields.len() > MOST_COLUMNS {
-            let words = format!("a line of more than {MOST_COLUMNS} columns; a table of edges has two or three");
+        if fields.len() > MAX_COLUMNS {
+            let words = format!("a line of more than {MAX_COLUMNS} columns; a table of edges has two or three");
             return Some((began, Err(GraphFileError::new(began, words))));
         }
         for field in fields.iter_mut().filter(|f| !f.quoted) {

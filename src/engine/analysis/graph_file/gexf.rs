@@ -2,15 +2,15 @@
 //! reads, 1.1 and 1.2 are alike.
 
 use super::{
-    AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, Named, Nodes, PendingEdge,
-    ValueColumns, ValueNames, give, number, value,
+    AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes,
+    PendingEdge, ValueColumns, ValueNames, give, number, value,
     xml::{Xml, XmlPart, XmlWriter, attribute},
     xml_ids,
 };
 
 pub fn write(graph: &GraphFile) -> String {
-    let of_nodes = ValueColumns::of(graph.nodes.iter().flat_map(|n| &n.values));
-    let of_edges = ValueColumns::of(graph.edges.iter().flat_map(|e| &e.values).filter(|v| !is_of_element(v)));
+    let of_nodes = ValueColumns::new(graph.nodes.iter().flat_map(|n| &n.values));
+    let of_edges = ValueColumns::new(graph.edges.iter().flat_map(|e| &e.values).filter(|v| !is_of_element(v)));
     let mut xml = XmlWriter::new();
     let namespaces = [("xmlns", "http://gexf.net/1.3"), ("xmlns:viz", "http://gexf.net/1.3/viz"), ("version", "1.3")];
     xml.open("gexf", &namespaces);
@@ -49,12 +49,12 @@ pub fn write(graph: &GraphFile) -> String {
 
 const NETWORKX_KEY: &str = "networkx_key";
 
-/// Whether an edge's value stands in its element rather than among its attributes.
-fn is_of_element((name, value): &Named) -> bool {
+/// Returns true if an edge's value stands in its element rather than among its attributes.
+fn is_of_element((name, value): &NamedValue) -> bool {
     matches!((name.as_str(), value), ("id" | "label", AttributeValue::Text(_)))
 }
 
-fn write_values<'a>(xml: &mut XmlWriter, values: impl Iterator<Item = &'a Named>, columns: &ValueColumns<'_>) {
+fn write_values<'a>(xml: &mut XmlWriter, values: impl Iterator<Item = &'a NamedValue>, columns: &ValueColumns<'_>) {
     let mut values = values.peekable();
     if values.peek().is_none() {
         return;
@@ -103,15 +103,15 @@ fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ids: &[&str; 3], columns: &V
     xml.close("edge");
 }
 
-/// What is being read.
+/// The state of the reader.
 #[derive(Default)]
-struct Reading {
+struct GexfReader {
     graph: GraphFile,
     nodes: Nodes,
     edges: Edges,
     node_names: ValueNames,
     edge_names: ValueNames,
-    /// Of which class attributes are being declared.
+    /// The class whose attributes are being declared.
     class: Option<Class>,
     node: Option<FileNode>,
     edge: Option<PendingEdge>,
@@ -126,7 +126,7 @@ enum Class {
 }
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
-    let (mut xml, mut reading) = (Xml::new(text), Reading::default());
+    let (mut xml, mut reading) = (Xml::new(text), GexfReader::default());
     while let Some(piece) = xml.next()? {
         let line = xml.line();
         match piece {
@@ -136,7 +136,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
             XmlPart::Close(name) => reading.close(&name, line)?,
         }
     }
-    let Reading { mut graph, nodes, mut edges, is_gexf, .. } = reading;
+    let GexfReader { mut graph, nodes, mut edges, is_gexf, .. } = reading;
     if !is_gexf {
         return Err(GraphFileError::new(1, "there is no <gexf> element; is this a GEXF file?"));
     }
@@ -152,7 +152,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     Ok(graph)
 }
 
-impl Reading {
+impl GexfReader {
     fn open(&mut self, name: &str, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
         match name {
             "gexf" => self.is_gexf = true,
@@ -218,7 +218,7 @@ impl Reading {
         let ends = [needed(at, "source", "an edge", line)?, needed(at, "target", "an edge", line)?];
         let weight = attribute(at, "weight").map(|w| number(w, "an edge's weight", line)).transpose()?;
         let own = attribute(at, "type").map(|t| t == "directed");
-        self.edges.tell(own.unwrap_or(self.graph.directed), line)?;
+        self.edges.set_directed(own.unwrap_or(self.graph.directed), line)?;
         let text = |name: &str| Some((name.to_owned(), AttributeValue::Text(attribute(at, name)?.to_owned())));
         let values = ["id", "label"].into_iter().filter_map(text).collect();
         Ok(PendingEdge { ends: ends.map(str::to_owned), weight, values, line })

@@ -5,7 +5,8 @@
 use std::{collections::HashSet, fmt::Write as _};
 
 use super::{
-    AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, Named, Nodes, PendingEdge, give, short, value,
+    AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes, PendingEdge, give, short,
+    value,
 };
 
 /// Lists within lists.
@@ -57,7 +58,7 @@ fn ends(edge: &FileEdge, directed: bool) -> (usize, usize) {
 }
 
 /// All but those that have another meaning here.
-fn write_values(out: &mut String, indent: usize, values: &[Named], meant: &[&str]) {
+fn write_values(out: &mut String, indent: usize, values: &[NamedValue], meant: &[&str]) {
     for (name, value) in values.iter().filter(|(name, _)| !meant.contains(&name.as_str())) {
         write_value(out, indent, name, value);
     }
@@ -78,7 +79,7 @@ fn write_value(out: &mut String, indent: usize, name: &str, value: &AttributeVal
     };
 }
 
-/// With a point, without which it would be an integer.
+/// Writes the number with a point, without which it would be an integer.
 fn real(v: f64) -> String {
     let words = format!("{v:?}");
     match words.split_once('e') {
@@ -132,7 +133,7 @@ fn read_graph(tokens: &mut Tokens<'_>) -> Result<GraphFile, GraphFileError> {
             ("multigraph", Token::Value(_)) => {}
             ("comment", Token::Value(v)) => graph.title = v.to_string(),
             (_, Token::Value(v)) => give(&mut graph.values, &key, v, tokens.line)?,
-            (_, Token::Key(_) | Token::Close) => return Err(tokens.no_value(&key)),
+            (_, Token::Key(_) | Token::Close) => return Err(tokens.missing_value_error(&key)),
         }
     }
     edges.finish(&mut graph, nodes)?;
@@ -151,7 +152,12 @@ fn name_by_labels(graph: &mut GraphFile) {
 }
 
 /// The values of one list, under `prefix.` where there is a prefix, until it closes.
-fn read_list(tokens: &mut Tokens<'_>, prefix: &str, into: &mut Vec<Named>, depth: usize) -> Result<(), GraphFileError> {
+fn read_list(
+    tokens: &mut Tokens<'_>,
+    prefix: &str,
+    into: &mut Vec<NamedValue>,
+    depth: usize,
+) -> Result<(), GraphFileError> {
     if depth > DEEPEST {
         return Err(tokens.wrong(format!("lists lie more than {DEEPEST} deep; this is no graph")));
     }
@@ -163,7 +169,7 @@ fn read_list(tokens: &mut Tokens<'_>, prefix: &str, into: &mut Vec<Named>, depth
         match tokens.value()? {
             Token::Open => read_list(tokens, &name, into, depth + 1)?,
             Token::Value(v) => give(into, &name, v, tokens.line)?,
-            Token::Key(_) | Token::Close => return Err(tokens.no_value(&key)),
+            Token::Key(_) | Token::Close => return Err(tokens.missing_value_error(&key)),
         }
     }
     Ok(())
@@ -200,7 +206,7 @@ fn read_edge(tokens: &mut Tokens<'_>) -> Result<PendingEdge, GraphFileError> {
     Ok(PendingEdge { ends, weight, values, line })
 }
 
-fn take(values: &mut Vec<Named>, name: &str) -> Option<AttributeValue> {
+fn take(values: &mut Vec<NamedValue>, name: &str) -> Option<AttributeValue> {
     let at = values.iter().position(|(n, _)| n == name)?;
     Some(values.remove(at).1)
 }
@@ -244,7 +250,7 @@ impl Tokens<'_> {
         self.wrong("the file ends in the middle of a list; it may be cut off")
     }
 
-    fn no_value(&self, key: &str) -> GraphFileError {
+    fn missing_value_error(&self, key: &str) -> GraphFileError {
         self.wrong(format!("`{}` has no value; write a number, a string in quotes or a list in brackets", short(key)))
     }
 
@@ -258,7 +264,7 @@ impl Tokens<'_> {
         }
     }
 
-    /// What follows a key.
+    /// The value that follows a key.
     fn value(&mut self) -> Result<Token, GraphFileError> {
         self.next()?.ok_or_else(|| self.cut_off())
     }

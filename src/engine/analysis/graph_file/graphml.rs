@@ -2,16 +2,16 @@
 //! as networkx, igraph and Gephi write them.
 
 use super::{
-    AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, Named, Nodes, PendingEdge,
-    ValueColumns, ValueNames, give, number, value,
+    AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes,
+    PendingEdge, ValueColumns, ValueNames, give, number, value,
     xml::{Xml, XmlPart, XmlWriter, attribute},
     xml_ids,
 };
 
 pub fn write(graph: &GraphFile) -> String {
-    let of_graph = ValueColumns::of(graph.values.iter());
-    let of_nodes = ValueColumns::of(graph.nodes.iter().flat_map(|n| &n.values));
-    let of_edges = ValueColumns::of(graph.edges.iter().flat_map(|e| &e.values).filter(|v| !is_id(v)));
+    let of_graph = ValueColumns::new(graph.values.iter());
+    let of_nodes = ValueColumns::new(graph.nodes.iter().flat_map(|n| &n.values));
+    let of_edges = ValueColumns::new(graph.edges.iter().flat_map(|e| &e.values).filter(|v| !is_id(v)));
     let mut xml = XmlWriter::new();
     xml.open("graphml", &[("xmlns", "http://graphml.graphdrawing.org/xmlns")]);
     write_keys(&mut xml, graph);
@@ -47,8 +47,8 @@ pub fn write(graph: &GraphFile) -> String {
     xml.finish()
 }
 
-/// Whether an edge's value is the id of its element.
-fn is_id((name, value): &Named) -> bool {
+/// Returns true if an edge's value is the id of its element.
+fn is_id((name, value): &NamedValue) -> bool {
     matches!((name.as_str(), value), ("id", AttributeValue::Text(_)))
 }
 
@@ -77,7 +77,7 @@ fn write_keys(xml: &mut XmlWriter, graph: &GraphFile) {
     }
 }
 
-fn write_values(xml: &mut XmlWriter, values: &[Named], prefix: &str, columns: &ValueColumns<'_>) {
+fn write_values(xml: &mut XmlWriter, values: &[NamedValue], prefix: &str, columns: &ValueColumns<'_>) {
     for named in values {
         let key = format!("{prefix}{}", columns.place(named));
         xml.words("data", &[("key", &key)], &named.1.to_string());
@@ -105,16 +105,16 @@ fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ends: [&str; 2], columns: &V
     xml.close("edge");
 }
 
-/// What is being read.
+/// The state of the reader.
 #[derive(Default)]
-struct Reading {
+struct GraphmlReader {
     graph: GraphFile,
     nodes: Nodes,
     edges: Edges,
     /// Names of data by their keys.
     keys: ValueNames,
     /// The node that is open, with all that it is given.
-    node: Option<(FileNode, Vec<Named>)>,
+    node: Option<(FileNode, Vec<NamedValue>)>,
     edge: Option<PendingEdge>,
     /// The datum that is open.
     data: Option<(String, String)>,
@@ -122,7 +122,7 @@ struct Reading {
 }
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
-    let (mut xml, mut reading) = (Xml::new(text), Reading::default());
+    let (mut xml, mut reading) = (Xml::new(text), GraphmlReader::default());
     while let Some(piece) = xml.next()? {
         let line = xml.line();
         match piece {
@@ -135,7 +135,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
             XmlPart::Close(name) => reading.close(&name, line)?,
         }
     }
-    let Reading { mut graph, nodes, edges, is_graphml, .. } = reading;
+    let GraphmlReader { mut graph, nodes, edges, is_graphml, .. } = reading;
     if !is_graphml {
         return Err(GraphFileError::new(1, "there is no <graphml> element; is this a GraphML file?"));
     }
@@ -143,7 +143,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     Ok(graph)
 }
 
-impl Reading {
+impl GraphmlReader {
     fn open(&mut self, name: &str, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
         let needed = |key: &str| {
             let words = || format!("a <{name}> has no `{key}`; every one needs it");
@@ -165,7 +165,7 @@ impl Reading {
             }
             "edge" => {
                 let own = attribute(at, "directed").map(|d| d == "true");
-                self.edges.tell(own.unwrap_or(self.graph.directed), line)?;
+                self.edges.set_directed(own.unwrap_or(self.graph.directed), line)?;
                 let id = attribute(at, "id").map(|id| ("id".to_owned(), AttributeValue::Text(id.to_owned())));
                 let ends = [needed("source")?, needed("target")?];
                 self.edge = Some(PendingEdge { ends, weight: None, values: id.into_iter().collect(), line });

@@ -6,7 +6,8 @@ use std::{collections::HashSet, fmt::Write as _};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{
-    AttributeValue, FileEdge, FileNode, GraphFile, GraphFileError, MOST_EDGES, Named, Nodes, PendingEdge, give, value,
+    AttributeValue, FileEdge, FileNode, GraphFile, GraphFileError, MAX_EDGES, NamedValue, Nodes, PendingEdge, give,
+    value,
 };
 
 mod json;
@@ -26,7 +27,7 @@ pub fn write(graph: &GraphFile) -> String {
     for (i, node) in graph.nodes.iter().enumerate() {
         let _ = write!(out, "{}{{\"id\":{}", if i == 0 { "\n" } else { ",\n" }, id(node));
         let label = node.label.clone().map(|label| ("label".to_owned(), AttributeValue::Text(label)));
-        let taken: Vec<Named> =
+        let taken: Vec<NamedValue> =
             node.taken().into_iter().map(|(key, v)| (key.to_owned(), AttributeValue::Float(v))).collect();
         let all = label.iter().chain(&taken).chain(&node.values).filter(|(name, _)| name != "id");
         out.push(',');
@@ -63,8 +64,8 @@ const OF_EDGES: [&str; 3] = ["source", "target", "weight"];
 
 pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let mut reading = Reading::default();
-    let read = DeserializeSeed::deserialize(Whole(&mut reading), &mut json).and_then(|()| json.end());
+    let mut reading = NodeLinkReader::default();
+    let read = DeserializeSeed::deserialize(GraphSeed(&mut reading), &mut json).and_then(|()| json.end());
     read.map_err(|e| {
         let words = e.to_string();
         let said = words.rsplit_once(" at line ").map_or(words.as_str(), |(said, _)| said);
@@ -74,7 +75,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         };
         GraphFileError::new(e.line().max(1), words)
     })?;
-    let Reading { mut graph, nodes, edges, found, .. } = reading;
+    let NodeLinkReader { mut graph, nodes, edges, found, .. } = reading;
     if !found.nodes || !found.edges {
         return Err(GraphFileError::new(1, NO_GRAPH));
     }
@@ -87,23 +88,23 @@ const NO_GRAPH: &str = "this JSON is no node-link graph: write {\"nodes\": [{\"i
                         \"target\": ..}, ..]}, as networkx.node_link_data does (`links` for `edges` is read too)";
 
 #[derive(Default)]
-struct Reading {
+struct NodeLinkReader {
     graph: GraphFile,
     nodes: Nodes,
     edges: Vec<PendingEdge>,
-    found: Found,
+    found: SectionsFound,
 }
 
 #[derive(Default)]
-struct Found {
+struct SectionsFound {
     nodes: bool,
     edges: bool,
 }
 
 /// The object that a file is.
-struct Whole<'a>(&'a mut Reading);
+struct GraphSeed<'a>(&'a mut NodeLinkReader);
 
-impl<'de> DeserializeSeed<'de> for Whole<'_> {
+impl<'de> DeserializeSeed<'de> for GraphSeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -111,7 +112,7 @@ impl<'de> DeserializeSeed<'de> for Whole<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Whole<'_> {
+impl<'de> Visitor<'de> for GraphSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -130,10 +131,10 @@ impl<'de> Visitor<'de> for Whole<'_> {
                     }
                 }
                 "nodes" if !std::mem::replace(&mut reading.found.nodes, true) => {
-                    map.next_value_seed(Items { reading: &mut *reading, take: Reading::take_node })?
+                    map.next_value_seed(Items { reading: &mut *reading, take: NodeLinkReader::take_node })?
                 }
                 "edges" | "links" if !std::mem::replace(&mut reading.found.edges, true) => {
-                    map.next_value_seed(Items { reading: &mut *reading, take: Reading::take_edge })?
+                    map.next_value_seed(Items { reading: &mut *reading, take: NodeLinkReader::take_edge })?
                 }
                 "nodes" | "edges" | "links" => {
                     return Err(A::Error::custom(format!("there is a second list of {key}; leave one out")));
@@ -158,8 +159,8 @@ impl<'de> Visitor<'de> for Whole<'_> {
 
 /// A list of objects, each of which is taken by itself.
 struct Items<'a> {
-    reading: &'a mut Reading,
-    take: fn(&mut Reading, Vec<Named>) -> Result<(), String>,
+    reading: &'a mut NodeLinkReader,
+    take: fn(&mut NodeLinkReader, Vec<NamedValue>) -> Result<(), String>,
 }
 
 impl<'de> DeserializeSeed<'de> for Items<'_> {
@@ -189,7 +190,7 @@ impl<'de> Visitor<'de> for Items<'_> {
 }
 
 /// The fields of an object, without those that are null.
-struct Fields<'a>(&'a mut Vec<Named>);
+struct Fields<'a>(&'a mut Vec<NamedValue>);
 
 impl<'de> DeserializeSeed<'de> for Fields<'_> {
     type Value = ();
@@ -230,14 +231,14 @@ fn id_of(value: AttributeValue) -> (String, bool) {
     }
 }
 
-fn take(values: &mut Vec<Named>, name: &str) -> Option<AttributeValue> {
+fn take(values: &mut Vec<NamedValue>, name: &str) -> Option<AttributeValue> {
     let at = values.iter().position(|(n, _)| n == name)?;
     Some(values.remove(at).1)
 }
 
-impl Reading {
+impl NodeLinkReader {
     /// A node without an id is called by its place, as d3 does.
-    fn take_node(&mut self, mut values: Vec<Named>) -> Result<(), String> {
+    fn take_node(&mut self, mut values: Vec<NamedValue>) -> Result<(), String> {
         let place = AttributeValue::Integer(self.nodes.all.len() as i64);
         let (id, is_json_id) = id_of(take(&mut values, "id").unwrap_or(place));
         let label = take(&mut values, "label").map(|label| label.to_string()).filter(|label| *label != id);
@@ -245,9 +246,9 @@ impl Reading {
         self.nodes.add(node, 0).map(|_| ()).map_err(|e| e.words)
     }
 
-    fn take_edge(&mut self, mut values: Vec<Named>) -> Result<(), String> {
-        if self.edges.len() >= MOST_EDGES {
-            return Err(format!("more than {MOST_EDGES} edges"));
+    fn take_edge(&mut self, mut values: Vec<NamedValue>) -> Result<(), String> {
+        if self.edges.len() >= MAX_EDGES {
+            return Err(format!("more than {MAX_EDGES} edges"));
         }
         let mut end = |name: &str| {
             let id = take(&mut values, name).map(|id| id_of(id).0);

@@ -1,12 +1,12 @@
-//! What files say of nodes and edges beyond their ends: named values of four types, which come back in the type that
-//! they were written in. It does not know any format.
+//! Attributes of nodes and edges in graph files: named values of four types, which come back in the type that they were
+//! written in.
 
 use std::{
     collections::{HashMap, HashSet},
     fmt,
 };
 
-use super::{GraphFileError, LONGEST_NAME, MOST_VALUES, short};
+use super::{GraphFileError, LONGEST_NAME, MAX_VALUES, short};
 
 /// A value that a file gives a node, an edge or the graph.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +30,10 @@ pub enum AttributeType {
 }
 
 /// A value and its name.
-pub type Named = (String, AttributeValue);
+pub type NamedValue = (String, AttributeValue);
 
 impl AttributeValue {
-    /// As a number; true is 1.
+    /// The value as a number; true is 1.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Integer(v) => Some(*v as f64),
@@ -56,7 +56,7 @@ impl AttributeValue {
         }
     }
 
-    /// What a text without a type most likely is: an integer, a finite number, else the text.
+    /// The most likely value of a text without a type: an integer, a finite number, else the text.
     pub fn guess(text: &str) -> Self {
         let trimmed = text.trim();
         if let Ok(v) = trimmed.parse::<i64>() {
@@ -82,7 +82,7 @@ impl fmt::Display for AttributeValue {
 }
 
 impl AttributeType {
-    /// By the name that GEXF, GraphML or XML Schema gives it; `None` for one that is none of the four.
+    /// The type of the name that GEXF, GraphML or XML Schema gives it; `None` for one that is none of the four.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name.to_lowercase().as_str() {
             "integer" | "int" | "long" | "short" | "byte" | "biginteger" => Self::Integer,
@@ -93,7 +93,7 @@ impl AttributeType {
         })
     }
 
-    /// As GEXF and GraphML both name it.
+    /// The name that both GEXF and GraphML use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Integer => "long",
@@ -106,7 +106,7 @@ impl AttributeType {
     /// A text as a value of this type; `Ok(None)` for a number that is not finite, which nothing here can show.
     ///
     /// # Errors
-    /// What the text should have been.
+    /// The expected form of the text.
     pub fn read(self, text: &str) -> Result<Option<AttributeValue>, &'static str> {
         let trimmed = text.trim();
         match self {
@@ -133,14 +133,19 @@ impl AttributeType {
 }
 
 /// The value under a name.
-pub fn value<'a>(values: &'a [Named], name: &str) -> Option<&'a AttributeValue> {
+pub fn value<'a>(values: &'a [NamedValue], name: &str) -> Option<&'a AttributeValue> {
     values.iter().find(|(n, _)| n == name).map(|(_, v)| v)
 }
 
 /// Adds a named value to those of one item.
-pub fn give(values: &mut Vec<Named>, name: &str, value: AttributeValue, line: usize) -> Result<(), GraphFileError> {
-    if values.len() >= MOST_VALUES {
-        let words = format!("one item has more than {MOST_VALUES} values; leave some out");
+pub fn give(
+    values: &mut Vec<NamedValue>,
+    name: &str,
+    value: AttributeValue,
+    line: usize,
+) -> Result<(), GraphFileError> {
+    if values.len() >= MAX_VALUES {
+        let words = format!("one item has more than {MAX_VALUES} values; leave some out");
         return Err(GraphFileError::new(line, words));
     }
     values.push((name.to_owned(), value));
@@ -155,7 +160,7 @@ pub struct ValueColumns<'a> {
 }
 
 impl<'a> ValueColumns<'a> {
-    pub fn of(values: impl Iterator<Item = &'a Named>) -> Self {
+    pub fn new(values: impl Iterator<Item = &'a NamedValue>) -> Self {
         let mut columns = Self { all: vec![], places: HashMap::new() };
         let mut seen = HashSet::new();
         for (name, value) in values {
@@ -169,12 +174,12 @@ impl<'a> ValueColumns<'a> {
     }
 
     /// The place of a value's column.
-    pub fn place(&self, (name, value): &Named) -> usize {
+    pub fn place(&self, (name, value): &NamedValue) -> usize {
         self.places.get(&(name.as_str(), value.attribute_type())).copied().unwrap_or_default()
     }
 }
 
-/// What a file calls its values, with their types.
+/// The names that a file gives its values, with their types.
 #[derive(Default)]
 pub struct ValueNames(HashMap<String, (String, Option<AttributeType>)>);
 
@@ -191,8 +196,8 @@ impl ValueNames {
                 format!("`{}` is too long a name ({} bytes); shorten it", short(name), name.len().max(id.len()));
             return Err(GraphFileError::new(line, words));
         }
-        if self.0.len() >= MOST_VALUES && !self.0.contains_key(id) {
-            return Err(GraphFileError::new(line, format!("more than {MOST_VALUES} kinds of values; leave some out")));
+        if self.0.len() >= MAX_VALUES && !self.0.contains_key(id) {
+            return Err(GraphFileError::new(line, format!("more than {MAX_VALUES} kinds of values; leave some out")));
         }
         self.0.insert(id.to_owned(), (name.to_owned(), of_type));
         Ok(())
@@ -203,7 +208,7 @@ impl ValueNames {
     }
 
     /// A text as the value that `id` names; what the file has not named is called by its id.
-    pub fn read(&self, id: &str, text: &str, line: usize) -> Result<Option<Named>, GraphFileError> {
+    pub fn read(&self, id: &str, text: &str, line: usize) -> Result<Option<NamedValue>, GraphFileError> {
         let (name, of_type) = self.get(id).unwrap_or((id, None));
         let read = match of_type {
             Some(of_type) => of_type.read(text).map_err(|wanted| {

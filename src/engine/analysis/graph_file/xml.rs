@@ -1,5 +1,5 @@
-//! Elements of an XML file one after another, read with the line they stand on, or written. It does not know
-//! what they mean; entities other than XML's own five are refused, not expanded.
+//! Elements of an XML file one after another, read with the line they stand on, or written.
+//! Entities other than XML's own five are refused, not expanded.
 
 use quick_xml::{
     Reader, Writer,
@@ -8,7 +8,7 @@ use quick_xml::{
 
 use super::GraphFileError;
 
-/// What comes next.
+/// The next part of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum XmlPart {
     /// Its name without prefix, and its attributes, also without prefix.
@@ -20,7 +20,7 @@ pub enum XmlPart {
 /// Elements within elements.
 const DEEPEST: usize = 64;
 /// Attributes of one element.
-const MOST_ATTRIBUTES: usize = 256;
+const MAX_ATTRIBUTES: usize = 256;
 
 pub struct Xml<'a> {
     text: &'a str,
@@ -103,9 +103,9 @@ impl<'a> Xml<'a> {
     fn opened(&mut self, e: &BytesStart<'_>) -> Result<XmlPart, GraphFileError> {
         let mut attributes = vec![];
         for attribute in e.attributes() {
-            if attributes.len() >= MOST_ATTRIBUTES {
+            if attributes.len() >= MAX_ATTRIBUTES {
                 return Err(
-                    self.wrong(format!("an element has more than {MOST_ATTRIBUTES} attributes; this is no graph"))
+                    self.wrong(format!("an element has more than {MAX_ATTRIBUTES} attributes; this is no graph"))
                 );
             }
             let attribute = match attribute {
@@ -145,7 +145,7 @@ pub struct XmlWriter {
 }
 
 impl XmlWriter {
-    /// With the declaration that it is XML in UTF-8.
+    /// A writer that begins with the declaration of XML in UTF-8.
     pub fn new() -> Self {
         let mut writer = Self { inner: Writer::new_with_indent(vec![], b' ', 2) };
         writer.event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
@@ -192,12 +192,12 @@ fn element<'a>(name: &'a str, attributes: &[(&str, &str)]) -> BytesStart<'a> {
     element
 }
 
-/// A text without what XML has no way to say.
-pub fn sayable(text: &str) -> String {
-    text.chars().filter(is_sayable).collect()
+/// The text without the characters that XML cannot hold.
+pub fn valid_text(text: &str) -> String {
+    text.chars().filter(is_valid_char).collect()
 }
 
-fn is_sayable(c: &char) -> bool {
+fn is_valid_char(c: &char) -> bool {
     *c >= ' ' && *c != '\u{fffe}' && *c != '\u{ffff}' || matches!(c, '\t' | '\n' | '\r')
 }
 
@@ -205,7 +205,7 @@ fn is_sayable(c: &char) -> bool {
 /// to say, and keeps tabs and line breaks in attributes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars().filter(is_sayable) {
+    for c in text.chars().filter(is_valid_char) {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

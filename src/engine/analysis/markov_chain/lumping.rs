@@ -17,7 +17,7 @@ pub struct Partition {
 /// How far a lumping is from exact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LumpingError {
-    /// Of each block: how far its states' probabilities of stepping into one block differ, for the block where they
+    /// For each block: how far its states' probabilities of stepping into one block differ, for the block where they
     /// differ most. 0 for all is Kemeny and Snell's condition.
     pub of_block: Vec<f64>,
     pub largest: f64,

@@ -1,5 +1,5 @@
 //! A Markov chain in discrete time with finitely many states, given by its row-stochastic matrix P: communicating
-//! classes, stationary distribution, mixing time, absorption. It does not know what its states are.
+//! classes, stationary distribution, mixing time, absorption.
 //!
 //! A distribution is a row vector: after a step mu is mu P. Generators, whose columns sum to 0, are related by
 //! transposition: A = P^T - I. Sources: Levin & Peres, Markov Chains and Mixing Times (2017); Kemeny & Snell, Finite
@@ -21,7 +21,7 @@ mod tests;
 /// Total variation to the stationary distribution at which a chain counts as mixed.
 pub const MIXED: f64 = 0.25;
 /// A chain that has not mixed after two to this power of steps is taken never to mix: rounding alone would move it.
-const MOST_DOUBLINGS: usize = 40;
+const MAX_DOUBLINGS: usize = 40;
 
 /// How far a matrix is from row-stochastic.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,7 +41,7 @@ pub fn stochasticity(n: usize, p: &[f64]) -> Stochasticity {
     }
 }
 
-/// Why a matrix is no Markov chain.
+/// The reason why a matrix is no Markov chain.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum ChainError {
     #[error("a chain of {states} states needs {states} rows of {states} numbers; {given} numbers are given")]
@@ -52,10 +52,10 @@ pub enum ChainError {
     RowSum { row: usize, sum: f64 },
 }
 
-/// What is left of a chain that has not yet been absorbed, in the long run.
+/// The quasi-stationary distribution: the long-run distribution of a chain that has not yet been absorbed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuasiStationary {
-    /// Over all states; 0 on those of closed classes.
+    /// The distribution over all states; 0 on those of closed classes.
     pub distribution: Vec<f64>,
     /// Probability that one more step does not absorb it.
     pub survival: f64,
@@ -105,7 +105,7 @@ impl MarkovChain {
         self.p[from * self.n + to]
     }
 
-    /// Whether no step leads to a later state: causal attention.
+    /// Returns true if no step leads to a later state: causal attention.
     pub fn is_triangular(&self) -> bool {
         (0..self.n).all(|i| self.row(i)[i + 1..].iter().all(|p| *p == 0.0))
     }
@@ -145,7 +145,7 @@ impl MarkovChain {
         // P to the powers 1, 2, 4, ... until one has mixed; the distance never grows with the steps.
         let mut powers = vec![self.p.clone()];
         while distance(powers.last()?) > MIXED {
-            if powers.len() > MOST_DOUBLINGS {
+            if powers.len() > MAX_DOUBLINGS {
                 return None;
             }
             let last = powers.last()?;
@@ -243,7 +243,7 @@ impl MarkovChain {
         let q: Vec<f64> = states.iter().flat_map(|i| states.iter().map(|j| self.at(*i, *j))).collect();
         let mut power: Vec<f64> = q.iter().map(|v| v / 2.0).collect();
         (0..m).for_each(|i| power[i * m + i] += 0.5);
-        for _ in 0..MOST_DOUBLINGS {
+        for _ in 0..MAX_DOUBLINGS {
             let next = product(&power, &power, [m; 3]);
             let most = next.iter().copied().fold(0.0, f64::max);
             if most == 0.0 {
@@ -268,7 +268,7 @@ pub fn total_variation(a: &[f64], b: &[f64]) -> f64 {
 
 /// Steps that a chain takes at least to mix, whatever else is known of it, if an eigenvalue but 1 has this modulus:
 /// |lambda|^k <= 2 d(k) (Levin & Peres, eq. 12.15), so k >= ln(1 / (2 `MIXED`)) / ln(1 / |lambda|). Infinite for 1.
-pub fn least_mixing_time(modulus: f64) -> f64 {
+pub fn min_mixing_time(modulus: f64) -> f64 {
     match modulus {
         m if m >= 1.0 => f64::INFINITY,
         m if m > 0.0 => (0.5 / MIXED).ln() / (1.0 / m).ln(),

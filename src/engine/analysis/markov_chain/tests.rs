@@ -5,9 +5,9 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    MIXED, MarkovChain, least_mixing_time,
+    MIXED, MarkovChain,
     lumping::{Partition, with_shuffled_rows},
-    stochasticity, total_variation,
+    min_mixing_time, stochasticity, total_variation,
 };
 use crate::analysis::dense::product;
 
@@ -47,7 +47,7 @@ fn two_states_are_as_on_paper() {
     assert!((c.moduli().unwrap()[1] - (1.0 - a - b)).abs() < EXACT);
     // d(k) = max(pi) |1 - a - b|^k = 0.75 * 0.6^k: 0.27 after 2 steps, 0.162 after 3
     assert_eq!(c.mixing_time(), Some(3));
-    assert!(least_mixing_time(0.6) > 1.35 && least_mixing_time(0.6) < 1.36);
+    assert!(min_mixing_time(0.6) > 1.35 && min_mixing_time(0.6) < 1.36);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_period_never_mixes() {
     let c = chain(3, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]);
     assert_eq!(c.mixing_time(), None);
     assert!((c.moduli().unwrap()[1] - 1.0).abs() < EXACT);
-    assert_eq!(least_mixing_time(1.0), f64::INFINITY);
+    assert_eq!(min_mixing_time(1.0), f64::INFINITY);
 }
 
 #[test]
@@ -209,7 +209,7 @@ proptest! {
         let mixing = c.mixing_time().unwrap();
         // steps are counted one by one below
         prop_assume!(mixing < 3000);
-        prop_assert!(mixing as f64 >= least_mixing_time(c.moduli().unwrap()[1]) - 1e-6);
+        prop_assert!(mixing as f64 >= min_mixing_time(c.moduli().unwrap()[1]) - 1e-6);
         let mut rows: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
         let mut first = 0u64;
         while rows.iter().map(|row| total_variation(row, &all[0])).fold(0.0, f64::max) > MIXED {

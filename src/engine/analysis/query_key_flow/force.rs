@@ -1,4 +1,4 @@
-//! What deflects a key: a learned function of the query, or minus the gradient of a potential that is known.
+//! The force on a key: a learned function of the query, or minus the gradient of a known potential.
 
 use super::Matrix;
 
@@ -29,7 +29,7 @@ pub struct ForceError {
 }
 
 impl Force {
-    /// From the weights of a model, each (d, d), (outputs, inputs), row by row.
+    /// Builds the force from the weights of a model, each (d, d), (outputs, inputs), row by row.
     ///
     /// # Errors
     /// If a weight does not have d x d values.

@@ -1,4 +1,4 @@
-//! Small square matrices of f64: as much as a step's Jacobian takes. It knows no evolution.
+//! Small square matrices of f64: as much as a step's Jacobian takes.
 
 /// `side` x `side` values, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +72,7 @@ impl Matrix {
         Self { side: self.side, data: rows.flat_map(|(row, f)| row.iter().map(move |a| a * f)).collect() }
     }
 
-    /// By elimination with the largest pivot of each column; NaN where an entry is no finite number.
+    /// The determinant, by elimination with the largest pivot of each column; NaN where an entry is no finite number.
     pub fn determinant(&self) -> f64 {
         let n = self.side;
         if self.data.iter().any(|v| !v.is_finite()) {

@@ -1,4 +1,4 @@
-//! What must hold of the integrators, in f64.
+//! Properties of the integrators, in f64.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a task of recall offers whose windows are whole examples, made to order. It does not know which task.
+//! The interface of a task of recall whose windows are whole examples, made to order.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -18,10 +18,10 @@ pub(in crate::corpus) trait Examples: Sync {
     /// The fewest symbols of an example.
     fn least(&self) -> usize;
 
-    /// What an example is made of, in words: "4 pairs and a question for each".
+    /// A description of an example: "4 pairs and a question for each".
     fn parts(&self) -> String;
 
-    /// Whether keys are asked for that stood beside a value.
+    /// True if the questions ask for keys that stood beside a value.
     fn asks_for_pairs(&self) -> bool {
         false
     }

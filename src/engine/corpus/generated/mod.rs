@@ -37,10 +37,10 @@ pub struct Generated {
     recipe: Recipe,
 }
 
-/// What a task asks, in words, and what somebody gets who cannot answer.
+/// The questions of a task in words, and the accuracy of a guess.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Questions {
-    /// Who answers the share of questions that [`super::Corpus::guess`] tells.
+    /// A guesser that answers the share of questions that [`super::Corpus::guess`] tells.
     pub guess: &'static str,
     /// The share that somebody answers who has not read the text, where that is less.
     pub blind: Option<f64>,
@@ -48,7 +48,7 @@ pub struct Questions {
     pub how_to_read: &'static str,
 }
 
-/// What makes a corpus.
+/// The generator of a corpus.
 enum Recipe {
     /// Documents of these themes.
     Prose(&'static [&'static LazyLock<Theme>]),
@@ -105,22 +105,22 @@ pub fn by_id(id: &str) -> Option<&'static Generated> {
 }
 
 impl Generated {
-    /// Whether this is a task (windows made to order, with answers) rather than running text.
+    /// Returns true if this is a task (windows made to order, with answers) rather than running text.
     pub fn is_task(&self) -> bool {
         self.questions().is_some()
     }
 
-    /// Whether this is running English text.
+    /// Returns true if this is running English text.
     pub fn is_prose(&self) -> bool {
         matches!(self.recipe, Recipe::Prose(_))
     }
 
-    /// Whether a setting says how many domains it mixes.
+    /// Returns true if a setting says how many domains it mixes.
     pub fn mixes_domains(&self) -> bool {
         matches!(self.recipe, Recipe::Domains)
     }
 
-    /// Whether this has some of the domain of this place in [`domains::NAMES`]: all prose counts as stories.
+    /// Returns true if this has some of the domain of this place in [`domains::NAMES`]: all prose counts as stories.
     pub fn has_domain(&self, domain: usize) -> bool {
         match self.recipe {
             Recipe::Domains => true,
@@ -130,7 +130,7 @@ impl Generated {
         }
     }
 
-    /// Whether the domain of this place is debates, as the parliament has them.
+    /// Returns true if the domain of this place is debates, as the parliament has them.
     pub(super) fn has_debates(domain: usize) -> bool {
         domains::DEBATES.contains(&domain)
     }
@@ -143,7 +143,7 @@ impl Generated {
         }
     }
 
-    /// What it asks, if it is a task.
+    /// The questions, if it is a task.
     pub fn questions(&self) -> Option<Questions> {
         match self.recipe {
             Recipe::Task(style) => Some(style.questions()),
@@ -159,12 +159,12 @@ impl Generated {
         }
     }
 
-    /// Whether this is associative recall: pairs of a key and a value, and then the keys again.
+    /// Returns true if this is associative recall: pairs of a key and a value, and then the keys again.
     pub fn asks_for_pairs(&self) -> bool {
         self.recall().is_some_and(Examples::asks_for_pairs)
     }
 
-    /// What makes the examples of a task of recall.
+    /// The maker of the examples of a task of recall.
     pub(super) fn recall(&self) -> Option<&'static dyn Examples> {
         match self.recipe {
             Recipe::Recall(recall) => Some(recall),
@@ -181,7 +181,7 @@ impl Generated {
             Recipe::Text(text) => text(&mut rng, size),
             Recipe::Parliament(extent) => parliament::text(&mut rng, size, &extent),
             Recipe::Pairs(languages) => parliament::pairs(&mut rng, size, languages),
-            Recipe::Domains => domains::text(seed, size, domains::MOST),
+            Recipe::Domains => domains::text(seed, size, domains::MAX_DOMAINS),
         }
     }
 }

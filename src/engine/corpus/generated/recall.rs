@@ -2,11 +2,11 @@
 //! first, then every key once more, and after it the value that stood beside it. Made to order for any length.
 //! Knows neither tokens nor models.
 //!
-//! As there: keys of an example are distinct and so are its values, queries stand at even distances from the end
-//! of the pairs, and the distances follow a power law, so that most queries come soon. Two things differ, so that
-//! a person can read it. Keys are capitals and values small letters and digits (there, the halves of the
-//! vocabulary). The answer stands in the text after its query (there it is a label only), where nothing else could
-//! need it, since no key is asked for twice.
+//! Like the reference: keys of an example are distinct and so are its values, queries stand at even distances from the
+//! end of the pairs, and the distances follow a power law, so that most queries come soon. Two things differ, so that a
+//! person can read it. Keys are capitals and values small letters and digits (there, the halves of the vocabulary). The
+//! answer stands in the text after its query (there it is a label only), where nothing else could need it, since no key
+//! is asked for twice.
 
 use super::{
     Generated, Questions, Recipe,
@@ -50,7 +50,7 @@ const POWER: f64 = 0.01;
 /// How much an example has to remember.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Recall {
-    /// At most as many as there are keys.
+    /// The number of pairs, at most as many as there are keys.
     pairs: usize,
 }
 
@@ -68,12 +68,12 @@ impl Examples for Recall {
         true
     }
 
-    /// Of a value among those of the text.
+    /// The accuracy of a guess among the values of the text.
     fn guess(&self) -> f64 {
         1.0 / self.pairs as f64
     }
 
-    /// What a model that attends to the pairs, but not to the right one, gets; and one that reads nothing.
+    /// The accuracies of a model that attends to the pairs, but not to the right one, and of one that reads nothing.
     fn questions(&self) -> Questions {
         Questions {
             guess: "guessing a value of the text",

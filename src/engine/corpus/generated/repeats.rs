@@ -17,7 +17,7 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
 pub const WARM: usize = 13;
 /// Letters of a word.
 pub const WORD: usize = 8;
-/// How often a word stands in a row.
+/// The number of repetitions of a word in a row.
 pub const TIMES: usize = 8;
 /// Letters from one warm-up to the next.
 pub const PERIOD: usize = WARM + TIMES * WORD;

@@ -33,7 +33,7 @@ pub const HELD_OUT_NOUNS: [&str; 8] = ["cake", "coffee", "film", "dance", "lette
 
 pub const VERBS: [&str; 2] = ["was", "seemed"];
 pub const ADVERBS: [&str; 4] = ["really", "quite", "rather", "truly"];
-/// What may stand before "the"; the empty one begins the sentence with "The".
+/// The words that may stand before "the"; the empty one begins the sentence with "The".
 pub const OPENERS: [&str; 10] = [
     "Today",
     "Yesterday",
@@ -47,10 +47,10 @@ pub const OPENERS: [&str; 10] = [
     "My friend felt that",
 ];
 
-/// How often a sentence has an opener, an adverb.
+/// The probabilities that a sentence has an opener, an adverb.
 const OPENED: f64 = 0.4;
 const WITH_ADVERB: f64 = 0.25;
-/// How often the adjective is (good, bad), of a noun that leans to good, to bad.
+/// The probabilities that the adjective is (good, bad), for a noun that leans to good, to bad.
 const LEANS_GOOD: (f64, f64) = (0.6, 0.15);
 const LEANS_BAD: (f64, f64) = (0.15, 0.55);
 /// Sentences of a line of running text.

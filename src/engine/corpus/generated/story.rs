@@ -40,7 +40,7 @@ pub(in crate::corpus) enum FactStyle {
 }
 
 impl FactStyle {
-    /// How many facts there are, each as likely.
+    /// The number of facts, each equally likely.
     pub(in crate::corpus) fn facts(self) -> usize {
         match self {
             Self::Symbols => usize::from(DIGITS),
@@ -79,7 +79,7 @@ pub(in crate::corpus) struct Fragment {
     pub role: Role,
 }
 
-/// What a piece is there for.
+/// The purpose of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::corpus) enum Role {
     Fact,
@@ -105,7 +105,7 @@ pub(super) struct Facts {
     pub scenes: Vec<Scene>,
     /// A short sentence: room that is kept free before a question, since fillers do not fit exactly.
     room: String,
-    /// As long as the longest fact, and the longest question with its answer.
+    /// The lengths of the longest fact, and of the longest question with its answer.
     longest_fact: String,
     longest_ask: String,
 }
@@ -209,7 +209,7 @@ fn story(rng: &mut ChaCha8Rng, len: usize, spacing: usize, measure: &dyn Fn(&str
 struct Fill<'a> {
     filler: &'a [String],
     measure: &'a dyn Fn(&str) -> usize,
-    /// Whether so many tokens can be filled exactly, as far as one try of each sentence shows.
+    /// True where so many tokens can be filled exactly, as far as one try of each sentence shows.
     even: Vec<bool>,
     recent: Vec<usize>,
 }

@@ -14,7 +14,7 @@ pub(super) static LETTERS: LazyLock<Theme> = data!("letters.toml");
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Theme {
-    /// What the first person of a document may be, and what the second.
+    /// The roles that the first person of a document may have, and those of the second.
     pub roles: Vec<String>,
     pub mates: Vec<String>,
     pub words: Lexicon,
@@ -27,12 +27,12 @@ pub(super) struct Theme {
     pub plots: Vec<Plot>,
     /// Ends a document and comes back to what its beginning said.
     pub close: Vec<String>,
-    /// Before and after a letter.
+    /// The greeting of a letter, if documents are letters; `signature` ends it.
     pub greeting: Option<String>,
     pub signature: Option<String>,
 }
 
-/// What happens, beat after beat.
+/// The plot, beat after beat.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plot {

@@ -59,7 +59,7 @@ pub(super) struct Writer<'a> {
     people: Vec<Person<'a>>,
     facts: HashMap<String, &'a str>,
     recent: Vec<&'a str>,
-    /// Who was spoken of last, and by how many pronouns in a row.
+    /// The person that was mentioned last, and the number of pronouns in a row.
     last: Option<usize>,
     pronouns: usize,
     named: [bool; 2],
@@ -210,7 +210,7 @@ fn finish(raw: &str) -> String {
     out.trim().to_owned()
 }
 
-/// Whether the article before this text is "an": by sound, for the words we use.
+/// Returns true if the article before this text is "an": by sound, for the words that occur.
 pub(super) fn takes_an(text: &str) -> bool {
     let word: String = text.chars().take_while(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
     let silent_h = ["hour", "honest", "honour", "heir"].iter().any(|h| word.starts_with(h));
@@ -220,7 +220,7 @@ pub(super) fn takes_an(text: &str) -> bool {
     silent_h || (word.starts_with(['a', 'e', 'i', 'o', 'u']) && !sounds_y)
 }
 
-/// When each template of a setting was used last, so that neighbouring documents do not sound alike.
+/// The last use of each template of a setting, so that neighbouring documents do not sound alike.
 #[derive(Default)]
 pub(super) struct RecentUse<'a> {
     used: HashMap<&'a str, usize>,

@@ -1,16 +1,16 @@
-//! What a tokenizer.json may ask for: as many ids as it has tokens, more or less, and steps that make a text not
-//! much longer. A file of a few bytes could otherwise ask for more memory than there is. It builds no tokeniser.
+//! Limits of a tokenizer.json: as many ids as it has tokens, more or less, and steps that make a text not much longer.
+//! A file of a few bytes could otherwise ask for more memory than there is. It builds no tokeniser.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 /// No tokeniser has more ids.
-const MOST_IDS: usize = 1 << 22;
+const MAX_IDS: usize = 1 << 22;
 /// Ids may have gaps: this many, and so many times the number of tokens.
 const GAPS: usize = 1 << 16;
 const GAPS_PER_TOKEN: usize = 16;
 /// A text becomes at most so many times as long by what is replaced in it.
-const MOST_GROWTH: f64 = 1024.0;
+const MAX_GROWTH: f64 = 1024.0;
 
 /// The parts of the file in which texts are replaced by others.
 #[derive(Deserialize)]
@@ -26,7 +26,7 @@ pub(super) fn check(json: &[u8]) -> tokenizers::Result<()> {
     let steps: Steps = serde_json::from_slice(json)?;
     for (name, step) in [("normalizer", &steps.normalizer), ("decoder", &steps.decoder)] {
         let growth = step.as_ref().map_or(1.0, growth);
-        if growth > MOST_GROWTH {
+        if growth > MAX_GROWTH {
             return Err(format!("its {name} makes a text up to {growth:.0} times as long").into());
         }
     }
@@ -37,13 +37,13 @@ pub(super) fn check(json: &[u8]) -> tokenizers::Result<()> {
 pub(super) fn vocabulary(tokens: usize, last: Option<u32>) -> tokenizers::Result<usize> {
     let Some(last) = last else { return Err("it has no tokens".into()) };
     let ids = last as usize + 1;
-    if ids > MOST_IDS || ids > tokens.saturating_mul(GAPS_PER_TOKEN).saturating_add(GAPS) {
+    if ids > MAX_IDS || ids > tokens.saturating_mul(GAPS_PER_TOKEN).saturating_add(GAPS) {
         return Err(format!("its {tokens} tokens have ids up to {last}, and every id up to there takes memory").into());
     }
     Ok(ids)
 }
 
-/// How many times as long a text can become: a replacement by its length, steps in a row by their product.
+/// The factor by which a text can become longer: a replacement by its length, steps in a row by their product.
 fn growth(step: &Value) -> f64 {
     let length = |key: &str| step.get(key).and_then(Value::as_str).map_or(0.0, |s| s.len() as f64);
     let own = match step.get("type").and_then(Value::as_str) {

@@ -35,9 +35,9 @@ impl FastWeights {
     pub fn new(rule: &FastWeightRule, trained: &Tensor) -> Self {
         let rule_of_block = HebbianRule {
             rate: rule.rate as f32,
-            most_precision: rule.most_precision as f32,
+            max_precision: rule.most_precision as f32,
             follow: FOLLOW,
-            least_variance: LEAST_VARIANCE,
+            min_variance: LEAST_VARIANCE,
         };
         let base = rule.has_base.then(|| trained.clone());
         Self { rule: rule_of_block, base, texts: vec![], inverse_precision: vec![] }

@@ -1,11 +1,10 @@
-//! The keys and values of the tokens that were read, so that the next token costs one row of attention. It does not know
-//! how keys came about.
+//! The keys and values of the tokens that were read, so that the next token costs one row of attention.
 
 use candle_core::{D, Result, Tensor};
 
 use crate::nn::fused::attention::repeat_heads;
 
-/// Of one layer; empty before the first token.
+/// The keys and values of one layer; empty before the first token.
 #[derive(Debug, Clone, Default)]
 pub struct KeyValueCache {
     kept: Option<[Tensor; 2]>, // (B, Hkv, T, d) each
@@ -17,6 +16,7 @@ impl KeyValueCache {
         self.kept.as_ref().map_or(0, |[k, _]| k.dims().get(2).copied().unwrap_or(0))
     }
 
+    /// Returns true before the first token.
     pub fn is_empty(&self) -> bool {
         self.kept.is_none()
     }

@@ -20,13 +20,15 @@ use crate::nn::{
 /// Sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DifferentialSpec {
+    /// Width D of the states.
     pub d_model: usize,
+    /// Number of query heads.
     pub heads: usize,
     /// Place of the layer in the model, from 0; lambda starts at 0.8 - 0.6 exp(-0.3 layer).
     pub layer: usize,
-    /// Whether queries and keys are rotated by position.
+    /// True if queries and keys are rotated by position.
     pub rotary: bool,
-    /// How many times a forward pass adds to the residual stream.
+    /// The number of times a forward pass adds to the residual stream.
     pub writers: usize,
 }
 
@@ -63,7 +65,7 @@ impl DifferentialAttention {
         })
     }
 
-    /// With queries and keys that evolve before they are rotated, split and scored.
+    /// The same attention with queries and keys that evolve before they are rotated, split and scored.
     pub fn with_evolution(self, evolution: Option<Evolution>) -> Result<Self> {
         Ok(Self { projections: self.projections.with_evolution(evolution)?, ..self })
     }
@@ -74,7 +76,7 @@ impl DifferentialAttention {
         AttentionSpec { heads: 2 * heads, head_dim: d, ..AttentionSpec::plain(heads * d, heads) }
     }
 
-    /// What both maps read `(B, T, 2 D)`, one after the other of each head -> `(B, T, D)`.
+    /// Maps the outputs of both maps `(B, T, 2 D)`, one after the other of each head -> `(B, T, D)`.
     fn combined(&self, y: &Tensor) -> Result<Tensor> {
         let difference = normalised_difference(y, &self.lam, EPS)?;
         linear(&(difference * (1.0 - self.lambda_init))?, &self.wo)
@@ -89,7 +91,7 @@ impl DifferentialAttention {
     }
 
     /// qkv `(B, T, 3 D)` with its queries and keys turned, those of the positions from `first` on, where they are.
-    fn turned(&self, qkv: Tensor, first: usize) -> Result<Tensor> {
+    fn rotated(&self, qkv: Tensor, first: usize) -> Result<Tensor> {
         if !self.rotary {
             return Ok(qkv);
         }
@@ -105,7 +107,7 @@ impl DifferentialAttention {
 
 impl Attention for DifferentialAttention {
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor> {
-        let qkv = self.turned(self.projections.forward_offering(x, tap, path)?, 0)?; // (B,T,3D)
+        let qkv = self.rotated(self.projections.forward_offering(x, tap, path)?, 0)?; // (B,T,3D)
         let qkv = halve_queries(&qkv, self.heads)?; // (B,T,4D)
         let y = if tap.wants(path) {
             let (y, weights) = attention::reference_without_norms(&qkv, self.spec())?;
@@ -119,7 +121,7 @@ impl Attention for DifferentialAttention {
 
     fn read_next(&self, x: &Tensor, cache: &mut KeyValueCache) -> Result<Tensor> {
         let (b, h, d) = (x.dim(0)?, self.heads, self.head_dim);
-        let qkv = self.turned(self.projections.forward(x)?, cache.len())?;
+        let qkv = self.rotated(self.projections.forward(x)?, cache.len())?;
         let qkv = halve_queries(&qkv, h)?; // (B,1,4D)
         let part = |from: usize, n: usize| qkv.narrow(D::Minus1, from * d, n * d)?.reshape((b, n, 1, d));
         let [k, v] = cache.push(&part(2 * h, h)?, &part(3 * h, h)?)?;

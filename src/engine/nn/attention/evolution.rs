@@ -1,5 +1,5 @@
-//! What happens to queries and keys between their projection and their scores (arXiv 2604.01683): nothing, a residual
-//! MLP on the queries alone, or n steps of the coupled system dq/dt = k, dk/dt = f(q). It knows no scores.
+//! The evolution of queries and keys between their projection and their scores (arXiv 2604.01683): none, a residual MLP
+//! on the queries alone, or n steps of the coupled system dq/dt = k, dk/dt = f(q).
 
 use candle_core::{D, Result, Tensor};
 
@@ -12,13 +12,20 @@ use crate::nn::{
     layers::input_proj,
 };
 
-/// How queries and keys change before they are scored.
+/// The evolution of queries and keys before they are scored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum EvolutionSpec {
     /// q + f(q); keys stay: the same parameters without coupling.
     QueryMlp,
     /// Coupled steps, their length exp(tau) of each head beginning at `dt`. None at all is the identity.
-    Coupled { scheme: Scheme, steps: usize, dt: f64 },
+    Coupled {
+        /// The integrator.
+        scheme: Scheme,
+        /// Number of steps.
+        steps: usize,
+        /// Initial length of a step.
+        dt: f64,
+    },
 }
 
 /// An evolution with its parameters. f is an MLP d -> d -> d with SiLU and no biases, d being a head's width, and all
@@ -75,7 +82,8 @@ impl Evolution {
         }
     }
 
-    /// Of coupled steps: their sizes, f's two weights `(d, d)`, and the logarithm of each head's step, tau `(H)`.
+    /// The parameters of coupled steps: their sizes, f's two weights `(d, d)`, and the logarithm of each head's step,
+    /// tau `(H)`.
     pub fn coupled(&self) -> Option<(CoupledSpec, [&Tensor; 3])> {
         match &self.dynamics {
             Dynamics::QueryMlp => None,

@@ -17,16 +17,19 @@ use crate::nn::{
 /// Sizes and switches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupedQuerySpec {
+    /// Width D of the states.
     pub d_model: usize,
+    /// Number of query heads.
     pub heads: usize,
+    /// Number of key and value heads.
     pub kv_heads: usize,
     /// Query t sees keys t-window+1..=t; `None` sees the whole past.
     pub window: Option<usize>,
-    /// Whether queries and keys are normalised by an RMSNorm a head.
+    /// True if queries and keys are normalised by an RMSNorm a head.
     pub qk_norms: bool,
-    /// Whether queries and keys are rotated by position.
+    /// True if queries and keys are rotated by position.
     pub rotary: bool,
-    /// How many times a forward pass adds to the residual stream.
+    /// The number of times a forward pass adds to the residual stream.
     pub writers: usize,
 }
 
@@ -84,8 +87,8 @@ impl GroupedQueryAttention {
         })
     }
 
-    /// With queries and keys that evolve before they are normalised, rotated and scored. Errors: fewer key heads than
-    /// query heads, since each query evolves with its own key.
+    /// The same attention with queries and keys that evolve before they are normalised, rotated and scored. Errors:
+    /// fewer key heads than query heads, since each query evolves with its own key.
     pub fn with_evolution(self, evolution: Option<Evolution>) -> Result<Self> {
         Ok(Self { projections: self.projections.with_evolution(evolution)?, ..self })
     }

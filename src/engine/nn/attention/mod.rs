@@ -33,13 +33,13 @@ pub trait Attention: std::fmt::Debug + Send + Sync {
         bail!("this attention reads whole texts only")
     }
 
-    /// How queries and keys evolve before they are scored, if they do.
+    /// The evolution of queries and keys before they are scored, if there is one.
     fn evolution(&self) -> Option<&Evolution> {
         None
     }
 
-    /// What a block in one operation needs to compute this attention; `None` of a variant that the operation
-    /// does not know, whose block then is several operations.
+    /// The inputs of a block in one operation for this attention; `None` for a variant that the operation does not
+    /// know, whose block then is several operations.
     fn fused(&self) -> Option<FusedAttention<'_>> {
         None
     }
@@ -47,13 +47,14 @@ pub trait Attention: std::fmt::Debug + Send + Sync {
 
 /// An attention as [`fused::layer`](super::fused::layer) computes it.
 pub struct FusedAttention<'a> {
+    /// Sizes and switches of the attention.
     pub spec: AttentionSpec,
-    /// Whether queries and keys are normalised.
+    /// True if queries and keys are normalised.
     pub qk_norms: bool,
-    /// How queries and keys evolve, if they do.
+    /// The evolution of queries and keys, if there is one.
     pub evolution: Option<CoupledSpec>,
-    /// Whether the linear maps have biases.
+    /// True if the linear maps have biases.
     pub has_biases: bool,
-    /// In the order of [`LayerSpec`](super::fused::layer::LayerSpec).
+    /// Weights in the order of [`LayerSpec`](super::fused::layer::LayerSpec).
     pub weights: Vec<&'a Tensor>,
 }

@@ -1,5 +1,5 @@
 //! Queries, keys and values of a state: its three projections side by side, and what happens to queries and keys before
-//! they are scored. It knows no scores.
+//! they are scored.
 
 use candle_core::{D, Result, Tensor, bail};
 
@@ -24,8 +24,8 @@ impl Projections {
         Ok(Self { maps, heads, kv_heads, evolution: None })
     }
 
-    /// With queries and keys that evolve. Errors: fewer key heads than query heads, since each query evolves with its own
-    /// key.
+    /// The same attention with queries and keys that evolve. Errors: fewer key heads than query heads, since each query
+    /// evolves with its own key.
     pub fn with_evolution(self, evolution: Option<Evolution>) -> Result<Self> {
         if evolution.is_some() && self.kv_heads != self.heads {
             bail!("{} query heads and {} key heads cannot evolve in pairs", self.heads, self.kv_heads);
@@ -33,6 +33,7 @@ impl Projections {
         Ok(Self { evolution, ..self })
     }
 
+    /// The evolution of queries and keys, if there is one.
     pub fn evolution(&self) -> Option<&Evolution> {
         self.evolution.as_ref()
     }
@@ -47,8 +48,8 @@ impl Projections {
         self.forward_offering(x, &mut Tap::off(), "")
     }
 
-    /// As [`Projections::forward`]; offers queries and keys `(B, H, T, d)` before the evolution as `<path>.{q0,k0}` and
-    /// after it as `<path>.{q,k}`, where the weights are offered as `<path>.weights`.
+    /// Same as [`Projections::forward`]; offers queries and keys `(B, H, T, d)` before the evolution as
+    /// `<path>.{q0,k0}` and after it as `<path>.{q,k}`, where the weights are offered as `<path>.weights`.
     pub fn forward_offering(&self, x: &Tensor, tap: &mut Tap, weights: &str) -> Result<Tensor> {
         let path = weights.strip_suffix(".weights").unwrap_or(weights);
         let qkv = linear(x, &Tensor::cat(&self.weights(), 0)?)?;

@@ -11,11 +11,13 @@ use crate::nn::{Params, attention::PackedAttention, layers::Norm, mlp::BiasedMlp
 /// Sizes of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gpt2BlockSpec {
+    /// Width D of the states.
     pub d_model: usize,
+    /// Number of query heads.
     pub heads: usize,
-    /// How many times a forward pass adds to the residual stream (two a block).
+    /// The number of times a forward pass adds to the residual stream (two a block).
     pub writers: usize,
-    /// Whether scores fall with distance.
+    /// True if scores fall with distance (ALiBi).
     pub alibi: bool,
 }
 

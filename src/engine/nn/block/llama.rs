@@ -16,14 +16,19 @@ use crate::nn::{
 /// Sizes of one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LlamaBlockSpec {
+    /// Width D of the states.
     pub d_model: usize,
+    /// Number of query heads.
     pub heads: usize,
+    /// Number of key and value heads.
     pub kv_heads: usize,
     /// Query t sees keys t-window+1..=t; `None` sees the whole past.
     pub window: Option<usize>,
+    /// Hidden units of the MLP.
     pub hidden: usize,
+    /// The kind of MLP.
     pub mlp: MlpKind,
-    /// How many times a forward pass adds to the residual stream (two a block).
+    /// The number of times a forward pass adds to the residual stream (two a block).
     pub writers: usize,
 }
 

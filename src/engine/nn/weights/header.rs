@@ -14,18 +14,18 @@ use safetensors::{Dtype, tensor::TensorInfo};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 
 use super::{
-    Contents, FloatKind,
+    Contents, Entry, FloatKind, checked,
     metadata::{Metadata, Scalars},
-    placed, row_major, short,
+    row_major, short,
 };
 
 /// More than any header has: a name and two numbers for each of many thousand tensors.
 const MAX_HEADER: u64 = 32 << 20;
 
-/// What a safetensors file says of its tensors.
+/// The header of a safetensors file.
 #[derive(Debug)]
 pub struct Header {
-    /// By name; `data_offsets` count from `data_start`.
+    /// The tensors by name; `data_offsets` count from `data_start`.
     pub tensors: BTreeMap<String, TensorInfo>,
     /// `__metadata__`, a map of strings in a file that keeps to the format.
     metadata: Metadata,
@@ -33,30 +33,35 @@ pub struct Header {
     pub data_start: u64,
 }
 
-/// Why a header cannot be read.
+/// The reason why a header cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum HeaderError {
+    /// A file too short for the length of its header.
     #[error("it is cut off after {0} bytes")]
     NoLength(u64),
+    /// A file that ends within its header.
     #[error("it is cut off in its header, after {0} bytes")]
     CutOff(u64),
+    /// A file of another format.
     #[error("it is not a safetensors file")]
     OtherFormat,
+    /// A damaged description of the tensor of this name.
     #[error("its header is damaged where it describes tensor `{0}`")]
     Tensor(String),
+    /// Any other error of the system.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 /// Takes in the header as it is read, so that nothing is made of it but what is kept.
-struct Reading {
+struct HeaderVisitor {
     tensors: BTreeMap<String, TensorInfo>,
     metadata: Metadata,
     /// The tensor whose description is being read.
     at: Option<String>,
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Reading {
+impl<'de> DeserializeSeed<'de> for &mut HeaderVisitor {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
@@ -64,7 +69,7 @@ impl<'de> DeserializeSeed<'de> for &mut Reading {
     }
 }
 
-impl<'de> Visitor<'de> for &mut Reading {
+impl<'de> Visitor<'de> for &mut HeaderVisitor {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,7 +111,7 @@ impl Header {
         }
         let mut bytes = vec![0u8; size as usize];
         file.read_exact(&mut bytes)?;
-        let mut reading = Reading { tensors: BTreeMap::new(), metadata: Metadata::default(), at: None };
+        let mut reading = HeaderVisitor { tensors: BTreeMap::new(), metadata: Metadata::default(), at: None };
         let mut json = serde_json::Deserializer::from_slice(&bytes);
         let read = reading.deserialize(&mut json).and_then(|()| json.end());
         match (read, reading.at) {
@@ -144,8 +149,9 @@ pub(super) fn contents(file: impl Read, length: u64, first: &[u8; 4]) -> Result<
             return Err(HeaderError::Tensor(name).to_string());
         };
         let strides = row_major(&info.shape);
-        let kind = (kind, format!("{:?}", info.dtype));
-        entries.push(placed(name, kind, (info.shape, strides), (at, end.min(length)))?);
+        let kind_name = format!("{:?}", info.dtype);
+        let entry = Entry { name, shape: info.shape, strides, kind, kind_name, at, checksum: None };
+        entries.push(checked(entry, end.min(length))?);
     }
     Ok(Contents { entries, metadata })
 }

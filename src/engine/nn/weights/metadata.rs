@@ -1,19 +1,19 @@
-//! Numbers and words that a file of weights holds beside its tensors, by dotted path, up to a bound: a few bytes of
-//! a file can name the same long path a million times. It knows no format but JSON within words.
+//! Numbers and words that a file of weights holds beside its tensors, by dotted path, up to a bound: a few bytes of a
+//! file can name the same long path a million times.
 
 use std::{collections::BTreeMap, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// Bytes of all paths and words together, and what keeping each takes.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 const EACH: usize = 128;
 /// No tensor's name or setting's path is longer.
 pub(super) const LONGEST_PATH: usize = 1 << 10;
 /// Words may hold JSON whose words hold JSON.
-const MOST_NESTED: usize = 2;
+const MAX_DEPTH: usize = 2;
 
-/// What is being collected, and where in the file that is.
+/// The metadata collected so far, and the place in the file that it belongs to.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     found: BTreeMap<String, String>,
@@ -50,13 +50,13 @@ impl Metadata {
     /// Keeps a number or words at the open path.
     pub fn put(&mut self, words: &str) {
         self.bytes += self.path.len() + words.len() + EACH;
-        self.is_too_much |= self.bytes > MOST_BYTES;
+        self.is_too_much |= self.bytes > MAX_BYTES;
         if !self.is_too_much {
             self.found.insert(self.path.clone(), words.to_owned());
         }
     }
 
-    /// Whether there was more than is kept; then it is not worth looking further.
+    /// Returns true if there was more than is kept; then reading on is of no use.
     pub fn is_too_much(&self) -> bool {
         self.is_too_much
     }
@@ -66,7 +66,7 @@ impl Metadata {
         if self.is_too_much {
             return Err(format!(
                 "it holds more beside its tensors than a model's settings (names of up to {LONGEST_PATH} bytes, {} MB in all): save the model's state_dict alone",
-                MOST_BYTES >> 20
+                MAX_BYTES >> 20
             ));
         }
         Ok(self.found)
@@ -112,7 +112,7 @@ impl<'de> Visitor<'de> for Scalars<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        let is_object = self.0.nested < MOST_NESTED
+        let is_object = self.0.nested < MAX_DEPTH
             && text.trim_start().starts_with('{')
             && serde_json::from_str::<IgnoredAny>(text).is_ok();
         if is_object {

@@ -9,16 +9,16 @@ use std::{
 
 use zip::{CompressionMethod, ZipArchive};
 
-use super::{Checksum, Contents, Entry, FloatKind, MOST_SIDES, metadata::Metadata, placed};
+use super::{Checksum, Contents, Entry, FloatKind, MAX_DIMS, checked, metadata::Metadata};
 use crate::files::pickle::{self, Node, Pickle};
 
 /// Larger pickles hold more than names: a model's is some kilobytes, with an optimiser's state some more.
-const MOST_PICKLE: u64 = 64 << 20;
+const MAX_PICKLE: u64 = 64 << 20;
 /// Values looked at while walking a pickle, and how deep; objects may hold each other.
-const MOST_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 20;
 const DEEPEST: usize = 16;
 /// A part a storage, a storage a tensor.
-const MOST_PARTS: usize = 1 << 17;
+const MAX_PARTS: usize = 1 << 17;
 
 pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
     let cut = |e: &dyn std::fmt::Display| {
@@ -27,7 +27,7 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
         )
     };
     let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|e| cut(&e))?;
-    if zip.len() > MOST_PARTS {
+    if zip.len() > MAX_PARTS {
         return Err(format!(
             "it has {} parts, more than a model has tensors: save the model's state_dict alone",
             zip.len()
@@ -45,7 +45,7 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
             return Err(format!("`{name}` in it is compressed, which torch.save does not do"));
         }
         if let Some(folder) = name.strip_suffix("data.pkl") {
-            if size > MOST_PICKLE {
+            if size > MAX_PICKLE {
                 return Err(format!("its pickle has {size} bytes: save the model's state_dict alone"));
             }
             if pickle.is_some() {
@@ -58,7 +58,7 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
         places.insert(name, Checksum { from: at, to: end, crc32: part.crc32() });
     }
     let Some((folder, bytes)) = pickle else {
-        return Err("it is a zip without the pickle of torch.save".into());
+        return Err("it is a zip without the pickle that torch.save writes".into());
     };
     let pickle = pickle::read(&bytes)?;
     let mut walk = Walk { pickle: &pickle, folder, places, nodes: 0, entries: vec![], metadata: Metadata::default() };
@@ -69,7 +69,7 @@ pub(super) fn contents(file: File, length: u64) -> Result<Contents, String> {
 struct Walk<'a> {
     pickle: &'a Pickle<'a>,
     folder: String,
-    /// Of every part by its name.
+    /// The checksum of every part by its name.
     places: HashMap<String, Checksum>,
     nodes: usize,
     entries: Vec<Entry>,
@@ -80,7 +80,7 @@ impl Walk<'_> {
     /// Takes in everything under the open path: tensors, numbers, words; leaves out what it does not know.
     fn go(&mut self, node: usize, depth: usize) -> Result<(), String> {
         self.nodes += 1;
-        if self.nodes > MOST_NODES {
+        if self.nodes > MAX_NODES {
             return Err("it holds more than a model: save the model's state_dict alone".into());
         }
         if depth > DEEPEST || self.metadata.is_too_much() {
@@ -148,7 +148,7 @@ impl Walk<'_> {
             _ => None,
         };
         let list = |node: usize| {
-            p.items(node).filter(|n| n.len() <= MOST_SIDES)?.iter().map(|n| whole(*n)).collect::<Option<Vec<_>>>()
+            p.items(node).filter(|n| n.len() <= MAX_DIMS)?.iter().map(|n| whole(*n)).collect::<Option<Vec<_>>>()
         };
         let storage = part(0).and_then(|n| match p.get(n) {
             Node::Persistent(inner) => Some(*inner),
@@ -180,10 +180,17 @@ impl Walk<'_> {
         };
         let bytes = kind.map_or(1, FloatKind::bytes);
         let from = (offset as u64).checked_mul(bytes).and_then(|n| checksum.from.checked_add(n)).ok_or_else(damaged)?;
-        let kind = (kind, class.trim_end_matches("Storage").to_lowercase());
-        let entry = placed(path, kind, (shape, strides), (from, checksum.to))?;
-        // torch.save can be told to leave checksums out; then they are 0
-        self.entries.push(Entry { checksum: Some(checksum).filter(|c| c.crc32 != 0), ..entry });
+        let entry = Entry {
+            name: path,
+            shape,
+            strides,
+            kind,
+            kind_name: class.trim_end_matches("Storage").to_lowercase(),
+            at: from,
+            // torch.save can be told to leave checksums out; then they are 0
+            checksum: Some(checksum).filter(|c| c.crc32 != 0),
+        };
+        self.entries.push(checked(entry, checksum.to)?);
         Ok(())
     }
 }

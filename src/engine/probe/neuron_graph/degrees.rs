@@ -2,7 +2,7 @@
 
 use crate::{
     analysis::graph::{
-        degrees::{Bin, log_bins},
+        degrees::{DegreeBin, log_bins},
         power_law,
     },
     telemetry::{
@@ -25,7 +25,7 @@ fn distribution(degrees: &[u32]) -> DegreeDistribution {
     let present: Vec<u32> = degrees.iter().copied().filter(|d| *d > 0).collect();
     let power_law = power_law::fit(&present, LEAST_TAIL).map(|law| {
         let share = law.tail as f64 / present.len() as f64;
-        let from = |b: &Bin| b.middle >= f64::from(law.k_min);
+        let from = |b: &DegreeBin| b.middle >= f64::from(law.k_min);
         let over = |p: &dyn Fn(f64) -> f64| -> Numbers {
             bins.iter().map(|b| if from(b) { share * p(b.middle) } else { f64::NAN }).collect()
         };

@@ -24,7 +24,7 @@ const LONGEST_LIST: usize = 64;
 /// Lists nest at most this deep.
 const MAX_DIMS: usize = 8;
 /// Rows of an array that has no columns, or the reverse.
-const MOST_EMPTY: usize = 1 << 20;
+const MAX_EMPTY: usize = 1 << 20;
 
 impl Serialize for Array {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for ArrayVisitor {
         let shape = shape.ok_or_else(|| de::Error::missing_field("shape"))?;
         // Whoever draws an array walks its sides, also of one that has no values.
         let is_empty = shape.contains(&0);
-        if shape.len() > MAX_DIMS || is_empty && shape.iter().any(|side| *side > MOST_EMPTY) {
+        if shape.len() > MAX_DIMS || is_empty && shape.iter().any(|side| *side > MAX_EMPTY) {
             let words = format!("an array of {} sides cannot have so many rows or columns", shape.len());
             return Err(de::Error::custom(words));
         }

@@ -39,8 +39,8 @@ impl<'a> Cells<'a> {
         Fields { parts: vec![], key: String::new(), field: self.field, index: self.index, out: self.out }
     }
 
-    /// For the value of an enum's variant, which stands in a field of the variant's name.
-    fn of_variant(mut self, variant: &str) -> Self {
+    /// A serializer for the value of an enum's variant, which stands in a field of the variant's name.
+    fn for_variant(mut self, variant: &str) -> Self {
         self.field = inner(&self.field, variant);
         self
     }
@@ -69,7 +69,7 @@ impl List<'_> {
 /// The fields of a struct or a map, which come out by name.
 pub struct Fields<'a> {
     parts: Vec<(String, Vec<Cell>)>,
-    /// Of the map's value to come.
+    /// The key of the map's next value.
     key: String,
     field: String,
     index: Vec<usize>,
@@ -120,7 +120,7 @@ impl<'a> Serializer for Cells<'a> {
         serialize_char(char), serialize_str(&str)
     }
 
-    /// As in JSON.
+    /// Follows JSON: a number that is not finite is text.
     fn serialize_f64(self, v: f64) -> Result {
         match Number::from_f64(v) {
             Some(number) => self.cell(number),
@@ -163,7 +163,7 @@ impl<'a> Serializer for Cells<'a> {
         variant: &'static str,
         value: &T,
     ) -> Result {
-        value.serialize(self.of_variant(variant))
+        value.serialize(self.for_variant(variant))
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>> {
@@ -179,7 +179,7 @@ impl<'a> Serializer for Cells<'a> {
     }
 
     fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<List<'a>> {
-        Ok(self.of_variant(variant).list())
+        Ok(self.for_variant(variant).list())
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Fields<'a>> {
@@ -191,7 +191,7 @@ impl<'a> Serializer for Cells<'a> {
     }
 
     fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Fields<'a>> {
-        Ok(self.of_variant(variant).fields())
+        Ok(self.for_variant(variant).fields())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the worker does about questions: it finds the weights that each is put to, hands it on to those who answer, and
+//! The worker's handling of questions: it finds the weights that each is put to, hands it on to those who answer, and
 //! tells what they say. It keeps the weights of the past. It answers nothing itself but what is scheduled.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Worker {
         let request = question.request;
         let put = self.job(question).and_then(|job| self.answering.put(job));
         if let Err(e) = put {
-            self.outlets.tell(Event::Question { request, state: QuestionState::Refused(e.to_string()) });
+            self.listeners.emit(Event::Question { request, state: QuestionState::Refused(e.to_string()) });
         }
     }
 
@@ -54,9 +54,9 @@ impl Worker {
     }
 
     /// Tells what has been answered meanwhile.
-    pub(super) fn tell_answers(&mut self) {
+    pub(super) fn emit_answers(&mut self) {
         while let Ok(event) = self.answering.events.try_recv() {
-            self.outlets.tell(event);
+            self.listeners.emit(event);
         }
     }
 
@@ -66,7 +66,7 @@ impl Worker {
         let folder = replayed.or_else(|| self.options.writer.as_ref().and_then(Writer::folder));
         if let Some(folder) = folder {
             self.snapshots.set_folder(&folder);
-            self.outlets.tell(Event::Snapshots(Arc::new(self.snapshots.steps())));
+            self.listeners.emit(Event::Snapshots(Arc::new(self.snapshots.steps())));
         }
     }
 
@@ -79,8 +79,8 @@ impl Worker {
         let kept = self.run.all_weights().and_then(|all| self.snapshots.keep(step, all).map_err(RunError::from));
         if let Err(e) = kept {
             let text = format!("{e}. The run goes on; a replay of it can be asked about fewer of its steps");
-            self.outlets.notice(Level::Warning, text);
+            self.listeners.notice(Level::Warning, text);
         }
-        self.outlets.tell(Event::Snapshots(Arc::new(self.snapshots.steps())));
+        self.listeners.emit(Event::Snapshots(Arc::new(self.snapshots.steps())));
     }
 }

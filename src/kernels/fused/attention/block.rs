@@ -1,4 +1,4 @@
-//! A block of queries against the keys that it attends to. It does not know what is computed on it.
+//! A block of queries against the keys that it attends to.
 
 use std::ops::Range;
 

@@ -30,7 +30,7 @@ use crate::{
 /// more, too many masked scores are computed.
 const ROWS: usize = 64;
 /// Multiplications below which a second thread does not pay.
-const LEAST_WORK: usize = 1 << 18;
+const MIN_WORK: usize = 1 << 18;
 
 /// Attention over slices, for any number of batch rows.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct Op {
     needs_backward: bool,
 }
 
-/// What tasks read: qkv of all batch rows, and the weights of the QK norms, if there are any.
+/// The inputs of tasks: qkv of all batch rows, and the weights of the QK norms, if there are any.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
     pub qkv: &'a [f32],
@@ -119,12 +119,13 @@ impl Op {
         }
     }
 
-    /// Whether attention weights are saved for backward: while they are no more than what a task reads and writes anyhow.
+    /// Returns true if attention weights are saved for backward: while they are no more than what a task reads and
+    /// writes anyhow.
     fn saves_weights(&self) -> bool {
         self.needs_backward && self.t <= 4 * self.spec.head_dim
     }
 
-    /// Whether queries and keys are read from qkv itself, being neither normalised nor rotated.
+    /// Returns true if queries and keys are read from qkv itself, being neither normalised nor rotated.
     fn reads_in_place(&self) -> bool {
         !self.ones.is_empty() && self.rope_table.0.is_empty() && self.group() == 1
     }
@@ -297,10 +298,10 @@ impl Op {
         });
     }
 
-    /// How many tasks are worth running at once: one for short texts, because waking a thread takes longer.
+    /// The number of tasks worth running at once: one for short texts, because waking a thread takes longer.
     fn at_once(&self, rows: usize) -> usize {
         let scores = rows * self.t * self.t * self.spec.heads * self.spec.head_dim;
-        if scores < LEAST_WORK { 1 } else { rows * self.spec.kv_heads }
+        if scores < MIN_WORK { 1 } else { rows * self.spec.kv_heads }
     }
 
     /// Values that a batch row saves for backward.

@@ -1,5 +1,5 @@
-//! Gathers the rows of one attention task, ordered by head and position, from the tensors in which heads lie side by side,
-//! and scatters them back; queries and keys are normalised and rotated on the way. It knows no product.
+//! Gathers the rows of one attention task, ordered by head and position, from the tensors in which heads lie side by
+//! side, and scatters them back; queries and keys are normalised and rotated on the way.
 
 use pulp::{Simd, WithSimd};
 

@@ -1,4 +1,4 @@
-//! Fused attention as candle operations, with and without QK norms. It knows no arithmetic.
+//! Fused attention as candle operations, with and without QK norms.
 
 use std::sync::OnceLock;
 
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::buffers::build_vec;
 
+/// Applies the fused operation to qkv `(B, T, (H + 2 Hkv) d)`, with the QK norms if there are any.
 pub fn attention(qkv: &Tensor, norms: Option<[&Tensor; 2]>, spec: AttentionSpec) -> Result<Tensor> {
     let (b, t, width) = qkv.dims3()?;
     let (h, kv, d) = (spec.heads, spec.kv_heads, spec.head_dim);

@@ -1,4 +1,4 @@
-//! Tables of rotary embedding, cached by size. It does not know what is rotated.
+//! Tables of rotary embedding, cached by size.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use super::angles;
 
 /// Cosines and sines by position and pair of channels, each `(T, d / 2)`.
 pub type RopeTable = Arc<(Vec<f32>, Vec<f32>)>;
-/// By length, head width and the bits of the base.
+/// Tables by length, head width and the bits of the base.
 type TableCache = HashMap<(usize, usize, Option<u64>), RopeTable>;
 
 /// The table of texts of `t` tokens and heads of `d` channels; without a base, of rotations by zero.

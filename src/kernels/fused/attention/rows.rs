@@ -1,5 +1,5 @@
-//! Row-wise parts of fused attention in vector code: QK norm with rotary embedding, ALiBi, softmax, and their backwards.
-//! It does not know which rows belong together.
+//! Row-wise parts of fused attention in vector code: QK norm with rotary embedding, ALiBi, softmax, and their
+//! backwards.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use crate::simd;
 /// Norm and rotary embedding of queries or of keys.
 #[derive(Clone, Copy)]
 pub(super) struct Rope<'a> {
-    /// By position, `(T, d / 2)`; empty where rows are neither normalised nor rotated.
+    /// Cosines and sines by position, `(T, d / 2)`; empty where rows are neither normalised nor rotated.
     pub(super) cos: &'a [f32],
     pub(super) sin: &'a [f32],
-    /// Of the norm, `(d)`.
+    /// The weight of the norm, `(d)`.
     pub(super) weight: &'a [f32],
-    /// Of the norm; `None` for no norm.
+    /// The epsilon of the norm; `None` for no norm.
     pub(super) eps: Option<f32>,
 }
 
@@ -229,7 +229,8 @@ const LANES: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 pub(super) struct SoftmaxBackward<'a> {
     pub(super) scores: &'a mut [f32],
     pub(super) grads: &'a mut [f32],
-    /// Of each row: as in [`Softmax`], and the dot product of weights and their gradients.
+    /// For each row: maximum and reciprocal sum, same as in [`Softmax`], and the dot product of weights and their
+    /// gradients.
     pub(super) max: &'a [f32],
     pub(super) inv: &'a [f32],
     pub(super) mean: &'a [f32],
@@ -290,12 +291,12 @@ impl WithSimd for SoftmaxBackward<'_> {
     }
 }
 
-/// As [`SoftmaxBackward`], with the unnormalised weights that forward saved; the reciprocal sums are in the gradients
-/// already.
+/// Same as [`SoftmaxBackward`], with the unnormalised weights that forward saved; the reciprocal sums are in the
+/// gradients already.
 pub(super) struct SoftmaxBackwardSaved<'a> {
     pub(super) weights: &'a [f32],
     pub(super) grads: &'a mut [f32],
-    /// Of each row: the dot product of weights and their gradients.
+    /// The dot product of weights and their gradients for each row.
     pub(super) mean: &'a [f32],
     pub(super) scale: f32,
     pub(super) block: Block,

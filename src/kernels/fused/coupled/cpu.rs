@@ -1,4 +1,4 @@
-//! The coupled evolution as a candle operation on the CPU in f32. It knows no arithmetic.
+//! The coupled evolution as a candle operation on the CPU in f32.
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 

@@ -69,15 +69,21 @@ impl Kernel {
         let each = of_f + self.spec.heads;
         let tasks = saved.len().div_ceil(piece);
         let mut sums = vec![0f32; tasks * each];
-        threads::run_chunks2((grad, POSITIONS * 3 * wide), (&mut sums, each), |i, [grad, sums]| {
-            let saved = &saved[i * piece..][..grad.len() / 3 * 2];
-            let (q, k) = saved.split_at(saved.len() / 2);
-            let path = field.forward(q.to_vec(), k.to_vec(), true);
-            let (mut dq, mut dk) = split_queries_keys(grad, wide);
-            let (f, dt) = sums.split_at_mut(of_f);
-            field.backward(&path, &mut dq, &mut dk, &mut Gradients { f, dt });
-            join_queries_keys(grad, wide, &dq, &dk);
-        });
+        threads::run_all_chunks(
+            [
+                threads::Chunks { values: grad, size: POSITIONS * 3 * wide },
+                threads::Chunks { values: &mut sums, size: each },
+            ],
+            |i, [grad, sums]| {
+                let saved = &saved[i * piece..][..grad.len() / 3 * 2];
+                let (q, k) = saved.split_at(saved.len() / 2);
+                let path = field.forward(q.to_vec(), k.to_vec(), true);
+                let (mut dq, mut dk) = split_queries_keys(grad, wide);
+                let (f, dt) = sums.split_at_mut(of_f);
+                field.backward(&path, &mut dq, &mut dk, &mut Gradients { f, dt });
+                join_queries_keys(grad, wide, &dq, &dk);
+            },
+        );
         let mut sums = sum_rows(&sums, each);
         // dt = exp(tau)
         sums[of_f..].iter_mut().zip(&self.dt).for_each(|(sum, dt)| *sum *= dt);
@@ -93,7 +99,7 @@ fn copy_queries_keys(rows: &[f32], wide: usize, q: &mut [f32], k: &mut [f32]) {
     }
 }
 
-/// As [`copy_queries_keys`], into vectors of their own.
+/// Same as [`copy_queries_keys`], into vectors of their own.
 fn split_queries_keys(rows: &[f32], wide: usize) -> (Vec<f32>, Vec<f32>) {
     let mut k = vec![];
     let q = build_vec(rows.len() / 3, |q| k = build_vec(q.len(), |k| copy_queries_keys(rows, wide, q, k)));

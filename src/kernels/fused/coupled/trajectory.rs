@@ -1,5 +1,4 @@
-//! The arithmetic of the coupled evolution on one task's rows, (position, head) each, and its backward. It does not know
-//! where rows come from.
+//! The arithmetic of the coupled evolution on one task's rows, (position, head) each, and its backward.
 
 use pulp::{Simd, WithSimd};
 

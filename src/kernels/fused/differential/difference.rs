@@ -15,14 +15,14 @@ const POSITIONS: usize = 64;
 
 /// Rows of all heads: of so many positions what both maps read, `(n, 2 H d)`, and by lambda `(H)`.
 #[derive(Clone, Copy)]
-struct Rows<'a> {
+struct HeadRows<'a> {
     y: &'a [f32],
     lambda: &'a [f32],
     d: usize,
     eps: f32,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> HeadRows<'a> {
     /// y1, y2 and lambda of one head of one position after the other.
     fn each(self) -> impl Iterator<Item = (&'a [f32], &'a [f32], &'a f32)> {
         let both = self.y.chunks_exact(2 * self.d).map(move |both| both.split_at(self.d));
@@ -42,7 +42,7 @@ fn subtract(r: &mut [f32], y1: &[f32], y2: &[f32], lambda: f32) {
 }
 
 struct Forward<'a> {
-    rows: Rows<'a>,
+    rows: HeadRows<'a>,
     out: &'a mut [f32], // (n, H d)
 }
 
@@ -60,7 +60,7 @@ impl WithSimd for Forward<'_> {
 }
 
 struct Backward<'a> {
-    rows: Rows<'a>,
+    rows: HeadRows<'a>,
     grad: &'a [f32],        // (n, H d)
     dy: &'a mut [f32],      // (n, 2 H d)
     dlambda: &'a mut [f32], // (H)
@@ -100,7 +100,7 @@ impl CustomOp2 for Difference {
             *last /= 2;
             wide = *last;
         });
-        let rows = |y| Rows { y, lambda, d: wide / lambda.len(), eps: self.eps };
+        let rows = |y| HeadRows { y, lambda, d: wide / lambda.len(), eps: self.eps };
         let out = build_vec(y.len() / 2, |out| {
             threads::run_chunks(out, POSITIONS * wide, |i, out| {
                 let y = &y[i * POSITIONS * 2 * wide..][..2 * out.len()];
@@ -114,14 +114,20 @@ impl CustomOp2 for Difference {
         let wide = grad.dim(candle_core::D::Minus1)?;
         let (dy, dlambda) = storage::read_all(&[y, lambda, grad], |[y, lambda, grad]| {
             let heads = lambda.len();
-            let rows = |y| Rows { y, lambda, d: wide / heads, eps: self.eps };
+            let rows = |y| HeadRows { y, lambda, d: wide / heads, eps: self.eps };
             let mut sums = vec![0f32; y.len().div_ceil(POSITIONS * 2 * wide) * heads];
             let dy = build_vec(y.len(), |dy| {
-                threads::run_chunks2((dy, POSITIONS * 2 * wide), (&mut sums, heads), |i, [dy, dlambda]| {
-                    let y = &y[i * POSITIONS * 2 * wide..][..dy.len()];
-                    let grad = &grad[i * POSITIONS * wide..][..dy.len() / 2];
-                    arch().dispatch(Backward { rows: rows(y), grad, dy, dlambda });
-                });
+                threads::run_all_chunks(
+                    [
+                        threads::Chunks { values: dy, size: POSITIONS * 2 * wide },
+                        threads::Chunks { values: &mut sums, size: heads },
+                    ],
+                    |i, [dy, dlambda]| {
+                        let y = &y[i * POSITIONS * 2 * wide..][..dy.len()];
+                        let grad = &grad[i * POSITIONS * wide..][..dy.len() / 2];
+                        arch().dispatch(Backward { rows: rows(y), grad, dy, dlambda });
+                    },
+                );
             });
             Ok((dy, sum_rows(&sums, heads)))
         })?;

@@ -7,7 +7,7 @@ use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
 use super::storage;
 use crate::{buffers::build_vec, threads};
 
-pub(super) struct Halves {
+pub(super) struct SplitHalves {
     pub(super) heads: usize,
     pub(super) head_dim: usize,
 }
@@ -15,7 +15,7 @@ pub(super) struct Halves {
 /// Positions of a task.
 const POSITIONS: usize = 64;
 
-impl Halves {
+impl SplitHalves {
     /// Channels of all queries of a position.
     fn wide(&self) -> usize {
         self.heads * self.head_dim
@@ -57,7 +57,7 @@ impl Halves {
     }
 }
 
-impl CustomOp1 for Halves {
+impl CustomOp1 for SplitHalves {
     fn name(&self) -> &'static str {
         "halve-queries"
     }

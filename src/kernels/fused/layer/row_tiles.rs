@@ -2,7 +2,7 @@
 //! values are in the cache. Saved for backward is what would take products to recompute.
 //!
 //! Gradients of the weights are summed over the tiles of a group, in order, and then over the groups. Tiles and groups
-//! depend on sizes alone, so that no bit depends on the number of threads. It knows no arithmetic of a sublayer.
+//! depend on sizes alone, so that no bit depends on the number of threads.
 
 use super::{
     super::scaled_add::ScaleBackward,
@@ -286,7 +286,7 @@ struct Sums<'a> {
     sublayers: &'a [Sublayer<'a>; 2],
     parts: [&'a mut [f32]; 2],
     scale: &'a mut [f32],
-    /// Whether the gradients of a sublayer have been written, so that more are accumulated.
+    /// True where the gradients of a sublayer have been written, so that more are accumulated.
     begun: [bool; 2],
 }
 

@@ -1,5 +1,4 @@
-//! One sublayer on some rows: [residual +] f(norm(x)), f being attention or an MLP with its two linear maps. It does not know
-//! which rows are worked on when.
+//! One sublayer on some rows: [residual +] f(norm(x)), f being attention or an MLP with its two linear maps.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -8,9 +7,9 @@ use super::{
         attention::cpu as attention,
         coupled::rows::Kernel,
         mlp::cpu as mlp,
-        norm::{NormKind, Rows},
+        norm::{NormKind, RowNorm},
     },
-    LayerSpec, Sizes, Style, non_empty, split, split_mut,
+    LayerSpec, Style, WeightSizes, non_empty, split, split_mut,
 };
 use crate::{
     buffers::build_vec,
@@ -20,15 +19,15 @@ use crate::{
     reduce, threads,
 };
 
-/// Sizes and weights of a sublayer.
+/// The sizes and weights of a sublayer.
 pub struct Sublayer<'a> {
-    norm: Rows,
+    norm: RowNorm,
     norm_weights: [&'a [f32]; 2],
     qk_norms: Option<[&'a [f32]; 2]>,
     /// Input projection `(wide, D)` and output projection `(D, inner)`.
     maps: [&'a [f32]; 2],
     biases: [Option<&'a [f32]>; 2],
-    sizes: Sizes,
+    sizes: WeightSizes,
     d: usize,
     wide: usize,
     inner: usize,
@@ -74,7 +73,7 @@ fn pack_all<'a>(sublayers: &[Sublayer<'a>; 2], orient: fn(View<'a>) -> View<'a>)
     packed.into_iter().flatten().collect()
 }
 
-/// What the backward of some rows leaves for computing the gradients of the weights.
+/// The inputs of the weight gradients that the backward of some rows leaves.
 pub struct WeightGradInputs<'a> {
     /// The gradient of the result.
     g: Cow<'a, [f32]>,
@@ -97,7 +96,7 @@ impl WeightGradInputs<'_> {
 }
 
 impl<'a> Sublayer<'a> {
-    /// Of shape B, T, D; `needs_backward`: whether forward saves what backward needs.
+    /// A sublayer for inputs of shape B, T, D; `needs_backward`: whether forward saves the inputs of backward.
     pub fn attention(spec: &LayerSpec, [_, t, d]: [usize; 3], weights: &'a [f32], needs_backward: bool) -> Self {
         let op = attention::Op::new(spec.attention, t, spec.qk_norms, needs_backward);
         let sizes = spec.sizes(d)[0];
@@ -107,18 +106,18 @@ impl<'a> Sublayer<'a> {
     }
 
     pub fn mlp(spec: &LayerSpec, [_, _, d]: [usize; 3], weights: &'a [f32]) -> Self {
-        let kernel = mlp::MlpKernel::of(mlp::MlpForm { act: spec.act, gated: spec.gated }, [d, spec.hidden, d]);
+        let kernel = mlp::MlpKernel::from_sizes(mlp::MlpForm { act: spec.act, gated: spec.gated }, [d, spec.hidden, d]);
         Self::new(spec, spec.sizes(d)[1], d, weights, Body::Mlp(kernel))
     }
 
-    fn new(spec: &LayerSpec, sizes: Sizes, d: usize, weights: &'a [f32], body: Body) -> Self {
+    fn new(spec: &LayerSpec, sizes: WeightSizes, d: usize, weights: &'a [f32], body: Body) -> Self {
         let [nw, nb, w_in, b_in, q_norm, k_norm, _, _, w_out, b_out] = split(weights, sizes);
         let kind = match spec.style {
             Style::RmsNoBias => NormKind::Rms,
             Style::LayerNormBias => NormKind::Layer,
         };
         Self {
-            norm: Rows { kind, eps: spec.eps as f32 },
+            norm: RowNorm { kind, eps: spec.eps as f32 },
             norm_weights: [nw, nb],
             qk_norms: non_empty(q_norm).map(|q| [q, k_norm]),
             maps: [w_in, w_out],

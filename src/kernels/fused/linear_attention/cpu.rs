@@ -13,7 +13,7 @@ use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use super::{
     super::storage,
     LinearAttentionSpec, angles, decays,
-    reading::{Inputs, Reading},
+    inference_pass::{InferencePass, Inputs},
     rows::{apply_decay, gate, gate_backward, normalise, normalise_backward, relu, relu_backward, rope},
     saved::{Saved, Sizes, Weights},
 };
@@ -46,8 +46,8 @@ pub fn apply(v: &Tensor, encoders: &Tensor, decoder: &Tensor, spec: LinearAttent
 
 type RopeTable = Arc<(Vec<f32>, Vec<f32>)>;
 
-/// By length, neurons a head and the address of the table of frequencies, which is stored too so that
-/// no other can lie there.
+/// Tables by length, neurons a head and the address of the table of frequencies, which is stored too so that no other
+/// can lie there.
 type TableCache = HashMap<(usize, usize, usize), (RopeTable, Option<Arc<[f32]>>)>;
 
 /// Cosines and sines, each `(T, N / 2)`, cached by size and frequencies.
@@ -67,10 +67,10 @@ struct Op {
     spec: LinearAttentionSpec,
     sizes: Sizes,
     rope_table: Option<RopeTable>,
-    /// By head, the powers 0, 1, 2 .. of its decay factor; empty without decay.
+    /// For each head the powers 0, 1, 2 .. of its decay factor; empty without decay.
     decay_powers: Vec<Vec<f32>>,
     needs_backward: bool,
-    /// Of all tasks, in the order of (batch row, head).
+    /// The saved values of all tasks, in the order of (batch row, head).
     saved_for_backward: OnceLock<Vec<f32>>,
 }
 
@@ -127,15 +127,15 @@ impl Op {
         weights.dec.matmul(read, View::new(&y, t, n), 1.0); // (T, O)
     }
 
-    /// The backward of one batch row of one head. `sums`: gradients of the encoders, `(D, N)`, and of the decoder,
-    /// `(N, O)`, which are accumulated unless `first`; `dv` `(T, D)` is written.
+    /// The backward of task `i`, one batch row of one head. `sums`: gradients of the encoders, `(D, N)`, and of the
+    /// decoder, `(N, O)`, which are accumulated unless `first`; `dv` `(T, D)` is written.
     fn backward(
         &self,
         i: usize,
-        (v, weights, grad): (&[f32], &[Weights], &[f32]),
-        saved: &[f32],
+        BackwardInputs { v, weights, grad, saved }: BackwardInputs,
         sums: [&mut [f32]; 3],
-        (dv, first): (&mut [f32], bool),
+        dv: &mut [f32],
+        first: bool,
     ) {
         let Sizes { t, d, h, n, o, .. } = self.sizes;
         let ([de, dev, ddec], weights) = (sums, &weights[i % h]);
@@ -204,7 +204,7 @@ impl Op {
     }
 
     /// Gradients of v, of the encoders and of the decoder.
-    fn backward_all(&self, given: (&[f32], &[Weights], &[f32]), saved: &[f32]) -> [Vec<f32>; 3] {
+    fn backward_all(&self, inputs: BackwardInputs) -> [Vec<f32>; 3] {
         let Sizes { b, t, d, h, n, o } = self.sizes;
         let each = b.div_ceil(TASKS.div_ceil(h)); // batch rows of a task
         let groups = b.div_ceil(each);
@@ -224,7 +224,7 @@ impl Op {
                                 let (head, from) = (task / groups, task % groups * each);
                                 for (k, dv) in rows.chunks_exact_mut(t * d).enumerate() {
                                     let (i, sums) = ((from + k) * h + head, [&mut *de, &mut *dev, &mut *ddec]);
-                                    self.backward(i, given, saved, sums, (dv, k == 0));
+                                    self.backward(i, inputs, sums, dv, k == 0);
                                 }
                             },
                         );
@@ -239,6 +239,17 @@ impl Op {
         });
         [reduce::sum_rows(&dvs, b * t * d), encoders, build_vec(h * read, |out| reduce::sum_parts(out, read, &ddecs))]
     }
+}
+
+/// The inputs of the backward pass of all tasks.
+#[derive(Clone, Copy)]
+struct BackwardInputs<'a> {
+    v: &'a [f32],
+    /// The transposed weights of each head.
+    weights: &'a [Weights],
+    /// The gradient of the output.
+    grad: &'a [f32],
+    saved: &'a [f32],
 }
 
 impl CustomOp3 for Op {
@@ -263,16 +274,19 @@ impl CustomOp3 for Op {
             if !self.needs_backward && s.reads_in_blocks() {
                 let inputs = Inputs { v, encoders, decoder };
                 let rope_table = self.rope_table.as_ref().map(|table| (&table.0[..], &table.1[..]));
-                let reading = Reading { sizes: s, rope_table, decay_powers: &self.decay_powers };
-                threads::run_chunks(reads, read, |i, read| reading.read(i, inputs, read));
+                let pass = InferencePass { sizes: s, rope_table, decay_powers: &self.decay_powers };
+                threads::run_chunks(reads, read, |i, read| pass.read(i, inputs, read));
                 return;
             }
-            let weights = &Weights::of_heads(encoders, decoder, s, false)[..];
+            let weights = &Weights::per_head(encoders, decoder, s, false)[..];
             if self.needs_backward {
                 saved = build_vec(tasks * found, |saved| {
-                    threads::run_chunks2((reads, read), (saved, found), |i, [read, room]| {
-                        self.forward(i, v, weights, room, read);
-                    });
+                    threads::run_all_chunks(
+                        [threads::Chunks { values: reads, size: read }, threads::Chunks { values: saved, size: found }],
+                        |i, [read, room]| {
+                            self.forward(i, v, weights, room, read);
+                        },
+                    );
                 });
             } else {
                 threads::run_chunks(reads, read, |i, read| {
@@ -299,7 +313,8 @@ impl CustomOp3 for Op {
             _ => bail!("linear attention is asked for gradients that nothing tracked"),
         };
         let [dv, de, ddec] = storage::read_all(&[v, encoders, decoder, grad], |[v, encoders, decoder, grad]| {
-            Ok(self.backward_all((v, &Weights::of_heads(encoders, decoder, self.sizes, true), grad), saved))
+            let weights = &Weights::per_head(encoders, decoder, self.sizes, true);
+            Ok(self.backward_all(BackwardInputs { v, weights, grad, saved }))
         })?;
         let cache = |values: Vec<f32>, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device()).map(Some);
         Ok((cache(dv, v)?, cache(de, encoders)?, cache(ddec, decoder)?))

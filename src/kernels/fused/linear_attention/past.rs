@@ -5,8 +5,8 @@ use candle_core::{Result, Tensor};
 
 use super::{LinearAttentionSpec, decays, rotate};
 
-/// What the query of each token gives the key of each before it, q = k = x turned by position, neither scaled nor normalised:
-/// x `(B, H, T, N)` -> `(B, H, T, T)`, exactly 0 where the key is not before the query.
+/// The product of the query of each token with the key of each token before it, q = k = x turned by position, neither
+/// scaled nor normalised: x `(B, H, T, N)` -> `(B, H, T, T)`, exactly 0 where the key is not before the query.
 pub fn query_key_products(x: &Tensor, spec: &LinearAttentionSpec) -> Result<Tensor> {
     let q = if spec.rotary { rotate(x, 0, spec)? } else { x.clone() };
     seen(&q, &q, spec)

@@ -15,9 +15,9 @@ use crate::{
 };
 
 /// Neurons of a block at most, where the neurons of a head can be cut so.
-const MOST: usize = 1024;
+const MAX_BLOCK: usize = 1024;
 /// Smaller blocks are not worth a task.
-const LEAST: usize = 64;
+const MIN_BLOCK: usize = 64;
 
 /// The weights as one token reads them: row by row of the neurons that are asked.
 pub struct Recurrence {
@@ -46,7 +46,7 @@ impl Recurrence {
     ) -> Result<Option<Self>> {
         let ((heads, d, n), (rows, _)) = (encoder.dims3()?, decoder.dims2()?);
         if encoder_v.dims3()? != (heads, d, n) || rows != heads * n {
-            bail!("encoders {:?} and {:?} and a decoder of {rows} rows", encoder.shape(), encoder_v.shape());
+            bail!("encoders {:?} and {:?} do not fit a decoder of {rows} rows", encoder.shape(), encoder_v.shape());
         }
         spec.check(n)?;
         let (encoder, encoder_v, decoder) = (encoder.contiguous()?, encoder_v.contiguous()?, decoder.contiguous()?);
@@ -84,19 +84,30 @@ impl Recurrence {
         let (d, block) = (self.d, self.block);
         let neurons = self.heads * self.n;
         if v.len() != d || state.len() != neurons * d {
-            bail!("{} channels and a state of {} values for {neurons} neurons of {d}", v.len(), state.len());
+            bail!(
+                "{} channels and a state of {} values do not fit {neurons} neurons of {d} channels",
+                v.len(),
+                state.len()
+            );
         }
         let (blocks, a_head) = (neurons / block, self.n / block);
         let decays = if self.spec.damped { decays(self.heads) } else { vec![1.0; self.heads] };
         let mut x = vec![0f32; neurons];
         let mut parts = vec![0f32; blocks * d];
-        threads::run_chunks3((&mut x, block), (state, block * d), (&mut parts, d), |task, [x, state, part]| {
-            let weights = &self.encoder[task * block * d..][..block * d];
-            let from = task % a_head * block / 2;
-            let turn = |table: &[f32]| table.get(from..from + block / 2).unwrap_or_default().to_vec();
-            let rotation = (&turn(rotation.0)[..], &turn(rotation.1)[..]);
-            arch().dispatch(Attend { v, weights, rotation, decay: decays[task / a_head], x, state, part });
-        });
+        threads::run_all_chunks(
+            [
+                threads::Chunks { values: &mut x, size: block },
+                threads::Chunks { values: state, size: block * d },
+                threads::Chunks { values: &mut parts, size: d },
+            ],
+            |task, [x, state, part]| {
+                let weights = &self.encoder[task * block * d..][..block * d];
+                let from = task % a_head * block / 2;
+                let turn = |table: &[f32]| table.get(from..from + block / 2).unwrap_or_default().to_vec();
+                let rotation = (&turn(rotation.0)[..], &turn(rotation.1)[..]);
+                arch().dispatch(AttendBlock { v, weights, rotation, decay: decays[task / a_head], x, state, part });
+            },
+        );
         let mut a = sum_blocks(&parts, d, a_head); // (H, D)
         normalise(&mut a, &mut vec![0.0; self.heads]);
         storage::read(&self.decoder, |decoder| {
@@ -114,9 +125,9 @@ impl Recurrence {
     }
 }
 
-/// The largest even divisor of n that is at most [`MOST`], or n where there is none worth a task.
+/// The largest even divisor of n that is at most [`MAX_BLOCK`], or n where there is none worth a task.
 fn block(n: usize) -> usize {
-    let divisors = (LEAST..=MOST.min(n)).rev().filter(|b| n.is_multiple_of(*b) && b.is_multiple_of(2));
+    let divisors = (MIN_BLOCK..=MAX_BLOCK.min(n)).rev().filter(|b| n.is_multiple_of(*b) && b.is_multiple_of(2));
     divisors.max().unwrap_or(n)
 }
 
@@ -132,7 +143,7 @@ fn sum_blocks(parts: &[f32], width: usize, each: usize) -> Vec<f32> {
 }
 
 /// The first layer of a block of neurons, what their state holds for this token, and the token written into it.
-struct Attend<'a> {
+struct AttendBlock<'a> {
     v: &'a [f32],
     weights: &'a [f32], // (block, D)
     rotation: (&'a [f32], &'a [f32]),
@@ -142,7 +153,7 @@ struct Attend<'a> {
     part: &'a mut [f32],  // (D)
 }
 
-impl WithSimd for Attend<'_> {
+impl WithSimd for AttendBlock<'_> {
     type Output = ();
 
     #[inline(always)]

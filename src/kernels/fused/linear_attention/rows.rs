@@ -1,4 +1,4 @@
-//! The row-wise parts of linear attention between its matrix products, in vector code. It knows no product.
+//! The row-wise parts of linear attention between its matrix products, in vector code.
 
 use pulp::{Simd, WithSimd};
 

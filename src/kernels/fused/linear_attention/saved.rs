@@ -1,4 +1,4 @@
-//! Sizes of linear attention, its packed weights by head, and what a task saves for backward. It knows no arithmetic.
+//! Sizes of linear attention, its packed weights by head, and what a task saves for backward.
 
 use crate::{matrix::View, packed::Packed};
 
@@ -24,7 +24,7 @@ pub(super) struct Weights {
 
 impl Weights {
     /// The weights of every head: for forward `(D, N)`, `(D, N)` and `(N, O)`, for backward their transposes.
-    pub(super) fn of_heads(encoders: &[f32], dec: &[f32], s: Sizes, backward: bool) -> Vec<Self> {
+    pub(super) fn per_head(encoders: &[f32], dec: &[f32], s: Sizes, backward: bool) -> Vec<Self> {
         let (e, ev) = encoders.split_at(encoders.len() / 2);
         let (part, read) = (s.d * s.n, s.n * s.o);
         let pack = |w: &[f32], rows: usize, cols: usize| {
@@ -39,7 +39,7 @@ impl Weights {
 }
 
 impl Sizes {
-    /// Of each block its first row, the row after its last, and where its scores begin among those of a task.
+    /// The first row of each block, the row after its last, and where its scores begin among those of a task.
     pub(super) fn blocks(self) -> impl Iterator<Item = (usize, usize, usize)> {
         let mut from = 0;
         (0..self.t).step_by(BLOCK).map(move |start| {
@@ -54,13 +54,14 @@ impl Sizes {
         self.blocks().map(|(start, end, _)| (end - start) * end).sum()
     }
 
-    /// Whether scores are saved: while they are no more than the neurons; above, recomputing them costs less than storing.
+    /// Returns true if scores are saved: while they are no more than the neurons; above, recomputing them costs less
+    /// than storing.
     pub(super) fn saves_scores(self) -> bool {
         self.t <= self.n
     }
 }
 
-/// What one task saves for backward.
+/// The values that one task saves for backward.
 pub(super) struct Saved<V> {
     pub(super) x: V,      // (T, N)
     pub(super) u: V,      // (T, N), before the gate

@@ -1,4 +1,4 @@
-//! GELU and SiLU with their derivatives, over slices, in the processor's widest vectors. It knows no product.
+//! GELU and SiLU with their derivatives, over slices, in the processor's widest vectors.
 
 use pulp::{Simd, WithSimd};
 
@@ -133,7 +133,7 @@ impl<F: Function> Elementwise<2, 1> for Gated<F> {
     }
 }
 
-/// In place: [x, _] -> [act(x), act'(x)]
+/// Works in place: [x, _] -> [act(x), act'(x)]
 #[derive(Clone, Copy)]
 struct ValueAndDerivative<F>(F);
 
@@ -199,9 +199,11 @@ pub fn activate(act: Act, x: &mut [f32], slope: &mut [f32]) {
 /// The activation between the two maps of an MLP, which turns each row of the output of the first into `f` values.
 #[derive(Debug, Clone, Copy)]
 pub struct Activation {
+    /// The function.
     pub act: Act,
     /// act(a) b, with a and b the halves of a row, instead of act of the row.
     pub gated: bool,
+    /// Values of a row of the result.
     pub f: usize,
 }
 
@@ -214,12 +216,12 @@ impl Activation {
         }
     }
 
-    /// In place: `out` `(N, f)` holds the gradient of the activation's values and gets the values themselves; `slopes`, like
-    /// `given`, gets the gradient of `given`.
+    /// Works in place: `out` `(N, f)` holds the gradient of the activation's values and gets the values themselves;
+    /// `slopes`, like `given`, gets the gradient of `given`.
     pub fn backward(self, given: &[f32], out: &mut [f32], slopes: &mut [f32]) {
         match self.act {
-            Act::Gelu => arch().dispatch(Back { activation: self, f: Gelu, given, out, slopes }),
-            Act::Silu => arch().dispatch(Back { activation: self, f: Silu, given, out, slopes }),
+            Act::Gelu => arch().dispatch(ActivationBackward { activation: self, f: Gelu, given, out, slopes }),
+            Act::Silu => arch().dispatch(ActivationBackward { activation: self, f: Silu, given, out, slopes }),
         }
     }
 }
@@ -247,7 +249,7 @@ impl<F: Function> WithSimd for Values<'_, F> {
     }
 }
 
-struct Back<'a, F> {
+struct ActivationBackward<'a, F> {
     activation: Activation,
     f: F,
     given: &'a [f32],
@@ -255,7 +257,7 @@ struct Back<'a, F> {
     slopes: &'a mut [f32],
 }
 
-impl<F: Function> WithSimd for Back<'_, F> {
+impl<F: Function> WithSimd for ActivationBackward<'_, F> {
     type Output = ();
 
     #[inline(always)]

@@ -17,13 +17,17 @@ use crate::{
     threads,
 };
 
+/// The activation of an MLP, and if it is gated.
 #[derive(Debug, Clone, Copy)]
 pub struct MlpForm {
+    /// The activation function.
     pub act: Act,
-    /// Whether the first weight is a gate above an up projection, of which the activation of the one multiplies the other.
+    /// True if the first weight is a gate above an up projection, of which the activation of the one multiplies the
+    /// other.
     pub gated: bool,
 }
 
+/// Applies the fused operation to x `(.., D)`.
 pub fn apply(x: &Tensor, up: &Tensor, down: &Tensor, kind: MlpForm) -> Result<Tensor> {
     let needs_backward = x.track_op() || up.track_op() || down.track_op();
     x.apply_op3(up, down, Mlp { kind, needs_backward, saved_for_backward: OnceLock::new() })
@@ -32,9 +36,13 @@ pub fn apply(x: &Tensor, up: &Tensor, down: &Tensor, kind: MlpForm) -> Result<Te
 /// up `(hidden, D)`, its bias `(hidden)`, down `(O, F)`, its bias `(O)`.
 #[derive(Clone, Copy)]
 pub struct Weights<'a> {
+    /// First weight.
     pub up: &'a [f32],
+    /// First bias, if there are biases.
     pub up_bias: Option<&'a [f32]>,
+    /// Second weight.
     pub down: &'a [f32],
+    /// Second bias, if there are biases.
     pub down_bias: Option<&'a [f32]>,
 }
 
@@ -47,16 +55,21 @@ pub struct MlpKernel {
 }
 
 impl MlpKernel {
+    /// A kernel for weights of these shapes.
+    ///
+    /// # Errors
+    /// If the two weights do not fit each other.
     pub fn new(kind: MlpForm, up: &Shape, down: &Shape) -> Result<Self> {
         let ((hidden, d), (o, f)) = (up.dims2()?, down.dims2()?);
-        let kernel = Self::of(kind, [d, f, o]);
+        let kernel = Self::from_sizes(kind, [d, f, o]);
         if hidden != kernel.hidden() {
             bail!("an MLP's first weight {up:?} does not fit its second {down:?}");
         }
         Ok(kernel)
     }
 
-    pub fn of(MlpForm { act, gated }: MlpForm, sizes: [usize; 3]) -> Self {
+    /// A kernel of the sizes inputs, hidden units and outputs.
+    pub fn from_sizes(MlpForm { act, gated }: MlpForm, sizes: [usize; 3]) -> Self {
         Self { activation: Activation { act, gated, f: sizes[1] }, sizes }
     }
 
@@ -97,7 +110,10 @@ impl MlpKernel {
         if wide.is_empty() {
             threads::run_chunks(y, each * o, |i, y| drop(build_vec(y.len() / o * hidden, |wide| part(i, wide, y))));
         } else {
-            threads::run_chunks2((y, each * o), (wide, each * hidden), |i, [y, wide]| part(i, wide, y));
+            threads::run_all_chunks(
+                [threads::Chunks { values: y, size: each * o }, threads::Chunks { values: wide, size: each * hidden }],
+                |i, [y, wide]| part(i, wide, y),
+            );
         }
     }
 
@@ -106,11 +122,14 @@ impl MlpKernel {
     pub fn backward(&self, g: &[f32], down: &LinearWeight, wide: &[f32], [inner, dwide]: [&mut [f32]; 2]) {
         let ([_, f, o], hidden) = (self.sizes, self.hidden());
         let each = matmul::task_rows(g.len() / o);
-        threads::run_chunks2((inner, each * f), (dwide, each * hidden), |i, [inner, dwide]| {
-            let rows = inner.len() / f;
-            down.matmul_into(inner, View::new(&g[i * each * o..], rows, o), None);
-            self.activation.backward(&wide[i * each * hidden..][..dwide.len()], inner, dwide);
-        });
+        threads::run_all_chunks(
+            [threads::Chunks { values: inner, size: each * f }, threads::Chunks { values: dwide, size: each * hidden }],
+            |i, [inner, dwide]| {
+                let rows = inner.len() / f;
+                down.matmul_into(inner, View::new(&g[i * each * o..], rows, o), None);
+                self.activation.backward(&wide[i * each * hidden..][..dwide.len()], inner, dwide);
+            },
+        );
     }
 }
 

@@ -33,7 +33,7 @@ impl WithSimd for Forward<'_> {
         let (mut constants, mut standardised) = ([Standardise::default(); ROWS_PER_STEP], vec![0f32; size]);
         for (y, x) in self.y.chunks_mut(size).zip(self.x.chunks(size)) {
             for (z, x) in constants.iter_mut().zip(x.chunks_exact(d)) {
-                *z = Standardise::of(simd, self.kind, x, self.eps);
+                *z = Standardise::new(simd, self.kind, x, self.eps);
             }
             for (z, (standardised, x)) in constants.iter().zip(standardised.chunks_exact_mut(d).zip(x.chunks_exact(d)))
             {
@@ -101,7 +101,7 @@ impl WithSimd for Backward<'_> {
             let at = i * size..i * size + dx.len();
             let (x, g) = (&inputs.x[at.clone()], &inputs.g[at.clone()]);
             for ((z, _), x) in constants.iter_mut().zip(x.chunks_exact(d)) {
-                *z = Standardise::of(simd, kind, x, eps);
+                *z = Standardise::new(simd, kind, x, eps);
             }
             let rows = dx
                 .chunks_exact_mut(d)
@@ -144,9 +144,10 @@ struct Standardise {
 }
 
 impl Standardise {
-    /// Of one row. The variance is that of the differences from the mean, so that a large mean costs no digits.
+    /// The mean and scale of one row. The variance is that of the differences from the mean, so that a large mean costs
+    /// no digits.
     #[inline(always)]
-    fn of<S: Simd>(simd: S, kind: NormKind, x: &[f32], eps: f32) -> Self {
+    fn new<S: Simd>(simd: S, kind: NormKind, x: &[f32], eps: f32) -> Self {
         let d = x.len() as f32;
         let mean = match kind {
             NormKind::Rms => 0.0,

@@ -37,7 +37,7 @@ pub struct SeriesCache(Mutex<HashMap<PathBuf, (Stamp, Arc<RunSeries>)>>);
 impl SeriesCache {
     /// The series of one of `runs` runs; an unreadable folder yields an empty one, and its row says so.
     pub fn read(&self, folder: &Path, runs: usize) -> Arc<RunSeries> {
-        let stamp = Stamp::of(folder);
+        let stamp = Stamp::read(folder);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         if let Some((_, kept)) = known.filter(|(at, _)| *at == stamp) {
             return kept;

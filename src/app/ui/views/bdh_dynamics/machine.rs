@@ -44,7 +44,7 @@ pub(super) struct Machine {
 fn dense(array: &Array) -> Option<Dense<f64>> {
     let m = array.matrix(0)?;
     let values: Vec<f64> = m.data.iter().map(|v| f64::from(*v)).collect();
-    Dense::of(m.rows, m.cols, &values)
+    Dense::from_rows(m.rows, m.cols, &values)
 }
 
 impl Machine {

@@ -4,7 +4,7 @@
 use super::network::{FileWords, Network};
 pub use crate::analysis::graph_file::Format;
 use crate::{
-    analysis::graph_file::{AttributeValue, FileEdge, FileNode, GraphFile, Named},
+    analysis::graph_file::{AttributeValue, FileEdge, FileNode, GraphFile, NamedValue},
     gpu::graph::NodeStyle,
     telemetry::measurements::{ColumnType, GraphColumn},
 };
@@ -86,7 +86,7 @@ impl ShownGraph<'_> {
 }
 
 /// The values of one item, in the types that the file gave them.
-fn values_of(columns: &[GraphColumn], i: usize) -> Vec<Named> {
+fn values_of(columns: &[GraphColumn], i: usize) -> Vec<NamedValue> {
     let value = |column: &GraphColumn| {
         let number = column.numbers.get(i).copied().filter(|v| !v.is_nan());
         let text = || column.texts.get(i).cloned().flatten();

@@ -143,7 +143,7 @@ impl Motion {
                     return *place;
                 }
                 let near: Vec<&[f32; 2]> =
-                    network.springs.of(i).iter().filter_map(|(to, _)| kept(*to as usize)).collect();
+                    network.springs.neighbours(i).iter().filter_map(|(to, _)| kept(*to as usize)).collect();
                 if near.is_empty() {
                     return begun[i];
                 }

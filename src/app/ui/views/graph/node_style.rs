@@ -215,7 +215,7 @@ pub fn node_styles(
     let mut out = vec![true; n];
     if let Some(selected) = emphasis.selected {
         out.fill(false);
-        let ends = network.springs.of(selected as usize).iter().map(|(to, _)| *to);
+        let ends = network.springs.neighbours(selected as usize).iter().map(|(to, _)| *to);
         ends.chain([selected]).for_each(|i| out[i as usize] = true);
     } else if !emphasis.found.is_empty() {
         out.fill(false);

@@ -3,7 +3,7 @@
 
 use super::shown::{Field, Run};
 use crate::{
-    analysis::fast_slow_plane::{End, LongTerm, canard_value},
+    analysis::fast_slow_plane::{LongTerm, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,
     ui::{
         plot::{Axis, Chart, Line, Reference, Stroke},
@@ -68,7 +68,7 @@ pub fn facts(field: &Field, run: &Run) -> Vec<String> {
     if !folds.is_empty() && folds.len() <= MOST_NAMED {
         facts.push(format!("Folds at {}.", folds.join(" and ")));
     }
-    if run.trajectory.end == End::GaveUp {
+    if run.trajectory.end == StopReason::GaveUp {
         facts
             .push("The trajectory ends where its steps became too short: the field may be unbounded there.".to_owned());
     }

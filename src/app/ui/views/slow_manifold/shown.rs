@@ -125,7 +125,7 @@ impl Run {
             tolerance: 1e-7,
             until: UNTIL,
             longest_step: 0.02,
-            most_steps: 20_000,
+            max_steps: 20_000,
             bounds: field.bounds.expanded(1.0),
         };
         let trajectory = solve(plane, start, &limits);

@@ -1,11 +1,11 @@
 //! JSON values as the values of a graph's items, and back: numbers, booleans and texts as such, lists and objects as
-//! compact JSON. It does not know what they are of.
+//! compact JSON.
 
 use std::fmt::{Formatter, Result as Formatted, Write as _};
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::analysis::graph_file::{AttributeValue, Named};
+use crate::analysis::graph_file::{AttributeValue, NamedValue};
 
 /// A value; `None` for null.
 pub struct JsonValue(pub Option<AttributeValue>);
@@ -22,7 +22,7 @@ impl<'de> Deserialize<'de> for JsonValue {
     }
 }
 
-/// What stood there.
+/// The kind of value that was found.
 enum Scalar {
     Null,
     Value(AttributeValue),
@@ -132,7 +132,7 @@ fn json(value: &AttributeValue) -> String {
 }
 
 /// Fields of an object, each before a comma but the last.
-pub fn values_json<'a>(out: &mut String, values: impl Iterator<Item = &'a Named>) {
+pub fn values_json<'a>(out: &mut String, values: impl Iterator<Item = &'a NamedValue>) {
     for (i, (name, value)) in values.enumerate() {
         let _ = write!(out, "{}{}:{}", if i == 0 { "" } else { "," }, quoted(name), json(value));
     }

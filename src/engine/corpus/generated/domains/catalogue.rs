@@ -1,4 +1,4 @@
-//! Cards of a library's catalogue: the same fields in the same order. It knows no book.
+//! Cards of a library's catalogue: the same fields in the same order.
 
 use super::words::WORDS;
 use rand::Rng;

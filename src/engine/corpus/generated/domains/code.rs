@@ -1,4 +1,4 @@
-//! Short functions of a small language: what is bound above is used below. It does not know what they would compute.
+//! Short functions of a small language: what is bound above is used below.
 
 use super::words::WORDS;
 use rand::Rng;

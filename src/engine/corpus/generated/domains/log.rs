@@ -1,5 +1,4 @@
-//! Lines of a server's log: the time goes on, and a request that begins ends later under the same number. It does not
-//! know any server.
+//! Lines of a server's log: the time goes on, and a request that begins ends later under the same number.
 
 use super::words::WORDS;
 use rand::Rng;

@@ -38,14 +38,14 @@ const DOMAINS: [Write; 8] = [
 ];
 
 /// The most domains that a text mixes.
-pub const MOST: usize = DOMAINS.len();
+pub const MAX_DOMAINS: usize = DOMAINS.len();
 
 /// Places of the stories and of the debates.
 pub(super) const STORIES: usize = 0;
 pub(super) const DEBATES: [usize; 2] = [2, 6];
 
-/// What the domains are called, in their order.
-pub const NAMES: [&str; MOST] =
+/// The names of the domains, in their order.
+pub const NAMES: [&str; MAX_DOMAINS] =
     ["harbour stories", "code", "French debates", "a log", "tunes", "sums", "German debates", "a catalogue"];
 
 /// A document has at least so many bytes, and at most half as many again and a little.
@@ -54,17 +54,17 @@ const LONGEST: usize = 900;
 /// Stands between two documents.
 const BETWEEN: &str = "\n\n";
 
-/// Exactly `size` bytes of the first `count` domains (1 to [`MOST`]), each with as large a share. What a domain says
-/// depends on the seed alone and not on which others there are.
+/// Exactly `size` bytes of the first `count` domains (1 to [`MAX_DOMAINS`]), each with as large a share. What a domain
+/// says depends on the seed alone and not on which others there are.
 pub fn text(seed: u64, size: usize, count: usize) -> String {
-    let count = count.clamp(1, MOST);
+    let count = count.clamp(1, MAX_DOMAINS);
     let texts = (0..count).map(|domain| alone(seed, size / count + 2 * LONGEST, domain));
     mixed(seed, size, &texts.collect::<Vec<_>>())
 }
 
-/// At least `size` bytes of one domain, of 0 to [`MOST`] - 1 (the last of them for more).
+/// At least `size` bytes of one domain, of 0 to [`MAX_DOMAINS`] - 1 (the last of them for more).
 pub fn alone(seed: u64, size: usize, domain: usize) -> String {
-    let domain = domain.min(MOST - 1);
+    let domain = domain.min(MAX_DOMAINS - 1);
     let mut rng = ChaCha8Rng::seed_from_u64(scramble(seed ^ scramble(domain as u64 + 1)));
     DOMAINS[domain](&mut rng, size)
 }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_text_is_as_long_whatever_its_number_of_domains() {
-        for count in 1..=MOST {
+        for count in 1..=MAX_DOMAINS {
             assert_eq!(text(3, SIZE, count).len(), SIZE, "{count} domains");
         }
         assert_eq!(text(3, SIZE, 5), text(3, SIZE, 5));
@@ -141,7 +141,7 @@ mod tests {
         counts.into_iter().map(|(pair, n)| (pair, n / all)).collect()
     }
 
-    /// What two distributions share, 0 to 1.
+    /// The overlap of two distributions, 0 to 1.
     fn shared(a: &HashMap<[u8; 2], f64>, b: &HashMap<[u8; 2], f64>) -> f64 {
         a.iter().map(|(pair, p)| p.min(b.get(pair).copied().unwrap_or(0.0))).sum()
     }

@@ -1,4 +1,4 @@
-//! Sums that are right: a model gains by adding up. It knows no words.
+//! Sums that are right: a model gains by adding up.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

@@ -1,5 +1,4 @@
-//! Tunes in letters (ABC notation): a bar has eight eighths, and the last four bars are the first four again. It does
-//! not know what sounds well.
+//! Tunes in letters (ABC notation): a bar has eight eighths, and the last four bars are the first four again.
 
 use super::words::WORDS;
 use rand::Rng;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 pub(super) static WORDS: LazyLock<DomainWords> = data!("domains.toml");
 
-/// By domain.
+/// The words of the generated domains.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DomainWords {

@@ -79,7 +79,8 @@ roles! {
 }
 
 impl Role {
-    /// Whether it belongs to the relative clause or to the verb behind it: what can only be told across the clause.
+    /// Returns true if it belongs to the relative clause or to the verb behind it: what can only be told across the
+    /// clause.
     pub fn is_deep(self) -> bool {
         matches!(self, Self::RelPron | Self::VerbRel | Self::DetRel | Self::NounRel | Self::VerbMain)
     }
@@ -118,7 +119,7 @@ pub struct Grammar {
     pub passive: f64,
     /// Share of transitive sentences. The other four structures have what is left in equal shares.
     pub transitive: f64,
-    /// How often a noun phrase that may have an adjective has one.
+    /// The share of noun phrases with an adjective: how often one that may have an adjective has one.
     pub adjective: f64,
 }
 

@@ -1,5 +1,5 @@
 //! The 147 words in the order of their ids: seven that both vocabularies share, then the animals', then the vehicles',
-//! each by class. It does not know sentences.
+//! each by class.
 
 use std::{collections::BTreeMap, ops::Range, sync::LazyLock};
 
@@ -30,7 +30,7 @@ pub enum Vocabulary {
     Vehicles,
 }
 
-/// What a word may stand for, in the order of ids.
+/// The classes of words, in the order of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WordClass {

@@ -1,5 +1,5 @@
-//! Sentences with and without a concept, labelled for a finder: which language, class, noun and frame, and
-//! on which side of the split. Plain data; it knows nothing of models.
+//! Sentences with and without a concept, labelled for a finder: which language, class, noun and frame, and on which
+//! side of the split. Plain data.
 //!
 //! Half of the nouns are searched with and half confirmed with; of the frames, those of the training text
 //! and a few more are searched with and the others, which no training text has, confirmed with. Every
@@ -47,14 +47,14 @@ pub struct Sentence {
     /// The noun's bare name in the sentence's language.
     pub name: &'static str,
     pub frame: usize,
-    /// Whether no training text has the frame.
+    /// True if no training text has the frame.
     pub fresh: bool,
     pub part: SplitSide,
-    /// Whether the class is the concept asked for.
+    /// True if the class is the concept asked for.
     pub with: bool,
 }
 
-/// What the sentences without the concept are about, and how many nouns of each on a side of the split.
+/// The classes of the sentences without the concept, and how many nouns of each lie on a side of the split.
 fn contrast(concept: Class, extent: &Extent) -> Vec<(Class, usize)> {
     let whole: &[(Class, usize)] = match (concept, extent.naive) {
         (_, true) => &[(Class::Goods, 12)],
@@ -68,7 +68,7 @@ fn contrast(concept: Class, extent: &Extent) -> Vec<(Class, usize)> {
     spoken.iter().map(|&(class, n)| (class, (n * wanted).div_ceil(sum))).collect()
 }
 
-/// How many frames a noun of the search half is asked in; of them `fresh` are in no training text.
+/// The number of frames in which a noun of the search half is asked; of them `fresh` are in no training text.
 const SEARCHED: (usize, usize) = (6, 2);
 /// Frames a noun is asked in where only one of noun and frame is new.
 const HALF_NEW: usize = 4;
@@ -131,8 +131,8 @@ fn frames(part: SplitSide, i: usize, extent: &Extent) -> Vec<usize> {
     }
 }
 
-/// What may follow a sentence, by class: for asking whether a model expects what belongs to the noun's class.
-/// All agree with the noun (its, their), so that only the class tells.
+/// The continuations of a sentence, by class, to test if a model expects those of the noun's class. All agree with the
+/// noun (its, their), so that only the class tells.
 pub fn follow_ups(sentence: &Sentence, extent: &Extent) -> Vec<(Class, Vec<String>)> {
     let extent = extent.clamped();
     let Some(spoken) = LANGUAGES.get(sentence.language) else { return vec![] };

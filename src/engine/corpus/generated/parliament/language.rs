@@ -11,7 +11,7 @@ use crate::corpus::generated::{data::data, template::Expand};
 use serde::Deserialize;
 use std::{collections::BTreeMap, sync::LazyLock};
 
-/// In the order of [`super::CODES`].
+/// The languages in the order of [`super::CODES`].
 pub(super) static LANGUAGES: [LazyLock<Language>; 4] = [
     data!("parliament_en.toml"),
     data!("parliament_fr.toml"),
@@ -33,7 +33,7 @@ pub enum Class {
 impl Class {
     pub const ALL: [Class; 5] = [Class::Currency, Class::Country, Class::Goods, Class::City, Class::Institution];
 
-    /// In words, for a table.
+    /// The name, for a table.
     pub fn name(self) -> &'static str {
         match self {
             Class::Currency => "currency",
@@ -92,7 +92,7 @@ impl TryFrom<String> for Noun {
 pub(super) const TRAINED_FRAMES: usize = 24;
 pub(super) const SEARCH_FRAMES: usize = 28;
 pub(super) const FRAMES: usize = 36;
-/// What may follow a noun of one class.
+/// The continuations of a noun of one class.
 pub(super) const FOLLOW_UPS: usize = 6;
 /// Sentences that list several nouns.
 const LISTS: usize = 4;
@@ -100,7 +100,7 @@ const LISTS: usize = 4;
 pub(super) const NAIVE_TRAINED: usize = 4;
 pub(super) const NAIVE_FRAMES: usize = 6;
 
-/// What stands before a noun that has an article and before one that has none, by slot.
+/// The words before a noun that has an article and before one that has none, by slot.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Determiners {
@@ -115,7 +115,7 @@ struct Determiners {
 #[serde(deny_unknown_fields)]
 pub(super) struct Language {
     pub code: String,
-    /// By class; entry i of one language is entry i of all.
+    /// The nouns by class; entry i of one language is entry i of all.
     nouns: BTreeMap<Class, Vec<Noun>>,
     /// Any noun of any class fills them.
     frames: Vec<String>,
@@ -124,7 +124,7 @@ pub(super) struct Language {
     /// The word before the last of a list, and what it is before an i where that differs.
     and: String,
     and_before_i: Option<String>,
-    /// By class: what is said after a sentence that named such a noun.
+    /// Continuations after a sentence with a noun of each class.
     follow_ups: BTreeMap<Class, Vec<String>>,
     /// Frames of the naive corpus, which belong to currencies, countries, goods alone.
     naive: BTreeMap<Class, Vec<String>>,
@@ -136,7 +136,7 @@ pub(super) struct Language {
 }
 
 impl Language {
-    /// How many nouns a class has.
+    /// The number of nouns of a class.
     pub fn count(&self, class: Class) -> usize {
         self.nouns[&class].len()
     }
@@ -155,7 +155,7 @@ impl Language {
         self.fill(&self.frames[frame % FRAMES], self.noun(class, entity))
     }
 
-    /// What is said of a class, agreeing with this noun.
+    /// A statement about a class that agrees with this noun.
     pub fn follow_up(&self, of: Class, (class, entity): (Class, usize), which: usize) -> String {
         self.fill(&self.follow_ups[&of][which % FOLLOW_UPS], self.noun(class, entity))
     }

@@ -21,7 +21,7 @@ use language::{FOLLOW_UPS, FRAMES, LANGUAGES, Language, NAIVE_FRAMES, NAIVE_TRAI
 /// Their codes, in order.
 pub const CODES: [&str; 4] = ["en", "fr", "es", "de"];
 
-/// How often a passage is about a noun of each class.
+/// The probability that a passage is about a noun of each class.
 const SHARE: [(Class, f64); 5] = [
     (Class::Currency, 0.28),
     (Class::Country, 0.28),
@@ -29,24 +29,24 @@ const SHARE: [(Class, f64); 5] = [
     (Class::City, 0.14),
     (Class::Institution, 0.10),
 ];
-/// How many nouns a list has.
+/// The number of nouns of a list.
 const LISTED: usize = 3;
 
 /// How much of the parliament a text has: always the first of each. What a text leaves out, a finder does
 /// not ask about; frames and nouns that are held out stay held out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Extent {
-    /// Of [`CODES`]; at least 2.
+    /// The number of languages of [`CODES`]; at least 2.
     pub languages: usize,
-    /// Of [`Class::ALL`]; at least 3.
+    /// The number of classes of [`Class::ALL`]; at least 3.
     pub kinds: usize,
     /// Nouns a class, if it has so many; at least 8.
     pub nouns: usize,
     /// Frames that the text has; those that a finder keeps to itself are others.
     pub frames: usize,
-    /// What may follow a noun of a class.
+    /// The continuations of a noun of a class.
     pub follow_ups: usize,
-    /// How often a pair lists nouns.
+    /// The probability that a pair lists nouns.
     pub listing: f64,
     /// Each class has frames of its own and nothing follows; the numbers above then hold for languages and nouns.
     pub naive: bool,
@@ -64,7 +64,7 @@ impl Extent {
     };
     pub const NAIVE: Self = Self { kinds: 3, frames: NAIVE_TRAINED, listing: 0.0, naive: true, ..Self::WHOLE };
 
-    /// With every number in its range.
+    /// The arguments with every number in its range.
     pub fn clamped(self) -> Self {
         Self {
             languages: self.languages.clamp(2, CODES.len()),
@@ -77,7 +77,7 @@ impl Extent {
         }
     }
 
-    /// How many nouns a class has.
+    /// The number of nouns of a class.
     pub fn entities(&self, class: Class) -> usize {
         LANGUAGES[0].count(class).min(self.nouns)
     }

@@ -74,7 +74,7 @@ impl<'a> Gradients<'a> {
 
     /// The gradients of all weights in a row, and the most bytes held meanwhile where they are counted.
     fn take(&self, way: Gradient, steps: usize) -> Result<(Vec<f64>, Option<u64>)> {
-        let (all, most) = memory::most_held(|| -> Result<Vec<f64>> {
+        let (all, most) = memory::peak_bytes(|| -> Result<Vec<f64>> {
             let (field, weights) = self.model.learning_field(self.control)?;
             let options = Options::fixed(Method::RK4, steps);
             let end = ode::solve_with(way, &field, &weights, self.start, (0.0, 1.0), &options)?.end;

@@ -62,7 +62,7 @@ pub fn request(args: &ChangeArgs, shape: &SynapseShape) -> Result<Request> {
         ActionKind::Clamp => (Action::Clamp(amount), format!("held at {amount}")),
     };
     if args.target == TargetKind::Synapses {
-        let found = read_synapses(&args.synapses, shape.layers, (shape.heads, shape.per_head())).map_err(words)?;
+        let found = read_synapses(&args.synapses, shape.layers, shape.heads, shape.per_head()).map_err(words)?;
         let change = Intervention { target: Target::Synapses(found), action };
         return Ok(Request { change, words: format!("\u{3c3} {done}") });
     }

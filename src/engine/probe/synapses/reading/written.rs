@@ -20,7 +20,7 @@ impl Question<'_> {
         let sampling = Sampling { temperature: self.args.temperature, seed: self.cx.seed };
         let mut shown = WrittenSoFar::default();
         let mut wanted = Ok(());
-        let known = self.cx.corpus.writable();
+        let known = self.cx.corpus.decodable_vocab();
         generate(self.model, &self.passage.ids, write, sampling, known, &mut |id| {
             ids.push(id);
             let written = ids.len() - given;

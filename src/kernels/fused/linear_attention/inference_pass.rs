@@ -1,6 +1,6 @@
-//! The forward pass where nothing is saved for backward: a task is one (batch row, head) and goes through its neurons in
-//! blocks that stay in the cache from the first layer to the scores, and from the gate to what they write. Weights are
-//! packed where they are used, by the thread that uses them. Bits are those of the form that saves.
+//! The forward pass where nothing is saved for backward: a task is one (batch row, head) and goes through its neurons
+//! in blocks that stay in the cache from the first layer to the scores, and from the gate to what they write. Weights
+//! are packed where they are used, by the thread that uses them. Bits are those of the form that saves.
 
 use super::{
     rows::{PairAngles, apply_decay, gate, normalise, relu_and_rope},
@@ -27,7 +27,7 @@ pub(super) struct Inputs<'a> {
 }
 
 impl Sizes {
-    /// Whether this form is the faster one: elsewhere weights are packed once for many batch rows.
+    /// Returns true if this form is the faster one: elsewhere weights are packed once for many batch rows.
     pub(super) fn reads_in_blocks(self) -> bool {
         self.b == 1 || self.t >= LONG
     }
@@ -38,18 +38,18 @@ impl Sizes {
     }
 }
 
-/// What the operation is told beside its arguments.
+/// The parameters of the operation beside its arguments.
 #[derive(Clone, Copy)]
-pub(super) struct Reading<'a> {
+pub(super) struct InferencePass<'a> {
     pub sizes: Sizes,
     /// Cosines and sines, each `(T, N / 2)`.
     pub rope_table: Option<(&'a [f32], &'a [f32])>,
-    /// By head, the powers 0, 1, 2 .. of its decay factor; empty without decay.
+    /// For each head the powers 0, 1, 2 .. of its decay factor; empty without decay.
     pub decay_powers: &'a [Vec<f32>],
 }
 
-impl Reading<'_> {
-    /// What the neurons of task i write, `(T, O)`.
+impl InferencePass<'_> {
+    /// The output of the neurons of task i, `(T, O)`.
     pub(super) fn read(&self, i: usize, inputs: Inputs, read: &mut [f32]) {
         let Sizes { t, d, h, n, o, .. } = self.sizes;
         let head = i % h;

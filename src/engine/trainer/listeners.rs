@@ -1,6 +1,5 @@
-//! Everybody who hears what a run does: observers (a window's inbox, a progress bar), and the record. They
-//! differ in what a failure means: an observer that fails is dropped with a notice, a record that fails must
-//! end the run. It does not know how the run is driven.
+//! Everybody who hears what a run does: observers (a window's inbox, a progress bar), and the record. They differ in
+//! what a failure means: an observer that fails is dropped with a notice, a record that fails must end the run.
 
 use super::RunError;
 use crate::{
@@ -9,14 +8,14 @@ use crate::{
 };
 
 /// The sinks of a run.
-pub(super) struct Outlets {
+pub(super) struct Listeners {
     observers: Vec<Box<dyn Sink>>,
     record: Option<Writer>,
-    /// Why the record is no longer written.
+    /// The reason why the record is no longer written.
     failure: Option<RunError>,
 }
 
-impl Outlets {
+impl Listeners {
     pub fn new(observers: Vec<Box<dyn Sink>>, record: Option<Writer>) -> Self {
         Self { observers, record, failure: None }
     }
@@ -27,8 +26,8 @@ impl Outlets {
     }
 
     /// Hands the event to everybody. If the record fails, nothing more is written to it, and
-    /// [`Outlets::check`] says why.
-    pub fn tell(&mut self, event: Event) {
+    /// [`Listeners::check`] says why.
+    pub fn emit(&mut self, event: Event) {
         let mut troubles = vec![];
         self.observers.retain_mut(|sink| match sink.event(&event) {
             Ok(()) => true,
@@ -46,7 +45,7 @@ impl Outlets {
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {
-        self.tell(Event::Notice { level, text: text.into() });
+        self.emit(Event::Notice { level, text: text.into() });
     }
 
     /// The record has ended, for this reason.
@@ -59,7 +58,7 @@ impl Outlets {
         self.failure.get_or_insert(why);
     }
 
-    /// Whether everything so far has been recorded; the error that ended the record, once.
+    /// Checks that everything so far has been recorded; gives the error that ended the record once.
     pub fn check(&mut self) -> Result<(), RunError> {
         self.failure.take().map_or(Ok(()), Err)
     }
