@@ -9,9 +9,9 @@ use std::{
 
 use orrery::{
     analysis::graph_file::Format,
-    cli::run_rows,
     config::Config,
     corpus::{Corpus, LabelledLines, Source, Spec, TokenizerSpec},
+    experiments::run_rows,
     labs,
     nn::{Device, weights::Weights},
     store::{self, Reader, checkpoint, tensors},

@@ -171,17 +171,6 @@ impl<'a> ViewCx<'a> {
         request
     }
 
-    /// Whether the question of `M` was never put so, or its answer is no longer fresh.
-    pub fn is_due<M: Measurement>(&self, variant: Option<usize>, args: &M::Args, freshness: Freshness) -> bool {
-        let (key, moment) = ((M::PROBE, variant), self.moment::<M>(variant));
-        self.questions.is_due(key, &args.to_args(), freshness, self.mirror, &moment)
-    }
-
-    fn moment<M: Measurement>(&self, variant: Option<usize>) -> Moment {
-        let is_measured = self.latest::<M>().is_some_and(|m| self.is_of_present_settings(m.sample));
-        Moment { at: self.at(), scheduled: self.newest_scheduled::<M>(variant), is_measured }
-    }
-
     /// The answer to the question of `M` that was put last is no longer wanted.
     pub fn cancel<M: Measurement>(&mut self, variant: Option<usize>) {
         if let Some(request) = self.questions.request((M::PROBE, variant)) {
