@@ -47,7 +47,11 @@ pub fn files() -> Vec<PathBuf> {
 
 /// Every module of the library but files of unit tests.
 pub fn sources() -> Vec<Source> {
-    let is_library = |file: &PathBuf| !file.ends_with("app/main.rs") && !file.ends_with("tests.rs");
+    let is_library = |file: &PathBuf| {
+        !file.ends_with("app/main.rs")
+            && !file.starts_with(root().join("engine/examples"))
+            && !file.ends_with("tests.rs")
+    };
     files()
         .into_iter()
         .filter(is_library)

@@ -17,7 +17,7 @@ use orrery::{
 use super::asked;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/window/recorded/answers")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/window/recorded/answers")
 }
 
 fn read(name: &str) -> Vec<Sample> {
