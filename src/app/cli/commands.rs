@@ -77,7 +77,7 @@ pub enum StudyCommand {
     /// Train the networks of the lab Grammar roles over several seeds and print which roles each names
     Roles(roles::RoleArgs),
     /// Train several seeds and look for a synapse that stands for a concept, beside random weights
-    Concepts(concepts::ConceptArgs),
+    Concepts(Box<concepts::ConceptArgs>),
     /// The whole story of merging: a base, two children tuned on texts of their own, and what merging them keeps
     MergeStory(merge::StoryArgs),
 }

@@ -12,6 +12,9 @@ use crate::{
     telemetry::{Event, RunInfo, StepStats},
 };
 
+/// The values of one number over steps, a list a seed.
+type SeedCurves = Vec<Vec<(u64, f64)>>;
+
 /// One number of one group of a run's variants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NumberSeries {
@@ -94,14 +97,14 @@ impl SeriesReader {
             self.beside_first(lab, info);
         }
         let groups = info.groups();
-        let mut seeds: BTreeMap<(String, usize), Vec<Vec<(u64, f64)>>> = BTreeMap::new();
+        let mut seeds: BTreeMap<(String, usize), SeedCurves> = BTreeMap::new();
         for ((key, variant), points) in self.values {
             let group = info.variants.get(variant).and_then(|v| groups.iter().position(|g| **g == v.group));
             if let Some(group) = group {
                 seeds.entry((key, group)).or_default().push(points.into_iter().collect());
             }
         }
-        let series = |((key, group), seeds): ((String, usize), Vec<Vec<(u64, f64)>>)| NumberSeries {
+        let series = |((key, group), seeds): ((String, usize), SeedCurves)| NumberSeries {
             key,
             group: groups[group].to_string(),
             points: over_seeds(&seeds.iter().map(Vec::as_slice).collect::<Vec<_>>()),

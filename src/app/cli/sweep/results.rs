@@ -58,7 +58,7 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     });
     Ok(SweepResults {
         name: folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        command: format!("orrery sweep {} --missing", quoted(&shown(&folder.path))),
+        command: format!("orrery sweep {} --missing", quoted(shown(&folder.path))),
         lab: sweep.lab.id.to_owned(),
         seeds: sweep.seeds.clone(),
         every: series.iter().flatten().map(|s| s.every).max().unwrap_or(1),

@@ -200,7 +200,7 @@ pub static VIEWS: &[ViewEntry] = &[
     ViewEntry {
         id: "race",
         title: "Race",
-        about: "MapCells-out loss of the variants against tokens, seconds or operations, with mean and band over seeds; below, \
+        about: "Held-out loss of the variants against tokens, seconds or operations, with mean and band over seeds; below, \
                 what each needs to reach the loss of the first, and whether seeds tell them apart. Variants that are ahead \
                 by tokens may be behind by seconds.",
         make: race::Race::make,
@@ -297,7 +297,7 @@ pub static VIEWS: &[ViewEntry] = &[
     ViewEntry {
         id: "position_losses",
         title: "By position",
-        about: "MapCells-out loss against how much of a long text was read, far beyond the window of training. A line that is \
+        about: "Held-out loss against how much of a long text was read, far beyond the window of training. A line that is \
                 level after a few tokens belongs to a model that makes nothing of a longer past.",
         make: panels::<position_losses::PositionLosses>,
     },

@@ -117,7 +117,7 @@ impl StationaryMapView {
 fn verdict(map: &StationaryMapError) -> String {
     let short = number::short;
     format!(
-        "MapCells out {} (largest entry {}), beyond the range {}, ignoring y {}.",
+        "Held out {} (largest entry {}), beyond the range {}, ignoring y {}.",
         short(map.held_out),
         short(map.held_out_largest),
         short(map.outside),

@@ -14,7 +14,7 @@ use crate::{
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Score {
-    /// MapCells-out loss; less is better.
+    /// Held-out loss; less is better.
     Loss,
     /// Share of the asked positions that are right; more is better.
     Recall,

@@ -145,7 +145,7 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     export_ui(ui, cx, lengths);
 }
 
-/// MapCells-out losses: a row a text, a column a model; the lowest of a row stands out.
+/// Held-out losses: a row a text, a column a model; the lowest of a row stands out.
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[&str], all: &Measurements<'_>) {
     let figures = 4.0 * FIGURE + 5.0 * GRID;
     let names = (ui.available_width() - figures).clamp(72.0, 220.0);

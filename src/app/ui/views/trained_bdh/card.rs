@@ -50,7 +50,7 @@ fn layers(m: &TrainedBdh) -> String {
 fn verdict(m: &TrainedBdh) -> (String, bool) {
     let uniform = (m.vocab as f64).ln();
     let costs = format!(
-        "MapCells-out loss {:.3} nats a token. By the frequencies of these tokens alone: {:.3}; by guessing evenly: {uniform:.3}.",
+        "Held-out loss {:.3} nats a token. By the frequencies of these tokens alone: {:.3}; by guessing evenly: {uniform:.3}.",
         m.loss, m.frequency_loss
     );
     if m.loss.is_finite() && m.loss < m.frequency_loss {
