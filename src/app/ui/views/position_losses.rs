@@ -23,11 +23,12 @@ pub struct PositionLosses {
 impl PositionLosses {
     fn chart<'a>(&self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = if self.is_perplexity { "perplexity" } else { "held-out loss (nats a token)" };
-        let mut chart = Chart::new("loss by position", Axis::new("tokens read before").log(), Axis::new(y))
-            .empty(cx.why_nothing::<Measured>(
-            "Not measured yet. Held-out texts of four windows are read at the start and as it trains: press Space. \
+        let mut chart =
+            Chart::new("loss by position", Axis::new("tokens read before").log(), Axis::new(y))
+                .empty(cx.why_nothing::<Measured>(
+                "Not measured yet. Held-out texts of four windows are read at the start and as it trains: press Space. \
                  Tasks have no such texts.",
-        ));
+            ));
         let shown = |nats: f64| if self.is_perplexity { nats.exp() } else { nats };
         let mut window = None;
         for (place, group) in groups(cx.mirror).iter().enumerate() {
