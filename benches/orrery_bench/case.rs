@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use orrery::{
     models::{
-        Model, Spec,
+        Spec, Trainable,
         bdh::BdhSpec,
         coupled_qk::{CoupledQkSpec, QkVariant},
         dense::DenseSpec,
@@ -214,7 +214,7 @@ impl Case {
 }
 
 /// The loss is read, as any trainer does that shows it.
-fn one_step(model: &dyn Model, adam: &mut AdamW, batch: &Batch) -> Result<f64> {
+fn one_step(model: &dyn Trainable, adam: &mut AdamW, batch: &Batch) -> Result<f64> {
     let accumulator = GradAccumulator::default();
     let loss = model.accumulated_loss(batch, &accumulator)?;
     let grads = accumulator.backward(&loss.total)?;

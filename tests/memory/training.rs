@@ -99,14 +99,14 @@ fn cases(family: &Spec) -> [Case; 2] {
 
 fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {
     let mut model = spec.build(*vocab, 0, &Device::Cpu)?;
-    let mut adam = match model.local_learning() {
+    let mut adam = match model.capabilities_mut().local_learning {
         Some(_) => AdamW::without_moments(AdamWSpec::default()),
         None => AdamW::new(model.params(), AdamWSpec::default())?,
     };
     let ids: Vec<u32> = (0..rows * tokens).map(|i| (i * 7 % vocab) as u32).collect();
     for _ in 0..2 {
         let batch = Batch::from_ids(&ids, &ids, *rows, *tokens, &Device::Cpu)?;
-        if let Some(rule) = model.local_learning() {
+        if let Some(rule) = model.capabilities_mut().local_learning {
             rule.learn(&batch)?;
             continue;
         }

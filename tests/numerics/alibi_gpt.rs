@@ -4,7 +4,7 @@ use candle_core::{Device, Tensor};
 use orrery_lab::{
     labs,
     models::{
-        Model, Spec,
+        Model, Spec, Trainable,
         bdh::BdhSpec,
         gpt::{AlibiGptSpec, Gpt},
     },

@@ -11,7 +11,7 @@ use orrery_lab::{
         degrees, modularity, power_law,
     },
     models::{
-        Model,
+        Model, Trainable,
         bdh::{Bdh, BdhSpec},
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
@@ -199,7 +199,7 @@ fn coupled_qk(file: &str) -> Outcome {
     let mut tap = Tap::on(&["layers."]);
     let off = distance(&model.logits(&oracle.batch()?.tokens, &mut tap)?, oracle.get("out.logits")?)?;
     assert!(off < LOGITS, "logits beside the taps are {off:e} off");
-    for layer in model.attention_layers() {
+    for layer in model.capabilities().attention_layers {
         assert!(tap.get(&layer.tap_path()).is_some(), "{} offers its weights", layer.path);
     }
     for (ours, theirs) in [("q0", "q0"), ("k0", "k0"), ("q", "q_evolved"), ("k", "k_evolved")] {

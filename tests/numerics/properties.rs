@@ -3,7 +3,7 @@
 use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
-        Model, Spec,
+        Model, Spec, Trainable,
         capabilities::{CouplingModel, CouplingSettings},
         dense::DenseSpec,
         fast_slow::{self, Approach, Constraint, FastSlow, FastSlowSpec, Upsample},
@@ -245,14 +245,14 @@ fn every_parameter_gets_a_finite_gradient() -> Result<()> {
 fn every_family_has_finite_gradients() -> Result<()> {
     for spec in Spec::tiny() {
         let mut model = spec.build(VOCAB, 1, &Device::Cpu)?;
-        if model.local_learning().is_none() {
+        if model.capabilities_mut().local_learning.is_none() {
             finite_gradients(model.as_ref(), &batch(3, 2, 19)?, &format!("{spec:?}"))?;
         }
     }
     Ok(())
 }
 
-fn finite_gradients(model: &dyn Model, batch: &Batch, what: &str) -> Result<()> {
+fn finite_gradients(model: &dyn Trainable, batch: &Batch, what: &str) -> Result<()> {
     let grads = model.loss(batch)?.total.backward()?;
     for (name, var) in model.params().iter() {
         let grad = grads.get(var).ok_or(candle_core::Error::Msg(format!("{what}: no gradient of {name}")))?;
@@ -334,12 +334,12 @@ fn attention_layers_are_what_a_forward_pass_offers() -> Result<()> {
     let tokens = batch(1, 2, 19)?.tokens;
     for spec in Spec::tiny() {
         let model = spec.build(VOCAB, 3, &Device::Cpu)?;
-        let layers = model.attention_layers();
+        let layers = model.capabilities().attention_layers;
         if let Spec::FastSlow(_) | Spec::Dense(_) | Spec::PlainGpt(_) | Spec::AlibiGpt(_) | Spec::OdeFlow(_) = spec {
             assert!(!layers.is_empty(), "{spec:?} offers no attention");
         }
         let mut tap = Tap::on(&[""]);
-        if !matches!(spec, Spec::Plane(_) | Spec::Stationary(_) | Spec::Spcn(_)) {
+        if let Some(model) = model.capabilities().token_model {
             model.logits(&tokens, &mut tap)?;
         }
         let tapped = tap.found().iter().filter(|(path, _)| path.ends_with(".attn.weights"));
@@ -365,8 +365,8 @@ fn attention_layers_are_what_a_forward_pass_offers() -> Result<()> {
 fn a_spec_builds_the_same_model_again() -> Result<()> {
     for spec in Spec::tiny() {
         let model = spec.build(VOCAB, 3, &Device::Cpu)?;
-        let again = model.to_spec().build(VOCAB, 3, &Device::Cpu)?;
-        assert_eq!(model.to_spec(), again.to_spec());
+        let again = model.spec().build(VOCAB, 3, &Device::Cpu)?;
+        assert_eq!(model.spec(), again.spec());
         for ((name, a), (other, b)) in model.params().iter().zip(again.params().iter()) {
             assert_eq!((name, host::to_f32(a)?), (other, host::to_f32(b)?));
         }
@@ -394,11 +394,11 @@ fn evaluating_records_no_graph() -> Result<()> {
     for spec in Spec::tiny() {
         let mut model = spec.build(VOCAB, 3, &Device::Cpu)?;
         let batch = batch(1, 2, 19)?;
-        if model.local_learning().is_none() {
+        if model.capabilities_mut().local_learning.is_none() {
             assert!(model.loss(&batch)?.total.track_op(), "{spec:?} learns");
         }
         assert!(!model.evaluate(&batch)?.track_op(), "{spec:?} records a graph to evaluate");
-        if !matches!(spec, Spec::Plane(_) | Spec::Stationary(_) | Spec::Spcn(_)) {
+        if let Some(model) = model.capabilities().token_model {
             assert!(!model.logits(&batch.tokens, &mut Tap::off())?.track_op(), "{spec:?} records a graph for logits");
         }
     }

@@ -6,7 +6,7 @@ use orrery::{
     config::Value,
     corpus::{self, Corpus},
     models::{
-        Model, Spec,
+        Spec, Trainable,
         bdh::{BdhSpec, Form, Position},
         gpt::PlainGptSpec,
     },
@@ -32,7 +32,7 @@ fn small(position: Position) -> BdhSpec {
     BdhSpec { d_model: 12, heads: 1, neurons: 64, layers: 2, position, form: Form::Paper, ..BdhSpec::default() }
 }
 
-fn ask(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Finding> {
+fn ask(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Finding> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("bdh_dynamics").unwrap();
     assert!(probe.applies(model));
@@ -72,7 +72,7 @@ fn what_is_handed_over_is_the_models_own_first_layer() {
         let ids = corpus.encode(words);
         let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap();
         let mut tap = Tap::on(&["layers.0."]);
-        model.logits(&tokens, &mut tap).unwrap();
+        model.token_model().unwrap().logits(&tokens, &mut tap).unwrap();
         let tapped = |part: &str| -> Vec<f64> {
             let (_, t) = tap.found().iter().find(|(name, _)| name.ends_with(part)).unwrap();
             host::to_f64(t).unwrap()

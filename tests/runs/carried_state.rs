@@ -6,7 +6,7 @@ use orrery::{
     corpus::{Corpus, Position, Source, Spec, TokenizerSpec},
     labs,
     models::{
-        Model,
+        Trainable,
         bdh::{Bdh, BdhSpec, Carry, Form},
         capabilities::{State, SynapseModel},
     },

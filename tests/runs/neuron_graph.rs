@@ -9,7 +9,7 @@ use orrery::{
     corpus::{self, Corpus},
     labs,
     models::{
-        Model, Spec,
+        Spec, Trainable,
         bdh::{BdhSpec, Position},
     },
     nn::host,
@@ -29,7 +29,7 @@ const WIDTH: usize = 8;
 
 struct Bench {
     corpus: Corpus,
-    model: Box<dyn Model>,
+    model: Box<dyn Trainable>,
 }
 
 impl Bench {

@@ -6,7 +6,7 @@ use orrery::{
     config::Value,
     corpus::{self, Corpus},
     models::{
-        Model, Spec,
+        Spec, Trainable,
         coupled_qk::{CoupledQkSpec, QkVariant},
         dense::DenseSpec,
         fast_slow::{Approach, FastSlowSpec},
@@ -25,7 +25,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 struct Bench {
     corpus: Corpus,
-    model: Box<dyn Model>,
+    model: Box<dyn Trainable>,
 }
 
 impl Bench {
@@ -49,7 +49,7 @@ impl Bench {
     fn logits(&self) -> candle_core::Result<Vec<f32>> {
         let ids = self.corpus.passage(1, 30);
         let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?;
-        host::to_f32(&self.model.logits(&tokens, &mut Tap::off())?)
+        host::to_f32(&self.model.token_model()?.logits(&tokens, &mut Tap::off())?)
     }
 
     /// Asks, and checks that nothing about the model changed.

@@ -101,7 +101,10 @@ fn sparsity_begins_at_the_half_and_the_quarter_of_random_weights_and_falls() {
 }
 
 /// Asks a probe of a fresh small model.
-fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Finding, Vec<u32>, Box<dyn orrery::models::Model>)> {
+fn ask(
+    id: &str,
+    args: &[(&str, Value)],
+) -> candle_core::Result<(Finding, Vec<u32>, Box<dyn orrery::models::Trainable>)> {
     let plan = plan("synapses", &[]);
     let corpus = Corpus::open(&plan.corpus).unwrap();
     let mut model = plan.variants[0].model.build(corpus.vocab(), 3, &Device::Cpu)?;
@@ -134,7 +137,7 @@ fn reading_adds_up_what_the_layers_bring() -> Outcome {
     let (finding, ids, model) = ask("reading", &args)?;
     assert_eq!(finding.tokens.len(), ids.len());
     let mut tap = Tap::on(&["layers."]);
-    model.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut tap)?;
+    model.token_model()?.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut tap)?;
     let (t, per_head) = (ids.len(), 64);
     let values = |path: &str, n: usize| -> candle_core::Result<Vec<f64>> {
         let all = host::to_f64(tap.get(path).unwrap())?; // (1,nh,T,N)
@@ -160,7 +163,8 @@ fn reading_adds_up_what_the_layers_bring() -> Outcome {
         assert_eq!(reading.firing[1].x[s], share("layers.1.x", s), "{s}");
     }
     // The loss is the cross-entropy of the parallel form.
-    let logits = model.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?;
+    let logits =
+        model.token_model()?.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?;
     let log_probs = host::to_f64(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
     assert!(reading.loss[0].is_nan());
     for s in 1..t {

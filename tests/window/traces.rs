@@ -9,7 +9,7 @@ use orrery::{
     config::{Config, ConfigError},
     labs::{self, Lab},
     models::{
-        Model,
+        Trainable,
         capabilities::RecoveryModel,
         recover::{Reader, Recover, RecoverSpec},
     },
@@ -94,10 +94,11 @@ fn no_reader_sees_what_comes_later() {
     later[13] = (later[13] + 1) % 9;
     for reader in readers() {
         let m = Recover::new(&spec(reader.clone(), &[1, 4]), 9, 5, &Device::Cpu).unwrap();
+        let positions: Vec<usize> = (0..20).collect();
         let logits = |ids: &[u32]| {
-            let all = m.logits(&Tensor::from_slice(ids, (1, 20), &Device::Cpu).unwrap(), &mut Tap::off()).unwrap();
-            assert_eq!(all.dims(), &[1, 20, 9]);
-            values(&all)
+            let all = m.answers(&Tensor::from_slice(ids, (1, 20), &Device::Cpu).unwrap(), &positions).unwrap();
+            assert_eq!(all.dims(), &[20, 1, 2, 9]);
+            values(&all.narrow(2, 0, 1).unwrap().contiguous().unwrap())
         };
         let (a, b) = (logits(&ids), logits(&later));
         assert_eq!(a[..13 * 9], b[..13 * 9], "{reader:?}");

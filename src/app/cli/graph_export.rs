@@ -10,7 +10,7 @@ use crate::{
     analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     config::Value,
     models::{
-        Model, Spec,
+        Spec, Trainable,
         bdh::{Bdh, BdhSpec, Checkpoint},
     },
     nn::{Device, Error},

@@ -16,7 +16,7 @@ use crate::{
     config::Value,
     corpus::NamedTokenizer,
     models::{
-        Model,
+        Trainable,
         capabilities::{ReadingForm, SynapseModel},
     },
     probe::{

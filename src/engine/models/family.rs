@@ -6,14 +6,14 @@ use std::path::Path;
 use candle_core::{Device, Result};
 
 use super::{
-    Model,
+    Trainable,
     step_memory::{StepMemory, StepSizes},
 };
 
 /// The sizes of a family: plain data.
 pub trait FamilySpec {
     /// Builds the model with weights drawn from `seed`. Errors name the size that does not fit.
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>>;
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>>;
 
     /// What a training step on such a batch holds, counted without building anything.
     fn memory(&self, step: &StepSizes) -> StepMemory;

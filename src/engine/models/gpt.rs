@@ -9,8 +9,8 @@ use candle_core::{DType, Device, Result, Tensor};
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::AttentionLayer,
+    FamilySpec, Loss, Model, Spec, Trainable,
+    capabilities::{AttentionLayer, Capabilities},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -21,7 +21,7 @@ use crate::nn::{
 };
 
 impl FamilySpec for PlainGptSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Gpt::with_learned_positions(self, vocab, seed, device)?))
     }
 
@@ -35,7 +35,7 @@ impl FamilySpec for PlainGptSpec {
 }
 
 impl FamilySpec for AlibiGptSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Gpt::with_alibi(self, vocab, seed, device)?))
     }
 
@@ -144,12 +144,12 @@ impl Gpt {
     }
 }
 
-impl Model for Gpt {
+impl Trainable for Gpt {
     fn params(&self) -> &Params {
         &self.params
     }
 
-    fn to_spec(&self) -> Spec {
+    fn spec(&self) -> Spec {
         self.spec.clone()
     }
 
@@ -162,11 +162,14 @@ impl Model for Gpt {
         self.inference_net.cross_entropy(batch)
     }
 
+    fn capabilities(&self) -> Capabilities<'_> {
+        let attention_layers = AttentionLayer::stack("layers", self.net.layers.len(), None);
+        Capabilities { token_model: Some(self), attention_layers, ..Capabilities::default() }
+    }
+}
+
+impl Model for Gpt {
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.head)
-    }
-
-    fn attention_layers(&self) -> Vec<AttentionLayer> {
-        AttentionLayer::stack("layers", self.net.layers.len(), None)
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         },
         statistics::mean_sd,
     },
-    models::{Model, capabilities::AttentionLayer},
+    models::{Trainable, capabilities::AttentionLayer},
     nn::{Result, host},
     telemetry::{
         Array,
@@ -40,7 +40,7 @@ impl Probe for AttentionChain {
     type Args = AttentionChainArgs;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
         AttendingModel::new(model)
     }
 

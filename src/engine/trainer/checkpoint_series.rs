@@ -118,7 +118,7 @@ impl Sizes {
         let shapes = run.variants.iter().flat_map(|v| v.model.params().iter());
         Self {
             name: name.to_owned(),
-            specs: run.variants.iter().map(|v| v.model.to_spec()).collect(),
+            specs: run.variants.iter().map(|v| v.model.spec()).collect(),
             vocab: run.corpus().vocab(),
             shapes: shapes.map(|(n, p)| (n.to_owned(), p.dims().to_vec())).collect(),
         }

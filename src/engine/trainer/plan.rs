@@ -64,7 +64,7 @@ pub struct ProbeSchedule {
     pub args: Args,
 }
 
-/// A parameter of the model that a person holds while it runs ([`models::Model::set_runtime_param`]).
+/// A parameter of the model that a person holds while it runs ([`models::Trainable::set_runtime_param`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuntimeParam {
     pub name: String,

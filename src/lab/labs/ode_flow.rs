@@ -4,7 +4,7 @@
 //! says which stage it belongs to ([`Steering`]): below `steer.language_steps` the language with every
 //! id a target, from there on prompts whose only targets are where the steering is asked for. The
 //! trainer knows nothing of it: it tells the model the number of each update
-//! ([`crate::models::Model::begin_step`]), and the model, which has the same number in its spec, learns
+//! ([`crate::models::Trainable::begin_step`]), and the model, which has the same number in its spec, learns
 //! the language with u = 0 and everything free in the first stage, and in the second holds all but its
 //! field still and turns what the batch asks into `-log P(class)`. Both are pure functions of the step,
 //! the unsteered field of the first stage is kept with the weights, and so a resumed run goes on exactly.

@@ -7,7 +7,7 @@ use candle_core::{Device, Tensor};
 use orrery::{
     config::Value,
     corpus::{self, Corpus},
-    models::{Model, Spec, bdh::BdhSpec},
+    models::{Spec, Trainable, bdh::BdhSpec},
     probe::{self, ProbeContext},
     telemetry::{Args, Sample},
 };
@@ -61,7 +61,7 @@ fn corpus() -> Corpus {
     .unwrap()
 }
 
-fn asked(probes: &[&str], step: u64, mut model: Box<dyn Model>, seed: u64, args: &Args) -> Vec<Sample> {
+fn asked(probes: &[&str], step: u64, mut model: Box<dyn Trainable>, seed: u64, args: &Args) -> Vec<Sample> {
     let corpus = corpus();
     let mut all = vec![];
     for id in probes {

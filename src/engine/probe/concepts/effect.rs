@@ -18,7 +18,7 @@ use crate::{
         generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
     },
     models::{
-        Model,
+        Trainable,
         capabilities::{Intervention, SynapseModel},
     },
     nn::{Device, Error, Result, Tensor, host},
@@ -47,8 +47,8 @@ impl UntypedProbe for ConceptEffectProbe {
         "concept_effect"
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
+    fn applies(&self, model: &dyn Trainable) -> bool {
+        model.capabilities().synapses.is_some()
     }
 
     fn takes_long(&self) -> bool {
@@ -58,7 +58,9 @@ impl UntypedProbe for ConceptEffectProbe {
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
         let (count, draws) = (cx.count("sentences", 16, 2..=1024), cx.count("draws", 39, 0..=999));
         let length = cx.count("length", 16, 1..=256);
-        let Some(model) = cx.model.synapses() else { candle_core::bail!("a concept is tested in a BDH model") };
+        let Some(model) = cx.model.capabilities().synapses else {
+            candle_core::bail!("a concept is tested in a BDH model")
+        };
         let asked = request(cx.args, model.shape())?;
         if asked.is_empty() {
             return Ok(vec![]);

@@ -37,7 +37,7 @@ use super::{Finding, ProbeContext, Progress, UntypedProbe};
 use crate::{
     config::Value,
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
-    models::Model,
+    models::Trainable,
     nn::{Device, Error, Result},
     telemetry::neuron_name,
 };
@@ -56,13 +56,15 @@ const RANDOM: usize = 3;
 /// # Errors
 /// If the model has no synapses or fewer than two layers.
 pub fn find(
-    model: &dyn Model,
+    model: &dyn Trainable,
     question: &Question,
     how: &Procedure,
     device: &Device,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
-    let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
+    let Some(model) = model.capabilities().synapses else {
+        candle_core::bail!("synapses are looked for in a BDH model")
+    };
     if model.shape().layers < 2 {
         candle_core::bail!("a synapse joins two layers; this model has one")
     }
@@ -70,10 +72,12 @@ pub fn find(
 }
 
 /// An untrained model of the same sizes and as many tokens.
-pub fn random(model: &dyn Model, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
-    let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
+pub fn random(model: &dyn Trainable, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
+    let Some(model) = model.capabilities().synapses else {
+        candle_core::bail!("synapses are looked for in a BDH model")
+    };
     // Far from seeds that a person types.
-    model.to_spec().build(vocab, seed.wrapping_add(1_000_003), device)
+    model.spec().build(vocab, seed.wrapping_add(1_000_003), device)
 }
 
 /// The outcome of a search against the same search in random models.
@@ -147,8 +151,8 @@ impl UntypedProbe for Concepts {
         "concepts"
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
+    fn applies(&self, model: &dyn Trainable) -> bool {
+        model.capabilities().synapses.is_some()
     }
 
     fn takes_long(&self) -> bool {

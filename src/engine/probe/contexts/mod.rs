@@ -14,7 +14,7 @@ use super::{Finding, ProbeContext, UntypedProbe};
 use crate::{
     corpus::TextSpan,
     models::{
-        Model,
+        Trainable,
         capabilities::{Part, SynapseShape},
     },
     nn::{Error, Result},
@@ -40,8 +40,8 @@ impl UntypedProbe for TopContextsProbe {
         "top_contexts"
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
+    fn applies(&self, model: &dyn Trainable) -> bool {
+        model.capabilities().synapses.is_some()
     }
 
     fn takes_long(&self) -> bool {
@@ -49,7 +49,7 @@ impl UntypedProbe for TopContextsProbe {
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
-        let Some(model) = cx.model.synapses() else { return Ok(vec![]) };
+        let Some(model) = cx.model.capabilities().synapses else { return Ok(vec![]) };
         let shape = model.shape();
         let most = match cx.count("tokens", 1 << 16, 0..=usize::MAX) {
             0 => usize::MAX,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     models::{
-        Model,
+        Trainable,
         capabilities::{FlowControl, FlowModel, LanguageFlow},
     },
     nn::{Result, Tensor},
@@ -35,8 +35,8 @@ impl Probe for FlowAnswer {
     type Args = FlowArgs;
     type Subject<'m> = FlowModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<FlowModel<'_>> {
-        model.flow()
+    fn subject(model: &mut dyn Trainable) -> Option<FlowModel<'_>> {
+        model.capabilities().flow
     }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Finding>> {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS},
     models::{
-        Model,
+        Trainable,
         capabilities::{FlowModel, LanguageFlow, Steering},
     },
     nn::{Result, Tensor},
@@ -32,8 +32,8 @@ impl Probe for FlowClaims {
     type Subject<'m> = SteeredFlow<'m>;
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<SteeredFlow<'_>> {
-        let Some(FlowModel::Language(model)) = model.flow() else { return None };
+    fn subject(model: &mut dyn Trainable) -> Option<SteeredFlow<'_>> {
+        let Some(FlowModel::Language(model)) = model.capabilities().flow else { return None };
         model.steering().map(|classes| SteeredFlow { model, classes })
     }
 

@@ -3,7 +3,7 @@
 use super::{Compact, Factors, Question, applies, weighed};
 use crate::{
     analysis::graph::null_models,
-    models::Model,
+    models::Trainable,
     nn::Result,
     probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::measurements::ModularityAtStep,
@@ -20,7 +20,7 @@ impl UntypedProbe for GraphCurve {
         "graph_curve"
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
+    fn applies(&self, model: &dyn Trainable) -> bool {
         applies(model)
     }
 

@@ -8,7 +8,7 @@ use crate::{
         Edge, null_models,
         product::{Product, Sign, Spread, Strongest},
     },
-    models::{Model, capabilities::SynapseShape},
+    models::{Trainable, capabilities::SynapseShape},
     nn::{Result, Tensor, host},
     telemetry::neuron_name,
 };
@@ -27,8 +27,8 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    pub fn of(model: &dyn Model, question: &Question) -> Result<Self> {
-        let Some(bdh) = model.synapses() else { bail!("only BDH has a graph of neurons") };
+    pub fn of(model: &dyn Trainable, question: &Question) -> Result<Self> {
+        let Some(bdh) = model.capabilities().synapses else { bail!("only BDH has a graph of neurons") };
         let shape = bdh.shape().clone();
         let weight = |name: &str| -> Result<Tensor> {
             match model.params().get(name) {

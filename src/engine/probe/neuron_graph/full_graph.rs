@@ -10,7 +10,7 @@ use crate::{
         partition_similarity::nmi,
         product::{Spread, Strongest},
     },
-    models::Model,
+    models::Trainable,
     nn::Result,
     probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::{
@@ -29,7 +29,7 @@ impl UntypedProbe for NeuronGraph {
         "neuron_graph"
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
+    fn applies(&self, model: &dyn Trainable) -> bool {
         applies(model)
     }
 
@@ -56,7 +56,7 @@ impl UntypedProbe for NeuronGraph {
 ///
 /// # Errors
 /// If the model is no BDH, or a head is not there.
-pub fn neuron_graph(model: &dyn Model, args: &Args, seed: u64) -> Result<(measurements::NeuronGraph, String)> {
+pub fn neuron_graph(model: &dyn Trainable, args: &Args, seed: u64) -> Result<(measurements::NeuronGraph, String)> {
     let question = Question::of(args);
     let factors = Factors::of(model, &question)?;
     let entries = factors.product()?.spread();

@@ -24,7 +24,7 @@ use crate::{
         product::Sign,
     },
     config::Value,
-    models::Model,
+    models::Trainable,
     nn::Result,
     telemetry::Args,
 };
@@ -90,8 +90,8 @@ impl Question {
     }
 }
 
-fn applies(model: &dyn Model) -> bool {
-    model.synapses().is_some()
+fn applies(model: &dyn Trainable) -> bool {
+    model.capabilities().synapses.is_some()
 }
 
 /// Edges between the neurons that have any, numbered anew.

@@ -7,7 +7,7 @@ use super::{Factors, Question, applies};
 use crate::{
     config::Value,
     corpus::Corpus,
-    models::Model,
+    models::Trainable,
     nn::{Result, host},
     probe::{Finding, ProbeContext, UntypedProbe},
     telemetry::measurements::{self, Partner, TokenScore},
@@ -25,7 +25,7 @@ impl UntypedProbe for GraphNeuron {
         "graph_neuron"
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
+    fn applies(&self, model: &dyn Trainable) -> bool {
         applies(model)
     }
 
@@ -74,7 +74,7 @@ fn strongest(effects: &[f32], own: usize) -> Vec<(usize, f32)> {
 
 /// For each token: how much the neuron's row of E adds to its logit (before the norm, which scales all
 /// alike), and what the token's embedding gives the neuron in the first layer.
-fn tokens(model: &dyn Model, factors: &Factors, i: usize) -> Result<(Vec<f32>, Vec<f32>)> {
+fn tokens(model: &dyn Trainable, factors: &Factors, i: usize) -> Result<(Vec<f32>, Vec<f32>)> {
     let get = |name: &str| match model.params().get(name) {
         Some(w) => Ok(w.as_tensor().detach()),
         None => candle_core::bail!("the model has no weight `{name}`"),

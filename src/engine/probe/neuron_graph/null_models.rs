@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::{Compact, Factors, Question, applies, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
-    models::Model,
+    models::Trainable,
     nn::Result,
     probe::{Finding, ProbeContext, Progress, UntypedProbe},
     telemetry::measurements,
@@ -20,7 +20,7 @@ impl UntypedProbe for GraphModularity {
         "graph_modularity"
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
+    fn applies(&self, model: &dyn Trainable) -> bool {
         applies(model)
     }
 

@@ -20,7 +20,7 @@ use super::{
     model,
 };
 use crate::{
-    models::Model,
+    models::Trainable,
     nn::Result,
     telemetry::{measurements::InterventionEffect, number::Number},
 };
@@ -40,8 +40,8 @@ impl UntypedProbe for InterventionProbe {
         "intervention"
     }
 
-    fn applies(&self, model: &dyn Model) -> bool {
-        model.synapses().is_some()
+    fn applies(&self, model: &dyn Trainable) -> bool {
+        model.capabilities().synapses.is_some()
     }
 
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Finding>> {
