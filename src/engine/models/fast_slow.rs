@@ -19,13 +19,18 @@ use super::{
     },
     step_memory::{StepMemory, StepSizes},
 };
-use crate::nn::{
-    Batch, Params, Tap, block,
-    fixed_point::{self, Anderson, Goal, Implicit},
-    fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, norm::rms_norm},
-    host,
-    layers::EPS,
-    pooling::{causal_pool, inject, upsample},
+use crate::{
+    nn::{
+        Batch, Params, Tap, block,
+        fixed_point::{self, Anderson, Goal, Implicit},
+        fused::{
+            GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, norm::rms_norm,
+        },
+        host,
+        layers::EPS,
+        pooling::{causal_pool, inject, upsample},
+    },
+    telemetry::channels,
 };
 mod net;
 mod spec;
@@ -35,10 +40,6 @@ pub use spec::{Approach, Constraint, FastSlowSpec};
 
 pub use crate::nn::pooling::Upsample;
 
-/// tanh(gamma).
-pub const GATE: &str = "gate/tanh";
-/// dLoss/dgamma before clipping.
-pub const GATE_GRAD: &str = "gate/grad";
 /// Mean squared x - Post(x) of the states that leave the rounds; reported when it is part of the loss.
 pub const FIXED_POINT: &str = "loss/fixed_point";
 /// Evaluations of Post in the last equilibrium solve.
@@ -241,9 +242,9 @@ impl Trainable for FastSlow {
     }
 
     fn scalars(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
-        let mut scalars = vec![(GATE, host::scalar(&self.inference_net.gamma)?.tanh())];
+        let mut scalars = vec![(channels::GATE, host::scalar(&self.inference_net.gamma)?.tanh())];
         if let Some(grad) = grads.and_then(|g| g.get(&self.net.gamma)) {
-            scalars.push((GATE_GRAD, host::scalar(grad)?));
+            scalars.push((channels::GATE_GRAD, host::scalar(grad)?));
         }
         if matches!(self.spec.approach, Approach::Deq { .. }) {
             scalars.push((DEQ_ITERATIONS, self.solves.iterations.get() as f64));
