@@ -15,7 +15,7 @@ use self::{
 };
 use super::{
     attention::AttentionSpec,
-    coupled::CoupledSpec,
+    evolution::EvolutionSizes,
     grad_accumulator::{Entry, GradAccumulator},
     mlp::Act,
     storage,
@@ -45,7 +45,7 @@ pub struct LayerSpec {
     pub attention: AttentionSpec,
     pub qk_norms: bool,
     /// How queries and keys evolve before anything else is done with them.
-    pub evolution: Option<CoupledSpec>,
+    pub evolution: Option<EvolutionSizes>,
     pub act: Act,
     pub gated: bool,
     pub hidden: usize,

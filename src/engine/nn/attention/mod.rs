@@ -18,7 +18,7 @@ pub use packed::PackedAttention;
 
 use super::{
     Tap,
-    fused::{attention::AttentionSpec, coupled::CoupledSpec},
+    fused::{attention::AttentionSpec, evolution::EvolutionSizes},
 };
 
 /// Causal attention from a normalised state to what is added to the residual stream.
@@ -51,7 +51,7 @@ pub struct FusedAttention<'a> {
     /// Whether queries and keys are normalised.
     pub qk_norms: bool,
     /// How queries and keys evolve, if they do.
-    pub evolution: Option<CoupledSpec>,
+    pub evolution: Option<EvolutionSizes>,
     /// Whether the linear maps have biases.
     pub has_biases: bool,
     /// In the order of [`LayerSpec`](super::fused::layer::LayerSpec).
