@@ -20,7 +20,7 @@ use orrery::{
         self, Event, Measurement, Question, QuestionState, channels,
         measurements::{ModularityAtStep, TrainedBdh},
     },
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
 };
 
 use crate::record::Record;
@@ -134,7 +134,7 @@ fn a_replay_answers_at_each_of_them() -> Outcome {
     assert_eq!(from.step, 200);
     let (commands, receiver) = crossbeam::channel::bounded(8);
     let record = Record::default();
-    let options = Options { stay: true, from: Some(from), replayed: Some(run.clone()), ..Options::default() };
+    let options = DriveOptions { stay: true, from: Some(from), replayed: Some(run.clone()), ..DriveOptions::default() };
     let sink = record.clone();
     let thread = std::thread::Builder::new().stack_size(64 << 20);
     let thread = thread.spawn(move || trainer::drive(plan, options, &receiver, vec![Box::new(sink)]))?;

@@ -271,8 +271,12 @@ fn train(plan: trainer::Plan, until: Option<u64>, folder: &Path, from: Option<&P
         Some(f) => Writer::resume(f, from_checkpoint.as_ref()).map_err(words)?,
         None => Writer::at_once(folder),
     };
-    let options =
-        trainer::Options { start: true, writer: Some(writer), from: from_checkpoint, ..trainer::Options::default() };
+    let options = trainer::DriveOptions {
+        start: true,
+        writer: Some(writer),
+        from: from_checkpoint,
+        ..trainer::DriveOptions::default()
+    };
     let (commands, receiver) = crossbeam::channel::bounded(1);
     let stop = until.map(|step| Stop { step, commands });
     let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(recorder.clone())];

@@ -16,7 +16,7 @@ use orrery::{
         Args, Event, Inbox, Measurement, RunState, Sink, channels,
         measurements::{ConceptEffect, InterventionEffect, LogitLens, ReadingCandidates, TrainedBdh},
     },
-    trainer::{self, MemoryEstimate, Options, Plan, Run},
+    trainer::{self, DriveOptions, MemoryEstimate, Plan, Run},
     ui::mirror::Mirror,
 };
 
@@ -189,7 +189,7 @@ fn a_run_without_steps_measures_once_and_is_finished() {
     let inbox = Arc::new(Inbox::default());
     let (_, receiver) = crossbeam::channel::unbounded();
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Arc::clone(&inbox))];
-    let outcome = trainer::drive(plan, Options { start: true, ..Options::default() }, &receiver, sinks);
+    let outcome = trainer::drive(plan, DriveOptions { start: true, ..DriveOptions::default() }, &receiver, sinks);
     assert_eq!((outcome.state, outcome.step), (RunState::Finished, 0));
     let mut mirror = Mirror::default();
     let heard = inbox.take();

@@ -17,7 +17,7 @@ use orrery::{
         Args, Command, Event, Measurement, Sink, Synapse, channels,
         measurements::{Activity, FiringShare, LayerActivity, Reading, Surprise},
     },
-    trainer::{self, Options, Plan},
+    trainer::{self, DriveOptions, Plan},
     ui::mirror::Mirror,
 };
 
@@ -63,8 +63,12 @@ impl Sink for Heard {
 fn run(plan: Plan) -> Mirror {
     let heard = Heard::default();
     let (_, receiver) = unbounded();
-    let outcome =
-        trainer::drive(plan, Options { start: true, ..Options::default() }, &receiver, vec![Box::new(heard.clone())]);
+    let outcome = trainer::drive(
+        plan,
+        DriveOptions { start: true, ..DriveOptions::default() },
+        &receiver,
+        vec![Box::new(heard.clone())],
+    );
     assert_eq!(outcome.state, orrery::telemetry::RunState::Finished);
     let mut mirror = Mirror::default();
     heard.0.lock().unwrap().iter().for_each(|e| mirror.apply(e.clone()));

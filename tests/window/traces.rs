@@ -15,7 +15,7 @@ use orrery::{
     },
     nn::{AdamW, Batch, Tap, optimiser::AdamWSpec},
     telemetry::{Event, RunState, Sample, Sink, measurements::Recoverability},
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 use rand::{Rng, SeedableRng};
@@ -257,7 +257,7 @@ fn trained() -> &'static (Config, Record) {
         ]);
         let record = Record::default();
         let (_keep, commands) = bounded(1);
-        let options = Options { start: true, ..Options::default() };
+        let options = DriveOptions { start: true, ..DriveOptions::default() };
         let sinks: Vec<Box<dyn Sink>> = vec![Box::new(record.clone())];
         let outcome = trainer::drive((lab().plan)(&config).unwrap(), options, &commands, sinks);
         assert_eq!(outcome.state, RunState::Finished);

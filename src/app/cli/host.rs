@@ -26,7 +26,7 @@ use crate::{
     nn::device,
     store::{self, Reader, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState, Sink},
-    trainer::{self, Options, Process},
+    trainer::{self, DriveOptions, Process},
     ui::host::{Delivery, DialogKind, FileContent, Host, MemoryNeed, PastRun, Wake},
 };
 
@@ -109,7 +109,8 @@ impl Host for DesktopHost {
         let plan = (lab.plan)(&config).map_err(|e| e.to_string())?;
         let writer = Writer::new(&self.out);
         let process = self.runs.process();
-        let options = Options { stay: true, writer: Some(writer), process, insist_memory, ..Options::default() };
+        let options =
+            DriveOptions { stay: true, writer: Some(writer), process, insist_memory, ..DriveOptions::default() };
         trainer::spawn(plan, options, vec![]).map_err(|e| e.to_string())
     }
 
@@ -389,7 +390,7 @@ fn replay(
         Ok(Continuation { plan, from, notices }) if from.is_some() || plan.steps == 0 => {
             notices.into_iter().for_each(|text| notice(Level::Warning, text));
             let replayed = Some(folder.to_owned());
-            let options = Options { stay: true, from, replayed, process, ..Options::default() };
+            let options = DriveOptions { stay: true, from, replayed, process, ..DriveOptions::default() };
             trainer::drive(plan, options, commands, vec![Box::new(Arc::clone(inbox))]);
             return Ok(());
         }

@@ -28,7 +28,7 @@ use crate::{
         fused::{GradAccumulator, cross_entropy::head_cross_entropy},
         host,
     },
-    ode::{Field, Options, SharedField},
+    ode::{Field, SharedField, SolverOptions},
 };
 
 /// Readings of every step.
@@ -96,8 +96,8 @@ impl OdeFlow {
         head_cross_entropy(&net.read(&end, &mut Tap::off())?, &net.head, &batch.targets)
     }
 
-    fn options(&self) -> Options {
-        Options::fixed(self.spec.method, self.spec.steps)
+    fn options(&self) -> SolverOptions {
+        SolverOptions::fixed(self.spec.method, self.spec.steps)
     }
 
     /// u = 0 for every row of a batch.

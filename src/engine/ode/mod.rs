@@ -85,7 +85,7 @@ pub fn solve_with(
     weights: &[Tensor],
     y0: &Tensor,
     span: (f64, f64),
-    options: &Options,
+    options: &SolverOptions,
 ) -> std::result::Result<Solution, SolveError> {
     match gradient {
         Gradient::Backprop => backprop(field.as_ref(), y0, span, options),
@@ -97,7 +97,7 @@ pub fn solve_with(
 /// How to solve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Options {
+pub struct SolverOptions {
     pub method: Method,
     pub policy: Policy,
     /// Relative to the state's size; adaptive methods.
@@ -114,7 +114,7 @@ pub struct Options {
     pub keep_states: bool,
 }
 
-impl Default for Options {
+impl Default for SolverOptions {
     fn default() -> Self {
         Self {
             method: Method::DOPRI5,
@@ -129,7 +129,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl SolverOptions {
     /// `steps` equal steps of a fixed-step method.
     pub fn fixed(method: Method, steps: usize) -> Self {
         Self { method, steps, ..Self::default() }

@@ -12,7 +12,7 @@ use crate::{
         capabilities::{FlowControl, FlowModel, LanguageFlow},
     },
     nn::{Result, Tensor},
-    ode::{self, Options, Policy, Trace},
+    ode::{self, Policy, SolverOptions, Trace},
     probe::{Finding, Probe, ProbeInputs},
     telemetry::{
         Array,
@@ -130,7 +130,7 @@ pub(super) fn step_policy(policy: Policy) -> StepPolicy {
     }
 }
 
-fn solver_use(options: &Options) -> SolverUse {
+fn solver_use(options: &SolverOptions) -> SolverUse {
     let method = options.method;
     SolverUse {
         method: method.id().to_owned(),

@@ -13,7 +13,7 @@ use crate::{
         capabilities::{FlowModel, LanguageFlow, Steering},
     },
     nn::{Result, Tensor},
-    ode::{self, Method, Options},
+    ode::{self, Method, SolverOptions},
     probe::{Finding, Probe, ProbeInputs},
     telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
@@ -86,8 +86,8 @@ fn class_shares(prompts: usize, at: impl Fn(f64) -> Result<Vec<f64>>) -> Result<
     Ok(ClassShares { prompts, plus, minus, plus_unsteered, minus_unsteered })
 }
 
-fn as_trained(model: &dyn LanguageFlow) -> Options {
-    Options::fixed(Method::EULER, model.training_steps())
+fn as_trained(model: &dyn LanguageFlow) -> SolverOptions {
+    SolverOptions::fixed(Method::EULER, model.training_steps())
 }
 
 fn end_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow, u0: f64) -> Result<Tensor> {
