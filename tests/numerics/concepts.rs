@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use orrery_lab::{
     corpus::{
-        Corpus, LabelledLines, Source, Spec as CorpusSpec, TokenizerSpec,
+        Corpus, CorpusSpec, LabelledLines, Source, TokenizerSpec,
         generated::parliament::{
             Class, Extent,
             labelled::{SplitSide, follow_ups, sentences},
         },
     },
-    models::{Spec, Trainable, bdh::BdhSpec},
+    models::{ModelSpec, Trainable, bdh::BdhSpec},
     nn::{Device, Tap, Tensor, host},
     probe::{
         ProbeContext, Progress,
@@ -34,7 +34,7 @@ fn of_source(source: Source) -> Corpus {
 
 fn small(seed: u64) -> Box<dyn Trainable> {
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 64, layers: 3, ..BdhSpec::default() };
-    Spec::Bdh(spec).build(256, seed, &Device::Cpu).unwrap()
+    ModelSpec::Bdh(spec).build(256, seed, &Device::Cpu).unwrap()
 }
 
 fn quick() -> Procedure {
@@ -220,7 +220,7 @@ fn a_verdict_needs_everything() {
 fn a_planted_synapse_is_found() {
     // V = 256, D = 4: the byte `$` alone has an embedding along the axis that neuron 5 reads.
     let spec = BdhSpec { d_model: 4, heads: 1, neurons: 16, layers: 2, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
+    let model = ModelSpec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
     let var = |name: &str| model.params().get(name).unwrap();
     let mut embed = host::to_f32(var("embed.weight").as_tensor()).unwrap();
     embed[usize::from(b'$') * 4..][..4].copy_from_slice(&[9.0, -9.0, 0.1, 0.0]);
@@ -310,7 +310,7 @@ fn own_sentences_are_halved_by_group_within_each_label() {
 #[test]
 fn a_verdict_speaks_of_ones_own_sets() {
     let spec = BdhSpec { d_model: 4, heads: 1, neurons: 16, layers: 2, ..BdhSpec::default() };
-    let planted = Spec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
+    let planted = ModelSpec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
     let var = |name: &str| planted.params().get(name).unwrap();
     let mut embed = host::to_f32(var("embed.weight").as_tensor()).unwrap();
     embed[usize::from(b'$') * 4..][..4].copy_from_slice(&[9.0, -9.0, 0.1, 0.0]);

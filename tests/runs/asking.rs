@@ -6,7 +6,7 @@ use std::{f64::consts::TAU, fs, path::Path, process::Command};
 use candle_core::Device;
 use orrery::{
     config::Value,
-    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
     models::{
         Trainable,
         bdh::{Bdh, BdhSpec, Position, export_state_dict},
@@ -40,7 +40,7 @@ fn corpus(folder: &Path) -> Corpus {
     let path = folder.join("text.txt");
     fs::write(&path, "The tide turned, and the harbour filled again.\n".repeat(40)).unwrap();
     let tokenizer = TokenizerSpec::Byte { vocab: 256 };
-    Corpus::open(&Spec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+    Corpus::open(&CorpusSpec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
 }
 
 fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, Value)]) -> (M, Vec<String>) {

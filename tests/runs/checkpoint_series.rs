@@ -12,7 +12,7 @@ use orrery::{
     config::Value,
     labs,
     models::{
-        Spec,
+        ModelSpec,
         bdh::{BdhSpec, export_state_dict},
     },
     store::{Reader, checkpoint, snapshots, tensors},
@@ -33,7 +33,7 @@ fn write(path: &Path, seed: u64, neurons: usize) {
 
 fn write_with(path: &Path, (seed, neurons): (u64, usize), said: &[(&str, &str)]) {
     let spec = BdhSpec { d_model: 8, heads: 2, neurons, layers: 2, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec.clone()).build(256, seed, &Device::Cpu).unwrap();
+    let model = ModelSpec::Bdh(spec.clone()).build(256, seed, &Device::Cpu).unwrap();
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let mut out = export_state_dict(&spec, &weights).unwrap();
     out.metadata.extend(said.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));

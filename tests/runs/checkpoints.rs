@@ -11,7 +11,7 @@ use candle_core::{DType, Device, Tensor};
 use orrery::{
     labs,
     models::{
-        Model, Spec, Trainable,
+        Model, ModelSpec, Trainable,
         bdh::{Bdh, BdhSpec, export_state_dict, import_state_dict},
     },
     nn::{Tap, host, weights::Weights},
@@ -284,7 +284,7 @@ fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
     let embed = |m: &dyn Trainable| host::to_f32(m.params().get("embed.weight").unwrap());
     assert_eq!(embed(run.variants[0].model.as_ref())?, embed(&began)?);
     // what the lab's probes hold against it is of the same sizes and random
-    let Spec::Bdh(spec) = run.variants[0].model.spec() else { return Err("no BDH".into()) };
+    let ModelSpec::Bdh(spec) = run.variants[0].model.spec() else { return Err("no BDH".into()) };
     let random = Bdh::new(&spec, 256, 11, &Device::Cpu)?;
     assert_ne!(embed(&random)?, embed(&began)?);
     for _ in 0..3 {

@@ -11,7 +11,7 @@ use std::{
 use candle_core::Device;
 use orrery::{
     config::Value,
-    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
     models::{
         Trainable,
         bdh::{Bdh, BdhSpec, export_state_dict},
@@ -52,7 +52,7 @@ fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("text.txt");
     fs::write(&path, text).unwrap();
     let tokenizer = TokenizerSpec::Byte { vocab: 256 };
-    Corpus::open(&Spec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+    Corpus::open(&CorpusSpec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
 }
 
 fn args(more: &[(&str, Value)]) -> Args {

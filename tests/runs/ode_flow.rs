@@ -8,7 +8,7 @@ use std::{
 use orrery::{
     config::{Config, Value},
     corpus::{
-        Corpus, Position, Source, Spec, Steering, TokenizerSpec,
+        Corpus, CorpusSpec, Position, Source, Steering, TokenizerSpec,
         generated::{
             self,
             steering::{ADVERBS, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS, OPENERS, VERBS},
@@ -16,7 +16,7 @@ use orrery::{
     },
     labs,
     models::{
-        Model, Spec as ModelSpec, Trainable,
+        Model, ModelSpec, Trainable,
         capabilities::{FlowControl, LanguageFlow, PlanarField},
         gpt::Gpt,
         ode_flow::{OdeFlow, OdeFlowSpec},
@@ -38,7 +38,7 @@ use orrery::{
 
 fn corpus(language_batches: u64, prompt: Option<&str>, tokenizer: TokenizerSpec) -> Corpus {
     let steering = Steering { language_batches, prompt: prompt.map(str::to_owned) };
-    Corpus::open(&Spec { source: Source::Steering(steering), tokenizer, held_out: 0.1, seed: 1 }).unwrap()
+    Corpus::open(&CorpusSpec { source: Source::Steering(steering), tokenizer, held_out: 0.1, seed: 1 }).unwrap()
 }
 
 fn words(max_vocab: usize) -> TokenizerSpec {

@@ -23,7 +23,7 @@ use orrery::{
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn open(source: Source, tokenizer: TokenizerSpec) -> Result<Corpus, corpus::CorpusError> {
-    Corpus::open(&corpus::Spec { source, tokenizer, held_out: 0.1, seed: 1 })
+    Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 })
 }
 
 fn bytes() -> TokenizerSpec {

@@ -8,7 +8,7 @@ use orrery::{
     config::Value,
     labs::trained_bdh::LAB,
     models::{
-        Spec,
+        ModelSpec,
         bdh::{BdhSpec, export_state_dict},
     },
     store::tensors,
@@ -29,7 +29,7 @@ fn write(path: &Path) {
 
 fn write_of(path: &Path, vocab: usize) {
     let spec = BdhSpec { d_model: 12, heads: 3, neurons: 60, layers: 2, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec.clone()).build(vocab, 5, &Device::Cpu).unwrap();
+    let model = ModelSpec::Bdh(spec.clone()).build(vocab, 5, &Device::Cpu).unwrap();
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let out = export_state_dict(&spec, &weights).unwrap();
     tensors::write(path, &out.tensors, &out.metadata).unwrap();

@@ -10,7 +10,7 @@ use orrery::{
     config::{Choice, Config, Value},
     corpus::Corpus,
     labs::{self, merging::MergingSettings},
-    models::Spec,
+    models::ModelSpec,
     nn::{Tap, Tensor, host},
     probe::{self, Finding, ProbeContext},
     telemetry::{
@@ -204,7 +204,7 @@ fn sizes_that_the_model_cannot_have_are_named_by_their_knob() {
     let words = (labs::find("synapses").unwrap().plan)(&bad).unwrap_err().to_string();
     assert!(words.contains("model.neurons") && words.contains("1000"), "{words}");
     let plan = plan("synapses", &[("model.position", "both"), ("model.form", "paper"), ("model.gated", "true")]);
-    let Spec::Bdh(spec) = &plan.variants[0].model else { panic!() };
+    let ModelSpec::Bdh(spec) = &plan.variants[0].model else { panic!() };
     assert!(spec.attention().damped && spec.attention().rotary && spec.gated);
 }
 

@@ -223,7 +223,7 @@ fn distances_are_sorted_and_colours_keep_their_order() {
     let ids: Vec<&str> = plan.variants.iter().map(|v| v.id.as_str()).collect();
     assert_eq!(ids, ["fast", "medium", "slow", "three", "attention", "raw", "past"]);
     for v in &plan.variants {
-        let orrery::models::Spec::Recover(spec) = &v.model else { panic!("{v:?}") };
+        let orrery::models::ModelSpec::Recover(spec) = &v.model else { panic!("{v:?}") };
         assert_eq!(spec.distances, [1, 4, 8]);
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     analysis::graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     config::Value,
     models::{
-        Spec, Trainable,
+        ModelSpec, Trainable,
         bdh::{Bdh, BdhSpec, Checkpoint},
     },
     nn::{Device, Error},
@@ -111,7 +111,7 @@ fn model(from: &Path, variant: Option<&str>) -> Result<Bdh, Failure> {
         return checkpoint.model(checkpoint.layers.unwrap_or(1)).map_err(Failure::failed);
     }
     let found = newest(from, variant)?;
-    let Spec::Bdh(spec) = found.spec else {
+    let ModelSpec::Bdh(spec) = found.spec else {
         return Err(Failure::usage(format!("{} holds no BDH; only BDHs have a graph of neurons", from.display())));
     };
     let spec = BdhSpec { weights: None, twofold: false, carry: None, ..spec.resolved().map_err(wrong)? };

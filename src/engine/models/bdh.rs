@@ -24,7 +24,7 @@ pub use self::{
 
 use self::net::{Change, Net};
 use super::{
-    FamilySpec, Loss, Model, Spec, Trainable,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{Capabilities, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
     step_memory::{StepMemory, StepSizes},
 };
@@ -209,8 +209,8 @@ impl Trainable for Bdh {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::Bdh(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Bdh(self.spec.clone())
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
@@ -241,7 +241,7 @@ impl Trainable for Bdh {
 
     fn load_from(&self, sources: &[&dyn Trainable]) -> Result<Vec<String>> {
         let parent = |name: &str, of: &dyn Trainable| match of.spec() {
-            Spec::Bdh(spec) => Ok(merge::Parent { name: name.to_owned(), spec, weights: weights(of) }),
+            ModelSpec::Bdh(spec) => Ok(merge::Parent { name: name.to_owned(), spec, weights: weights(of) }),
             _ => bail!("a BDH takes over from one BDH or from two"),
         };
         let (weights, notes) = match sources {

@@ -5,7 +5,7 @@ use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Model, Spec, Trainable,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{Capabilities, SequenceTagger},
     step_memory::{StepMemory, StepSizes},
 };
@@ -129,8 +129,8 @@ impl Trainable for BiGru {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::BiGru(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::BiGru(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {

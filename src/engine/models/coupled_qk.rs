@@ -10,7 +10,7 @@ pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
 
 use self::net::Net;
 use super::{
-    FamilySpec, Loss, Model, Spec, Trainable, USUAL_ADVICE,
+    FamilySpec, Loss, Model, ModelSpec, Trainable, USUAL_ADVICE,
     capabilities::{AttentionLayer, Capabilities, LayerDynamics, QueryKeyDynamics},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
@@ -115,8 +115,8 @@ impl Trainable for CoupledQk {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::CoupledQk(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::CoupledQk(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {

@@ -5,7 +5,7 @@ use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Model, Spec, Trainable,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{AttentionLayer, Capabilities},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
@@ -151,8 +151,8 @@ impl Trainable for Dense {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::Dense(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Dense(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {

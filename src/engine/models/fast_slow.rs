@@ -12,7 +12,7 @@ use std::{
 use candle_core::{D, DType, Device, Result, Tensor, Var, backprop::GradStore};
 
 use super::{
-    FamilySpec, Loss, Model, Spec, Trainable,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{
         AttentionLayer, Capabilities, CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam,
         TwoTimescales,
@@ -219,8 +219,8 @@ impl Trainable for FastSlow {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::FastSlow(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::FastSlow(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {

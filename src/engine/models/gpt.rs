@@ -9,7 +9,7 @@ use candle_core::{DType, Device, Result, Tensor};
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
 use super::{
-    FamilySpec, Loss, Model, Spec, Trainable,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{AttentionLayer, Capabilities},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
@@ -117,7 +117,7 @@ pub(super) fn embed_from(
 
 /// A GPT. Taps: `layers.i.attn.weights`, `final`.
 pub struct Gpt {
-    spec: Spec,
+    spec: ModelSpec,
     params: Params,
     net: Net,
     inference_net: Net,
@@ -128,17 +128,17 @@ impl Gpt {
     pub fn with_learned_positions(spec: &PlainGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let sizes = [spec.d_model, spec.heads, spec.layers];
         let net = |p: &mut Params| Net::new(p, vocab, sizes, Some(spec.positions));
-        Self::new(Spec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
+        Self::new(ModelSpec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
     /// As [`Gpt::with_learned_positions`], with ALiBi in their place.
     pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let sizes = [spec.d_model, spec.heads, spec.layers];
         let net = |p: &mut Params| Net::new(p, vocab, sizes, None);
-        Self::new(Spec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
+        Self::new(ModelSpec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
-    fn new(spec: Spec, mut params: Params, build: impl Fn(&mut Params) -> Result<Net>) -> Result<Self> {
+    fn new(spec: ModelSpec, mut params: Params, build: impl Fn(&mut Params) -> Result<Net>) -> Result<Self> {
         let (net, inference_net) = params.build_twice(build)?;
         Ok(Self { spec, params, net, inference_net })
     }
@@ -149,7 +149,7 @@ impl Trainable for Gpt {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
+    fn spec(&self) -> ModelSpec {
         self.spec.clone()
     }
 

@@ -48,7 +48,7 @@ families! {
     Stationary(stationary::StationarySpec),
 }
 
-impl Spec {
+impl ModelSpec {
     /// As [`FamilySpec::check_files`].
     pub fn check_files(&self) -> Result<()> {
         self.sizes().check_files()
@@ -108,7 +108,7 @@ pub trait Trainable: Send {
     fn params(&self) -> &Params;
 
     /// The family and the sizes, enough to build another model of this kind.
-    fn spec(&self) -> Spec;
+    fn spec(&self) -> ModelSpec;
 
     /// Told before each update which one it is, from 1. What a model does by stage (what it minimises,
     /// which weights it holds still) must follow from this number and its parameters alone, so that a

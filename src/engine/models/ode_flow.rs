@@ -18,7 +18,7 @@ use self::{
     steering::Steered,
 };
 use super::{
-    FamilySpec, Loss, Model, Spec, Trainable,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{AttentionLayer, CONTROLS, Capabilities, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
     step_memory::{StepMemory, StepSizes},
 };
@@ -111,8 +111,8 @@ impl Trainable for OdeFlow {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::OdeFlow(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::OdeFlow(self.spec.clone())
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
@@ -227,7 +227,7 @@ impl LanguageFlow for OdeFlow {
         self.spec.steering.as_ref()
     }
 
-    fn baseline(&self) -> Spec {
-        Spec::PlainGpt(self.spec.baseline())
+    fn baseline(&self) -> ModelSpec {
+        ModelSpec::PlainGpt(self.spec.baseline())
     }
 }

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Spec, Trainable,
+    FamilySpec, Loss, ModelSpec, Trainable,
     capabilities::{Capabilities, FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam},
     step_memory::{StepMemory, StepSizes},
 };
@@ -150,8 +150,8 @@ impl Trainable for Plane {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::Plane(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Plane(self.spec.clone())
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {

@@ -24,7 +24,7 @@ use candle_core::{D, DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Spec, Trainable,
+    FamilySpec, Loss, ModelSpec, Trainable,
     capabilities::{Capabilities, RecoveryModel},
     step_memory::{StepMemory, StepSizes},
 };
@@ -322,8 +322,8 @@ impl Trainable for Recover {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::Recover(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Recover(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {

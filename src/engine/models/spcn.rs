@@ -22,7 +22,7 @@ mod spec;
 use candle_core::{DType, Device, Result, Tensor};
 
 use super::{
-    Spec, Trainable,
+    ModelSpec, Trainable,
     capabilities::{
         Capabilities, CapabilitiesMut, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder, SettledLevel,
         SettlingModel,
@@ -209,8 +209,8 @@ impl Trainable for Spcn {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::Spcn(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Spcn(self.spec.clone())
     }
 
     /// Mean squared error of what level 0 was predicted to be, a word.

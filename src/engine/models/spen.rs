@@ -14,7 +14,7 @@ pub use spec::{COEFFICIENTS, Predictor, PredictorValues, SpenSpec, TraceGate};
 
 use self::net::{BlockState, Net};
 use super::{
-    FamilySpec, Loss, Model, Spec, Trainable,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{
         AttentionLayer, Capabilities, FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks,
     },
@@ -140,8 +140,8 @@ impl Trainable for Spen {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::Spen(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Spen(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {

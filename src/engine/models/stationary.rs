@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Spec, Trainable,
+    FamilySpec, Loss, ModelSpec, Trainable,
     capabilities::{Capabilities, StationaryMap},
     step_memory::{StepMemory, StepSizes},
 };
@@ -219,8 +219,8 @@ impl Trainable for Stationary {
         &self.params
     }
 
-    fn spec(&self) -> Spec {
-        Spec::Stationary(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Stationary(self.spec.clone())
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::{
         corpus::{self, Corpus},
-        models::{Spec, fast_slow::FastSlowSpec},
+        models::{ModelSpec, fast_slow::FastSlowSpec},
         probe::{AnyProbe, ProbeContext},
         telemetry::{Args, Measurement},
     };
@@ -139,9 +139,9 @@ mod tests {
     fn benefit(gate: f64) -> Result<GateBenefit> {
         let source = corpus::Source::Generated("harbour".into());
         let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
-        let corpus = Corpus::open(&corpus::Spec { source, tokenizer, held_out: 0.1, seed: 1 });
+        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
         let corpus = corpus.map_err(candle_core::Error::wrap)?;
-        let spec = Spec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
+        let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         let settings = |m: &dyn CouplingModel| CouplingSettings { gate: Some(gate), ..m.coupling_settings() };
         let coupling = model.capabilities_mut().coupling.expect("a gate");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Plan, Run, RunError, thread::guard, threads_of};
 use crate::{
-    models::Spec,
+    models::ModelSpec,
     store::{Writer, snapshots},
     telemetry::{Event, Level, RunState, Sink, StepStats},
 };
@@ -107,7 +107,7 @@ fn measured(run: &mut Run) -> Result<Vec<Event>, RunError> {
 /// What must be the same in every checkpoint.
 struct Sizes {
     name: String,
-    specs: Vec<Spec>,
+    specs: Vec<ModelSpec>,
     vocab: usize,
     /// Name and shape of every weight.
     shapes: Vec<(String, Vec<usize>)>,

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     config::{Config, ConfigError, Settings, settings},
     models::{
-        Spec,
+        ModelSpec,
         bdh::{BdhSpec, Form, Position},
     },
     telemetry::measurements::{BdhDynamicsArgs, SynapseDrift},
@@ -157,7 +157,7 @@ fn spec(model: &BdhSettings) -> Result<BdhSpec, ConfigError> {
 }
 
 fn plan(config: &Config, s: &PhysicsLabSettings) -> Result<Plan, ConfigError> {
-    let variant = Variant::new("bdh", "BDH", Spec::Bdh(spec(&s.model)?));
+    let variant = Variant::new("bdh", "BDH", ModelSpec::Bdh(spec(&s.model)?));
     let probes = vec![ask_every(&s.physics.args(), ProbeSettings::bdh_dynamics_every, s.probe.bdh_dynamics_every)];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &[variant], probes))
 }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::{Config, ConfigError, Settings},
     models::{
-        Spec,
+        ModelSpec,
         fast_slow::FastSlowSpec,
         stationary::{RateSource, StationarySpec},
     },
@@ -127,7 +127,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
         vocab: 64,
         ..CorpusSettings::default()
     };
-    let variants = [Variant::new("network", "network", Spec::Stationary(spec))];
+    let variants = [Variant::new("network", "network", ModelSpec::Stationary(spec))];
     let (key, every) = (ProbeSettings::map_every, s.probe.map_every);
     let probes = vec![
         ask_every(&s.map_args(), key, every),
@@ -141,7 +141,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
 
 /// A fast-slow model at the paper's sizes, which learns a text.
 fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
-    let variants = [Variant::new("coupled", "coupled", Spec::FastSlow(FastSlowSpec::default()))];
+    let variants = [Variant::new("coupled", "coupled", ModelSpec::FastSlow(FastSlowSpec::default()))];
     let (key, every) = (ProbeSettings::block_every, s.probe.block_every);
     let probes = vec![
         ask_every(&ResidualArgs::default(), key, every),

@@ -5,7 +5,7 @@ use super::corpus::CorpusSettings;
 use crate::{
     config::{Arguments, Config, Setting, SettingKey, Value},
     corpus,
-    models::Spec,
+    models::ModelSpec,
     telemetry::Args,
     trainer::{Plan, ProbeSchedule, RunSettings, TrainSettings, VariantSpec},
 };
@@ -15,11 +15,11 @@ pub struct Variant {
     pub id: String,
     /// What a legend calls it.
     pub label: String,
-    pub model: Spec,
+    pub model: ModelSpec,
 }
 
 impl Variant {
-    pub fn new(id: impl Into<String>, label: &str, model: Spec) -> Self {
+    pub fn new(id: impl Into<String>, label: &str, model: ModelSpec) -> Self {
         Self { id: id.into(), label: label.to_owned(), model }
     }
 }
@@ -40,7 +40,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// These variants, each with every seed, on this corpus.
-    pub fn plan(&self, corpus: corpus::Spec, variants: &[Variant], probes: Vec<ProbeSchedule>) -> Plan {
+    pub fn plan(&self, corpus: corpus::CorpusSpec, variants: &[Variant], probes: Vec<ProbeSchedule>) -> Plan {
         Plan {
             config: self.config.clone(),
             corpus,
@@ -105,7 +105,7 @@ mod tests {
     fn seeds_repeat_every_variant() {
         let config = Config::defaults("x", &[]);
         let (train, run) = (TrainSettings::default(), RunSettings::default());
-        let model = || Spec::Plane(PlaneSpec::default());
+        let model = || ModelSpec::Plane(PlaneSpec::default());
         let variants = [Variant::new("a", "A", model()), Variant::new("b", "B", model())];
         let specs = Experiment { seeds: 2, ..Experiment::new(&config, &train, &run) }.with_seeds(&variants);
         let shown: Vec<_> = specs.iter().map(|v| (v.id.as_str(), v.label.as_str(), v.group.as_str(), v.seed)).collect();

@@ -21,11 +21,11 @@ use super::{
 use crate::{
     config::{Config, ConfigError, Settings},
     corpus::{
-        Corpus, Source, Spec as CorpusSpec, Steering,
+        Corpus, CorpusSpec, Source, Steering,
         generated::steering::{BAD, GOOD},
     },
     models::{
-        Spec,
+        ModelSpec,
         ode_flow::{self, OdeFlowSpec},
         plane::PlaneSpec,
     },
@@ -171,20 +171,20 @@ impl OdeFlowSettings {
         Ok(OdeFlowSpec { d_model, heads, pre, post, positions, steps, steering, ..OdeFlowSpec::default() })
     }
 
-    fn steered(&self, corpus: &CorpusSpec, published: bool) -> Result<Spec, ConfigError> {
-        Ok(Spec::OdeFlow(self.hybrid(Some(self.steering(corpus, published)?))?))
+    fn steered(&self, corpus: &CorpusSpec, published: bool) -> Result<ModelSpec, ConfigError> {
+        Ok(ModelSpec::OdeFlow(self.hybrid(Some(self.steering(corpus, published)?))?))
     }
 
     fn variants(&self, corpus: &CorpusSpec) -> Result<Vec<Variant>, ConfigError> {
         Ok(match self.task.kind {
             Task::Field => {
                 let FieldSettings { kind, target, hidden, time } = self.field;
-                vec![Variant::new("network", "network", Spec::Plane(PlaneSpec { kind, target, hidden, time }))]
+                vec![Variant::new("network", "network", ModelSpec::Plane(PlaneSpec { kind, target, hidden, time }))]
             }
             Task::Train => {
                 let hybrid = self.hybrid(None)?;
-                let baseline = Variant::new("baseline", "baseline", Spec::PlainGpt(hybrid.baseline()));
-                let hybrid = Variant::new("hybrid", "hybrid", Spec::OdeFlow(hybrid));
+                let baseline = Variant::new("baseline", "baseline", ModelSpec::PlainGpt(hybrid.baseline()));
+                let hybrid = Variant::new("hybrid", "hybrid", ModelSpec::OdeFlow(hybrid));
                 let both = [(self.variants.hybrid, hybrid), (self.variants.baseline, baseline)];
                 both.into_iter().filter_map(|(on, variant)| on.then_some(variant)).collect()
             }

@@ -181,7 +181,7 @@ impl Probe for Candidates {
 /// The text in other tokens that fit the model's number of them.
 fn other_tokens(corpus: &Corpus, seed: u64) -> Vec<(&'static str, Corpus)> {
     let vocab = corpus.vocab();
-    let spec = |tokenizer| corpus::Spec { source: corpus.source().clone(), tokenizer, held_out: HELD_OUT, seed };
+    let spec = |tokenizer| corpus::CorpusSpec { source: corpus.source().clone(), tokenizer, held_out: HELD_OUT, seed };
     let bytes = (vocab >= BYTES).then(|| ("byte", spec(TokenizerSpec::Byte { vocab })));
     let characters = Some(("sorted_char", spec(TokenizerSpec::SortedChar { max_vocab: vocab })));
     let own = corpus.describe();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::super::{Finding, Probe, ProbeInputs};
 use crate::{
-    corpus::{Corpus, CorpusError, Source, Spec, TokenizerSpec, Windows},
+    corpus::{Corpus, CorpusError, CorpusSpec, Source, TokenizerSpec, Windows},
     models::{
         Trainable,
         capabilities::{MergedModels, SynapseModel},
@@ -73,7 +73,7 @@ fn texts(corpus: &Corpus, count: usize, len: usize) -> std::result::Result<Vec<(
         return Ok(all);
     }
     for id in TEXTS.iter().filter(|id| **id != own) {
-        let spec = Spec {
+        let spec = CorpusSpec {
             source: Source::Generated((*id).to_owned()),
             tokenizer: TokenizerSpec::Byte { vocab: BYTES },
             held_out: 0.1,
