@@ -381,7 +381,7 @@ mod tests {
         let scalars = model.scalars(Some(&implicit))?;
         let reading = |name| scalars.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
         assert!(reading(DEQ_RESIDUAL) <= GOAL.tolerance && reading(DEQ_BACKWARD) > 0.0);
-        assert!(reading(GATE_GRAD).abs() > 0.0);
+        assert!(reading(channels::GATE_GRAD).abs() > 0.0);
         Ok(())
     }
 }
