@@ -13,7 +13,7 @@ use orrery::{
         capabilities::RecoveryModel,
         recover::{Reader, Recover, RecoverSpec},
     },
-    nn::{AdamW, Batch, Tap, optimiser::AdamWSpec},
+    nn::{AdamW, Batch, optimiser::AdamWSpec},
     telemetry::{Event, RunState, Sample, Sink, measurements::Recoverability},
     trainer::{self, DriveOptions},
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
