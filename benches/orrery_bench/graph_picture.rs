@@ -13,7 +13,7 @@ use orrery::{
     cli::Failure,
     gpu::{
         self,
-        graph::{Camera, Edge, Graph, GraphShape, Look, NodeStyle, ReadBack, steps_made},
+        graph::{Camera, Edge, Graph, GraphShape, GraphStyle, NodePositions, NodeStyle, steps_made},
         graph_layout::{self, Node, Spring},
         offscreen::{Offscreen, Sheet},
     },
@@ -41,7 +41,7 @@ fn made_up(nodes: usize, edges: usize) -> Vec<(u32, u32, f32)> {
         .collect()
 }
 
-fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<ReadBack>>) -> Graph {
+fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<NodePositions>>) -> Graph {
     let n = springs.nodes();
     let Laws { repulsion, gravity, reach, softening, damping } = Laws::default();
     let levels = if let Repulsion::Grid { levels } = Repulsion::for_nodes(n) { levels } else { 0 };
@@ -76,13 +76,13 @@ fn graph_of(springs: &Springs, edges: &[(u32, u32, f32)], read_back: &Arc<Mutex<
         wanted: 0,
         turn: Arc::new(move |s| {
             let turn = schedule.turn(s);
-            graph_layout::Turn { temperature: turn.temperature, loose: turn.loose }
+            graph_layout::StepParams { temperature: turn.temperature, loose: turn.loose }
         }),
         put: vec![],
         styles: Arc::new(vec![NodeStyle { colour: [90, 180, 240, 255], radius: 2.5, held: false }; n]),
         style_revision: 1,
         camera: Camera::Fit { margin: 28.0 },
-        look: Look {
+        look: GraphStyle {
             selected: None,
             swell: 1.0,
             strength: 0.3,
@@ -137,7 +137,7 @@ pub fn report(frames: usize) -> Result<(), Failure> {
     for (nodes, edges) in SIZES {
         let edges = made_up(nodes, edges);
         let springs = Springs::new(nodes, &edges);
-        let read_back = Arc::new(Mutex::new(ReadBack::default()));
+        let read_back = Arc::new(Mutex::new(NodePositions::default()));
         let mut graph = graph_of(&springs, &edges, &read_back);
         picture(&mut offscreen, Some(&graph))?;
         let empty = median((0..frames).map(|_| picture(&mut offscreen, None)).collect::<Result<_, _>>()?);
