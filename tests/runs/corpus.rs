@@ -256,7 +256,7 @@ fn a_vocabulary_file_fixes_the_ids_and_refuses_what_it_has_not() {
     assert_eq!(corpus.decode(&[0, 2, 1]), "cab");
     fs::write(&book, "abc ab\n".repeat(2000) + "abd\n").unwrap();
     let refused = open(&book, TokenizerSpec::Characters(list)).err().unwrap().to_string();
-    for part in ["book.txt", "'d' (U+0064)", "line 2001", "none of the 6"] {
+    for part in ["book.txt", "'d' (U+0064)", "line 2001", "vocabulary of 6"] {
         assert!(refused.contains(part), "`{part}`: {refused}");
     }
 }

@@ -121,7 +121,7 @@ mod tests {
         fs::write(at("b/models/m.pt"), "other weights").unwrap();
         let words = find(&at("b/runs/one"), &LAB, &mut config.clone(), &mut inputs.clone()).unwrap_err().to_string();
         assert!(
-            words.contains("another content") && words.contains("SHA-256") && words.contains("a/models/m.pt"),
+            words.contains("other content") && words.contains("SHA-256") && words.contains("a/models/m.pt"),
             "{words}"
         );
         fs::write(at("b/runs/one/m.pt"), "weights").unwrap();

@@ -236,7 +236,7 @@ mod tests {
         for (other, words) in [
             (graph(&["x", "y", "w"], &[], true), "their ids differ"),
             (graph(&["x", "y"], &[], true), "their ids differ"),
-            (graph(&["x", "y", "z"], &[], false), "one has directions"),
+            (graph(&["x", "y", "z"], &[], false), "one is directed"),
             (NeuronGraph::default(), "one is a model's"),
         ] {
             assert!(super::nodes(&a, &other).err().is_some_and(|e| e.contains(words)), "{words}");
