@@ -253,7 +253,7 @@ mod tests {
             ("Width", "D", "channels", "How wide it is.")
         );
         assert_eq!(knobs[0].range, Range::Int { min: 8, max: 1024 });
-        assert_eq!(knobs[1].tip, "Whether it learns. Off by default.");
+        assert_eq!(knobs[1].tip, "Learns nothing if set. Off by default.");
         assert_eq!(file_key(&knobs, FileKind::Checkpoint), Some("model.checkpoint"));
         assert_eq!(knobs[3].range, Range::Choice(vec!["mixture", "facts"]), "a lab may offer fewer");
         assert_eq!(knobs[4].range, Range::Float { min: 1e-6, max: 1.0, log: true });

@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn an_unknown_character_is_named_with_its_place() {
         let said = Characters::sorted("ab\n".chars()).encode("ab\nb\u{e9}").unwrap_err().to_string();
-        for part in ["'\u{e9}' (U+00E9)", "character 5", "line 2", "none of the 3"] {
+        for part in ["'\u{e9}' (U+00E9)", "character 5", "line 2", "vocabulary of 3"] {
             assert!(said.contains(part), "`{part}`: {said}");
         }
     }
