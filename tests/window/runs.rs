@@ -21,7 +21,8 @@ use orrery::{
     ui::{
         app::{App, Start},
         comparison::{ComparedLine, ComparedRuns, Comparison},
-        host::{Delivery, DialogKind, Host},
+        dialog::DialogKind,
+        host::{Delivery, Host},
         lists::Lists,
         views::VIEWS,
     },

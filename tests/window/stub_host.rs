@@ -6,7 +6,10 @@ use crossbeam::channel::bounded;
 use orrery::{
     config::Config,
     telemetry::RunHandle,
-    ui::host::{Delivery, DialogKind, Host},
+    ui::{
+        dialog::DialogKind,
+        host::{Delivery, Host},
+    },
 };
 
 /// Begins runs as the function does; all else it leaves undone.

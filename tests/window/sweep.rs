@@ -24,7 +24,8 @@ use orrery::{
     telemetry::RunHandle,
     ui::{
         app::{App, Opening, Start},
-        host::{Delivery, DialogKind, Host},
+        dialog::DialogKind,
+        host::{Delivery, Host},
     },
 };
 

@@ -27,7 +27,8 @@ use orrery::{
     ui::{
         App, Start,
         app::Opening,
-        host::{Delivery, DialogKind, FileContent, Host, MemoryNeed, PastRun},
+        dialog::DialogKind,
+        host::{Delivery, FileContent, Host, MemoryNeed, PastRun},
         lists::Lists,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },

@@ -2,7 +2,6 @@
 //! window, and prints the answer as JSON or CSV or draws it.
 
 use std::{
-    collections::BTreeMap,
     io::{self, Write},
     path::{Path, PathBuf},
     sync::Arc,
@@ -18,7 +17,7 @@ use super::{
     terminal::notice,
 };
 use crate::{
-    config::{Config, Knob},
+    config::{Config, Value, check_names},
     gpu::offscreen::Offscreen,
     labs::Lab,
     nn::{self, Device},
@@ -95,18 +94,19 @@ fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
 
 /// The arguments that were typed, each checked against the probe's own.
 fn arguments(probe: &dyn AnyProbe, set: &[String]) -> Result<Args, Failure> {
-    let knobs: Vec<Knob> = probe.knobs();
+    let knobs = probe.knobs();
+    let pair = |text: &String| {
+        let (key, value) = text.split_once('=').ok_or_else(|| Failure::usage(format!("`{text}`: write KEY=VALUE")))?;
+        Ok((key.to_owned(), Value::Text(value.to_owned())))
+    };
+    let mut args = set.iter().map(pair).collect::<Result<Args, Failure>>()?;
+    check_names(probe.id(), &knobs, &args)?;
     let mut typed = Config::defaults(probe.id(), &knobs);
-    let mut args = BTreeMap::new();
-    for pair in set {
-        let (key, value) = pair.split_once('=').ok_or_else(|| Failure::usage(format!("`{pair}`: write KEY=VALUE")))?;
-        if !knobs.iter().any(|k| k.key == key) {
-            let known: Vec<&str> = knobs.iter().map(|k| k.key).collect();
-            let words = format!("the probe `{}` has no argument `{key}`; it has {}", probe.id(), known.join(", "));
-            return Err(Failure::usage(words));
+    for (key, value) in &mut args {
+        typed.set_text(&knobs, key, &value.to_string())?;
+        if let Some(checked) = typed.get(key) {
+            value.clone_from(checked);
         }
-        typed.set_text(&knobs, key, value)?;
-        args.extend(typed.get(key).map(|value| (key.to_owned(), value.clone())));
     }
     Ok(args)
 }
@@ -262,9 +262,8 @@ fn print(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<()> {
     for sample in samples {
         let variant = run.variants.get(sample.variant).map_or("", |v| v.spec.id.as_str());
         for cell in table::cells(&sample.payload)? {
-            let index: Vec<String> = cell.index.iter().map(ToString::to_string).collect();
-            let (step, index) = (sample.step.to_string(), index.join(" "));
-            csv.write_record([sample.channel.as_str(), &step, variant, &cell.field, &index, &cell.value])?;
+            let step = sample.step.to_string();
+            csv.write_record([sample.channel.as_str(), &step, variant, &cell.field, &cell.place(), &cell.value])?;
         }
     }
     csv.flush()

@@ -32,7 +32,10 @@ use crate::{
     store::{self, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState},
     trainer::{self, Options},
-    ui::host::{Delivery, DialogKind, FileContent, Host, MemoryNeed, PastRun, Wake},
+    ui::{
+        dialog::DialogKind,
+        host::{Delivery, FileContent, Host, MemoryNeed, PastRun, Wake},
+    },
 };
 
 mod replay;

@@ -9,18 +9,23 @@ use std::{
 
 use eframe::egui::{self, Context, Ui};
 
-pub use super::start::{Opening, Start, run};
+mod dispatch;
+mod start;
+
+pub use start::{Opening, Start, run};
+
+use dispatch::{
+    deliveries::take_deliveries,
+    file::{draw_pictures, take_picture},
+    message::paste_session,
+    open_run::pump_opening,
+    stop_first::Waiting,
+};
+use start::open_at_start;
+
 use super::{
     action::{Actions, OpenAction},
     close_request::CloseRequest,
-    dispatch::{
-        self,
-        deliveries::take_deliveries,
-        file::{draw_pictures, take_picture},
-        message::paste_session,
-        open_run::pump_opening,
-        stop_first::Waiting,
-    },
     frames::{FrameStats, FrameTimes, Milestones, Patience},
     host::Host,
     keys,
@@ -29,7 +34,6 @@ use super::{
     panels::{self, Overlay, Shell, home::PastRuns, runs::RunsPage, sweep::SweepPage, toasts::Toasts},
     run::{Run, patience_id},
     session::Session,
-    start::open_at_start,
     theme::{self, Theme},
 };
 use crate::{experiments::permalink::Permalink, gpu, labs::lesson::Lesson, telemetry::Level};

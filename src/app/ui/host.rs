@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{comparison::ComparedRuns, multiples::ReplayedRuns};
+use super::{comparison::ComparedRuns, dialog::DialogKind, multiples::ReplayedRuns};
 use crate::{
     config::Config,
     experiments::{
@@ -13,28 +13,6 @@ use crate::{
     },
     telemetry::{RunHandle, RunNote},
 };
-
-/// The purpose of a file dialog.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DialogKind {
-    OpenText,
-    /// A folder of texts.
-    OpenTextFolder,
-    OpenConfig,
-    OpenRun,
-    /// A graph's file.
-    OpenGraph,
-    OpenTokenizer,
-    /// A list of characters, or a text to take them from.
-    OpenVocabulary,
-    OpenSentences,
-    OpenCheckpoint,
-    /// A matrix of numbers.
-    OpenMatrix,
-    SaveAs {
-        suggested: String,
-    },
-}
 
 /// An answer of the host to an earlier request.
 #[derive(Debug, Clone)]

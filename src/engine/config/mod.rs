@@ -2,7 +2,7 @@
 //!
 //! The control panel, `--set key=value`, config files, presets, undo and the copied session string
 //! all read and write the same [`Config`], which holds values by key
-//! to a model. Code that acts on settings reads them as a struct ([`Settings::read`]) or by a typed key
+//! and gives them no meaning. Code that acts on settings reads them as a struct ([`Settings::read`]) or by a typed key
 //! ([`Config::value`]); `settings!` derives the schema from that struct.
 
 #![warn(missing_docs)]

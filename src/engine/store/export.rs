@@ -113,8 +113,7 @@ pub fn samples(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let (step, variant) = (sample.step.to_string(), id_of(&ids, sample.variant));
         let request = sample.request.map_or(String::new(), |r| r.to_string());
         for cell in cells {
-            let index: Vec<String> = cell.index.iter().map(ToString::to_string).collect();
-            let row = [&step, &variant, &request, &cell.field, &index.join(" "), &cell.value];
+            let row = [&step, &variant, &request, &cell.field, &cell.place(), &cell.value];
             writer.write_record(row).map_err(io::Error::from).at("write", path)?;
         }
         Ok(())

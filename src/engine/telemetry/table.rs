@@ -19,6 +19,14 @@ pub struct Cell {
     pub value: String,
 }
 
+impl Cell {
+    /// Its indices in one word, the outermost first: `0 3 1`; empty for a value that stands in no list.
+    pub fn place(&self) -> String {
+        let index: Vec<String> = self.index.iter().map(ToString::to_string).collect();
+        index.join(" ")
+    }
+}
+
 /// Every value of a sample; the fields of a struct come by name. Absent values have no cell. In a channel that
 /// this version has no type for, an object that reads as an [`Array`] is taken for one, since that is how other
 /// programs write arrays.

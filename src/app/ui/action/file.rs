@@ -2,7 +2,7 @@
 
 use eframe::egui::Rect;
 
-use crate::ui::{host::DialogKind, picture_order::PictureOrder};
+use crate::ui::{dialog::DialogKind, picture_order::PictureOrder};
 
 /// Chooses a file, or writes one.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,7 @@ use crate::{
     config::{Applies, FileKind, Knob, Range, Value},
     ui::{
         action::{FileAction, SettingAction},
-        host::DialogKind,
+        dialog::DialogKind,
         legal,
         page::Page,
         run::Run,

@@ -12,7 +12,7 @@ use crate::{
     config::FileKind,
     ui::{
         action::{FileAction, OpenAction},
-        host::DialogKind,
+        dialog::DialogKind,
         page::Page,
         theme::{self, Theme},
     },

@@ -4,6 +4,7 @@ use super::measurement;
 
 mod along;
 mod answer;
+mod arguments;
 mod claims;
 mod field;
 mod solver;
@@ -11,9 +12,10 @@ mod sweep;
 
 pub use along::{FlowAlong, FlowAlongArgs, FlowMotion};
 pub use answer::{
-    FlowAnswer, FlowArgs, FlowControl, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome,
-    SteeringClass, SteeringClasses,
+    FlowAnswer, FlowControl, FlowOutcome, FlowPaths, LanguageOutcome, NextToken, PlanarOutcome, SteeringClass,
+    SteeringClasses,
 };
+pub use arguments::FlowArgs;
 pub use claims::{ClaimedContinuations, ClassShares, ClassTokens, FlowClaims, FlowClaimsArgs};
 pub use field::{FieldExtent, FlowField, FlowFieldArgs};
 pub use solver::{SolverAttempt, SolverTrace, SolverUse, StepPolicy};

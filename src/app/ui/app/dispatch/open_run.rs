@@ -4,13 +4,17 @@ use std::path::PathBuf;
 
 use eframe::egui::Context;
 
-use super::{
-    link::lead_to_step,
-    stop_first::{Waiting, waits},
-};
+use super::stop_first::{Waiting, waits};
 use crate::{
     telemetry::{Level, RunState},
-    ui::{app::App, mirror::Mirror, page::Page, run::Run, session::LabSession},
+    ui::{
+        app::App,
+        mirror::Mirror,
+        page::{Page, link, play},
+        run::Run,
+        session::LabSession,
+        widgets::number::grouped,
+    },
 };
 
 /// Begins to open a run folder; its page opens once it is known of which lab it is.
@@ -57,4 +61,17 @@ pub(in crate::ui) fn show_replay(app: &mut App, run: Run) {
     page.replay(run);
     app.open = Some(lab.id);
     lead_to_step(app);
+}
+
+/// A run that was opened from its folder is shown: if a link led to it, as the link wants it.
+fn lead_to_step(app: &mut App) {
+    let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
+    let folder = page.run.as_ref().and_then(|run| run.replayed.clone());
+    let Some((_, link)) = app.sought.take_if(|(sought, _)| Some(&*sought) == folder.as_ref()) else { return };
+    link::select(page, &link);
+    if let Some(step) = link.step {
+        play::scrub_to(page, step);
+        let words = format!("A run of the link's settings was here: it is shown at step {}.", grouped(step));
+        app.toasts.push(Level::Info, words);
+    }
 }

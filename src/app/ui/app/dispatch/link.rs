@@ -7,7 +7,7 @@ use eframe::egui::Context;
 
 use super::{
     lesson::open_lesson,
-    open::open_settings,
+    open_lab::open_settings,
     open_run::open_run,
     stop_first::{Waiting, waits},
 };
@@ -18,7 +18,7 @@ use crate::{
     ui::{
         action::{OpenAction, RunAction},
         app::App,
-        page::{link, play},
+        page::link,
         tiling::Tiling,
         widgets::number::grouped,
     },
@@ -107,17 +107,4 @@ fn offer_to_run(app: &mut App, link: &Permalink, step: u64) {
     let shown = grouped(step);
     let words = format!("The link is of step {shown}, which is {shown} steps away: no run of these settings is here.");
     app.toasts.push_with(Level::Info, words, (format!("Run to step {shown}"), RunAction::RunTo(step).into()));
-}
-
-/// A run that was opened from its folder is shown: if a link led to it, as the link wants it.
-pub(in crate::ui) fn lead_to_step(app: &mut App) {
-    let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
-    let folder = page.run.as_ref().and_then(|run| run.replayed.clone());
-    let Some((_, link)) = app.sought.take_if(|(sought, _)| Some(&*sought) == folder.as_ref()) else { return };
-    link::select(page, &link);
-    if let Some(step) = link.step {
-        play::scrub_to(page, step);
-        let words = format!("A run of the link's settings was here: it is shown at step {}.", grouped(step));
-        app.toasts.push(Level::Info, words);
-    }
 }

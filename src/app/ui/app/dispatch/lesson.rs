@@ -3,7 +3,7 @@
 use eframe::egui::Context;
 
 use super::{
-    open::open_lab,
+    open_lab::open_lab,
     stop_first::{Waiting, waits},
 };
 use crate::{

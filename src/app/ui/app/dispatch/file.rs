@@ -9,8 +9,8 @@ use crate::{
     ui::{
         action::FileAction,
         app::App,
+        dialog::DialogKind,
         figure::Figure,
-        host::DialogKind,
         mirror::Mirror,
         panels::{
             Overlay,

@@ -8,6 +8,7 @@ mod look;
 pub(super) mod message;
 pub(super) mod open;
 pub(super) mod open_file;
+pub(super) mod open_lab;
 pub(super) mod open_run;
 mod page;
 mod run;
@@ -18,7 +19,8 @@ mod time;
 
 use eframe::egui::Context;
 
-use super::{action::Action, app::App};
+use super::App;
+use crate::ui::action::Action;
 
 /// Performs an action.
 pub(super) fn dispatch(app: &mut App, action: impl Into<Action>, ctx: &Context) {

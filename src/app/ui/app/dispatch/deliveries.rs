@@ -6,7 +6,8 @@ use super::{
     file::save_dialog_ended,
     link::found_run,
     open::open_sweep,
-    open_file::{open_config_text, open_file, open_transitions, set_path, set_picked},
+    open_file::{open_config_text, open_file, open_transitions, set_picked},
+    open_lab::set_path,
     open_run::open_run,
 };
 use crate::{
@@ -15,7 +16,8 @@ use crate::{
     ui::{
         action::RunsAction,
         app::App,
-        host::{Delivery, DialogKind, FileContent},
+        dialog::DialogKind,
+        host::{Delivery, FileContent},
     },
 };
 

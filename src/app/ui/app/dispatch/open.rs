@@ -1,4 +1,4 @@
-//! The effect of actions that change what is in front, and the opening of labs.
+//! The effect of actions that change what is in front.
 
 use std::path::PathBuf;
 
@@ -7,21 +7,15 @@ use eframe::egui::Context;
 use super::{
     dispatch as dispatch_any,
     link::{link_of, open_link},
-    open_file::{open_path, set_path},
-    open_run::open_run,
-    stop_first::{Waiting, stop_and_go_on, waits},
+    open_file::open_path,
+    open_lab::{open_lab, open_settings},
+    open_run::{open_run, show_replay},
+    stop_first::Waiting,
 };
-use crate::{
-    config::{Config, FileKind},
-    telemetry::Level,
-    ui::{
-        action::{OpenAction, SettingAction},
-        app::App,
-        page::Page,
-        panels::Overlay,
-        session::LabSession,
-        tiling::Layout,
-    },
+use crate::ui::{
+    action::{OpenAction, SettingAction},
+    app::App,
+    panels::Overlay,
 };
 
 pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
@@ -104,56 +98,17 @@ fn back(app: &mut App) {
     }
 }
 
-pub(in crate::ui) fn open_lab(app: &mut App, id: &'static str, ctx: &Context) {
-    let Some(lab) = app.lists.lab(id) else { return };
-    if !app.pages.contains_key(lab.id) {
-        let empty = LabSession::default();
-        let saved = app.session.labs.get(lab.id).unwrap_or(&empty);
-        let (mut page, complaints) = Page::restore(lab, saved);
-        for words in complaints {
-            app.toasts.push(Level::Warning, format!("A saved setting no longer fits and was left out: {words}"));
-        }
-        if lab.opens_with_run {
-            page.launch(app.host.as_mut(), ctx);
-        }
-        app.pages.insert(lab.id, page);
-    }
-    app.open = Some(lab.id);
+/// The training may end.
+fn stop_and_go_on(app: &mut App, ctx: &Context) {
     app.overlay = None;
-    if let Some(file) = app.homeless_file.take() {
-        set_path(app, FileKind::Text, &file, ctx);
-    }
-}
-
-/// Opens the config's lab with it.
-pub(in crate::ui) fn open_config(app: &mut App, config: Config, ctx: &Context) {
-    open_settings(app, config, None, ctx);
-}
-
-/// Opens the config's lab with it, and with a layout where one came along. False: not yet, or not at all.
-pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option<Layout>, ctx: &Context) -> bool {
-    let Some(lab) = app.lists.lab(&config.lab) else {
-        let known = app.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
-        app.toasts.push(Level::Error, format!("These settings are of a lab `{}`; the labs are {known}.", config.lab));
-        return false;
-    };
-    if waits(app, lab.id, "open these settings") {
-        app.waiting = Some(Waiting::Settings(Box::new(config), layout.map(Box::new)));
-        return false;
-    }
-    let now = ctx.input(|i| i.time);
-    if !app.pages.contains_key(lab.id) {
-        app.pages.insert(lab.id, Page::new(lab, config.clone()));
-    }
-    app.open = Some(lab.id);
-    app.overlay = None;
-    let host = app.host.as_mut();
-    if let Some(page) = app.pages.get_mut(lab.id) {
-        match layout {
-            Some(layout) => page.take_everything(config, Some(layout), "pasted session".into(), now),
-            None => page.take_config(config, now),
+    let Some(waiting) = app.waiting.take() else { return };
+    app.has_agreed = true;
+    match waiting {
+        Waiting::Action(action) => dispatch_any(app, action, ctx),
+        Waiting::Settings(config, layout) => {
+            open_settings(app, *config, layout.map(|layout| *layout), ctx);
         }
-        page.launch(host, ctx);
+        Waiting::Replay(run) => show_replay(app, *run),
     }
-    true
+    app.has_agreed = false;
 }

@@ -6,7 +6,7 @@ use eframe::egui::Context;
 
 use super::{
     link::{link_of, open_link},
-    open::{open_config, open_lab},
+    open_lab::{open_config, open_lab, set_path},
     open_run::open_run,
     stop_first::{Waiting, waits},
 };
@@ -22,7 +22,6 @@ use crate::{
         action::OpenAction,
         app::App,
         page::{Page, tokens},
-        panels::Overlay,
     },
 };
 
@@ -120,45 +119,5 @@ pub(in crate::ui) fn set_picked(app: &mut App, kind: FileKind, path: &Path, ctx:
         }
         _ if kind == FileKind::Checkpoint => open_checkpoint(app, path, ctx),
         _ => set_path(app, kind, path, ctx),
-    }
-}
-
-/// Gives a path to the open lab's text or tokenizer control.
-pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &Context) {
-    let now = ctx.input(|i| i.time);
-    let what = match kind {
-        FileKind::Tokenizer => "tokenizer file",
-        FileKind::Checkpoint => "checkpoint",
-        FileKind::Text => "text file of your own",
-        FileKind::TextFolder => "folder of texts",
-        FileKind::Matrix => "matrix of numbers",
-        FileKind::Vocabulary => "list of characters",
-        FileKind::Sentences => "file of labelled sentences",
-    };
-    match app.open.and_then(|id| app.pages.get_mut(id)) {
-        None => {
-            app.homeless_file = Some(path.to_owned());
-            app.overlay = Some(Overlay::choose_lab(path));
-        }
-        Some(page) => match page.file_key(kind) {
-            Some(key) => {
-                page.drafts.remove(key);
-                page.change(key, Value::Text(path.display().to_string()), now);
-                tokens::choose_tokens_of(page, kind, now);
-                // what could not be opened before is tried with the new file
-                let is_tried_again = page.lab.opens_with_run && tokens::has_failed(page);
-                if is_tried_again {
-                    page.launch(app.host.as_mut(), ctx);
-                }
-                let waits = !is_tried_again && page.run.as_ref().is_some_and(|r| !r.is_untouched());
-                let then = if waits { " It is used after a reset (R)." } else { "" };
-                app.toasts.push(Level::Info, format!("{} is set.{then}", path.display()));
-                app.overlay = None;
-            }
-            None => {
-                let lab = page.lab.title;
-                app.toasts.push(Level::Warning, format!("The lab {lab} takes no {what}."));
-            }
-        },
     }
 }

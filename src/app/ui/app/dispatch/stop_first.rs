@@ -1,9 +1,6 @@
 //! An action that would end a training waits until a person has agreed: a preset, opened settings, a pasted session,
 //! trained weights, a replay. A reset does not ask, since beginning again is its meaning.
 
-use eframe::egui::Context;
-
-use super::{dispatch, open::open_settings, open_run::show_replay};
 use crate::{
     config::Config,
     ui::{
@@ -38,19 +35,4 @@ pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
 /// True if the lab's run trains, and nobody has agreed that it ends.
 fn is_training(app: &App, lab: &str) -> bool {
     !app.has_agreed && app.pages.get(lab).and_then(|p| p.run.as_ref()).is_some_and(Run::is_running)
-}
-
-/// The training may end.
-pub(in crate::ui) fn stop_and_go_on(app: &mut App, ctx: &Context) {
-    app.overlay = None;
-    let Some(waiting) = app.waiting.take() else { return };
-    app.has_agreed = true;
-    match waiting {
-        Waiting::Action(action) => dispatch(app, action, ctx),
-        Waiting::Settings(config, layout) => {
-            open_settings(app, *config, layout.map(|layout| *layout), ctx);
-        }
-        Waiting::Replay(run) => show_replay(app, *run),
-    }
-    app.has_agreed = false;
 }

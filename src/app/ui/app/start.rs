@@ -8,20 +8,24 @@ use eframe::{
 };
 
 use super::{
-    NAME,
-    app::App,
-    close_request::CloseRequest,
+    App,
     dispatch::{
         lesson::open_lesson,
         link::open_page,
-        open::{open_config, open_lab, open_sweep},
+        open::open_sweep,
         open_file::open_path,
+        open_lab::{open_config, open_lab},
         open_run::open_run,
     },
-    host::Host,
-    panels,
 };
-use crate::{config::Config, experiments::permalink::Permalink, gpu::png, labs::lesson::LessonLink, telemetry::Level};
+use crate::{
+    config::Config,
+    experiments::permalink::Permalink,
+    gpu::png,
+    labs::lesson::LessonLink,
+    telemetry::Level,
+    ui::{NAME, close_request::CloseRequest, host::Host, panels},
+};
 
 /// The page to open with; without it the last session is restored.
 #[derive(Debug, Clone)]
@@ -92,7 +96,7 @@ pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {
         .with_inner_size([1280.0, 800.0])
         .with_min_inner_size([960.0, 600.0])
         .with_drag_and_drop(true);
-    if let Some((rgba, [width, height])) = png::decode(include_bytes!("../../../assets/icon.png")) {
+    if let Some((rgba, [width, height])) = png::decode(include_bytes!("../../../../assets/icon.png")) {
         viewport = viewport.with_icon(egui::IconData { rgba, width, height });
     }
     let options = eframe::NativeOptions {

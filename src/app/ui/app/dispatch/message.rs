@@ -4,7 +4,7 @@ use eframe::egui::{Context, ViewportCommand};
 
 use super::{
     link::{copy_link, link_of, open_link},
-    open::open_settings,
+    open_lab::open_settings,
 };
 use crate::{
     telemetry::Level,
