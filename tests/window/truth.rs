@@ -6,9 +6,9 @@ use eframe::egui::{Context, RawInput, Rect, Shape, pos2, vec2};
 use orrery::{
     config::Config,
     labs::LABS,
-    telemetry::{Channel, Event, Inbox, RunHandle, RunInfo, RunState, StepStats, channels},
+    telemetry::{Channel, Command, Event, Inbox, RunHandle, RunInfo, RunState, StepStats, channels},
     ui::{
-        action::Actions,
+        action::{Action, Actions, RunAction},
         host::Host,
         lists::Lists,
         mirror::Mirror,
@@ -171,8 +171,8 @@ fn read(shape: &Shape, texts: &mut Vec<String>) {
     }
 }
 
-/// As many actions as `ORRERY_ACTIONS` says.
-/// What the maximised tile of a page says after some frames: its words, and its table.
+/// What the maximised tile of a page says after some frames: its words, and its table. Questions that it asks are put
+/// to the run.
 pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
     let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
     let mut texts = vec![];
@@ -196,6 +196,12 @@ pub fn said(page: &mut Page, ctx: &Context, now: f64) -> Words {
             };
             tiles_ui(ui, &mut shell, page);
         });
+        for action in actions.iter() {
+            if let Action::Run(RunAction::Ask(question)) = action {
+                // a run of a stub takes no questions
+                let _ = page.tell(Command::Measure(question.clone()));
+            }
+        }
         texts.clear();
         out.shapes.iter().for_each(|s| read(&s.shape, &mut texts));
         out.drop_without_applying_deltas();
@@ -224,6 +230,7 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
     view.csv(&cx)
 }
 
+/// As many actions as `ORRERY_ACTIONS` says.
 #[test]
 fn every_view_says_what_one_opened_now_says_after_random_actions() {
     let actions: u64 = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(90);
