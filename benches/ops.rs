@@ -5,10 +5,10 @@ use candle_core::{Device, Result, Tensor, Var};
 use criterion::{Criterion, criterion_group, criterion_main};
 use orrery::nn::fused::{
     attention::{AttentionSpec, attention},
-    coupled::{CoupledSpec, Scheme, coupled},
     cross_entropy::head_cross_entropy,
     ema::ema,
     embedding::embedding,
+    evolution::{EvolutionSizes, Scheme, evolve},
     layer::{LayerSpec, Style, flatten, layer},
     linear::linear,
     linear_attention::{LinearAttentionSpec, linear_attention},
@@ -48,7 +48,7 @@ fn operations(c: &mut Criterion) {
     let (v, encoders, decoder) = (make(&[8, 128, 64]), make(&[8, 64, 512]), make(&[2048, 64]));
     let (units, rate, scale) = (make(&[8, 256, 512]), make(&[128]), make(&[]));
     let (triple, field, tau) = (make(&[8, 128, 384]), make(&[64, 32]), make(&[4]));
-    let evolve = CoupledSpec { heads: 4, head_dim: 32, scheme: Scheme::Leapfrog, steps: 3 };
+    let sizes = EvolutionSizes { heads: 4, head_dim: 32, scheme: Scheme::Leapfrog, steps: 3 };
     let cases: &[(&str, &dyn Fn() -> Result<Tensor>)] = &[
         ("linear", &|| linear(&x, &square)),
         ("mlp", &|| mlp(&x, &up, &down, Act::Gelu)),
@@ -63,7 +63,7 @@ fn operations(c: &mut Criterion) {
         ("moving average", &|| ema(&x, &rate, None)),
         ("top 31 of 512", &|| top_k(&units, 31).map(|found| found.selected)),
         ("linear attention", &|| linear_attention(&v, &encoders, &decoder, LinearAttentionSpec::default())),
-        ("coupled queries and keys", &|| coupled(&triple, &field, &tau, evolve)),
+        ("coupled queries and keys", &|| evolve(&triple, &field, &tau, sizes)),
     ];
     for threads in [1, 2] {
         orrery::nn::set_threads(threads);

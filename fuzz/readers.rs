@@ -10,7 +10,7 @@ use std::{
 use orrery::{
     analysis::graph_file::Format,
     config::Config,
-    corpus::{Corpus, LabelledLines, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, LabelledLines, Source, TokenizerSpec},
     experiments::run_rows,
     labs,
     nn::{Device, weights::Weights},
@@ -90,7 +90,8 @@ fn tokenizer(bytes: &[u8]) {
     let (folder, path) = file("tokenizer.json", bytes);
     let text = folder.path().join("text.txt");
     fs::write(&text, "The tide turned, and the harbour filled again.\n".repeat(40)).expect("a temporary file");
-    let spec = Spec { source: Source::File(text), tokenizer: TokenizerSpec::HuggingFace(path), held_out: 0.1, seed: 1 };
+    let spec =
+        CorpusSpec { source: Source::File(text), tokenizer: TokenizerSpec::HuggingFace(path), held_out: 0.1, seed: 1 };
     let Ok(corpus) = Corpus::open(&spec) else { return };
     let ids = corpus.encode("The tide, \u{e9}t\u{e9} \u{1f30a} turned.\n");
     let _ = corpus.decode(&ids);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use orrery::{
     models::{
-        Model, Spec,
+        ModelSpec, Trainable,
         bdh::BdhSpec,
         coupled_qk::{CoupledQkSpec, QkVariant},
         dense::DenseSpec,
@@ -23,7 +23,7 @@ use orrery::{
 
 pub struct Case {
     pub name: &'static str,
-    spec: fn() -> Spec,
+    spec: fn() -> ModelSpec,
     vocab: usize,
     batch: usize,
     tokens: usize,
@@ -34,7 +34,7 @@ pub struct Case {
 pub const CASES: &[Case] = &[
     Case {
         name: "fast_slow",
-        spec: || Spec::FastSlow(FastSlowSpec::default()),
+        spec: || ModelSpec::FastSlow(FastSlowSpec::default()),
         vocab: 320,
         batch: 4,
         tokens: 256,
@@ -51,7 +51,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "dense",
-        spec: || Spec::Dense(DenseSpec::default()),
+        spec: || ModelSpec::Dense(DenseSpec::default()),
         vocab: 320,
         batch: 4,
         tokens: 256,
@@ -64,7 +64,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "ode_flow",
-        spec: || Spec::OdeFlow(OdeFlowSpec::default()),
+        spec: || ModelSpec::OdeFlow(OdeFlowSpec::default()),
         vocab: 256,
         batch: 8,
         tokens: 128,
@@ -77,7 +77,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "bdh",
-        spec: || Spec::Bdh(BdhSpec::default()),
+        spec: || ModelSpec::Bdh(BdhSpec::default()),
         vocab: 256,
         batch: 8,
         tokens: 128,
@@ -96,10 +96,17 @@ pub const CASES: &[Case] = &[
     Case { name: "qk_euler", spec: || coupled_qk(QkVariant::Euler), ..COUPLED_QK },
     Case { name: "qk_hamiltonian", spec: || coupled_qk(QkVariant::Hamiltonian), ..COUPLED_QK },
     Case { name: "qk_diff", spec: || coupled_qk(QkVariant::Diff), ..COUPLED_QK },
-    Case { name: "spen", spec: || Spec::Spen(SpenSpec::default()), vocab: 256, batch: 8, tokens: 256, flop: spen_flop },
+    Case {
+        name: "spen",
+        spec: || ModelSpec::Spen(SpenSpec::default()),
+        vocab: 256,
+        batch: 8,
+        tokens: 256,
+        flop: spen_flop,
+    },
     Case {
         name: "spen_wide",
-        spec: || Spec::Spen(SpenSpec { layers: 2, ..SpenSpec::paper() }),
+        spec: || ModelSpec::Spen(SpenSpec { layers: 2, ..SpenSpec::paper() }),
         vocab: 256,
         batch: 2,
         tokens: 256,
@@ -109,7 +116,7 @@ pub const CASES: &[Case] = &[
 
 fn spen_flop(case: &Case) -> f64 {
     match (case.spec)() {
-        Spec::Spen(s) => (case.batch * case.tokens) as f64 * s.training_flops(case.vocab, case.tokens),
+        ModelSpec::Spen(s) => (case.batch * case.tokens) as f64 * s.training_flops(case.vocab, case.tokens),
         _ => f64::NAN,
     }
 }
@@ -122,13 +129,13 @@ const COUPLED_QK: Case = Case {
     batch: 8,
     tokens: 128,
     flop: |c| match (c.spec)() {
-        Spec::CoupledQk(s) => (c.batch * c.tokens) as f64 * s.training_flops(c.vocab, c.tokens),
+        ModelSpec::CoupledQk(s) => (c.batch * c.tokens) as f64 * s.training_flops(c.vocab, c.tokens),
         _ => f64::NAN,
     },
 };
 
-fn coupled_qk(variant: QkVariant) -> Spec {
-    Spec::CoupledQk(CoupledQkSpec { variant, positions: 256, ..CoupledQkSpec::default() })
+fn coupled_qk(variant: QkVariant) -> ModelSpec {
+    ModelSpec::CoupledQk(CoupledQkSpec { variant, positions: 256, ..CoupledQkSpec::default() })
 }
 
 /// One case, timed. The names are those of the peer's lines; what it does not tell comes after.
@@ -214,7 +221,7 @@ impl Case {
 }
 
 /// The loss is read, as any trainer does that shows it.
-fn one_step(model: &dyn Model, adam: &mut AdamW, batch: &Batch) -> Result<f64> {
+fn one_step(model: &dyn Trainable, adam: &mut AdamW, batch: &Batch) -> Result<f64> {
     let accumulator = GradAccumulator::default();
     let loss = model.accumulated_loss(batch, &accumulator)?;
     let grads = accumulator.backward(&loss.total)?;

@@ -8,8 +8,8 @@ use super::timing::{milliseconds, values};
 use orrery::nn::fused::{
     adamw::{self, Rule, Slot},
     balance::{self, balance},
-    coupled::{self, CoupledSpec, Scheme, coupled},
     ema::{self, ema},
+    evolution::{self, EvolutionSizes, Scheme, evolve},
     linear,
     linear_attention::{self, LinearAttentionSpec, linear_attention},
     top_k::{self, top_k},
@@ -69,8 +69,8 @@ fn averages() -> Result<()> {
 fn evolutions() -> Result<()> {
     let (qkv, f, tau) = (values(&[8, 128, 384])?, values(&[64, 32])?, values(&[4])?);
     for (name, scheme) in [("coupled, Euler", Scheme::Euler), ("coupled, leapfrog", Scheme::Leapfrog)] {
-        let spec = CoupledSpec { heads: 4, head_dim: 32, scheme, steps: 3 };
-        row(name, &|| coupled(&qkv, &f, &tau, spec), &|| coupled::reference(&qkv, &f, &tau, spec))?;
+        let spec = EvolutionSizes { heads: 4, head_dim: 32, scheme, steps: 3 };
+        row(name, &|| evolve(&qkv, &f, &tau, spec), &|| evolution::reference(&qkv, &f, &tau, spec))?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use orrery::{
         Command, Event, Measurement, Question, Sink,
         measurements::{FlowAnswer, FlowArgs},
     },
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
 };
 
 /// Questions of each kind; u goes up and down its range.
@@ -56,7 +56,7 @@ pub fn report(threads: usize) -> Result<(), Failure> {
     let (came, arrivals) = unbounded();
     std::thread::scope(move |scope| {
         let driver = std::thread::Builder::new().stack_size(64 << 20);
-        let options = Options { stay: true, ..Options::default() };
+        let options = DriveOptions { stay: true, ..DriveOptions::default() };
         let run =
             driver.spawn_scoped(scope, move || trainer::drive(plan, options, &receiver, vec![Box::new(Clock(came))]));
         let run = run.map_err(|e| failed(&e))?;

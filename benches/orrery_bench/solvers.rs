@@ -13,7 +13,7 @@ use orrery::{
         fused::mlp::{Act, mlp},
         host,
     },
-    ode::{Field, Method, Options, solve},
+    ode::{Field, Method, SolverOptions, solve},
 };
 
 /// Field, method, and its steps or its tolerance, as the peer reads them.
@@ -73,9 +73,9 @@ fn one(name: &str, method: Method, setting: &str) -> std::result::Result<SolveTi
     let failed = |e: &dyn std::fmt::Display| Failure::run(format!("{name} by {method}: {e}"));
     let number: f64 = setting.parse().map_err(|e| failed(&e))?;
     let options = if method.is_adaptive() {
-        Options { method, rtol: number, atol: number, max_attempts: 1_000_000, ..Options::default() }
+        SolverOptions { method, rtol: number, atol: number, max_attempts: 1_000_000, ..SolverOptions::default() }
     } else {
-        Options::fixed(method, number as usize)
+        SolverOptions::fixed(method, number as usize)
     };
     let (field, y0, t1) = problem(name).map_err(|e| failed(&e))?;
     let began = Instant::now();

@@ -9,7 +9,7 @@ use std::{
 
 use orrery::{
     analysis::graph_file::Format,
-    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
     nn::{Device, weights::Weights},
     store::{Reader, checkpoint},
 };
@@ -158,7 +158,7 @@ fn tokenizer(what: &str, json: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokenizer.json");
     fs::write(&path, json).unwrap();
-    let spec = Spec {
+    let spec = CorpusSpec {
         source: Source::Generated("harbour".into()),
         tokenizer: TokenizerSpec::HuggingFace(path),
         held_out: 0.1,

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write, time::Instant};
 
-use orrery::corpus::{Corpus, Position, Source, Spec, TokenizerSpec, generated};
+use orrery::corpus::{Corpus, CorpusSpec, Position, Source, TokenizerSpec, generated};
 
 const TOKENIZERS: [TokenizerSpec; 4] = [
     TokenizerSpec::Byte { vocab: 320 },
@@ -23,7 +23,7 @@ fn a_large_text_is_read_where_it_is_needed() {
     for tokenizer in TOKENIZERS {
         let before = resident_kib();
         let now = Instant::now();
-        let corpus = Corpus::open(&Spec {
+        let corpus = Corpus::open(&CorpusSpec {
             source: Source::File(path.clone()),
             tokenizer: tokenizer.clone(),
             held_out: 0.1,

@@ -5,7 +5,7 @@ use candle_core::Device;
 use orrery::{
     config::Value,
     corpus::{self, Corpus},
-    models::{Spec, bdh::BdhSpec},
+    models::{ModelSpec, bdh::BdhSpec},
     nn::{Result, memory},
     probe::{self, ProbeContext},
     telemetry::Args,
@@ -13,7 +13,7 @@ use orrery::{
 
 /// Bytes held at most while a text of so many tokens is read.
 fn most_held(tokens: usize) -> Result<f64> {
-    let corpus = Corpus::open(&corpus::Spec {
+    let corpus = Corpus::open(&corpus::CorpusSpec {
         source: corpus::Source::Generated("harbour".into()),
         tokenizer: corpus::TokenizerSpec::Byte { vocab: 256 },
         held_out: 0.1,
@@ -21,7 +21,7 @@ fn most_held(tokens: usize) -> Result<f64> {
     })
     .unwrap();
     let spec = BdhSpec { d_model: 8, heads: 2, neurons: 256, layers: 2, ..BdhSpec::default() };
-    let mut model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
+    let mut model = ModelSpec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
     let text: String = (0..tokens).map(|i| char::from(b'a' + (i * i % 23) as u8)).collect();
     let args = Args::from([("text".to_owned(), Value::Text(text)), ("longest".to_owned(), Value::Int(tokens as i64))]);
     let mut subject = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);

@@ -3,7 +3,7 @@
 use candle_core::{Device, Result};
 use orrery::{
     models::{
-        Spec,
+        ModelSpec,
         bdh::BdhSpec,
         bigru::{BiGruSpec, WordInput},
         coupled_qk::{CoupledQkSpec, QkVariant},
@@ -24,10 +24,10 @@ use orrery::{
 use super::{alone, peak_of};
 
 /// A model, the vocabulary, and the rows and tokens of a batch.
-type Case = (Spec, usize, [usize; 2]);
+type Case = (ModelSpec, usize, [usize; 2]);
 
 /// Two sizes of a family, one with other proportions than the other. A new family has to say its own.
-fn cases(family: &Spec) -> [Case; 2] {
+fn cases(family: &ModelSpec) -> [Case; 2] {
     let readers = |reader, code_dim, hidden| RecoverSpec {
         reader,
         distances: vec![0, 2, 5, 9],
@@ -38,75 +38,79 @@ fn cases(family: &Spec) -> [Case; 2] {
         bits: 0,
     };
     match family {
-        Spec::FastSlow(_) => [
-            (Spec::FastSlow(FastSlowSpec::default()), 320, [4, 128]),
-            (Spec::FastSlow(FastSlowSpec { d_model: 64, n_rounds: 3, ..FastSlowSpec::default() }), 1000, [8, 96]),
+        ModelSpec::FastSlow(_) => [
+            (ModelSpec::FastSlow(FastSlowSpec::default()), 320, [4, 128]),
+            (ModelSpec::FastSlow(FastSlowSpec { d_model: 64, n_rounds: 3, ..FastSlowSpec::default() }), 1000, [8, 96]),
         ],
-        Spec::Dense(_) => [
-            (Spec::Dense(DenseSpec::default()), 320, [4, 128]),
-            (Spec::Dense(DenseSpec { d_model: 64, layers: 6, ..DenseSpec::default() }), 1000, [8, 96]),
+        ModelSpec::Dense(_) => [
+            (ModelSpec::Dense(DenseSpec::default()), 320, [4, 128]),
+            (ModelSpec::Dense(DenseSpec { d_model: 64, layers: 6, ..DenseSpec::default() }), 1000, [8, 96]),
         ],
-        Spec::Recover(_) => [
-            (Spec::Recover(readers(Reader::Three { alphas: [0.5, 0.1, 0.02] }, 128, 96)), 256, [4, 64]),
-            (Spec::Recover(readers(Reader::AttentionPast { alphas: [0.5, 0.1, 0.02] }, 64, 64)), 128, [8, 96]),
+        ModelSpec::Recover(_) => [
+            (ModelSpec::Recover(readers(Reader::Three { alphas: [0.5, 0.1, 0.02] }, 128, 96)), 256, [4, 64]),
+            (ModelSpec::Recover(readers(Reader::AttentionPast { alphas: [0.5, 0.1, 0.02] }, 64, 64)), 128, [8, 96]),
         ],
-        Spec::Plane(_) => [
-            (Spec::Plane(PlaneSpec { hidden: 512, ..PlaneSpec::default() }), 256, [4, 64]),
-            (Spec::Plane(PlaneSpec { hidden: 1024, ..PlaneSpec::default() }), 256, [4, 64]),
+        ModelSpec::Plane(_) => [
+            (ModelSpec::Plane(PlaneSpec { hidden: 512, ..PlaneSpec::default() }), 256, [4, 64]),
+            (ModelSpec::Plane(PlaneSpec { hidden: 1024, ..PlaneSpec::default() }), 256, [4, 64]),
         ],
-        Spec::Stationary(_) => [
-            (Spec::Stationary(StationarySpec { hidden: 512, ..StationarySpec::default() }), 256, [256, 4]),
-            (Spec::Stationary(StationarySpec { hidden: 256, ..StationarySpec::default() }), 256, [1024, 4]),
+        ModelSpec::Stationary(_) => [
+            (ModelSpec::Stationary(StationarySpec { hidden: 512, ..StationarySpec::default() }), 256, [256, 4]),
+            (ModelSpec::Stationary(StationarySpec { hidden: 256, ..StationarySpec::default() }), 256, [1024, 4]),
         ],
-        Spec::OdeFlow(_) => [
-            (Spec::OdeFlow(OdeFlowSpec::default()), 256, [8, 64]),
-            (Spec::OdeFlow(OdeFlowSpec { d_model: 64, steps: 8, ..OdeFlowSpec::default() }), 1000, [8, 96]),
+        ModelSpec::OdeFlow(_) => [
+            (ModelSpec::OdeFlow(OdeFlowSpec::default()), 256, [8, 64]),
+            (ModelSpec::OdeFlow(OdeFlowSpec { d_model: 64, steps: 8, ..OdeFlowSpec::default() }), 1000, [8, 96]),
         ],
-        Spec::PlainGpt(_) => [
-            (Spec::PlainGpt(PlainGptSpec::default()), 256, [4, 64]),
-            (Spec::PlainGpt(PlainGptSpec { d_model: 64, layers: 10, ..PlainGptSpec::default() }), 4000, [8, 96]),
+        ModelSpec::PlainGpt(_) => [
+            (ModelSpec::PlainGpt(PlainGptSpec::default()), 256, [4, 64]),
+            (ModelSpec::PlainGpt(PlainGptSpec { d_model: 64, layers: 10, ..PlainGptSpec::default() }), 4000, [8, 96]),
         ],
-        Spec::AlibiGpt(_) => [
-            (Spec::AlibiGpt(AlibiGptSpec::default()), 256, [4, 64]),
-            (Spec::AlibiGpt(AlibiGptSpec { d_model: 64, layers: 10, ..AlibiGptSpec::default() }), 1000, [8, 96]),
+        ModelSpec::AlibiGpt(_) => [
+            (ModelSpec::AlibiGpt(AlibiGptSpec::default()), 256, [4, 64]),
+            (ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 64, layers: 10, ..AlibiGptSpec::default() }), 1000, [8, 96]),
         ],
-        Spec::CoupledQk(_) => [
-            (Spec::CoupledQk(CoupledQkSpec { variant: QkVariant::Euler, ..CoupledQkSpec::default() }), 256, [8, 96]),
+        ModelSpec::CoupledQk(_) => [
             (
-                Spec::CoupledQk(CoupledQkSpec { variant: QkVariant::DiffEuler, ..CoupledQkSpec::default() }),
+                ModelSpec::CoupledQk(CoupledQkSpec { variant: QkVariant::Euler, ..CoupledQkSpec::default() }),
+                256,
+                [8, 96],
+            ),
+            (
+                ModelSpec::CoupledQk(CoupledQkSpec { variant: QkVariant::DiffEuler, ..CoupledQkSpec::default() }),
                 256,
                 [8, 96],
             ),
         ],
-        Spec::Spen(_) => [
-            (Spec::Spen(SpenSpec::default()), 256, [4, 96]),
-            (Spec::Spen(SpenSpec { layers: 5, ..SpenSpec::default() }), 1000, [8, 64]),
+        ModelSpec::Spen(_) => [
+            (ModelSpec::Spen(SpenSpec::default()), 256, [4, 96]),
+            (ModelSpec::Spen(SpenSpec { layers: 5, ..SpenSpec::default() }), 1000, [8, 64]),
         ],
-        Spec::Spcn(_) => [
-            (Spec::Spcn(SpcnSpec::default()), 147, [20, 11]),
-            (Spec::Spcn(SpcnSpec { backward: false, ..SpcnSpec::default() }), 147, [50, 11]),
+        ModelSpec::Spcn(_) => [
+            (ModelSpec::Spcn(SpcnSpec::default()), 147, [20, 11]),
+            (ModelSpec::Spcn(SpcnSpec { backward: false, ..SpcnSpec::default() }), 147, [50, 11]),
         ],
-        Spec::BiGru(_) => [
-            (Spec::BiGru(BiGruSpec { tags: 147, ..BiGruSpec::default() }), 147, [32, 11]),
-            (Spec::BiGru(BiGruSpec { input: WordInput::OneHot, hidden: 128, tags: 147 }), 147, [64, 11]),
+        ModelSpec::BiGru(_) => [
+            (ModelSpec::BiGru(BiGruSpec { tags: 147, ..BiGruSpec::default() }), 147, [32, 11]),
+            (ModelSpec::BiGru(BiGruSpec { input: WordInput::OneHot, hidden: 128, tags: 147 }), 147, [64, 11]),
         ],
-        Spec::Bdh(_) => [
-            (Spec::Bdh(BdhSpec::default()), 256, [4, 96]),
-            (Spec::Bdh(BdhSpec { neurons: 1024, layers: 3, dropout: 0.1, ..BdhSpec::default() }), 256, [8, 64]),
+        ModelSpec::Bdh(_) => [
+            (ModelSpec::Bdh(BdhSpec::default()), 256, [4, 96]),
+            (ModelSpec::Bdh(BdhSpec { neurons: 1024, layers: 3, dropout: 0.1, ..BdhSpec::default() }), 256, [8, 64]),
         ],
     }
 }
 
 fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {
     let mut model = spec.build(*vocab, 0, &Device::Cpu)?;
-    let mut adam = match model.local_learning() {
+    let mut adam = match model.capabilities_mut().local_learning {
         Some(_) => AdamW::without_moments(AdamWSpec::default()),
         None => AdamW::new(model.params(), AdamWSpec::default())?,
     };
     let ids: Vec<u32> = (0..rows * tokens).map(|i| (i * 7 % vocab) as u32).collect();
     for _ in 0..2 {
         let batch = Batch::from_ids(&ids, &ids, *rows, *tokens, &Device::Cpu)?;
-        if let Some(rule) = model.local_learning() {
+        if let Some(rule) = model.capabilities_mut().local_learning {
             rule.learn(&batch)?;
             continue;
         }
@@ -124,7 +128,7 @@ fn the_estimate_of_every_family_is_near_what_two_steps_hold() {
     let _alone = alone();
     orrery::nn::set_threads(2);
     let mut far = vec![];
-    for case in Spec::tiny().iter().flat_map(cases) {
+    for case in ModelSpec::tiny().iter().flat_map(cases) {
         let (spec, vocab, [rows, tokens]) = &case;
         let sizes = StepSizes { vocab: *vocab as f64, rows: *rows as f64, tokens: *tokens as f64 };
         let memory = spec.memory(&sizes);

@@ -4,7 +4,7 @@ use candle_core::{Device, Tensor};
 use orrery_lab::{
     labs,
     models::{
-        Model, Spec,
+        Model, ModelSpec, Trainable,
         bdh::BdhSpec,
         gpt::{AlibiGptSpec, Gpt},
     },
@@ -94,7 +94,7 @@ fn the_lab_trains_both_on_the_same_batches() -> Outcome {
         config.set_text(&knobs, key, value)?;
     }
     let plan = (lab.plan)(&config)?;
-    assert!(matches!(plan.variants[1].model, Spec::AlibiGpt(_)));
+    assert!(matches!(plan.variants[1].model, ModelSpec::AlibiGpt(_)));
     assert_eq!(plan.variants[0].seed, plan.variants[1].seed, "equal seeds see the same batches");
     let probes = plan.probes.clone();
     let mut run = Run::open(plan)?;

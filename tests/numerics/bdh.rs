@@ -4,7 +4,7 @@ use candle_core::{Device, IndexOp, Tensor};
 use orrery_lab::{
     labs,
     models::{
-        Model,
+        Model, Trainable,
         bdh::{Bdh, BdhSpec, Form, Position},
         capabilities::{State, SynapseModel},
     },

@@ -3,7 +3,7 @@
 use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
-        Model,
+        Model, Trainable,
         bdh::{Bdh, BdhSpec, Form},
         capabilities::{Action, Intervention, Part, State, SynapseModel, Target},
     },

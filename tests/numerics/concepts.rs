@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use orrery_lab::{
     corpus::{
-        Corpus, LabelledLines, Source, Spec as CorpusSpec, TokenizerSpec,
+        Corpus, CorpusSpec, LabelledLines, Source, TokenizerSpec,
         generated::parliament::{
             Class, Extent,
             labelled::{SplitSide, follow_ups, sentences},
         },
     },
-    models::{Model, Spec, bdh::BdhSpec},
+    models::{ModelSpec, Trainable, bdh::BdhSpec},
     nn::{Device, Tap, Tensor, host},
     probe::{
         ProbeContext, Progress,
@@ -32,9 +32,9 @@ fn of_source(source: Source) -> Corpus {
     Corpus::open(&spec).unwrap()
 }
 
-fn small(seed: u64) -> Box<dyn Model> {
+fn small(seed: u64) -> Box<dyn Trainable> {
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 64, layers: 3, ..BdhSpec::default() };
-    Spec::Bdh(spec).build(256, seed, &Device::Cpu).unwrap()
+    ModelSpec::Bdh(spec).build(256, seed, &Device::Cpu).unwrap()
 }
 
 fn quick() -> Procedure {
@@ -49,11 +49,15 @@ fn thinned(id: &str, rehearsal: bool) -> Question {
 }
 
 /// By its definition: y of the layer below times x of the layer, summed over the sentence.
-fn sigma(model: &dyn Model, ids: &[u32], site: Synapse, scalar: Scalar) -> f64 {
-    let n = model.synapses().unwrap().shape().per_head();
+fn sigma(model: &dyn Trainable, ids: &[u32], site: Synapse, scalar: Scalar) -> f64 {
+    let n = model.capabilities().synapses.unwrap().shape().per_head();
     let (y_path, x_path) = (format!("layers.{}.y", site.layer - 1), format!("layers.{}.x", site.layer));
     let mut tap = Tap::on(&[&y_path, &x_path]);
-    model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut tap).unwrap();
+    model
+        .token_model()
+        .unwrap()
+        .logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut tap)
+        .unwrap();
     let of = |path: &str, neuron: usize| -> Vec<f64> {
         let all = host::to_f64(tap.get(path).unwrap()).unwrap(); // (1,nh,T,N)
         (0..ids.len()).map(|t| all[(neuron / n * ids.len() + t) * n + neuron % n]).collect()
@@ -97,7 +101,10 @@ fn what_a_model_knows_is_what_it_expects_most() {
     let model = small(5);
     let likelihood = |text: &str, said: &str| -> f64 {
         let (from, ids) = (text.len(), corpus.encode(&format!("{text} {said}")));
-        let logits = model.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut Tap::off());
+        let logits = model
+            .token_model()
+            .unwrap()
+            .logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap(), &mut Tap::off());
         let logits = host::to_f64(&logits.unwrap()).unwrap();
         let told = |s: usize| {
             let row = &logits[(s - 1) * 256..s * 256];
@@ -213,7 +220,7 @@ fn a_verdict_needs_everything() {
 fn a_planted_synapse_is_found() {
     // V = 256, D = 4: the byte `$` alone has an embedding along the axis that neuron 5 reads.
     let spec = BdhSpec { d_model: 4, heads: 1, neurons: 16, layers: 2, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
+    let model = ModelSpec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
     let var = |name: &str| model.params().get(name).unwrap();
     let mut embed = host::to_f32(var("embed.weight").as_tensor()).unwrap();
     embed[usize::from(b'$') * 4..][..4].copy_from_slice(&[9.0, -9.0, 0.1, 0.0]);
@@ -303,14 +310,15 @@ fn own_sentences_are_halved_by_group_within_each_label() {
 #[test]
 fn a_verdict_speaks_of_ones_own_sets() {
     let spec = BdhSpec { d_model: 4, heads: 1, neurons: 16, layers: 2, ..BdhSpec::default() };
-    let planted = Spec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
+    let planted = ModelSpec::Bdh(spec).build(256, 3, &Device::Cpu).unwrap();
     let var = |name: &str| planted.params().get(name).unwrap();
     let mut embed = host::to_f32(var("embed.weight").as_tensor()).unwrap();
     embed[usize::from(b'$') * 4..][..4].copy_from_slice(&[9.0, -9.0, 0.1, 0.0]);
     var("embed.weight").set(&Tensor::from_vec(embed, (256, 4), &Device::Cpu).unwrap()).unwrap();
     let question = of_lines(&sets(&money()), "money");
     let how = Procedure { per_side: 8, draws: 1999, ..quick() };
-    let search = |model: &dyn Model| concepts::find(model, &question, &how, &Device::Cpu, Progress::none()).unwrap();
+    let search =
+        |model: &dyn Trainable| concepts::find(model, &question, &how, &Device::Cpu, Progress::none()).unwrap();
     let found = search(planted.as_ref());
     let random: Vec<SearchResult> =
         (0..2).map(|k| search(concepts::random(planted.as_ref(), 256, k, &Device::Cpu).unwrap().as_ref())).collect();

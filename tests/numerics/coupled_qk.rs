@@ -4,7 +4,7 @@
 use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
-        Model,
+        Model, Trainable,
         capabilities::QueryKeyDynamics,
         coupled_qk::{CoupledQk, CoupledQkSpec, EvolvedLayers, QkVariant},
     },

@@ -4,7 +4,7 @@
 use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
-        Model,
+        Trainable,
         capabilities::FastWeightRule,
         spen::{Predictor, Spen, SpenSpec, TraceGate},
     },
@@ -28,7 +28,7 @@ fn ids(seed: u64, n: usize) -> Vec<u32> {
 
 /// Logits of rows of equal length, read in parts of this many tokens, and U.
 fn read(model: &Spen, rule: Option<&FastWeightRule>, rows: &[Vec<u32>], part: usize) -> Result<(Vec<f32>, Vec<f32>)> {
-    let mut stream = match (rule, model.fast_weights(), model.streaming()) {
+    let mut stream = match (rule, model.capabilities().fast_weights, model.capabilities().streaming) {
         (Some(rule), Some(fast), _) => fast.stream_with_fast_weights(rule),
         (None, _, Some(plain)) => plain.stream(),
         _ => candle_core::bail!("the model does not stream"),
@@ -124,12 +124,15 @@ fn attention_predictors_have_no_fast_weights() -> Result<()> {
     for predictor in [Predictor::LinearAttention, Predictor::SoftmaxAttention] {
         let spec = SpenSpec { d_model: 16, hidden: 32, kept: 6, predictor, ..SpenSpec::default() };
         let model = Spen::new(&spec, VOCAB, 1, &Device::Cpu)?;
-        assert!(model.fast_weights().is_none());
-        let keeps_all = model.streaming().is_some_and(|m| m.keeps_all_tokens());
+        assert!(model.capabilities().fast_weights.is_none());
+        let keeps_all = model.capabilities().streaming.is_some_and(|m| m.keeps_all_tokens());
         assert_eq!(keeps_all, predictor == Predictor::SoftmaxAttention);
     }
     let gated = SpenSpec { d_model: 16, hidden: 32, kept: 6, gate: TraceGate::InputDependent, ..SpenSpec::default() };
     let model = Spen::new(&gated, VOCAB, 1, &Device::Cpu)?;
-    assert!(model.fast_weights().is_some() && model.streaming().is_some_and(|m| m.slowest_rate().is_none()));
+    assert!(
+        model.capabilities().fast_weights.is_some()
+            && model.capabilities().streaming.is_some_and(|m| m.slowest_rate().is_none())
+    );
     Ok(())
 }

@@ -7,7 +7,7 @@ use orrery_lab::{
         spectrum,
     },
     models::{
-        Model, Spec,
+        ModelSpec, Trainable,
         stationary::{RateSource, StationarySpec},
     },
 };
@@ -132,13 +132,14 @@ fn a_matrix_in_a_file_is_the_generator_and_stays_it_when_the_file_is_gone() {
     std::fs::write(&path, "0.5,0.5,0\n0.25,0.5,0.25\n0,1,0\n").unwrap();
     let file =
         |holds| StationarySpec { rates: RateSource::File { path: path.clone(), holds }, ..StationarySpec::default() };
-    let built = |spec: &StationarySpec| Spec::Stationary(spec.clone()).build(256, 3, &Device::Cpu);
+    let built = |spec: &StationarySpec| ModelSpec::Stationary(spec.clone()).build(256, 3, &Device::Cpu);
     let model = built(&file(MatrixKind::Transitions)).unwrap();
-    let matrix = |model: &dyn Model| model.stationary_map().unwrap().generator().base().matrix().to_vec();
+    let matrix =
+        |model: &dyn Trainable| model.capabilities().stationary_map.unwrap().generator().base().matrix().to_vec();
     // from state 1 (row 0) to state 2 with probability 1/2: column 0, row 1
     assert_eq!(matrix(model.as_ref()), [-0.5, 0.25, 0.0, 0.5, -0.5, 1.0, 0.0, 0.25, -1.0]);
     std::fs::remove_file(&path).unwrap();
-    let Spec::Stationary(kept) = model.to_spec() else { panic!("another family") };
+    let ModelSpec::Stationary(kept) = model.spec() else { panic!("another family") };
     assert_eq!(matrix(built(&kept).unwrap().as_ref()), matrix(model.as_ref()));
     let said = built(&file(MatrixKind::Rates)).err().unwrap().to_string();
     assert!(said.contains("attention.csv"), "{said}");

@@ -3,7 +3,7 @@
 use candle_core::{Device, Tensor, Var};
 use orrery_lab::{
     models::{
-        Spec,
+        ModelSpec,
         bdh::BdhSpec,
         dense::DenseSpec,
         fast_slow::{Approach, FastSlowSpec},
@@ -29,9 +29,9 @@ fn batch() -> Result<Batch> {
     Batch::from_ids(&ids(7), &ids(11), 2, 12, &Device::Cpu)
 }
 
-fn families() -> Vec<(&'static str, Spec)> {
+fn families() -> Vec<(&'static str, ModelSpec)> {
     let small = FastSlowSpec { d_model: 16, heads: 4, kv_heads: 2, ..FastSlowSpec::default() };
-    let approaching = |approach| Spec::FastSlow(FastSlowSpec { approach, ..small.clone() });
+    let approaching = |approach| ModelSpec::FastSlow(FastSlowSpec { approach, ..small.clone() });
     let flow = OdeFlowSpec { d_model: 16, heads: 2, positions: 12, ..OdeFlowSpec::default() };
     let steering = Steering { language_steps: 0, plus: vec![1, 2], minus: vec![3], prompt: None, vary: false };
     vec![
@@ -39,11 +39,11 @@ fn families() -> Vec<(&'static str, Spec)> {
         ("fast-slow, passes", approaching(Approach::Passes { passes: 3 })),
         ("fast-slow, Anderson", approaching(Approach::Anderson { passes: 3 })),
         ("fast-slow, solved", approaching(Approach::Deq { tolerance: 1e-6, max_iters: 40 })),
-        ("fast-slow, frozen", Spec::FastSlow(FastSlowSpec { freeze_coupling: true, ..small.clone() })),
-        ("fast-slow, weighed", Spec::FastSlow(FastSlowSpec { aux_lambda: 0.1, ..small.clone() })),
+        ("fast-slow, frozen", ModelSpec::FastSlow(FastSlowSpec { freeze_coupling: true, ..small.clone() })),
+        ("fast-slow, weighed", ModelSpec::FastSlow(FastSlowSpec { aux_lambda: 0.1, ..small.clone() })),
         (
             "dense",
-            Spec::Dense(DenseSpec {
+            ModelSpec::Dense(DenseSpec {
                 d_model: 16,
                 heads: 4,
                 kv_heads: 2,
@@ -52,11 +52,11 @@ fn families() -> Vec<(&'static str, Spec)> {
                 ..DenseSpec::default()
             }),
         ),
-        ("flow", Spec::OdeFlow(flow.clone())),
-        ("flow, steered", Spec::OdeFlow(OdeFlowSpec { steering: Some(steering), ..flow })),
-        ("plain", Spec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 2, positions: 12 })),
-        ("alibi", Spec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2 })),
-        ("bdh", Spec::Bdh(BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() })),
+        ("flow", ModelSpec::OdeFlow(flow.clone())),
+        ("flow, steered", ModelSpec::OdeFlow(OdeFlowSpec { steering: Some(steering), ..flow })),
+        ("plain", ModelSpec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 2, positions: 12 })),
+        ("alibi", ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2 })),
+        ("bdh", ModelSpec::Bdh(BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() })),
     ]
 }
 
@@ -122,7 +122,7 @@ fn a_layer_that_the_graph_does_not_lead_to_gives_its_weights_to_the_graph() -> R
 #[test]
 fn gradients_of_the_graph_are_added_to_the_accumulated_ones() -> Result<()> {
     let batch = batch()?;
-    let model = Spec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 1, positions: 12 }).build(
+    let model = ModelSpec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 1, positions: 12 }).build(
         VOCAB,
         3,
         &Device::Cpu,

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use candle_core::{DType, Device, Result, Tensor};
 use orrery_lab::{
     nn::host,
-    ode::{Field, Method, Options, Policy, Reason, Solution, SolveError, solve, solve_at},
+    ode::{Field, Method, Policy, Reason, Solution, SolveError, SolverOptions, solve, solve_at},
 };
 use proptest::prelude::*;
 
@@ -29,11 +29,11 @@ fn distance(a: &Tensor, b: &Tensor) -> f64 {
     values(a).iter().zip(values(b)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-fn solved(field: &dyn Field, y0: &[f64], t1: f64, options: &Options) -> Solution {
+fn solved(field: &dyn Field, y0: &[f64], t1: f64, options: &SolverOptions) -> Solution {
     solve(field, &vector(y0), 0.0, t1, options).unwrap()
 }
 
-fn refused(field: &dyn Field, y0: &[f64], t1: f64, options: &Options) -> SolveError {
+fn refused(field: &dyn Field, y0: &[f64], t1: f64, options: &SolverOptions) -> SolveError {
     solve(field, &vector(y0), 0.0, t1, options).unwrap_err()
 }
 
@@ -47,12 +47,12 @@ fn linear(_: f64, y: &Tensor) -> Result<Tensor> {
 /// tolerances so wide that it is accepted, one solve a step.
 fn even_steps(field: &dyn Field, method: Method, start: &[f64], steps: usize) -> Tensor {
     if !method.is_adaptive() {
-        return solved(field, start, 1.0, &Options::fixed(method, steps)).end;
+        return solved(field, start, 1.0, &SolverOptions::fixed(method, steps)).end;
     }
     let mut y = vector(start);
     for i in 0..steps {
         let h = 1.0 / steps as f64;
-        let options = Options { first_step: Some(h), ..Options::adaptive(method, Policy::Clip, 1e6) };
+        let options = SolverOptions { first_step: Some(h), ..SolverOptions::adaptive(method, Policy::Clip, 1e6) };
         let (from, to) = (i as f64 * h, (i + 1) as f64 * h);
         let solution = solve(field, &y, from, to, &options).unwrap();
         assert_eq!(solution.trace.attempts.len(), 1);
@@ -63,7 +63,7 @@ fn even_steps(field: &dyn Field, method: Method, start: &[f64], steps: usize) ->
 
 #[test]
 fn every_method_converges_at_its_order() {
-    let fine = Options { max_attempts: 100_000, ..Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-13) };
+    let fine = SolverOptions { max_attempts: 100_000, ..SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, 1e-13) };
     // over several starts: of one alone, an error may happen to be near a change of sign
     let starts = [[0.7, 0.9], [-1.0, 0.4], [0.2, -1.3], [1.5, 0.1], [-0.6, -0.8], [1.1, 1.4]];
     for &method in Method::ALL {
@@ -107,7 +107,7 @@ fn tables_are_consistent() {
 fn a_constant_field_climbs_the_ladder() {
     let nfe = |c: f64| {
         let field = move |_: f64, y: &Tensor| y.ones_like()? * c;
-        let options = Options::adaptive(Method::DOPRI5, Policy::Interpolate, 1e-3);
+        let options = SolverOptions::adaptive(Method::DOPRI5, Policy::Interpolate, 1e-3);
         let solution = solved(&field, &[1.0], 1.0, &options);
         assert!((values(&solution.end)[0] - 1.0 - c).abs() < 1e-12);
         let trace = solution.trace;
@@ -128,7 +128,7 @@ fn a_constant_field_climbs_the_ladder() {
 fn counts_follow_from_the_trace() {
     for method in Method::ALL.iter().copied().filter(|m| m.is_adaptive()) {
         for policy in Policy::ALL {
-            let trace = solved(&bent, &[0.7, 0.9], 20.0, &Options::adaptive(method, policy, 1e-5)).trace;
+            let trace = solved(&bent, &[0.7, 0.9], 20.0, &SolverOptions::adaptive(method, policy, 1e-5)).trace;
             assert!(trace.rejected() > 0, "{method} {policy:?}: nothing was rejected, so the count shows little");
             let again =
                 if policy == Policy::Clip && method == Method::ADAPTIVE_HEUN { trace.accepted() - 1 } else { 0 };
@@ -136,12 +136,12 @@ fn counts_follow_from_the_trace() {
             assert_eq!(trace.nfe, 2 + s * trace.attempts.len() + again, "{method} {policy:?}");
         }
     }
-    let given = Options { first_step: Some(0.1), ..Options::default() };
+    let given = SolverOptions { first_step: Some(0.1), ..SolverOptions::default() };
     let trace = solved(&bent, &[0.7, 0.9], 1.0, &given).trace;
     assert_eq!(trace.nfe, 1 + 6 * trace.attempts.len());
     assert_eq!((trace.h_init, trace.d0), (0.1, 0.0));
     for (method, s) in [(Method::EULER, 1), (Method::MIDPOINT, 2), (Method::HEUN2, 2), (Method::RK4, 4)] {
-        assert_eq!(solved(&bent, &[0.7, 0.9], 1.0, &Options::fixed(method, 7)).trace.nfe, 7 * s);
+        assert_eq!(solved(&bent, &[0.7, 0.9], 1.0, &SolverOptions::fixed(method, 7)).trace.nfe, 7 * s);
     }
 }
 
@@ -155,7 +155,7 @@ fn stated_evaluations_are_the_counted_ones() {
                 counted.set(counted.get() + 1);
                 y.ones_like()
             };
-            let steps = Options { method, policy, steps: 5, first_step: Some(0.01), ..Options::default() };
+            let steps = SolverOptions { method, policy, steps: 5, first_step: Some(0.01), ..SolverOptions::default() };
             let trace = solved(&field, &[1.0], 1.0, &steps).trace;
             assert!(trace.rejected() == 0 && trace.accepted() > 2, "{method} {policy:?}");
             let start = usize::from(method.carries_slope(policy));
@@ -186,7 +186,8 @@ fn the_list_names_every_method_once() {
 fn attempts_are_one_path() {
     for &method in Method::ALL {
         for policy in Policy::ALL {
-            let options = Options { method, policy, rtol: 1e-4, atol: 1e-6, steps: 9, ..Options::default() };
+            let options =
+                SolverOptions { method, policy, rtol: 1e-4, atol: 1e-6, steps: 9, ..SolverOptions::default() };
             let trace = solved(&bent, &[0.7, 0.9], 6.0, &options).trace;
             let mut t = 0.0;
             for a in &trace.attempts {
@@ -204,10 +205,11 @@ fn attempts_are_one_path() {
 
 #[test]
 fn saved_states_lie_on_the_path() {
-    let fine = Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
+    let fine = SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
     for &method in Method::ALL {
         for policy in Policy::ALL {
-            let options = Options { method, policy, rtol: 1e-7, atol: 1e-7, steps: 400, keep_states: true, ..fine };
+            let options =
+                SolverOptions { method, policy, rtol: 1e-7, atol: 1e-7, steps: 400, keep_states: true, ..fine };
             let solution = solved(&bent, &[0.7, 0.9], 2.0, &options);
             let states = &solution.states;
             let (first, last) = (&states[0], states.last().unwrap());
@@ -222,16 +224,16 @@ fn saved_states_lie_on_the_path() {
             }
         }
     }
-    assert!(solved(&bent, &[0.7, 0.9], 2.0, &Options::default()).states.is_empty());
+    assert!(solved(&bent, &[0.7, 0.9], 2.0, &SolverOptions::default()).states.is_empty());
 }
 
 #[test]
 fn more_output_times_cost_nothing() {
-    let fine = Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
+    let fine = SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
     let times: Vec<f64> = (1..=16).map(|i| f64::from(i) / 8.0).collect();
     for &method in Method::ALL {
         for policy in Policy::ALL {
-            let options = Options { method, policy, rtol: 1e-7, atol: 1e-7, steps: 400, ..fine };
+            let options = SolverOptions { method, policy, rtol: 1e-7, atol: 1e-7, steps: 400, ..fine };
             let plain = solved(&bent, &[0.7, 0.9], 2.0, &options);
             let many = solve_at(&bent, &vector(&[0.7, 0.9]), 0.0, &times, &options).unwrap();
             assert_eq!((many.trace.nfe, values(&many.end)), (plain.trace.nfe, values(&plain.end)));
@@ -246,10 +248,10 @@ fn more_output_times_cost_nothing() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let fine = Options::default();
+    let fine = SolverOptions::default();
     let still = |_: f64, y: &Tensor| y.zeros_like();
-    let adaptive = |change: fn(&mut Options)| {
-        let mut options = Options::default();
+    let adaptive = |change: fn(&mut SolverOptions)| {
+        let mut options = SolverOptions::default();
         change(&mut options);
         refused(&still, &[1.0], 1.0, &options)
     };
@@ -259,8 +261,8 @@ fn what_is_wrong_is_said() {
     };
     for value in [0.0, -1e-3, f64::NAN, f64::INFINITY] {
         for (name, failure) in [
-            ("rtol", solve(&still, &vector(&[1.0]), 0.0, 1.0, &Options { rtol: value, ..fine.clone() })),
-            ("atol", solve(&still, &vector(&[1.0]), 0.0, 1.0, &Options { atol: value, ..fine.clone() })),
+            ("rtol", solve(&still, &vector(&[1.0]), 0.0, 1.0, &SolverOptions { rtol: value, ..fine.clone() })),
+            ("atol", solve(&still, &vector(&[1.0]), 0.0, 1.0, &SolverOptions { atol: value, ..fine.clone() })),
         ] {
             let failure = failure.unwrap_err();
             assert!(matches!(failure.reason, Reason::Tolerance { name: n, .. } if n == name), "{failure}");
@@ -269,7 +271,7 @@ fn what_is_wrong_is_said() {
     for t1 in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(refused(&still, &[1.0], t1, &fine).reason, Reason::Span { .. }), "{t1}");
     }
-    said(refused(&still, &[1.0], 1.0, &Options::fixed(Method::RK4, 0)), Reason::NoSteps, 0.0);
+    said(refused(&still, &[1.0], 1.0, &SolverOptions::fixed(Method::RK4, 0)), Reason::NoSteps, 0.0);
     said(adaptive(|o| o.first_step = Some(0.0)), Reason::FirstStep { value: 0.0 }, 0.0);
     said(adaptive(|o| o.max_attempts = 0), Reason::TooManyAttempts { max: 0 }, 0.0);
     said(refused(&still, &[f64::NAN], 1.0, &fine), Reason::NonFiniteStart, 0.0);
@@ -295,7 +297,7 @@ fn a_field_that_stops_being_finite_is_an_error_at_that_time() {
     let late = |t: f64, y: &Tensor| y.ones_like()? * if t > 0.5 { f64::NAN } else { 1.0 };
     for &method in Method::ALL {
         for policy in Policy::ALL {
-            let options = Options { method, policy, steps: 8, first_step: Some(0.1), ..Options::default() };
+            let options = SolverOptions { method, policy, steps: 8, first_step: Some(0.1), ..SolverOptions::default() };
             let failure = refused(&late, &[1.0], 1.0, &options);
             assert_eq!(failure.reason, Reason::NonFiniteField, "{method}: {failure}");
             let past = method.is_adaptive() && policy == Policy::Interpolate;
@@ -304,7 +306,7 @@ fn a_field_that_stops_being_finite_is_an_error_at_that_time() {
         }
     }
     let never = |_: f64, y: &Tensor| y.ones_like()? * f64::INFINITY;
-    assert_eq!(refused(&never, &[1.0], 1.0, &Options::default()).t, 0.0);
+    assert_eq!(refused(&never, &[1.0], 1.0, &SolverOptions::default()).t, 0.0);
 }
 
 /// A field that makes Euler's steps itself.
@@ -324,11 +326,11 @@ impl<F: Fn(f64, &Tensor) -> Result<Tensor>> Field for Own<F> {
 #[test]
 fn a_field_may_make_the_steps() {
     for &method in Method::ALL {
-        let options = Options { method, steps: 7, ..Options::default() };
+        let options = SolverOptions { method, steps: 7, ..SolverOptions::default() };
         let (own, plain) = (solved(&Own(bent), &[0.7, 0.9], 1.0, &options), solved(&bent, &[0.7, 0.9], 1.0, &options));
         assert_eq!((own.trace, values(&own.end)), (plain.trace, values(&plain.end)), "{method}");
     }
-    let euler = Options::fixed(Method::EULER, 4);
+    let euler = SolverOptions::fixed(Method::EULER, 4);
     let late = |t: f64, y: &Tensor| y.ones_like()? * if t > 0.4 { f64::NAN } else { 1.0 };
     let failure = refused(&Own(late), &[1.0], 1.0, &euler);
     assert_eq!((failure.reason, failure.t, failure.trace.nfe), (Reason::NonFiniteField, 0.5, 3));
@@ -354,14 +356,14 @@ fn an_explosion_ends_in_an_error() {
     let explodes = |_: f64, y: &Tensor| y.sqr();
     for method in Method::ALL.iter().copied().filter(|m| m.is_adaptive()) {
         for policy in Policy::ALL {
-            let options = Options { rtol: 1e-6, atol: 1e-9, method, policy, ..Options::default() };
+            let options = SolverOptions { rtol: 1e-6, atol: 1e-9, method, policy, ..SolverOptions::default() };
             let failure = refused(&explodes, &[1.0], 2.0, &options);
             assert!((failure.t - 1.0).abs() < 0.05, "{method} {policy:?}: {failure}");
             assert!(failure.trace.accepted() > 5);
         }
     }
     let grows = |_: f64, y: &Tensor| y * 1e200;
-    let failure = refused(&grows, &[1.0], 4.0, &Options::fixed(Method::EULER, 4));
+    let failure = refused(&grows, &[1.0], 4.0, &SolverOptions::fixed(Method::EULER, 4));
     assert!(matches!(failure.reason, Reason::Overflow | Reason::NonFiniteField), "{failure}");
 }
 
@@ -369,7 +371,7 @@ fn an_explosion_ends_in_an_error() {
 #[test]
 fn impossible_tolerances_end_in_an_error() {
     let noisy = |t: f64, y: &Tensor| y.ones_like()? * (1e9 * (t * 1e12).sin());
-    let options = Options { rtol: 1e-14, atol: 1e-300, max_attempts: 300, ..Options::default() };
+    let options = SolverOptions { rtol: 1e-14, atol: 1e-300, max_attempts: 300, ..SolverOptions::default() };
     let failure = refused(&noisy, &[1.0], 1.0, &options);
     assert!(matches!(failure.reason, Reason::Underflow { .. } | Reason::TooManyAttempts { .. }), "{failure}");
 }
@@ -380,7 +382,7 @@ fn the_state_may_have_any_shape_and_type() {
     let field = |t: f64, y: &Tensor| (y.transpose(0, 2)?.tanh()? * 0.5)?.transpose(0, 2)? + t; // strided
     let wide = Tensor::from_vec(start, (2, 3, 4), CPU).unwrap();
     for &method in Method::ALL {
-        let options = Options { method, rtol: 1e-6, atol: 1e-6, ..Options::default() };
+        let options = SolverOptions { method, rtol: 1e-6, atol: 1e-6, ..SolverOptions::default() };
         let exact = solve(&field, &wide, 0.0, 1.0, &options).unwrap();
         assert_eq!(exact.end.dims(), [2, 3, 4]);
         let half = solve(&field, &wide.to_dtype(DType::F32).unwrap(), 0.0, 1.0, &options).unwrap();
@@ -410,7 +412,7 @@ proptest! {
             (y.tanh()? * -stiffness)? + t.cos()
         };
         let t1 = t0 + span;
-        let options = Options { steps: 50, ..Options::adaptive(method, Policy::Clip, 10f64.powf(-exponent)) };
+        let options = SolverOptions { steps: 50, ..SolverOptions::adaptive(method, Policy::Clip, 10f64.powf(-exponent)) };
         let solution = solve(&field, &vector(&[0.3, -2.0]), t0, t1, &options);
         let asked = asked.borrow();
         prop_assert!(asked.iter().all(|t| (t0..=t1).contains(t)), "{:?} of [{t0}, {t1}]", asked);
@@ -421,11 +423,11 @@ proptest! {
     /// Both policies, and every adaptive method, agree within the tolerance's order.
     #[test]
     fn methods_agree(a in -1.5..1.5f64, b in -1.5..1.5f64, t1 in 0.1..4.0f64) {
-        let fine = Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
+        let fine = SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, 1e-12);
         let truth = solved(&bent, &[a, b], t1, &fine).end;
         for method in Method::ALL.iter().copied().filter(|m| m.is_adaptive()) {
             for policy in Policy::ALL {
-                let off = distance(&solved(&bent, &[a, b], t1, &Options::adaptive(method, policy, 1e-7)).end, &truth);
+                let off = distance(&solved(&bent, &[a, b], t1, &SolverOptions::adaptive(method, policy, 1e-7)).end, &truth);
                 // no tolerance holds the quartic, and these two have only a rough middle of the step
                 let rough = policy == Policy::Interpolate && method.tableau().order < 5;
                 prop_assert!(off < if rough { 1e-2 } else { 1e-4 }, "{} {:?}: {:e}", method, policy, off);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use candle_core::{DType, Device, Result, Tensor, Var};
 use orrery_lab::{
     nn::host,
-    ode::{Gradient, Method, Options, Policy, SharedField, solve, solve_with},
+    ode::{Gradient, Method, Policy, SharedField, SolverOptions, solve, solve_with},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -47,7 +47,7 @@ impl Example {
     }
 
     /// Of the start and of every weight.
-    fn gradients(&self, way: Gradient, options: &Options) -> Result<Vec<f64>> {
+    fn gradients(&self, way: Gradient, options: &SolverOptions) -> Result<Vec<f64>> {
         let solved = solve_with(way, &self.field(), &self.weights, &self.y0, (0.25, 1.75), options)?;
         let still = Self { weights: self.weights.iter().map(Tensor::detach).collect(), y0: self.y0.clone() };
         let plain = solve(still.field().as_ref(), &self.y0.detach(), 0.25, 1.75, options)?;
@@ -64,7 +64,7 @@ impl Example {
     }
 
     /// The loss with every number moved by h along `way`, as `gradients` orders them.
-    fn moved(&self, way: &[f64], h: f64, options: &Options) -> Result<f64> {
+    fn moved(&self, way: &[f64], h: f64, options: &SolverOptions) -> Result<f64> {
         let mut from = 0;
         let mut moved = |t: &Tensor| -> Result<Tensor> {
             let n = t.elem_count();
@@ -86,9 +86,16 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / size
 }
 
-fn every() -> impl Iterator<Item = Options> {
+fn every() -> impl Iterator<Item = SolverOptions> {
     Method::ALL.iter().copied().flat_map(|method| {
-        Policy::ALL.map(|policy| Options { steps: 12, rtol: 1e-4, atol: 1e-5, method, policy, ..Options::default() })
+        Policy::ALL.map(|policy| SolverOptions {
+            steps: 12,
+            rtol: 1e-4,
+            atol: 1e-5,
+            method,
+            policy,
+            ..SolverOptions::default()
+        })
     })
 }
 
@@ -99,7 +106,7 @@ fn backprop_agrees_with_finite_differences() -> Result<()> {
         // Lengths of steps follow the state, which backprop leaves out: with tighter tolerances less so.
         let adaptive = options.method.is_adaptive();
         let tolerance = if options.method.tableau().order < 3 { 1e-5 } else { 1e-8 };
-        let options = Options { rtol: tolerance, atol: tolerance, ..options };
+        let options = SolverOptions { rtol: tolerance, atol: tolerance, ..options };
         let found = example.gradients(Gradient::Backprop, &options)?;
         for seed in 20..23 {
             let way = host::to_f64(&random(seed, &[found.len()], 1.0))?;
@@ -124,7 +131,7 @@ fn checkpoints_give_the_gradients_of_backprop() -> Result<()> {
     }
     // a first step that is given, and one that is too long, so that the first attempt is rejected
     for first_step in [Some(0.05), Some(1.4)] {
-        let options = Options { first_step, rtol: 1e-7, atol: 1e-7, ..Options::default() };
+        let options = SolverOptions { first_step, rtol: 1e-7, atol: 1e-7, ..SolverOptions::default() };
         let exact = example.gradients(Gradient::Backprop, &options)?;
         assert!(apart(&example.gradients(Gradient::Checkpointed, &options)?, &exact) < 1e-12);
     }
@@ -136,7 +143,7 @@ fn the_adjoint_agrees_as_the_solves_get_better() -> Result<()> {
     let example = Example::new()?;
     let truth = example.gradients(
         Gradient::Checkpointed,
-        &Options { max_attempts: 100_000, ..Options::adaptive(Method::DOPRI5, Policy::Clip, 1e-11) },
+        &SolverOptions { max_attempts: 100_000, ..SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, 1e-11) },
     )?;
     for &method in Method::ALL {
         for policy in Policy::ALL {
@@ -144,7 +151,11 @@ fn the_adjoint_agrees_as_the_solves_get_better() -> Result<()> {
                 let best = if method.tableau().order < 3 { 1e-5 } else { 1e-7 };
                 let tolerance = if fine { best } else { 1e-3 };
                 let steps = if fine { 256 } else { 8 };
-                let options = Options { steps, max_attempts: 100_000, ..Options::adaptive(method, policy, tolerance) };
+                let options = SolverOptions {
+                    steps,
+                    max_attempts: 100_000,
+                    ..SolverOptions::adaptive(method, policy, tolerance)
+                };
                 Ok::<_, candle_core::Error>(apart(&example.gradients(Gradient::Adjoint, &options)?, &truth))
             };
             let (coarse, fine) = (at(false)?, at(true)?);
@@ -166,7 +177,8 @@ fn a_weight_may_be_used_on_both_sides() -> Result<()> {
         let inside = w.as_tensor().clone();
         let field: SharedField = Arc::new(move |_: f64, y: &Tensor| y.matmul(&inside)?.tanh());
         let y0 = random(2, &[3, 4], 1.0).matmul(&w)?;
-        let end = solve_with(way, &field, &[w.as_tensor().clone()], &y0, (0.0, 1.0), &Options::fixed(Method::RK4, 20));
+        let end =
+            solve_with(way, &field, &[w.as_tensor().clone()], &y0, (0.0, 1.0), &SolverOptions::fixed(Method::RK4, 20));
         let grads = (end?.end.matmul(&w)?.sqr()?.sum_all()?).backward()?;
         host::to_f64(grads.get(&w).ok_or(candle_core::Error::Msg("no gradient".into()))?)
     };
@@ -179,7 +191,7 @@ fn a_weight_may_be_used_on_both_sides() -> Result<()> {
 #[test]
 fn what_has_no_gradient_gets_none_and_what_cannot_is_said() -> Result<()> {
     let example = Example::new()?;
-    let options = Options::default();
+    let options = SolverOptions::default();
     for way in [Gradient::Checkpointed, Gradient::Adjoint] {
         // a field that reads nothing and gives the same everywhere
         let still: SharedField = Arc::new(|t: f64, y: &Tensor| y.ones_like()?.detach() * t);

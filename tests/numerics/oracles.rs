@@ -11,7 +11,7 @@ use orrery_lab::{
         degrees, modularity, power_law,
     },
     models::{
-        Model,
+        Model, Trainable,
         bdh::{Bdh, BdhSpec},
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
@@ -29,7 +29,7 @@ use orrery_lab::{
         optimiser::AdamWSpec,
         pooling::{causal_pool, upsample},
     },
-    ode::{self, Method, Options, Policy, Reason},
+    ode::{self, Method, Policy, Reason, SolverOptions},
 };
 use serde_json::Value;
 
@@ -199,7 +199,7 @@ fn coupled_qk(file: &str) -> Outcome {
     let mut tap = Tap::on(&["layers."]);
     let off = distance(&model.logits(&oracle.batch()?.tokens, &mut tap)?, oracle.get("out.logits")?)?;
     assert!(off < LOGITS, "logits beside the taps are {off:e} off");
-    for layer in model.attention_layers() {
+    for layer in model.capabilities().attention_layers {
         assert!(tap.get(&layer.tap_path()).is_some(), "{} offers its weights", layer.path);
     }
     for (ours, theirs) in [("q0", "q0"), ("k0", "k0"), ("q", "q_evolved"), ("k", "k_evolved")] {
@@ -390,7 +390,7 @@ fn ode_flow() -> Outcome {
     for row in 0..tokens.dim(0)? {
         let u = host::to_f64(&control.i(row)?)?;
         let field = model.field(FlowControl { u: [u[0], u[1], u[2], u[3]], alpha: 1.0 })?;
-        let options = Options::fixed(spec.method, spec.steps);
+        let options = SolverOptions::fixed(spec.method, spec.steps);
         let end = ode::solve(&*field, &model.embed(&tokens.narrow(0, row, 1)?)?, 0.0, 1.0, &options)?.end;
         logits.push(model.finish(&end)?);
         slopes.push(ode::Field::at(&*field, 0.3, &embedded.narrow(0, row, 1)?)?);
@@ -521,9 +521,16 @@ fn solver_case(file: &Value, case: &Value) -> Result<(), String> {
     let method = Method::from_id(text("method")?).ok_or("a method that is not known here")?;
     let options = if method.is_adaptive() {
         let (rtol, atol) = (number("rtol")?, number("atol")?);
-        Options { method, policy: Policy::Interpolate, rtol, atol, max_attempts: 1_000_000, ..Options::default() }
+        SolverOptions {
+            method,
+            policy: Policy::Interpolate,
+            rtol,
+            atol,
+            max_attempts: 1_000_000,
+            ..SolverOptions::default()
+        }
     } else {
-        Options::fixed(method, case["steps"].as_u64().ok_or("no steps")? as usize)
+        SolverOptions::fixed(method, case["steps"].as_u64().ok_or("no steps")? as usize)
     };
     let field = solver_field(file, text("field")?)?;
     let y0 = Tensor::new(numbers(&case["y0"]), &Device::Cpu).map_err(|e| e.to_string())?;

@@ -3,10 +3,10 @@
 use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
-        Model, Spec,
+        Model, ModelSpec, Trainable,
         capabilities::{CouplingModel, CouplingSettings},
         dense::DenseSpec,
-        fast_slow::{self, Approach, Constraint, FastSlow, FastSlowSpec, Upsample},
+        fast_slow::{Approach, Constraint, FastSlow, FastSlowSpec, Upsample},
     },
     nn::{AdamW, Batch, Result, Tap, host, optimiser::AdamWSpec},
     telemetry::channels,
@@ -62,18 +62,13 @@ fn before(deltas: &[f32], at: usize) -> f32 {
 #[test]
 fn parameter_counts_are_the_papers() -> Result<()> {
     for (spec, expected) in [
-        (Spec::FastSlow(FastSlowSpec::default()), 779_777),
-        (Spec::Dense(DenseSpec::default()), 1_025_408),
-        (Spec::Dense(DenseSpec::small()), 584_736),
+        (ModelSpec::FastSlow(FastSlowSpec::default()), 779_777),
+        (ModelSpec::Dense(DenseSpec::default()), 1_025_408),
+        (ModelSpec::Dense(DenseSpec::small()), 584_736),
     ] {
         assert_eq!(spec.build(320, 0, &Device::Cpu)?.params().count(), expected);
     }
     Ok(())
-}
-
-#[test]
-fn the_models_channels_are_telemetrys() {
-    assert_eq!((fast_slow::GATE, fast_slow::GATE_GRAD), (channels::GATE, channels::GATE_GRAD));
 }
 
 #[test]
@@ -235,7 +230,7 @@ fn every_parameter_gets_a_finite_gradient() -> Result<()> {
         finite_gradients(&model, &batch(3, 2, 19)?, &format!("{spec:?}"))?;
     }
     for spec in [DenseSpec { d_model: 16, layers: 2, hidden: 24, ..DenseSpec::default() }, DenseSpec::small()] {
-        let model = Spec::Dense(spec).build(VOCAB, 1, &Device::Cpu)?;
+        let model = ModelSpec::Dense(spec).build(VOCAB, 1, &Device::Cpu)?;
         finite_gradients(model.as_ref(), &batch(3, 2, 19)?, "dense")?;
     }
     Ok(())
@@ -243,16 +238,16 @@ fn every_parameter_gets_a_finite_gradient() -> Result<()> {
 
 #[test]
 fn every_family_has_finite_gradients() -> Result<()> {
-    for spec in Spec::tiny() {
+    for spec in ModelSpec::tiny() {
         let mut model = spec.build(VOCAB, 1, &Device::Cpu)?;
-        if model.local_learning().is_none() {
+        if model.capabilities_mut().local_learning.is_none() {
             finite_gradients(model.as_ref(), &batch(3, 2, 19)?, &format!("{spec:?}"))?;
         }
     }
     Ok(())
 }
 
-fn finite_gradients(model: &dyn Model, batch: &Batch, what: &str) -> Result<()> {
+fn finite_gradients(model: &dyn Trainable, batch: &Batch, what: &str) -> Result<()> {
     let grads = model.loss(batch)?.total.backward()?;
     for (name, var) in model.params().iter() {
         let grad = grads.get(var).ok_or(candle_core::Error::Msg(format!("{what}: no gradient of {name}")))?;
@@ -332,14 +327,19 @@ fn sizes_that_do_not_fit_are_named() {
 #[test]
 fn attention_layers_are_what_a_forward_pass_offers() -> Result<()> {
     let tokens = batch(1, 2, 19)?.tokens;
-    for spec in Spec::tiny() {
+    for spec in ModelSpec::tiny() {
         let model = spec.build(VOCAB, 3, &Device::Cpu)?;
-        let layers = model.attention_layers();
-        if let Spec::FastSlow(_) | Spec::Dense(_) | Spec::PlainGpt(_) | Spec::AlibiGpt(_) | Spec::OdeFlow(_) = spec {
+        let layers = model.capabilities().attention_layers;
+        if let ModelSpec::FastSlow(_)
+        | ModelSpec::Dense(_)
+        | ModelSpec::PlainGpt(_)
+        | ModelSpec::AlibiGpt(_)
+        | ModelSpec::OdeFlow(_) = spec
+        {
             assert!(!layers.is_empty(), "{spec:?} offers no attention");
         }
         let mut tap = Tap::on(&[""]);
-        if !matches!(spec, Spec::Plane(_) | Spec::Stationary(_) | Spec::Spcn(_)) {
+        if let Some(model) = model.capabilities().token_model {
             model.logits(&tokens, &mut tap)?;
         }
         let tapped = tap.found().iter().filter(|(path, _)| path.ends_with(".attn.weights"));
@@ -363,10 +363,10 @@ fn attention_layers_are_what_a_forward_pass_offers() -> Result<()> {
 
 #[test]
 fn a_spec_builds_the_same_model_again() -> Result<()> {
-    for spec in Spec::tiny() {
+    for spec in ModelSpec::tiny() {
         let model = spec.build(VOCAB, 3, &Device::Cpu)?;
-        let again = model.to_spec().build(VOCAB, 3, &Device::Cpu)?;
-        assert_eq!(model.to_spec(), again.to_spec());
+        let again = model.spec().build(VOCAB, 3, &Device::Cpu)?;
+        assert_eq!(model.spec(), again.spec());
         for ((name, a), (other, b)) in model.params().iter().zip(again.params().iter()) {
             assert_eq!((name, host::to_f32(a)?), (other, host::to_f32(b)?));
         }
@@ -377,7 +377,7 @@ fn a_spec_builds_the_same_model_again() -> Result<()> {
 
 #[test]
 fn runtime_params_are_what_can_be_set() -> Result<()> {
-    for spec in Spec::tiny() {
+    for spec in ModelSpec::tiny() {
         let mut model = spec.build(VOCAB, 3, &Device::Cpu)?;
         for param in model.runtime_params() {
             assert!(model.set_runtime_param(param.name, 0.25), "{} of {spec:?}", param.name);
@@ -391,14 +391,14 @@ fn runtime_params_are_what_can_be_set() -> Result<()> {
 /// An evaluation that tracked a weight would keep every activation for a backward pass.
 #[test]
 fn evaluating_records_no_graph() -> Result<()> {
-    for spec in Spec::tiny() {
+    for spec in ModelSpec::tiny() {
         let mut model = spec.build(VOCAB, 3, &Device::Cpu)?;
         let batch = batch(1, 2, 19)?;
-        if model.local_learning().is_none() {
+        if model.capabilities_mut().local_learning.is_none() {
             assert!(model.loss(&batch)?.total.track_op(), "{spec:?} learns");
         }
         assert!(!model.evaluate(&batch)?.track_op(), "{spec:?} records a graph to evaluate");
-        if !matches!(spec, Spec::Plane(_) | Spec::Stationary(_) | Spec::Spcn(_)) {
+        if let Some(model) = model.capabilities().token_model {
             assert!(!model.logits(&batch.tokens, &mut Tap::off())?.track_op(), "{spec:?} records a graph for logits");
         }
     }

@@ -4,7 +4,7 @@ use candle_core::{Device, Result, Tensor};
 use orrery_lab::{
     analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint},
     nn::{
-        fused::coupled::{self, CoupledSpec, Scheme},
+        fused::evolution::{self, EvolutionSizes, Scheme},
         host,
     },
 };
@@ -21,8 +21,8 @@ fn drawn(seed: u64, count: usize, size: f32) -> Vec<f32> {
 
 /// The largest difference over tokens and heads between an operation of `nn` and the flow in f64.
 fn largest_difference(
-    run: impl Fn(&Tensor, &Tensor, &Tensor, CoupledSpec) -> Result<Tensor>,
-    spec: CoupledSpec,
+    run: impl Fn(&Tensor, &Tensor, &Tensor, EvolutionSizes) -> Result<Tensor>,
+    spec: EvolutionSizes,
 ) -> Result<f64> {
     let (h, d) = (spec.heads, spec.head_dim);
     let qkv = drawn(1, TOKENS * 3 * h * d, 2.0);
@@ -59,10 +59,10 @@ fn largest_difference(
 fn the_flow_is_what_the_model_computes() -> Result<()> {
     for scheme in [Scheme::Euler, Scheme::Leapfrog] {
         for (steps, head_dim) in [(0, 8), (1, 1), (3, 16), (7, 32)] {
-            let spec = CoupledSpec { heads: HEADS, head_dim, scheme, steps };
+            let spec = EvolutionSizes { heads: HEADS, head_dim, scheme, steps };
             for (name, off) in [
-                ("reference", largest_difference(coupled::reference, spec)?),
-                ("fused", largest_difference(coupled::coupled, spec)?),
+                ("reference", largest_difference(evolution::reference, spec)?),
+                ("fused", largest_difference(evolution::evolve, spec)?),
             ] {
                 assert!(off <= if steps == 0 { 0.0 } else { 2e-5 }, "{name} {spec:?}: {off}");
             }

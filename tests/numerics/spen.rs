@@ -3,7 +3,7 @@
 use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
-        Model,
+        Model, Trainable,
         spen::{Predictor, PredictorValues, Spen, SpenSpec, TraceGate},
     },
     nn::{Batch, Result, Tap, host},
@@ -127,7 +127,7 @@ fn softmax_attention_shows_strictly_causal_weights() -> Result<()> {
     let text = ids(9, 11);
     for spec in specs() {
         let model = Spen::new(&spec, VOCAB, 5, &Device::Cpu)?;
-        let layers = model.attention_layers();
+        let layers = model.capabilities().attention_layers;
         let has_softmax = spec.predictor == Predictor::SoftmaxAttention;
         assert_eq!(layers.len(), if has_softmax { spec.layers } else { 0 });
         let paths: Vec<String> = layers.iter().map(|l| l.tap_path()).collect();

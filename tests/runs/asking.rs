@@ -6,9 +6,9 @@ use std::{f64::consts::TAU, fs, path::Path, process::Command};
 use candle_core::Device;
 use orrery::{
     config::Value,
-    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
     models::{
-        Model,
+        Trainable,
         bdh::{Bdh, BdhSpec, Position, export_state_dict},
         capabilities::{Recording, record},
     },
@@ -40,10 +40,10 @@ fn corpus(folder: &Path) -> Corpus {
     let path = folder.join("text.txt");
     fs::write(&path, "The tide turned, and the harbour filled again.\n".repeat(40)).unwrap();
     let tokenizer = TokenizerSpec::Byte { vocab: 256 };
-    Corpus::open(&Spec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+    Corpus::open(&CorpusSpec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
 }
 
-fn ask<M: Measurement>(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> (M, Vec<String>) {
+fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, Value)]) -> (M, Vec<String>) {
     let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let mut cx = ProbeContext::alone(model, corpus, &Device::Cpu, &args);
     let found = probe::find(M::PROBE).unwrap().ask(&mut cx).unwrap();
@@ -125,7 +125,7 @@ fn what_is_written_on_is_what_generate_writes() {
     // what is likeliest costs less than guessing
     assert!(reading.loss[8..].iter().all(|l| *l < 256f64.ln() + 1e-3), "{:?}", reading.loss);
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let spec = model.spec().clone();
+    let spec = model.sizes().clone();
     let out = export_state_dict(&spec, &weights).unwrap();
     tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_orrery"))
@@ -168,7 +168,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();
     let model = model(Position::Rope);
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(model.spec(), &weights).unwrap();
+    let out = export_state_dict(model.sizes(), &weights).unwrap();
     tensors::write(&folder.path().join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
     fs::write(folder.path().join("sets.tsv"), sets()).unwrap();
     fs::write(folder.path().join("one.tsv"), "a\tb\n".repeat(30)).unwrap();
@@ -212,7 +212,7 @@ fn any_checkpoint_is_searched_with_sentences_of_ones_own() {
 fn saved(folder: &Path) {
     let model = model(Position::Rope);
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-    let out = export_state_dict(model.spec(), &weights).unwrap();
+    let out = export_state_dict(model.sizes(), &weights).unwrap();
     tensors::write(&folder.join("model.safetensors"), &out.tensors, &out.metadata).unwrap();
 }
 

@@ -6,7 +6,7 @@ use orrery::{
     config::Value,
     corpus::{self, Corpus},
     models::{
-        Model, Spec,
+        ModelSpec, Trainable,
         bdh::{BdhSpec, Form, Position},
         gpt::PlainGptSpec,
     },
@@ -19,7 +19,7 @@ use orrery::{
 };
 
 fn text() -> Corpus {
-    Corpus::open(&corpus::Spec {
+    Corpus::open(&corpus::CorpusSpec {
         source: corpus::Source::Generated("harbour".into()),
         tokenizer: corpus::TokenizerSpec::Char { max_vocab: 64 },
         held_out: 0.1,
@@ -32,7 +32,7 @@ fn small(position: Position) -> BdhSpec {
     BdhSpec { d_model: 12, heads: 1, neurons: 64, layers: 2, position, form: Form::Paper, ..BdhSpec::default() }
 }
 
-fn ask(model: &mut dyn Model, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Answer> {
+fn ask(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str, Value)]) -> Vec<Answer> {
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("bdh_dynamics").unwrap();
     assert!(probe.applies(model));
@@ -61,7 +61,7 @@ fn norm(v: &[f64]) -> Vec<f64> {
 fn what_is_handed_over_is_the_models_own_first_layer() {
     let corpus = text();
     for position in [Position::Alibi, Position::Rope, Position::Both, Position::Nothing] {
-        let mut model = Spec::Bdh(small(position)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
+        let mut model = ModelSpec::Bdh(small(position)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
         let words = "the ferry left";
         let found = ask(model.as_mut(), &corpus, &[typed(words)]);
         let told: &BdhDynamicsWeights = Measurement::of(&found[0].payload).unwrap();
@@ -72,7 +72,7 @@ fn what_is_handed_over_is_the_models_own_first_layer() {
         let ids = corpus.encode(words);
         let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap();
         let mut tap = Tap::on(&["layers.0."]);
-        model.logits(&tokens, &mut tap).unwrap();
+        model.token_model().unwrap().logits(&tokens, &mut tap).unwrap();
         let tapped = |part: &str| -> Vec<f64> {
             let (_, t) = tap.found().iter().find(|(name, _)| name.ends_with(part)).unwrap();
             host::to_f64(t).unwrap()
@@ -100,7 +100,7 @@ fn what_is_handed_over_is_the_models_own_first_layer() {
 #[test]
 fn every_equivalence_holds_on_a_models_weights_under_every_u() {
     let corpus = text();
-    let mut model = Spec::Bdh(small(Position::Alibi)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
+    let mut model = ModelSpec::Bdh(small(Position::Alibi)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
     for drift in ["trained", "nothing", "damping", "rotation", "both"] {
         let args =
             [typed("the keeper of the light"), ("drift", Value::Text(drift.into())), ("keep", Value::Float(0.8))];
@@ -130,12 +130,12 @@ fn every_equivalence_holds_on_a_models_weights_under_every_u() {
 fn only_a_small_model_of_one_head_is_asked() {
     let corpus = text();
     let probe = probe::find("bdh_dynamics").unwrap();
-    let applies = |spec: Spec| probe.applies(spec.build(corpus.vocab(), 1, &Device::Cpu).unwrap().as_mut());
+    let applies = |spec: ModelSpec| probe.applies(spec.build(corpus.vocab(), 1, &Device::Cpu).unwrap().as_mut());
     let spec = small(Position::Rope);
-    assert!(applies(Spec::Bdh(spec.clone())));
-    assert!(applies(Spec::Bdh(BdhSpec { form: Form::Code, ..spec.clone() })));
-    assert!(!applies(Spec::Bdh(BdhSpec { heads: 2, ..spec.clone() })));
-    assert!(!applies(Spec::Bdh(BdhSpec { neurons: 1024, ..spec.clone() })));
-    assert!(!applies(Spec::Bdh(BdhSpec { gated: true, ..spec })));
-    assert!(!applies(Spec::PlainGpt(PlainGptSpec::default())));
+    assert!(applies(ModelSpec::Bdh(spec.clone())));
+    assert!(applies(ModelSpec::Bdh(BdhSpec { form: Form::Code, ..spec.clone() })));
+    assert!(!applies(ModelSpec::Bdh(BdhSpec { heads: 2, ..spec.clone() })));
+    assert!(!applies(ModelSpec::Bdh(BdhSpec { neurons: 1024, ..spec.clone() })));
+    assert!(!applies(ModelSpec::Bdh(BdhSpec { gated: true, ..spec })));
+    assert!(!applies(ModelSpec::PlainGpt(PlainGptSpec::default())));
 }

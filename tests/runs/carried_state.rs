@@ -3,10 +3,10 @@
 
 use candle_core::{DType, Device, Tensor};
 use orrery::{
-    corpus::{Corpus, Position, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, Position, Source, TokenizerSpec},
     labs,
     models::{
-        Model,
+        Trainable,
         bdh::{Bdh, BdhSpec, Carry, Form},
         capabilities::{State, SynapseModel},
     },
@@ -17,7 +17,7 @@ use orrery::{
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn corpus(tokenizer: TokenizerSpec) -> Result<Corpus, orrery::corpus::CorpusError> {
-    Corpus::open(&Spec { source: Source::Generated("mixture".into()), tokenizer, held_out: 0.1, seed: 1 })
+    Corpus::open(&CorpusSpec { source: Source::Generated("mixture".into()), tokenizer, held_out: 0.1, seed: 1 })
 }
 
 #[test]

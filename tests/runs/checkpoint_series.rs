@@ -12,7 +12,7 @@ use orrery::{
     config::Value,
     labs,
     models::{
-        Spec,
+        ModelSpec,
         bdh::{BdhSpec, export_state_dict},
     },
     store::{Reader, checkpoint, snapshots, tensors},
@@ -20,7 +20,7 @@ use orrery::{
         self, Event, Measurement, Question, QuestionState, channels,
         measurements::{ModularityAtStep, TrainedBdh},
     },
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
 };
 
 use crate::record::Record;
@@ -33,7 +33,7 @@ fn write(path: &Path, seed: u64, neurons: usize) {
 
 fn write_with(path: &Path, (seed, neurons): (u64, usize), said: &[(&str, &str)]) {
     let spec = BdhSpec { d_model: 8, heads: 2, neurons, layers: 2, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec.clone()).build(256, seed, &Device::Cpu).unwrap();
+    let model = ModelSpec::Bdh(spec.clone()).build(256, seed, &Device::Cpu).unwrap();
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let mut out = export_state_dict(&spec, &weights).unwrap();
     out.metadata.extend(said.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
@@ -134,7 +134,7 @@ fn a_replay_answers_at_each_of_them() -> Outcome {
     assert_eq!(from.step, 200);
     let (commands, receiver) = crossbeam::channel::bounded(8);
     let record = Record::default();
-    let options = Options { stay: true, from: Some(from), replayed: Some(run.clone()), ..Options::default() };
+    let options = DriveOptions { stay: true, from: Some(from), replayed: Some(run.clone()), ..DriveOptions::default() };
     let sink = record.clone();
     let thread = std::thread::Builder::new().stack_size(64 << 20);
     let thread = thread.spawn(move || trainer::drive(plan, options, &receiver, vec![Box::new(sink)]))?;

@@ -11,7 +11,7 @@ use candle_core::{DType, Device, Tensor};
 use orrery::{
     labs,
     models::{
-        Model, Spec,
+        Model, ModelSpec, Trainable,
         bdh::{Bdh, BdhSpec, export_state_dict, import_state_dict},
     },
     nn::{Tap, host, weights::Weights},
@@ -51,7 +51,7 @@ fn models_that_pytorch_saved_answer_as_they_did_there() -> Outcome {
     let tokens = answers["tokens"].to_dtype(DType::U32)?;
     for file in FILES {
         let model = from(&at(file))?;
-        let (s, logits) = (model.spec(), model.logits(&tokens, &mut Tap::off())?);
+        let (s, logits) = (model.sizes(), model.logits(&tokens, &mut Tap::off())?);
         assert_eq!((s.d_model, s.heads, s.neurons, s.layers), (8, 2, 24, 3), "{file}");
         let off = distance(&logits, &answers[file])?;
         assert!(off < 1e-4, "{file}: {off:e}");
@@ -251,13 +251,13 @@ fn a_state_dict_of_ours_says_all_of_itself() -> Outcome {
     for file in FILES {
         let model = from(&at(file))?;
         let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
-        let out = export_state_dict(model.spec(), &weights)?;
+        let out = export_state_dict(model.sizes(), &weights)?;
         let path = folder.path().join("out.safetensors");
         tensors::write(&path, &out.tensors, &out.metadata)?;
         let again = Bdh::new(&BdhSpec { weights: Some(path), ..BdhSpec::default() }, 256, 9, &Device::Cpu)?;
         let (a, b) = (model.logits(&tokens, &mut Tap::off())?, again.logits(&tokens, &mut Tap::off())?);
         assert_eq!(host::to_f32(&a)?, host::to_f32(&b)?, "{file}");
-        assert_eq!(again.spec().frequencies, model.spec().frequencies, "{file}");
+        assert_eq!(again.sizes().frequencies, model.sizes().frequencies, "{file}");
         assert!(again.notes().iter().all(|r| !r.contains("model.layers")), "{:?}", again.notes());
     }
     Ok(())
@@ -281,10 +281,10 @@ fn the_lab_begins_from_a_file_and_trains_on() -> Outcome {
     let mut run = run("compiled.pt", &[("train.batch", "2")])?;
     assert_eq!(run.info(1, None).variants[0].params, 3 * 24 * 8 + 2 * 256 * 8);
     let began = from(&at("compiled.pt"))?;
-    let embed = |m: &dyn Model| host::to_f32(m.params().get("embed.weight").unwrap());
+    let embed = |m: &dyn Trainable| host::to_f32(m.params().get("embed.weight").unwrap());
     assert_eq!(embed(run.variants[0].model.as_ref())?, embed(&began)?);
     // what the lab's probes hold against it is of the same sizes and random
-    let Spec::Bdh(spec) = run.variants[0].model.to_spec() else { return Err("no BDH".into()) };
+    let ModelSpec::Bdh(spec) = run.variants[0].model.spec() else { return Err("no BDH".into()) };
     let random = Bdh::new(&spec, 256, 11, &Device::Cpu)?;
     assert_ne!(embed(&random)?, embed(&began)?);
     for _ in 0..3 {

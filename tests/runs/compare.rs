@@ -12,7 +12,7 @@ use orrery::{
         Event, Measurement, Sample,
         measurements::{AttentionMaps, NextTokens},
     },
-    trainer::Options,
+    trainer::DriveOptions,
 };
 
 use crate::trainer::{fast_slow, started, train};
@@ -20,7 +20,7 @@ use crate::trainer::{fast_slow, started, train};
 fn recorded(runs: &Path, more: &[(&str, &str)]) -> PathBuf {
     let (_, config) = fast_slow(9, more);
     let writer = Writer::at_once(runs);
-    train(&config, Options { writer: Some(writer.clone()), ..started() });
+    train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });
     writer.folder().unwrap()
 }
 

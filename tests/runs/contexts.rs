@@ -11,9 +11,9 @@ use std::{
 use candle_core::Device;
 use orrery::{
     config::Value,
-    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
     models::{
-        Model,
+        Trainable,
         bdh::{Bdh, BdhSpec, export_state_dict},
         capabilities::{Recording, record},
     },
@@ -52,7 +52,7 @@ fn corpus(folder: &Path, text: &str) -> Corpus {
     let path = folder.join("text.txt");
     fs::write(&path, text).unwrap();
     let tokenizer = TokenizerSpec::Byte { vocab: 256 };
-    Corpus::open(&Spec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+    Corpus::open(&CorpusSpec { source: Source::File(path), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
 }
 
 fn args(more: &[(&str, Value)]) -> Args {
@@ -60,7 +60,7 @@ fn args(more: &[(&str, Value)]) -> Args {
     usual.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
-fn ask(model: &mut dyn Model, corpus: &Corpus, args: &Args) -> Result<TopContexts, String> {
+fn ask(model: &mut dyn Trainable, corpus: &Corpus, args: &Args) -> Result<TopContexts, String> {
     let mut cx = ProbeContext::alone(model, corpus, &Device::Cpu, args);
     let found = probe::find("top_contexts").unwrap().ask(&mut cx).map_err(|e| e.to_string())?;
     TopContexts::of(&found[0].payload).cloned().ok_or_else(|| "no answer".to_owned())

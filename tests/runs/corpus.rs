@@ -1,6 +1,6 @@
 //! Corpora from outside: generated text, files good and bad, batches, tasks.
 
-use orrery::corpus::{Corpus, CorpusError, Position, Source, Spec, Task, TokenizerSpec, Windows, generated};
+use orrery::corpus::{Corpus, CorpusError, CorpusSpec, Position, Source, Task, TokenizerSpec, Windows, generated};
 use proptest::prelude::*;
 use std::{
     collections::HashSet,
@@ -13,8 +13,8 @@ use std::{
 const BYTES: TokenizerSpec = TokenizerSpec::Byte { vocab: 320 };
 const WORDS: TokenizerSpec = TokenizerSpec::Word { max_vocab: 4000 };
 
-fn spec(source: Source, tokenizer: TokenizerSpec) -> Spec {
-    Spec { source, tokenizer, held_out: 0.1, seed: 1 }
+fn spec(source: Source, tokenizer: TokenizerSpec) -> CorpusSpec {
+    CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 }
 }
 
 fn made(id: &str, tokenizer: TokenizerSpec) -> Corpus {
@@ -439,7 +439,7 @@ fn a_text_shorter_than_a_window_says_what_to_do() {
 fn settings_out_of_range_are_refused_in_words() {
     let open = |held_out, id: &str| {
         let source = Source::Generated(id.into());
-        Corpus::open(&Spec { source, tokenizer: BYTES, held_out, seed: 1 }).err().unwrap().to_string()
+        Corpus::open(&CorpusSpec { source, tokenizer: BYTES, held_out, seed: 1 }).err().unwrap().to_string()
     };
     for held_out in [0.0, 1.0, -0.1, f64::NAN] {
         assert!(open(held_out, "mixture").contains("held-out fraction"));

@@ -8,14 +8,14 @@ use std::{
 
 use orrery::{
     config::Config,
-    corpus::{Corpus, Source, Spec, TokenizerSpec, generated},
+    corpus::{Corpus, CorpusSpec, Source, TokenizerSpec, generated},
     labs::{self, corpus::CorpusSettings},
 };
 
 use super::folders::contents;
 
-fn spec(source: Source) -> Spec {
-    Spec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }
+fn spec(source: Source) -> CorpusSpec {
+    CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }
 }
 
 fn folder_of(path: &Path, domains: usize) -> Result<Corpus, String> {

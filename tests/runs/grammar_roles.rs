@@ -7,7 +7,7 @@ use orrery::{
     labs::grammar_roles::{self, settings::GrammarRolesSettings},
     nn,
     telemetry::{Event, RunState, Sample, channels, measurements::RoleAccuracy},
-    trainer::{self, Options, Plan, Run},
+    trainer::{self, DriveOptions, Plan, Run},
 };
 
 use crate::record::Record;
@@ -92,7 +92,7 @@ fn a_network_makes_one_pass_and_a_tagger_goes_on() {
 fn drive(plan: Plan) -> (RunState, Vec<Event>) {
     let record = Record::default();
     let (_keep, commands) = bounded(1);
-    let options = Options { start: true, ..Options::default() };
+    let options = DriveOptions { start: true, ..DriveOptions::default() };
     let outcome = trainer::drive(plan, options, &commands, vec![Box::new(record.clone())]);
     (outcome.state, record.events())
 }

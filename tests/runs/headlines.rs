@@ -11,7 +11,7 @@ use orrery::{
     labs::{self, Lab, headline::split},
     store::Writer,
     telemetry::{Channel, Event, RunInfo, StepStats, VariantInfo, channels},
-    trainer::Options,
+    trainer::DriveOptions,
 };
 
 use crate::trainer::{fast_slow, started, train};
@@ -104,7 +104,7 @@ fn headline_info(config: orrery::config::Config) -> RunInfo {
 fn recorded(folder: &Path) -> (std::path::PathBuf, HeadlineValues) {
     let (lab, config) = fast_slow(5, &[("probe.staircase_every", "2")]);
     let writer = Writer::at_once(folder);
-    let (_, record) = train(&config, Options { writer: Some(writer.clone()), ..started() });
+    let (_, record) = train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });
     (writer.folder().unwrap(), of_events(lab, &record.events()))
 }
 

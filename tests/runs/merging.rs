@@ -12,7 +12,7 @@ use orrery::{
     config::Config,
     labs,
     models::{
-        Model,
+        Model, Trainable,
         bdh::{
             Bdh, BdhSpec, Form, Position, export_state_dict,
             merge::{Merged, Parent, merge},
@@ -198,8 +198,8 @@ fn the_command_writes_a_file_that_opens_with_both_provenances() -> Outcome {
     assert!(done && words.contains("2 heads of 48 and 32 neurons become 2 heads of 80"), "{words}");
     let again = Bdh::new(&BdhSpec { weights: Some(path("c")), ..BdhSpec::default() }, VOCAB, 0, &Device::Cpu)?;
     let here = merge(&kept[0], &kept[1])?;
-    assert_eq!((again.spec().provenance.as_slice(), again.spec().layers), ([48, 32].as_slice(), 3));
-    assert_eq!(again.spec().frequencies, here.spec.frequencies);
+    assert_eq!((again.sizes().provenance.as_slice(), again.sizes().layers), ([48, 32].as_slice(), 3));
+    assert_eq!(again.sizes().frequencies, here.spec.frequencies);
     for (name, value) in &here.weights {
         let read = again.params().get(name).ok_or("a weight is gone")?;
         assert_eq!(host::to_f32(read)?, host::to_f32(value)?, "{name}");
@@ -271,8 +271,12 @@ fn train(plan: trainer::Plan, until: Option<u64>, folder: &Path, from: Option<&P
         Some(f) => Writer::resume(f, from_checkpoint.as_ref()).map_err(words)?,
         None => Writer::at_once(folder),
     };
-    let options =
-        trainer::Options { start: true, writer: Some(writer), from: from_checkpoint, ..trainer::Options::default() };
+    let options = trainer::DriveOptions {
+        start: true,
+        writer: Some(writer),
+        from: from_checkpoint,
+        ..trainer::DriveOptions::default()
+    };
     let (commands, receiver) = crossbeam::channel::bounded(1);
     let stop = until.map(|step| Stop { step, commands });
     let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(recorder.clone())];

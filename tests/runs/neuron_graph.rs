@@ -9,7 +9,7 @@ use orrery::{
     corpus::{self, Corpus},
     labs,
     models::{
-        Model, Spec,
+        ModelSpec, Trainable,
         bdh::{BdhSpec, Position},
     },
     nn::host,
@@ -29,18 +29,18 @@ const WIDTH: usize = 8;
 
 struct Bench {
     corpus: Corpus,
-    model: Box<dyn Model>,
+    model: Box<dyn Trainable>,
 }
 
 impl Bench {
     fn new(spec: BdhSpec) -> Result<Self, Box<dyn std::error::Error>> {
-        let corpus = Corpus::open(&corpus::Spec {
+        let corpus = Corpus::open(&corpus::CorpusSpec {
             source: corpus::Source::Generated("harbour".into()),
             tokenizer: corpus::TokenizerSpec::Byte { vocab: 256 },
             held_out: 0.1,
             seed: 1,
         })?;
-        let model = Spec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
+        let model = ModelSpec::Bdh(spec).build(corpus.vocab(), 3, &Device::Cpu)?;
         Ok(Self { corpus, model })
     }
 

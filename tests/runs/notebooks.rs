@@ -15,7 +15,7 @@ use orrery::{
         Event,
         measurements::{AttentionMaps, NeuronGraph},
     },
-    trainer::Options,
+    trainer::DriveOptions,
 };
 
 use crate::trainer::{fast_slow, started, train};
@@ -73,7 +73,7 @@ fn run_python(lines: &str, here: &Path) -> String {
 
 fn recorded(config: &Config, runs: &Path) -> std::path::PathBuf {
     let writer = Writer::at_once(runs);
-    train(config, Options { writer: Some(writer.clone()), ..started() });
+    train(config, DriveOptions { writer: Some(writer.clone()), ..started() });
     writer.folder().unwrap()
 }
 

@@ -8,7 +8,7 @@ use std::{
 use orrery::{
     config::{Config, Value},
     corpus::{
-        Corpus, Position, Source, Spec, Steering, TokenizerSpec,
+        Corpus, CorpusSpec, Position, Source, Steering, TokenizerSpec,
         generated::{
             self,
             steering::{ADVERBS, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS, OPENERS, VERBS},
@@ -16,7 +16,7 @@ use orrery::{
     },
     labs,
     models::{
-        Model, Spec as ModelSpec,
+        Model, ModelSpec, Trainable,
         capabilities::{FlowControl, LanguageFlow, PlanarField},
         gpt::Gpt,
         ode_flow::{OdeFlow, OdeFlowSpec},
@@ -38,7 +38,7 @@ use orrery::{
 
 fn corpus(language_batches: u64, prompt: Option<&str>, tokenizer: TokenizerSpec) -> Corpus {
     let steering = Steering { language_batches, prompt: prompt.map(str::to_owned) };
-    Corpus::open(&Spec { source: Source::Steering(steering), tokenizer, held_out: 0.1, seed: 1 }).unwrap()
+    Corpus::open(&CorpusSpec { source: Source::Steering(steering), tokenizer, held_out: 0.1, seed: 1 }).unwrap()
 }
 
 fn words(max_vocab: usize) -> TokenizerSpec {
@@ -140,7 +140,7 @@ fn plan(preset: &str, set: &[(&str, &str)]) -> Plan {
 }
 
 /// Updates as the trainer makes them.
-fn train(plan: &Plan, steps: u64) -> (Box<dyn Model>, Corpus) {
+fn train(plan: &Plan, steps: u64) -> (Box<dyn Trainable>, Corpus) {
     let corpus = Corpus::open(&plan.corpus).unwrap();
     let spec = &plan.variants[0];
     let mut model = spec.model.build(corpus.vocab(), spec.seed, &Device::Cpu).unwrap();
@@ -156,7 +156,7 @@ fn train(plan: &Plan, steps: u64) -> (Box<dyn Model>, Corpus) {
     (model, corpus)
 }
 
-type Trained = (Box<dyn Model>, Corpus);
+type Trained = (Box<dyn Trainable>, Corpus);
 
 /// A small model, steered for a short while; what is asked of it leaves it as it is.
 fn steered() -> MutexGuard<'static, Trained> {
@@ -226,7 +226,7 @@ fn a_control_without_weights_is_no_control_and_with_them_it_is() {
 fn the_second_stage_trains_the_field_and_nothing_else() {
     let small = [("model.d_model", "32"), ("train.batch", "3"), ("steer.language_steps", "2"), ("train.steps", "5")];
     let plan = plan("ode_flow", &small);
-    let values = |m: &dyn Model| -> Vec<(String, Vec<f32>)> {
+    let values = |m: &dyn Trainable| -> Vec<(String, Vec<f32>)> {
         m.params().iter().map(|(n, v)| (n.to_owned(), host::to_f32(v.as_tensor()).unwrap())).collect()
     };
     let (before, _) = train(&plan, 2);
@@ -551,7 +551,7 @@ fn a_resumed_steering_run_goes_on_exactly() {
 fn a_run_begins_with_the_controls_of_its_config() {
     let small = [("model.d_model", "32"), ("control.u0", "0.75"), ("control.alpha", "2"), ("run.device", "cpu")];
     let run = Run::open(plan("ode_flow_train", &small)).unwrap();
-    let control = |i: usize| run.variants[i].model.flow().map(|flow| flow.control());
+    let control = |i: usize| run.variants[i].model.capabilities().flow.map(|flow| flow.control());
     assert_eq!(control(0), Some(FlowControl { u: [0.75, 0.0, 0.0, 0.0], alpha: 2.0 }));
     assert_eq!(control(1), None, "the baseline has no flow, and no parameter to set");
 }

@@ -9,7 +9,7 @@ use orrery::{
     experiments::permalink::{LinkSelection, Permalink},
     store::{Reader, Writer},
     telemetry::{Event, StepStats},
-    trainer::Options,
+    trainer::DriveOptions,
 };
 
 use crate::trainer::{fast_slow, numbers, started, train};
@@ -49,7 +49,7 @@ fn a_run_under_a_link_equals_the_run_that_it_was_copied_from() {
     let dir = tempfile::tempdir().unwrap();
     let (_, config) = fast_slow(9, &[("train.lr", "0.0123"), ("seed", "41"), ("corpus.seed", "3")]);
     let writer = Writer::at_once(dir.path());
-    train(&config, Options { writer: Some(writer.clone()), ..started() });
+    train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });
     let original = writer.folder().unwrap();
 
     let link = Permalink { config, step: Some(6), views: vec!["gate".into()], selection: LinkSelection::default() };

@@ -6,7 +6,7 @@ use orrery::{
     config::Value,
     corpus::{self, Corpus},
     models::{
-        Model, Spec,
+        ModelSpec, Trainable,
         coupled_qk::{CoupledQkSpec, QkVariant},
         dense::DenseSpec,
         fast_slow::{Approach, FastSlowSpec},
@@ -25,12 +25,12 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 struct Bench {
     corpus: Corpus,
-    model: Box<dyn Model>,
+    model: Box<dyn Trainable>,
 }
 
 impl Bench {
-    fn of(spec: Spec) -> Result<Self, Box<dyn std::error::Error>> {
-        let corpus = Corpus::open(&corpus::Spec {
+    fn of(spec: ModelSpec) -> Result<Self, Box<dyn std::error::Error>> {
+        let corpus = Corpus::open(&corpus::CorpusSpec {
             source: corpus::Source::Generated("harbour".into()),
             tokenizer: corpus::TokenizerSpec::Byte { vocab: 320 },
             held_out: 0.1,
@@ -41,7 +41,7 @@ impl Bench {
     }
 
     fn fast_slow(spec: FastSlowSpec) -> Result<Self, Box<dyn std::error::Error>> {
-        let bench = Self::of(Spec::FastSlow(FastSlowSpec { d_model: 32, ..spec }))?;
+        let bench = Self::of(ModelSpec::FastSlow(FastSlowSpec { d_model: 32, ..spec }))?;
         bench.model.params().load("gamma", &Tensor::new(0.5f32, &Device::Cpu)?)?;
         Ok(bench)
     }
@@ -49,7 +49,7 @@ impl Bench {
     fn logits(&self) -> candle_core::Result<Vec<f32>> {
         let ids = self.corpus.passage(1, 30);
         let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?;
-        host::to_f32(&self.model.logits(&tokens, &mut Tap::off())?)
+        host::to_f32(&self.model.token_model()?.logits(&tokens, &mut Tap::off())?)
     }
 
     /// Asks, and checks that nothing about the model changed.
@@ -173,7 +173,8 @@ fn attention_maps() -> Outcome {
     let only = bench.ask("attention_maps", &[text.clone(), ("layer", Value::Text("slow".into()))])?;
     assert_eq!(of::<AttentionMaps>(&only).layers.len(), 2 * 2);
 
-    let mut dense = Bench::of(Spec::Dense(DenseSpec { d_model: 32, layers: 2, hidden: 48, ..DenseSpec::default() }))?;
+    let mut dense =
+        Bench::of(ModelSpec::Dense(DenseSpec { d_model: 32, layers: 2, hidden: 48, ..DenseSpec::default() }))?;
     let found = dense.ask("attention_maps", &[text])?;
     let last = of::<AttentionMaps>(&found).layers.last().ok_or("no layer")?;
     assert_eq!((last.path.as_str(), last.heads()), ("layers.1", 4));
@@ -181,7 +182,7 @@ fn attention_maps() -> Outcome {
 }
 
 fn coupled(variant: QkVariant) -> Result<Bench, Box<dyn std::error::Error>> {
-    Bench::of(Spec::CoupledQk(CoupledQkSpec {
+    Bench::of(ModelSpec::CoupledQk(CoupledQkSpec {
         d_model: 32,
         layers: 3,
         hidden: 48,
@@ -239,7 +240,8 @@ fn statistics_are_means_over_windows() -> Outcome {
 
 #[test]
 fn maps_of_a_long_text_are_whole_for_the_wanted_layer() -> Outcome {
-    let mut bench = Bench::of(Spec::Dense(DenseSpec { d_model: 32, layers: 4, hidden: 48, ..DenseSpec::default() }))?;
+    let mut bench =
+        Bench::of(ModelSpec::Dense(DenseSpec { d_model: 32, layers: 4, hidden: 48, ..DenseSpec::default() }))?;
     let long = [("length", Value::Int(600)), ("layer", Value::Text("layers.2".into()))];
     let found = bench.ask("long_attention_maps", &long)?;
     let measured: &LongAttentionMaps = of(&found);

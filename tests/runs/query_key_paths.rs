@@ -7,7 +7,7 @@ use orrery::{
     config::Value,
     corpus::{self, Corpus},
     models::{
-        FamilySpec, Spec,
+        FamilySpec, ModelSpec,
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
     },
     probe::{self, ProbeContext},
@@ -18,7 +18,7 @@ use orrery::{
 };
 
 fn corpus() -> Corpus {
-    Corpus::open(&corpus::Spec {
+    Corpus::open(&corpus::CorpusSpec {
         source: corpus::Source::Generated("harbour".into()),
         tokenizer: corpus::TokenizerSpec::Byte { vocab: 320 },
         held_out: 0.1,
@@ -31,7 +31,7 @@ fn corpus() -> Corpus {
 fn asked(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<String>) {
     let corpus = corpus();
     let mut model =
-        Spec::CoupledQk(CoupledQkSpec { positions: 96, ..spec }).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
+        ModelSpec::CoupledQk(CoupledQkSpec { positions: 96, ..spec }).build(corpus.vocab(), 3, &Device::Cpu).unwrap();
     let args: Args = args.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let probe = probe::find("query_key_paths").unwrap();
     assert!(probe.applies(model.as_mut()));

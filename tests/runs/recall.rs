@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use orrery::{
     config::Value,
     corpus::{self, Corpus, Position, Source, TokenizerSpec, Windows},
-    models::{Spec, dense::DenseSpec},
+    models::{ModelSpec, dense::DenseSpec},
     nn::Device,
     probe::{self, ProbeContext},
     telemetry::{Args, Measurement, measurements::PairAttention},
@@ -15,7 +15,8 @@ const LEVELS: [(&str, usize, usize); 3] = [("mqar_easy", 4, 64), ("mqar_medium",
 const CHARS: TokenizerSpec = TokenizerSpec::Char { max_vocab: 64 };
 
 fn open(id: &str, tokenizer: TokenizerSpec) -> Corpus {
-    Corpus::open(&corpus::Spec { source: Source::Generated(id.into()), tokenizer, held_out: 0.1, seed: 1 }).unwrap()
+    Corpus::open(&corpus::CorpusSpec { source: Source::Generated(id.into()), tokenizer, held_out: 0.1, seed: 1 })
+        .unwrap()
 }
 
 fn batch(corpus: &Corpus, drawn: u64, rows: usize, len: usize) -> Windows {
@@ -86,7 +87,7 @@ fn too_short_a_window_and_too_small_a_vocabulary_say_so() {
     let error = corpus.batch(&Position { seed: 1, drawn: 0 }, 2, 63).unwrap_err().to_string();
     assert!(error.contains("16 pairs") && error.contains("at least 64"), "{error}");
     let tokenizer = TokenizerSpec::Char { max_vocab: 40 };
-    let spec = corpus::Spec { source: Source::Generated("mqar_easy".into()), tokenizer, held_out: 0.1, seed: 1 };
+    let spec = corpus::CorpusSpec { source: Source::Generated("mqar_easy".into()), tokenizer, held_out: 0.1, seed: 1 };
     let error = Corpus::open(&spec).err().unwrap().to_string();
     assert!(error.contains("vocabulary of 64"), "{error}");
 }
@@ -94,7 +95,7 @@ fn too_short_a_window_and_too_small_a_vocabulary_say_so() {
 #[test]
 fn attention_to_pairs_is_measured_by_layer_and_head() -> Result<(), Box<dyn std::error::Error>> {
     let corpus = open("mqar_medium", CHARS);
-    let mut model = Spec::Dense(DenseSpec { d_model: 16, layers: 2, hidden: 32, ..DenseSpec::default() }).build(
+    let mut model = ModelSpec::Dense(DenseSpec { d_model: 16, layers: 2, hidden: 32, ..DenseSpec::default() }).build(
         corpus.vocab(),
         3,
         &Device::Cpu,
@@ -106,7 +107,7 @@ fn attention_to_pairs_is_measured_by_layer_and_head() -> Result<(), Box<dyn std:
     let finding = findings.pop().ok_or("no answer")?;
     assert_eq!(finding.about, "48 questions of 6 held-out examples");
     let found = PairAttention::of(&finding.payload).ok_or("another measurement")?;
-    assert_eq!((found.questions, found.layers.len()), (48, model.attention_layers().len()));
+    assert_eq!((found.questions, found.layers.len()), (48, model.capabilities().attention_layers.len()));
     for layer in &found.layers {
         assert!(layer.uniform > 1.0 / 64.0 && layer.uniform < 1.0 / 16.0, "{layer:?}");
         // A model that has learned nothing looks there as at anything else.

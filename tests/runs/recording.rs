@@ -15,7 +15,7 @@ use orrery::{
     nn::Device,
     store::{Writer, checkpoint},
     telemetry::{StepStats, channels},
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
     ui::host::{Delivery, Host},
 };
 
@@ -294,16 +294,16 @@ fn a_process_that_ends_stops_its_runs_and_waits_for_their_checkpoints() {
     }
     let runs = Runs::new();
     let writer = Writer::new(here.path());
-    let options = Options {
+    let options = DriveOptions {
         start: true,
         stay: true,
         writer: Some(writer.clone()),
         process: runs.process(),
-        ..Options::default()
+        ..DriveOptions::default()
     };
     let trained = trainer::spawn((lab.plan)(&config).unwrap(), options, vec![]).unwrap();
     // One that waits for a command must hear of the end too.
-    let waiting = Options { stay: true, process: runs.process(), ..Options::default() };
+    let waiting = DriveOptions { stay: true, process: runs.process(), ..DriveOptions::default() };
     let waiting = trainer::spawn((lab.plan)(&config).unwrap(), waiting, vec![]).unwrap();
     let recorded = || writer.folder().is_some_and(|f| fs::metadata(f.join("metrics.jsonl")).unwrap().len() > 4000);
     while !recorded() {

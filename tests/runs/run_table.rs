@@ -18,7 +18,7 @@ use orrery::{
     },
     store::{Writer, note, trash},
     telemetry::RunNote,
-    trainer::Options,
+    trainer::DriveOptions,
 };
 
 use crate::trainer::{fast_slow, started, train};
@@ -27,7 +27,7 @@ use crate::trainer::{fast_slow, started, train};
 fn recorded(runs: &Path, more: &[(&str, &str)]) -> PathBuf {
     let (_, config) = fast_slow(3, more);
     let writer = Writer::at_once(runs);
-    train(&config, Options { writer: Some(writer.clone()), ..started() });
+    train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });
     writer.folder().unwrap()
 }
 

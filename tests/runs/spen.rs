@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use orrery::{
     config::Value,
     labs::spen::LAB,
-    models::Spec,
+    models::ModelSpec,
     nn,
     telemetry::{
         Args, Measurement,
@@ -100,7 +100,7 @@ fn the_control_is_as_large_as_the_largest() {
         .variants
         .iter()
         .map(|v| match &v.model {
-            Spec::Spen(spec) => (v.id.clone(), spec.parameters(256)),
+            ModelSpec::Spen(spec) => (v.id.clone(), spec.parameters(256)),
             other => panic!("{other:?} is not of this lab"),
         })
         .collect();

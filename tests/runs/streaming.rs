@@ -10,7 +10,7 @@ use orrery::{
     config::Value,
     corpus::{self, Corpus, Source, TokenizerSpec},
     models::{
-        Model,
+        Trainable,
         spen::{Predictor, Spen, SpenSpec},
     },
     probe::{self, ProbeContext, Progress},
@@ -23,7 +23,7 @@ use orrery::{
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn open(source: Source, tokenizer: TokenizerSpec) -> Result<Corpus, corpus::CorpusError> {
-    Corpus::open(&corpus::Spec { source, tokenizer, held_out: 0.1, seed: 1 })
+    Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 })
 }
 
 fn bytes() -> TokenizerSpec {
@@ -43,7 +43,7 @@ fn args(all: &[(&str, f64)]) -> Args {
     all.iter().map(|(name, value)| ((*name).to_owned(), Value::Float(*value))).collect()
 }
 
-fn ask<M: Measurement>(model: &mut dyn Model, corpus: &Corpus, args: &Args) -> candle_core::Result<M> {
+fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &Args) -> candle_core::Result<M> {
     let probe = probe::find(M::PROBE).ok_or(candle_core::Error::Msg("no probe".into()))?;
     assert!(probe.applies(model) && probe.takes_long());
     let found = probe.ask(&mut ProbeContext::alone(model, corpus, &Device::Cpu, args))?;

@@ -8,7 +8,7 @@ use orrery::{
     labs,
     store::{Writer, checkpoint, snapshots},
     telemetry::{Args, Command, Event, Payload, Question, QuestionState, RunState, Sample},
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
 };
 
 use crate::{
@@ -77,7 +77,7 @@ fn an_earlier_step_is_asked_with_its_own_weights() {
 fn a_replay_answers_of_the_past_as_the_run_did() {
     let dir = tempfile::tempdir().unwrap();
     let (lab, config) = fast_slow(12, &[]);
-    let options = Options { writer: Some(Writer::at_once(dir.path())), ..started() };
+    let options = DriveOptions { writer: Some(Writer::at_once(dir.path())), ..started() };
     let (_, _) = train(&config, options);
     let folder = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
     assert!(snapshots::list(&folder).contains_key(&5));
@@ -85,7 +85,8 @@ fn a_replay_answers_of_the_past_as_the_run_did() {
     let (commands, receiver) = crossbeam::channel::bounded(8);
     let record = Record::default();
     let from = checkpoint::load(&folder, &candle_core::Device::Cpu).unwrap().unwrap().checkpoint;
-    let options = Options { stay: true, from: Some(from), replayed: Some(folder.clone()), ..Options::default() };
+    let options =
+        DriveOptions { stay: true, from: Some(from), replayed: Some(folder.clone()), ..DriveOptions::default() };
     let (plan, sink) = ((lab.plan)(&config).unwrap(), record.clone());
     let thread = std::thread::Builder::new().stack_size(64 << 20);
     let replay = thread.spawn(move || trainer::drive(plan, options, &receiver, vec![Box::new(sink)])).unwrap();
@@ -139,7 +140,7 @@ fn a_long_answer_can_be_cancelled_and_training_goes_on_meanwhile() {
 fn a_step_before_any_that_is_kept_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (_, config) = fast_slow(6, &[]);
-    let (_, _) = train(&config, Options { writer: Some(Writer::at_once(dir.path())), ..started() });
+    let (_, _) = train(&config, DriveOptions { writer: Some(Writer::at_once(dir.path())), ..started() });
     let folder = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
     std::fs::remove_dir_all(folder.join("snapshots")).unwrap();
     let from = checkpoint::load(&folder, &candle_core::Device::Cpu).unwrap().unwrap().checkpoint;
@@ -147,7 +148,7 @@ fn a_step_before_any_that_is_kept_is_refused() {
     commands.send(question(1, Some(3))).unwrap();
     drop(commands);
     let record = Record::default();
-    let options = Options { stay: true, from: Some(from), replayed: Some(folder), ..Options::default() };
+    let options = DriveOptions { stay: true, from: Some(from), replayed: Some(folder), ..DriveOptions::default() };
     let lab = labs::find("fast_slow").unwrap();
     trainer::drive((lab.plan)(&config).unwrap(), options, &receiver, vec![Box::new(record.clone())]);
     let refused =

@@ -8,7 +8,7 @@ use orrery::{
     config::Value,
     labs::trained_bdh::LAB,
     models::{
-        Spec,
+        ModelSpec,
         bdh::{BdhSpec, export_state_dict},
     },
     store::tensors,
@@ -16,7 +16,7 @@ use orrery::{
         Args, Event, Inbox, Measurement, RunState, Sink, channels,
         measurements::{ConceptEffect, InterventionEffect, LogitLens, ReadingCandidates, TrainedBdh},
     },
-    trainer::{self, MemoryEstimate, Options, Plan, Run},
+    trainer::{self, DriveOptions, MemoryEstimate, Plan, Run},
     ui::mirror::Mirror,
 };
 
@@ -29,7 +29,7 @@ fn write(path: &Path) {
 
 fn write_of(path: &Path, vocab: usize) {
     let spec = BdhSpec { d_model: 12, heads: 3, neurons: 60, layers: 2, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec.clone()).build(vocab, 5, &Device::Cpu).unwrap();
+    let model = ModelSpec::Bdh(spec.clone()).build(vocab, 5, &Device::Cpu).unwrap();
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let out = export_state_dict(&spec, &weights).unwrap();
     tensors::write(path, &out.tensors, &out.metadata).unwrap();
@@ -190,7 +190,7 @@ fn a_run_without_steps_measures_once_and_is_finished() {
     let inbox = Arc::new(Inbox::default());
     let (_, receiver) = crossbeam::channel::unbounded();
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Arc::clone(&inbox))];
-    let outcome = trainer::drive(plan, Options { start: true, ..Options::default() }, &receiver, sinks);
+    let outcome = trainer::drive(plan, DriveOptions { start: true, ..DriveOptions::default() }, &receiver, sinks);
     assert_eq!((outcome.state, outcome.step), (RunState::Finished, 0));
     let mut mirror = Mirror::default();
     let heard = inbox.take();

@@ -19,7 +19,7 @@ use orrery::{
     },
     store::{Reader, Writer, checkpoint},
     telemetry::{Command, Event, Question, QuestionState, RunState, Sink, StepStats, channels},
-    trainer::{self, Options, Outcome, TrainSettings},
+    trainer::{self, DriveOptions, Outcome, TrainSettings},
 };
 
 use crate::{headlines, record::Record};
@@ -77,7 +77,7 @@ pub fn fast_slow(steps: u64, more: &[(&str, &str)]) -> (&'static Lab, Config) {
     (lab, config)
 }
 
-pub fn train(config: &Config, options: Options) -> (Outcome, Record) {
+pub fn train(config: &Config, options: DriveOptions) -> (Outcome, Record) {
     let lab = labs::find(&config.lab).unwrap();
     let record = Record::default();
     let (_keep, commands) = bounded(1);
@@ -85,15 +85,15 @@ pub fn train(config: &Config, options: Options) -> (Outcome, Record) {
     (outcome, record)
 }
 
-pub fn started() -> Options {
-    Options { start: true, ..Options::default() }
+pub fn started() -> DriveOptions {
+    DriveOptions { start: true, ..DriveOptions::default() }
 }
 
 /// A run on its own thread with the sender of its commands.
 pub fn spawn(config: &Config) -> (Sender<Command>, Record) {
     let lab = labs::find(&config.lab).unwrap();
     let record = Record::default();
-    let options = Options { stay: true, ..Options::default() };
+    let options = DriveOptions { stay: true, ..DriveOptions::default() };
     let handle = trainer::spawn((lab.plan)(config).unwrap(), options, vec![Box::new(record.clone())]).unwrap();
     (handle.commands, record)
 }
@@ -298,7 +298,7 @@ fn a_nan_ends_the_run_with_words_and_keeps_its_numbers() {
     let (_, config) = fast_slow(8, &[("run.checkpoint_every", "4")]);
     let writer = Writer::at_once(dir.path());
     let folder = {
-        train(&config, Options { writer: Some(writer.clone()), ..started() });
+        train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });
         writer.folder().unwrap()
     };
     let mut from = checkpoint::load(&folder, &orrery::nn::Device::Cpu).unwrap().unwrap().checkpoint;
@@ -308,7 +308,7 @@ fn a_nan_ends_the_run_with_words_and_keeps_its_numbers() {
         }
     }
     from.step = 4;
-    let (outcome, record) = train(&config, Options { from: Some(from), ..started() });
+    let (outcome, record) = train(&config, DriveOptions { from: Some(from), ..started() });
     assert!(
         matches!(&outcome.state, RunState::Failed { message } if message.contains("NaN") && message.contains("step 5")),
         "{outcome:?}"
@@ -353,7 +353,7 @@ fn stopped_and_resumed_equals_never_stopped() {
     let writer = Writer::at_once(dir.path());
     let record = Record::default();
     let (commands, receiver) = bounded(16);
-    let options = Options { stay: true, writer: Some(writer.clone()), ..Options::default() };
+    let options = DriveOptions { stay: true, writer: Some(writer.clone()), ..DriveOptions::default() };
     let plan = (lab.plan)(&first_part).unwrap();
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(record.clone())];
     let run = std::thread::Builder::new()
@@ -375,7 +375,7 @@ fn stopped_and_resumed_equals_never_stopped() {
     drop(writer);
     let from = checkpoint::load(&folder, &orrery::nn::Device::Cpu).unwrap().map(|l| l.checkpoint);
     let writer = Writer::resume(&folder, from.as_ref()).unwrap();
-    let (outcome, _) = train(&config, Options { from, writer: Some(writer.clone()), ..started() });
+    let (outcome, _) = train(&config, DriveOptions { from, writer: Some(writer.clone()), ..started() });
     assert_eq!(outcome.state, RunState::Finished);
     drop(writer);
     let told: Vec<StepStats> =

@@ -16,7 +16,7 @@ use orrery::{
     config::Config,
     labs::{self, Lab},
     telemetry::{Command, Event, Measurement, QuestionState, Sink, Synapse, measurements::ConceptSearch, neuron_name},
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 
@@ -70,7 +70,7 @@ impl Trained {
         let (commands, receiver) = unbounded();
         let heard = Heard::default();
         let (plan, sinks) = ((lab().plan)(&config()).unwrap(), vec![Box::new(heard.clone()) as Box<dyn Sink>]);
-        let options = Options { start: true, stay: true, ..Options::default() };
+        let options = DriveOptions { start: true, stay: true, ..DriveOptions::default() };
         let worker = move || drop(trainer::drive(plan, options, &receiver, sinks));
         std::thread::Builder::new().stack_size(64 << 20).spawn(worker).unwrap();
         let trained = Self { commands, heard };

@@ -15,7 +15,7 @@ use orrery::{
     config::Value,
     labs,
     models::{
-        Spec,
+        ModelSpec,
         bdh::{BdhSpec, export_state_dict},
     },
     store::tensors,
@@ -122,7 +122,7 @@ fn a_model_of_characters_opens_with_the_text_that_is_dropped_on_it() {
     let folder = tempfile::tempdir().unwrap();
     let [model, right, wrong] = ["model.safetensors", "right.txt", "wrong.txt"].map(|name| folder.path().join(name));
     let spec = BdhSpec { d_model: 12, heads: 2, neurons: 64, layers: 2, ..BdhSpec::default() };
-    let built = Spec::Bdh(spec.clone()).build(5, 5, &Device::Cpu).unwrap();
+    let built = ModelSpec::Bdh(spec.clone()).build(5, 5, &Device::Cpu).unwrap();
     let weights: Vec<_> = built.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let out = export_state_dict(&spec, &weights).unwrap();
     tensors::write(&model, &out.tensors, &out.metadata).unwrap();

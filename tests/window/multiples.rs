@@ -13,7 +13,7 @@ use orrery::{
     config::Config,
     labs,
     store::Writer,
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
     ui::app::{App, Start},
 };
 
@@ -46,7 +46,7 @@ pub fn small(lr: &str) -> Config {
 pub fn record(runs: &Path, config: &Config) {
     let lab = labs::find(&config.lab).unwrap();
     let (_keep, commands) = bounded(1);
-    let options = Options { start: true, writer: Some(Writer::at_once(runs)), ..Options::default() };
+    let options = DriveOptions { start: true, writer: Some(Writer::at_once(runs)), ..DriveOptions::default() };
     trainer::drive((lab.plan)(config).unwrap(), options, &commands, vec![]);
 }
 

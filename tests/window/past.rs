@@ -8,7 +8,7 @@ use orrery::{
     config::Config,
     labs::{self, LABS, Lab},
     telemetry::{Command, RunHandle, RunState},
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
     ui::{page::Page, questions::Questions},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 /// A real run, without a folder.
 fn spawn(config: &Config) -> Result<RunHandle, String> {
     let lab = labs::find(&config.lab).unwrap();
-    let options = Options { stay: true, ..Options::default() };
+    let options = DriveOptions { stay: true, ..DriveOptions::default() };
     trainer::spawn((lab.plan)(config).unwrap(), options, vec![]).map_err(|e| e.to_string())
 }
 

@@ -10,14 +10,14 @@ use orrery::{
     config::{Choice, Config, Value},
     corpus::Corpus,
     labs::{self, merging::MergingSettings},
-    models::Spec,
+    models::{ModelSpec, Trainable},
     nn::{Tap, Tensor, host},
     probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Command, Event, Measurement, Sink, Synapse, channels,
         measurements::{Activity, FiringShare, LayerActivity, Reading, Surprise},
     },
-    trainer::{self, Options, Plan},
+    trainer::{self, DriveOptions, Plan},
     ui::mirror::Mirror,
 };
 
@@ -63,8 +63,12 @@ impl Sink for Heard {
 fn run(plan: Plan) -> Mirror {
     let heard = Heard::default();
     let (_, receiver) = unbounded();
-    let outcome =
-        trainer::drive(plan, Options { start: true, ..Options::default() }, &receiver, vec![Box::new(heard.clone())]);
+    let outcome = trainer::drive(
+        plan,
+        DriveOptions { start: true, ..DriveOptions::default() },
+        &receiver,
+        vec![Box::new(heard.clone())],
+    );
     assert_eq!(outcome.state, orrery::telemetry::RunState::Finished);
     let mut mirror = Mirror::default();
     heard.0.lock().unwrap().iter().for_each(|e| mirror.apply(e.clone()));
@@ -101,7 +105,7 @@ fn sparsity_begins_at_the_half_and_the_quarter_of_random_weights_and_falls() {
 }
 
 /// Asks a probe of a fresh small model.
-fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Answer, Vec<u32>, Box<dyn orrery::models::Model>)> {
+fn ask(id: &str, args: &[(&str, Value)]) -> candle_core::Result<(Answer, Vec<u32>, Box<dyn Trainable>)> {
     let plan = plan("synapses", &[]);
     let corpus = Corpus::open(&plan.corpus).unwrap();
     let mut model = plan.variants[0].model.build(corpus.vocab(), 3, &Device::Cpu)?;
@@ -134,7 +138,7 @@ fn reading_adds_up_what_the_layers_bring() -> Outcome {
     let (finding, ids, model) = ask("reading", &args)?;
     assert_eq!(finding.tokens.len(), ids.len());
     let mut tap = Tap::on(&["layers."]);
-    model.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut tap)?;
+    model.token_model()?.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut tap)?;
     let (t, per_head) = (ids.len(), 64);
     let values = |path: &str, n: usize| -> candle_core::Result<Vec<f64>> {
         let all = host::to_f64(tap.get(path).unwrap())?; // (1,nh,T,N)
@@ -160,7 +164,8 @@ fn reading_adds_up_what_the_layers_bring() -> Outcome {
         assert_eq!(reading.firing[1].x[s], share("layers.1.x", s), "{s}");
     }
     // The loss is the cross-entropy of the parallel form.
-    let logits = model.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?;
+    let logits =
+        model.token_model()?.logits(&Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?;
     let log_probs = host::to_f64(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
     assert!(reading.loss[0].is_nan());
     for s in 1..t {
@@ -196,7 +201,7 @@ fn sizes_that_the_model_cannot_have_are_named_by_their_knob() {
     let words = (labs::find("synapses").unwrap().plan)(&bad).unwrap_err().to_string();
     assert!(words.contains("model.neurons") && words.contains("1000"), "{words}");
     let plan = plan("synapses", &[("model.position", "both"), ("model.form", "paper"), ("model.gated", "true")]);
-    let Spec::Bdh(spec) = &plan.variants[0].model else { panic!() };
+    let ModelSpec::Bdh(spec) = &plan.variants[0].model else { panic!() };
     assert!(spec.attention().damped && spec.attention().rotary && spec.gated);
 }
 

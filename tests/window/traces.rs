@@ -9,13 +9,13 @@ use orrery::{
     config::{Config, ConfigError},
     labs::{self, Lab},
     models::{
-        Model,
+        Trainable,
         capabilities::RecoveryModel,
         recover::{Reader, Recover, RecoverSpec},
     },
-    nn::{AdamW, Batch, Tap, optimiser::AdamWSpec},
+    nn::{AdamW, Batch, optimiser::AdamWSpec},
     telemetry::{Event, RunState, Sample, Sink, measurements::Recoverability},
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 use rand::{Rng, SeedableRng};
@@ -94,10 +94,11 @@ fn no_reader_sees_what_comes_later() {
     later[13] = (later[13] + 1) % 9;
     for reader in readers() {
         let m = Recover::new(&spec(reader.clone(), &[1, 4]), 9, 5, &Device::Cpu).unwrap();
+        let positions: Vec<usize> = (0..20).collect();
         let logits = |ids: &[u32]| {
-            let all = m.logits(&Tensor::from_slice(ids, (1, 20), &Device::Cpu).unwrap(), &mut Tap::off()).unwrap();
-            assert_eq!(all.dims(), &[1, 20, 9]);
-            values(&all)
+            let all = m.answers(&Tensor::from_slice(ids, (1, 20), &Device::Cpu).unwrap(), &positions).unwrap();
+            assert_eq!(all.dims(), &[20, 1, 2, 9]);
+            values(&all.narrow(2, 0, 1).unwrap().contiguous().unwrap())
         };
         let (a, b) = (logits(&ids), logits(&later));
         assert_eq!(a[..13 * 9], b[..13 * 9], "{reader:?}");
@@ -222,7 +223,7 @@ fn distances_are_sorted_and_colours_keep_their_order() {
     let ids: Vec<&str> = plan.variants.iter().map(|v| v.id.as_str()).collect();
     assert_eq!(ids, ["fast", "medium", "slow", "three", "attention", "raw", "past"]);
     for v in &plan.variants {
-        let orrery::models::Spec::Recover(spec) = &v.model else { panic!("{v:?}") };
+        let orrery::models::ModelSpec::Recover(spec) = &v.model else { panic!("{v:?}") };
         assert_eq!(spec.distances, [1, 4, 8]);
     }
 }
@@ -256,7 +257,7 @@ fn trained() -> &'static (Config, Record) {
         ]);
         let record = Record::default();
         let (_keep, commands) = bounded(1);
-        let options = Options { start: true, ..Options::default() };
+        let options = DriveOptions { start: true, ..DriveOptions::default() };
         let sinks: Vec<Box<dyn Sink>> = vec![Box::new(record.clone())];
         let outcome = trainer::drive((lab().plan)(&config).unwrap(), options, &commands, sinks);
         assert_eq!(outcome.state, RunState::Finished);

@@ -11,7 +11,7 @@ use super::{
     trained_run::{Model, newest, state_dict_of},
 };
 use crate::{
-    models::{Spec, bdh::StateDict},
+    models::{ModelSpec, bdh::StateDict},
     store::{self, tensors},
 };
 
@@ -71,7 +71,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     if let Some(file) = &args.safetensors {
         let Model { spec, weights, .. } = newest(&args.run, args.variant.as_deref())?;
         let StateDict { tensors, metadata } = match spec {
-            Spec::Bdh(spec) => state_dict_of(&spec, &weights)?,
+            ModelSpec::Bdh(spec) => state_dict_of(&spec, &weights)?,
             _ => StateDict { tensors: weights, metadata: vec![] },
         };
         tensors::write(file, &tensors, &metadata).map_err(words)?;

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
-    models::{Model, capabilities::ReadingForm},
+    models::{Trainable, capabilities::ReadingForm},
     probe::{
         Progress,
         concepts::{self, FoundSynapse, PRESETS, Procedure, Question, SearchResult, Verdict},
@@ -174,7 +174,7 @@ impl<'a> Searches<'a> {
         Self { question, how, done: 0, all, told, cancelled }
     }
 
-    fn search(&mut self, model: &dyn Model) -> Result<SearchResult, Failure> {
+    fn search(&mut self, model: &dyn Trainable) -> Result<SearchResult, Failure> {
         let report = |share: f32| self.told.borrow_mut().step((share * STEPS as f32) as u64);
         let progress = Progress::new(&report, &self.cancelled).piece(self.done, self.all);
         let device = model.params().device();

@@ -12,7 +12,7 @@ use crate::{
         graph_file::{AttributeValue, FileEdge, FileNode, Format, GraphFile},
     },
     models::{
-        Model, Spec,
+        ModelSpec, Trainable,
         bdh::{Bdh, BdhSpec, Checkpoint},
     },
     nn::{Device, Error},
@@ -108,7 +108,7 @@ fn model(from: &Path, variant: Option<&str>) -> Result<Bdh, Failure> {
         return checkpoint.model(checkpoint.layers.unwrap_or(1)).map_err(Failure::failed);
     }
     let found = newest(from, variant)?;
-    let Spec::Bdh(spec) = found.spec else {
+    let ModelSpec::Bdh(spec) = found.spec else {
         return Err(Failure::usage(format!("{} holds no BDH; only BDHs have a graph of neurons", from.display())));
     };
     let spec = BdhSpec { weights: None, twofold: false, carry: None, ..spec.resolved().map_err(wrong)? };

@@ -23,7 +23,7 @@ use crate::{
     labs::Lab,
     store::{self, Writer},
     telemetry::{Command, Event, RunState, Sink},
-    trainer::{self, Options, Outcome, Plan},
+    trainer::{self, DriveOptions, Outcome, Plan},
 };
 
 #[derive(Args)]
@@ -146,11 +146,11 @@ pub fn train(lab: &Lab, config: &Config, out: &Path, wishes: RunWishes) -> Resul
     tell_memory(&plan, wishes.insist_memory)?;
     store::check_writable(out).map_err(Failure::failed)?;
     let writer = Writer::at_once(out);
-    let options = Options {
+    let options = DriveOptions {
         start: true,
         writer: Some(writer.clone()),
         insist_memory: wishes.insist_memory,
-        ..Options::default()
+        ..DriveOptions::default()
     };
     let until = wishes.until.filter(|step| *step < plan.steps);
     let mut outcome = drive(plan, options, until);
@@ -182,14 +182,19 @@ pub fn resume(args: &ResumeArgs) -> Result<(), Failure> {
         None => notice!("no checkpoint yet: beginning again from step 0"),
     }
     let writer = Writer::resume(&args.run, from.as_ref()).map_err(Failure::wrong)?;
-    let options =
-        Options { start: true, writer: Some(writer), from, insist_memory: args.insist_memory, ..Options::default() };
+    let options = DriveOptions {
+        start: true,
+        writer: Some(writer),
+        from,
+        insist_memory: args.insist_memory,
+        ..DriveOptions::default()
+    };
     let outcome = drive(plan, options, None);
     finish(outcome, Some(args.run.clone()), !args.no_figures).map(|_| ())
 }
 
 /// `until`: the step to end at, if it is not the last one.
-fn drive(plan: Plan, options: Options, until: Option<u64>) -> Outcome {
+fn drive(plan: Plan, options: DriveOptions, until: Option<u64>) -> Outcome {
     let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(RunProgress::new())];
     let (keep, commands) = bounded(1);
     if let Some(step) = until {

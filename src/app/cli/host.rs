@@ -31,7 +31,7 @@ use crate::{
     nn::device,
     store::{self, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState},
-    trainer::{self, Options},
+    trainer::{self, DriveOptions},
     ui::{
         dialog::DialogKind,
         host::{Delivery, FileContent, Host, MemoryNeed, PastRun, Wake},
@@ -121,7 +121,8 @@ impl Host for DesktopHost {
         let plan = (lab.plan)(&config).map_err(|e| e.to_string())?;
         let writer = Writer::new(&self.out);
         let process = self.runs.process();
-        let options = Options { stay: true, writer: Some(writer), process, insist_memory, ..Options::default() };
+        let options =
+            DriveOptions { stay: true, writer: Some(writer), process, insist_memory, ..DriveOptions::default() };
         trainer::spawn(plan, options, vec![]).map_err(|e| e.to_string())
     }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     corpus::NamedTokenizer,
     models::{
-        Model,
+        Trainable,
         capabilities::{ReadingForm, SynapseModel},
     },
     probe::{

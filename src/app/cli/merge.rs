@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     models::{
-        Spec,
+        ModelSpec,
         bdh::{
             BdhSpec, StateDict, import_state_dict,
             merge::{Merged, Parent, merge},
@@ -71,7 +71,7 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
     if path.is_dir() {
         let found = trained_run::newest(path, Some(variant))?;
         return match found.spec {
-            Spec::Bdh(spec) => Ok(Parent { name, spec: spec.resolved().map_err(usage)?, weights: found.weights }),
+            ModelSpec::Bdh(spec) => Ok(Parent { name, spec: spec.resolved().map_err(usage)?, weights: found.weights }),
             _ => Err(Failure::usage(format!("`{variant}` of {name} is not a BDH; only BDHs can be merged"))),
         };
     }

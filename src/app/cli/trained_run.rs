@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{failure::Failure, lab_config::recorded};
 use crate::{
     models::{
-        Spec,
+        ModelSpec,
         bdh::{BdhSpec, StateDict, export_state_dict},
     },
     nn::{Device, Tensor},
@@ -14,7 +14,7 @@ use crate::{
 
 /// A trained model of a run.
 pub struct Model {
-    pub spec: Spec,
+    pub spec: ModelSpec,
     pub weights: Vec<(String, Tensor)>,
 }
 

@@ -59,10 +59,10 @@ fn end_of(bytes: &[u8], encoding: Encoding) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::{Corpus, Source, Spec, TokenizerSpec};
+    use crate::corpus::{Corpus, CorpusSpec, Source, TokenizerSpec};
 
     fn open(path: &std::path::Path, tokenizer: TokenizerSpec) -> Corpus {
-        Corpus::open(&Spec { source: Source::File(path.to_owned()), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
+        Corpus::open(&CorpusSpec { source: Source::File(path.to_owned()), tokenizer, held_out: 0.2, seed: 1 }).unwrap()
     }
 
     fn all(corpus: &Corpus, span: TextSpan) -> Vec<u32> {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn windows_made_to_order_have_no_pieces() {
-        let spec = Spec {
+        let spec = CorpusSpec {
             source: Source::Generated("recall".into()),
             tokenizer: TokenizerSpec::Byte { vocab: 256 },
             held_out: 0.1,

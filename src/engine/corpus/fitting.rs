@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Corpus, CorpusError, Spec, TextTokenizer, TokenizerSpec, character_list};
+use super::{Corpus, CorpusError, CorpusSpec, TextTokenizer, TokenizerSpec, character_list};
 
 /// A model's bytes have at least so many ids.
 const BYTES: usize = 256;
@@ -35,7 +35,7 @@ pub fn is_character_list(path: &Path) -> bool {
     character_list::is_list(path)
 }
 
-impl Spec {
+impl CorpusSpec {
     /// Fits tokens that nobody chose, which are bytes, to a model of `rows` tokens: bytes get as many rows of the embedding as
     /// the model has; a model that knows too few for bytes, or too many, reads the tokens that a file beside its checkpoint
     /// lists, or the characters of the text where there are as many. Gives what was chosen in words.
@@ -87,10 +87,10 @@ mod tests {
     use super::*;
     use crate::corpus::Source;
 
-    fn bytes_of(text: &str, folder: &Path) -> Spec {
+    fn bytes_of(text: &str, folder: &Path) -> CorpusSpec {
         let path = folder.join("text.txt");
         std::fs::write(&path, text.repeat(400)).unwrap();
-        Spec { source: Source::File(path), tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }
+        CorpusSpec { source: Source::File(path), tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(spec.tokenizer, TokenizerSpec::Characters(list));
         // what somebody chose stays
         let chosen = TokenizerSpec::SortedChar { max_vocab: 256 };
-        let mut spec = Spec { tokenizer: chosen.clone(), ..fresh() };
+        let mut spec = CorpusSpec { tokenizer: chosen.clone(), ..fresh() };
         assert_eq!((spec.match_vocab_to_model(4, Some(&checkpoint)).unwrap(), spec.tokenizer), (None, chosen));
     }
 }

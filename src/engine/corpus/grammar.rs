@@ -200,7 +200,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::corpus::{Corpus, Source, Spec};
+    use crate::corpus::{Corpus, CorpusSpec, Source};
 
     fn sets() -> GrammarRoles {
         GrammarRoles { grammar: Grammar::default(), train: 60, test: 30, seed: 5, own: None }
@@ -208,7 +208,7 @@ mod tests {
 
     fn corpus() -> Corpus {
         let source = Source::GrammarRoles(sets());
-        Corpus::open(&Spec { source, tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 5 }).unwrap()
+        Corpus::open(&CorpusSpec { source, tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 5 }).unwrap()
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
         let open = |text: &str| {
             std::fs::write(file.path(), text).unwrap();
             let source = Source::GrammarRoles(GrammarRoles { own: Some(file.path().to_owned()), ..sets() });
-            Corpus::open(&Spec { source, tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 5 })
+            Corpus::open(&CorpusSpec { source, tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 5 })
         };
         let corpus = open("The cat sleeps\n\na dog that chases the cat sees a car\n").unwrap();
         assert_eq!(corpus.decode(&corpus.passage(0, 11)), "the cat sleeps");
@@ -271,14 +271,16 @@ mod tests {
         }
         std::fs::remove_file(file.path()).unwrap();
         let source = Source::GrammarRoles(GrammarRoles { own: Some(file.path().to_owned()), ..sets() });
-        assert!(Corpus::open(&Spec { source, tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 5 }).is_err());
+        assert!(
+            Corpus::open(&CorpusSpec { source, tokenizer: GrammarRoles::tokenizer(), held_out: 0.1, seed: 5 }).is_err()
+        );
     }
 
     #[test]
     fn a_word_outside_the_list_is_named() {
         let source = Source::GrammarRoles(sets());
         let tokenizer = TokenizerSpec::Word { max_vocab: 200 };
-        let wrong = Corpus::open(&Spec { source, tokenizer, held_out: 0.1, seed: 5 }).err().unwrap().to_string();
+        let wrong = Corpus::open(&CorpusSpec { source, tokenizer, held_out: 0.1, seed: 5 }).err().unwrap().to_string();
         assert!(wrong.contains("grammar's own"), "{wrong}");
         assert_eq!(corpus().decode(&corpus().encode("the cat sleeps")), "the cat sleeps");
     }

@@ -47,7 +47,7 @@ pub use text_tokenizer::TextTokenizer;
 
 /// The training data as plain data, enough to open the corpus again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Spec {
+pub struct CorpusSpec {
     pub source: Source,
     pub tokenizer: TokenizerSpec,
     /// The last fraction of the text is held out (0.1 for the paper's tenth).
@@ -56,7 +56,7 @@ pub struct Spec {
     pub seed: u64,
 }
 
-impl Spec {
+impl CorpusSpec {
     /// The most tokens that its tokeniser may come to know, without opening anything: of one that counts
     /// characters or words, no more than the text has.
     pub fn largest_vocab(&self) -> u64 {
@@ -217,7 +217,7 @@ pub struct Corpus {
 impl Corpus {
     /// Opens (reads, generates, trains the tokeniser). Errors: missing, empty, binary, too short, a
     /// fraction or vocabulary out of range, an unknown id, an invalid tokenizer.json.
-    pub fn open(spec: &Spec) -> Result<Self, CorpusError> {
+    pub fn open(spec: &CorpusSpec) -> Result<Self, CorpusError> {
         if !(spec.held_out > 0.0 && spec.held_out <= 0.9) {
             return Err(CorpusError::new(format!(
                 "The held-out fraction must be above 0 and at most 0.9, not {}: 0.1 holds out the last tenth.",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CorpusError, Spec, folder,
+    CorpusError, CorpusSpec, folder,
     generated::{self, Generated, domains, parliament::Extent},
     grammar::{GrammarRoles, SentenceStream},
     recall::RecallStream,
@@ -45,7 +45,7 @@ pub(super) struct OpenedSource {
 
 impl Source {
     /// Opens the file or generates the text. Errors: the file cannot be read, or the id is unknown.
-    pub(super) fn open(&self, spec: &Spec) -> Result<OpenedSource, CorpusError> {
+    pub(super) fn open(&self, spec: &CorpusSpec) -> Result<OpenedSource, CorpusError> {
         let text = |name: String, text: TextFile| -> Result<OpenedSource, CorpusError> {
             Ok(OpenedSource { name: name.clone(), stream: Box::new(Text::split(name, text, spec.held_out)?) })
         };

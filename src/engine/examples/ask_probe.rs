@@ -5,7 +5,7 @@ use std::{env, path::Path};
 
 use orrery_engine::{
     config::Arguments,
-    corpus::{Corpus, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
     models::bdh::{BdhSpec, Checkpoint},
     nn::Device,
     probe::{self, ProbeContext},
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [file, text, prompt] = arguments.as_slice() else { return Err("give a model, a text and a prompt".into()) };
     let trained = Checkpoint::open(Path::new(file), &BdhSpec::default(), &Device::Cpu)?;
     let mut model = trained.model(trained.layers.unwrap_or(6))?;
-    let corpus = Corpus::open(&Spec {
+    let corpus = Corpus::open(&CorpusSpec {
         source: Source::File(text.into()),
         tokenizer: TokenizerSpec::Byte { vocab: trained.vocab },
         held_out: 0.1,

@@ -2,7 +2,7 @@
 //! `cargo run --release -p orrery-engine --example train_gate`.
 
 use orrery_engine::{
-    corpus::{Corpus, Position, Source, Spec, TokenizerSpec},
+    corpus::{Corpus, CorpusSpec, Position, Source, TokenizerSpec},
     models::{FamilySpec, fast_slow::FastSlowSpec},
     nn::{AdamW, Batch, Device, fused::GradAccumulator, host, optimiser::AdamWSpec},
 };
@@ -10,7 +10,7 @@ use orrery_engine::{
 const SEED: u64 = 7;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let corpus = Corpus::open(&Spec {
+    let corpus = Corpus::open(&CorpusSpec {
         source: Source::Generated("mixture".into()),
         tokenizer: TokenizerSpec::Byte { vocab: 256 },
         held_out: 0.1,
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let loss = model.accumulated_loss(&batch, &accumulator)?;
         let gradients = accumulator.backward(&loss.total)?;
         if step % 20 == 0 {
-            let gate = model.coupling().ok_or("this model has no gate")?.effective_gate()?;
+            let gate = model.capabilities().coupling.ok_or("this model has no gate")?.effective_gate()?;
             println!("step {step:3}  loss {:.3}  gate {gate:+.5}", host::scalar(&loss.cross_entropy)?);
         }
         optimiser.step(model.params(), &gradients, 3e-3)?;

@@ -24,8 +24,8 @@ pub use self::{
 
 use self::net::{Change, Net};
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::{Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    capabilities::{Capabilities, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
     step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -36,7 +36,7 @@ use crate::nn::{
 };
 
 impl FamilySpec for BdhSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Bdh::new(self, vocab, seed, device)?))
     }
 
@@ -159,7 +159,7 @@ impl Bdh {
     }
 
     /// With the sizes of the file, where the weights came from one.
-    pub fn spec(&self) -> &BdhSpec {
+    pub fn sizes(&self) -> &BdhSpec {
         &self.spec
     }
 
@@ -204,9 +204,13 @@ impl Bdh {
     }
 }
 
-impl Model for Bdh {
+impl Trainable for Bdh {
     fn params(&self) -> &Params {
         &self.params
+    }
+
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Bdh(self.spec.clone())
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
@@ -231,17 +235,13 @@ impl Model for Bdh {
         self.cross_entropy(&self.inference_net, batch, &Change::Nothing)
     }
 
-    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear_transposed(&self.inference_net.encode(tokens, tap, None, &Change::Nothing)?, &self.inference_net.lm_head)
-    }
-
     fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    fn load_from(&self, sources: &[&dyn Model]) -> Result<Vec<String>> {
-        let parent = |name: &str, of: &dyn Model| match of.to_spec() {
-            Spec::Bdh(spec) => Ok(merge::Parent { name: name.to_owned(), spec, weights: weights(of) }),
+    fn load_from(&self, sources: &[&dyn Trainable]) -> Result<Vec<String>> {
+        let parent = |name: &str, of: &dyn Trainable| match of.spec() {
+            ModelSpec::Bdh(spec) => Ok(merge::Parent { name: name.to_owned(), spec, weights: weights(of) }),
             _ => bail!("a BDH takes over from one BDH or from two"),
         };
         let (weights, notes) = match sources {
@@ -259,12 +259,14 @@ impl Model for Bdh {
         Ok(notes)
     }
 
-    fn to_spec(&self) -> Spec {
-        Spec::Bdh(self.spec.clone())
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { token_model: Some(self), synapses: Some(self), ..Capabilities::default() }
     }
+}
 
-    fn synapses(&self) -> Option<&dyn SynapseModel> {
-        Some(self)
+impl Model for Bdh {
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        linear_transposed(&self.inference_net.encode(tokens, tap, None, &Change::Nothing)?, &self.inference_net.lm_head)
     }
 }
 
@@ -296,7 +298,7 @@ impl SynapseModel for Bdh {
         Ok(TokenReader::after(self, state)?.map(|reader| Box::new(reader) as Box<dyn TokenRecurrence>))
     }
 
-    fn with_layers(&self, layers: usize) -> Result<Box<dyn Model>> {
+    fn with_layers(&self, layers: usize) -> Result<Box<dyn SynapseModel>> {
         let spec = BdhSpec { layers, carry: None, ..self.spec.clone() };
         let model = Self::new(&spec, self.vocab(), self.seed, self.params.device())?;
         for (name, _) in model.params.iter() {
@@ -315,7 +317,7 @@ impl SynapseModel for Bdh {
         let loaded = file.load(device)?.into_iter().map(|(n, t)| (n.to_owned(), t)).collect();
         let other = merge::Parent { name: name.clone(), spec: file.spec.clone(), weights: loaded };
         let merged = merge::merge(&own, &other)?;
-        let build = |spec: &BdhSpec, weights: &[(String, Tensor)]| -> Result<Box<dyn Model>> {
+        let build = |spec: &BdhSpec, weights: &[(String, Tensor)]| -> Result<Box<dyn SynapseModel>> {
             let model = Self::new(spec, self.vocab(), 0, device)?;
             weights.iter().filter(|(n, _)| !n.starts_with(CARRIED)).try_for_each(|(n, t)| model.params.load(n, t))?;
             Ok(Box::new(model))
@@ -330,7 +332,7 @@ impl SynapseModel for Bdh {
 }
 
 /// Weights by name, without the state that outlives a batch.
-fn weights(of: &dyn Model) -> Vec<(String, Tensor)> {
+fn weights(of: &dyn Trainable) -> Vec<(String, Tensor)> {
     let own = of.params().iter().filter(|(n, _)| !n.starts_with(CARRIED));
     own.map(|(n, v)| (n.to_owned(), v.as_tensor().detach())).collect()
 }

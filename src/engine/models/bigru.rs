@@ -5,8 +5,8 @@ use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::SequenceTagger,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    capabilities::{Capabilities, SequenceTagger},
     step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -52,7 +52,7 @@ impl BiGruSpec {
 }
 
 impl FamilySpec for BiGruSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(BiGru::new(self, vocab, seed, device)?))
     }
 
@@ -124,13 +124,13 @@ impl BiGru {
     }
 }
 
-impl Model for BiGru {
+impl Trainable for BiGru {
     fn params(&self) -> &Params {
         &self.params
     }
 
-    fn to_spec(&self) -> Spec {
-        Spec::BiGru(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::BiGru(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
@@ -142,14 +142,16 @@ impl Model for BiGru {
         self.inference_net.cross_entropy(batch)
     }
 
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { token_model: Some(self), sequence_tagger: Some(self), ..Capabilities::default() }
+    }
+}
+
+impl Model for BiGru {
     /// Scores of the tags, all places counted.
     fn logits(&self, tokens: &Tensor, _: &mut Tap) -> Result<Tensor> {
         let counts = tokens.ones_like()?.to_dtype(DType::F32)?.unsqueeze(2)?;
         linear(&self.inference_net.encode(tokens, &counts)?, &self.inference_net.head)
-    }
-
-    fn sequence_tagger(&self) -> Option<&dyn SequenceTagger> {
-        Some(self)
     }
 }
 

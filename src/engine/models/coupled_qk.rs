@@ -10,8 +10,8 @@ pub use spec::{CoupledQkSpec, EvolvedLayers, QkVariant};
 
 use self::net::Net;
 use super::{
-    FamilySpec, Loss, Model, Spec, USUAL_ADVICE,
-    capabilities::{AttentionLayer, LayerDynamics, QueryKeyDynamics},
+    FamilySpec, Loss, Model, ModelSpec, Trainable, USUAL_ADVICE,
+    capabilities::{AttentionLayer, Capabilities, LayerDynamics, QueryKeyDynamics},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -22,7 +22,7 @@ use crate::nn::{
 };
 
 impl FamilySpec for CoupledQkSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(CoupledQk::new(self, vocab, seed, device)?))
     }
 
@@ -110,13 +110,13 @@ impl Stream<'_> {
     }
 }
 
-impl Model for CoupledQk {
+impl Trainable for CoupledQk {
     fn params(&self) -> &Params {
         &self.params
     }
 
-    fn to_spec(&self) -> Spec {
-        Spec::CoupledQk(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::CoupledQk(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
@@ -128,10 +128,6 @@ impl Model for CoupledQk {
         Self::cross_entropy(&self.inference_net, batch)
     }
 
-    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.embed)
-    }
-
     fn advice_on_divergence(&self) -> &'static str {
         match (0..self.spec.layers).any(|layer| self.spec.evolution(layer).is_some()) {
             true => "Shorter or fewer steps of queries and keys, or a smaller learning rate, usually help",
@@ -139,13 +135,22 @@ impl Model for CoupledQk {
         }
     }
 
-    fn attention_layers(&self) -> Vec<AttentionLayer> {
+    fn capabilities(&self) -> Capabilities<'_> {
         let layers = AttentionLayer::stack("layers", self.spec.layers, None).into_iter();
-        layers.map(|layer| layer.with_differences(self.spec.variant.is_differential())).collect()
+        let attention_layers =
+            layers.map(|layer| layer.with_differences(self.spec.variant.is_differential())).collect();
+        Capabilities {
+            token_model: Some(self),
+            attention_layers,
+            query_key_dynamics: Some(self),
+            ..Capabilities::default()
+        }
     }
+}
 
-    fn query_key_dynamics(&self) -> Option<&dyn QueryKeyDynamics> {
-        Some(self)
+impl Model for CoupledQk {
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.embed)
     }
 }
 

@@ -5,8 +5,8 @@ use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::AttentionLayer,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    capabilities::{AttentionLayer, Capabilities},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -58,7 +58,7 @@ impl DenseSpec {
 }
 
 impl FamilySpec for DenseSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Dense::new(self, vocab, seed, device)?))
     }
 
@@ -144,15 +144,15 @@ impl Dense {
         })?;
         Ok(Self { spec: spec.clone(), params: p, net, inference_net })
     }
-
-    pub fn spec(&self) -> &DenseSpec {
-        &self.spec
-    }
 }
 
-impl Model for Dense {
+impl Trainable for Dense {
     fn params(&self) -> &Params {
         &self.params
+    }
+
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Dense(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
@@ -164,15 +164,14 @@ impl Model for Dense {
         self.inference_net.cross_entropy(batch)
     }
 
+    fn capabilities(&self) -> Capabilities<'_> {
+        let attention_layers = AttentionLayer::stack("layers", self.spec.layers, self.spec.window);
+        Capabilities { token_model: Some(self), attention_layers, ..Capabilities::default() }
+    }
+}
+
+impl Model for Dense {
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.embed)
-    }
-
-    fn to_spec(&self) -> Spec {
-        Spec::Dense(self.spec.clone())
-    }
-
-    fn attention_layers(&self) -> Vec<AttentionLayer> {
-        AttentionLayer::stack("layers", self.spec.layers, self.spec.window)
     }
 }

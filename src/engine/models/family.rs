@@ -1,19 +1,19 @@
 //! What the sizes of a family must offer for the family to stand in the list, and the macro that makes a list of such
-//! sizes the type [`Spec`](super::Spec). It knows no family.
+//! sizes the type [`ModelSpec`](super::ModelSpec). It knows no family.
 
 use std::path::Path;
 
 use candle_core::{Device, Result};
 
 use super::{
-    Model,
+    Trainable,
     step_memory::{StepMemory, StepSizes},
 };
 
 /// The sizes of a family: plain data.
 pub trait FamilySpec {
     /// Builds the model with weights drawn from `seed`. Errors name the size that does not fit.
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>>;
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>>;
 
     /// What a training step on such a batch holds, counted without building anything.
     fn memory(&self, step: &StepSizes) -> StepMemory;
@@ -51,11 +51,11 @@ macro_rules! families {
         /// A family and its sizes: plain data, enough to build the model.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "family", rename_all = "snake_case")]
-        pub enum Spec {
+        pub enum ModelSpec {
             $($family($spec)),+
         }
 
-        impl Spec {
+        impl ModelSpec {
             /// One of every family, tiny.
             pub fn tiny() -> Vec<Self> {
                 vec![$(Self::$family(<$spec>::tiny())),+]

@@ -12,8 +12,11 @@ use std::{
 use candle_core::{D, DType, Device, Result, Tensor, Var, backprop::GradStore};
 
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::{AttentionLayer, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam, TwoTimescales},
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    capabilities::{
+        AttentionLayer, Capabilities, CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam,
+        TwoTimescales,
+    },
     step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -24,6 +27,8 @@ use crate::nn::{
     layers::EPS,
     pooling::{causal_pool, inject, upsample},
 };
+use crate::telemetry::channels;
+
 mod net;
 mod spec;
 
@@ -32,10 +37,6 @@ pub use spec::{Approach, Constraint, FastSlowSpec};
 
 pub use crate::nn::pooling::Upsample;
 
-/// tanh(gamma).
-pub const GATE: &str = "gate/tanh";
-/// dLoss/dgamma before clipping.
-pub const GATE_GRAD: &str = "gate/grad";
 /// Mean squared x - Post(x) of the states that leave the rounds; reported when it is part of the loss.
 pub const FIXED_POINT: &str = "loss/fixed_point";
 /// Evaluations of Post in the last equilibrium solve.
@@ -46,7 +47,7 @@ pub const DEQ_RESIDUAL: &str = "deq/residual";
 pub const DEQ_BACKWARD: &str = "deq/backward_iterations";
 
 impl FamilySpec for FastSlowSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(FastSlow::new(self, vocab, seed, device)?))
     }
 
@@ -104,10 +105,6 @@ impl FastSlow {
         }
         let scale = spec.coupling_scale;
         Ok(Self { spec: spec.clone(), params, net, inference_net, scale, gate: None, solves: Solves::default() })
-    }
-
-    pub fn spec(&self) -> &FastSlowSpec {
-        &self.spec
     }
 
     /// s tanh(gamma), or tanh(gamma) times 0 plus the absolute gate. The factors are tensors:
@@ -198,11 +195,29 @@ impl FastSlow {
     fn cross_entropy(&self, net: &Net, x: &Tensor, targets: &Tensor) -> Result<Tensor> {
         head_cross_entropy(&rms_norm(x, &net.norm, EPS)?, &net.embed, targets)
     }
+
+    fn attention_layers(&self) -> Vec<AttentionLayer> {
+        let s = &self.spec;
+        let mut layers = AttentionLayer::stack("pre", s.n_pre, s.fast_window);
+        for round in 0..s.n_rounds {
+            let path = |name: &str, i: usize| format!("{name}.{i}.r{round}");
+            layers.extend((0..s.n_slow).map(|i| AttentionLayer {
+                tokens_per_position: s.pool,
+                ..AttentionLayer::of_tokens(path("slow", i), None)
+            }));
+            layers.extend((0..s.n_post).map(|i| AttentionLayer::of_tokens(path("post", i), s.fast_window)));
+        }
+        layers
+    }
 }
 
-impl Model for FastSlow {
+impl Trainable for FastSlow {
     fn params(&self) -> &Params {
         &self.params
+    }
+
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::FastSlow(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
@@ -223,15 +238,10 @@ impl Model for FastSlow {
         self.cross_entropy(&self.inference_net, &encoded.x, &batch.targets)
     }
 
-    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let encoded = self.encode(&self.inference_net, tokens, tap, false)?;
-        linear(&rms_norm(&encoded.x, &self.inference_net.norm, EPS)?, &self.inference_net.embed)
-    }
-
     fn scalars(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
-        let mut scalars = vec![(GATE, host::scalar(&self.inference_net.gamma)?.tanh())];
+        let mut scalars = vec![(channels::GATE, host::scalar(&self.inference_net.gamma)?.tanh())];
         if let Some(grad) = grads.and_then(|g| g.get(&self.net.gamma)) {
-            scalars.push((GATE_GRAD, host::scalar(grad)?));
+            scalars.push((channels::GATE_GRAD, host::scalar(grad)?));
         }
         if matches!(self.spec.approach, Approach::Deq { .. }) {
             scalars.push((DEQ_ITERATIONS, self.solves.iterations.get() as f64));
@@ -251,44 +261,32 @@ impl Model for FastSlow {
         true
     }
 
-    fn to_spec(&self) -> Spec {
-        Spec::FastSlow(self.spec.clone())
-    }
-
     fn runtime_params(&self) -> Vec<RuntimeParam> {
         let gate = self.gate.unwrap_or(f64::NAN);
         [("coupling_scale", self.scale), ("gate", gate)].map(|(name, value)| RuntimeParam { name, value }).to_vec()
     }
 
-    fn attention_layers(&self) -> Vec<AttentionLayer> {
+    fn capabilities(&self) -> Capabilities<'_> {
         let s = &self.spec;
-        let mut layers = AttentionLayer::stack("pre", s.n_pre, s.fast_window);
-        for round in 0..s.n_rounds {
-            let path = |name: &str, i: usize| format!("{name}.{i}.r{round}");
-            layers.extend((0..s.n_slow).map(|i| AttentionLayer {
-                tokens_per_position: s.pool,
-                ..AttentionLayer::of_tokens(path("slow", i), None)
-            }));
-            layers.extend((0..s.n_post).map(|i| AttentionLayer::of_tokens(path("post", i), s.fast_window)));
+        Capabilities {
+            token_model: Some(self),
+            attention_layers: self.attention_layers(),
+            two_timescales: Some(TwoTimescales { pool: s.pool, rounds: s.n_rounds, width: s.d_model }),
+            coupling: Some(self),
+            fixed_point: Some(self),
+            ..Capabilities::default()
         }
-        layers
     }
 
-    fn two_timescales(&self) -> Option<TwoTimescales> {
-        let s = &self.spec;
-        Some(TwoTimescales { pool: s.pool, rounds: s.n_rounds, width: s.d_model })
+    fn capabilities_mut(&mut self) -> CapabilitiesMut<'_> {
+        CapabilitiesMut { coupling: Some(self), ..CapabilitiesMut::default() }
     }
+}
 
-    fn coupling(&self) -> Option<&dyn CouplingModel> {
-        Some(self)
-    }
-
-    fn coupling_mut(&mut self) -> Option<&mut dyn CouplingModel> {
-        Some(self)
-    }
-
-    fn fixed_point(&self) -> Option<&dyn FixedPointModel> {
-        Some(self)
+impl Model for FastSlow {
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let encoded = self.encode(&self.inference_net, tokens, tap, false)?;
+        linear(&rms_norm(&encoded.x, &self.inference_net.norm, EPS)?, &self.inference_net.embed)
     }
 }
 
@@ -380,7 +378,7 @@ mod tests {
         let scalars = model.scalars(Some(&implicit))?;
         let reading = |name| scalars.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
         assert!(reading(DEQ_RESIDUAL) <= GOAL.tolerance && reading(DEQ_BACKWARD) > 0.0);
-        assert!(reading(GATE_GRAD).abs() > 0.0);
+        assert!(reading(channels::GATE_GRAD).abs() > 0.0);
         Ok(())
     }
 }

@@ -9,8 +9,8 @@ use candle_core::{DType, Device, Result, Tensor};
 pub use spec::{AlibiGptSpec, PlainGptSpec};
 
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::AttentionLayer,
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    capabilities::{AttentionLayer, Capabilities},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -21,7 +21,7 @@ use crate::nn::{
 };
 
 impl FamilySpec for PlainGptSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Gpt::with_learned_positions(self, vocab, seed, device)?))
     }
 
@@ -35,7 +35,7 @@ impl FamilySpec for PlainGptSpec {
 }
 
 impl FamilySpec for AlibiGptSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Gpt::with_alibi(self, vocab, seed, device)?))
     }
 
@@ -117,7 +117,7 @@ pub(super) fn embed_from(
 
 /// A GPT. Taps: `layers.i.attn.weights`, `final`.
 pub struct Gpt {
-    spec: Spec,
+    spec: ModelSpec,
     params: Params,
     net: Net,
     inference_net: Net,
@@ -128,28 +128,28 @@ impl Gpt {
     pub fn with_learned_positions(spec: &PlainGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let sizes = [spec.d_model, spec.heads, spec.layers];
         let net = |p: &mut Params| Net::new(p, vocab, sizes, Some(spec.positions));
-        Self::new(Spec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
+        Self::new(ModelSpec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
     /// As [`Gpt::with_learned_positions`], with ALiBi in their place.
     pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let sizes = [spec.d_model, spec.heads, spec.layers];
         let net = |p: &mut Params| Net::new(p, vocab, sizes, None);
-        Self::new(Spec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
+        Self::new(ModelSpec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
-    fn new(spec: Spec, mut params: Params, build: impl Fn(&mut Params) -> Result<Net>) -> Result<Self> {
+    fn new(spec: ModelSpec, mut params: Params, build: impl Fn(&mut Params) -> Result<Net>) -> Result<Self> {
         let (net, inference_net) = params.build_twice(build)?;
         Ok(Self { spec, params, net, inference_net })
     }
 }
 
-impl Model for Gpt {
+impl Trainable for Gpt {
     fn params(&self) -> &Params {
         &self.params
     }
 
-    fn to_spec(&self) -> Spec {
+    fn spec(&self) -> ModelSpec {
         self.spec.clone()
     }
 
@@ -162,11 +162,14 @@ impl Model for Gpt {
         self.inference_net.cross_entropy(batch)
     }
 
+    fn capabilities(&self) -> Capabilities<'_> {
+        let attention_layers = AttentionLayer::stack("layers", self.net.layers.len(), None);
+        Capabilities { token_model: Some(self), attention_layers, ..Capabilities::default() }
+    }
+}
+
+impl Model for Gpt {
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         linear(&self.inference_net.encode(tokens, tap)?, &self.inference_net.head)
-    }
-
-    fn attention_layers(&self) -> Vec<AttentionLayer> {
-        AttentionLayer::stack("layers", self.net.layers.len(), None)
     }
 }

@@ -10,11 +10,7 @@ use crate::nn::{
     fused::{GradAccumulator, PartialGraph},
 };
 
-use capabilities::{
-    AttentionLayer, CouplingModel, FastWeightModel, FixedPointModel, FlowModel, LocalLearning, QueryKeyDynamics,
-    RecoveryModel, RuntimeParam, SentenceEncoder, SequenceTagger, SettlingModel, StationaryMap, StreamingModel,
-    TraceBlocks, TwoTimescales,
-};
+use capabilities::{Capabilities, CapabilitiesMut, RuntimeParam};
 use family::families;
 use step_memory::{StepMemory, StepSizes};
 
@@ -52,7 +48,7 @@ families! {
     Stationary(stationary::StationarySpec),
 }
 
-impl Spec {
+impl ModelSpec {
     /// As [`FamilySpec::check_files`].
     pub fn check_files(&self) -> Result<()> {
         self.sizes().check_files()
@@ -79,7 +75,7 @@ impl Spec {
     }
 
     /// As [`FamilySpec::build`].
-    pub fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    pub fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         self.sizes().build(vocab, seed, device)
     }
 }
@@ -107,12 +103,12 @@ pub struct AccumulatedLoss {
 /// What usually helps a training that diverges, as a sentence without its end.
 pub const USUAL_ADVICE: &str = "A smaller learning rate or a longer warm-up usually helps";
 
-/// A model that a trainer can drive and a probe can question.
-pub trait Model: Send {
+/// A thing with weights that a trainer can drive and a probe can question.
+pub trait Trainable: Send {
     fn params(&self) -> &Params;
 
     /// The family and the sizes, enough to build another model of this kind.
-    fn to_spec(&self) -> Spec;
+    fn spec(&self) -> ModelSpec;
 
     /// Told before each update which one it is, from 1. What a model does by stage (what it minimises,
     /// which weights it holds still) must follow from this number and its parameters alone, so that a
@@ -126,28 +122,40 @@ pub trait Model: Send {
         self.loss_into(batch, None)
     }
 
-    /// As [`Model::loss`], for a training step whose weights' gradients the accumulator collects beside the graph.
+    /// As [`Trainable::loss`], for a training step whose weights' gradients the accumulator collects beside the graph.
     fn accumulated_loss(&self, batch: &Batch, accumulator: &GradAccumulator) -> Result<AccumulatedLoss> {
         let Loss { total, cross_entropy, parts } = self.loss_into(batch, Some(accumulator))?;
         Ok(AccumulatedLoss { total: PartialGraph::new(total), cross_entropy: cross_entropy.detach(), parts })
     }
 
-    /// What a family implements of both: the accumulator, if there is one, takes the weights of its blocks. One that
-    /// ignores it leaves them all in the graph, which is correct and slower.
-    fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss>;
+    /// A family implements this for both: the accumulator, if there is one, takes the weights of its blocks. One that
+    /// ignores it leaves them all in the graph, which is correct and slower. Only a family that offers
+    /// [`CapabilitiesMut::local_learning`] has no loss.
+    fn loss_into(&self, _batch: &Batch, _accumulator: Option<&GradAccumulator>) -> Result<Loss> {
+        candle_core::bail!("models of this family learn by a rule of their own and have no loss to differentiate")
+    }
 
     /// Mean cross-entropy in nats, scalar, without gradients: what a held-out evaluation asks for.
     /// It must record no graph and save nothing for a backward pass (see [`Params::build_twice`]).
     fn evaluate(&self, batch: &Batch) -> Result<Tensor>;
 
-    /// Tokens u32 `(B, T)` -> logits `(B, T, V)`, without gradients; activations that `tap` wants are left
-    /// in it.
-    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor>;
+    /// Everything that it can be asked for beyond its loss.
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::default()
+    }
 
-    /// The model's own rule of learning, if it does not learn by gradients. The trainer then calls this for an update and
-    /// neither asks for a loss nor runs an optimiser.
-    fn local_learning(&mut self) -> Option<&mut dyn LocalLearning> {
-        None
+    /// The capabilities that change the model.
+    fn capabilities_mut(&mut self) -> CapabilitiesMut<'_> {
+        CapabilitiesMut::default()
+    }
+
+    /// [`Capabilities::token_model`], for a caller that needs it.
+    ///
+    /// # Errors
+    /// If it predicts no tokens.
+    fn token_model(&self) -> Result<&dyn Model> {
+        let missing = || candle_core::Error::Msg("models of this family predict no tokens".to_owned());
+        self.capabilities().token_model.ok_or_else(missing)
     }
 
     /// Cheap scalars of the present weights (and, right after a backward pass, their gradients), by
@@ -166,14 +174,14 @@ pub trait Model: Send {
         vec![]
     }
 
-    /// Sets one of [`Model::runtime_params`]. False if the model has none of this name.
+    /// Sets one of [`Trainable::runtime_params`]. False if the model has none of this name.
     fn set_runtime_param(&mut self, _name: &str, _value: f64) -> bool {
         false
     }
 
     /// Loads the weights of another model of its kind, or of two side by side; returns notes on what was
     /// done. Errors say what does not fit.
-    fn load_from(&self, _sources: &[&dyn Model]) -> Result<Vec<String>> {
+    fn load_from(&self, _sources: &[&dyn Trainable]) -> Result<Vec<String>> {
         candle_core::bail!("models of this family load no weights from other models")
     }
 
@@ -181,85 +189,11 @@ pub trait Model: Send {
     fn notes(&self) -> &[String] {
         &[]
     }
+}
 
-    /// The layers whose attention maps can be tapped, in the order of a forward pass; none without softmax
-    /// attention.
-    fn attention_layers(&self) -> Vec<AttentionLayer> {
-        vec![]
-    }
-
-    /// The flow over depth, if the model has one.
-    fn flow(&self) -> Option<FlowModel<'_>> {
-        None
-    }
-
-    /// The learned map to stationary distributions, if the model is one.
-    fn stationary_map(&self) -> Option<&dyn StationaryMap> {
-        None
-    }
-
-    /// The synapses, if the model's attention is linear and its neurons are sparse.
-    fn synapses(&self) -> Option<&dyn capabilities::SynapseModel> {
-        None
-    }
-
-    /// The sizes of a fast and a slow stream, if the model has both.
-    fn two_timescales(&self) -> Option<TwoTimescales> {
-        None
-    }
-
-    /// The sizes of blocks that read the past through moving averages, if the model is made of them.
-    fn trace_blocks(&self) -> Option<TraceBlocks> {
-        None
-    }
-
-    /// The gate between two streams, if there is one.
-    fn coupling(&self) -> Option<&dyn CouplingModel> {
-        None
-    }
-
-    /// As [`Model::coupling`], to change its settings.
-    fn coupling_mut(&mut self) -> Option<&mut dyn CouplingModel> {
-        None
-    }
-
-    /// The map that refines a state, if the forward pass has one.
-    fn fixed_point(&self) -> Option<&dyn FixedPointModel> {
-        None
-    }
-
-    /// The reader of past tokens, if the model is one.
-    fn recovery(&self) -> Option<&dyn RecoveryModel> {
-        None
-    }
-
-    /// How queries and keys evolve before they are scored, if those of any layer may.
-    fn query_key_dynamics(&self) -> Option<&dyn QueryKeyDynamics> {
-        None
-    }
-
-    /// What represents every word of a sentence, if the model was made for that.
-    fn sentence_encoder(&self) -> Option<&dyn SentenceEncoder> {
-        None
-    }
-
-    /// How levels settle on a word, if they do.
-    fn settling(&self) -> Option<&dyn SettlingModel> {
-        None
-    }
-
-    /// What tags every word of a sentence, if the model was trained for that.
-    fn sequence_tagger(&self) -> Option<&dyn SequenceTagger> {
-        None
-    }
-
-    /// What reads texts part by part, if the model does.
-    fn streaming(&self) -> Option<&dyn StreamingModel> {
-        None
-    }
-
-    /// What reads texts with fast weights, if its predictors can have some.
-    fn fast_weights(&self) -> Option<&dyn FastWeightModel> {
-        None
-    }
+/// A model of token sequences.
+pub trait Model: Trainable {
+    /// Tokens u32 `(B, T)` -> logits `(B, T, V)`, without gradients; activations that `tap` wants are left
+    /// in it.
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor>;
 }

@@ -18,8 +18,8 @@ use self::{
     steering::Steered,
 };
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::{AttentionLayer, CONTROLS, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    capabilities::{AttentionLayer, CONTROLS, Capabilities, FlowControl, FlowModel, LanguageFlow, RuntimeParam},
     step_memory::{StepMemory, StepSizes},
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
         fused::{GradAccumulator, cross_entropy::head_cross_entropy},
         host,
     },
-    ode::{Field, Options, SharedField},
+    ode::{Field, SharedField, SolverOptions},
 };
 
 /// Readings of every step.
@@ -36,7 +36,7 @@ pub const ALPHA: &str = "flow/alpha";
 pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
 
 impl FamilySpec for OdeFlowSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(OdeFlow::new(self, vocab, seed, device)?))
     }
 
@@ -80,10 +80,6 @@ impl OdeFlow {
         Ok(Self { spec: spec.clone(), params, net, inference_net, steered, control: FlowControl::default() })
     }
 
-    pub fn spec(&self) -> &OdeFlowSpec {
-        &self.spec
-    }
-
     /// The control vector on the device, `(1, 4)`.
     fn control_tensor(&self, control: FlowControl) -> Result<Tensor> {
         let u = control.u.iter().map(|v| *v as f32).collect();
@@ -100,8 +96,8 @@ impl OdeFlow {
         head_cross_entropy(&net.read(&end, &mut Tap::off())?, &net.head, &batch.targets)
     }
 
-    fn options(&self) -> Options {
-        Options::fixed(self.spec.method, self.spec.steps)
+    fn options(&self) -> SolverOptions {
+        SolverOptions::fixed(self.spec.method, self.spec.steps)
     }
 
     /// u = 0 for every row of a batch.
@@ -110,9 +106,13 @@ impl OdeFlow {
     }
 }
 
-impl Model for OdeFlow {
+impl Trainable for OdeFlow {
     fn params(&self) -> &Params {
         &self.params
+    }
+
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::OdeFlow(self.spec.clone())
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
@@ -137,15 +137,6 @@ impl Model for OdeFlow {
         self.cross_entropy(&self.inference_net, batch, &self.no_control(batch)?)
     }
 
-    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let u = self.control_tensor(self.control)?;
-        let start = self.inference_net.start(tokens, tap)?;
-        tap.offer("flow.start", || Ok(start.clone()))?;
-        let end = self.inference_net.field.carry(&start, &u, self.control.alpha, &self.options())?;
-        tap.offer("flow.end", || Ok(end.clone()))?;
-        self.inference_net.logits(&self.inference_net.read(&end, tap)?)
-    }
-
     /// alpha, and the gradient norm of the field alone.
     fn scalars(&self, grads: Option<&GradStore>) -> Result<Vec<(&'static str, f64)>> {
         let mut all = vec![(ALPHA, host::scalar(self.inference_net.field.alpha())?)];
@@ -159,10 +150,6 @@ impl Model for OdeFlow {
             all.push((FIELD_GRAD_NORM, squares.sqrt()));
         }
         Ok(all)
-    }
-
-    fn to_spec(&self) -> Spec {
-        Spec::OdeFlow(self.spec.clone())
     }
 
     fn runtime_params(&self) -> Vec<RuntimeParam> {
@@ -183,14 +170,22 @@ impl Model for OdeFlow {
         true
     }
 
-    fn attention_layers(&self) -> Vec<AttentionLayer> {
-        let mut layers = AttentionLayer::stack("head_layers", self.spec.pre, None);
-        layers.extend(AttentionLayer::stack("tail_layers", self.spec.post, None));
-        layers
+    fn capabilities(&self) -> Capabilities<'_> {
+        let mut attention_layers = AttentionLayer::stack("head_layers", self.spec.pre, None);
+        attention_layers.extend(AttentionLayer::stack("tail_layers", self.spec.post, None));
+        let flow = Some(FlowModel::Language(self));
+        Capabilities { token_model: Some(self), attention_layers, flow, ..Capabilities::default() }
     }
+}
 
-    fn flow(&self) -> Option<FlowModel<'_>> {
-        Some(FlowModel::Language(self))
+impl Model for OdeFlow {
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let u = self.control_tensor(self.control)?;
+        let start = self.inference_net.start(tokens, tap)?;
+        tap.offer("flow.start", || Ok(start.clone()))?;
+        let end = self.inference_net.field.carry(&start, &u, self.control.alpha, &self.options())?;
+        tap.offer("flow.end", || Ok(end.clone()))?;
+        self.inference_net.logits(&self.inference_net.read(&end, tap)?)
     }
 }
 
@@ -232,7 +227,7 @@ impl LanguageFlow for OdeFlow {
         self.spec.steering.as_ref()
     }
 
-    fn baseline(&self) -> Spec {
-        Spec::PlainGpt(self.spec.baseline())
+    fn baseline(&self) -> ModelSpec {
+        ModelSpec::PlainGpt(self.spec.baseline())
     }
 }

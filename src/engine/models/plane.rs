@@ -7,13 +7,13 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::{FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam},
+    FamilySpec, Loss, ModelSpec, Trainable,
+    capabilities::{Capabilities, FlowControl, FlowModel, PlanarField, PlanarFlow, RuntimeParam},
     step_memory::{StepMemory, StepSizes},
 };
 use crate::{
     nn::{
-        Batch, Params, Tap,
+        Batch, Params,
         fused::{GradAccumulator, linear::linear, mlp::Act},
         layers,
     },
@@ -47,7 +47,7 @@ impl Default for PlaneSpec {
 }
 
 impl FamilySpec for PlaneSpec {
-    fn build(&self, _vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, _vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Plane::new(self, seed, device)?))
     }
 
@@ -112,10 +112,6 @@ impl Plane {
         Ok(Self { spec: spec.clone(), seed, step: 0, params, net, inference_net, control: FlowControl::default() })
     }
 
-    pub fn spec(&self) -> &PlaneSpec {
-        &self.spec
-    }
-
     /// alpha (f(y) + u) for states `(N, 2)`: u is a constant wind.
     fn rate(&self, which: PlanarField, [u0, u1]: [f64; 2], alpha: f64, y: &Tensor) -> Result<Tensor> {
         let f = match which {
@@ -149,9 +145,13 @@ fn velocity(kind: PlanarField, y: &Tensor) -> Result<Tensor> {
     Tensor::cat(&[dx, dy], D::Minus1)
 }
 
-impl Model for Plane {
+impl Trainable for Plane {
     fn params(&self) -> &Params {
         &self.params
+    }
+
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Plane(self.spec.clone())
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
@@ -170,14 +170,6 @@ impl Model for Plane {
         self.error(&self.inference_net, u64::MAX)
     }
 
-    fn logits(&self, _: &Tensor, _: &mut Tap) -> Result<Tensor> {
-        candle_core::bail!("a field of the plane foretells no token")
-    }
-
-    fn to_spec(&self) -> Spec {
-        Spec::Plane(self.spec.clone())
-    }
-
     fn runtime_params(&self) -> Vec<RuntimeParam> {
         let FlowControl { u, alpha } = self.control;
         [("u0", u[0]), ("u1", u[1]), ("alpha", alpha)].map(|(name, value)| RuntimeParam { name, value }).to_vec()
@@ -193,8 +185,8 @@ impl Model for Plane {
         true
     }
 
-    fn flow(&self) -> Option<FlowModel<'_>> {
-        Some(FlowModel::Planar(self))
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { flow: Some(FlowModel::Planar(self)), ..Capabilities::default() }
     }
 }
 

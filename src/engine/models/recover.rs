@@ -24,13 +24,13 @@ use candle_core::{D, DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::RecoveryModel,
+    FamilySpec, Loss, ModelSpec, Trainable,
+    capabilities::{Capabilities, RecoveryModel},
     step_memory::{StepMemory, StepSizes},
 };
 use crate::analysis::ema;
 use crate::nn::{
-    Batch, Params, Tap,
+    Batch, Params,
     fused::{
         GradAccumulator,
         cross_entropy::cross_entropy,
@@ -68,7 +68,7 @@ pub struct RecoverSpec {
 }
 
 impl FamilySpec for RecoverSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Recover::new(self, vocab, seed, device)?))
     }
 
@@ -169,12 +169,8 @@ impl Recover {
         Ok(Self { params, vocab, codes, weights, inference_weights, spec: spec.clone() })
     }
 
-    pub fn spec(&self) -> &RecoverSpec {
-        &self.spec
-    }
-
     /// Answers at these positions: tokens u32 `(B, T)` -> logits `(P, B, K, V)`.
-    fn read(&self, weights: &Weights, tokens: &Tensor, positions: &[usize], tap: &mut Tap) -> Result<Tensor> {
+    fn read(&self, weights: &Weights, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
         let (b, t) = tokens.dims2()?;
         let (p, k) = (positions.len(), self.spec.distances.len());
         let ids = tokens.t()?.contiguous()?.flatten_all()?; // (T B)
@@ -188,7 +184,7 @@ impl Recover {
                 let logits = match heads.place.as_ref() {
                     None => {
                         let traces = self.traces(&x, positions, b)?;
-                        heads.answer(&heads.over_traces(&traces, tap)?, &Tensor::cat(&traces, D::Minus1)?)?
+                        heads.answer(&heads.over_traces(&traces)?, &Tensor::cat(&traces, D::Minus1)?)?
                     }
                     Some(place) => {
                         let everywhere: Vec<usize> = (0..t).collect();
@@ -196,7 +192,7 @@ impl Recover {
                             Reader::Raw => readable(&x.reshape((t * b, self.spec.code_dim))?)?,
                             _ => Tensor::cat(&self.traces(&x, &everywhere, b)?, D::Minus1)?,
                         }; // (T B, width)
-                        let reads = heads.over_past(&slots.reshape((t, b, ()))?, place, positions, tap)?;
+                        let reads = heads.over_past(&slots.reshape((t, b, ()))?, place, positions)?;
                         heads.answer(&reads, &Tensor::ones((p * b, 1), DType::F32, x.device())?)?
                     }
                 }; // (P B, K V)
@@ -212,7 +208,7 @@ impl Recover {
             _ => 1,
         };
         let positions = self.positions(batch.tokens.dim(1)?, stride)?;
-        let logits = self.read(weights, &batch.tokens, &positions, &mut Tap::off())?;
+        let logits = self.read(weights, &batch.tokens, &positions)?;
         cross_entropy(&logits, &self.wanted(&batch.tokens, &positions)?)
     }
 
@@ -275,7 +271,7 @@ impl Weights {
 
 impl Heads {
     /// Attention over the traces of one position: n times `(N, C+1)` -> `(N, K, HEAD)`.
-    fn over_traces(&self, traces: &[Tensor], tap: &mut Tap) -> Result<Tensor> {
+    fn over_traces(&self, traces: &[Tensor]) -> Result<Tensor> {
         let map = |w: &[Tensor]| -> Result<Tensor> {
             let each = traces.iter().zip(w).map(|(h, w)| linear(h, w)).collect::<Result<Vec<_>>>()?;
             Tensor::stack(&each, 1) // (N, n, HEAD)
@@ -283,12 +279,11 @@ impl Heads {
         let scores = linear(&map(&self.keys)?, &self.query)?; // (N, n, K)
         let scores = (scores.transpose(1, 2)? / (HEAD as f64).sqrt())?; // (N, K, n)
         let weights = candle_nn::ops::softmax(&scores, D::Minus1)?;
-        tap.offer("read.weights", || Ok(weights.clone()))?;
         weights.contiguous()?.matmul(&map(&self.values)?.contiguous()?)
     }
 
     /// Attention over slots of the past, one a position: slots `(T, B, W)` -> `(P B, K, HEAD)`.
-    fn over_past(&self, slots: &Tensor, place: &Tensor, positions: &[usize], tap: &mut Tap) -> Result<Tensor> {
+    fn over_past(&self, slots: &Tensor, place: &Tensor, positions: &[usize]) -> Result<Tensor> {
         let (t, b, _) = slots.dims3()?;
         let (k, p) = (self.query.dim(0)?, positions.len());
         let (Some(key), Some(value)) = (self.keys.first(), self.values.first()) else {
@@ -299,7 +294,6 @@ impl Heads {
         let content = content.permute((1, 2, 0))?.unsqueeze(2)?; // (B, K, 1, T)
         let when = self.when(place, positions, t)?.reshape((1, k, p, t))?;
         let weights = candle_nn::ops::softmax(&content.broadcast_add(&when)?, D::Minus1)?; // (B, K, P, T)
-        tap.offer("read.weights", || Ok(weights.clone()))?;
         let reads = weights.reshape((b, k * p, t))?.matmul(&values)?; // (B, K P, HEAD)
         reads.reshape((b, k, p, HEAD))?.permute((2, 0, 1, 3))?.reshape((p * b, k, HEAD))
     }
@@ -323,9 +317,13 @@ impl Heads {
     }
 }
 
-impl Model for Recover {
+impl Trainable for Recover {
     fn params(&self) -> &Params {
         &self.params
+    }
+
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Recover(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
@@ -337,22 +335,8 @@ impl Model for Recover {
         self.cross_entropy(&self.inference_weights, batch)
     }
 
-    /// Answers for the nearest asked distance at every position `(B, T, V)`: a reader has no next token to foretell.
-    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let everywhere: Vec<usize> = (0..tokens.dim(1)?).collect();
-        self.read(&self.inference_weights, tokens, &everywhere, tap)?
-            .narrow(2, 0, 1)?
-            .squeeze(2)?
-            .transpose(0, 1)?
-            .contiguous()
-    }
-
-    fn to_spec(&self) -> Spec {
-        Spec::Recover(self.spec.clone())
-    }
-
-    fn recovery(&self) -> Option<&dyn RecoveryModel> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { recovery: Some(self), ..Capabilities::default() }
     }
 }
 
@@ -383,7 +367,7 @@ impl RecoveryModel for Recover {
     }
 
     fn answers(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
-        self.read(&self.inference_weights, tokens, positions, &mut Tap::off())
+        self.read(&self.inference_weights, tokens, positions)
     }
 }
 

@@ -22,10 +22,13 @@ mod spec;
 use candle_core::{DType, Device, Result, Tensor};
 
 use super::{
-    Loss, Model, Spec,
-    capabilities::{FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder, SettledLevel, SettlingModel},
+    ModelSpec, Trainable,
+    capabilities::{
+        Capabilities, CapabilitiesMut, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder, SettledLevel,
+        SettlingModel,
+    },
 };
-use crate::nn::{Batch, IGNORE, Params, Tap, fused::GradAccumulator, host, kernels::threads};
+use crate::nn::{Batch, IGNORE, Params, host, kernels::threads};
 
 use hierarchy::{Hierarchy, Level};
 use reading::{Encoder, Reader};
@@ -73,10 +76,6 @@ impl Spcn {
         }
         params.register_buffers(VARIANCE);
         Ok(Self { spec: spec.clone(), vocab, params })
-    }
-
-    pub fn spec(&self) -> &SpcnSpec {
-        &self.spec
     }
 
     fn values(&self, name: &str) -> Result<Vec<f32>> {
@@ -205,23 +204,13 @@ impl SettlingModel for Spcn {
     }
 }
 
-impl Model for Spcn {
+impl Trainable for Spcn {
     fn params(&self) -> &Params {
         &self.params
     }
 
-    fn to_spec(&self) -> Spec {
-        Spec::Spcn(self.spec.clone())
-    }
-
-    fn local_learning(&mut self) -> Option<&mut dyn LocalLearning> {
-        Some(self)
-    }
-
-    fn loss_into(&self, _: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        candle_core::bail!(
-            "a network of predictive columns learns by a rule of its own and has no loss to differentiate"
-        )
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Spcn(self.spec.clone())
     }
 
     /// Mean squared error of what level 0 was predicted to be, a word.
@@ -229,16 +218,13 @@ impl Model for Spcn {
         Tensor::new(mean_error(&self.read(batch, false)?) as f32, self.params.device())
     }
 
-    fn logits(&self, _: &Tensor, _: &mut Tap) -> Result<Tensor> {
-        candle_core::bail!("a network of predictive columns foretells no token")
+    fn capabilities(&self) -> Capabilities<'_> {
+        let settling: Option<&dyn SettlingModel> = if self.spec.network { Some(self) } else { None };
+        Capabilities { sentence_encoder: Some(self), settling, ..Capabilities::default() }
     }
 
-    fn sentence_encoder(&self) -> Option<&dyn SentenceEncoder> {
-        Some(self)
-    }
-
-    fn settling(&self) -> Option<&dyn SettlingModel> {
-        self.spec.network.then_some(self)
+    fn capabilities_mut(&mut self) -> CapabilitiesMut<'_> {
+        CapabilitiesMut { local_learning: Some(self), ..CapabilitiesMut::default() }
     }
 }
 

@@ -14,8 +14,10 @@ pub use spec::{COEFFICIENTS, Predictor, PredictorValues, SpenSpec, TraceGate};
 
 use self::net::{BlockState, Net};
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::{AttentionLayer, FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks},
+    FamilySpec, Loss, Model, ModelSpec, Trainable,
+    capabilities::{
+        AttentionLayer, Capabilities, FastWeightModel, FastWeightRule, StreamingModel, TextStream, TraceBlocks,
+    },
     step_memory::{self, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -27,7 +29,7 @@ use crate::nn::{
 const BALANCE: f64 = 0.01;
 
 impl FamilySpec for SpenSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Spen::new(self, vocab, seed, device)?))
     }
 
@@ -133,13 +135,13 @@ impl FastWeightModel for Spen {
     }
 }
 
-impl Model for Spen {
+impl Trainable for Spen {
     fn params(&self) -> &Params {
         &self.params
     }
 
-    fn to_spec(&self) -> Spec {
-        Spec::Spen(self.spec.clone())
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Spen(self.spec.clone())
     }
 
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
@@ -154,31 +156,31 @@ impl Model for Spen {
         head_cross_entropy(&net.read(&batch.tokens, &mut net.start(), &mut Tap::off())?.x, &net.embed, &batch.targets)
     }
 
-    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let net = &self.inference_net;
-        linear(&net.read(tokens, &mut net.start(), tap)?.x, &net.embed)
-    }
-
-    fn attention_layers(&self) -> Vec<AttentionLayer> {
-        match self.spec.predictor {
+    fn capabilities(&self) -> Capabilities<'_> {
+        let s = &self.spec;
+        let attention_layers = match s.predictor {
             Predictor::SoftmaxAttention => {
-                let blocks = AttentionLayer::stack("blocks", self.spec.layers, None);
+                let blocks = AttentionLayer::stack("blocks", s.layers, None);
                 blocks.into_iter().map(AttentionLayer::strictly_causal).collect()
             }
             Predictor::Static | Predictor::LinearAttention => vec![],
+        };
+        let fast_weights: Option<&dyn FastWeightModel> =
+            if s.predictor == Predictor::Static { Some(self) } else { None };
+        Capabilities {
+            token_model: Some(self),
+            attention_layers,
+            trace_blocks: Some(TraceBlocks { blocks: s.layers, channels: s.d_model, units: s.hidden, kept: s.kept }),
+            streaming: Some(self),
+            fast_weights,
+            ..Capabilities::default()
         }
     }
+}
 
-    fn trace_blocks(&self) -> Option<TraceBlocks> {
-        let s = &self.spec;
-        Some(TraceBlocks { blocks: s.layers, channels: s.d_model, units: s.hidden, kept: s.kept })
-    }
-
-    fn streaming(&self) -> Option<&dyn StreamingModel> {
-        Some(self)
-    }
-
-    fn fast_weights(&self) -> Option<&dyn FastWeightModel> {
-        (self.spec.predictor == Predictor::Static).then_some(self)
+impl Model for Spen {
+    fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let net = &self.inference_net;
+        linear(&net.read(tokens, &mut net.start(), tap)?.x, &net.embed)
     }
 }

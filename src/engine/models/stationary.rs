@@ -9,8 +9,8 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FamilySpec, Loss, Model, Spec,
-    capabilities::StationaryMap,
+    FamilySpec, Loss, ModelSpec, Trainable,
+    capabilities::{Capabilities, StationaryMap},
     step_memory::{StepMemory, StepSizes},
 };
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     },
     files,
     nn::{
-        Batch, Params, Tap,
+        Batch, Params,
         fused::{GradAccumulator, linear::linear, mlp::Act},
         host, layers,
     },
@@ -98,7 +98,7 @@ fn read_matrix(path: &Path, holds: MatrixKind) -> Result<Generator> {
 }
 
 impl FamilySpec for StationarySpec {
-    fn build(&self, _vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, _vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Stationary::new(self, seed, device)?))
     }
 
@@ -214,9 +214,13 @@ impl Stationary {
     }
 }
 
-impl Model for Stationary {
+impl Trainable for Stationary {
     fn params(&self) -> &Params {
         &self.params
+    }
+
+    fn spec(&self) -> ModelSpec {
+        ModelSpec::Stationary(self.spec.clone())
     }
 
     fn begin_step(&mut self, step: u64) -> Result<()> {
@@ -235,20 +239,12 @@ impl Model for Stationary {
         self.error(&self.inference_net, u64::MAX, HELD_OUT)
     }
 
-    fn logits(&self, _: &Tensor, _: &mut Tap) -> Result<Tensor> {
-        candle_core::bail!("a map to stationary distributions foretells no token")
-    }
-
-    fn to_spec(&self) -> Spec {
-        Spec::Stationary(self.spec.clone())
-    }
-
     fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    fn stationary_map(&self) -> Option<&dyn StationaryMap> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { stationary_map: Some(self), ..Capabilities::default() }
     }
 }
 

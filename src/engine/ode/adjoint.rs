@@ -7,7 +7,7 @@ use std::result;
 use candle_core::{Result, Tensor, Var, bail};
 
 use super::{
-    Options, SharedField, Solution, SolveError,
+    SharedField, Solution, SolveError, SolverOptions,
     solve::Solver,
     vjp::{self, Vjp, attach, check, gradients},
 };
@@ -23,7 +23,7 @@ pub fn adjoint(
     weights: &[Tensor],
     y0: &Tensor,
     (t0, t1): (f64, f64),
-    options: &Options,
+    options: &SolverOptions,
 ) -> result::Result<Solution, SolveError> {
     check(weights, y0, t0)?;
     let still = vjp::detached(field);
@@ -34,7 +34,7 @@ pub fn adjoint(
         weights: weights.to_vec(),
         end: solution.end.clone(),
         span: (t0, t1),
-        options: Options { keep_states: false, ..options.clone() },
+        options: SolverOptions { keep_states: false, ..options.clone() },
     };
     let end = attach(&solution.end, y0, weights, back).map_err(|e| solver.failed(e, t0))?;
     Ok(Solution { end, ..solution })
@@ -45,7 +45,7 @@ struct Backwards {
     weights: Vec<Tensor>,
     end: Tensor,
     span: (f64, f64),
-    options: Options,
+    options: SolverOptions,
 }
 
 impl Backwards {

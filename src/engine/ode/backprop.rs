@@ -1,6 +1,6 @@
 //! Discretise, then optimise: a solve whose operations candle saves for its backward pass.
 
-use super::{Field, Options, Solution, SolveError, solve};
+use super::{Field, Solution, SolveError, SolverOptions, solve};
 
 /// Same as [`solve`], and keeps the graph of whatever is tracked in the start and in the field. The steps that an
 /// adaptive method chose count as given: their lengths are plain numbers. candle goes back over a graph by recursion:
@@ -12,7 +12,7 @@ pub fn backprop(
     field: &dyn Field,
     y0: &candle_core::Tensor,
     (t0, t1): (f64, f64),
-    options: &Options,
+    options: &SolverOptions,
 ) -> Result<Solution, SolveError> {
     solve(field, y0, t0, t1, options)
 }

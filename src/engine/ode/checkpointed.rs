@@ -6,7 +6,7 @@ use std::result;
 use candle_core::{Result, Tensor, Var};
 
 use super::{
-    Options, SharedField, Solution, SolveError, Tableau,
+    SharedField, Solution, SolveError, SolverOptions, Tableau,
     solve::{AcceptedStep, Solver},
     step::{StepTimes, step},
     vjp::{self, Vjp, attach, check, gradients},
@@ -22,7 +22,7 @@ pub fn checkpointed(
     weights: &[Tensor],
     y0: &Tensor,
     (t0, t1): (f64, f64),
-    options: &Options,
+    options: &SolverOptions,
 ) -> result::Result<Solution, SolveError> {
     check(weights, y0, t0)?;
     let mut steps = vec![];

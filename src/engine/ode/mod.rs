@@ -89,7 +89,7 @@ pub fn solve_with(
     weights: &[Tensor],
     y0: &Tensor,
     span: (f64, f64),
-    options: &Options,
+    options: &SolverOptions,
 ) -> std::result::Result<Solution, SolveError> {
     match gradient {
         Gradient::Backprop => backprop(field.as_ref(), y0, span, options),
@@ -101,7 +101,7 @@ pub fn solve_with(
 /// The options of a solve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Options {
+pub struct SolverOptions {
     /// The Runge-Kutta method.
     pub method: Method,
     /// How an adaptive method ends the span.
@@ -120,7 +120,7 @@ pub struct Options {
     pub keep_states: bool,
 }
 
-impl Default for Options {
+impl Default for SolverOptions {
     fn default() -> Self {
         Self {
             method: Method::DOPRI5,
@@ -135,7 +135,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl SolverOptions {
     /// `steps` equal steps of a fixed-step method.
     pub fn fixed(method: Method, steps: usize) -> Self {
         Self { method, steps, ..Self::default() }

@@ -8,7 +8,7 @@ use std::result;
 use candle_core::{DType, Tensor};
 
 use super::{
-    Attempt, Field, Method, Options, Policy, Reason, Solution, SolveError, Tableau, Trace,
+    Attempt, Field, Method, Policy, Reason, Solution, SolveError, SolverOptions, Tableau, Trace,
     state::{self, Measure},
     step::{Step, StepTimes, step},
 };
@@ -26,7 +26,7 @@ pub fn solve(
     y0: &Tensor,
     t0: f64,
     t1: f64,
-    options: &Options,
+    options: &SolverOptions,
 ) -> result::Result<Solution, SolveError> {
     Solver::new(field, options).run(y0, t0, &[t1], options.keep_states, &mut |_| Ok(()))
 }
@@ -41,7 +41,7 @@ pub fn solve_at(
     y0: &Tensor,
     t0: f64,
     times: &[f64],
-    options: &Options,
+    options: &SolverOptions,
 ) -> result::Result<Solution, SolveError> {
     let mut solver = Solver::new(field, options);
     let mut kept = Vec::with_capacity(times.len());
@@ -88,19 +88,19 @@ impl From<candle_core::Error> for Stop {
 
 pub(super) struct Solver<'a> {
     field: &'a dyn Field,
-    options: &'a Options,
+    options: &'a SolverOptions,
     tableau: &'static Tableau,
     measure: Measure,
     trace: Trace,
 }
 
 impl<'a> Solver<'a> {
-    pub(super) fn new(field: &'a dyn Field, options: &'a Options) -> Self {
+    pub(super) fn new(field: &'a dyn Field, options: &'a SolverOptions) -> Self {
         Self::with_parts(field, options, vec![])
     }
 
     /// A solver of a flat state made of parts of these lengths, each of which must meet the tolerance.
-    pub(super) fn with_parts(field: &'a dyn Field, options: &'a Options, parts: Vec<usize>) -> Self {
+    pub(super) fn with_parts(field: &'a dyn Field, options: &'a SolverOptions, parts: Vec<usize>) -> Self {
         let measure = Measure { rtol: options.rtol, atol: options.atol, parts };
         Self { field, options, tableau: options.method.tableau(), measure, trace: Trace::default() }
     }

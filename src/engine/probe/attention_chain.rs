@@ -14,7 +14,7 @@ use crate::{
         },
         statistics::mean_sd,
     },
-    models::{Model, capabilities::AttentionLayer},
+    models::{Trainable, capabilities::AttentionLayer},
     nn::{Result, host},
     telemetry::{
         Array,
@@ -40,7 +40,7 @@ impl Probe for AttentionChain {
     type Args = AttentionChainArgs;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
         AttendingModel::new(model)
     }
 
@@ -140,7 +140,7 @@ mod tests {
     use crate::{
         config::Value,
         corpus::{self, Corpus},
-        models::{Spec, fast_slow::FastSlowSpec},
+        models::{ModelSpec, fast_slow::FastSlowSpec},
         probe::{AnyProbe, ProbeContext},
         telemetry::{Args, Measurement},
     };
@@ -148,9 +148,9 @@ mod tests {
     fn ask(args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
         let source = corpus::Source::Generated("harbour".into());
         let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
-        let corpus = Corpus::open(&corpus::Spec { source, tokenizer, held_out: 0.1, seed: 1 });
+        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
         let corpus = corpus.map_err(candle_core::Error::wrap)?;
-        let spec = Spec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
+        let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let found = AttentionChain.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;

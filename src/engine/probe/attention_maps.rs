@@ -4,7 +4,7 @@
 use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
 use crate::{
     analysis::attention_rows::Rows,
-    models::{Model, capabilities},
+    models::{Trainable, capabilities},
     nn::{Result, Tensor, host},
     telemetry::{
         Array,
@@ -26,7 +26,7 @@ impl Probe for AttentionMaps {
     type Args = AttentionMapsArgs;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
         AttendingModel::new(model)
     }
 

@@ -9,7 +9,7 @@ use crate::{
         attention_rows::Rows,
         singular_values::{effective_rank, singular_values, top_share},
     },
-    models::{Model, capabilities::AttentionLayer},
+    models::{Trainable, capabilities::AttentionLayer},
     nn::{Result, Tensor, host},
     telemetry::measurements::{self, AttentionStatisticsArgs, LayerStatistics, UniformStatistics},
 };
@@ -23,7 +23,7 @@ impl Probe for AttentionStatistics {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
         AttendingModel::new(model)
     }
 

@@ -3,7 +3,7 @@
 
 use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{
-    models::{Model, capabilities::TraceBlocks},
+    models::{Trainable, capabilities::TraceBlocks},
     nn::{Result, Tap, Tensor, host},
     telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs, BlockAutocorrelation},
 };
@@ -15,7 +15,7 @@ impl Probe for Autocorrelation {
     type Args = AutocorrelationArgs;
     type Subject<'m> = TraceModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<TraceModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<TraceModel<'_>> {
         TraceModel::new(model)
     }
 

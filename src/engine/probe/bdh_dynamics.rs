@@ -9,7 +9,7 @@ use crate::{
         pulse,
     },
     corpus::Corpus,
-    models::Model,
+    models::{Trainable, capabilities::SynapseModel},
     nn::{Result, Tap, fused::linear_attention::decays, host},
     telemetry::{
         Array,
@@ -35,7 +35,7 @@ const PREDICTIONS: usize = 3;
 
 /// A BDH that the rules can be run on: of one head, without gates and with few neurons.
 pub struct PhysicalModel<'m> {
-    model: &'m dyn Model,
+    model: &'m dyn SynapseModel,
     d: usize,
     neurons: usize,
     layers: usize,
@@ -48,9 +48,9 @@ impl Probe for BdhDynamics {
     type Args = BdhDynamicsArgs;
     type Subject<'m> = PhysicalModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<PhysicalModel<'_>> {
-        let model: &dyn Model = model;
-        let shape = model.synapses()?.shape();
+    fn subject(model: &mut dyn Trainable) -> Option<PhysicalModel<'_>> {
+        let model = model.capabilities().synapses?;
+        let shape = model.shape();
         let attention = &shape.attention;
         let fits = shape.heads == 1 && !shape.gated && attention.frequencies.is_none() && shape.neurons <= MOST;
         fits.then_some(PhysicalModel {

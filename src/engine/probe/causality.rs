@@ -8,7 +8,7 @@ use super::{
 use crate::{
     corpus::Corpus,
     models::{
-        Model,
+        Trainable,
         capabilities::{CouplingModel, CouplingSettings},
     },
     nn::{Device, Result, Tap, Tensor, host, pooling::Upsample},
@@ -37,9 +37,9 @@ impl Probe for Causality {
     type Args = CausalityArgs;
     type Subject<'m> = GatedModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<GatedModel<'_>> {
-        let pool = model.two_timescales().map_or(1, |t| t.pool.max(1));
-        model.coupling_mut().map(|model| GatedModel { model, pool })
+    fn subject(model: &mut dyn Trainable) -> Option<GatedModel<'_>> {
+        let pool = model.capabilities().two_timescales.map_or(1, |t| t.pool.max(1));
+        model.capabilities_mut().coupling.map(|model| GatedModel { model, pool })
     }
 
     fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

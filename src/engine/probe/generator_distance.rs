@@ -11,7 +11,7 @@ use crate::{
         nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
         statistics::mean_sd,
     },
-    models::{Model, capabilities::FixedPointModel},
+    models::{Trainable, capabilities::FixedPointModel},
     nn::{Result, Tensor, host},
     telemetry::measurements::{self, ColumnSums, GeneratorDistanceArgs, NullDistance},
 };
@@ -35,7 +35,7 @@ impl Probe for GeneratorDistance {
     type Args = GeneratorDistanceArgs;
     type Subject<'m> = RefiningModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<RefiningModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<RefiningModel<'_>> {
         RefiningModel::new(model)
     }
 

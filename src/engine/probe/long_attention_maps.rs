@@ -3,7 +3,7 @@
 
 use super::{Answer, Probe, ProbeInputs, attention_maps::attention_layer, prompt::Prompt, tapped::AttendingModel};
 use crate::{
-    models::Model,
+    models::Trainable,
     nn::Result,
     telemetry::{
         Array,
@@ -23,7 +23,7 @@ impl Probe for LongAttentionMaps {
     type Args = LongAttentionMapsArgs;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
         AttendingModel::new(model)
     }
 

@@ -37,7 +37,7 @@ mod unit_usage;
 use crate::{
     config::{Arguments, Knob},
     corpus::Corpus,
-    models::Model,
+    models::Trainable,
     nn::{Device, Error, Result},
     telemetry::{Args, Measurement, Payload},
 };
@@ -64,7 +64,7 @@ impl Answer {
 
 /// A model with a question to it and all that its probe may look at.
 pub struct ProbeContext<'a> {
-    pub model: &'a mut dyn Model,
+    pub model: &'a mut dyn Trainable,
     /// The step of the run that the model's weights are of.
     pub step: u64,
     /// What the model reads.
@@ -81,7 +81,7 @@ pub struct ProbeContext<'a> {
 
 impl<'a> ProbeContext<'a> {
     /// A model on its own, outside of any run: at step 0, with seed 0, and nobody waits for the answer.
-    pub fn alone(model: &'a mut dyn Model, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
+    pub fn alone(model: &'a mut dyn Trainable, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
         Self { model, step: 0, corpus, texts: &[], device, seed: 0, args, progress: Progress::none() }
     }
 }
@@ -112,7 +112,7 @@ pub trait Probe: Sync {
     const TAKES_LONG: bool = false;
 
     /// The part of this model that answers; `None` where the question cannot be put to it.
-    fn subject(model: &mut dyn Model) -> Option<Self::Subject<'_>>;
+    fn subject(model: &mut dyn Trainable) -> Option<Self::Subject<'_>>;
 
     /// # Errors
     /// Arguments that do not fit the model or the text, and failures of the model itself.
@@ -126,7 +126,7 @@ pub trait AnyProbe: Sync {
     /// A knob for each argument.
     fn knobs(&self) -> Vec<Knob>;
     /// Whether it can be put to this model.
-    fn applies(&self, model: &mut dyn Model) -> bool;
+    fn applies(&self, model: &mut dyn Trainable) -> bool;
     /// See [`Probe::TAKES_LONG`].
     fn takes_long(&self) -> bool;
 
@@ -146,7 +146,7 @@ impl<P: Probe> AnyProbe for P {
         P::Args::knobs()
     }
 
-    fn applies(&self, model: &mut dyn Model) -> bool {
+    fn applies(&self, model: &mut dyn Trainable) -> bool {
         P::subject(model).is_some()
     }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     corpus::Corpus,
-    models::Model,
+    models::{Model, Trainable},
     nn::{Device, Result, Tap, Tensor, host},
     telemetry::measurements::{NextTokens as Measured, NextTokensArgs},
 };
@@ -21,8 +21,8 @@ impl Probe for NextTokens {
     type Args = NextTokensArgs;
     type Subject<'m> = &'m dyn Model;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn Model> {
-        model.recovery().is_none().then_some(model)
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn Model> {
+        model.capabilities().token_model
     }
 
     fn ask(model: &dyn Model, args: &NextTokensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -4,7 +4,7 @@
 use super::{Answer, Probe, ProbeInputs, tapped::AttendingModel};
 use crate::{
     corpus::Windows,
-    models::{Model, capabilities::AttentionLayer},
+    models::{Trainable, capabilities::AttentionLayer},
     nn::{Result, Tensor, host},
     telemetry::measurements::{self, LayerPairAttention, PairAttentionArgs},
 };
@@ -19,7 +19,7 @@ impl Probe for PairAttention {
     type Args = PairAttentionArgs;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<AttendingModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
         AttendingModel::with_layers(model, |l| l.tokens_per_position == 1)
     }
 

@@ -3,7 +3,7 @@
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
     analysis::statistics::mean_sd,
-    models::Model,
+    models::{Model, Trainable, capabilities::Capabilities},
     nn::{Result, Tap, Tensor, host},
     telemetry::measurements::{PositionLosses as Measured, PositionLossesArgs},
 };
@@ -20,8 +20,9 @@ impl Probe for PositionLosses {
     type Args = PositionLossesArgs;
     type Subject<'m> = &'m dyn Model;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn Model> {
-        model.trace_blocks().is_some().then_some(model)
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn Model> {
+        let Capabilities { token_model, trace_blocks, .. } = model.capabilities();
+        trace_blocks.and(token_model)
     }
 
     fn ask(model: &dyn Model, args: &PositionLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

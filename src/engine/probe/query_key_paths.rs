@@ -4,8 +4,8 @@
 use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     models::{
-        Model,
-        capabilities::{LayerDynamics, QueryKeyDynamics, Scheme},
+        Model, Trainable,
+        capabilities::{Capabilities, LayerDynamics, QueryKeyDynamics, Scheme},
     },
     nn::{Result, Tap, Tensor, host},
     telemetry::{
@@ -32,9 +32,9 @@ impl Probe for QueryKeyPaths {
     type Args = QueryKeyPathsArgs;
     type Subject<'m> = EvolvingModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<EvolvingModel<'_>> {
-        let model: &dyn Model = model;
-        model.query_key_dynamics().map(|dynamics| EvolvingModel { model, dynamics })
+    fn subject(model: &mut dyn Trainable) -> Option<EvolvingModel<'_>> {
+        let Capabilities { token_model, query_key_dynamics, .. } = model.capabilities();
+        Some(EvolvingModel { model: token_model?, dynamics: query_key_dynamics? })
     }
 
     fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -4,7 +4,7 @@
 use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
     analysis::statistics::wilson,
-    models::{Model, capabilities::RecoveryModel},
+    models::{Trainable, capabilities::RecoveryModel},
     nn::{Result, Tensor, host},
     telemetry::measurements::{self, RecoverabilityArgs},
 };
@@ -21,8 +21,8 @@ impl Probe for Recoverability {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn RecoveryModel> {
-        model.recovery()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn RecoveryModel> {
+        model.capabilities().recovery
     }
 
     fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -3,7 +3,7 @@
 
 use super::{Answer, Probe, ProbeInputs, tapped::RefiningModel};
 use crate::{
-    models::{Model, capabilities::FixedPointModel},
+    models::{Trainable, capabilities::FixedPointModel},
     nn::{
         Result, Tensor,
         fixed_point::{Anderson, relative_distance},
@@ -24,7 +24,7 @@ impl Probe for Residual {
     type Args = ResidualArgs;
     type Subject<'m> = RefiningModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<RefiningModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<RefiningModel<'_>> {
         RefiningModel::new(model)
     }
 

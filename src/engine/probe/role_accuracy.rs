@@ -18,7 +18,7 @@ use crate::{
         generated::grammar_roles::{Role, Sentence},
     },
     models::{
-        Model,
+        Trainable,
         capabilities::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger},
     },
     nn::Result,
@@ -44,10 +44,10 @@ impl Probe for RoleProbe {
     type Subject<'m> = RoleReader<'m>;
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<RoleReader<'_>> {
-        let model: &dyn Model = model;
-        let tagger = || model.sequence_tagger().map(RoleReader::Tagger);
-        model.sentence_encoder().map(RoleReader::Encoder).or_else(tagger)
+    fn subject(model: &mut dyn Trainable) -> Option<RoleReader<'_>> {
+        let model: &dyn Trainable = model;
+        let tagger = || model.capabilities().sequence_tagger.map(RoleReader::Tagger);
+        model.capabilities().sentence_encoder.map(RoleReader::Encoder).or_else(tagger)
     }
 
     fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

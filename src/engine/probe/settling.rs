@@ -5,7 +5,7 @@ use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::{Corpus, SentenceSet, Source},
     models::{
-        Model,
+        Trainable,
         capabilities::{SettledLevel, SettlingModel},
     },
     nn::{Error, Result},
@@ -27,8 +27,8 @@ impl Probe for Settling {
     type Args = SettlingArgs;
     type Subject<'m> = &'m dyn SettlingModel;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SettlingModel> {
-        model.settling()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SettlingModel> {
+        model.capabilities().settling
     }
 
     fn ask(model: &dyn SettlingModel, args: &SettlingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

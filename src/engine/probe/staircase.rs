@@ -4,7 +4,10 @@
 use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
-    models::{Model, capabilities::TwoTimescales},
+    models::{
+        Model, Trainable,
+        capabilities::{Capabilities, TwoTimescales},
+    },
     nn::{Result, Tap, Tensor, host},
     telemetry::measurements::{self, StaircaseArgs},
 };
@@ -28,9 +31,9 @@ impl Probe for Staircase {
     type Args = StaircaseArgs;
     type Subject<'m> = StreamsModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<StreamsModel<'_>> {
-        let streams = model.two_timescales()?;
-        Some(StreamsModel { model, streams })
+    fn subject(model: &mut dyn Trainable) -> Option<StreamsModel<'_>> {
+        let Capabilities { token_model, two_timescales, .. } = model.capabilities();
+        Some(StreamsModel { model: token_model?, streams: two_timescales? })
     }
 
     fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -2,7 +2,7 @@
 
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
-    models::{Model, capabilities::QueryKeyDynamics},
+    models::{Trainable, capabilities::QueryKeyDynamics},
     nn::Result,
     telemetry::measurements::{self, LayerStepLengths, StepLengthsArgs},
 };
@@ -14,8 +14,8 @@ impl Probe for StepLengths {
     type Args = StepLengthsArgs;
     type Subject<'m> = &'m dyn QueryKeyDynamics;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn QueryKeyDynamics> {
-        let dynamics = model.query_key_dynamics()?;
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn QueryKeyDynamics> {
+        let dynamics = model.capabilities().query_key_dynamics?;
         let evolves = (0..dynamics.layers()).any(|layer| matches!(dynamics.layer(layer), Ok(Some(_))));
         evolves.then_some(dynamics)
     }

@@ -2,8 +2,8 @@
 
 use crate::{
     models::{
-        Model,
-        capabilities::{AttentionLayer, FixedPointModel, TraceBlocks},
+        Model, Trainable,
+        capabilities::{AttentionLayer, Capabilities, FixedPointModel, TraceBlocks},
     },
     nn::{Result, Tap, Tensor},
 };
@@ -16,14 +16,15 @@ pub struct AttendingModel<'m> {
 }
 
 impl<'m> AttendingModel<'m> {
-    pub fn new(model: &'m dyn Model) -> Option<Self> {
+    pub fn new(model: &'m dyn Trainable) -> Option<Self> {
         Self::with_layers(model, |_| true)
     }
 
     /// With those of its layers that `fits`; `None` where there are none.
-    pub fn with_layers(model: &'m dyn Model, fits: impl Fn(&AttentionLayer) -> bool) -> Option<Self> {
-        let layers: Vec<_> = model.attention_layers().into_iter().filter(fits).collect();
-        (!layers.is_empty()).then_some(Self { model, layers })
+    pub fn with_layers(model: &'m dyn Trainable, fits: impl Fn(&AttentionLayer) -> bool) -> Option<Self> {
+        let Capabilities { token_model, attention_layers, .. } = model.capabilities();
+        let layers: Vec<_> = attention_layers.into_iter().filter(fits).collect();
+        token_model.filter(|_| !layers.is_empty()).map(|model| Self { model, layers })
     }
 
     /// Reads tokens `(B, T)`; returns those of the layers that gave their weights `(B, H, T, T)`, with them, in order.
@@ -47,8 +48,9 @@ pub struct RefiningModel<'m> {
 }
 
 impl<'m> RefiningModel<'m> {
-    pub fn new(model: &'m dyn Model) -> Option<Self> {
-        model.fixed_point().map(|map| Self { model, map })
+    pub fn new(model: &'m dyn Trainable) -> Option<Self> {
+        let Capabilities { token_model, fixed_point, .. } = model.capabilities();
+        Some(Self { model: token_model?, map: fixed_point? })
     }
 
     /// Reads tokens `(B, T)`; returns the state `(B, T, D)` that each round begins to refine, in order.
@@ -67,7 +69,8 @@ pub struct TraceModel<'m> {
 }
 
 impl<'m> TraceModel<'m> {
-    pub fn new(model: &'m dyn Model) -> Option<Self> {
-        model.trace_blocks().map(|sizes| Self { model, sizes })
+    pub fn new(model: &'m dyn Trainable) -> Option<Self> {
+        let Capabilities { token_model, trace_blocks, .. } = model.capabilities();
+        Some(Self { model: token_model?, sizes: trace_blocks? })
     }
 }

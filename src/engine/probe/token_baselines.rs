@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::{Corpus, Position, Windows},
-    models::Model,
+    models::Trainable,
     nn::Result,
     telemetry::measurements::{TokenBaselines as Measured, TokenBaselinesArgs},
 };
@@ -21,8 +21,8 @@ impl Probe for TokenBaselines {
     type Args = TokenBaselinesArgs;
     type Subject<'m> = ();
 
-    fn subject(model: &mut dyn Model) -> Option<()> {
-        model.recovery().is_none().then_some(())
+    fn subject(model: &mut dyn Trainable) -> Option<()> {
+        model.capabilities().recovery.is_none().then_some(())
     }
 
     fn ask((): (), args: &TokenBaselinesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

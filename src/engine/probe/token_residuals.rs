@@ -8,7 +8,7 @@ use super::{Answer, Probe, ProbeInputs, position_losses::token_losses, prompt::P
 use crate::{
     analysis::rank_correlation::shift_test,
     models::{
-        Model,
+        Trainable,
         capabilities::{CouplingModel, CouplingSettings},
     },
     nn::{Result, Tap, Tensor, host},
@@ -33,13 +33,13 @@ const ROTATIONS: usize = 499;
 
 impl Probe for TokenResiduals {
     type Args = TokenResidualsArgs;
-    type Subject<'m> = &'m mut dyn Model;
+    type Subject<'m> = &'m mut dyn Trainable;
 
-    fn subject(model: &mut dyn Model) -> Option<&mut dyn Model> {
-        model.fixed_point().is_some().then_some(model)
+    fn subject(model: &mut dyn Trainable) -> Option<&mut dyn Trainable> {
+        model.capabilities().fixed_point.is_some().then_some(model)
     }
 
-    fn ask(model: &mut dyn Model, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+    fn ask(model: &mut dyn Trainable, args: &TokenResidualsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let refining = refining(model)?;
         let prompt = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
         let states = refining.round_starts(&prompt.tensor(cx.device)?)?;
@@ -61,14 +61,14 @@ impl Probe for TokenResiduals {
 }
 
 /// The gate can be shut only in a model that nothing else borrows, so the refining map is taken anew for each reading.
-fn refining(model: &dyn Model) -> Result<RefiningModel<'_>> {
+fn refining(model: &dyn Trainable) -> Result<RefiningModel<'_>> {
     let missing = || candle_core::Error::Msg("the model's forward pass refines no state".to_owned());
     RefiningModel::new(model).ok_or_else(missing)
 }
 
 /// `None` where the model has no gate.
-fn gate_benefit(model: &mut dyn Model, cx: &ProbeInputs<'_>) -> Result<Option<GateBenefit>> {
-    let (streams, coupling) = (model.two_timescales(), model.coupling_mut());
+fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Option<GateBenefit>> {
+    let (streams, coupling) = (model.capabilities().two_timescales, model.capabilities_mut().coupling);
     let (Some(streams), Some(coupling)) = (streams, coupling) else { return Ok(None) };
     let gate = coupling.effective_gate()?;
     let held_out = cx.corpus.held_out(MOST_WINDOWS, WINDOW).map_err(candle_core::Error::wrap)?;
@@ -98,7 +98,7 @@ fn gate_benefit(model: &mut dyn Model, cx: &ProbeInputs<'_>) -> Result<Option<Ga
 }
 
 /// Of every token `(B T)`, in the last round.
-fn residual_after_one_pass(model: &dyn Model, tokens: &Tensor) -> Result<Vec<f64>> {
+fn residual_after_one_pass(model: &dyn Trainable, tokens: &Tensor) -> Result<Vec<f64>> {
     let refining = refining(model)?;
     let Some(start) = refining.round_starts(tokens)?.pop() else {
         candle_core::bail!("the model's forward pass has no round that refines a state")
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::{
         corpus::{self, Corpus},
-        models::{Spec, fast_slow::FastSlowSpec},
+        models::{ModelSpec, fast_slow::FastSlowSpec},
         probe::{AnyProbe, ProbeContext},
         telemetry::{Args, Measurement},
     };
@@ -139,17 +139,17 @@ mod tests {
     fn benefit(gate: f64) -> Result<GateBenefit> {
         let source = corpus::Source::Generated("harbour".into());
         let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
-        let corpus = Corpus::open(&corpus::Spec { source, tokenizer, held_out: 0.1, seed: 1 });
+        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
         let corpus = corpus.map_err(candle_core::Error::wrap)?;
-        let spec = Spec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
+        let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         let settings = |m: &dyn CouplingModel| CouplingSettings { gate: Some(gate), ..m.coupling_settings() };
-        let coupling = model.coupling_mut().expect("a gate");
+        let coupling = model.capabilities_mut().coupling.expect("a gate");
         let given = settings(coupling);
         coupling.set_coupling_settings(given);
         let args = Args::new();
         let found = TokenResiduals.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
-        assert_eq!(model.coupling().map(CouplingModel::coupling_settings), Some(given));
+        assert_eq!(model.capabilities().coupling.map(CouplingModel::coupling_settings), Some(given));
         Ok(measurements::TokenResiduals::of(&found[0].payload).and_then(|m| m.gate.clone()).expect("a gate"))
     }
 

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{Answer, Probe, ProbeInputs, position_losses::surprise, prompt::Prompt, tapped::TraceModel};
 use crate::{
     models::{
-        Model,
+        Trainable,
         capabilities::{StreamingModel, TraceBlocks},
     },
     nn::{Device, Result, Tap, Tensor, host},
@@ -36,9 +36,8 @@ impl Probe for TraceReading {
     type Args = TraceReadingArgs;
     type Subject<'m> = StreamingTraces<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<StreamingTraces<'_>> {
-        let model: &dyn Model = model;
-        Some(StreamingTraces { traces: TraceModel::new(model)?, streaming: model.streaming()? })
+    fn subject(model: &mut dyn Trainable) -> Option<StreamingTraces<'_>> {
+        Some(StreamingTraces { traces: TraceModel::new(model)?, streaming: model.capabilities().streaming? })
     }
 
     fn ask(subject: StreamingTraces<'_>, args: &TraceReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -2,7 +2,7 @@
 
 use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{
-    models::{Model, capabilities::TraceBlocks},
+    models::{Trainable, capabilities::TraceBlocks},
     nn::{Result, Tap, Tensor, host},
     telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
 };
@@ -17,7 +17,7 @@ impl Probe for UnitUsage {
     type Args = UnitUsageArgs;
     type Subject<'m> = TraceModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<TraceModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<TraceModel<'_>> {
         TraceModel::new(model)
     }
 

@@ -22,7 +22,7 @@ struct PendingEvents {
 
 /// The events that [`Inbox::take`] hands over.
 #[derive(Default)]
-pub struct Batch {
+pub struct InboxBatch {
     /// Events in order, without samples.
     pub events: Vec<Event>,
     /// The newest sample of each channel and variant.
@@ -69,15 +69,15 @@ impl Inbox {
 
     /// Takes everything unread, or nothing if the worker is delivering this instant (the next frame
     /// will have it): the reader never waits.
-    pub fn take(&self) -> Batch {
+    pub fn take(&self) -> InboxBatch {
         let taken = match self.unread.try_lock() {
             Ok(mut unread) => std::mem::take(&mut *unread),
             Err(TryLockError::Poisoned(p)) => std::mem::take(&mut *p.into_inner()),
-            Err(TryLockError::WouldBlock) => return Batch::default(),
+            Err(TryLockError::WouldBlock) => return InboxBatch::default(),
         };
         let mut samples: Vec<Sample> = taken.samples.into_values().chain(taken.answers.into_values()).collect();
         samples.sort_by(|a, b| (a.step, &a.channel, a.variant).cmp(&(b.step, &b.channel, b.variant)));
-        Batch { events: taken.queue, samples }
+        InboxBatch { events: taken.queue, samples }
     }
 }
 

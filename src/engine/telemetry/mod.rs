@@ -22,7 +22,7 @@ pub use event::{
     Event, InputFile, Level, QuestionState, RunInfo, RunState, Sample, Sink, StageStart, StepStats, VariantInfo,
 };
 pub use handle::RunHandle;
-pub use inbox::{Batch as InboxBatch, Inbox};
+pub use inbox::{Inbox, InboxBatch};
 pub use measurements::{MEASUREMENTS, Measurement, MeasurementEntry, Payload};
 pub use neuron::{Synapse, neuron_name, read_neurons, read_synapses};
 pub use note::RunNote;

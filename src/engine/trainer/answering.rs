@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     corpus::Corpus,
-    models::Model,
+    models::Trainable,
     nn::Device,
     probe::{self, Progress},
     store::{VariantWeights, snapshots},
@@ -168,7 +168,7 @@ impl Shared {
 }
 
 /// A model and the weights that it has taken on.
-type ModelOfStep = (Box<dyn Model>, Option<Arc<VariantWeights>>);
+type ModelOfStep = (Box<dyn Trainable>, Option<Arc<VariantWeights>>);
 
 /// The owner of a thread's models.
 struct Responder {
@@ -254,7 +254,7 @@ impl Responder {
         shared_run: &SharedRun,
         variant: usize,
         weights: Arc<VariantWeights>,
-    ) -> Result<&'m mut dyn Model, RunError> {
+    ) -> Result<&'m mut dyn Trainable, RunError> {
         let (model, taken_on) = match models.entry(variant) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {

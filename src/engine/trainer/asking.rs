@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Plan, RunError};
 use crate::{
     corpus::Corpus,
-    models::Model,
+    models::Trainable,
     nn::Device,
     probe::{self, Answer, ProbeContext, Progress},
     telemetry::{Args, Sample},
@@ -36,7 +36,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// If there is no such probe, or it refuses.
-    pub fn ask(&self, model: &mut dyn Model, request: &ProbeRequest<'_>) -> Result<Vec<Sample>, RunError> {
+    pub fn ask(&self, model: &mut dyn Trainable, request: &ProbeRequest<'_>) -> Result<Vec<Sample>, RunError> {
         let unknown = || RunError::Refused(format!("there is no probe `{}`", request.probe));
         let probe = probe::find(request.probe).ok_or_else(unknown)?;
         if !probe.applies(model) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Plan, Run, RunError, thread::guard, threads_of};
 use crate::{
-    models::Spec,
+    models::ModelSpec,
     store::{Writer, snapshots},
     telemetry::{Event, Level, RunState, Sink, StepStats},
 };
@@ -107,7 +107,7 @@ fn measured(run: &mut Run) -> Result<Vec<Event>, RunError> {
 /// The sizes that must be the same in every checkpoint.
 struct ModelSizes {
     name: String,
-    specs: Vec<Spec>,
+    specs: Vec<ModelSpec>,
     vocab: usize,
     /// Name and shape of every weight.
     shapes: Vec<(String, Vec<usize>)>,
@@ -118,7 +118,7 @@ impl ModelSizes {
         let shapes = run.variants.iter().flat_map(|v| v.model.params().iter());
         Self {
             name: name.to_owned(),
-            specs: run.variants.iter().map(|v| v.model.to_spec()).collect(),
+            specs: run.variants.iter().map(|v| v.model.spec()).collect(),
             vocab: run.corpus().vocab(),
             shapes: shapes.map(|(n, p)| (n.to_owned(), p.dims().to_vec())).collect(),
         }

@@ -29,7 +29,7 @@ pub use memory::{MemoryEstimate, TooLittleMemory, check_memory, check_memory_aga
 pub use plan::{Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, TokenKeys, VariantSpec};
 pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};
-pub use worker::{Options, Outcome, Process, drive, spawn};
+pub use worker::{DriveOptions, Outcome, Process, drive, spawn};
 
 /// The number of threads that the plan's model may use: as requested, or all cores but one, which is left to the
 /// interface.

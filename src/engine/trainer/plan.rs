@@ -49,7 +49,7 @@ pub struct VariantSpec {
     pub group: String,
     /// Seeds its weights and its batches: equal seeds see the same batches.
     pub seed: u64,
-    pub model: models::Spec,
+    pub model: models::ModelSpec,
 }
 
 /// A scheduled question.
@@ -64,7 +64,7 @@ pub struct ProbeSchedule {
     pub args: Args,
 }
 
-/// A parameter of the model that a person holds while it runs ([`models::Model::set_runtime_param`]).
+/// A parameter of the model that a person holds while it runs ([`models::Trainable::set_runtime_param`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuntimeParam {
     pub name: String,
@@ -115,12 +115,12 @@ pub struct TokenKeys {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub config: Config,
-    pub corpus: corpus::Spec,
+    pub corpus: corpus::CorpusSpec,
     #[serde(default)]
     pub token_keys: TokenKeys,
     /// Further texts that stages read, in the same tokens.
     #[serde(default)]
-    pub more_texts: Vec<corpus::Spec>,
+    pub more_texts: Vec<corpus::CorpusSpec>,
     /// The stage of each variant, in a run of several stages. Empty: all do the same from the first step to the last.
     #[serde(default, alias = "parts")]
     pub stages: Vec<Stage>,
@@ -184,7 +184,7 @@ impl Plan {
     }
 
     /// All that is read: the run's own corpus first.
-    pub fn texts(&self) -> impl Iterator<Item = &corpus::Spec> {
+    pub fn texts(&self) -> impl Iterator<Item = &corpus::CorpusSpec> {
         std::iter::once(&self.corpus).chain(&self.more_texts)
     }
 }

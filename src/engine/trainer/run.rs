@@ -7,7 +7,7 @@ use super::{Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inp
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
-    models::Model,
+    models::Trainable,
     nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::GradAccumulator, host, optimiser::AdamWSpec},
     probe::Progress,
     store::VariantWeights,
@@ -17,7 +17,7 @@ use crate::{
 /// A model with its optimiser.
 pub struct Variant {
     pub spec: VariantSpec,
-    pub model: Box<dyn Model>,
+    pub model: Box<dyn Trainable>,
     pub optimiser: AdamW,
     /// The model learns by a rule of its own rather than by gradients.
     learns_locally: bool,
@@ -27,8 +27,13 @@ pub struct Variant {
 
 impl Variant {
     /// The model with the optimiser that it needs: none of gradients where it makes no update.
-    fn new(spec: &VariantSpec, mut model: Box<dyn Model>, adamw: AdamWSpec, steps: u64) -> candle_core::Result<Self> {
-        let learns_locally = model.local_learning().is_some();
+    fn new(
+        spec: &VariantSpec,
+        mut model: Box<dyn Trainable>,
+        adamw: AdamWSpec,
+        steps: u64,
+    ) -> candle_core::Result<Self> {
+        let learns_locally = model.capabilities_mut().local_learning.is_some();
         let optimiser = match learns_locally || steps == 0 {
             true => AdamW::without_moments(adamw),
             false => AdamW::new(model.params(), adamw)?,
@@ -190,7 +195,7 @@ impl Run {
         let share = stage.lr_share;
         let lr = self.plan.optimisation.schedule.at(own, stage.until - stage.from) * share;
         variant.model.begin_step(own)?;
-        let mut scalars = match variant.model.local_learning() {
+        let mut scalars = match variant.model.capabilities_mut().local_learning {
             Some(rule) => {
                 let update = rule.learn(&batch)?;
                 variant.optimiser.step += 1;
@@ -244,7 +249,7 @@ impl Run {
             let batch = Batch::from_ids(inputs, targets, rows.len(), w.len, &self.device)?;
             let counted = targets.iter().filter(|t| **t != IGNORE).count();
             losses.push((host::scalar(&model.evaluate(&batch)?)?, counted as f64));
-            if let Some(answers) = &w.answers {
+            if let (Some(answers), Some(model)) = (&w.answers, model.capabilities().token_model) {
                 let logits = model.logits(&batch.tokens, &mut Tap::off())?;
                 let guesses = host::to_u32(&logits.argmax(candle_core::D::Minus1)?)?;
                 for ((guess, target), _) in guesses.iter().zip(targets).zip(&answers[span]).filter(|(_, a)| **a) {

@@ -1,7 +1,7 @@
 //! Which variant starts from whose weights in a run of several stages, and what such a run reads.
 
 use super::{Run, RunError};
-use crate::{corpus::Corpus, models::Model, nn::AdamW};
+use crate::{corpus::Corpus, models::Trainable, nn::AdamW};
 
 impl Run {
     /// Loads the weights of variants that begin at this step from their parents, with a fresh optimiser;
@@ -14,7 +14,8 @@ impl Run {
                 continue;
             }
             let child = &self.variants[i];
-            let parents: Vec<&dyn Model> = stage.init_from.iter().map(|&p| self.variants[p].model.as_ref()).collect();
+            let parents: Vec<&dyn Trainable> =
+                stage.init_from.iter().map(|&p| self.variants[p].model.as_ref()).collect();
             let lines = child.model.load_from(&parents)?;
             notes.extend(lines.into_iter().map(|line| format!("{}: {line}", child.spec.label)));
             self.variants[i].optimiser = AdamW::new(self.variants[i].model.params(), self.plan.optimisation.adamw)?;

@@ -1,11 +1,11 @@
 //! Copies what one variant computes with, its weights and its live parameters, and gives it to another model of the
 //! same kind.
 
-use crate::{models::Model, nn, store::VariantWeights};
+use crate::{models::Trainable, nn, store::VariantWeights};
 
 impl VariantWeights {
     /// Copies the weights of a model at this step of the run.
-    pub(super) fn copy(variant: &str, step: u64, model: &dyn Model) -> nn::Result<Self> {
+    pub(super) fn copy(variant: &str, step: u64, model: &dyn Trainable) -> nn::Result<Self> {
         let copy = |(name, weight): (&str, &candle_core::Var)| Ok((name.to_owned(), weight.as_tensor().copy()?));
         Ok(Self {
             variant: variant.to_owned(),
@@ -19,7 +19,7 @@ impl VariantWeights {
     ///
     /// # Errors
     /// If a tensor is missing or has another shape.
-    pub(super) fn apply_to(&self, model: &mut dyn Model) -> nn::Result<()> {
+    pub(super) fn apply_to(&self, model: &mut dyn Trainable) -> nn::Result<()> {
         for (name, _) in model.params().iter() {
             let Some((_, value)) = self.tensors.iter().find(|(n, _)| n == name) else {
                 candle_core::bail!("the weights kept of step {} lack the tensor `{name}`", self.step)

@@ -31,7 +31,7 @@ use crate::{
 
 /// How a run is driven.
 #[derive(Default)]
-pub struct Options {
+pub struct DriveOptions {
     /// Begin at once (headless) rather than paused (window).
     pub start: bool,
     /// After the last step stay and answer questions; otherwise return.
@@ -68,7 +68,7 @@ pub struct Outcome {
 const QUEUE: usize = 1024;
 
 /// Drives a run on a thread of its own. The returned handle's inbox is told as well as `sinks`.
-pub fn spawn(plan: Plan, options: Options, mut sinks: Vec<Box<dyn Sink>>) -> Result<RunHandle, RunError> {
+pub fn spawn(plan: Plan, options: DriveOptions, mut sinks: Vec<Box<dyn Sink>>) -> Result<RunHandle, RunError> {
     let (commands, receiver) = bounded(QUEUE);
     let inbox = Arc::new(Inbox::default());
     sinks.insert(0, Box::new(Arc::clone(&inbox)));
@@ -83,7 +83,7 @@ pub fn spawn(plan: Plan, options: Options, mut sinks: Vec<Box<dyn Sink>>) -> Res
 }
 
 /// Drives a run until it is done, stopped or failed. Blocks; see [`spawn`].
-pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, sinks: Vec<Box<dyn Sink>>) -> Outcome {
+pub fn drive(plan: Plan, options: DriveOptions, commands: &Receiver<Command>, sinks: Vec<Box<dyn Sink>>) -> Outcome {
     let mut listeners = Listeners::new(sinks, options.writer.clone());
     let threads = super::threads_of(&plan);
     let opened = guard(|| {
@@ -113,7 +113,7 @@ pub fn drive(plan: Plan, options: Options, commands: &Receiver<Command>, sinks: 
 
 struct Worker {
     run: Run,
-    options: Options,
+    options: DriveOptions,
     listeners: Listeners,
     answering: Answering,
     snapshots: Snapshots,
@@ -145,7 +145,7 @@ enum LoopControl {
 }
 
 impl Worker {
-    fn new(run: Run, options: Options, listeners: Listeners, threads: usize) -> Self {
+    fn new(run: Run, options: DriveOptions, listeners: Listeners, threads: usize) -> Self {
         let last_checkpoint = options.from.as_ref().map(|c| c.step);
         let shared =
             SharedRun { plan: Arc::new(run.plan.clone()), texts: Arc::clone(&run.texts), device: run.device.clone() };

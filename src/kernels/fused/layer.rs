@@ -15,7 +15,7 @@ use self::{
 };
 use super::{
     attention::AttentionSpec,
-    coupled::CoupledSpec,
+    evolution::EvolutionSizes,
     grad_accumulator::{Entry, GradAccumulator},
     mlp::Act,
     storage,
@@ -48,7 +48,7 @@ pub struct LayerSpec {
     /// True if queries and keys are normalised by an RMSNorm for each head.
     pub qk_norms: bool,
     /// How queries and keys evolve before anything else is done with them.
-    pub evolution: Option<CoupledSpec>,
+    pub evolution: Option<EvolutionSizes>,
     /// Activation of the MLP.
     pub act: Act,
     /// True if the MLP is gated (GLU).

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     config::{CheckpointFile, ConfigError, settings},
     models::{
-        Spec,
+        ModelSpec,
         bdh::{BdhSpec, Carry, Form, Position},
         gpt::AlibiGptSpec,
     },
@@ -126,7 +126,7 @@ impl Training<'_> {
 
     /// The one variant `bdh`.
     pub fn variant(&self) -> Result<Variant, ConfigError> {
-        Ok(Variant::new("bdh", "BDH", Spec::Bdh(self.spec()?)))
+        Ok(Variant::new("bdh", "BDH", ModelSpec::Bdh(self.spec()?)))
     }
 
     /// A Transformer with as many parameters as the model. Errors name the key.
@@ -139,7 +139,7 @@ impl Training<'_> {
         }
         let vocab = self.corpus.vocab;
         let like = AlibiGptSpec::like(self.spec()?.parameters(vocab), vocab);
-        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", Spec::AlibiGpt(like)))
+        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", ModelSpec::AlibiGpt(like)))
     }
 
     /// These variants on the corpus of `corpus.*`.

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     config::{Config, ConfigError, Settings, settings},
     models::{
-        Spec,
+        ModelSpec,
         bdh::{BdhSpec, Form, Position},
     },
     telemetry::measurements::{BdhDynamicsArgs, SynapseDrift},
@@ -156,7 +156,7 @@ fn spec(model: &BdhSettings) -> Result<BdhSpec, ConfigError> {
 }
 
 fn plan(config: &Config, s: &PhysicsLabSettings) -> Result<Plan, ConfigError> {
-    let variant = Variant::new("bdh", "BDH", Spec::Bdh(spec(&s.model)?));
+    let variant = Variant::new("bdh", "BDH", ModelSpec::Bdh(spec(&s.model)?));
     let probes = vec![s.probe.bdh_dynamics.ask(&s.physics.args())];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &[variant], probes))
 }

@@ -1,9 +1,9 @@
-//! The settings of what a lab's models read: `corpus.*`, and their way into a [`corpus::Spec`].
+//! The settings of what a lab's models read: `corpus.*`, and their way into a [`corpus::CorpusSpec`].
 
 use crate::{
     config::{Choice, Config, ConfigError, TextFile, TextFolder, TokenizerFile, VocabularyFile, choices, settings},
     corpus::{
-        Source, Spec, Task, TokenizerSpec,
+        CorpusSpec, Source, Task, TokenizerSpec,
         generated::{self, CORPORA, Generated, Questions, domains},
     },
     trainer::TokenKeys,
@@ -118,7 +118,7 @@ impl CorpusSettings {
     }
 
     /// The corpus that these settings name. Errors name the key.
-    pub fn spec(&self) -> Result<Spec, ConfigError> {
+    pub fn spec(&self) -> Result<CorpusSpec, ConfigError> {
         let Some(path) = self.folder.path() else { return self.spec_of(self.source, &self.file) };
         if self.file.path().is_some() {
             return Err(ConfigError::inconsistent(
@@ -136,7 +136,7 @@ impl CorpusSettings {
     }
 
     /// This generated text, or this file if one is named, in the tokens of these settings.
-    pub fn spec_of(&self, source: GeneratedCorpus, file: &TextFile) -> Result<Spec, ConfigError> {
+    pub fn spec_of(&self, source: GeneratedCorpus, file: &TextFile) -> Result<CorpusSpec, ConfigError> {
         let source = match file.path() {
             Some(path) => Source::File(path),
             None if source.0.is_task() => Source::Task(Task {
@@ -150,8 +150,8 @@ impl CorpusSettings {
         self.reading(source)
     }
 
-    fn reading(&self, source: Source) -> Result<Spec, ConfigError> {
-        Ok(Spec { source, tokenizer: self.tokenizer_spec()?, held_out: self.held_out, seed: self.seed })
+    fn reading(&self, source: Source) -> Result<CorpusSpec, ConfigError> {
+        Ok(CorpusSpec { source, tokenizer: self.tokenizer_spec()?, held_out: self.held_out, seed: self.seed })
     }
 
     fn tokenizer_spec(&self) -> Result<TokenizerSpec, ConfigError> {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::{Config, ConfigError, Settings, whole_numbers},
     models::{
-        Spec,
+        ModelSpec,
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
     },
     telemetry::measurements::{
@@ -173,7 +173,7 @@ fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Va
     if is_evolving {
         all.extend(steps.iter().map(|&n| {
             let model = CoupledQkSpec { steps: n, ..base.clone() };
-            Variant::new(format!("{id}_n{n}"), &format!("{label}, n = {n}"), Spec::CoupledQk(model))
+            Variant::new(format!("{id}_n{n}"), &format!("{label}, n = {n}"), ModelSpec::CoupledQk(model))
         }));
     }
     if s.ablation.layers && (is_evolving || variant == QkVariant::Mlp) {
@@ -184,11 +184,11 @@ fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Va
         ];
         all.extend(places.map(|(evolved, short, words)| {
             let model = CoupledQkSpec { evolved, ..base.clone() };
-            Variant::new(format!("{id}_{short}"), &format!("{label}, {words}"), Spec::CoupledQk(model))
+            Variant::new(format!("{id}_{short}"), &format!("{label}, {words}"), ModelSpec::CoupledQk(model))
         }));
     }
     if all.is_empty() {
-        all.push(Variant::new(id, label, Spec::CoupledQk(base)));
+        all.push(Variant::new(id, label, ModelSpec::CoupledQk(base)));
     }
     all
 }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::{Config, ConfigError, Settings},
     models::{
-        Spec,
+        ModelSpec,
         fast_slow::FastSlowSpec,
         stationary::{RateSource, StationarySpec},
     },
@@ -127,7 +127,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
         vocab: 64,
         ..CorpusSettings::default()
     };
-    let variants = [Variant::new("network", "network", Spec::Stationary(spec))];
+    let variants = [Variant::new("network", "network", ModelSpec::Stationary(spec))];
     let every = s.probe.map;
     let probes = vec![
         every.ask(&s.map_args()),
@@ -141,7 +141,7 @@ fn map_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigErro
 
 /// A fast-slow model at the paper's sizes, which learns a text.
 fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigError> {
-    let variants = [Variant::new("coupled", "coupled", Spec::FastSlow(FastSlowSpec::default()))];
+    let variants = [Variant::new("coupled", "coupled", ModelSpec::FastSlow(FastSlowSpec::default()))];
     let every = s.probe.block;
     let probes = vec![
         every.ask(&ResidualArgs::default()),

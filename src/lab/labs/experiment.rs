@@ -4,7 +4,7 @@ use super::corpus::CorpusSettings;
 use crate::{
     config::{Arguments, Checked, Config, ConfigError, Field, Knob, SettingKey},
     corpus,
-    models::Spec,
+    models::ModelSpec,
     trainer::{Plan, ProbeSchedule, RunSettings, TrainSettings, VariantSpec},
 };
 
@@ -13,11 +13,11 @@ pub struct Variant {
     pub id: String,
     /// The name in a legend.
     pub label: String,
-    pub model: Spec,
+    pub model: ModelSpec,
 }
 
 impl Variant {
-    pub fn new(id: impl Into<String>, label: &str, model: Spec) -> Self {
+    pub fn new(id: impl Into<String>, label: &str, model: ModelSpec) -> Self {
         Self { id: id.into(), label: label.to_owned(), model }
     }
 }
@@ -38,7 +38,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// These variants, each with every seed, on this corpus.
-    pub fn plan(&self, corpus: corpus::Spec, variants: &[Variant], probes: Vec<ProbeSchedule>) -> Plan {
+    pub fn plan(&self, corpus: corpus::CorpusSpec, variants: &[Variant], probes: Vec<ProbeSchedule>) -> Plan {
         Plan {
             config: self.config.clone(),
             corpus,
@@ -175,7 +175,7 @@ mod tests {
     fn seeds_repeat_every_variant() {
         let config = Config::defaults("x", &[]);
         let (train, run) = (TrainSettings::default(), RunSettings::default());
-        let model = || Spec::Plane(PlaneSpec::default());
+        let model = || ModelSpec::Plane(PlaneSpec::default());
         let variants = [Variant::new("a", "A", model()), Variant::new("b", "B", model())];
         let specs = Experiment { seeds: 2, ..Experiment::new(&config, &train, &run) }.with_seeds(&variants);
         let shown: Vec<_> = specs.iter().map(|v| (v.id.as_str(), v.label.as_str(), v.group.as_str(), v.seed)).collect();

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     config::{Config, ConfigError, Settings},
     models::{
-        Spec,
+        ModelSpec,
         dense::{DenseSpec, GatedAct},
         fast_slow::{Approach, FastSlowSpec},
     },
@@ -164,16 +164,16 @@ fn dense(m: &ModelSettings, act: GatedAct) -> DenseSpec {
 fn variants(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
     let mut all = vec![];
     if s.variants.coupled {
-        all.push(Variant::new("coupled", "coupled", Spec::FastSlow(fast_slow(s, false)?)));
+        all.push(Variant::new("coupled", "coupled", ModelSpec::FastSlow(fast_slow(s, false)?)));
     }
     if s.variants.frozen {
-        all.push(Variant::new("frozen", "frozen", Spec::FastSlow(fast_slow(s, true)?)));
+        all.push(Variant::new("frozen", "frozen", ModelSpec::FastSlow(fast_slow(s, true)?)));
     }
     if s.variants.dense_swiglu {
-        all.push(Variant::new("dense_swiglu", "dense, SwiGLU", Spec::Dense(dense(&s.model, GatedAct::Swiglu))));
+        all.push(Variant::new("dense_swiglu", "dense, SwiGLU", ModelSpec::Dense(dense(&s.model, GatedAct::Swiglu))));
     }
     if s.variants.dense_geglu {
-        all.push(Variant::new("dense_geglu", "dense, GeGLU", Spec::Dense(dense(&s.model, GatedAct::Geglu))));
+        all.push(Variant::new("dense_geglu", "dense, GeGLU", ModelSpec::Dense(dense(&s.model, GatedAct::Geglu))));
     }
     Ok(all)
 }

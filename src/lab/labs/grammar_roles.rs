@@ -16,7 +16,7 @@ use crate::{
     config::{Config, ConfigError, Settings},
     corpus::{self, GrammarRoles, Source, generated::grammar_roles::Grammar},
     models::{
-        Spec,
+        ModelSpec,
         bigru::{BiGruSpec, WordInput},
         spcn::{LevelSpec, SpcnSpec},
     },
@@ -125,9 +125,9 @@ fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
     let of = |change: fn(&mut SpcnSpec)| {
         let mut spec = full.clone();
         change(&mut spec);
-        Spec::Spcn(spec)
+        ModelSpec::Spcn(spec)
     };
-    let bigru = |input| Spec::BiGru(BiGruSpec { input, hidden: on.bigru_hidden, ..BiGruSpec::default() });
+    let bigru = |input| ModelSpec::BiGru(BiGruSpec { input, hidden: on.bigru_hidden, ..BiGruSpec::default() });
     let embedding = |std| WordInput::Embedding { width: on.bigru_embedding, std };
     let CompareSettings { no_unit_norm, words, .. } = *on;
     let all = [
@@ -189,7 +189,7 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
         seed: config.seed,
         own: s.sentences.file.path(),
     };
-    let text = corpus::Spec {
+    let text = corpus::CorpusSpec {
         source: Source::GrammarRoles(sets),
         tokenizer: GrammarRoles::tokenizer(),
         held_out: 0.1,
@@ -199,11 +199,11 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
     let variants = variants(s)?;
     let mut plan = Experiment::new(config, &s.train, &s.run).plan(text, &variants, probes);
     let pass = (train / s.train.batch) as u64;
-    let learns_on = |model: &Spec| matches!(model, Spec::BiGru(_));
+    let learns_on = |model: &ModelSpec| matches!(model, ModelSpec::BiGru(_));
     if !plan.variants.iter().any(|v| learns_on(&v.model)) {
         plan.steps = plan.steps.min(pass);
     }
-    let until = |model: &Spec| if learns_on(model) { plan.steps } else { plan.steps.min(pass) };
+    let until = |model: &ModelSpec| if learns_on(model) { plan.steps } else { plan.steps.min(pass) };
     let stage = |until| Stage { from: 0, until, init_from: vec![], texts: vec![0], lr_share: 1.0 };
     plan.stages = plan.variants.iter().map(|v| stage(until(&v.model))).collect();
     Ok(plan)

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::{CheckpointFile, Choice, ConfigError, TextFile, settings},
-    models::{Spec, bdh::BdhSpec},
+    models::{ModelSpec, bdh::BdhSpec},
     telemetry::measurements::TextLossesArgs,
     trainer::{Plan, ProbeSchedule, RunSettings, Stage, TrainSettings},
 };
@@ -108,7 +108,7 @@ impl Merging<'_> {
         let one = self.training.spec()?;
         let specs = [one.clone(), one.clone(), one.clone(), BdhSpec { twofold: true, ..one }];
         let named = IDS.into_iter().zip(LABELS).zip(specs);
-        Ok(named.map(|((id, label), spec)| Variant::new(id, label, Spec::Bdh(spec))).collect())
+        Ok(named.map(|((id, label), spec)| Variant::new(id, label, ModelSpec::Bdh(spec))).collect())
     }
 
     /// The four variants with their stages, and the probes that go along. Errors name the key.

@@ -4,7 +4,7 @@
 //! says which stage it belongs to ([`Steering`]): below `steer.language_steps` the language with every
 //! id a target, from there on prompts whose only targets are where the steering is asked for. The
 //! trainer knows nothing of it: it tells the model the number of each update
-//! ([`crate::models::Model::begin_step`]), and the model, which has the same number in its spec, learns
+//! ([`crate::models::Trainable::begin_step`]), and the model, which has the same number in its spec, learns
 //! the language with u = 0 and everything free in the first stage, and in the second holds all but its
 //! field still and turns what the batch asks into `-log P(class)`. Both are pure functions of the step,
 //! the unsteered field of the first stage is kept with the weights, and so a resumed run goes on exactly.
@@ -21,11 +21,11 @@ use super::{
 use crate::{
     config::{Config, ConfigError, Settings},
     corpus::{
-        Corpus, Source, Spec as CorpusSpec, Steering,
+        Corpus, CorpusSpec, Source, Steering,
         generated::steering::{BAD, GOOD},
     },
     models::{
-        Spec,
+        ModelSpec,
         ode_flow::{self, OdeFlowSpec},
         plane::PlaneSpec,
     },
@@ -171,20 +171,20 @@ impl OdeFlowSettings {
         Ok(OdeFlowSpec { d_model, heads, pre, post, positions, steps, steering, ..OdeFlowSpec::default() })
     }
 
-    fn steered(&self, corpus: &CorpusSpec, published: bool) -> Result<Spec, ConfigError> {
-        Ok(Spec::OdeFlow(self.hybrid(Some(self.steering(corpus, published)?))?))
+    fn steered(&self, corpus: &CorpusSpec, published: bool) -> Result<ModelSpec, ConfigError> {
+        Ok(ModelSpec::OdeFlow(self.hybrid(Some(self.steering(corpus, published)?))?))
     }
 
     fn variants(&self, corpus: &CorpusSpec) -> Result<Vec<Variant>, ConfigError> {
         Ok(match self.task.kind {
             Task::Field => {
                 let FieldSettings { kind, target, hidden, time } = self.field;
-                vec![Variant::new("network", "network", Spec::Plane(PlaneSpec { kind, target, hidden, time }))]
+                vec![Variant::new("network", "network", ModelSpec::Plane(PlaneSpec { kind, target, hidden, time }))]
             }
             Task::Train => {
                 let hybrid = self.hybrid(None)?;
-                let baseline = Variant::new("baseline", "baseline", Spec::PlainGpt(hybrid.baseline()));
-                let hybrid = Variant::new("hybrid", "hybrid", Spec::OdeFlow(hybrid));
+                let baseline = Variant::new("baseline", "baseline", ModelSpec::PlainGpt(hybrid.baseline()));
+                let hybrid = Variant::new("hybrid", "hybrid", ModelSpec::OdeFlow(hybrid));
                 let both = [(self.variants.hybrid, hybrid), (self.variants.baseline, baseline)];
                 both.into_iter().filter_map(|(on, variant)| on.then_some(variant)).collect()
             }

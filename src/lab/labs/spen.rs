@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::{Arguments, Config, ConfigError, Settings},
     models::{
-        Spec,
+        ModelSpec,
         spen::{Predictor, PredictorValues, SpenSpec, TraceGate},
     },
     telemetry::measurements::{
@@ -127,7 +127,7 @@ fn mechanisms(m: &MechanismSettings, base: &SpenSpec) -> Vec<Variant> {
         (m.softmax, "softmax", "softmax attention", step(gated, Predictor::SoftmaxAttention)),
     ];
     let chosen = all.into_iter().filter(|(on, ..)| *on);
-    chosen.map(|(_, id, label, spec)| Variant::new(id, label, Spec::Spen(spec))).collect()
+    chosen.map(|(_, id, label, spec)| Variant::new(id, label, ModelSpec::Spen(spec))).collect()
 }
 
 /// The predictors over fixed traces that are turned on.
@@ -142,12 +142,12 @@ fn predictors(s: &settings::PredictorSettings, base: &SpenSpec) -> Vec<Variant> 
         (s.softmax_input, "softmax_input", "softmax, from input", of(softmax, input)),
     ];
     let chosen = all.into_iter().filter(|(on, ..)| *on);
-    chosen.map(|(_, id, label, spec)| Variant::new(id, label, Spec::Spen(spec))).collect()
+    chosen.map(|(_, id, label, spec)| Variant::new(id, label, ModelSpec::Spen(spec))).collect()
 }
 
 /// The base with so many more units, as large a share of them kept, that its blocks have as many weights as the largest.
 fn as_large(base: &SpenSpec, variants: &[Variant]) -> SpenSpec {
-    let weights = |v: &Variant| if let Spec::Spen(spec) = &v.model { spec.block_weights() } else { 0 };
+    let weights = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.block_weights() } else { 0 };
     let most = variants.iter().map(weights).max().unwrap_or(0);
     let lacking = most.saturating_sub(base.block_weights());
     let of_a_unit = base.layers * 2 * base.d_model;
@@ -164,7 +164,7 @@ fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
         );
         return Err(ConfigError::inconsistent(ModelSettings::kept.name, why));
     }
-    let has_heads = |v: &Variant| matches!(&v.model, Spec::Spen(s) if s.predictor == Predictor::SoftmaxAttention);
+    let has_heads = |v: &Variant| matches!(&v.model, ModelSpec::Spen(s) if s.predictor == Predictor::SoftmaxAttention);
     if variants.iter().any(has_heads) && !m.d_model.is_multiple_of(m.heads) {
         let fits = (m.d_model / m.heads).max(1) * m.heads;
         let why = format!(
@@ -187,7 +187,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     check(&s.model, &variants)?;
     if s.compare.as_large {
         let spec = as_large(&base, &variants);
-        variants.push(Variant::new("as_large", "fixed, as large", Spec::Spen(spec)));
+        variants.push(Variant::new("as_large", "fixed, as large", ModelSpec::Spen(spec)));
     }
     let every = &s.probe;
     let window = s.train.window;

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::{Config, ConfigError, Settings, settings, whole_numbers},
     models::{
-        Spec,
+        ModelSpec,
         recover::{Reader, RecoverSpec},
     },
     telemetry::measurements::RecoverabilityArgs,
@@ -209,7 +209,7 @@ fn plan(config: &Config, s: &TracesLabSettings) -> Result<Plan, ConfigError> {
             hidden: asked.hidden,
             bits: asked.bits,
         };
-        Variant::new(id, &label, Spec::Recover(model))
+        Variant::new(id, &label, ModelSpec::Recover(model))
     };
     let variants: Vec<Variant> = readers(s).into_iter().map(variant).collect();
     let args = RecoverabilityArgs { windows: asked.windows, window: s.train.window };

@@ -6,7 +6,7 @@ use orrery_lab::nn::{
     Result,
     fused::{
         attention::{self, AttentionSpec},
-        coupled::{self, CoupledSpec, Scheme},
+        evolution::{self, EvolutionSizes, Scheme},
         layer::{LayerSpec, Style, flatten, layer, slope, step},
         linear,
         mlp::{self, Act, BiasedWeights},
@@ -75,7 +75,7 @@ fn attended<'a>(x: &Tensor, mut rest: &'a [Tensor], s: LayerSpec) -> Result<(Ten
     let mut qkv = linear_map(&h, w_in, biased.then(|| next(&mut rest)))?;
     let norms = s.qk_norms.then(|| [next(&mut rest), next(&mut rest)]);
     if let Some(evolution) = s.evolution {
-        qkv = coupled::reference(&qkv, next(&mut rest), next(&mut rest), evolution)?;
+        qkv = evolution::reference(&qkv, next(&mut rest), next(&mut rest), evolution)?;
     }
     let y = if let Some([q, k]) = norms {
         attention::reference(&qkv, q, k, s.attention)?.0
@@ -169,7 +169,7 @@ fn all([b, t]: [usize; 2], [heads, group, head]: [usize; 3], f: usize) -> Vec<Dr
     };
     // evolution, then rotation, as the coupled query-key models have them
     let evolving = |scheme, steps| {
-        let evolution = Some(CoupledSpec { heads, head_dim: head, scheme, steps });
+        let evolution = Some(EvolutionSizes { heads, head_dim: head, scheme, steps });
         let rotary = AttentionSpec { theta: (head % 2 == 0).then_some(100.0), ..AttentionSpec::plain(d, heads) };
         let spec = LayerSpec {
             style: Style::RmsNoBias,

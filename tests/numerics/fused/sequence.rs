@@ -6,9 +6,9 @@ use orrery_lab::nn::{
     Result,
     fused::{
         balance::{self, balance},
-        coupled::{self, CoupledSpec, Scheme, coupled},
         differential::{self, halve_queries, normalised_difference},
         ema::{self, ema},
+        evolution::{self, EvolutionSizes, Scheme, evolve},
         top_k::{self, top_k},
     },
     host,
@@ -160,10 +160,10 @@ const SCHEMES: [Scheme; 2] = [Scheme::Euler, Scheme::Leapfrog];
 /// Weights small enough for the evolution to stay tame; dt about 0.1.
 fn evolutions(b: usize, t: usize, (heads, head_dim): (usize, usize), steps: usize, run: Check) {
     for scheme in SCHEMES {
-        let spec = CoupledSpec { heads, head_dim, scheme, steps };
+        let spec = EvolutionSizes { heads, head_dim, scheme, steps };
         run(
-            &|v| coupled(&v[0], &(&v[1] * 0.4)?, &v[2].affine(0.3, -2.0)?, spec),
-            &|v| coupled::reference(&v[0], &(&v[1] * 0.4)?, &v[2].affine(0.3, -2.0)?, spec),
+            &|v| evolve(&v[0], &(&v[1] * 0.4)?, &v[2].affine(0.3, -2.0)?, spec),
+            &|v| evolution::reference(&v[0], &(&v[1] * 0.4)?, &v[2].affine(0.3, -2.0)?, spec),
             &[vec![b, t, 3 * heads * head_dim], vec![2 * head_dim, head_dim], vec![heads]],
         );
     }
@@ -222,25 +222,23 @@ fn odd_heads_cannot_be_halved() -> Result<()> {
 fn no_step_is_the_identity_and_values_never_move() -> Result<()> {
     let (qkv, f, tau) = (random(1, &[2, 5, 24])?, random(2, &[8, 4])?, random(3, &[2])?);
     for scheme in SCHEMES {
-        let spec = |steps| CoupledSpec { heads: 2, head_dim: 4, scheme, steps };
-        assert_eq!(host::to_f32(&coupled(&qkv, &f, &tau, spec(0))?)?, host::to_f32(&qkv)?);
-        let moved = coupled(&qkv, &f, &tau, spec(2))?;
+        let spec = |steps| EvolutionSizes { heads: 2, head_dim: 4, scheme, steps };
+        assert_eq!(host::to_f32(&evolve(&qkv, &f, &tau, spec(0))?)?, host::to_f32(&qkv)?);
+        let moved = evolve(&qkv, &f, &tau, spec(2))?;
         assert_eq!(host::to_f32(&moved.narrow(2, 16, 8)?)?, host::to_f32(&qkv.narrow(2, 16, 8)?)?);
-        assert!(coupled(&qkv, &f, &random(3, &[3])?, spec(1)).unwrap_err().to_string().contains("cannot evolve"));
+        assert!(evolve(&qkv, &f, &random(3, &[3])?, spec(1)).unwrap_err().to_string().contains("cannot evolve"));
     }
     Ok(())
 }
 
 #[test]
 fn a_gradient_is_taken_twice_alike_when_nothing_else_is_tracked() -> Result<()> {
-    let spec = CoupledSpec { heads: 1, head_dim: 4, scheme: Scheme::Leapfrog, steps: 2 };
+    let spec = EvolutionSizes { heads: 1, head_dim: 4, scheme: Scheme::Leapfrog, steps: 2 };
     let tau = Var::from_tensor(&random(3, &[1])?)?;
     let (qkv, f) = (random(1, &[1, 9, 12])?, random(2, &[8, 4])?);
-    let whole = derive(
-        &|v| coupled(&v[0], &v[1], &v[2], spec),
-        &[Var::from_tensor(&qkv)?, Var::from_tensor(&f)?, tau.clone()],
-    )?;
-    let alone = derive(&|v| coupled(&qkv, &f, &v[0], spec), &[tau])?;
+    let whole =
+        derive(&|v| evolve(&v[0], &v[1], &v[2], spec), &[Var::from_tensor(&qkv)?, Var::from_tensor(&f)?, tau.clone()])?;
+    let alone = derive(&|v| evolve(&qkv, &f, &v[0], spec), &[tau])?;
     assert_eq!(host::to_f32(&whole[3])?, host::to_f32(&alone[1])?);
     Ok(())
 }

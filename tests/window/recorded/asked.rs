@@ -7,7 +7,7 @@ use candle_core::{Device, Tensor};
 use orrery::{
     config::{Value, select_arguments},
     corpus::{self, Corpus},
-    models::{Model, Spec, bdh::BdhSpec},
+    models::{ModelSpec, Trainable, bdh::BdhSpec},
     probe::{self, ProbeContext},
     telemetry::{Args, Sample},
 };
@@ -52,7 +52,7 @@ fn args<const N: usize>(all: [(&str, Value); N]) -> Args {
 }
 
 fn corpus() -> Corpus {
-    Corpus::open(&corpus::Spec {
+    Corpus::open(&corpus::CorpusSpec {
         source: corpus::Source::Generated("harbour".into()),
         tokenizer: corpus::TokenizerSpec::Byte { vocab: VOCAB },
         held_out: 0.1,
@@ -61,7 +61,7 @@ fn corpus() -> Corpus {
     .unwrap()
 }
 
-fn asked(probes: &[&str], step: u64, mut model: Box<dyn Model>, seed: u64, args: &Args) -> Vec<Sample> {
+fn asked(probes: &[&str], step: u64, mut model: Box<dyn Trainable>, seed: u64, args: &Args) -> Vec<Sample> {
     let corpus = corpus();
     let mut all = vec![];
     for id in probes {
@@ -96,14 +96,14 @@ fn about_reading() -> Args {
 /// What a model of random weights answers to these questions.
 fn reading(probes: &[&str], args: &Args) -> Vec<Sample> {
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 128, layers: 3, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec).build(VOCAB, 3, &Device::Cpu).unwrap();
+    let model = ModelSpec::Bdh(spec).build(VOCAB, 3, &Device::Cpu).unwrap();
     asked(probes, 0, model, 0, args)
 }
 
 /// Another model of the same width in a file, for the one that is recorded to be merged with. The file's name is shown.
 fn other_model() -> std::path::PathBuf {
     let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec.clone()).build(VOCAB, 5, &Device::Cpu).unwrap();
+    let model = ModelSpec::Bdh(spec.clone()).build(VOCAB, 5, &Device::Cpu).unwrap();
     let weights: Vec<_> = model.params().iter().map(|(n, v)| (n.to_owned(), v.as_tensor().clone())).collect();
     let out = orrery::models::bdh::export_state_dict(&spec, &weights).unwrap();
     let path = tempfile::tempdir().unwrap().keep().join("second-model.safetensors");
@@ -132,7 +132,7 @@ fn weights(strength: f64) -> (Vec<f32>, Vec<f32>) {
 /// What a model whose neurons fall apart into communities, this strongly, answers about its graph.
 fn graph(step: u64, strength: f64) -> Vec<Sample> {
     let spec = BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: 4, layers: 2, ..BdhSpec::default() };
-    let model = Spec::Bdh(spec).build(VOCAB, 3, &Device::Cpu).unwrap();
+    let model = ModelSpec::Bdh(spec).build(VOCAB, 3, &Device::Cpu).unwrap();
     let (decoder, encoder) = weights(strength);
     let decoder = Tensor::from_vec(decoder, (NEURONS, WIDTH), &Device::Cpu).unwrap();
     let encoder = Tensor::from_vec(encoder, (4, NEURONS / 4, WIDTH), &Device::Cpu).unwrap();

@@ -4,7 +4,7 @@
 
 use candle_core::{Device, Result, Tensor};
 use orrery::{
-    ode::{Method, Options, Policy, solve},
+    ode::{Method, Policy, SolverOptions, solve},
     telemetry::{
         Array,
         measurements::{
@@ -78,13 +78,13 @@ fn solved(asked: &Asked) -> Solved {
         let middle = mean(&states);
         tensor(states.iter().map(|s| slope(*s, middle, asked)).collect())
     };
-    let options = Options {
+    let options = SolverOptions {
         method: asked.method,
         policy: asked.policy,
         rtol: asked.tolerance,
         atol: asked.tolerance,
         keep_states: true,
-        ..Options::default()
+        ..SolverOptions::default()
     };
     let solution = solve(&field, &start(), 0.0, 1.0, &options).unwrap();
     let states = solution.states.iter().map(|(_, y)| rows(y).unwrap()).collect();

@@ -14,7 +14,7 @@ use crate::{
     },
     store::Reader,
     telemetry::{Command, Event, Inbox, Level, RunState, Sink},
-    trainer::{self, Options, Process},
+    trainer::{self, DriveOptions, Process},
 };
 
 /// Tells a window of what is recorded while it is; nothing of it is superseded.
@@ -67,7 +67,7 @@ pub(super) fn replay(
         Ok(Continuation { plan, from, notices }) if from.is_some() || plan.steps == 0 => {
             notices.into_iter().for_each(|text| notice(Level::Warning, text));
             let replayed = Some(folder.to_owned());
-            let options = Options { stay: true, from, replayed, process, ..Options::default() };
+            let options = DriveOptions { stay: true, from, replayed, process, ..DriveOptions::default() };
             trainer::drive(plan, options, commands, vec![Box::new(Arc::clone(inbox))]);
             return Ok(());
         }

@@ -20,7 +20,7 @@ use crate::{
         self,
         merging::{self, MergingSettings},
     },
-    models::Spec,
+    models::ModelSpec,
     store::{Reader, tensors},
     telemetry::{Event, measurements::TextLosses},
 };
@@ -103,7 +103,7 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
     for (variant, TextLosses { texts }) in newest {
         let name = merging::IDS.get(variant).copied().unwrap_or_default().to_owned();
         let Model { spec, weights } = trained_run::newest(run, Some(&name))?;
-        let Spec::Bdh(spec) = spec else { continue };
+        let ModelSpec::Bdh(spec) = spec else { continue };
         let file = out.join(format!("{name}.safetensors"));
         let state_dict = state_dict_of(&spec, &weights)?;
         tensors::write(&file, &state_dict.tensors, &state_dict.metadata).map_err(Failure::failed)?;

@@ -5,7 +5,7 @@ use candle_core::{Result, Tensor, bail};
 
 use super::{Bdh, Form, State};
 use crate::{
-    models::{Model, capabilities::TokenRecurrence},
+    models::{Trainable, capabilities::TokenRecurrence},
     nn::{fused::linear_attention::Recurrence, host},
 };
 
@@ -27,7 +27,7 @@ impl TokenReader {
     /// # Errors
     /// If the device fails.
     pub fn after(model: &Bdh, state: &State) -> Result<Option<Self>> {
-        let spec = model.spec();
+        let spec = model.sizes();
         let weight = |name: &str| match model.params().get(name) {
             Some(var) => Ok(var.as_tensor().detach()),
             None => bail!("the model has no weight `{name}`"),

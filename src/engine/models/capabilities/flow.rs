@@ -5,7 +5,7 @@ use candle_core::{DType, Result, Tensor};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::Spec;
+use super::super::ModelSpec;
 pub use crate::analysis::planar_field::PlanarField;
 use crate::ode::{Field, SharedField};
 
@@ -76,7 +76,7 @@ pub trait LanguageFlow {
     }
 
     /// The plain model that the flow is measured against.
-    fn baseline(&self) -> Spec;
+    fn baseline(&self) -> ModelSpec;
 }
 
 /// Points of the plane in one of several fields.

@@ -1,9 +1,10 @@
-//! What a model can be asked for beyond its loss and its logits: one small interface a file. A model
-//! offers an interface by overriding the method of [`Model`](super::Model) with its name; a probe asks
-//! for the interface and never for a family. Nothing here knows how an interface is implemented.
+//! The capabilities of a model beyond its loss: one small interface a file. A model offers an interface in the field of
+//! [`Capabilities`] with its name; a probe asks for the interface and never for a family. Nothing here knows how an
+//! interface is implemented.
 //!
-//! | method of `Model` | what it offers | what asks for it |
+//! | field | what it offers | what asks for it |
 //! | --- | --- | --- |
+//! | `token_model` | logits of the next token | the trainer's accuracy, next tokens |
 //! | `attention_layers` | softmax attention maps by layer | attention maps |
 //! | `flow` | a differential equation over depth | flow answers, fields, sweeps |
 //! | `synapses` | linear attention whose state is synapses | synapses, concepts, graphs |
@@ -52,3 +53,51 @@ pub use synapses::{
     nats_by_depth, record, stretch,
 };
 pub use trace_blocks::TraceBlocks;
+
+use super::Model;
+
+/// Everything that a model can be asked for beyond its loss; a family names what it has and leaves the rest to the default.
+#[derive(Default)]
+pub struct Capabilities<'m> {
+    pub token_model: Option<&'m dyn Model>,
+    /// The layers whose attention maps can be tapped, in the order of a forward pass; none without softmax attention.
+    pub attention_layers: Vec<AttentionLayer>,
+    /// The flow over depth.
+    pub flow: Option<FlowModel<'m>>,
+    /// The learned map to stationary distributions.
+    pub stationary_map: Option<&'m dyn StationaryMap>,
+    /// The synapses, if attention is linear and neurons are sparse.
+    pub synapses: Option<&'m dyn SynapseModel>,
+    /// The sizes of a fast and a slow stream.
+    pub two_timescales: Option<TwoTimescales>,
+    /// The sizes of blocks that read the past through moving averages.
+    pub trace_blocks: Option<TraceBlocks>,
+    /// The gate between two streams.
+    pub coupling: Option<&'m dyn CouplingModel>,
+    /// The map that refines a state in the forward pass.
+    pub fixed_point: Option<&'m dyn FixedPointModel>,
+    /// The reader of past tokens.
+    pub recovery: Option<&'m dyn RecoveryModel>,
+    /// How queries and keys evolve before they are scored, if those of any layer may.
+    pub query_key_dynamics: Option<&'m dyn QueryKeyDynamics>,
+    /// Represents every word of a sentence.
+    pub sentence_encoder: Option<&'m dyn SentenceEncoder>,
+    /// How levels settle on a word.
+    pub settling: Option<&'m dyn SettlingModel>,
+    /// Tags every word of a sentence.
+    pub sequence_tagger: Option<&'m dyn SequenceTagger>,
+    /// Reads texts part by part.
+    pub streaming: Option<&'m dyn StreamingModel>,
+    /// Reads texts with fast weights, if the predictors can have some.
+    pub fast_weights: Option<&'m dyn FastWeightModel>,
+}
+
+/// Capabilities that change the model. Each borrows all of it, so a family offers at most one of them.
+#[derive(Default)]
+pub struct CapabilitiesMut<'m> {
+    /// The model's own rule of learning, if it does not learn by gradients. The trainer then calls this for an update and
+    /// neither asks for a loss nor runs an optimiser.
+    pub local_learning: Option<&'m mut dyn LocalLearning>,
+    /// As [`Capabilities::coupling`], to change its settings.
+    pub coupling: Option<&'m mut dyn CouplingModel>,
+}

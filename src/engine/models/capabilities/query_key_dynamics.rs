@@ -3,7 +3,7 @@
 
 use candle_core::Result;
 
-pub use crate::nn::fused::coupled::Scheme;
+pub use crate::nn::fused::evolution::Scheme;
 
 /// How the queries and keys of one layer evolve: `steps` steps of dq/dt = k, dk/dt = f(q).
 #[derive(Debug, Clone, PartialEq)]

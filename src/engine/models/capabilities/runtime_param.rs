@@ -1,6 +1,6 @@
 //! A number of a model that can be changed while it runs, without touching its weights.
 
-/// A parameter that [`Model::set_runtime_param`](super::super::Model::set_runtime_param) accepts, as it
+/// A parameter that [`Trainable::set_runtime_param`](super::super::Trainable::set_runtime_param) accepts, as it
 /// stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RuntimeParam {

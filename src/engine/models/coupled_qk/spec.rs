@@ -3,7 +3,7 @@
 use crate::config::choices;
 use serde::{Deserialize, Serialize};
 
-use crate::nn::{attention::EvolutionSpec, fused::coupled::Scheme};
+use crate::nn::{attention::EvolutionSpec, fused::evolution::Scheme};
 
 /// Query heads of a key head in grouped-query attention.
 const GROUP: usize = 4;

@@ -13,7 +13,7 @@ use crate::{
         fused::{GradAccumulator, linear::linear, mlp::Act},
         layers::{Affine, EMBEDDING_STD, Norm},
     },
-    ode::{self, Field, Options},
+    ode::{self, Field, SolverOptions},
 };
 
 /// alpha at first.
@@ -83,7 +83,7 @@ impl FieldNet {
     }
 
     /// h at tau = 0 -> at 1, in the training's steps. u `(B, 4)`.
-    pub fn carry(&self, h: &Tensor, u: &Tensor, scale: f64, options: &Options) -> Result<Tensor> {
+    pub fn carry(&self, h: &Tensor, u: &Tensor, scale: f64, options: &SolverOptions) -> Result<Tensor> {
         let pushed = self.push(u)?;
         // every step uses the weights anew
         let learns = h.track_op() || self.alpha.track_op();

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     models::Loss,
     nn::{Batch, IGNORE, Params, Tap, host},
-    ode::Options,
+    ode::SolverOptions,
 };
 
 /// Under which names the field of the first stage is kept, and the field's own.
@@ -67,7 +67,7 @@ impl Steered {
     /// rows; KL(unsteered || steered), a mean over all other positions of those rows and every one of u0 = 0:
     /// nothing is to change but what is asked for. The sum of the three. `net` has the field that learns,
     /// `inference_net` all else.
-    pub fn loss(&self, net: &Net, inference_net: &Net, batch: &Batch, options: &Options) -> Result<Loss> {
+    pub fn loss(&self, net: &Net, inference_net: &Net, batch: &Batch, options: &SolverOptions) -> Result<Loss> {
         let own = self.spec.prompt.as_deref().map(|ids| one_prompt(ids, batch.tokens.device())).transpose()?;
         let batch = own.as_ref().unwrap_or(batch);
         let (b, t) = batch.tokens.dims2()?;
@@ -83,7 +83,7 @@ impl Steered {
 
         let varied = VARIED[(self.step % VARIED.len() as u64) as usize];
         let steps = if self.spec.vary { options.steps.saturating_add_signed(varied).max(1) } else { options.steps };
-        let followed = Options { steps, ..options.clone() };
+        let followed = SolverOptions { steps, ..options.clone() };
         let logp = log_probabilities(inference_net, &net.field.carry(&start, &u, 1.0, &followed)?)?; // (B T, V)
         let mut parts = vec![];
         let mut total = Tensor::zeros((), start.dtype(), device)?;

@@ -8,7 +8,7 @@ use super::{
     hierarchy::{PrecisionRule, Retrieval, Rule},
 };
 use crate::models::{
-    FamilySpec, Model,
+    FamilySpec, Trainable,
     step_memory::{StepMemory, StepSizes},
 };
 
@@ -174,7 +174,7 @@ impl SpcnSpec {
 }
 
 impl FamilySpec for SpcnSpec {
-    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+    fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         Ok(Box::new(Spcn::new(self, vocab, seed, device)?))
     }
 

@@ -6,7 +6,7 @@ use candle_core::{D, Result, Tensor};
 use crate::nn::{
     Params,
     fused::{
-        coupled::{CoupledSpec, Scheme, coupled},
+        evolution::{EvolutionSizes, Scheme, evolve},
         mlp::{Act, mlp},
     },
     layers::input_proj,
@@ -41,7 +41,7 @@ pub struct Evolution {
 #[derive(Debug, Clone)]
 enum Dynamics {
     QueryMlp,
-    Coupled { tau: Tensor, spec: CoupledSpec }, // tau (H)
+    Coupled { tau: Tensor, spec: EvolutionSizes }, // tau (H)
 }
 
 impl Evolution {
@@ -61,7 +61,7 @@ impl Evolution {
             EvolutionSpec::QueryMlp => Dynamics::QueryMlp,
             EvolutionSpec::Coupled { scheme, steps, dt } => Dynamics::Coupled {
                 tau: params.constant(&format!("{path}.tau"), heads, dt.ln())?,
-                spec: CoupledSpec { heads, head_dim, scheme, steps },
+                spec: EvolutionSizes { heads, head_dim, scheme, steps },
             },
         };
         Ok(Some(Self { f1, f2, dynamics, heads }))
@@ -78,13 +78,13 @@ impl Evolution {
                 let rest = qkv.narrow(D::Minus1, wide / 3, 2 * wide / 3)?;
                 Tensor::cat(&[&moved.reshape((b, t, wide / 3))?, &rest], D::Minus1)
             }
-            Dynamics::Coupled { tau, spec } => coupled(qkv, &Tensor::cat(&[&self.f1, &self.f2], 0)?, tau, *spec),
+            Dynamics::Coupled { tau, spec } => evolve(qkv, &Tensor::cat(&[&self.f1, &self.f2], 0)?, tau, *spec),
         }
     }
 
     /// The parameters of coupled steps: their sizes, f's two weights `(d, d)`, and the logarithm of each head's step,
     /// tau `(H)`.
-    pub fn coupled(&self) -> Option<(CoupledSpec, [&Tensor; 3])> {
+    pub fn coupled(&self) -> Option<(EvolutionSizes, [&Tensor; 3])> {
         match &self.dynamics {
             Dynamics::QueryMlp => None,
             Dynamics::Coupled { tau, spec } => Some((*spec, [&self.f1, &self.f2, tau])),

@@ -18,7 +18,7 @@ pub use packed::PackedAttention;
 
 use super::{
     Tap,
-    fused::{attention::AttentionSpec, coupled::CoupledSpec},
+    fused::{attention::AttentionSpec, evolution::EvolutionSizes},
 };
 
 /// Causal attention from a normalised state to what is added to the residual stream.
@@ -52,7 +52,7 @@ pub struct FusedAttention<'a> {
     /// True if queries and keys are normalised.
     pub qk_norms: bool,
     /// The evolution of queries and keys, if there is one.
-    pub evolution: Option<CoupledSpec>,
+    pub evolution: Option<EvolutionSizes>,
     /// True if the linear maps have biases.
     pub has_biases: bool,
     /// Weights in the order of [`LayerSpec`](super::fused::layer::LayerSpec).

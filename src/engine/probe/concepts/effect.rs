@@ -18,7 +18,7 @@ use crate::{
         generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
     },
     models::{
-        Model,
+        Trainable,
         capabilities::{Intervention, SynapseModel},
     },
     nn::{Device, Error, Result, Tensor, host},
@@ -45,8 +45,8 @@ impl Probe for ConceptEffectProbe {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

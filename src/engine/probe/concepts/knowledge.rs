@@ -10,7 +10,7 @@ use crate::{
             labelled::{Sentence, SplitSide, follow_ups, sentences},
         },
     },
-    models::Model,
+    models::Trainable,
     nn::{Device, Result, Tap, Tensor, host},
 };
 
@@ -21,7 +21,7 @@ const EVERY: usize = 7;
 /// which the follow-ups of the noun's own class are together likelier than those of any other class: in frames of the
 /// training text, and in frames that no training text has. Chance is one over the number of classes. NaN
 /// for the naive corpus, where nothing follows.
-pub fn knows(model: &dyn Model, corpus: &Corpus, concept: Class, device: &Device) -> Result<[f64; 2]> {
+pub fn knows(model: &dyn Trainable, corpus: &Corpus, concept: Class, device: &Device) -> Result<[f64; 2]> {
     if corpus.source().parliament().is_none_or(|p| p.naive) {
         return Ok([f64::NAN; 2]);
     }
@@ -29,7 +29,7 @@ pub fn knows(model: &dyn Model, corpus: &Corpus, concept: Class, device: &Device
     Ok([of(SplitSide::NewNouns)?, of(SplitSide::BothNew)?])
 }
 
-fn share(model: &dyn Model, corpus: &Corpus, concept: Class, asked_in: SplitSide, device: &Device) -> Result<f64> {
+fn share(model: &dyn Trainable, corpus: &Corpus, concept: Class, asked_in: SplitSide, device: &Device) -> Result<f64> {
     let part = extent(corpus, false);
     let (mut right, mut asked) = (0, 0);
     for sentence in sentences(concept, &part).iter().filter(|s| s.part == asked_in).step_by(EVERY) {
@@ -48,7 +48,7 @@ fn share(model: &dyn Model, corpus: &Corpus, concept: Class, asked_in: SplitSide
 
 /// The log-likelihood of each continuation, after the sentence and a space.
 fn likelihoods(
-    model: &dyn Model,
+    model: &dyn Trainable,
     corpus: &Corpus,
     sentence: &Sentence,
     said: &[&str],
@@ -59,7 +59,7 @@ fn likelihoods(
     let t = rows.iter().map(Vec::len).max().unwrap_or(1);
     let ids: Vec<u32> =
         rows.iter().flat_map(|r| r.iter().copied().chain(std::iter::repeat_n(0, t - r.len()))).collect();
-    let logits = model.logits(&Tensor::from_slice(&ids, (rows.len(), t), device)?, &mut Tap::off())?; // (B,T,V)
+    let logits = model.token_model()?.logits(&Tensor::from_slice(&ids, (rows.len(), t), device)?, &mut Tap::off())?; // (B,T,V)
     let v = logits.dim(2)?;
     let log_probs = host::to_f32(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
     // Position s tells of token s + 1.

@@ -36,7 +36,7 @@ use std::path::Path;
 use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
     corpus::{Corpus, CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::{Device, Error, Result},
     telemetry::{measurements::ConceptSearchArgs, neuron_name},
 };
@@ -55,13 +55,15 @@ const RANDOM: usize = 3;
 /// # Errors
 /// If the model has no synapses or fewer than two layers.
 pub fn find(
-    model: &dyn Model,
+    model: &dyn Trainable,
     question: &Question,
     how: &Procedure,
     device: &Device,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
-    let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
+    let Some(model) = model.capabilities().synapses else {
+        candle_core::bail!("synapses are looked for in a BDH model")
+    };
     find_in(model, question, how, device, progress)
 }
 
@@ -79,14 +81,16 @@ fn find_in(
 }
 
 /// An untrained model of the same sizes and as many tokens.
-pub fn random(model: &dyn Model, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
-    let Some(model) = model.synapses() else { candle_core::bail!("synapses are looked for in a BDH model") };
+pub fn random(model: &dyn Trainable, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
+    let Some(model) = model.capabilities().synapses else {
+        candle_core::bail!("synapses are looked for in a BDH model")
+    };
     random_like(model, vocab, seed, device)
 }
 
-fn random_like(model: &dyn SynapseModel, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Model>> {
+fn random_like(model: &dyn SynapseModel, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
     // Far from seeds that a person types.
-    model.to_spec().build(vocab, seed.wrapping_add(1_000_003), device)
+    model.spec().build(vocab, seed.wrapping_add(1_000_003), device)
 }
 
 /// The outcome of a search against the same search in random models.
@@ -159,8 +163,8 @@ impl Probe for Concepts {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -14,7 +14,7 @@ use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::TextSpan,
     models::{
-        Model,
+        Trainable,
         capabilities::{Part, SynapseModel, SynapseShape},
     },
     nn::{Error, Result},
@@ -39,8 +39,8 @@ impl Probe for TopContextsProbe {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &TopContextsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

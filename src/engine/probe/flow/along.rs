@@ -2,7 +2,7 @@
 
 use super::{FlowInput, Rhs, basis};
 use crate::{
-    models::{Model, capabilities::FlowModel},
+    models::{Trainable, capabilities::FlowModel},
     nn::{Result, Tensor, host},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, FlowAlongArgs, FlowMotion},
@@ -26,8 +26,8 @@ impl Probe for FlowAlong {
     type Args = FlowAlongArgs;
     type Subject<'m> = FlowModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<FlowModel<'_>> {
-        model.flow()
+    fn subject(model: &mut dyn Trainable) -> Option<FlowModel<'_>> {
+        model.capabilities().flow
     }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

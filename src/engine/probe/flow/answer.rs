@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{
     models::{
-        Model,
+        Trainable,
         capabilities::{FlowControl, FlowModel, LanguageFlow},
     },
     nn::{Result, Tensor},
-    ode::{self, Options, Policy, Trace},
+    ode::{self, Policy, SolverOptions, Trace},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
         Array,
@@ -35,8 +35,8 @@ impl Probe for FlowAnswer {
     type Args = FlowArgs;
     type Subject<'m> = FlowModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<FlowModel<'_>> {
-        model.flow()
+    fn subject(model: &mut dyn Trainable) -> Option<FlowModel<'_>> {
+        model.capabilities().flow
     }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
@@ -130,7 +130,7 @@ pub(super) fn step_policy(policy: Policy) -> StepPolicy {
     }
 }
 
-fn solver_use(options: &Options) -> SolverUse {
+fn solver_use(options: &SolverOptions) -> SolverUse {
     let method = options.method;
     SolverUse {
         method: method.id().to_owned(),

@@ -5,7 +5,7 @@ use super::{FlowInput, SolveParams};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
     nn::{Result, Tensor},
-    ode::{self, Method, Options},
+    ode::{self, Method, SolverOptions},
 };
 
 /// The controls whose paths span it, and where they are looked at.
@@ -27,7 +27,7 @@ impl Basis {
     pub fn of(input: &FlowInput<'_>, params: &SolveParams) -> Result<Self> {
         let starts = input.rows(&input.start)?;
         let dims = starts.first().map_or(0, Vec::len);
-        let options = Options { keep_states: true, ..Options::fixed(Method::EULER, STEPS) };
+        let options = SolverOptions { keep_states: true, ..SolverOptions::fixed(Method::EULER, STEPS) };
         let (mut moved, mut followed) = (vec![], vec![starts[input.token].clone()]);
         for u0 in CONTROLS {
             let rhs = input.rhs(params.at_u0(u0))?;
@@ -115,7 +115,7 @@ pub fn states_at(
     input: &FlowInput<'_>,
     rhs: &super::Rhs<'_>,
     times: &[f64],
-    options: &Options,
+    options: &SolverOptions,
 ) -> Result<(ode::Trace, Vec<Tensor>, Tensor)> {
     let solution = ode::solve_at(rhs, &input.start, 0.0, times.get(1..).unwrap_or_default(), options)?;
     let mut states = vec![input.start.clone()];

@@ -9,11 +9,11 @@ use super::{
 use crate::{
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS},
     models::{
-        Model,
+        Trainable,
         capabilities::{FlowModel, LanguageFlow, Steering},
     },
     nn::{Result, Tensor},
-    ode::{self, Method, Options},
+    ode::{self, Method, SolverOptions},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
@@ -32,8 +32,8 @@ impl Probe for FlowClaims {
     type Subject<'m> = SteeredFlow<'m>;
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<SteeredFlow<'_>> {
-        let Some(FlowModel::Language(model)) = model.flow() else { return None };
+    fn subject(model: &mut dyn Trainable) -> Option<SteeredFlow<'_>> {
+        let Some(FlowModel::Language(model)) = model.capabilities().flow else { return None };
         model.steering().map(|classes| SteeredFlow { model, classes })
     }
 
@@ -86,8 +86,8 @@ fn class_shares(prompts: usize, at: impl Fn(f64) -> Result<Vec<f64>>) -> Result<
     Ok(ClassShares { prompts, plus, minus, plus_unsteered, minus_unsteered })
 }
 
-fn as_trained(model: &dyn LanguageFlow) -> Options {
-    Options::fixed(Method::EULER, model.training_steps())
+fn as_trained(model: &dyn LanguageFlow) -> SolverOptions {
+    SolverOptions::fixed(Method::EULER, model.training_steps())
 }
 
 fn end_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow, u0: f64) -> Result<Tensor> {

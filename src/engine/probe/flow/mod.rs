@@ -20,7 +20,7 @@ use super::ProbeInputs;
 use crate::{
     models::capabilities::{FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering},
     nn::{Result, Tensor, host},
-    ode::Options,
+    ode::SolverOptions,
     telemetry::measurements::FlowArgs,
 };
 
@@ -37,7 +37,7 @@ pub(super) type Rhs<'a> = Box<dyn Fn(f64, &Tensor) -> Result<Tensor> + 'a>;
 #[derive(Debug, Clone)]
 pub(super) struct SolveParams {
     pub control: FlowControl,
-    pub options: Options,
+    pub options: SolverOptions,
 }
 
 impl SolveParams {
@@ -45,14 +45,14 @@ impl SolveParams {
         let asked = [args.u0, args.u1, args.u2, args.u3];
         let mut u = standing.u;
         u.iter_mut().zip(asked).for_each(|(u, asked)| *u = asked.unwrap_or(*u));
-        let options = Options {
+        let options = SolverOptions {
             method: args.method,
             policy: args.policy,
             rtol: args.rtol,
             atol: args.atol,
             steps: args.steps,
             max_attempts: 2000,
-            ..Options::default()
+            ..SolverOptions::default()
         };
         Self { control: FlowControl { u, alpha: args.alpha.unwrap_or(standing.alpha) }, options }
     }

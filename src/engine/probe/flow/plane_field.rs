@@ -5,7 +5,7 @@ use super::{
     basis::{Basis, states_at},
 };
 use crate::{
-    models::{Model, capabilities::FlowModel},
+    models::{Trainable, capabilities::FlowModel},
     nn::{Result, Tensor, host},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -27,8 +27,8 @@ impl Probe for FlowField {
     type Args = FlowFieldArgs;
     type Subject<'m> = FlowModel<'m>;
 
-    fn subject(model: &mut dyn Model) -> Option<FlowModel<'_>> {
-        model.flow()
+    fn subject(model: &mut dyn Trainable) -> Option<FlowModel<'_>> {
+        model.capabilities().flow
     }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

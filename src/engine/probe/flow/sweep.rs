@@ -15,7 +15,7 @@ use std::{
 use super::{FlowInput, SolveParams};
 use crate::{
     config::{Arguments, Choice},
-    models::{Model, capabilities::FlowModel},
+    models::{Trainable, capabilities::FlowModel},
     nn::{Result, host, params},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -34,13 +34,13 @@ pub struct FlowSweep;
 
 /// A model with the flow in it.
 pub struct SweptModel<'m> {
-    model: &'m dyn Model,
+    model: &'m dyn Trainable,
     flow: FlowModel<'m>,
 }
 
 impl<'m> SweptModel<'m> {
-    fn of(model: &'m dyn Model) -> Option<Self> {
-        model.flow().map(|flow| Self { model, flow })
+    fn of(model: &'m dyn Trainable) -> Option<Self> {
+        model.capabilities().flow.map(|flow| Self { model, flow })
     }
 }
 
@@ -49,7 +49,7 @@ impl Probe for FlowSweep {
     type Subject<'m> = SweptModel<'m>;
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<SweptModel<'_>> {
+    fn subject(model: &mut dyn Trainable) -> Option<SweptModel<'_>> {
         SweptModel::of(model)
     }
 
@@ -179,7 +179,7 @@ fn question(args: &FlowSweepArgs) -> FlowSweepArgs {
 }
 
 /// Tells weights, runtime parameters and arguments apart: FNV over all their bits.
-fn key(model: &dyn Model, args: &FlowSweepArgs) -> Result<u64> {
+fn key(model: &dyn Trainable, args: &FlowSweepArgs) -> Result<u64> {
     let mut hash = params::hash(args.kind.id());
     let mut mix = |bits: u64| hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
     for (name, var) in model.params().iter() {

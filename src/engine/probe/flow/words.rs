@@ -6,7 +6,7 @@ use crate::{
     corpus::{Corpus, generated::steering::GOOD},
     models::capabilities::LanguageFlow,
     nn::{Result, Tensor, host},
-    ode::{self, Method, Options},
+    ode::{self, Method, SolverOptions},
     probe::ProbeInputs,
 };
 
@@ -72,7 +72,7 @@ pub fn continuation(
     first: u32,
 ) -> Result<Vec<u32>> {
     let rhs = input.rhs(params.control)?;
-    let options = Options::fixed(Method::EULER, model.training_steps());
+    let options = SolverOptions::fixed(Method::EULER, model.training_steps());
     let mut said = vec![first];
     let mut ids = input.ids.clone();
     while said.len() < WORDS && ids.len() + 1 < model.positions() {

@@ -3,7 +3,7 @@
 use super::Asked;
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
-    models::{Model, capabilities::StationaryMap},
+    models::{Trainable, capabilities::StationaryMap},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -23,8 +23,8 @@ impl Probe for GeneratorFlowProbe {
     type Args = GeneratorFlowArgs;
     type Subject<'m> = &'m dyn StationaryMap;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn StationaryMap> {
-        model.stationary_map()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn StationaryMap> {
+        model.capabilities().stationary_map
     }
 
     fn ask(map: &dyn StationaryMap, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -2,7 +2,7 @@
 
 use crate::{
     analysis::generator::{Topology, TopologySettings, classes, closed_classes, spectrum},
-    models::{Model, capabilities::StationaryMap},
+    models::{Trainable, capabilities::StationaryMap},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{GapBySize, GapBySizeArgs, TopologyGaps},
@@ -19,8 +19,8 @@ impl Probe for GapBySizeProbe {
     type Args = GapBySizeArgs;
     type Subject<'m> = &'m dyn StationaryMap;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn StationaryMap> {
-        model.stationary_map()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn StationaryMap> {
+        model.capabilities().stationary_map
     }
 
     fn ask(_: &dyn StationaryMap, _: &GapBySizeArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

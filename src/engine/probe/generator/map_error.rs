@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::control;
 use crate::{
-    models::{Model, capabilities::StationaryMap},
+    models::{Trainable, capabilities::StationaryMap},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -27,8 +27,8 @@ impl Probe for StationaryMapProbe {
     type Args = StationaryMapArgs;
     type Subject<'m> = &'m dyn StationaryMap;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn StationaryMap> {
-        model.stationary_map()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn StationaryMap> {
+        model.capabilities().stationary_map
     }
 
     fn ask(map: &dyn StationaryMap, args: &StationaryMapArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -3,7 +3,7 @@
 use super::Asked;
 use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
-    models::{Model, capabilities::StationaryMap},
+    models::{Trainable, capabilities::StationaryMap},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -19,8 +19,8 @@ impl Probe for GeneratorProbe {
     type Args = GeneratorArgs;
     type Subject<'m> = &'m dyn StationaryMap;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn StationaryMap> {
-        model.stationary_map()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn StationaryMap> {
+        model.capabilities().stationary_map
     }
 
     fn ask(map: &dyn StationaryMap, args: &GeneratorArgs, _: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

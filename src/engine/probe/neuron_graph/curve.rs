@@ -3,7 +3,7 @@
 use super::{Compact, Factors, Question, weighed};
 use crate::{
     analysis::graph::null_models,
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{GraphCurveArgs, ModularityAtStep},
@@ -21,8 +21,8 @@ impl Probe for GraphCurve {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

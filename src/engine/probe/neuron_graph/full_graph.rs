@@ -10,7 +10,7 @@ use crate::{
         partition_similarity::nmi,
         product::{Spread, Strongest},
     },
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -27,8 +27,8 @@ impl Probe for NeuronGraph {
     type Args = NeuronGraphArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

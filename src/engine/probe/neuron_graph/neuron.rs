@@ -6,7 +6,7 @@ use candle_core::bail;
 use super::{Factors, Question};
 use crate::{
     corpus::Corpus,
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::{Result, host},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, GraphNeuronArgs, Partner, TokenScore},
@@ -23,8 +23,8 @@ impl Probe for GraphNeuron {
     type Args = GraphNeuronArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::{Compact, Factors, Question, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs, Progress},
     telemetry::measurements::{self, GraphModularityArgs},
@@ -20,8 +20,8 @@ impl Probe for GraphModularity {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     analysis::statistics::t_interval,
     models::{
-        Model,
+        Trainable,
         capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
     },
     nn::Result,
@@ -39,8 +39,8 @@ impl Probe for FastWeightSweep {
     type Subject<'m> = LearningReader<'m>;
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<LearningReader<'_>> {
-        Some(LearningReader { learning: model.fast_weights()?, plain: model.streaming()? })
+    fn subject(model: &mut dyn Trainable) -> Option<LearningReader<'_>> {
+        Some(LearningReader { learning: model.capabilities().fast_weights?, plain: model.capabilities().streaming? })
     }
 
     fn ask(model: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

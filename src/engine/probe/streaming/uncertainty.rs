@@ -8,7 +8,7 @@ use super::{
 use crate::{
     analysis::roc::{self, auroc},
     models::{
-        Model,
+        Trainable,
         capabilities::{FastWeightModel, FastWeightRule},
     },
     nn::Result,
@@ -30,8 +30,8 @@ impl Probe for UncertaintyProbe {
     type Subject<'m> = &'m dyn FastWeightModel;
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn FastWeightModel> {
-        model.fast_weights()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn FastWeightModel> {
+        model.capabilities().fast_weights
     }
 
     fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

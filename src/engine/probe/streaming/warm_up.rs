@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     analysis::statistics::t_interval,
-    models::{Model, capabilities::StreamingModel},
+    models::{Trainable, capabilities::StreamingModel},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs, Progress},
     telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
@@ -29,8 +29,8 @@ impl Probe for WarmUpProbe {
     type Subject<'m> = &'m dyn StreamingModel;
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn StreamingModel> {
-        model.streaming()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn StreamingModel> {
+        model.capabilities().streaming
     }
 
     fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -7,7 +7,7 @@ use super::{
     random, synapses_of,
 };
 use crate::{
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::Result,
     telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
 };
@@ -19,8 +19,8 @@ impl Probe for Activity {
     type Args = ActivityArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -1,13 +1,13 @@
 //! Under which number of layers, and in which tokens, a BDH reads a text best: what its file may not tell. The window's
 //! probe and the commands that open a checkpoint decide by one procedure.
 
-use candle_core::{D, bail};
+use candle_core::D;
 
 use super::super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
     corpus::{self, Corpus, CorpusError, NamedTokenizer, TokenizerSpec, Windows},
     models::{
-        Model,
+        Trainable,
         capabilities::{ReadingForm, SynapseModel, TextLoss, TextReader, nats_by_depth},
     },
     nn::{Error, Result, Tensor, host},
@@ -143,16 +143,15 @@ impl Probe for Candidates {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
         // the gates' logits are a mean over layers, so that a deeper model is another one
-        model.synapses().filter(|m| !m.shape().gated)
+        model.capabilities().synapses.filter(|m| !m.shape().gated)
     }
 
     fn ask(model: &dyn SynapseModel, args: &ReadingCandidatesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (used, layers_known) = (model.shape().layers, model.layers_are_known());
         let known = layers_known.then_some(used);
         let deep = model.with_layers(known.unwrap_or(MAX_LAYERS.max(used)))?;
-        let Some(deep) = deep.synapses() else { bail!("a deeper model of the same kind has no synapses") };
         let others = other_tokens(cx.corpus, cx.seed);
         let texts: Vec<(&str, &Corpus)> =
             std::iter::once(("", cx.corpus)).chain(others.iter().map(|(id, c)| (*id, c))).collect();
@@ -160,7 +159,7 @@ impl Probe for Candidates {
             let corpus = texts[k].1;
             let windows = corpus.held_out(args.windows, args.window).map_err(|e| Error::Msg(e.to_string()))?;
             let bytes: usize = windows.targets.chunks(windows.len).map(|row| corpus.decode(row).len()).sum();
-            let all = window_nats(deep, &windows, cx.progress.piece(k, texts.len()))?;
+            let all = window_nats(deep.as_ref(), &windows, cx.progress.piece(k, texts.len()))?;
             let from = if layers_known { all.len() - 1 } else { 0 };
             let loss = |nats: &f64| TextLoss { tokens: windows.targets.len(), bytes: bytes.max(1), nats: *nats };
             Ok(Some(all[from..].iter().map(loss).collect()))
@@ -182,7 +181,7 @@ impl Probe for Candidates {
 /// The text in other tokens that fit the model's number of them.
 fn other_tokens(corpus: &Corpus, seed: u64) -> Vec<(&'static str, Corpus)> {
     let vocab = corpus.vocab();
-    let spec = |tokenizer| corpus::Spec { source: corpus.source().clone(), tokenizer, held_out: HELD_OUT, seed };
+    let spec = |tokenizer| corpus::CorpusSpec { source: corpus.source().clone(), tokenizer, held_out: HELD_OUT, seed };
     let bytes = (vocab >= BYTES).then(|| ("byte", spec(TokenizerSpec::Byte { vocab })));
     let characters = Some(("sorted_char", spec(TokenizerSpec::SortedChar { max_vocab: vocab })));
     let own = corpus.describe();

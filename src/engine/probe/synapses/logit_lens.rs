@@ -7,7 +7,7 @@ use super::super::{
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::{Result, Tap, Tensor, host},
     telemetry::{
         Array,
@@ -22,9 +22,9 @@ impl Probe for LogitLensProbe {
     type Args = LogitLensArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
         // the gates' logits are a mean over layers, of which no single one is the last
-        model.synapses().filter(|m| !m.shape().gated)
+        model.capabilities().synapses.filter(|m| !m.shape().gated)
     }
 
     fn ask(model: &dyn SynapseModel, args: &LogitLensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

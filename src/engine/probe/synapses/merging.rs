@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
-    corpus::{Corpus, CorpusError, Source, Spec, TokenizerSpec, Windows},
+    corpus::{Corpus, CorpusError, CorpusSpec, Source, TokenizerSpec, Windows},
     models::{
-        Model,
+        Trainable,
         capabilities::{MergedModels, SynapseModel},
     },
     nn::{Batch, Device, Result, host},
@@ -30,8 +30,8 @@ impl Probe for Merging {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
@@ -42,8 +42,8 @@ impl Probe for Merging {
         let (count, len) = (args.windows, args.window);
         let MergedModels { name, other, merged, notes } = model.merged_with(Path::new(with))?;
         let texts = texts(cx.corpus, count, len).map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let losses = |name: &str, model: &dyn Model| -> Result<ModelLosses> {
-            let neurons = model.synapses().map_or(0, |m| m.shape().neurons);
+        let losses = |name: &str, model: &dyn SynapseModel| -> Result<ModelLosses> {
+            let neurons = model.shape().neurons;
             Ok(ModelLosses { name: name.to_owned(), neurons, losses: losses(model, &texts, cx.device)? })
         };
         let merging = measurements::Merging {
@@ -59,7 +59,7 @@ impl Probe for Merging {
 }
 
 /// One a text, nats a token. `texts`: names and windows.
-fn losses(model: &dyn Model, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
+fn losses(model: &dyn Trainable, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
     let losses = texts.iter().map(|(_, windows)| Ok(loss(model, windows, device)? as f32));
     Array::new([texts.len()], losses.collect::<Result<_>>()?).map_err(candle_core::Error::wrap)
 }
@@ -73,7 +73,7 @@ fn texts(corpus: &Corpus, count: usize, len: usize) -> std::result::Result<Vec<(
         return Ok(all);
     }
     for id in TEXTS.iter().filter(|id| **id != own) {
-        let spec = Spec {
+        let spec = CorpusSpec {
             source: Source::Generated((*id).to_owned()),
             tokenizer: TokenizerSpec::Byte { vocab: BYTES },
             held_out: 0.1,
@@ -85,6 +85,6 @@ fn texts(corpus: &Corpus, count: usize, len: usize) -> std::result::Result<Vec<(
 }
 
 /// Mean nats a token.
-fn loss(model: &dyn Model, w: &Windows, device: &Device) -> Result<f64> {
+fn loss(model: &dyn Trainable, w: &Windows, device: &Device) -> Result<f64> {
     host::scalar(&model.evaluate(&Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, device)?)?)
 }

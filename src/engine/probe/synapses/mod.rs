@@ -26,19 +26,19 @@ pub use trained_bdh::TrainedBdhProbe;
 
 use super::ProbeInputs;
 use crate::{
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::{Result, params::hash},
 };
 
-fn synapses_of(model: &dyn Model) -> Result<&dyn SynapseModel> {
-    match model.synapses() {
+fn synapses_of(model: &dyn Trainable) -> Result<&dyn SynapseModel> {
+    match model.capabilities().synapses {
         Some(model) => Ok(model),
         None => candle_core::bail!("this is a question for a model with synapses"),
     }
 }
 
 /// A model of the same sizes with random weights, the baseline of every number here.
-fn random(model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Box<dyn Model>> {
+fn random(model: &dyn SynapseModel, cx: &ProbeInputs<'_>) -> Result<Box<dyn Trainable>> {
     // Not the run's own seed, which would give the weights that the model began with.
-    model.to_spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
+    model.spec().build(cx.corpus.vocab(), cx.seed ^ hash("random weights"), cx.device)
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::{
         Error, Result, Tap, Tensor,
         fused::linear_attention::{LinearAttentionSpec, query_key_products},
@@ -24,8 +24,8 @@ impl Probe for QueryKeyMapsProbe {
     type Args = QueryKeyMapsArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &QueryKeyMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -7,7 +7,7 @@ use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::Windows,
     models::{
-        Model,
+        Trainable,
         capabilities::{State, SynapseModel},
     },
     nn::{Batch, Device, Error, Result, Tap, Tensor, host},
@@ -29,8 +29,8 @@ impl Probe for Texts {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &TextLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::{Batch, Result, host},
     telemetry::measurements::{TrainedBdh, TrainedBdhArgs},
 };
@@ -16,8 +16,8 @@ impl Probe for TrainedBdhProbe {
     type Args = TrainedBdhArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &TrainedBdhArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

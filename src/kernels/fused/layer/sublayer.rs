@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::OnceLock};
 use super::{
     super::{
         attention::cpu as attention,
-        coupled::rows::Kernel,
+        evolution::rows::Kernel,
         mlp::cpu as mlp,
         norm::{NormKind, RowNorm},
     },

@@ -28,7 +28,7 @@ pub use text_reader::{ReadTokens, ReadingForm, TextReader};
 
 /// A model of the BDH kind.
 ///
-/// Its weights are in [`Model::params`] by the public code's names: `encoder` and `encoder_v`
+/// Its weights are in [`Trainable::params`](super::super::Trainable::params) by the public code's names: `encoder` and `encoder_v`
 /// `(heads, D, N)`, `decoder` `(n, D)`. Taps: `layers.l.x`, `layers.l.y` `(B, heads, T, N)` (activity),
 /// `layers.l.v` `(B, T, D)`.
 pub trait SynapseModel: Model {
@@ -55,7 +55,7 @@ pub trait SynapseModel: Model {
     fn token_recurrence(&self, state: &State) -> Result<Option<Box<dyn TokenRecurrence>>>;
 
     /// The same weights in so many layers, which share them.
-    fn with_layers(&self, layers: usize) -> Result<Box<dyn Model>>;
+    fn with_layers(&self, layers: usize) -> Result<Box<dyn SynapseModel>>;
 
     /// The model of a checkpoint, and this one and that one merged.
     ///
@@ -77,8 +77,8 @@ pub trait TokenRecurrence {
 pub struct MergedModels {
     /// What the checkpoint is called: the stem of its file.
     pub name: String,
-    pub other: Box<dyn Model>,
-    pub merged: Box<dyn Model>,
+    pub other: Box<dyn SynapseModel>,
+    pub merged: Box<dyn SynapseModel>,
     /// What was done to the weights, in words, a line an entry.
     pub notes: Vec<String>,
 }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::{
         models::{
-            Model,
+            Trainable,
             bdh::{Bdh, BdhSpec},
             capabilities::synapses::text_reader::longest_at_once,
         },

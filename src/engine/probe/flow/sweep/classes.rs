@@ -7,7 +7,7 @@ use crate::{
     corpus::generated::steering::{self, BAD, GOOD, HELD_OUT_NOUNS, NEUTRAL, NOUNS},
     models::capabilities::{LanguageFlow, Steering},
     nn::{Result, Tensor, host},
-    ode::{self, Method, Options},
+    ode::{self, Method, SolverOptions},
     probe::ProbeInputs,
     telemetry::measurements::{ClassCurves, FlowSweepClass, FlowSweepLayers},
 };
@@ -64,7 +64,7 @@ pub fn shares(
     classes: &[&[u32]],
 ) -> Result<Vec<f64>> {
     let field = model.field(params.at_u0(u0))?;
-    let options = Options::fixed(Method::EULER, model.training_steps());
+    let options = SolverOptions::fixed(Method::EULER, model.training_steps());
     let (mut total, mut count) = (vec![0.0; classes.len()], 0usize);
     for group in groups {
         let start = model.embed(&group.tokens)?.detach(); // (B, T, D)

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{
     config::{Arguments, Choice},
-    models::Model,
+    models::Trainable,
     nn::{Result, params},
     probe::ProbeInputs,
     telemetry::measurements::FlowSweepArgs,
@@ -14,7 +14,7 @@ use crate::{
 /// A model whose weights stay those of one step.
 pub struct FrozenModel {
     pub step: u64,
-    pub weights: Box<dyn Model>,
+    pub weights: Box<dyn Trainable>,
 }
 
 /// By their questions. The oldest goes first; who goes on with its sweep begins anew.
@@ -37,8 +37,8 @@ pub fn keep(question: u64, model: FrozenModel) {
 }
 
 /// The model as it is now, weights and runtime parameters.
-pub fn copy(model: &dyn Model, cx: &ProbeInputs<'_>) -> Result<FrozenModel> {
-    let mut made = model.to_spec().build(cx.corpus.vocab(), cx.seed, cx.device)?;
+pub fn copy(model: &dyn Trainable, cx: &ProbeInputs<'_>) -> Result<FrozenModel> {
+    let mut made = model.spec().build(cx.corpus.vocab(), cx.seed, cx.device)?;
     for (name, weight) in model.params().iter() {
         made.params().load(name, weight.as_tensor())?;
     }
@@ -50,7 +50,7 @@ pub fn copy(model: &dyn Model, cx: &ProbeInputs<'_>) -> Result<FrozenModel> {
 
 /// Tells questions apart, but not how far they are asked for nor what the weights are: of which model (by
 /// where it lies) and arguments.
-pub fn question(model: &dyn Model, args: &FlowSweepArgs) -> u64 {
+pub fn question(model: &dyn Trainable, args: &FlowSweepArgs) -> u64 {
     let mut hash = params::hash(args.kind.id()) ^ std::ptr::from_ref(model.params()).addr() as u64;
     for (name, value) in super::question(args).to_args() {
         hash = hash.wrapping_mul(0x0000_0100_0000_01b3) ^ params::hash(&name) ^ params::hash(&value.to_string());

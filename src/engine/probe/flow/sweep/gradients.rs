@@ -4,7 +4,7 @@ use super::{Columns, FlowInput, SolveParams, Sweep};
 use crate::{
     models::capabilities::{FlowControl, LanguageFlow},
     nn::{Result, Tensor, host, memory},
-    ode::{self, Gradient, Method, Options},
+    ode::{self, Gradient, Method, SolverOptions},
     telemetry::measurements::{FlowSweepGradientError, FlowSweepGradientMemory, GradientCurve, GradientMethod},
 };
 
@@ -76,7 +76,7 @@ impl<'a> Gradients<'a> {
     fn take(&self, way: Gradient, steps: usize) -> Result<(Vec<f64>, Option<u64>)> {
         let (all, most) = memory::peak_bytes(|| -> Result<Vec<f64>> {
             let (field, weights) = self.model.learning_field(self.control)?;
-            let options = Options::fixed(Method::RK4, steps);
+            let options = SolverOptions::fixed(Method::RK4, steps);
             let end = ode::solve_with(way, &field, &weights, self.start, (0.0, 1.0), &options)?.end;
             let grads = end.sqr()?.mean_all()?.backward()?;
             let of = |w: &Tensor| grads.get(w).map_or(Ok(vec![0.0; w.elem_count()]), host::to_f64);

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::{Columns, FlowInput, Sweep};
 use crate::{
-    models::Model,
+    models::{Model, Trainable},
     nn::{Result, Tap, Tensor, host},
     probe::ProbeInputs,
     telemetry::measurements::FlowSweepLatency,
@@ -16,10 +16,11 @@ const TURNS: usize = 20;
 const PASSES: usize = 3;
 
 /// Milliseconds of a pass over one window of as many tokens as the model has positions.
-pub fn latency<'a>(input: &'a FlowInput<'_>, model: &'a dyn Model, cx: &ProbeInputs<'_>) -> Result<Sweep<'a>> {
+pub fn latency<'a>(input: &'a FlowInput<'_>, model: &'a dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let Some(flow) = input.model() else {
         candle_core::bail!("a field of the plane has no baseline to be timed against")
     };
+    let model = model.token_model()?;
     let baseline = flow.baseline().build(cx.corpus.vocab(), cx.seed, cx.device)?;
     let (n, steps) = (flow.positions(), flow.training_steps());
     let ids: Vec<u32> = (0..n).map(|i| (i % cx.corpus.vocab()) as u32).collect();
@@ -38,9 +39,9 @@ pub fn latency<'a>(input: &'a FlowInput<'_>, model: &'a dyn Model, cx: &ProbeInp
         // who goes first changes from turn to turn
         if i.is_multiple_of(2) {
             let hybrid = pass(model)?;
-            Ok(vec![hybrid, pass(baseline.as_ref())?])
+            Ok(vec![hybrid, pass(baseline.token_model()?)?])
         } else {
-            let plain = pass(baseline.as_ref())?;
+            let plain = pass(baseline.token_model()?)?;
             Ok(vec![pass(model)?, plain])
         }
     };

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     analysis::step_growth_bound::{self, StepCount},
     nn::{Result, Tensor, host},
-    ode::{self, Method, Options, Policy},
+    ode::{self, Method, Policy, SolverOptions},
     telemetry::measurements::{
         ControlCurve, FlowSweepInvariance, FlowSweepNfe, FlowSweepTolerance, NfeCurve, ToleranceCurve,
     },
@@ -44,7 +44,7 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
         let rhs = input.rhs(params.at_u0(at[i]))?;
         let mut facts = vec![];
         for (method, policy) in solvers() {
-            let options = Options { method, policy, ..params.options.clone() };
+            let options = SolverOptions { method, policy, ..params.options.clone() };
             match ode::solve(&rhs, &input.start, 0.0, 1.0, &options) {
                 Ok(s) => {
                     let capped = s.trace.attempts.iter().filter(|a| a.accepted && a.growth_capped).count();
@@ -56,8 +56,10 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
         }
         // A flow that runs away has no curvature to speak of, as it has no count.
         let fine = match input.planar_field() {
-            Some(_) => Options { max_attempts: 2000, ..Options::adaptive(Method::DOPRI5, Policy::Clip, REFERENCE) },
-            None => Options::fixed(Method::RK4, along::DEPTHS - 1),
+            Some(_) => {
+                SolverOptions { max_attempts: 2000, ..SolverOptions::adaptive(Method::DOPRI5, Policy::Clip, REFERENCE) }
+            }
+            None => SolverOptions::fixed(Method::RK4, along::DEPTHS - 1),
         };
         let bend = match super::super::basis::states_at(input, &rhs, &along::depths(), &fine) {
             Ok((_, states, _)) => along::Motion::of(&rhs, &states)?.total_bend(),
@@ -99,7 +101,8 @@ pub fn tolerance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'a
         let rhs = input.rhs(params.control)?;
         Ok(solvers()
             .map(|(method, policy)| {
-                let options = Options { max_attempts: 2000, ..Options::adaptive(method, policy, TOLERANCES[i]) };
+                let options =
+                    SolverOptions { max_attempts: 2000, ..SolverOptions::adaptive(method, policy, TOLERANCES[i]) };
                 let solved = ode::solve(&rhs, &input.start, 0.0, 1.0, &options);
                 solved.map_or(f64::NAN, |s| s.trace.nfe as f64)
             })
@@ -124,10 +127,11 @@ pub fn invariance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'
         let mut percent = vec![];
         for u0 in COMPARED {
             let rhs = input.rhs(params.at_u0(u0))?;
-            let end =
-                |options: &Options| -> Result<Tensor> { Ok(ode::solve(&rhs, &input.start, 0.0, 1.0, options)?.end) };
-            let fine = Options::adaptive(Method::DOPRI5, Policy::Interpolate, REFERENCE);
-            percent.push(match (end(&Options::fixed(Method::EULER, STEPS[i])), end(&fine)) {
+            let end = |options: &SolverOptions| -> Result<Tensor> {
+                Ok(ode::solve(&rhs, &input.start, 0.0, 1.0, options)?.end)
+            };
+            let fine = SolverOptions::adaptive(Method::DOPRI5, Policy::Interpolate, REFERENCE);
+            percent.push(match (end(&SolverOptions::fixed(Method::EULER, STEPS[i])), end(&fine)) {
                 (Ok(euler), Ok(fine)) => 100.0 * divergence(&euler, &fine)?,
                 _ => f64::NAN, // it ran away
             });

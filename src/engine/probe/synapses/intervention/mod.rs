@@ -17,7 +17,7 @@ use super::super::{
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
-    models::{Model, capabilities::SynapseModel},
+    models::{Trainable, capabilities::SynapseModel},
     nn::Result,
     telemetry::{
         measurements::{InterventionArgs, InterventionEffect},
@@ -35,8 +35,8 @@ impl Probe for InterventionProbe {
     type Args = InterventionArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses()
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
     }
 
     fn ask(model: &dyn SynapseModel, args: &InterventionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -8,7 +8,7 @@ mod written;
 use super::super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     models::{
-        Model,
+        Trainable,
         capabilities::{Rotation, SynapseModel},
     },
     nn::Result,
@@ -29,8 +29,8 @@ impl Probe for Reading {
     type Args = ReadingArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Model) -> Option<&dyn SynapseModel> {
-        model.synapses().filter(|m| m.shape().layers > 1)
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses.filter(|m| m.shape().layers > 1)
     }
 
     fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -92,7 +92,7 @@ mod tests {
         use std::{cell::RefCell, sync::atomic::AtomicBool};
 
         use crate::{
-            corpus::{Corpus, Source, Spec, TokenizerSpec},
+            corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
             models::bdh::{Bdh, BdhSpec},
             probe::{Answer, Probe, ProbeInputs, Progress, synapses::Reading},
             telemetry::{Measurement, measurements::ReadingArgs},
@@ -100,7 +100,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("text.txt"), "The tide turned, and the harbour filled again.\n".repeat(40))?;
         let source = Source::File(folder.path().join("text.txt"));
-        let spec = Spec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.2, seed: 1 };
+        let spec = CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.2, seed: 1 };
         let corpus = Corpus::open(&spec).map_err(candle_core::Error::msg)?;
         let sizes = BdhSpec { heads: 2, neurons: 64, d_model: 16, layers: 3, ..BdhSpec::default() };
         let model = Bdh::new(&sizes, 256, 3, &Device::Cpu)?;

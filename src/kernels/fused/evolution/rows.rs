@@ -2,7 +2,7 @@
 //! in the cache over all steps. Nothing but the start is kept for backward, which recomputes the trajectory.
 
 use super::{
-    CoupledSpec,
+    EvolutionSizes,
     trajectory::{Field, Gradients, PackedForce},
 };
 use crate::{buffers::build_vec, reduce::sum_rows, threads};
@@ -13,7 +13,7 @@ const POSITIONS: usize = 32;
 /// The evolution with its weights.
 #[derive(Debug)]
 pub struct Kernel {
-    spec: CoupledSpec,
+    spec: EvolutionSizes,
     f: PackedForce,
     /// dt and dt / 2 by head.
     dt: Vec<f32>,
@@ -22,7 +22,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// f `(2 d, d)`, tau `(H)`; for forward alone, or for backward too.
-    pub fn new(spec: CoupledSpec, f: &[f32], tau: &[f32], needs_backward: bool) -> Self {
+    pub fn new(spec: EvolutionSizes, f: &[f32], tau: &[f32], needs_backward: bool) -> Self {
         let by = |factor: f32| tau.iter().map(|t| factor * t.exp()).collect();
         Self { spec, f: PackedForce::new(f, spec.head_dim, needs_backward), dt: by(1.0), half: by(0.5) }
     }

@@ -23,7 +23,7 @@ pub enum Scheme {
 
 /// Sizes of an evolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CoupledSpec {
+pub struct EvolutionSizes {
     /// Number of heads H.
     pub heads: usize,
     /// Channels d of a head.
@@ -36,7 +36,7 @@ pub struct CoupledSpec {
 
 /// qkv `(B, T, 3 H d)`: queries, keys, values side by side; f `(2 d, d)`: its first weight above its
 /// second, each (outputs, inputs); tau `(H)`. Returns the same with queries and keys evolved.
-pub fn coupled(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: CoupledSpec) -> Result<Tensor> {
+pub fn evolve(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: EvolutionSizes) -> Result<Tensor> {
     let (h, d) = (spec.heads, spec.head_dim);
     if qkv.dim(D::Minus1)? != 3 * h * d || f.dims() != [2 * d, d] || tau.dims() != [h] {
         bail!("{h} heads of {d} cannot evolve: {:?}, f {:?}, tau {:?}", qkv.shape(), f.shape(), tau.shape());
@@ -52,7 +52,7 @@ pub fn coupled(qkv: &Tensor, f: &Tensor, tau: &Tensor, spec: CoupledSpec) -> Res
 }
 
 /// The reference form in plain candle, with the arguments of [`coupled`].
-pub fn reference(qkv: &Tensor, f: &Tensor, tau: &Tensor, s: CoupledSpec) -> Result<Tensor> {
+pub fn reference(qkv: &Tensor, f: &Tensor, tau: &Tensor, s: EvolutionSizes) -> Result<Tensor> {
     let (b, t, _) = qkv.dims3()?;
     let (h, d) = (s.heads, s.head_dim);
     let part = |i: usize| qkv.narrow(2, i * h * d, h * d)?.reshape((b, t, h, d));

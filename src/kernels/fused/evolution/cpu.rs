@@ -2,11 +2,11 @@
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 
-use super::{super::storage, CoupledSpec, rows::Kernel};
+use super::{super::storage, EvolutionSizes, rows::Kernel};
 use crate::buffers::build_vec;
 
 pub(super) struct Evolution {
-    pub(super) spec: CoupledSpec,
+    pub(super) spec: EvolutionSizes,
 }
 
 impl CustomOp3 for Evolution {

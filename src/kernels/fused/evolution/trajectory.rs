@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::{super::mlp::activation::activate, Act, CoupledSpec, Scheme};
+use super::{super::mlp::activation::activate, Act, EvolutionSizes, Scheme};
 use crate::{
     arch::arch,
     buffers::build_vec,
@@ -107,7 +107,7 @@ impl PackedForce {
 /// Sizes and weights of a task.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
-    pub(super) spec: CoupledSpec,
+    pub(super) spec: EvolutionSizes,
     pub(super) f: &'a PackedForce,
     /// dt and dt / 2 by head.
     pub(super) dt: &'a [f32],
