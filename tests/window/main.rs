@@ -31,6 +31,7 @@ mod planted_graph;
 #[path = "../shared/record.rs"]
 mod record;
 mod recorded;
+mod run_ownership;
 mod runs;
 mod side_by_side;
 mod slow_manifold;

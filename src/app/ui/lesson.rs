@@ -32,6 +32,8 @@ pub struct LessonState {
     pub is_drawing: bool,
     /// The guesses by step: points on the step's chart.
     pub guesses: BTreeMap<usize, Vec<[f64; 2]>>,
+    /// The present run was begun by a step of the lesson, so that later steps may change its live settings.
+    pub owns_run: bool,
     /// A step to scroll to.
     pub sought: Option<usize>,
     /// The outcomes of the current step's checks, with the inputs that they were computed from.

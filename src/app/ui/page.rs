@@ -1,7 +1,7 @@
 //! A lab's page: its settings, its run, its tiles, the step shown. Panels draw it; the modules below change it in larger
 //! steps than one setting or one command.
 
-pub(super) mod lesson;
+pub mod lesson;
 pub(super) mod link;
 pub mod play;
 pub(super) mod tokens;
@@ -53,6 +53,9 @@ pub struct Page {
     pub config: Config,
     /// The settings that the present run was made from, with the live changes sent to it.
     launched: Option<Config>,
+    /// The controls are those of another run than the present one, since every setting was replaced at once (a
+    /// preset, a lesson, a link): then no control reaches the run.
+    is_detached: bool,
     pub run: Option<Run>,
     pub history: History<Snapshot>,
     pub tiling: Tiling,
@@ -109,6 +112,7 @@ impl Page {
             preset,
             config,
             launched: None,
+            is_detached: false,
             run: None,
             history: History::default(),
             seen: undo::LastFrame::default(),
@@ -178,6 +182,8 @@ impl Page {
                 }
                 self.run = Some(run);
                 self.launched = Some(self.config.clone());
+                self.is_detached = false;
+                self.lesson.owns_run = false;
                 self.problem = None;
                 follow(self);
             }
@@ -191,6 +197,8 @@ impl Page {
             take_recorded(self, &info.config);
         }
         self.told_notices = run.mirror.notices.len();
+        self.is_detached = false;
+        self.lesson.owns_run = false;
         self.run = Some(run);
         follow(self);
         self.problem = None;
@@ -234,7 +242,7 @@ impl Page {
         fresh
     }
 
-    /// Changes one setting. Live ones reach the run at once.
+    /// Changes one setting, as its control does. A live one reaches the run at once.
     pub fn change(&mut self, key: &str, value: Value, now: f64) {
         if self.config.get(key) == Some(&value) {
             self.refused.remove(key);
@@ -247,6 +255,7 @@ impl Page {
                 let name = self.label_of(key);
                 note_config(self, before, key, name, now);
                 self.after_change(now);
+                self.send_live(key);
             }
             Err(e) => {
                 self.refused.insert(key.to_owned(), self.by_label(&e.to_string()));
@@ -284,7 +293,7 @@ impl Page {
     }
 
     /// Takes a configuration like [`Page::take_config`], with a layout where there is one; `name` is the name of the
-    /// undo step.
+    /// undo step. None of it reaches the present run, which was made from other settings.
     pub fn take_everything(&mut self, config: Config, layout: Option<Layout>, name: String, now: f64) {
         let layout = layout.map(|layout| self.tiling.replace(layout));
         let before = std::mem::replace(&mut self.config, config);
@@ -298,6 +307,7 @@ impl Page {
         }
         self.drafts.clear();
         self.refused.clear();
+        self.is_detached = true;
         self.after_change(now);
     }
 
@@ -305,14 +315,18 @@ impl Page {
         self.refused_memory = None;
         self.dirty_since = Some(now);
         self.problem = None;
-        let (Some(run), Some(launched)) = (&self.run, &mut self.launched) else { return };
-        for knob in self.knobs.iter().filter(|k| k.applies == Applies::Live) {
-            let Some(value) = self.config.get(knob.key) else { continue };
-            if launched.get(knob.key) != Some(value)
-                && run.handle.send(Command::Set { key: knob.key.to_owned(), value: value.clone() }).is_ok()
-            {
-                let _ = launched.set(&self.knobs, knob.key, value.clone());
-            }
+        self.is_detached &= self.launched.as_ref().is_some_and(|launched| *launched != self.config);
+    }
+
+    /// Sends a live setting to the run whose control it is.
+    fn send_live(&mut self, key: &str) {
+        let Some(knob) = self.knobs.iter().find(|k| k.key == key && k.applies == Applies::Live) else { return };
+        let (Some(run), Some(launched), false) = (&self.run, &mut self.launched, self.is_detached) else { return };
+        let Some(value) = self.config.get(knob.key).filter(|value| launched.get(knob.key) != Some(value)) else {
+            return;
+        };
+        if run.handle.send(Command::Set { key: knob.key.to_owned(), value: value.clone() }).is_ok() {
+            let _ = launched.set(&self.knobs, knob.key, value.clone());
         }
     }
 

@@ -2,7 +2,8 @@
 //! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]); undone, it changes nothing else.
 //! Settings are noted where they are changed; layout and selection, which views and tiles change themselves, are
 //! compared after each frame in which a person did something. A view's zoom, and what time moves (a text that is
-//! played), are no steps. The run is not touched: settings that were undone wait for a reset as any change does.
+//! played), are no steps. A live setting that its control changed reaches the run when it is undone, as it did before;
+//! any other setting waits for a reset.
 
 use std::collections::HashMap;
 
@@ -25,6 +26,8 @@ use crate::{
 #[derive(Default)]
 pub struct Snapshot {
     config: Option<Config>,
+    /// Every setting was replaced at once, as by a preset: such a step reaches no run, in neither direction.
+    replaces_all: bool,
     layout: Option<Layout>,
     selection: Option<Selection>,
 }
@@ -78,7 +81,12 @@ pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: Str
 /// Every setting at once, with a layout where one came along: `name` is where from.
 pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<Layout>, name: String) {
     let what = format!("everything {name}");
-    page.history.note(Snapshot { config: Some(config), layout, selection: None }, &what, name, page.seen.now);
+    page.history.note(
+        Snapshot { config: Some(config), replaces_all: true, layout, selection: None },
+        &what,
+        name,
+        page.seen.now,
+    );
     remember(page);
 }
 
@@ -116,11 +124,16 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
         page.selection.variant = page.selection.variant.min(variants.saturating_sub(1));
     }
     if let Some(config) = was.config {
-        here.config = Some(std::mem::replace(&mut page.config, config));
+        let before = std::mem::replace(&mut page.config, config);
         page.preset = preset_of(page.lab, &page.knobs, &page.config);
         page.drafts.clear();
         page.refused.clear();
+        page.is_detached |= was.replaces_all;
         page.after_change(now);
+        for key in page.config.changed_keys(&before) {
+            page.send_live(&key);
+        }
+        (here.config, here.replaces_all) = (Some(before), was.replaces_all);
     }
     here
 }

@@ -1,0 +1,203 @@
+//! A run belongs to the settings it was begun with: whatever is done to a page, a run receives a live setting only from
+//! a control that was moved (or its move undone) while that run was on the page.
+
+use std::{cell::RefCell, rc::Rc};
+
+use crossbeam::channel::{Receiver, bounded};
+use eframe::egui::Context;
+use orrery::{
+    config::{Applies, Config, Value},
+    labs::{LABS, Lab},
+    telemetry::{Command, Event, Inbox, RunHandle, RunInfo, RunState, StepStats},
+    ui::{
+        mirror::Mirror,
+        page::{Page, UndoKind, lesson, undo},
+        run::Run,
+    },
+};
+
+use crate::{recorded, stub_host::StubHost};
+
+/// The ends of all runs' commands, in the order of their beginning.
+type Commands = Rc<RefCell<Vec<Receiver<Command>>>>;
+
+struct Desk {
+    page: Page,
+    commands: Commands,
+    ctx: Context,
+    now: f64,
+    chance: u64,
+    /// The last actions, for a message.
+    done: Vec<String>,
+}
+
+/// A handle whose commands are kept; the run has made `steps` steps and is in `state`.
+fn handle(commands: &Commands, config: &Config, steps: u64, state: RunState) -> RunHandle {
+    let (sender, receiver) = bounded(64);
+    commands.borrow_mut().push(receiver);
+    let inbox = std::sync::Arc::new(Inbox::default());
+    let info = recorded::twins().info.expect("a recorded run has a description");
+    inbox
+        .deliver(Event::Started(RunInfo { lab: config.lab.clone(), config: config.clone(), ..(*info).clone() }.into()));
+    if steps > 0 {
+        inbox.deliver(Event::Step(StepStats { step: steps, variant: 0, scalars: vec![], wall_secs: 1.0 }));
+    }
+    inbox.deliver(Event::State(state));
+    RunHandle { commands: sender, inbox }
+}
+
+impl Desk {
+    fn new(lab: &'static Lab, seed: u64) -> Self {
+        let page = Page::new(lab, lab.config(None).unwrap());
+        let mut desk =
+            Self { page, commands: Commands::default(), ctx: Context::default(), now: 0.0, chance: seed, done: vec![] };
+        desk.launch();
+        desk
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.chance >> 33) as usize % n
+    }
+
+    fn state(&mut self) -> (u64, RunState) {
+        let steps = self.below(3) as u64 * 7;
+        let states = [RunState::Paused, RunState::Running, RunState::Finished];
+        (steps, states[self.below(states.len())].clone())
+    }
+
+    /// A host that begins runs, and refuses one in four.
+    fn host(&mut self) -> StubHost<impl FnMut(&Config) -> Result<RunHandle, String> + use<>> {
+        let (commands, (steps, state)) = (Rc::clone(&self.commands), self.state());
+        let refuses = self.below(4) == 0;
+        StubHost(move |config: &Config| match refuses {
+            true => Err("the host refuses".into()),
+            false => Ok(handle(&commands, config, steps, state.clone())),
+        })
+    }
+
+    fn launch(&mut self) {
+        let mut host = self.host();
+        self.page.launch(&mut host, &self.ctx);
+    }
+
+    /// Moves one control to another legal value; its key.
+    fn move_control(&mut self) -> Option<String> {
+        let live: Vec<_> = self.page.knobs.iter().filter(|k| k.applies == Applies::Live).map(|k| k.key).collect();
+        let key = live.get(self.below(live.len().max(1)))?.to_string();
+        let value = match self.page.config.get(&key)? {
+            Value::Float(x) => Value::Float(x * 0.5 + 1e-4),
+            Value::Int(n) => Value::Int(n + 1),
+            Value::Bool(b) => Value::Bool(!b),
+            _ => return None,
+        };
+        self.page.change(&key, value, self.now);
+        Some(key)
+    }
+
+    /// Does one thing; the keys that may have reached the run that was on the page, and what it was.
+    fn act(&mut self) -> (Vec<String>, String) {
+        self.now += 5.0;
+        let lab = self.page.lab;
+        match self.below(8) {
+            0 => {
+                let preset = lab.presets[self.below(lab.presets.len())].id;
+                self.page.take_config(lab.config(Some(preset)).unwrap(), self.now);
+                self.launch();
+                (vec![], format!("preset {preset}"))
+            }
+            1 => {
+                let step = self.below(self.page.lesson.lesson.steps.len().max(1));
+                let is_own = self.page.lesson.owns_run && !lesson::step_begins_run(&self.page, step);
+                let mut host = self.host();
+                let _ = lesson::take_step(&mut self.page, step, &mut host, &self.ctx);
+                // a step may go on in the run that the lesson began itself
+                let own = self.page.lesson.lesson.steps.get(step).filter(|_| is_own);
+                let keys = own.map_or(vec![], |_| self.page.knobs.iter().map(|k| k.key.to_owned()).collect());
+                (keys, format!("lesson step {step}"))
+            }
+            2 => {
+                // a link or an opened file
+                let mut config = lab.config(None).unwrap();
+                config.seed = self.below(5) as u64;
+                let knob = self.page.knobs.iter().find(|k| k.applies == Applies::Live);
+                if let Some((key, Value::Float(x))) = knob.and_then(|k| Some((k.key, config.get(k.key)?.clone()))) {
+                    config.set(&self.page.knobs, key, Value::Float(x * 0.75)).unwrap();
+                }
+                self.page.take_everything(config, None, "link".into(), self.now);
+                self.launch();
+                (vec![], "link".into())
+            }
+            3 => {
+                let (before, kind) = (self.page.config.clone(), [UndoKind::Undo, UndoKind::Redo][self.below(2)]);
+                let said = undo::step_back(&mut self.page, kind, self.now).unwrap_or_default();
+                let is_control = ["preset", "lesson", "link", "replayed", "opened"].iter().all(|w| !said.contains(w));
+                let keys = if is_control { self.page.config.changed_keys(&before) } else { vec![] };
+                (keys, said)
+            }
+            4 => {
+                self.launch();
+                (vec![], "reset".into())
+            }
+            5 => {
+                let (config, (steps, state)) = (lab.config(None).unwrap(), self.state());
+                let handle = handle(&self.commands, &config, steps, state);
+                let run = Run::new(handle, Mirror::default(), Some("runs/1".into()), &self.ctx);
+                self.page.replay(run);
+                (vec![], "replay".into())
+            }
+            _ => {
+                let key = self.move_control();
+                (key.iter().cloned().collect(), format!("control {key:?}"))
+            }
+        }
+    }
+
+    /// Acts, and holds what each run received against what it may have.
+    fn step(&mut self) -> usize {
+        let on_page = self.page.run.is_some().then(|| self.commands.borrow().len().saturating_sub(1));
+        let (may, words) = self.act();
+        self.done.push(words);
+        self.page.pump();
+        let mut received = 0;
+        for (i, commands) in self.commands.borrow().iter().enumerate() {
+            for command in commands.try_iter() {
+                let Command::Set { key, .. } = command else { continue };
+                received += 1;
+                let is_named = Some(i) == on_page && may.contains(&key);
+                let last = &self.done[self.done.len().saturating_sub(6)..];
+                assert!(is_named, "{}: run {i} received {key} after {last:?}", self.page.lab.id);
+            }
+        }
+        received
+    }
+}
+
+/// As many actions as `ORRERY_ACTIONS` says.
+#[test]
+fn a_run_receives_only_what_its_own_controls_say() {
+    let actions: usize = std::env::var("ORRERY_ACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(500);
+    for (i, lab) in LABS.iter().enumerate() {
+        let mut desk = Desk::new(lab, i as u64 + 3);
+        let received: usize = (0..actions.div_ceil(LABS.len())).map(|_| desk.step()).sum();
+        let has_live = desk.page.knobs.iter().any(|k| k.applies == Applies::Live);
+        assert!(received > 0 || !has_live, "{}: no control reached its run", lab.id);
+    }
+}
+
+#[test]
+fn a_preset_leaves_a_finished_run_as_it_was() {
+    let lab = LABS[0];
+    let mut desk = Desk::new(lab, 1);
+    let finished = handle(&desk.commands, &lab.config(None).unwrap(), 12, RunState::Finished);
+    desk.page.replay(Run::new(finished, Mirror::default(), Some("runs/1".into()), &desk.ctx));
+    desk.page.pump();
+    let mut refusing = StubHost(|_: &Config| Err("the host refuses".to_owned()));
+    for preset in lab.presets {
+        desk.page.take_config(lab.config(Some(preset.id)).unwrap(), 1.0);
+        desk.page.launch(&mut refusing, &desk.ctx);
+        desk.move_control();
+    }
+    let commands: Vec<Command> = desk.commands.borrow().iter().flat_map(|c| c.try_iter().collect::<Vec<_>>()).collect();
+    assert!(commands.is_empty(), "{commands:?}");
+}
