@@ -88,7 +88,7 @@ impl Desk {
         let value = match self.page.config.get(&key)? {
             Value::Float(x) => Value::Float(x * 0.5 + 1e-4),
             Value::Int(n) => Value::Int(n + 1),
-            Value::Bool(b) => Value::Bool(!b),
+            Value::Switch(is_on) => Value::Switch(!is_on),
             _ => return None,
         };
         self.page.change(&key, value, self.now);
