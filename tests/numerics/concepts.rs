@@ -162,10 +162,10 @@ fn a_rehearsal_leaves_the_confirmation_half_alone() {
         let rehearsed = texts(&rehearsal, &SplitSide::ALL);
         assert!(rehearsed.is_disjoint(&confirming));
         assert_eq!(rehearsed, texts(&whole, &[SplitSide::Search]));
-        let nouns = |part: SplitSide| rehearsal.of(part).map(|i| i.noun).collect::<BTreeSet<_>>();
+        let nouns = |part: SplitSide| rehearsal.items_in(part).map(|i| i.noun).collect::<BTreeSet<_>>();
         assert!(nouns(SplitSide::Search).is_disjoint(&nouns(SplitSide::BothNew)));
         for part in SplitSide::ALL {
-            let (with, without): (Vec<&Item>, Vec<&Item>) = rehearsal.of(part).partition(|i| i.with);
+            let (with, without): (Vec<&Item>, Vec<&Item>) = rehearsal.items_in(part).partition(|i| i.with);
             assert_eq!(with.len(), without.len());
             assert!(with.len() > 40, "{part:?}: {}", with.len());
         }
@@ -178,7 +178,7 @@ fn random_weights_confirm_nothing() {
     let found: Vec<SearchResult> = (1..4)
         .map(|s| concepts::find(small(s).as_ref(), &question, &quick(), &Device::Cpu, Progress::none()).unwrap())
         .collect();
-    let verdict = Verdict::of(&question, &found[0], &found[1..]);
+    let verdict = Verdict::new(&question, &found[0], &found[1..]);
     assert!(verdict.confirmed.is_empty() && verdict.words.starts_with("No synapse confirmed"), "{}", verdict.words);
 }
 
@@ -208,7 +208,7 @@ fn a_verdict_needs_everything() {
     };
     let of = |s: FoundSynapse| SearchResult { searched: 10, per_head: 64, synapses: vec![s] };
     let random = [of(synapse(0.2, 0.3, [0.5, 0.5]))];
-    let confirmed = |s: FoundSynapse| Verdict::of(&question, &of(s), &random).confirmed == [0];
+    let confirmed = |s: FoundSynapse| Verdict::new(&question, &of(s), &random).confirmed == [0];
     assert!(confirmed(synapse(0.7, 0.01, [0.01, 0.04])));
     assert!(!confirmed(synapse(0.7, 0.06, [0.01, 0.04])), "p");
     assert!(!confirmed(synapse(0.7, 0.01, [0.01, 0.2])), "languages");
@@ -254,7 +254,7 @@ fn the_probe_answers_and_says_what_is_missing() {
     let own =
         [("with", "one euro\na dollar\nfive francs\nthe pound"), ("without", "one day\na door\nfive cats\nthe end")];
     let found = ask(&[own[0], own[1], ("random", "1")]).unwrap();
-    let search = ConceptSearch::of(&found[0].payload).unwrap();
+    let search = ConceptSearch::from_payload(&found[0].payload).unwrap();
     assert_eq!(search.synapses.len(), 10);
     assert!(search.synapses.iter().all(|s| s.by_noun.data().len() == search.nouns.len()));
     assert_eq!(search.random_weights.len(), 1);
@@ -281,7 +281,7 @@ fn money() -> String {
 }
 
 fn of_lines(lines: &LabelledLines, concept: &str) -> Question {
-    Question::of_lines(lines, concept, &|text| Ok(text.bytes().map(u32::from).collect())).unwrap()
+    Question::from_lines(lines, concept, &|text| Ok(text.bytes().map(u32::from).collect())).unwrap()
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn own_sentences_are_halved_by_group_within_each_label() {
         assert!(own[0].part == own[1].part && own.iter().all(|i| i.with == of.with), "a group is not cut");
     }
     for class in ["money", "food", "sport"] {
-        let count = |part| question.of(part).filter(|i| question.nouns[i.noun].class == class).count();
+        let count = |part| question.items_in(part).filter(|i| question.nouns[i.noun].class == class).count();
         assert_eq!((count(SplitSide::Search), count(SplitSide::BothNew)), (12, 12), "{class}");
     }
     assert_eq!(
@@ -323,13 +323,13 @@ fn a_verdict_speaks_of_ones_own_sets() {
     let random: Vec<SearchResult> =
         (0..2).map(|k| search(concepts::random(planted.as_ref(), 256, k, &Device::Cpu).unwrap().as_ref())).collect();
     assert!(found.first() > 0.9 && found.synapses[0].holm <= 0.05, "{}", found.first());
-    let verdict = Verdict::of(&question, &found, &random);
-    for words in [&verdict.words, &Verdict::of(&question, &random[0], &random[1..]).words] {
+    let verdict = Verdict::new(&question, &found, &random);
+    for words in [&verdict.words, &Verdict::new(&question, &random[0], &random[1..]).words] {
         assert!(words.contains("\u{201c}money\u{201d} against food, sport"), "{words}");
         assert!(words.contains("on sentences that took no part in the search"), "{words}");
         assert!(!words.contains("language") && !words.contains("noun") && !words.contains("frame"), "{words}");
     }
-    assert!(Verdict::of(&question, &random[0], &random[1..]).words.starts_with("No synapse confirmed"));
+    assert!(Verdict::new(&question, &random[0], &random[1..]).words.starts_with("No synapse confirmed"));
     // the margin decides what is confirmed, as for the built-in sets
     let best = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
     let passes = |s: &FoundSynapse| s.holm <= 0.05 && s.r(SplitSide::BothNew) >= best + concepts::MARGIN;
@@ -352,7 +352,7 @@ fn the_probe_reads_a_file_of_sentences() {
     };
     let path = path.display().to_string();
     let found = ask(&[("sentences", &path), ("label", "sport"), ("random", "1")]).unwrap();
-    let search = ConceptSearch::of(&found[0].payload).unwrap();
+    let search = ConceptSearch::from_payload(&found[0].payload).unwrap();
     assert_eq!(
         (search.concept.as_str(), search.contrast.join(" "), search.is_own),
         ("sport", "food money".to_owned(), true)

@@ -47,7 +47,7 @@ fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str
     let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let mut cx = ProbeContext::alone(model, corpus, &Device::Cpu, &args);
     let found = probe::find(M::PROBE).unwrap().ask(&mut cx).unwrap();
-    (M::of(&found[0].payload).unwrap().clone(), found[0].tokens.clone())
+    (M::from_payload(&found[0].payload).unwrap().clone(), found[0].tokens.clone())
 }
 
 fn text(t: &str) -> Value {

@@ -258,7 +258,7 @@ fn table(
     for (searched, f) in named.iter().zip(random) {
         printed(&format!("random {}", searched.seed), None, f, &mut rows);
     }
-    let verdicts: Vec<Verdict> = trained.iter().map(|f| Verdict::of(question, f, random)).collect();
+    let verdicts: Vec<Verdict> = trained.iter().map(|f| Verdict::new(question, f, random)).collect();
     let firsts: Vec<f64> = trained.iter().map(|f| f.first()).collect();
     let (mean, sd) = mean_sd(&firsts);
     println!(

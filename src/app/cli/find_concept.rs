@@ -85,7 +85,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
         let untrained = concepts::random(&model, chosen.checkpoint.vocab, args.seed.wrapping_add(k), device);
         random.push(searched.search(untrained.map_err(Failure::failed)?.as_ref())?);
     }
-    let verdict = Verdict::of(&question, &found, &random);
+    let verdict = Verdict::new(&question, &found, &random);
     print(&found, &verdict);
     if let Some(file) = &args.json {
         let whole = json(&question, &found, &random, &verdict);
@@ -141,7 +141,7 @@ impl Sentences {
 
     fn question(&self, encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>) -> Result<Question, Failure> {
         match self {
-            Self::File(lines, label) => Question::of_lines(lines, label, encode).map_err(Failure::usage),
+            Self::File(lines, label) => Question::from_lines(lines, label, encode).map_err(Failure::usage),
             Self::BuiltIn(id) => {
                 let (question, out) = Question::built_in(id, encode)
                     .ok_or_else(|| Failure::usage(format!("there is no built-in set `{id}`")))?

@@ -203,9 +203,9 @@ impl FastSlow {
             let path = |name: &str, i: usize| format!("{name}.{i}.r{round}");
             layers.extend((0..s.n_slow).map(|i| AttentionLayer {
                 tokens_per_position: s.pool,
-                ..AttentionLayer::of_tokens(path("slow", i), None)
+                ..AttentionLayer::at_token_rate(path("slow", i), None)
             }));
-            layers.extend((0..s.n_post).map(|i| AttentionLayer::of_tokens(path("post", i), s.fast_window)));
+            layers.extend((0..s.n_post).map(|i| AttentionLayer::at_token_rate(path("post", i), s.fast_window)));
         }
         layers
     }

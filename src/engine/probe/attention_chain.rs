@@ -154,7 +154,7 @@ mod tests {
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let found = AttentionChain.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
-        Ok(measurements::AttentionChain::of(&found[0].payload).cloned().unwrap())
+        Ok(measurements::AttentionChain::from_payload(&found[0].payload).cloned().unwrap())
     }
 
     fn text(words: &str) -> Value {

@@ -65,7 +65,7 @@ impl Probe for BdhDynamics {
 
     fn ask(bdh: PhysicalModel<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
-        let given = HostWeights::of(&bdh)?;
+        let given = HostWeights::from_model(&bdh)?;
         let (drift, words) = drift(&bdh, args);
         let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
         let pulses = pulses(&given, &passage.ids, &embedded);
@@ -127,7 +127,7 @@ struct HostWeights {
 }
 
 impl HostWeights {
-    fn of(&PhysicalModel { model, d, neurons: n, .. }: &PhysicalModel<'_>) -> Result<Self> {
+    fn from_model(&PhysicalModel { model, d, neurons: n, .. }: &PhysicalModel<'_>) -> Result<Self> {
         let get = |name: &str| match model.params().get(name) {
             Some(v) => host::to_f64(v.as_tensor()),
             None => candle_core::bail!("the model has no parameter `{name}`"),

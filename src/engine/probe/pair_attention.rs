@@ -165,7 +165,7 @@ mod tests {
             weights[from + q.value] = 0.75;
             weights[from + q.key] = 0.25;
         }
-        let mut sums = LayerSums::new(AttentionLayer::of_tokens("layers.0", None));
+        let mut sums = LayerSums::new(AttentionLayer::at_token_rate("layers.0", None));
         sums.add(&weights, (heads, len), asked.iter().map(|q| (0, *q)));
         let found = sums.mean(&asked);
         let uniform = (1.0 / 6.0 + 1.0 / 8.0) / 2.0;
@@ -175,7 +175,7 @@ mod tests {
                 assert!((a - b).abs() < 1e-7, "{measured:?} is not {expected:?}");
             }
         }
-        let windowed = LayerSums::new(AttentionLayer::of_tokens("layers.0", Some(2)));
+        let windowed = LayerSums::new(AttentionLayer::at_token_rate("layers.0", Some(2)));
         assert!((windowed.mean(&asked).uniform - 0.5).abs() < 1e-12);
     }
 }

@@ -28,7 +28,7 @@ impl Probe for Recoverability {
     fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window);
         let windows = windows.map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let tally = Tally::of(reader, (&windows.inputs, args.window), cx.device, cx.progress)?;
+        let tally = Tally::count(reader, (&windows.inputs, args.window), cx.device, cx.progress)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
         Ok(vec![Answer::new(tally.recoverability(reader.distances()), about, vec![])])
     }
@@ -43,7 +43,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(
+    fn count(
         reader: &dyn RecoveryModel,
         (ids, len): (&[u32], usize),
         device: &crate::nn::Device,

@@ -52,7 +52,7 @@ impl Probe for RoleProbe {
 
     fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(vec![]) };
-        let sentences = Sentences::of(sets);
+        let sentences = Sentences::new(sets);
         let representations = match reader {
             RoleReader::Encoder(encoder) => read_features(encoder.freeze()?.as_ref(), &sentences, args, cx)?,
             RoleReader::Tagger(tagger) => vec![read_tags(tagger, &sentences)?],
@@ -79,7 +79,7 @@ struct Sentences {
 }
 
 impl Sentences {
-    fn of(sets: &GrammarRoles) -> Self {
+    fn new(sets: &GrammarRoles) -> Self {
         let (train, within) = (sets.sentences(SentenceSet::Train), sets.sentences(SentenceSet::TestWithin));
         let known: HashSet<&[u32]> = train.iter().map(|s| s.words.as_slice()).collect();
         let is_new = within.iter().map(|s| !known.contains(s.words.as_slice())).collect();
@@ -108,7 +108,7 @@ impl Sentences {
     }
 }
 
-fn words(sentences: &[Sentence]) -> Vec<&[u32]> {
+fn word_ids(sentences: &[Sentence]) -> Vec<&[u32]> {
     sentences.iter().map(|s| s.words.as_slice()).collect()
 }
 
@@ -130,13 +130,13 @@ fn representation(features: RoleFeatures, level: usize, dims: usize) -> RoleRepr
 fn read_tags(tagger: &dyn SequenceTagger, sentences: &Sentences) -> Result<RoleRepresentation> {
     let mut found = representation(RoleFeatures::Tags, 0, 0);
     for (set, of) in [(SentenceSet::TestWithin, &sentences.within), (SentenceSet::TestTransfer, &sentences.transfer)] {
-        sentences.count(set, 0, &tagger.tags(&words(of))?, &mut found);
+        sentences.count(set, 0, &tagger.tags(&word_ids(of))?, &mut found);
     }
     Ok(found)
 }
 
 /// A linear map with what it reads.
-struct Reading {
+struct FittedProbe {
     map: Option<LinearMap>,
     found: RoleRepresentation,
 }
@@ -154,7 +154,7 @@ fn read_features(
     for (i, chunk) in sentences.train.chunks(AT_ONCE).enumerate() {
         cx.progress.at(i * AT_ONCE, total)?;
         let labels: Vec<u8> = chunk.iter().flat_map(|s| s.roles.iter().map(|r| *r as u8)).collect();
-        for (equations, features) in equations.iter_mut().zip(encoder.encode(&words(chunk))) {
+        for (equations, features) in equations.iter_mut().zip(encoder.encode(&word_ids(chunk))) {
             equations.add(&features, &labels);
         }
     }
@@ -165,15 +165,16 @@ fn read_features(
         }
         readings
     };
-    let mut readings: Vec<Vec<Reading>> = levels.iter().zip(&equations).enumerate().map(fitted).collect();
+    let mut readings: Vec<Vec<FittedProbe>> = levels.iter().zip(&equations).enumerate().map(fitted).collect();
     drop(equations);
     let mut done = sentences.train.len();
     for (set, of) in [(SentenceSet::TestWithin, &sentences.within), (SentenceSet::TestTransfer, &sentences.transfer)] {
         for (i, chunk) in of.chunks(AT_ONCE).enumerate() {
             cx.progress.at(done, total)?;
             done += chunk.len();
-            for ((features, level), readings) in encoder.encode(&words(chunk)).iter().zip(&levels).zip(&mut readings) {
-                for Reading { map, found } in readings {
+            for ((features, level), readings) in encoder.encode(&word_ids(chunk)).iter().zip(&levels).zip(&mut readings)
+            {
+                for FittedProbe { map, found } in readings {
                     let Some(map) = map else { continue };
                     sentences.count(set, i * AT_ONCE, &map.labels(features, level.width), found);
                 }
@@ -192,12 +193,12 @@ fn parts(level: &LevelFeatures) -> [(RoleFeatures, Range<usize>); 3] {
     ]
 }
 
-fn reading(map: Option<LinearMap>, found: RoleRepresentation) -> Reading {
-    Reading { found: RoleRepresentation { finite: map.is_some(), ..found }, map }
+fn reading(map: Option<LinearMap>, found: RoleRepresentation) -> FittedProbe {
+    FittedProbe { found: RoleRepresentation { finite: map.is_some(), ..found }, map }
 }
 
 /// The maps of a level: each kind of features.
-fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, lambda: f64) -> Vec<Reading> {
+fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, lambda: f64) -> Vec<FittedProbe> {
     let of = |(features, part): &(RoleFeatures, Range<usize>)| {
         let map = sums.solve(std::slice::from_ref(part), lambda);
         reading(map, representation(*features, l, part.len()))
@@ -206,7 +207,7 @@ fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, lambda: f64) -> 
 }
 
 /// The maps of the lowest level's features, projected to equal dimension.
-fn fit_projected(level: &LevelFeatures, sums: &NormalEquations, lambda: f64, seed: u64) -> Vec<Reading> {
+fn fit_projected(level: &LevelFeatures, sums: &NormalEquations, lambda: f64, seed: u64) -> Vec<FittedProbe> {
     let (parts, equal) = (parts(level), level.activation.len());
     let projections = [(0, equal), (1, equal), (1, equal / 2)];
     let of = |(which, dims): (usize, usize)| {

@@ -33,7 +33,7 @@ impl Probe for Settling {
 
     fn ask(model: &dyn SettlingModel, args: &SettlingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let from_right = args.from_right;
-        let SettledSentence { ids, roles, about } = SettledSentence::of(cx.corpus, args)?;
+        let SettledSentence { ids, roles, about } = SettledSentence::from_args(cx.corpus, args)?;
         let levels = model.settle(&ids, from_right)?;
         let sweeps = levels.first().map_or(0, |l| l.states.len() / (l.units * ids.len()).max(1));
         let levels = levels.into_iter().map(|l| level(l, ids.len(), sweeps)).collect::<Result<_>>()?;
@@ -51,7 +51,7 @@ struct SettledSentence {
 }
 
 impl SettledSentence {
-    fn of(corpus: &Corpus, args: &SettlingArgs) -> Result<Self> {
+    fn from_args(corpus: &Corpus, args: &SettlingArgs) -> Result<Self> {
         if !args.text.trim().is_empty() {
             let ids = corpus.try_encode(&args.text).map_err(Error::wrap)?;
             if ids.is_empty() || ids.len() > LONGEST {

@@ -150,7 +150,7 @@ mod tests {
         let args = Args::new();
         let found = TokenResiduals.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
         assert_eq!(model.capabilities().coupling.map(CouplingModel::coupling_settings), Some(given));
-        Ok(measurements::TokenResiduals::of(&found[0].payload).and_then(|m| m.gate.clone()).expect("a gate"))
+        Ok(measurements::TokenResiduals::from_payload(&found[0].payload).and_then(|m| m.gate.clone()).expect("a gate"))
     }
 
     #[test]

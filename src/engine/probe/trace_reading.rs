@@ -57,7 +57,7 @@ impl Probe for TraceReading {
         }
         let mut tap = Tap::on(&["blocks."]);
         let logits = model.logits(&as_batch(&ids, cx.device)?, &mut tap)?;
-        let blocks = (0..sizes.blocks).map(|block| of_block(&tap, &sizes, block)).collect::<Result<_>>()?;
+        let blocks = (0..sizes.blocks).map(|block| read_block(&tap, &sizes, block)).collect::<Result<_>>()?;
         let vocab = logits.dim(2)?;
         let rows = host::to_f32(&logits)?;
         let later = rows.chunks(vocab).zip(&ids[1..]).map(|(row, id)| surprise(row, *id));
@@ -105,7 +105,7 @@ fn drawn(row: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> Option<u32> {
     Some(finite().find(passed).map_or(best, |(id, _)| id) as u32)
 }
 
-fn of_block(tap: &Tap, sizes: &TraceBlocks, block: usize) -> Result<BlockReading> {
+fn read_block(tap: &Tap, sizes: &TraceBlocks, block: usize) -> Result<BlockReading> {
     let values = |part: &str| -> Result<Vec<f32>> {
         let path = sizes.tap_path(block, part);
         let found = tap.get(&path);

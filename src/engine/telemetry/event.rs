@@ -147,7 +147,7 @@ pub struct Sample {
 impl Sample {
     /// The measurement, if it is of this type.
     pub fn measurement<M: Measurement>(&self) -> Option<&M> {
-        M::of(&self.payload)
+        M::from_payload(&self.payload)
     }
 }
 

@@ -98,7 +98,7 @@ impl Source {
 /// A [`ReadNumbers`] of a measurement by its type.
 macro_rules! read {
     ($measurement:ty, $read:expr) => {
-        |payload| match <$measurement as $crate::telemetry::Measurement>::of(payload) {
+        |payload| match <$measurement as $crate::telemetry::Measurement>::from_payload(payload) {
             Some(measured) => {
                 let read: fn(&$measurement) -> _ = $read;
                 $crate::labs::headline::IntoNumbers::into_numbers(read(measured))

@@ -15,8 +15,8 @@ pub fn write(graph: &GraphFile) -> String {
     let namespaces = [("xmlns", "http://gexf.net/1.3"), ("xmlns:viz", "http://gexf.net/1.3/viz"), ("version", "1.3")];
     xml.open("gexf", &namespaces);
     xml.open("meta", &[]);
-    xml.words("creator", &[], "Orrery");
-    xml.words("description", &[], &graph.title);
+    xml.text_element("creator", &[], "Orrery");
+    xml.text_element("description", &[], &graph.title);
     xml.close("meta");
     let edge_type = if graph.directed { "directed" } else { "undirected" };
     xml.open("graph", &[("defaultedgetype", edge_type), ("mode", "static")]);

@@ -23,17 +23,17 @@ pub fn write(graph: &GraphFile) -> String {
     let edge_type = if graph.directed { "directed" } else { "undirected" };
     xml.open("graph", &[("id", "G"), ("edgedefault", edge_type)]);
     if !graph.title.is_empty() {
-        xml.words("data", &[("key", "title")], &graph.title);
+        xml.text_element("data", &[("key", "title")], &graph.title);
     }
     write_values(&mut xml, &graph.values, "g", &of_graph);
     let ids = xml_ids(graph);
     for (node, id) in graph.nodes.iter().zip(&ids) {
         xml.open("node", &[("id", id)]);
         if let Some(label) = &node.label {
-            xml.words("data", &[("key", "label")], label);
+            xml.text_element("data", &[("key", "label")], label);
         }
         for (key, v) in node.taken() {
-            xml.words("data", &[("key", key)], &v.to_string());
+            xml.text_element("data", &[("key", key)], &v.to_string());
         }
         write_values(&mut xml, &node.values, "v", &of_nodes);
         xml.close("node");
@@ -80,7 +80,7 @@ fn write_keys(xml: &mut XmlWriter, graph: &GraphFile) {
 fn write_values(xml: &mut XmlWriter, values: &[NamedValue], prefix: &str, columns: &ValueColumns<'_>) {
     for named in values {
         let key = format!("{prefix}{}", columns.place(named));
-        xml.words("data", &[("key", &key)], &named.1.to_string());
+        xml.text_element("data", &[("key", &key)], &named.1.to_string());
     }
 }
 
@@ -96,11 +96,11 @@ fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ends: [&str; 2], columns: &V
     }
     xml.open("edge", &at);
     if !edge.is_unweighted {
-        xml.words("data", &[("key", "weight")], &edge.weight.to_string());
+        xml.text_element("data", &[("key", "weight")], &edge.weight.to_string());
     }
     for named in edge.values.iter().filter(|v| !is_id(v)) {
         let key = format!("e{}", columns.place(named));
-        xml.words("data", &[("key", &key)], &named.1.to_string());
+        xml.text_element("data", &[("key", &key)], &named.1.to_string());
     }
     xml.close("edge");
 }

@@ -165,10 +165,10 @@ impl XmlWriter {
         self.event(Event::Empty(element(name, attributes)));
     }
 
-    /// An element with these words.
-    pub fn words(&mut self, name: &str, attributes: &[(&str, &str)], words: &str) {
+    /// An element with this text in it.
+    pub fn text_element(&mut self, name: &str, attributes: &[(&str, &str)], text: &str) {
         self.open(name, attributes);
-        self.event(Event::Text(BytesText::from_escaped(escaped(words))));
+        self.event(Event::Text(BytesText::from_escaped(escaped(text))));
         self.close(name);
     }
 

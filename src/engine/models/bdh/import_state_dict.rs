@@ -77,7 +77,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
 
     let tensors = names.each_ref().map(|n| (n.as_str(), shape(n).unwrap_or(&[])));
     let Sizes { heads, d_model, n, vocab, neurons } =
-        Sizes::of(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
+        Sizes::from_tensors(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
 
     let mut notes = vec![];
     let said_layers = said_layers(&file);
@@ -163,7 +163,7 @@ impl Sizes {
     ///
     /// # Errors
     /// In words, and names the tensor that does not fit beside the others.
-    fn of(tensors: &[(&str, &[usize]); 5]) -> std::result::Result<Self, String> {
+    fn from_tensors(tensors: &[(&str, &[usize]); 5]) -> std::result::Result<Self, String> {
         let [embed, encoder, encoder_v, _, lm_head] = tensors;
         for (sides, (name, shape), what) in
             [(3, encoder, "three sides, (heads, width, neurons a head)"), (2, embed, "two sides, (vocabulary, width)")]

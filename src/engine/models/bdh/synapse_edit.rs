@@ -71,7 +71,7 @@ impl Written {
     }
 
     /// g y(i) at every token, `(B T)`.
-    fn of(&self, i: usize) -> Result<Vec<f64>> {
+    fn scaled_y(&self, i: usize) -> Result<Vec<f64>> {
         let y = host::to_f64(&self.y.narrow(2, i, 1)?)?;
         Ok(y.iter().zip(&self.gain).map(|(y, g)| y * g).collect())
     }
@@ -83,7 +83,7 @@ impl SynapseEdit {
         let mut all = synapses.to_vec();
         all.sort_unstable();
         all.dedup();
-        Self { synapses: all.into_iter().map(|s| (s, Rotation::of(shape, s.j))).collect(), scale, value }
+        Self { synapses: all.into_iter().map(|s| (s, Rotation::for_neuron(shape, s.j))).collect(), scale, value }
     }
 
     pub(super) fn changes(&self, layer: usize) -> bool {
@@ -113,7 +113,7 @@ impl SynapseEdit {
             let column = |of: usize| host::to_f64(&attended.x.narrow(1, head, 1)?.narrow(3, of, 1)?); // (B T)
             // a head of an odd number of neurons does not turn
             let (x, partner) = (column(within)?, column((within ^ 1).min(per_head - 1))?);
-            let mut wrote = written.of(synapse.i)?;
+            let mut wrote = written.scaled_y(synapse.i)?;
             if let Some(open) = attended.open {
                 let open = host::to_f64(&open.narrow(1, head, 1)?)?;
                 wrote.iter_mut().zip(open).for_each(|(w, o)| *w *= o);

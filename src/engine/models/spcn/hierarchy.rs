@@ -220,7 +220,7 @@ impl Hierarchy {
             for (((v, pi), gated), (x, xhat)) in variances.zip(&mut gated).zip(held.dense.iter().zip(&held.predicted)) {
                 let r = x - xhat;
                 *v += precision.follow * (r * r - *v);
-                *pi = precision.of(*v, level.units);
+                *pi = precision.precision(*v, level.units);
                 *gated = rate * *pi * (*pi * r);
             }
             if rate > 0.0 {
@@ -265,7 +265,7 @@ impl LevelState {
 
 impl State {
     /// A single level whose units are words.
-    pub fn of_words(vocab: usize) -> Self {
+    pub fn from_vocab(vocab: usize) -> Self {
         Self { levels: vec![LevelState::new(vocab)], ..Self::default() }
     }
 
@@ -280,7 +280,7 @@ impl State {
 }
 
 impl PrecisionRule {
-    fn of(&self, variance: f32, units: usize) -> f32 {
+    fn precision(&self, variance: f32, units: usize) -> f32 {
         let v = if self.per_unit { variance * units as f32 } else { variance };
         (1.0 / (v + 1e-8)).clamp(self.min, self.max)
     }
@@ -289,7 +289,7 @@ impl PrecisionRule {
 fn refresh_precision(level: &mut Level, rule: &PrecisionRule) {
     level.precision = match level.variance.is_empty() {
         true => vec![1.0; level.units],
-        false => level.variance.iter().map(|v| rule.of(*v, level.units)).collect(),
+        false => level.variance.iter().map(|v| rule.precision(*v, level.units)).collect(),
     };
 }
 

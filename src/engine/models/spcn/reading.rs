@@ -54,7 +54,7 @@ impl Reader {
     fn start(&self) -> State {
         match self {
             Self::Network(hierarchy) => hierarchy.start(),
-            Self::Words { vocab, .. } => State::of_words(*vocab),
+            Self::Words { vocab, .. } => State::from_vocab(*vocab),
         }
     }
 

@@ -59,7 +59,7 @@ impl Probe for ConceptEffectProbe {
         let before = run.losses(None, 0)?;
         let own = changes(&before, &run.losses(Some(&asked.change), 1)?);
         let texts: Vec<&[u32]> = rows.iter().map(|r| r.ids.as_slice()).collect();
-        let null = Null::of(model, &texts, &asked.change, cx.device)?;
+        let null = Null::new(model, &texts, &asked.change, cx.device)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x636f_6e63);
         let mut drawn = vec![];
         for draw in 0..args.draws {
@@ -69,9 +69,9 @@ impl Probe for ConceptEffectProbe {
         }
         let side = |with: bool| ConceptSide {
             sentences: rows.iter().filter(|r| r.with == with).map(|r| shown(cx.corpus, r)).collect(),
-            loss: of_side(&rows, &before, with).into(),
-            change: of_side(&rows, &own, with).into(),
-            null_draws: drawn.iter().map(|d| mean(&of_side(&rows, d, with))).collect::<Vec<_>>().into(),
+            loss: side_values(&rows, &before, with).into(),
+            change: side_values(&rows, &own, with).into(),
+            null_draws: drawn.iter().map(|d| mean(&side_values(&rows, d, with))).collect::<Vec<_>>().into(),
         };
         let per_head = model.shape().per_head();
         let mut measured = ConceptEffect {
@@ -141,7 +141,7 @@ fn changes(before: &[f64], after: &[f64]) -> Vec<f64> {
     before.iter().zip(after).map(|(b, a)| a - b).collect()
 }
 
-fn of_side(rows: &[Followed], values: &[f64], with: bool) -> Vec<f64> {
+fn side_values(rows: &[Followed], values: &[f64], with: bool) -> Vec<f64> {
     rows.iter().zip(values).filter(|(r, _)| r.with == with).map(|(_, v)| *v).collect()
 }
 
@@ -174,7 +174,7 @@ fn followed(
         }
     };
     let mut rows = vec![];
-    for item in spread(question.of(SplitSide::BothNew), |i| i.with, count) {
+    for item in spread(question.items_in(SplitSide::BothNew), |i| i.with, count) {
         let said = continuation(model, &item.ids, length, (cx.device, cx.progress))?;
         let ids = [item.ids.as_slice(), &said].concat();
         if !said.is_empty() {

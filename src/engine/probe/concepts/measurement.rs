@@ -18,7 +18,7 @@ pub(super) fn concept_search(
     search: &SearchResult,
     random: &[SearchResult],
 ) -> Result<ConceptSearch> {
-    let verdict = Verdict::of(question, search, random);
+    let verdict = Verdict::new(question, search, random);
     let mut synapses = vec![];
     for (k, s) in search.synapses.iter().enumerate() {
         synapses.push(concept_synapse(question, s, verdict.confirmed.contains(&k))?);

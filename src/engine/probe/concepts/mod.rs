@@ -105,7 +105,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    pub fn of(question: &Question, search: &SearchResult, random: &[SearchResult]) -> Self {
+    pub fn new(question: &Question, search: &SearchResult, random: &[SearchResult]) -> Self {
         let best_random = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
         let languages = question.languages.len().min(2);
         let confirmed: Vec<usize> = (0..search.synapses.len())
@@ -116,18 +116,18 @@ impl Verdict {
                     && s.r(SplitSide::BothNew) >= best_random + MARGIN
             })
             .collect();
-        let words = verdict_words(question, search, &confirmed, random.len(), best_random);
+        let words = verdict_text(question, search, &confirmed, random.len(), best_random);
         Self { confirmed, random: best_random, words }
     }
 }
 
 /// The verdict in a sentence or two, in the words of whose sentences they are.
-fn verdict_words(q: &Question, search: &SearchResult, confirmed: &[usize], models: usize, random: f64) -> String {
+fn verdict_text(q: &Question, search: &SearchResult, confirmed: &[usize], models: usize, random: f64) -> String {
     let kept = match q.origin {
         SentenceOrigin::Parliament => "on new nouns in new frames",
         SentenceOrigin::Own => "on sentences that took no part in the search",
     };
-    let (concept, many) = (q.words(), q.languages.len() > 1);
+    let (concept, many) = (q.label(), q.languages.len() > 1);
     let Some(&k) = confirmed.first() else {
         let languages = if many { ", two languages" } else { "" };
         return format!(
@@ -195,7 +195,7 @@ fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<Question> {
         let words = |e: CorpusError| Error::Msg(e.to_string());
         let lines = LabelledLines::read(Path::new(path.trim())).map_err(words)?;
         let concept = lines.concept(given(args.label.as_deref()).map(str::trim)).map_err(words)?;
-        return Question::of_lines(&lines, concept, &|text| corpus.try_encode(text)).map_err(Error::Msg);
+        return Question::from_lines(&lines, concept, &|text| corpus.try_encode(text)).map_err(Error::Msg);
     }
     match (given(args.with.as_deref()), given(args.without.as_deref())) {
         (None, None) => {

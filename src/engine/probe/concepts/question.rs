@@ -83,7 +83,7 @@ impl Question {
     /// chosen without looking. None if there is no such preset.
     pub fn preset(id: &str, corpus: &Corpus, rehearsal: bool) -> Option<Self> {
         let &(_, _, naive) = PRESETS.iter().find(|p| p.0 == id)?;
-        Self::of_parliament(id, &extent(corpus, naive), rehearsal, &|text| corpus.encode(text))
+        Self::from_parliament(id, &extent(corpus, naive), rehearsal, &|text| corpus.encode(text))
     }
 
     /// The question of a preset in the languages whose every character `encode` knows, and the codes of those that are left
@@ -108,7 +108,7 @@ impl Question {
         if left.is_empty() {
             return unsaid.into_iter().flatten().next().map(Err);
         }
-        let mut question = Self::of_parliament(id, &extent, false, &|text| encode(text).unwrap_or_default())?;
+        let mut question = Self::from_parliament(id, &extent, false, &|text| encode(text).unwrap_or_default())?;
         question.items.retain(|item| left.contains(&CODES[item.language]));
         question.items.iter_mut().for_each(|item| {
             item.language = left.iter().position(|l| *l == CODES[item.language]).unwrap_or_default();
@@ -117,7 +117,7 @@ impl Question {
         Some(Ok((question, out)))
     }
 
-    fn of_parliament(id: &str, extent: &Extent, rehearsal: bool, encode: &dyn Fn(&str) -> Vec<u32>) -> Option<Self> {
+    fn from_parliament(id: &str, extent: &Extent, rehearsal: bool, encode: &dyn Fn(&str) -> Vec<u32>) -> Option<Self> {
         let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
         let mut question = Self {
             concept: concept.name().to_owned() + if naive { ", naive corpus" } else { "" },
@@ -209,7 +209,7 @@ impl Question {
     ///
     /// # Errors
     /// If the tokeniser cannot say a sentence.
-    pub fn of_lines(
+    pub fn from_lines(
         lines: &LabelledLines,
         concept: &str,
         encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>,
@@ -243,12 +243,12 @@ impl Question {
         Ok(question)
     }
 
-    pub fn of(&self, part: SplitSide) -> impl Iterator<Item = &Item> {
+    pub fn items_in(&self, part: SplitSide) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(move |i| i.part == part)
     }
 
     /// The concept in words: "currency", "weather against sport, food".
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         match self.contrast.as_slice() {
             [] => self.concept.clone(),
             some => format!("\u{201c}{}\u{201d} against {}", self.concept, some.join(", ")),
@@ -257,8 +257,9 @@ impl Question {
 
     /// In words, for `about`.
     pub fn describe(&self) -> String {
-        let count = |part| (self.of(part).filter(|i| i.with).count(), self.of(part).filter(|i| !i.with).count());
+        let count =
+            |part| (self.items_in(part).filter(|i| i.with).count(), self.items_in(part).filter(|i| !i.with).count());
         let ((a, b), (c, d)) = (count(SplitSide::Search), count(SplitSide::BothNew));
-        format!("{}: searched with {a} + {b} sentences, confirmed with {c} + {d}", self.words())
+        format!("{}: searched with {a} + {b} sentences, confirmed with {c} + {d}", self.label())
     }
 }

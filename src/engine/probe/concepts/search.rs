@@ -107,7 +107,7 @@ pub(super) fn search(
     how: &Procedure,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
-    let items: Vec<&Item> = question.of(SplitSide::Search).collect();
+    let items: Vec<&Item> = question.items_in(SplitSide::Search).collect();
     let sides = shortlist(reader, question, &items, how, progress.piece(0, 4))?;
     let values = reader.pairs(&items, &sides, how.scalar, progress.piece(1, 4))?;
     let ranking = progress.piece(2, 4);

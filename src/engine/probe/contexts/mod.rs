@@ -155,7 +155,7 @@ pub fn top_contexts(
     };
     let (bin_edges, bin_counts) = histogram(&tally.bins);
     TopContexts {
-        followed: how.followed.words(per_head),
+        followed: how.followed.label(per_head),
         symbol: symbol.to_owned(),
         neuron,
         read: tally.read,

@@ -64,7 +64,7 @@ impl Followed {
     }
 
     /// In words: "y of neuron 0:12, greatest of all layers".
-    pub fn words(self, per_head: usize) -> String {
+    pub fn label(self, per_head: usize) -> String {
         let name = |neuron| neuron_name(neuron, per_head);
         match self {
             Self::Neuron { neuron, part, layer } => {

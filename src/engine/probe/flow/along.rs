@@ -31,10 +31,10 @@ impl Probe for FlowAlong {
     }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let (input, params) = FlowInput::of(model, &args.flow, cx)?;
+        let (input, params) = FlowInput::from_args(model, &args.flow, cx)?;
         let rhs = input.rhs(params.control)?;
         let (_, states, _) = basis::states_at(&input, &rhs, &depths(), &params.options)?;
-        let motion = Motion::of(&rhs, &states)?;
+        let motion = Motion::new(&rhs, &states)?;
         let along = measurements::FlowAlong { motion: motion.measured(), sigma: sigmas(&rhs, &states)?.into() };
         let about = format!("{}, {}", input.describe(), params.describe());
         Ok(vec![Answer::new(along, about, input.tokens)])
@@ -53,7 +53,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    pub fn of(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Self> {
+    pub fn new(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Self> {
         let depths: Vec<f64> = (0..states.len()).map(|i| i as f64 / (states.len() - 1).max(1) as f64).collect();
         let velocities: Vec<Vec<f64>> =
             depths.iter().zip(states).map(|(t, h)| host::to_f64(&rhs(*t, h)?)).collect::<Result<_>>()?;

@@ -40,14 +40,14 @@ impl Probe for FlowAnswer {
     }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let (input, params) = FlowInput::of(model, args, cx)?;
+        let (input, params) = FlowInput::from_args(model, args, cx)?;
         let rhs = input.rhs(params.control)?;
         // In the plane nothing else costs anything, and paths bend more.
         let every = if input.planar_field().is_some() { FINER } else { 1 };
         let last = (DEPTHS - 1) * every;
         let times: Vec<f64> = (0..=last).map(|i| i as f64 / last as f64).collect();
         let (trace, states, end) = states_at(&input, &rhs, &times, &params.options)?;
-        let basis = Basis::of(&input, &params)?;
+        let basis = Basis::new(&input, &params)?;
         let paths = paths(&input, &basis, &times, &states)?;
         let coarse: Vec<Tensor> = states.into_iter().step_by(every).collect();
         let FlowControl { u, alpha } = params.control;
@@ -58,7 +58,7 @@ impl Probe for FlowAnswer {
             outcome: outcome(&input, &params, cx, &end)?,
             paths,
             trace: solver_trace(&trace),
-            motion: Motion::of(&rhs, &coarse)?.measured(),
+            motion: Motion::new(&rhs, &coarse)?.measured(),
         };
         let about = format!("{}, {}", input.describe(), params.describe());
         Ok(vec![Answer::new(answer, about, input.tokens)])

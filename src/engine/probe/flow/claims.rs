@@ -39,7 +39,7 @@ impl Probe for FlowClaims {
 
     fn ask(steered: SteeredFlow<'_>, args: &FlowClaimsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let SteeredFlow { model, classes } = steered;
-        let (input, params) = FlowInput::of(FlowModel::Language(model), &args.flow, cx)?;
+        let (input, params) = FlowInput::from_args(FlowModel::Language(model), &args.flow, cx)?;
         let one = classes.prompt.is_some() || args.published;
         let (good, bad) = (words::whole(cx.corpus, &GOOD), words::whole(cx.corpus, &BAD));
         let held_out = steering::prompts(&HELD_OUT_NOUNS);

@@ -41,7 +41,7 @@ pub(super) struct SolveParams {
 }
 
 impl SolveParams {
-    fn of(args: &FlowArgs, standing: FlowControl) -> Self {
+    fn new(args: &FlowArgs, standing: FlowControl) -> Self {
         let asked = [args.u0, args.u1, args.u2, args.u3];
         let mut u = standing.u;
         u.iter_mut().zip(asked).for_each(|(u, asked)| *u = asked.unwrap_or(*u));
@@ -96,15 +96,15 @@ pub(super) enum Target<'a> {
 
 impl<'a> FlowInput<'a> {
     /// Input and parameters of a question.
-    fn of(model: FlowModel<'a>, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<(Self, SolveParams)> {
+    fn from_args(model: FlowModel<'a>, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<(Self, SolveParams)> {
         let input = match model {
-            FlowModel::Language(model) => Self::of_words(model, args, cx)?,
-            FlowModel::Planar(model) => Self::of_plane(model, args, cx)?,
+            FlowModel::Language(model) => Self::from_prompt(model, args, cx)?,
+            FlowModel::Planar(model) => Self::from_plane(model, args, cx)?,
         };
-        Ok((input, SolveParams::of(args, model.control())))
+        Ok((input, SolveParams::new(args, model.control())))
     }
 
-    fn of_words(model: &'a dyn LanguageFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
+    fn from_prompt(model: &'a dyn LanguageFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
         let prompt = match args.prompt.as_deref().filter(|typed| !typed.trim().is_empty()) {
             Some(typed) => typed.to_owned(),
             None if model.steering().is_some() => PROMPT.to_owned(),
@@ -127,7 +127,7 @@ impl<'a> FlowInput<'a> {
         Ok(Self { target: Target::Words(model), start, ids, tokens, prompt, token })
     }
 
-    fn of_plane(model: &'a dyn PlanarFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
+    fn from_plane(model: &'a dyn PlanarFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
         let field = args.field.unwrap_or(model.default_field());
         let ring: Vec<f64> = (0..STARTS)
             .flat_map(|i| {

@@ -39,7 +39,7 @@ pub struct SweptModel<'m> {
 }
 
 impl<'m> SweptModel<'m> {
-    fn of(model: &'m dyn Trainable) -> Option<Self> {
+    fn from_model(model: &'m dyn Trainable) -> Option<Self> {
         model.capabilities().flow.map(|flow| Self { model, flow })
     }
 }
@@ -50,7 +50,7 @@ impl Probe for FlowSweep {
     const TAKES_LONG: bool = true;
 
     fn subject(model: &mut dyn Trainable) -> Option<SweptModel<'_>> {
-        SweptModel::of(model)
+        SweptModel::from_model(model)
     }
 
     fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
@@ -63,7 +63,7 @@ impl Probe for FlowSweep {
             Some(model) => model,
             None => frozen_model::copy(swept.model, cx)?,
         };
-        let Some(of_model) = SweptModel::of(frozen.weights.as_ref()) else { return Ok(vec![]) };
+        let Some(of_model) = SweptModel::from_model(frozen.weights.as_ref()) else { return Ok(vec![]) };
         let (mut found, is_all) = measured(of_model, args, upto, cx)?;
         found.step = Some(frozen.step);
         if !is_all {
@@ -75,7 +75,7 @@ impl Probe for FlowSweep {
 
 /// So many points of a sweep, and whether that is all of it.
 fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &ProbeInputs<'_>) -> Result<(Answer, bool)> {
-    let (input, params) = FlowInput::of(swept.flow, &args.flow, cx)?;
+    let (input, params) = FlowInput::from_args(swept.flow, &args.flow, cx)?;
     let sweep = match args.kind {
         FlowSweepKind::Nfe => solvers::evaluations(&input, &params),
         FlowSweepKind::Tolerance => solvers::tolerance(&input, &params),

@@ -1,6 +1,6 @@
 //! How a distribution relaxes under a generator: forward Euler, the exact flow, and single particles.
 
-use super::Asked;
+use super::GeneratorQuery;
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
     models::{Trainable, capabilities::StationaryMap},
@@ -28,7 +28,7 @@ impl Probe for GeneratorFlowProbe {
     }
 
     fn ask(map: &dyn StationaryMap, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let asked = Asked::of(map, &args.generator)?;
+        let asked = GeneratorQuery::new(map, &args.generator)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let (share, steps) = (args.dt, args.steps);
         let start = args.start.min(n).checked_sub(1);

@@ -63,7 +63,7 @@ impl Probe for StationaryMapProbe {
             held_out: mean(within.iter().map(|e| e.sum)),
             held_out_largest: mean(within.iter().map(|e| e.largest)),
             outside: mean(errors(map, &outside, &wanted(map, &outside)?)?.iter().map(|e| e.sum)),
-            ignoring: mean(inside_wanted.iter().map(|p| MapError::of(&middle, p).sum)),
+            ignoring: mean(inside_wanted.iter().map(|p| MapError::new(&middle, p).sum)),
         };
         let about = format!("{} states, {HELD_OUT} held-out controls", map.generator().base().len());
         Ok(vec![Answer::new(measured, about, vec![])])
@@ -88,7 +88,7 @@ struct MapError {
 }
 
 impl MapError {
-    fn of(phi: &[f64], p: &[f64]) -> Self {
+    fn new(phi: &[f64], p: &[f64]) -> Self {
         let apart = || phi.iter().zip(p).map(|(phi, p)| (phi - p).abs());
         Self { sum: apart().sum(), largest: apart().fold(0.0, f64::max) }
     }
@@ -100,7 +100,7 @@ fn wanted(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
 }
 
 fn errors(map: &dyn StationaryMap, ys: &[Vec<f64>], wanted: &[Vec<f64>]) -> Result<Vec<MapError>> {
-    Ok(map.predict(ys)?.iter().zip(wanted).map(|(phi, p)| MapError::of(phi, p)).collect())
+    Ok(map.predict(ys)?.iter().zip(wanted).map(|(phi, p)| MapError::new(phi, p)).collect())
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {

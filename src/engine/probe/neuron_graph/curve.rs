@@ -27,11 +27,11 @@ impl Probe for GraphCurve {
 
     fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = Question::from(&args.graph);
-        let factors = Factors::of(model, &question)?;
+        let factors = Factors::new(model, &question)?;
         let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
         let edges = weighed(&found.edges, question.weighted);
-        let model = Compact::of(&edges);
-        let other = Compact::of(&null_models::degree_preserving(&edges, cx.seed ^ 3));
+        let model = Compact::from_edges(&edges);
+        let other = Compact::from_edges(&null_models::degree_preserving(&edges, cx.seed ^ 3));
         let modularity = |c: &Compact| c.communities(RESTARTS, Some(0), cx.seed).map(|found| found.modularity);
         let measured = ModularityAtStep {
             edges: edges.len(),
@@ -39,7 +39,7 @@ impl Probe for GraphCurve {
             degree_preserving: modularity(&other)?,
             carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
         };
-        let about = format!("{}, best of {RESTARTS} searches", question.words());
+        let about = format!("{}, best of {RESTARTS} searches", question.label());
         Ok(vec![Answer::new(measured, about, vec![])])
     }
 }

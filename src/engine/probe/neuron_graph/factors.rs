@@ -27,7 +27,7 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    pub fn of(model: &dyn SynapseModel, question: &Question) -> Result<Self> {
+    pub fn new(model: &dyn SynapseModel, question: &Question) -> Result<Self> {
         let shape = model.shape().clone();
         let weight = |name: &str| -> Result<Tensor> {
             match model.params().get(name) {

@@ -33,12 +33,12 @@ impl Probe for NeuronGraph {
 
     fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = Question::from(args);
-        let factors = Factors::of(model, &question)?;
+        let factors = Factors::new(model, &question)?;
         let entries = factors.product()?.spread();
         let found = factors.edges(&question, &entries)?;
-        let compact = Compact::of(&weighed(&found.edges, question.weighted));
+        let compact = Compact::from_edges(&weighed(&found.edges, question.weighted));
         let counted = count(compact.neurons.len(), &compact.edges);
-        let about = format!("{}, entries above {:.4}", question.words(), found.beta);
+        let about = format!("{}, entries above {:.4}", question.label(), found.beta);
         let cut = Cut { factors: &factors, question: &question, entries: &entries, found: &found };
         let neurons = neurons(&cut, &compact, &counted, cx.seed)?;
         let histogram = spread::histogram(&entries, found.beta, found.edges.len());
@@ -60,13 +60,13 @@ pub fn neuron_graph(
     seed: u64,
 ) -> Result<(measurements::NeuronGraph, String)> {
     let question = Question::from(args);
-    let factors = Factors::of(model, &question)?;
+    let factors = Factors::new(model, &question)?;
     let entries = factors.product()?.spread();
     let found = factors.edges(&question, &entries)?;
-    let compact = Compact::of(&weighed(&found.edges, question.weighted));
+    let compact = Compact::from_edges(&weighed(&found.edges, question.weighted));
     let counted = count(compact.neurons.len(), &compact.edges);
     let cut = Cut { factors: &factors, question: &question, entries: &entries, found: &found };
-    let about = format!("{}, entries above {:.4}", question.words(), found.beta);
+    let about = format!("{}, entries above {:.4}", question.label(), found.beta);
     Ok((neurons(&cut, &compact, &counted, seed)?, about))
 }
 

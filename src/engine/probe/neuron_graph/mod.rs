@@ -55,7 +55,7 @@ impl From<&NeuronGraphArgs> for Question {
 
 impl Question {
     /// In words, for `about`.
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         let what = if self.through == Matrix::Y { "G_y = E D_y" } else { "G_x = E D_x" };
         let heads = self.heads.map_or(String::new(), |(a, b)| format!(", head {} to head {}", a + 1, b + 1));
         let sign = match self.sign {
@@ -75,7 +75,7 @@ struct Compact {
 }
 
 impl Compact {
-    fn of(edges: &[Edge]) -> Self {
+    fn from_edges(edges: &[Edge]) -> Self {
         let mut neurons: Vec<u32> = edges.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
         neurons.sort_unstable();
         neurons.dedup();

@@ -29,7 +29,7 @@ impl Probe for GraphNeuron {
 
     fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = Question { heads: None, ..Question::from(&args.graph) };
-        let factors = Factors::of(model, &question)?;
+        let factors = Factors::new(model, &question)?;
         let i = args.neuron.unwrap_or_else(|| factors.loudest());
         if i >= factors.neurons() {
             bail!("there is no neuron {i}; the model has {}", factors.neurons());
@@ -52,7 +52,7 @@ impl Probe for GraphNeuron {
             reads: ranked(&reads, cx.corpus),
             writes: ranked(&writes, cx.corpus),
         };
-        let about = format!("{}, {}", factors.label(i), question.words());
+        let about = format!("{}, {}", factors.label(i), question.label());
         Ok(vec![Answer::new(measured, about, vec![])])
     }
 }

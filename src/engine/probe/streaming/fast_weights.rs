@@ -46,7 +46,7 @@ impl Probe for FastWeightSweep {
     fn ask(model: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let LearningReader { learning: model, plain } = model;
         let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
-        let texts = StreamTexts::of(cx.corpus, (args.streams, args.tokens), LEAST_TOKENS, FOREIGN)?;
+        let texts = StreamTexts::new(cx.corpus, (args.streams, args.tokens), LEAST_TOKENS, FOREIGN)?;
         let reader = Reader { texts: &texts, device: cx.device };
         let (n, all) = (texts.texts.len(), rates.len() * limits.len() + WITHOUT_BASE.len() + 1);
         let mut baseline: Vec<TokenCosts> = vec![];

@@ -40,7 +40,7 @@ impl StreamTexts {
     ///
     /// # Errors
     /// If the corpus is not running text, or shorter still.
-    pub fn of(corpus: &Corpus, (rows, len): (usize, usize), least: usize, foreign: usize) -> Result<Self> {
+    pub fn new(corpus: &Corpus, (rows, len): (usize, usize), least: usize, foreign: usize) -> Result<Self> {
         let own = own(corpus, rows, len, least)?;
         let (rows, len) = (own.0, own.1);
         let mut texts = vec![own.2];

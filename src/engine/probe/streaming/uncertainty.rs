@@ -39,13 +39,13 @@ impl Probe for UncertaintyProbe {
         let rule = FastWeightRule { rate, most_precision, has_base: true };
         let least = SKIPPED + window;
         let sizes = (streams, tokens.clamp(least, MOST));
-        let texts = StreamTexts::of(cx.corpus, sizes, least, FOREIGN)?;
+        let texts = StreamTexts::new(cx.corpus, sizes, least, FOREIGN)?;
         let reader = Reader { texts: &texts, device: cx.device };
         let mut read = vec![];
         for i in 0..texts.texts.len() {
             let mut stream = model.stream_with_fast_weights(&rule);
             let costs = reader.read_all(i, stream.as_mut(), cx.progress.piece(i, texts.texts.len()))?;
-            read.push(Windows::of(&costs, window));
+            read.push(Windows::new(&costs, window));
         }
         let names = texts.texts.iter().map(|t| t.name.clone());
         let found = Uncertainty {
@@ -54,7 +54,7 @@ impl Probe for UncertaintyProbe {
             skipped: SKIPPED,
             rate: rule.rate,
             most_precision: rule.most_precision,
-            texts: names.enumerate().map(|(i, name)| of_text(name, &read, i)).collect(),
+            texts: names.enumerate().map(|(i, name)| compare_text(name, &read, i)).collect(),
             notes: texts.notes.clone(),
         };
         Ok(vec![Answer::new(found, texts.about(), vec![])])
@@ -68,7 +68,7 @@ struct Windows {
 }
 
 impl Windows {
-    fn of(costs: &TokenCosts, window: usize) -> Self {
+    fn new(costs: &TokenCosts, window: usize) -> Self {
         let means = |values: &[f64]| -> Vec<Vec<f64>> {
             values.chunks(costs.len).map(|row| row[SKIPPED..].chunks_exact(window).map(mean).collect()).collect()
         };
@@ -77,7 +77,7 @@ impl Windows {
 }
 
 /// A text against the first; of the first, its later streams against its earlier ones.
-fn of_text(name: String, read: &[Windows], i: usize) -> UncertaintyText {
+fn compare_text(name: String, read: &[Windows], i: usize) -> UncertaintyText {
     let of = |values: fn(&Windows) -> &Vec<Vec<f64>>| {
         let (these, own) = (values(&read[i]), values(&read[0]));
         let half = own.len() / 2;

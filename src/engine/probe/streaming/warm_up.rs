@@ -38,7 +38,7 @@ impl Probe for WarmUpProbe {
         let most = if model.keeps_all_tokens() { MOST_KEPT.max(2 * window) } else { MOST };
         let tokens = args.tokens.clamp(2 * window, most);
         let sizes = (args.streams, tokens - tokens % window);
-        let mut texts = StreamTexts::of(cx.corpus, sizes, window, FOREIGN)?;
+        let mut texts = StreamTexts::new(cx.corpus, sizes, window, FOREIGN)?;
         texts.cut_to_windows(window);
         let reader = Reader { texts: &texts, device: cx.device };
         let mut found = vec![];

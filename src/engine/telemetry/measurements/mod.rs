@@ -1,6 +1,6 @@
 //! Every measurement, one struct a file, and the one list of them.
 //!
-//! A probe returns such a struct, a view asks for it by its type ([`Measurement::of`]), and a run
+//! A probe returns such a struct, a view asks for it by its type ([`Measurement::from_payload`]), and a run
 //! folder holds its JSON. No part of it is named by a string on any side.
 //!
 //! A field's documentation gives its unit, its shape and the symbol of the source; `orrery schema`
@@ -129,7 +129,7 @@ pub trait Measurement:
     const PROBE: &'static str = <Self::Args as Arguments>::PROBE;
 
     /// The measurement in a payload, if it is this one.
-    fn of(payload: &Payload) -> Option<&Self>;
+    fn from_payload(payload: &Payload) -> Option<&Self>;
 
     fn into_payload(self) -> Payload;
 }
@@ -150,7 +150,7 @@ struct PayloadLine<P> {
 }
 
 impl MeasurementEntry {
-    const fn of<M: Measurement>() -> Self {
+    const fn new<M: Measurement>() -> Self {
         Self {
             channel: M::CHANNEL,
             probe: M::PROBE,
@@ -204,7 +204,7 @@ macro_rules! measurements {
         }
 
         /// Every measurement, by channel.
-        pub static MEASUREMENTS: &[MeasurementEntry] = &[$(MeasurementEntry::of::<$name>()),*];
+        pub static MEASUREMENTS: &[MeasurementEntry] = &[$(MeasurementEntry::new::<$name>()),*];
 
         $(impl From<$name> for Payload {
             fn from(m: $name) -> Self {
@@ -316,7 +316,7 @@ macro_rules! measurement {
 
             const CHANNEL: &'static str = $channel;
 
-            fn of(payload: &$crate::telemetry::Payload) -> Option<&Self> {
+            fn from_payload(payload: &$crate::telemetry::Payload) -> Option<&Self> {
                 if let $crate::telemetry::Payload::$name(m) = payload { Some(m) } else { None }
             }
 

@@ -17,7 +17,7 @@ impl Rotation {
     pub const NONE: Self = Self { cos: 1.0, sin: 0.0, decay: 1.0 };
 
     /// U of neuron j: a key written s tokens ago meets a query turned by s tokens more.
-    pub fn of(shape: &SynapseShape, j: usize) -> Self {
+    pub fn for_neuron(shape: &SynapseShape, j: usize) -> Self {
         let (per_head, attention) = (shape.per_head(), &shape.attention);
         let (head, within) = (j / per_head, j % per_head);
         let decay = if attention.damped { f64::from(decays(shape.heads)[head]) } else { 1.0 };

@@ -16,7 +16,7 @@ const LOSS: &str = "mean square of the end";
 
 /// Distance of the gradients of all weights of the field from the fine ones, relative to them.
 pub fn error<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep<'a>> {
-    let gradients = Gradients::of(input, params)?;
+    let gradients = Gradients::new(input, params)?;
     let fine = gradients.take(Gradient::Backprop, FINE)?.0;
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let distance = |way| Ok(distance(&gradients.take(way, STEPS[i])?.0, &fine));
@@ -31,7 +31,7 @@ pub fn error<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep
 
 /// Most MiB held between the start of the solve and the end of its backward pass.
 pub fn memory<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep<'a>> {
-    let gradients = Gradients::of(input, params)?;
+    let gradients = Gradients::new(input, params)?;
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let held = |way| Ok(gradients.take(way, STEPS[i])?.1.map_or(f64::NAN, |b| b as f64 / f64::from(1 << 20)));
         Gradient::ALL.into_iter().map(held).collect()
@@ -65,7 +65,7 @@ struct Gradients<'a> {
 }
 
 impl<'a> Gradients<'a> {
-    fn of(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Self> {
+    fn new(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Self> {
         let Some(model) = input.model() else {
             candle_core::bail!("the field of the plane is not trained through a solve")
         };

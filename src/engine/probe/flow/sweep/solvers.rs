@@ -62,7 +62,7 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
             None => SolverOptions::fixed(Method::RK4, along::DEPTHS - 1),
         };
         let bend = match super::super::basis::states_at(input, &rhs, &along::depths(), &fine) {
-            Ok((_, states, _)) => along::Motion::of(&rhs, &states)?.total_bend(),
+            Ok((_, states, _)) => along::Motion::new(&rhs, &states)?.total_bend(),
             Err(_) => f64::NAN,
         };
         facts.push(if bend.is_finite() { bend } else { f64::NAN });

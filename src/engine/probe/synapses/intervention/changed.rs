@@ -25,7 +25,7 @@ fn read(model: &dyn SynapseModel, tokens: &Tensor, state: &mut State, change: Op
 }
 
 /// A text read once.
-pub(super) struct Reading {
+pub(super) struct ForwardPass {
     logits: Tensor, // (T, V)
     /// Logits after the last token.
     pub last: Vec<f32>,
@@ -35,12 +35,12 @@ pub(super) struct Reading {
     pub continuation: Vec<u32>,
 }
 
-impl Reading {
+impl ForwardPass {
     /// `length`: tokens to write after the text.
     ///
     /// # Errors
     /// If the text is empty or too long to be compared, or the change fits no model of this kind.
-    pub fn of(
+    pub fn run(
         model: &dyn SynapseModel,
         ids: &[u32],
         (change, length): (Option<&Intervention>, usize),
@@ -116,7 +116,7 @@ pub(in crate::probe) fn continuation(
     length: usize,
     at: (&Device, Progress<'_>),
 ) -> Result<Vec<u32>> {
-    Ok(Reading::of(model, ids, (None, length), at)?.continuation)
+    Ok(ForwardPass::run(model, ids, (None, length), at)?.continuation)
 }
 
 /// The first of the greatest.

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     super::super::Progress,
-    changed::Reading,
+    changed::ForwardPass,
     null::{Draw, Null},
     request::Request,
 };
@@ -68,11 +68,11 @@ pub fn effect(
 ) -> Result<Effect> {
     let readings = options.draws + 3;
     let read = |change: Option<&Intervention>, length: usize, at: usize| {
-        Reading::of(model, ids, (change, length), (device, progress.piece(at, readings)))
+        ForwardPass::run(model, ids, (change, length), (device, progress.piece(at, readings)))
     };
     let before = read(None, options.length, 0)?;
     let after = read(Some(&asked.change), options.length, 1)?;
-    let null = Null::of(model, &[ids], &asked.change, device)?;
+    let null = Null::new(model, &[ids], &asked.change, device)?;
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed ^ 0x6e75_6c6c);
     let (mut null_divergence, mut null_draws, mut activity) = (vec![0.0; ids.len()], vec![], 0.0);
     for draw in 0..options.draws {

@@ -40,7 +40,7 @@ pub(in crate::probe) struct Draw {
 
 impl Null {
     /// Reads the texts, each from an empty state, to learn how active everything is.
-    pub fn of(model: &dyn SynapseModel, texts: &[&[u32]], change: &Intervention, device: &Device) -> Result<Self> {
+    pub fn new(model: &dyn SynapseModel, texts: &[&[u32]], change: &Intervention, device: &Device) -> Result<Self> {
         match &change.target {
             Target::Neurons { neurons, .. } => {
                 let firing = firing_shares(model, texts, device)?;

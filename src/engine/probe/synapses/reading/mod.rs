@@ -17,7 +17,7 @@ use crate::{
         measurements::{self, ReadingArgs, SynapseTrace},
     },
 };
-use paths::{End, first_pass, highest, second_pass};
+use paths::{SynapseEnd, first_pass, highest, second_pass};
 
 /// Makes a [`measurements::Reading`].
 pub struct Reading;
@@ -80,7 +80,7 @@ impl<'a> Question<'a> {
         let paths = second_pass(self, ids, &ends)?;
         let chosen = paths.choose(self.args.rank, self.synapse);
         let shape = self.model.shape();
-        let rotation = |j: usize| if self.args.rotated { Rotation::of(shape, j) } else { Rotation::NONE };
+        let rotation = |j: usize| if self.args.rotated { Rotation::for_neuron(shape, j) } else { Rotation::NONE };
         let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
         Ok(measurements::Reading {
             layer: self.layer,
@@ -88,8 +88,8 @@ impl<'a> Question<'a> {
             written: ids.len() - self.passage.ids.len(),
             temperature: self.args.temperature,
             synapses: chosen.iter().map(trace).collect(),
-            y: paths.traces(End::Y, chosen.iter().map(|s| s.i).collect()),
-            x: paths.traces(End::X, chosen.iter().map(|s| s.j).collect()),
+            y: paths.traces(SynapseEnd::Y, chosen.iter().map(|s| s.i).collect()),
+            x: paths.traces(SynapseEnd::X, chosen.iter().map(|s| s.j).collect()),
             firing: tokens.firing,
             loss: tokens.loss.into(),
         })

@@ -60,7 +60,7 @@ pub(super) fn highest(values: &[f32], count: usize) -> Vec<usize> {
 
 /// The two ends of a synapse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum SynapseEnd {
     Y = 0,
     X = 1,
 }
@@ -98,15 +98,15 @@ pub(super) fn second_pass(question: &Question<'_>, ids: &[u32], ends: &[Vec<usiz
 }
 
 impl Paths {
-    fn index(&self, end: End, neuron: usize) -> usize {
+    fn index(&self, end: SynapseEnd, neuron: usize) -> usize {
         self.ends[end as usize].iter().position(|n| *n == neuron).unwrap_or_default()
     }
 
     /// The values of some neurons of one end, in ascending order of their numbers, each once.
-    pub fn traces(&self, end: End, mut neurons: Vec<usize>) -> Vec<NeuronTrace> {
+    pub fn traces(&self, end: SynapseEnd, mut neurons: Vec<usize>) -> Vec<NeuronTrace> {
         neurons.sort_unstable();
         neurons.dedup();
-        let values = if end == End::Y { &self.y } else { &self.x };
+        let values = if end == SynapseEnd::Y { &self.y } else { &self.x };
         let trace = |neuron: usize| NeuronTrace {
             neuron,
             values: values[self.index(end, neuron)].iter().map(|v| f64::from(*v)).collect(),
@@ -145,7 +145,7 @@ impl Paths {
 
     /// The synapse after every token.
     pub fn sigma(&self, synapse: Synapse, rotation: Rotation) -> Vec<f64> {
-        let (y, b) = (&self.y[self.index(End::Y, synapse.i)], self.index(End::X, synapse.j));
+        let (y, b) = (&self.y[self.index(SynapseEnd::Y, synapse.i)], self.index(SynapseEnd::X, synapse.j));
         let (mut own, mut partner) = (0f64, 0f64);
         let tokens = y.iter().zip(self.x[b].iter().zip(&self.partners[b]));
         let sigma = tokens.map(|(y, (x, p))| {
@@ -184,7 +184,7 @@ mod tests {
                 x: vec![column(j)],
                 partners: vec![column(j ^ 1)],
             };
-            let sigmas = paths.sigma(Synapse { layer: 1, i: 0, j }, Rotation::of(&shape, j));
+            let sigmas = paths.sigma(Synapse { layer: 1, i: 0, j }, Rotation::for_neuron(&shape, j));
             for (now, sigma) in sigmas.iter().enumerate() {
                 // A query with neuron j alone, turned to `now`.
                 let mut one = vec![0f32; 8];

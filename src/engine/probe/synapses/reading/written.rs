@@ -108,7 +108,7 @@ mod tests {
         let (shown, never) = (RefCell::new(vec![]), AtomicBool::new(false));
         let report = |_| ();
         let show = |so_far: Answer| {
-            let reading = measurements::Reading::of(&so_far.payload).cloned().unwrap();
+            let reading = measurements::Reading::from_payload(&so_far.payload).cloned().unwrap();
             shown.borrow_mut().push((reading, so_far.tokens));
             // who takes so long to look is shown the next token too, however fast the model writes
             if shown.borrow().len() <= 2 {
