@@ -17,7 +17,7 @@ use orrery::{
     store::tensors,
     telemetry::{
         Args, Measurement,
-        measurements::{QueryKeyMaps, Reading},
+        measurements::{QueryKeyMaps, SynapseReading},
     },
 };
 
@@ -117,7 +117,7 @@ fn what_is_written_on_is_what_generate_writes() {
     let args = |write: i64, temperature: f64| {
         vec![("text", text("the tide")), ("write", Value::Int(write)), ("temperature", Value::Float(temperature))]
     };
-    let (reading, tokens): (Reading, _) = ask(&mut model, &corpus, &args(40, 0.0));
+    let (reading, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &args(40, 0.0));
     assert_eq!((reading.written, reading.temperature, tokens.len()), (40, 0.0, 48));
     for values in reading.synapses.iter().map(|s| &s.sigma).chain([&reading.loss]) {
         assert_eq!(values.len(), 48);
@@ -137,11 +137,11 @@ fn what_is_written_on_is_what_generate_writes() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let ids: Vec<u32> = output.stdout[..48].iter().map(|b| u32::from(*b)).collect();
     assert_eq!(tokens, corpus.token_texts(&ids), "{:?}", String::from_utf8_lossy(&output.stdout));
-    let (warm, other): (Reading, _) = ask(&mut model, &corpus, &args(40, 1.5));
+    let (warm, other): (SynapseReading, _) = ask(&mut model, &corpus, &args(40, 1.5));
     assert_eq!((warm.written, other[..8].to_vec()), (40, tokens[..8].to_vec()));
     assert_ne!(other, tokens);
-    assert_eq!(ask::<Reading>(&mut model, &corpus, &args(40, 1.5)).1, other, "drawn from the run's seed");
-    let (none, tokens): (Reading, _) = ask(&mut model, &corpus, &args(0, 0.0));
+    assert_eq!(ask::<SynapseReading>(&mut model, &corpus, &args(40, 1.5)).1, other, "drawn from the run's seed");
+    let (none, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &args(0, 0.0));
     assert_eq!((none.written, tokens.len()), (0, 8));
 }
 
@@ -149,11 +149,11 @@ fn what_is_written_on_is_what_generate_writes() {
 fn characters_of_several_bytes_are_shown_as_characters() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, corpus) = (model(Position::Rope), corpus(folder.path()));
-    let (_, tokens): (Reading, _) = ask(&mut model, &corpus, &[("text", text("\u{e9}t\u{e9} \u{20ac}"))]);
+    let (_, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &[("text", text("\u{e9}t\u{e9} \u{20ac}"))]);
     assert_eq!(tokens, ["\u{e9}", "", "t", "\u{e9}", "", "\u{b7}", "\u{20ac}", "", ""]);
     // a text that is cut inside a character shows what is left of it as bytes
     let args = [("text", text("\u{e9}t\u{20ac}")), ("longest", Value::Int(4))];
-    let (_, tokens): (Reading, _) = ask(&mut model, &corpus, &args);
+    let (_, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &args);
     assert_eq!(tokens, ["\u{e9}", "", "t", "\\xe2"]);
 }
 

@@ -76,12 +76,12 @@ pub struct Bdh {
     notes: Vec<String>,
     /// A file that the weights came from did not say how many layers they had.
     layers_unsaid: bool,
-    /// What rows have read before the batch to come, by layer: memories among `params`, so that
-    /// checkpoints hold them. Empty where nothing is carried.
+    /// The state that each row has read before the next batch, by layer: buffers among `params`, so that checkpoints
+    /// hold them. Empty where nothing is carried.
     carried: Vec<Tensor>, // (rows, nh, N, D)
     /// Updates since the carried state was empty.
     since: u64,
-    /// Of the initial weights, and of what is dropped.
+    /// The seed of the initial weights and of dropout.
     seed: u64,
     /// The update that the next loss is for.
     update: u64,
@@ -168,7 +168,7 @@ impl Bdh {
         self.inference_net.lm_head.dim(1).unwrap_or(0)
     }
 
-    /// What this update drops: other values in each, the same whenever it is made again.
+    /// The dropout of this update: other values in each update, and the same whenever one is computed again.
     fn dropout(&self) -> Change {
         let seed = hash("dropout") ^ self.seed.rotate_left(32) ^ self.update;
         if self.spec.dropout > 0.0 { Change::Drop(Dropout { share: self.spec.dropout, seed }) } else { Change::Nothing }

@@ -1,5 +1,5 @@
 //! A bidirectional GRU that is trained to tag every word of a sentence: the supervised baseline of the paper on
-//! exponential moving averages (arXiv 2604.08556, section 4 and appendix A). It does not know what the tags mean.
+//! exponential moving averages (arXiv 2604.08556, section 4 and appendix A).
 
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,4 @@
-//! The transformer of the coupled query-key paper (arXiv 2604.01683): one net, and eight ways to score its attention. It
-//! does not know which of them are compared.
+//! The transformer of the coupled query-key paper (arXiv 2604.01683): one net, and eight ways to score its attention.
 
 mod net;
 mod spec;

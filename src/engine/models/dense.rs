@@ -1,5 +1,4 @@
-//! The dense decoders that fast-slow is measured against. They do not know what they are compared
-//! with.
+//! The dense decoders that fast-slow is measured against.
 
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};

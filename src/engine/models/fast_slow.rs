@@ -1,5 +1,5 @@
-//! The fast-slow hierarchical transformer (arXiv 2606.16730): a fast path at token rate, a slow path
-//! over pooled blocks, coupled through one gate. It does not know how it is trained or drawn.
+//! The fast-slow hierarchical transformer (arXiv 2606.16730): a fast path at token rate, a slow path over pooled
+//! blocks, coupled through one gate.
 
 use std::{
     cell::Cell,
@@ -60,7 +60,7 @@ impl FamilySpec for FastSlowSpec {
     }
 }
 
-/// What the last equilibrium solve took.
+/// The cost of the last equilibrium solve.
 #[derive(Default)]
 struct Solves {
     iterations: Cell<usize>,

@@ -1,12 +1,10 @@
 //! Readers that must name the token k steps back: what can still be recovered from a trace.
 //!
-//! Every token id has a fixed sparse random code. Traces of the codes run along the window with fixed
-//! coefficients (`h_t = (1-a) h_{t-1} + a x_t`); neither codes nor traces are trained. A reader is
-//! trained on top of what [`Reader`] lets it see, and answers all distances at once: logits
-//! `(P, B, K, V)` for P positions and K distances. It does not know how it is judged: that is the
-//! probe `recoverability`.
+//! Every token id has a fixed sparse random code. Traces of the codes run along the window with fixed coefficients
+//! (`h_t = (1-a) h_{t-1} + a x_t`); neither codes nor traces are trained. A reader is trained on top of what [`Reader`]
+//! lets it see, and answers all distances at once: logits `(P, B, K, V)` for P positions and K distances.
 //!
-//! What each reader sees, exactly, when it answers at position t:
+//! The exact input of each reader when it answers at position t:
 //! - `Single`, `Three`: the trace vector(s) at t and nothing else: an MLP with one hidden layer.
 //! - `Attention`: the same three trace vectors at t, as three slots for softmax attention with one
 //!   head a distance; what the heads read stands beside the vectors themselves before the MLP (the
@@ -39,7 +37,7 @@ use crate::nn::{
     },
 };
 
-/// What a reader sees; see the head of this file.
+/// The input of a reader; see the head of this file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum Reader {
@@ -119,7 +117,7 @@ impl FamilySpec for RecoverSpec {
 const HEAD: usize = 32;
 /// Width of the code of "how far back" that position queries are matched with.
 const PLACE: usize = 64;
-/// What the heads read is scaled so before the MLP: it has many columns, and one step of AdamW moves them all.
+/// The factor on the input from the heads before the MLP: it has many columns, and one step of AdamW moves them all.
 const BESIDE: f64 = 0.1;
 /// Readers that keep the past answer at every fourth position while training: they need fewer examples.
 const STRIDE: usize = 4;

@@ -1,7 +1,6 @@
 //! Sparse predictive column networks (SPCN, arXiv 2604.08556, section 3): hierarchies of frozen random projections with
 //! sparse states, one reading from left to right and one from right to left, that learn only to predict each level from
-//! the one above, by a precision-gated Hebbian rule and without any gradient. It does not know what the words of a
-//! sentence are in it: roles are targets of its batches only so that they mark where a sentence ends.
+//! the one above, by a precision-gated Hebbian rule and without any gradient.
 //!
 //! How a network without gradients fits the way of the data:
 //! - Its update is [`LocalLearning::learn`]: the trainer hands it a batch, whose rows are sentences, and it reads them one
@@ -82,7 +81,7 @@ impl Spcn {
         self.params.get(name).map_or_else(|| Ok(vec![]), |var| host::to_f32(var.as_tensor()))
     }
 
-    /// What reads in this direction, with the present weights.
+    /// The reader of this direction, with the present weights.
     fn reader(&self, direction: &str) -> Result<Reader> {
         if !self.spec.network {
             return Ok(Reader::Words { vocab: self.vocab, traces: self.spec.traces(0) });
@@ -124,7 +123,7 @@ impl Spcn {
         Ok(())
     }
 
-    /// Whether every feedback weight is a finite number.
+    /// True if every feedback weight is a finite number.
     fn is_finite(&self) -> Result<bool> {
         for (_, var) in self.params.iter().filter(|(name, _)| name.ends_with("feedback")) {
             if host::to_f32(var.as_tensor())?.iter().any(|w| !w.is_finite()) {

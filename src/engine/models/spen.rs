@@ -1,6 +1,5 @@
-//! A language model whose only context are exponential moving averages (SPEN, arXiv 2604.08556), and what it becomes when
-//! their coefficients are trained, gated by the input, or the error is that of an attention. It does not know which of
-//! them are compared.
+//! A language model whose only context are exponential moving averages (SPEN, arXiv 2604.08556), and what it becomes
+//! when their coefficients are trained, gated by the input, or the error is that of an attention.
 
 mod fast_weights;
 mod net;

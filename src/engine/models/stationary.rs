@@ -28,7 +28,7 @@ use crate::{
 /// Controls of a held-out measurement; an update has as many as its batch has rows.
 const HELD_OUT: usize = 512;
 
-/// What a generator's rates are made of.
+/// The source of a generator's rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RateSource {

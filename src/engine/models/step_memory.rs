@@ -1,7 +1,7 @@
-//! What a training step holds, from sizes alone, so that a run too large for its machine is refused before
-//! anything is taken. Each family counts its own weights and activations ([`FamilySpec`](super::FamilySpec));
-//! here is what they have in common. Counts are of 32-bit numbers, and floats: a product of settings may be
-//! larger than any integer. It builds and measures nothing.
+//! The memory of a training step, computed from sizes alone, so that a run too large for its machine is refused before
+//! anything is allocated. Each family counts its own weights and activations ([`FamilySpec`](super::FamilySpec)); here
+//! is what they have in common. Counts are of 32-bit numbers, and floats: a product of settings may be larger than any
+//! integer. It builds and measures nothing.
 
 /// Sizes of a step's batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,7 +20,7 @@ impl StepSizes {
     }
 }
 
-/// What a step of one model holds at its peak, in numbers.
+/// The counts of a step of one model at its peak.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepMemory {
     /// Weights.
@@ -35,9 +35,9 @@ pub struct StepMemory {
 const BYTES: f64 = 4.0;
 /// Weights, their gradients, and the two moments of AdamW.
 const PER_WEIGHT: f64 = 4.0;
-/// Of a shared weight: flat, packed for forward and for backward, and the gradient of the flat form.
+/// Copies of a shared weight: flat, packed for forward and for backward, and the gradient of the flat form.
 const PER_SHARED: f64 = 4.0;
-/// What a process holds besides, bytes: tables, the graph's small values, the allocator's own.
+/// Bytes that a process holds besides: tables, the graph's small values, the allocator's own.
 const BESIDES: f64 = 1e6;
 
 impl StepMemory {
@@ -69,14 +69,14 @@ pub struct BlockSizes {
     pub heads: usize,
     pub kv_heads: usize,
     pub hidden: usize,
-    /// Whether the MLP has a gate beside its input projection.
+    /// True if the MLP has a gate beside its input projection.
     pub gated: bool,
     /// Biases and LayerNorm as in GPT-2; else RMSNorm, and norms of queries and keys.
     pub has_biases: bool,
 }
 
 impl BlockSizes {
-    /// As GPT-2's: four times as many hidden units as channels.
+    /// The sizes of GPT-2: four times as many hidden units as channels.
     pub fn gpt2(d_model: usize, heads: usize) -> Self {
         Self { d_model, heads, kv_heads: heads, hidden: 4 * d_model, gated: false, has_biases: true }
     }
@@ -100,15 +100,15 @@ impl BlockSizes {
         }
     }
 
-    /// What a block saves for backward over so many positions: queries, keys and values, attention's result, the
-    /// state between both parts, the MLP's hidden units, and the block's own result.
+    /// The numbers that a block saves for backward over so many positions: queries, keys and values, attention's
+    /// result, the state between both sublayers, the MLP's hidden units, and the block's own result.
     pub fn saved(&self, positions: f64) -> f64 {
         let d = self.d_model as f64;
         positions * (4.0 * d + 2.0 * self.kv() + self.wide() + 2.0 * self.heads as f64)
     }
 
-    /// What the backward pass of one block needs beside that: the inputs of each projection again, and their
-    /// gradients.
+    /// The numbers that the backward pass of one block needs beside those: the inputs of each projection again, and
+    /// their gradients.
     pub fn backward(&self, positions: f64) -> f64 {
         let d = self.d_model as f64;
         positions * (6.0 * d + 2.0 * self.kv() + self.wide() + self.hidden as f64)
@@ -119,8 +119,8 @@ impl BlockSizes {
 const HEAD_GROUPS: f64 = 8.0;
 const HEAD_ROWS: f64 = 128.0;
 
-/// What the head with its loss holds: the gradient of its input, a sum of its own gradient for each group of rows, and
-/// a block of logits.
+/// The numbers that the head and its loss hold: the gradient of its input, a sum of its own gradient for each group of
+/// rows, and a block of logits.
 pub fn head(d_model: usize, step: &StepSizes) -> f64 {
     let (d, n) = (d_model as f64, step.positions());
     let groups = (n / HEAD_ROWS).ceil().clamp(1.0, HEAD_GROUPS);

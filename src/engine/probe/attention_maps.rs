@@ -62,7 +62,7 @@ pub(super) fn attention_layer(layer: &capabilities::AttentionLayer, weights: &Te
     })
 }
 
-/// What the rows of its maps are.
+/// The unit of the rows of its maps.
 pub(super) fn rows_of(layer: &capabilities::AttentionLayer) -> Rows {
     if layer.is_differential { Rows::Differences } else { Rows::Shares }
 }

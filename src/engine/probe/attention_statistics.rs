@@ -43,7 +43,7 @@ impl Probe for AttentionStatistics {
     }
 }
 
-/// Of one matrix: entropy, effective rank, share of the largest singular value, sink.
+/// The statistics of one matrix: entropy, effective rank, share of the largest singular value, sink.
 type Four = [f64; 4];
 
 /// The statistics of a layer, added up over windows.

@@ -29,7 +29,7 @@ pub struct BdhDynamics;
 /// Tokens that are read.
 const LONGEST: usize = 24;
 /// Neurons of a model that the rules are run on at most: they have n^2 synapses a layer.
-const MOST: usize = 256;
+const MAX_NEURONS: usize = 256;
 /// Likeliest next tokens of each prediction.
 const PREDICTIONS: usize = 3;
 
@@ -39,8 +39,9 @@ pub struct PhysicalModel<'m> {
     d: usize,
     neurons: usize,
     layers: usize,
-    /// Whether its synapses turn, and whether they fade.
+    /// True if its synapses rotate.
     rotates: bool,
+    /// True if its synapses decay.
     damps: bool,
 }
 
@@ -52,7 +53,7 @@ impl Probe for BdhDynamics {
         let model = model.capabilities().synapses?;
         let shape = model.shape();
         let attention = &shape.attention;
-        let fits = shape.heads == 1 && !shape.gated && attention.frequencies.is_none() && shape.neurons <= MOST;
+        let fits = shape.heads == 1 && !shape.gated && attention.frequencies.is_none() && shape.neurons <= MAX_NEURONS;
         fits.then_some(PhysicalModel {
             model,
             d: shape.d_model,

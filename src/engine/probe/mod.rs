@@ -46,7 +46,7 @@ pub use progress::Progress;
 
 /// A measurement with what it was measured on.
 pub struct Answer {
-    /// What it was measured on, in words.
+    /// A description of the input that it was measured on.
     pub about: String,
     /// The token axis, if it has one.
     pub tokens: Vec<String>,
@@ -67,7 +67,7 @@ pub struct ProbeContext<'a> {
     pub model: &'a mut dyn Trainable,
     /// The step of the run that the model's weights are of.
     pub step: u64,
-    /// What the model reads.
+    /// The corpus that the model reads.
     pub corpus: &'a Corpus,
     /// All that the run's models read, the run's own corpus first.
     pub texts: &'a [Corpus],
@@ -86,12 +86,12 @@ impl<'a> ProbeContext<'a> {
     }
 }
 
-/// What a probe looks at beside the model.
+/// The inputs of a probe beside the model.
 #[derive(Clone, Copy)]
 pub struct ProbeInputs<'a> {
     /// The step of the run that the model's weights are of.
     pub step: u64,
-    /// What the model reads.
+    /// The corpus that the model reads.
     pub corpus: &'a Corpus,
     /// All that the run's models read, the run's own corpus first.
     pub texts: &'a [Corpus],
@@ -108,7 +108,7 @@ pub trait Probe: Sync {
     /// The part of a model that answers: a capability, or the model itself.
     type Subject<'m>;
 
-    /// Whether its answer may take seconds or minutes, so that no slider may have to wait for it.
+    /// True if its answer may take seconds or minutes, so that no slider may have to wait for it.
     const TAKES_LONG: bool = false;
 
     /// The part of this model that answers; `None` where the question cannot be put to it.
@@ -125,7 +125,7 @@ pub trait AnyProbe: Sync {
     fn id(&self) -> &'static str;
     /// A knob for each argument.
     fn knobs(&self) -> Vec<Knob>;
-    /// Whether it can be put to this model.
+    /// True if it supports this model.
     fn applies(&self, model: &mut dyn Trainable) -> bool;
     /// See [`Probe::TAKES_LONG`].
     fn takes_long(&self) -> bool;
@@ -199,7 +199,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &generator::StationaryMapProbe,
     &generator::GapBySizeProbe,
     &synapses::Activity,
-    &synapses::Reading,
+    &synapses::ReadingProbe,
     &synapses::Surprise,
     &synapses::LogitLensProbe,
     &synapses::QueryKeyMapsProbe,

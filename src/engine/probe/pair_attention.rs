@@ -1,5 +1,5 @@
 //! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
-//! head. It does not know which task asks, only that a pair stands in the text and is asked for by its key.
+//! head.
 
 use super::{Answer, Probe, ProbeInputs, tapped::AttendingModel};
 use crate::{

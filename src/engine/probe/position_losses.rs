@@ -1,4 +1,4 @@
-//! The loss of a language model by how much it has read. It does not know families.
+//! The loss of a language model by how much it has read.
 
 use super::{Answer, Probe, ProbeInputs};
 use crate::{

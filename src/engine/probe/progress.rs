@@ -1,4 +1,4 @@
-//! How far a probe is with its answer, and whether anybody still wants it. It does not know who asks.
+//! How far a probe is with its answer, and whether anybody still wants it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,18 +30,18 @@ impl<'a> Progress<'a> {
         Self::new(&|_| (), &NEVER)
     }
 
-    /// Of piece `i` of `n` equal ones.
+    /// The progress of piece `i` of `n` equal ones.
     pub fn piece(&self, i: usize, n: usize) -> Self {
         let size = self.size / n.max(1) as f32;
         Self { from: self.from + i as f32 * size, size, ..*self }
     }
 
-    /// What is known before the end is shown too.
+    /// Shows partial answers, too.
     pub fn showing(self, show: &'a dyn Fn(Answer)) -> Self {
         Self { show: Some(show), ..self }
     }
 
-    /// Whether anybody looks before the end.
+    /// True if partial answers are shown to somebody.
     pub fn is_watched(&self) -> bool {
         self.show.is_some()
     }

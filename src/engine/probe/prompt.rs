@@ -12,7 +12,7 @@ pub(super) struct Prompt {
     pub ids: Vec<u32>,
     /// One text a token, for the token axis.
     pub tokens: Vec<String>,
-    /// What it is, in words.
+    /// A description of the prompt.
     pub about: String,
 }
 

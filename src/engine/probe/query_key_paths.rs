@@ -1,5 +1,4 @@
-//! Queries and keys of one head along a text, before and after they evolve, with what evolves them. It does not know
-//! families, and it integrates nothing itself.
+//! Queries and keys of one head along a text, before and after they evolve, with what evolves them.
 
 use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{

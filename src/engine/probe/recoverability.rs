@@ -1,5 +1,5 @@
-//! How often a reader names the token k steps back, for each k: on held-out windows, with the level
-//! that needs no reading. It does not know how the reader is built.
+//! How often a reader names the token k steps back, for each k: on held-out windows, with the level that needs no
+//! reading.
 
 use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{

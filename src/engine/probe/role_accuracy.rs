@@ -32,7 +32,7 @@ const ROLES: usize = Role::ALL.len();
 /// Makes a [`RoleAccuracy`].
 pub struct RoleProbe;
 
-/// What names the roles of words.
+/// The model that reads the roles of words.
 pub enum RoleReader<'m> {
     /// Its features, read by ridge regression.
     Encoder(&'m dyn SentenceEncoder),
@@ -74,7 +74,7 @@ struct Sentences {
     train: Vec<Sentence>,
     within: Vec<Sentence>,
     transfer: Vec<Sentence>,
-    /// Of each sentence within, whether it does not occur in training.
+    /// True for each sentence of `within` that does not occur in training.
     is_new: Vec<bool>,
 }
 

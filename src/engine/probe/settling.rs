@@ -1,5 +1,5 @@
-//! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody typed. It
-//! does not know how they settle.
+//! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody
+//! typed.
 
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
@@ -46,7 +46,7 @@ impl Probe for Settling {
 struct SettledSentence {
     ids: Vec<u32>,
     roles: Vec<String>,
-    /// What it is, in words.
+    /// A description of the sentence.
     about: String,
 }
 

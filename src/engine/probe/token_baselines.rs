@@ -1,4 +1,4 @@
-//! What a predictor without a memory loses on the held-out text: counts of tokens and of pairs. It looks at no model.
+//! The loss of a predictor without a memory on the held-out text: counts of tokens and of pairs. It looks at no model.
 
 use std::collections::HashMap;
 
@@ -84,7 +84,7 @@ impl Counts {
         (pair as f64 + self.unigram(token)) / (after as f64 + 1.0)
     }
 
-    /// Of unigrams and of bigrams, nats a token; NaN without targets.
+    /// The cross-entropies of unigrams and of bigrams, nats a token; NaN without targets.
     fn cross_entropies(&self, windows: &Windows) -> [f64; 2] {
         let mut sums = [0.0; 2];
         let mut count = 0;

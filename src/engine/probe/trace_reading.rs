@@ -1,5 +1,5 @@
 //! A text read by a model of trace blocks, token by token: surprise, prediction error and traces, and what the model
-//! writes after it. It does not know how it is drawn.
+//! writes after it.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -154,7 +154,7 @@ impl HeadlineReader {
         for (i, headline) in self.headlines.iter().enumerate() {
             let read = match headline.source {
                 Source::Measured { channel, read } if sample.request.is_none() => Some((channel, read)),
-                Source::Asked { channel, read } => Some((channel, read)),
+                Source::AnyOrigin { channel, read } => Some((channel, read)),
                 _ => None,
             };
             let Some((_, read)) = read.filter(|(channel, _)| *channel == sample.channel.as_str()) else { continue };
@@ -190,7 +190,7 @@ impl HeadlineReader {
                     Some((step, x)) => (step, vec![(String::new(), x)]),
                     None => continue,
                 },
-                Source::Measured { .. } | Source::Asked { .. } => match self.measured.get(&(i, v)) {
+                Source::Measured { .. } | Source::AnyOrigin { .. } => match self.measured.get(&(i, v)) {
                     Some((step, numbers)) => (*step, numbers.clone()),
                     None => continue,
                 },

@@ -16,7 +16,7 @@ pub(in crate::corpus) struct Example {
 /// Makes the examples of a task.
 pub(in crate::corpus) trait Examples: Sync {
     /// The fewest symbols of an example.
-    fn least(&self) -> usize;
+    fn min_len(&self) -> usize;
 
     /// A description of an example: "4 pairs and a question for each".
     fn parts(&self) -> String;

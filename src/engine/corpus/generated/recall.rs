@@ -56,7 +56,7 @@ struct Recall {
 
 impl Examples for Recall {
     /// Every pair, and every query with its answer.
-    fn least(&self) -> usize {
+    fn min_len(&self) -> usize {
         4 * self.pairs
     }
 
@@ -142,7 +142,7 @@ mod tests {
         #[test]
         fn every_query_is_of_another_key_and_its_answer_right(seed: u64, pairs in 1usize..=26, more in 0usize..200) {
             let recall = Recall { pairs };
-            let len = recall.least() + more;
+            let len = recall.min_len() + more;
             let example = recall.example(&mut ChaCha8Rng::seed_from_u64(seed), len);
             let symbols = &example.symbols;
             prop_assert_eq!(symbols.len(), len);

@@ -124,7 +124,7 @@ pub(super) struct Scene {
 const LETTERS: &[u8; 16] = b"abcdefghijklmnop";
 
 /// The fewest tokens of a window that can hold one question.
-pub(in crate::corpus) fn least(style: FactStyle, spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
+pub(in crate::corpus) fn min_len(style: FactStyle, spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
     match style {
         FactStyle::Symbols => spacing + 4,
         FactStyle::Story => measure(&DATA.longest_fact) + block(spacing, measure),

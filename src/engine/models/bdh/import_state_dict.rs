@@ -18,7 +18,7 @@ pub(super) const NAMES: [[&str; 5]; 2] =
     [["embed.weight", "encoder", "encoder_v", "decoder", "lm_head"], ["emb.weight", "Dx", "Dy", "E", "readout"]];
 /// Turns a token by neuron, `(1, 1, 1, N)`: a buffer of the public code.
 pub(super) const FREQUENCIES: &str = "attn.freqs";
-/// What the number of layers is called in configs.
+/// The names of the number of layers in configs.
 const LAYERS: [&str; 5] = ["n_layer", "n_layers", "num_layers", "layers", "L"];
 /// Base of krychu/bdh's rotary frequencies.
 const THETA_KRYCHU: f32 = 10_000.0;
@@ -32,14 +32,14 @@ pub struct ImportedStateDict {
     /// The asked one with the file's sizes. It names no file: a model made of it is a new one.
     pub spec: BdhSpec,
     pub vocab: usize,
-    /// What was inferred or is different here, in words.
+    /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,
     /// The number of layers is the asked one.
     pub layers_unsaid: bool,
     file: Weights,
     /// Names in the file, in the order of [`NAMES`].
     names: [String; 5],
-    /// Whether neurons lie in halves, not in pairs.
+    /// True if neurons lie in halves, not in pairs.
     halves: bool,
 }
 
@@ -147,14 +147,14 @@ impl ImportedStateDict {
     }
 }
 
-/// What the shapes of the weights tell.
+/// The sizes that the shapes of the weights tell.
 struct Sizes {
     heads: usize,
     d_model: usize,
     /// A head
     n: usize,
     vocab: usize,
-    /// Of all heads
+    /// The neurons of all heads.
     neurons: usize,
 }
 
@@ -204,7 +204,7 @@ impl Sizes {
 
 /// A model among a file's tensors.
 struct Group {
-    /// What its tensors' names begin with.
+    /// The prefix of its tensors' names.
     prefix: String,
     /// Which of [`NAMES`].
     known: usize,
@@ -217,7 +217,7 @@ fn plain(name: &str) -> String {
     name.replace("_orig_mod.", "")
 }
 
-/// Whether a tensor beside the weights may be left out: what can be computed.
+/// True if a tensor beside the weights may be left out because it can be computed.
 fn bookkeeping(rest: &str) -> bool {
     rest == FREQUENCIES || rest.starts_with("linear_attn.rotary.") || rest == "pos_idx"
 }

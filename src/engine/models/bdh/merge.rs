@@ -32,15 +32,15 @@ fn provenance(of: &BdhSpec) -> Vec<usize> {
     }
 }
 
-/// What came of it.
+/// The result of a merge.
 pub struct Merged {
     pub spec: BdhSpec,
     pub weights: Vec<(String, Tensor)>,
-    /// What was done with each tensor, in words.
+    /// Notes on the treatment of each tensor.
     pub notes: Vec<String>,
 }
 
-/// What two models must share.
+/// Tests that a size that both models must share is the same in both.
 fn same(what: &str, names: [&str; 2], of: [usize; 2]) -> Result<()> {
     if of[0] != of[1] {
         bail!(

@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Of every norm.
+/// The epsilon of every norm.
 const EPS: f64 = 1e-5;
 /// Standard deviation of every initial weight.
 const STD: f64 = 0.02;
@@ -39,16 +39,16 @@ struct Gates {
     merge: Tensor,  // (L)
 }
 
-/// What the layers hand on to one another beside v.
+/// The values that layers hand on to one another beside v.
 #[derive(Default)]
 struct Carried {
     /// x of the layer before, in the forms that add it up.
     x: Option<Tensor>, // (B, nh, T, N)
-    /// What the layer before wrote, where a synapse from it is changed.
+    /// The output of the layer before, where a synapse from it is changed.
     written: Option<Written>,
 }
 
-/// What is done to activations on their way.
+/// A change of activations during the forward pass.
 pub(super) enum Change {
     Nothing,
     /// Some of y is dropped, while training.
@@ -58,7 +58,7 @@ pub(super) enum Change {
 }
 
 impl Change {
-    /// Whether a synapse that ends in this layer is changed.
+    /// True if a synapse that ends in this layer is changed.
     fn wants_written(&self, layer: usize) -> bool {
         matches!(self, Self::Edit(Edit::Synapses(edit)) if edit.changes(layer))
     }
@@ -154,7 +154,7 @@ impl Net {
         Ok(merged.unwrap_or(v))
     }
 
-    /// Whether the one operation gives all that is wanted of this layer.
+    /// True if the fused operation gives all that is wanted of this layer.
     fn fuses(&self, layer: usize, tap: &Tap, carries: bool) -> bool {
         let looked_at = tap.is_on() && ["x", "y"].iter().any(|part| tap.wants(&format!("layers.{layer}.{part}")));
         self.spec.form == Form::Code && self.gates.is_none() && !carries && !looked_at

@@ -87,7 +87,7 @@ pub struct BdhSpec {
     pub layers: usize,
     pub position: Position,
     pub form: Form,
-    /// Whether gradients reach keys and values (backpropagation through time).
+    /// True if gradients reach keys and values (backpropagation through time).
     pub through_past: bool,
     /// BDH-GPU', our reading of one sentence of appendix B.2: each head weighs what it writes into its
     /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
@@ -97,7 +97,7 @@ pub struct BdhSpec {
     pub dropout: f64,
     /// Turns a token by pair of neurons `(N / 2)`, where they are not the usual ones: a merged model's.
     pub frequencies: Option<Arc<[f32]>>,
-    /// Of a merged model: neurons of each head by the model that they come from, in order.
+    /// The neurons of each head of a merged model, by the model that they come from, in order.
     #[serde(alias = "heritage")]
     pub provenance: Vec<usize>,
     /// A checkpoint to begin from ([`super::import_state_dict`]); then the sizes above are the file's.
@@ -137,7 +137,7 @@ impl BdhSpec {
         self.neurons / self.heads.max(1)
     }
 
-    /// As [`SynapseShape::parameters`].
+    /// See [`SynapseShape::parameters`].
     pub fn parameters(&self, vocab: usize) -> usize {
         self.shape().parameters(vocab)
     }
@@ -149,9 +149,9 @@ impl BdhSpec {
         SynapseShape { d_model, heads, neurons, layers, attention: self.attention(), position, form, gated, provenance }
     }
 
-    /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). The one operation of a layer saves x, y before
-    /// its gate, attention's result and, of texts no longer than a head has neurons, the scores; where a layer is
-    /// composed of operations, each of them keeps its own.
+    /// See [`FamilySpec::memory`](crate::models::FamilySpec::memory). The fused operation of a layer saves x, y before
+    /// its gate, attention's result and, for texts no longer than a head has neurons, the scores; where a layer is
+    /// composed of operations, each of them saves its own.
     pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
         let (d, h, n, layers) = (self.d_model as f64, self.heads as f64, self.neurons as f64, self.layers as f64);
         let positions = step.positions();

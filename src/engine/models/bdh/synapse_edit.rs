@@ -32,14 +32,14 @@ pub(super) struct SynapseEdit {
     value: f64,
 }
 
-/// What a layer wrote for the next one.
+/// The output of a layer for the next one.
 pub(super) struct Written {
     y: Tensor, // (B, T, n)
     /// g of every token, `(B T)`.
     gain: Vec<f64>,
 }
 
-/// What attention read in the layer of a change.
+/// The input of attention in the layer of a change.
 pub(super) struct Attended<'a> {
     pub x: &'a Tensor, // (B, nh, T, N)
     /// Gates `(B, nh, T, 1)` of BDH-GPU'.

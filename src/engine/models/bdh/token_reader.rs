@@ -9,7 +9,7 @@ use crate::{
     nn::{fused::linear_attention::Recurrence, host},
 };
 
-/// Of every norm.
+/// The epsilon of every norm.
 const EPS: f32 = 1e-5;
 
 pub struct TokenReader {
@@ -22,7 +22,7 @@ pub struct TokenReader {
 }
 
 impl TokenReader {
-    /// Goes on after what `state`, of one row, has read; `None` for a form or a device that it does not know.
+    /// Continues after the tokens that `state`, of one row, has read; `None` for an unsupported form or device.
     ///
     /// # Errors
     /// If the device fails.

@@ -1,5 +1,4 @@
-//! Where a model's attention can be tapped, and what uniform attention would look like there. It
-//! does not know how the weights are computed.
+//! Where a model's attention can be tapped, and what uniform attention would look like there.
 
 /// One attention layer of a forward pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +63,7 @@ impl AttentionLayer {
         weights
     }
 
-    /// Whether uniform attention is the same in both, along the same text.
+    /// True if uniform attention is the same in both layers along the same text.
     pub fn has_uniform_of(&self, other: &Self) -> bool {
         let seen = |layer: &Self| (layer.tokens_per_position, layer.window, layer.sees_itself);
         seen(self) == seen(other)

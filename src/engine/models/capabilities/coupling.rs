@@ -1,4 +1,4 @@
-//! Two streams of different speed and the gate between them. It does not know what the streams compute.
+//! Two streams of different speed and the gate between them.
 
 use candle_core::Result;
 

@@ -1,5 +1,4 @@
-//! A map that refines a state and may be applied again and again. It does not know which solver looks for
-//! its fixed point.
+//! A map that refines a state and may be applied again and again.
 
 use candle_core::{Result, Tensor};
 
@@ -12,10 +11,9 @@ pub trait FixedPointModel {
     /// G(x) without gradients: `(B, T, D)` -> `(B, T, D)`.
     fn refine(&self, x: &Tensor) -> Result<Tensor>;
 
-    /// Whether a learned projection stands for the iterations, so that the state before any is of
-    /// interest.
+    /// True if a learned projection replaces the iterations, so that the state before any is of interest.
     fn has_learned_projector(&self) -> bool;
 
-    /// Whether the forward pass solves x = x0 + G(x) - x instead of applying G a given number of times.
+    /// True if the forward pass solves x = x0 + G(x) - x instead of applying G a given number of times.
     fn solves_anchored_equation(&self) -> bool;
 }

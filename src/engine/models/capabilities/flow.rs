@@ -1,5 +1,4 @@
-//! Models with a state that follows a differential equation over depth tau in [0, 1]. It does not know how
-//! the equation is solved.
+//! Models with a state that follows a differential equation over depth tau in [0, 1].
 
 use candle_core::{DType, Result, Tensor};
 
@@ -12,7 +11,7 @@ use crate::ode::{Field, SharedField};
 /// Controls that enter the field.
 pub const CONTROLS: usize = 4;
 
-/// What enters the right-hand side from outside.
+/// The control that enters the right-hand side from outside.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowControl {
     /// Control vector; a planar field uses the first two numbers.
@@ -38,7 +37,7 @@ pub enum FlowModel<'a> {
 }
 
 impl FlowModel<'_> {
-    /// As the runtime parameters stand.
+    /// The control that the runtime parameters set.
     pub fn control(&self) -> FlowControl {
         match self {
             FlowModel::Language(model) => model.control(),
@@ -49,7 +48,7 @@ impl FlowModel<'_> {
 
 /// Tokens are embedded, carried by the flow from tau = 0 to 1, and read as logits.
 pub trait LanguageFlow {
-    /// As the runtime parameters stand.
+    /// The control that the runtime parameters set.
     fn control(&self) -> FlowControl;
 
     /// H at tau = 0 without gradients: tokens u32 `(B, T)` -> `(B, T, D)`.
@@ -58,7 +57,7 @@ pub trait LanguageFlow {
     /// dH/dtau for states `(B, T, D)`, one control for all rows, without gradients for the weights.
     fn field(&self, control: FlowControl) -> Result<Box<dyn Field + '_>>;
 
-    /// As [`LanguageFlow::field`], with gradients for the weights that are returned beside it.
+    /// Like [`LanguageFlow::field`], with gradients for the weights that are returned beside it.
     fn learning_field(&self, control: FlowControl) -> Result<(SharedField, Vec<Tensor>)>;
 
     /// H at tau = 1 `(B, T, D)` -> logits `(B, T, V)`, without gradients.
@@ -81,7 +80,7 @@ pub trait LanguageFlow {
 
 /// Points of the plane in one of several fields.
 pub trait PlanarFlow {
-    /// As the runtime parameters stand.
+    /// The control that the runtime parameters set.
     fn control(&self) -> FlowControl;
 
     /// The field that is looked at unless another is asked for.
@@ -94,7 +93,7 @@ pub trait PlanarFlow {
     fn field(&self, which: PlanarField, control: FlowControl) -> Box<dyn Field + '_>;
 }
 
-/// What the second stage teaches.
+/// The task of the second stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steering {
     /// Updates of the first stage: language modelling with u = 0. Update `language_steps + 1` is the

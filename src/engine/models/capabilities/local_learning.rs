@@ -1,5 +1,4 @@
-//! Learning without gradients: a model whose update is a local rule of its own, such as a Hebbian one. It does not know
-//! the rule.
+//! Learning without gradients: a model whose update is a local rule of its own, such as a Hebbian one.
 
 use candle_core::Result;
 
@@ -12,9 +11,9 @@ pub trait LocalLearning {
     fn learn(&mut self, batch: &Batch) -> Result<LocalUpdate>;
 }
 
-/// What an update came to.
+/// The result of an update.
 pub struct LocalUpdate {
-    /// What stands for the loss: the mean error of the rule's own prediction.
+    /// The value shown as the loss: the mean error of the rule's own prediction.
     pub loss: f64,
     /// Further named scalars, by channel.
     pub scalars: Vec<(&'static str, f64)>,

@@ -98,6 +98,6 @@ pub struct CapabilitiesMut<'m> {
     /// The model's own rule of learning, if it does not learn by gradients. The trainer then calls this for an update and
     /// neither asks for a loss nor runs an optimiser.
     pub local_learning: Option<&'m mut dyn LocalLearning>,
-    /// As [`Capabilities::coupling`], to change its settings.
+    /// Like [`Capabilities::coupling`], to change its settings.
     pub coupling: Option<&'m mut dyn CouplingModel>,
 }

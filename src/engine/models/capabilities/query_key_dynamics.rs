@@ -1,5 +1,5 @@
-//! Attention whose queries and keys evolve as a coupled system before they meet (arXiv 2604.01683): what the evolution is in
-//! each layer, as numbers. It does not know how a layer scores.
+//! Attention whose queries and keys evolve as a coupled system before they meet (arXiv 2604.01683): what the evolution
+//! is in each layer, as numbers.
 
 use candle_core::Result;
 

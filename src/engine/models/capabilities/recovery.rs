@@ -1,4 +1,4 @@
-//! Readers that name the token k steps back. It does not know what a reader sees.
+//! Readers that name the token k steps back.
 
 use candle_core::{Result, Tensor};
 

@@ -1,5 +1,5 @@
 //! Models that say something of every word of a sentence: by vectors, which a probe reads, or by tags that they were
-//! trained for. It does not know what the tags mean.
+//! trained for.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ pub trait SettlingModel {
     fn settle(&self, sentence: &[u32], from_right: bool) -> Result<Vec<SettledLevel>>;
 }
 
-/// What one level did while a sentence was read; words in the order of the sentence, whichever way it was read.
+/// The values of one level while a sentence was read; words in the order of the sentence, whichever way it was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SettledLevel {
     pub units: usize,

@@ -1,4 +1,4 @@
-//! Sizes of the coupled query-key family, and which attention it has. It does not know how one is computed.
+//! Sizes of the coupled query-key family, and which attention it has.
 
 use crate::config::choices;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ impl QkVariant {
         }
     }
 
-    /// What a legend calls it.
+    /// The name in a legend.
     pub fn label(self) -> &'static str {
         match self {
             Self::Standard => "standard",
@@ -69,7 +69,7 @@ impl QkVariant {
         }
     }
 
-    /// Whether the second half's attention is subtracted from the first's.
+    /// True if the second half's attention is subtracted from the first's.
     pub fn is_differential(self) -> bool {
         matches!(self, Self::Diff | Self::DiffEuler | Self::DiffHamiltonian)
     }

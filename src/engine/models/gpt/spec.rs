@@ -1,5 +1,4 @@
-//! Sizes of the GPT family: with learned positions, and with ALiBi. It does not know what they are compared
-//! with beyond a number of parameters.
+//! Sizes of the GPT family: with learned positions, and with ALiBi.
 
 use serde::{Deserialize, Serialize};
 

@@ -60,7 +60,7 @@ impl FieldNet {
         self.layer.step(h, &self.row(tau, pushed)?, &self.alpha, length)
     }
 
-    /// What time and control add to the state `(B or 1, 1, D)`.
+    /// The row that time and control add to the state `(B or 1, 1, D)`.
     fn row(&self, tau: f64, pushed: &Tensor) -> Result<Tensor> {
         let tau = Tensor::full(tau as f32, (1, 1), pushed.device())?.to_dtype(pushed.dtype())?;
         let time = self.time2.forward(&Act::Silu.apply(&self.time1.forward(&tau)?)?)?.unsqueeze(1)?; // (1,1,D)
@@ -162,7 +162,7 @@ impl Net {
         self.ln.forward(&x)
     }
 
-    /// What the head reads -> logits `(.., V)`.
+    /// The input of the head -> logits `(.., V)`.
     pub fn logits(&self, read: &Tensor) -> Result<Tensor> {
         linear(read, &self.head)
     }

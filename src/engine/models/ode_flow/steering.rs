@@ -28,7 +28,7 @@ const TURNS: [f64; 3] = [1.0, -1.0, 0.0];
 pub struct Steered {
     pub spec: Steering,
     before: FieldNet,
-    /// Whether the present update is of the second stage.
+    /// True if the present update belongs to the second stage.
     pub steers: bool,
     /// The present update.
     step: u64,

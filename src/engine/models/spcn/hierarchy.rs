@@ -2,7 +2,7 @@
 //! the precision-gated Hebbian update of the feedback weights, and traces. Plain slices; it knows no tensor, no corpus
 //! and no role.
 //!
-//! What the paper leaves open is chosen so, level l from 0 (below) up, all of it in 32 bits:
+//! The paper leaves these choices open; here they are, level l from 0 (below) up, all in 32 bits:
 //! - A sweep goes through the levels bottom-up, in place. Within it, level l sees the new state of level l - 1, the old
 //!   one of level l + 1 and its own old one. Level 0 has the word's column of its feedforward weights as input.
 //! - States are carried from word to word; states, traces and episodic buffer are zero at a sentence's start.
@@ -23,7 +23,7 @@ pub struct Rule {
     pub feedback: f32,
     pub lateral: f32,
     pub retrieval: Retrieval,
-    /// Whether a state is divided by its length.
+    /// True if a state is divided by its length.
     pub unit_norm: bool,
     /// eta; 0 leaves the feedback weights as they are.
     pub rate: f32,
@@ -37,11 +37,11 @@ pub struct Rule {
 pub struct Retrieval {
     /// Settled states that are kept; 0 keeps none.
     pub window: usize,
-    /// Of which so many are mixed.
+    /// The number of states that are mixed.
     pub best: usize,
     /// Scores are cosines rather than dot products.
     pub cosine: bool,
-    /// What the mixture is multiplied by.
+    /// The factor on the mixture.
     pub gain: f32,
 }
 
@@ -102,7 +102,7 @@ pub struct Hierarchy {
     scale: f32,
 }
 
-/// What a hierarchy holds while it reads a sentence, of one level.
+/// The state of one level while a sentence is read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LevelState {
     /// x, the settled state.
@@ -117,7 +117,7 @@ pub struct LevelState {
     buffer: Vec<Sparse>,
 }
 
-/// What a hierarchy holds while it reads a sentence.
+/// The state of a hierarchy while it reads a sentence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     pub levels: Vec<LevelState>,

@@ -1,5 +1,4 @@
-//! Reading sentences word by word in one direction, with a network or without, and the features of their words. It does
-//! not know where weights come from.
+//! Reading sentences word by word in one direction, with a network or without, and the features of their words.
 
 use super::hierarchy::{Hierarchy, Level, State};
 use crate::{
@@ -7,7 +6,7 @@ use crate::{
     nn::kernels::threads,
 };
 
-/// What reads in one direction.
+/// A reader of one direction.
 pub(super) enum Reader {
     Network(Box<Hierarchy>),
     /// The words themselves, one-hot, and their traces with these coefficients.

@@ -30,9 +30,9 @@ pub struct SpcnSpec {
     pub network: bool,
     /// From below.
     pub levels: Vec<LevelSpec>,
-    /// Whether a second hierarchy reads from right to left.
+    /// True if a second hierarchy reads from right to left.
     pub backward: bool,
-    /// Whether there is a slow trace beside the fast one.
+    /// True if there is a slow trace beside the fast one.
     pub slow_trace: bool,
     /// The slow coefficient as a share of the fast one.
     pub slow_share: f64,
@@ -44,16 +44,16 @@ pub struct SpcnSpec {
     pub lateral: f64,
     /// Settled states in the episodic buffer; 0 is no sparse predictive attention (SPA).
     pub buffer: usize,
-    /// Of which so many are mixed.
+    /// The number of states that are mixed.
     pub retrieved: usize,
-    /// Whether the buffer is asked by cosine rather than dot product.
+    /// True if the buffer is queried by cosine rather than dot product.
     pub cosine: bool,
-    /// What the retrieved mixture is multiplied by.
+    /// The factor on the retrieved mixture.
     pub gain: f64,
     pub unit_norm: bool,
     /// eta of the feedback weights; 0 learns nothing.
     pub rate: f64,
-    /// What feedback weights lose at each word.
+    /// The decay of feedback weights at each word.
     pub decay: f64,
     /// Bounds of precisions.
     pub precision: [f64; 2],

@@ -1,6 +1,5 @@
-//! What a block expects its input to be, from the slow trace, and from the past where it is an attention. All forms are
-//! strictly causal in what they look up: the present token is not among the values. It does not know what becomes of the
-//! error.
+//! Predicts the input of a block from the slow trace, and from the past where the predictor is an attention. All forms
+//! are strictly causal in what they look up: the present token is not among the values.
 
 use candle_core::{D, Result, Tensor, bail};
 
@@ -10,7 +9,7 @@ use crate::nn::{Params, Tap, fused::linear::linear, layers::input_proj};
 /// Decay of linear attention's past at every token.
 const DECAY: f64 = 0.999;
 /// Least length that a trace is divided by.
-const LEAST: f64 = 1e-6;
+const MIN_LENGTH: f64 = 1e-6;
 
 #[derive(Debug, Clone)]
 pub(super) enum Prediction {
@@ -18,7 +17,7 @@ pub(super) enum Prediction {
     Attention { maps: [Tensor; 3], values: PredictorValues, heads: Option<usize> },
 }
 
-/// What of the past a predictor keeps while it streams.
+/// The part of the past that a predictor keeps while it streams.
 #[derive(Debug, Clone)]
 pub(super) enum Past {
     /// Sum over the past of decayed k v^T, `(B, D, D)`.
@@ -86,7 +85,7 @@ impl Prediction {
 
 /// x `(.., D)` divided by its length, or by the least one.
 pub(super) fn unit(x: &Tensor) -> Result<Tensor> {
-    let length = x.sqr()?.sum_keepdim(D::Minus1)?.maximum(LEAST * LEAST)?.sqrt()?;
+    let length = x.sqr()?.sum_keepdim(D::Minus1)?.maximum(MIN_LENGTH * MIN_LENGTH)?.sqrt()?;
     x.broadcast_div(&length)
 }
 

@@ -1,5 +1,5 @@
-//! Whether a model knows what a noun is: after a sentence, does it expect the follow-ups of that noun's class?
-//! It tests behaviour and not synapses: no synapse can stand for what a model does not know.
+//! Tests how well a model knows what a noun is: after a sentence, does it expect the follow-ups of that noun's class?
+//! It tests behaviour and not synapses: no synapse can stand for missing knowledge.
 
 use super::question::extent;
 use crate::{

@@ -41,7 +41,7 @@ use crate::{
     telemetry::{measurements::ConceptSearchArgs, neuron_name},
 };
 
-/// What the paper reports (section 6.3): one trained model, no random-weights baseline.
+/// The value that the paper reports (section 6.3): one trained model, no random-weights baseline.
 pub const PAPER: f64 = 0.86;
 /// How far above the best of the random models a synapse must lie.
 pub const MARGIN: f64 = 0.4;
@@ -189,7 +189,7 @@ fn given(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// What is asked about.
+/// The question that the arguments ask.
 fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<Question> {
     if let Some(path) = given(args.sentences.as_deref()) {
         let words = |e: CorpusError| Error::Msg(e.to_string());

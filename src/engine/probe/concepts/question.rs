@@ -45,7 +45,7 @@ pub struct Item {
     pub with: bool,
 }
 
-/// What sentences are about.
+/// A subject of sentences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noun {
     /// In the first language that has it; of own sentences the sentence or its group.
@@ -69,7 +69,7 @@ pub enum SentenceOrigin {
 pub struct Question {
     /// In words: "currency", "own sentences", the label of a file.
     pub concept: String,
-    /// What it is told from: the other labels of a file; empty where the concept says it.
+    /// The other labels of a file, against which the concept stands; empty where the concept names its contrast.
     pub contrast: Vec<String>,
     pub origin: SentenceOrigin,
     pub languages: Vec<String>,

@@ -1,5 +1,5 @@
-//! Reads sentences and gives values of neurons and synapses: sums over a sentence, taken on the device, so
-//! that the full sigma is never formed. It does not know which sentences have the concept.
+//! Reads sentences and gives values of neurons and synapses: sums over a sentence, taken on the device, so that the
+//! full sigma is never formed.
 
 use super::question::Item;
 use crate::{

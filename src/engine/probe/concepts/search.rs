@@ -1,5 +1,4 @@
 //! The search itself: a short list of neurons, a ranking of their pairs, and the confirmation of the first.
-//! It does not know how its result is recorded or shown.
 
 use super::{
     question::{Item, Question},

@@ -28,7 +28,7 @@ use crate::{
 /// Tokens in the list of those that drive it.
 const TOKENS: usize = 12;
 /// Tokens of all passages together.
-const MOST_SHOWN: usize = 1 << 16;
+const MAX_SHOWN: usize = 1 << 16;
 
 /// Makes a [`TopContexts`].
 pub struct TopContextsProbe;
@@ -47,7 +47,12 @@ impl Probe for TopContextsProbe {
         let TopContextsArgs { tokens, window, top, .. } = *args;
         let (span, what) = span(args.span);
         let (shape, most) = (model.shape(), if tokens == 0 { usize::MAX } else { tokens });
-        let how = ContextSearch { followed: followed(args, shape)?, window, top: top.min(MOST_SHOWN / window), most };
+        let how = ContextSearch {
+            followed: followed(args, shape)?,
+            window,
+            top: top.min(MAX_SHOWN / window),
+            max_tokens: most,
+        };
         let bytes = cx.corpus.span_bytes(span);
         if bytes == 0 {
             candle_core::bail!("{} is made window by window and has no running text: choose a text", cx.corpus.name())
@@ -82,7 +87,7 @@ impl Probe for TopContextsProbe {
     }
 }
 
-/// What is asked about.
+/// The activation that the arguments ask for.
 fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<Followed> {
     let layer = usize::try_from(args.layer).ok();
     let part = match args.of {

@@ -1,5 +1,4 @@
-//! Reads a text in windows and tallies one activation of it. It does not know where the text comes from, nor how what is found
-//! is recorded.
+//! Reads a text in windows and tallies one activation of it.
 
 use super::tally::{ReadWindow, Tally};
 use crate::{
@@ -8,12 +7,12 @@ use crate::{
     telemetry::{Synapse, neuron_name},
 };
 
-/// What is followed through the text. Neuron i of head h has number h N + i.
+/// The activation that is followed through the text. Neuron i of head h has number h N + i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Followed {
     /// A neuron's activation in one layer, or the greatest of all layers.
     Neuron { neuron: usize, part: Part, layer: Option<usize> },
-    /// What a token adds to the synapse (i, j): y(i) of layer l - 1 times x(j) of layer l.
+    /// The amount that a token adds to the synapse (i, j): y(i) of layer l - 1 times x(j) of layer l.
     Synapse(Synapse),
 }
 
@@ -26,7 +25,7 @@ pub struct ContextSearch {
     /// How many windows are kept.
     pub top: usize,
     /// Reading ends after so many tokens.
-    pub most: usize,
+    pub max_tokens: usize,
 }
 
 /// Values of one activation of one layer that a batch may hold.
@@ -78,7 +77,7 @@ impl Followed {
         }
     }
 
-    /// What is measured: the greatest of these products of activations, layer by layer.
+    /// The products of activations of which the greatest is measured, layer by layer.
     fn products(self, layers: usize) -> Vec<Vec<Factor>> {
         match self {
             Self::Neuron { neuron, part, layer } => {
@@ -157,9 +156,9 @@ pub fn search(
     let mut tally = Tally::new(how.top.max(1));
     let (mut waiting, mut taken, mut is_over) = (vec![], 0, false);
     while !is_over {
-        match next()?.filter(|_| taken < how.most) {
+        match next()?.filter(|_| taken < how.max_tokens) {
             Some(ids) => {
-                let room = (how.most - taken).min(ids.len());
+                let room = (how.max_tokens - taken).min(ids.len());
                 taken += room;
                 waiting.extend_from_slice(&ids[..room]);
             }

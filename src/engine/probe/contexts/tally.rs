@@ -1,4 +1,4 @@
-//! What is kept of an activation over a text of any length: how often it fires, how its values are spread, which tokens drive
+//! Tallies an activation over a text of any length: how often it fires, how its values are spread, which tokens drive
 //! it, and the windows with the greatest. Memory does not grow with the text. It sees no model.
 
 use std::{
@@ -35,7 +35,7 @@ pub struct ReadWindow<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundWindow {
     pub value: f32,
-    /// Of the value.
+    /// The layer of the value.
     pub layer: usize,
     /// Place of the window's first token in the text.
     pub from: usize,
@@ -68,7 +68,7 @@ impl Ord for FoundWindow {
     }
 }
 
-/// What one token drives, over the text.
+/// The share of one token in the activation, over the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TokenTally {
     /// How often the text has it.
@@ -80,7 +80,7 @@ pub struct TokenTally {
 
 /// Over all windows so far.
 pub struct Tally {
-    most: usize,
+    capacity: usize,
     pub read: usize,
     pub fires: usize,
     pub sum: f64,
@@ -92,17 +92,17 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Keeps the `most` windows with the greatest values.
-    pub fn new(most: usize) -> Self {
+    /// Keeps the `capacity` windows with the greatest values.
+    pub fn new(capacity: usize) -> Self {
         Self {
-            most,
+            capacity,
             read: 0,
             fires: 0,
             sum: 0.0,
             greatest: 0.0,
             bins: vec![0; BINS],
             tokens: HashMap::new(),
-            heap: BinaryHeap::with_capacity(most + 1),
+            heap: BinaryHeap::with_capacity(capacity + 1),
         }
     }
 
@@ -128,7 +128,7 @@ impl Tally {
         let value = window.values[token];
         self.greatest = self.greatest.max(value);
         // an equal value later in the text does not replace one before it
-        let is_full = self.heap.len() >= self.most;
+        let is_full = self.heap.len() >= self.capacity;
         if is_full && self.heap.peek().is_none_or(|Reverse(least)| value <= least.value) {
             return;
         }
@@ -140,7 +140,7 @@ impl Tally {
             ids: window.ids.to_vec(),
             values: window.values.to_vec(),
         }));
-        if self.heap.len() > self.most {
+        if self.heap.len() > self.capacity {
             self.heap.pop();
         }
     }
@@ -165,8 +165,8 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn told(windows: &[&[f32]], most: usize) -> Tally {
-        let mut tally = Tally::new(most);
+    fn told(windows: &[&[f32]], capacity: usize) -> Tally {
+        let mut tally = Tally::new(capacity);
         let mut from = 0;
         for values in windows {
             let ids: Vec<u32> = (from..from + values.len()).map(|i| i as u32 % 3).collect();

@@ -81,7 +81,7 @@ impl Motion {
         self.bend.windows(2).map(|w| 0.5 * (w[0] + w[1])).sum::<f64>() / (n - 1) as f64
     }
 
-    /// Of states at [`depths`].
+    /// The measured motion of states at [`depths`].
     pub fn measured(self) -> FlowMotion {
         FlowMotion { taus: depths().into(), velocity: self.velocity.into(), curvature: self.curvature.into() }
     }

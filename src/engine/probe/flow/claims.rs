@@ -1,5 +1,5 @@
-//! What a steering claims, by the measure that it was trained on, beside what it does to words: the same
-//! model asked on prompts whose nouns no steering prompt had, for the words of both classes.
+//! Compares the claim of a steering, by the measure that it was trained on, with its effect on words: the same model
+//! asked on prompts whose nouns no steering prompt had, for the words of both classes.
 
 use super::{
     FlowInput, SolveParams,

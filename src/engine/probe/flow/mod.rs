@@ -24,7 +24,7 @@ use crate::{
     telemetry::measurements::FlowArgs,
 };
 
-/// What is asked for when nobody types a prompt.
+/// The prompt where nobody types one.
 const PROMPT: &str = "The tea was";
 /// Starts of the playground lie on a ring of this radius.
 const STARTS: usize = 12;
@@ -75,7 +75,7 @@ impl SolveParams {
     }
 }
 
-/// What is carried: a prompt's hidden states, or points of the plane.
+/// The states that flow: a prompt's hidden states, or points of the plane.
 pub(super) struct FlowInput<'a> {
     target: Target<'a>,
     /// State at tau = 0: `(1, T, D)` of a prompt, `(N, 2)` of the plane.
@@ -87,10 +87,10 @@ pub(super) struct FlowInput<'a> {
     pub token: usize,
 }
 
-/// What the flow belongs to.
+/// The model that has the flow.
 #[derive(Clone, Copy)]
 pub(super) enum Target<'a> {
-    Words(&'a dyn LanguageFlow),
+    Language(&'a dyn LanguageFlow),
     Plane(&'a dyn PlanarFlow, PlanarField),
 }
 
@@ -124,7 +124,7 @@ impl<'a> FlowInput<'a> {
         let tokens = ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
         let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach(); // (1,T,D)
         let token = followed(args.token, ids.len());
-        Ok(Self { target: Target::Words(model), start, ids, tokens, prompt, token })
+        Ok(Self { target: Target::Language(model), start, ids, tokens, prompt, token })
     }
 
     fn from_plane(model: &'a dyn PlanarFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
@@ -144,7 +144,7 @@ impl<'a> FlowInput<'a> {
     /// The right-hand side at a control; depth runs from 0 to 1 (in the plane: over the whole time).
     pub fn rhs(&self, control: FlowControl) -> Result<Rhs<'a>> {
         let field = match self.target {
-            Target::Words(model) => model.field(control)?,
+            Target::Language(model) => model.field(control)?,
             Target::Plane(model, field) => model.field(field, control),
         };
         Ok(Box::new(move |t, y| field.at(t, y)))
@@ -163,21 +163,21 @@ impl<'a> FlowInput<'a> {
     /// The model, where words come out at the end.
     pub fn model(&self) -> Option<&'a dyn LanguageFlow> {
         match self.target {
-            Target::Words(model) => Some(model),
+            Target::Language(model) => Some(model),
             Target::Plane(..) => None,
         }
     }
 
     pub fn planar_field(&self) -> Option<PlanarField> {
         match self.target {
-            Target::Words(_) => None,
+            Target::Language(_) => None,
             Target::Plane(_, field) => Some(field),
         }
     }
 
     fn describe(&self) -> String {
         match self.target {
-            Target::Words(_) => format!("\"{}\"", self.prompt),
+            Target::Language(_) => format!("\"{}\"", self.prompt),
             Target::Plane(_, field) => format!("{} starts in the field {}", self.tokens.len(), field.id()),
         }
     }

@@ -107,7 +107,7 @@ fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &Probe
     Ok((found, done == total))
 }
 
-/// What to measure at each point of a range, and how the measured columns become a measurement.
+/// The measurement at each point of a range, and the way from the measured columns to a payload.
 pub(super) struct Sweep<'a> {
     about: String,
     /// Points of the range.
@@ -157,7 +157,7 @@ type Points = BTreeMap<usize, Vec<f64>>;
 
 /// Points by what they were measured on. A few sweeps are remembered; the oldest is forgotten first.
 static REMEMBERED: Mutex<Vec<(u64, Points)>> = Mutex::new(vec![]);
-const MOST_REMEMBERED: usize = 12;
+const MAX_REMEMBERED: usize = 12;
 
 fn remembered(key: u64) -> Points {
     let all = REMEMBERED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -168,7 +168,7 @@ fn remember(key: u64, points: &Points) {
     let mut all = REMEMBERED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     all.retain(|(k, _)| *k != key);
     all.push((key, points.clone()));
-    if all.len() > MOST_REMEMBERED {
+    if all.len() > MAX_REMEMBERED {
         all.remove(0);
     }
 }

@@ -1,5 +1,5 @@
-//! What comes out at the end of a flow: the next word's distribution, how much of it each class has,
-//! and how the text goes on.
+//! Readouts at the end of a flow: the next word's distribution, the share of each class in it, and the continuation of
+//! the text.
 
 use super::{FlowInput, SolveParams};
 use crate::{
@@ -20,7 +20,7 @@ pub fn next(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<f64>> {
     Ok(softmax(&host::to_f64(&logits.narrow(1, last, 1)?)?))
 }
 
-/// As [`next`] for each row of `(B, T, D)`.
+/// Like [`next`] for each row of `(B, T, D)`.
 pub fn next_of_rows(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<Vec<f64>>> {
     let logits = model.finish(end)?;
     let (_, t, v) = logits.dims3()?;

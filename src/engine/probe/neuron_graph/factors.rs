@@ -113,7 +113,7 @@ impl Factors {
     pub fn edges(&self, question: &Question, spread: &Spread) -> Result<Strongest> {
         let product = self.product()?;
         let found = match question.beta > 0.0 {
-            true => product.above(question.beta, super::MOST_EDGES, question.sign, spread),
+            true => product.above(question.beta, super::MAX_EDGES, question.sign, spread),
             false => product.strongest(question.edges, question.sign, spread),
         };
         Ok(self.numbered(found))

@@ -70,7 +70,7 @@ pub fn neuron_graph(
     Ok((neurons(&cut, &compact, &counted, seed)?, about))
 }
 
-/// What a graph was cut from.
+/// The inputs that a graph was cut from.
 struct Cut<'a> {
     factors: &'a Factors,
     question: &'a Question,

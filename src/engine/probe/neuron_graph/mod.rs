@@ -10,7 +10,7 @@ mod neuron;
 mod null_models;
 mod spread;
 
-pub use crate::telemetry::measurements::MOST_EDGES;
+pub use crate::telemetry::measurements::MAX_EDGES;
 pub use curve::GraphCurve;
 pub use full_graph::{NeuronGraph, neuron_graph};
 pub use neuron::GraphNeuron;
@@ -28,7 +28,7 @@ use crate::{
     telemetry::measurements::{Matrix, NeuronGraphArgs},
 };
 
-/// What is wanted, as the analysis takes it.
+/// The question in the form that the analysis takes.
 #[derive(Debug, Clone, PartialEq)]
 struct Question {
     /// The matrix of decoders that the effect goes through.

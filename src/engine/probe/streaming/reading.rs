@@ -1,4 +1,4 @@
-//! Reads streams part by part and keeps what every token cost. It does not know which model reads.
+//! Reads streams part by part and keeps what every token cost.
 
 use candle_core::D;
 
@@ -12,7 +12,7 @@ use crate::{
 /// Tokens of each stream that are read at once.
 const AT_ONCE: usize = 100;
 
-/// What every token of all streams of one text cost, `(rows, len)`.
+/// The loss of every token of all streams of one text, `(rows, len)`.
 pub(super) struct TokenCosts {
     pub len: usize,
     /// Nats.

@@ -1,5 +1,5 @@
-//! Whether the running variance of a prediction's error tells foreign text from the run's own, window by window, beside the
-//! model's own surprise. It does not know how the variance is kept.
+//! Tests how well the running variance of a prediction's error tells foreign text from the run's own, window by window,
+//! beside the model's own surprise.
 
 use super::{
     reading::{Reader, TokenCosts, mean},
@@ -20,7 +20,7 @@ use crate::{
 const SKIPPED: usize = 300;
 const FOREIGN: usize = 3;
 /// Tokens of the longest stream.
-const MOST: usize = 20_000;
+const MAX_TOKENS: usize = 20_000;
 
 /// Makes an [`Uncertainty`].
 pub struct UncertaintyProbe;
@@ -35,10 +35,10 @@ impl Probe for UncertaintyProbe {
     }
 
     fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let &UncertaintyArgs { window, streams, tokens, rate, most_precision } = args;
-        let rule = FastWeightRule { rate, most_precision, has_base: true };
+        let &UncertaintyArgs { window, streams, tokens, rate, most_precision: max_precision } = args;
+        let rule = FastWeightRule { rate, max_precision, has_base: true };
         let least = SKIPPED + window;
-        let sizes = (streams, tokens.clamp(least, MOST));
+        let sizes = (streams, tokens.clamp(least, MAX_TOKENS));
         let texts = StreamTexts::new(cx.corpus, sizes, least, FOREIGN)?;
         let reader = Reader { texts: &texts, device: cx.device };
         let mut read = vec![];
@@ -53,7 +53,7 @@ impl Probe for UncertaintyProbe {
             streams: texts.rows,
             skipped: SKIPPED,
             rate: rule.rate,
-            most_precision: rule.most_precision,
+            max_precision: rule.max_precision,
             texts: names.enumerate().map(|(i, name)| compare_text(name, &read, i)).collect(),
             notes: texts.notes.clone(),
         };

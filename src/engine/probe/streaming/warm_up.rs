@@ -16,9 +16,9 @@ use crate::{
 /// Tokens after which what the slowest trace still holds is told.
 const MARKS: [usize; 2] = [50, 200];
 /// The longest stream of a model that keeps every token.
-const MOST_KEPT: usize = 1000;
+const MAX_KEPT: usize = 1000;
 /// The longest stream of other models.
-const MOST: usize = 50_000;
+const MAX_TOKENS: usize = 50_000;
 const FOREIGN: usize = 2;
 
 /// Makes a [`WarmUp`]. A model that keeps every token reads at most 1,000 of each stream.
@@ -35,7 +35,7 @@ impl Probe for WarmUpProbe {
 
     fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let window = args.window;
-        let most = if model.keeps_all_tokens() { MOST_KEPT.max(2 * window) } else { MOST };
+        let most = if model.keeps_all_tokens() { MAX_KEPT.max(2 * window) } else { MAX_TOKENS };
         let tokens = args.tokens.clamp(2 * window, most);
         let sizes = (args.streams, tokens - tokens % window);
         let mut texts = StreamTexts::new(cx.corpus, sizes, window, FOREIGN)?;

@@ -1,5 +1,5 @@
-//! What merging with another model would keep: held-out losses of this model, of the other and of both
-//! side by side, on every text at hand.
+//! Estimates the effect of merging with another model: held-out losses of this model, of the other and of both side by
+//! side, on every text at hand.
 
 use std::path::Path;
 

@@ -19,7 +19,7 @@ pub(super) use intervention::{Null, continuation, read_rows};
 pub use logit_lens::LogitLensProbe;
 pub use merging::Merging;
 pub use query_key_maps::QueryKeyMapsProbe;
-pub use reading::Reading;
+pub use reading::ReadingProbe;
 pub use surprise::Surprise;
 pub use texts::Texts;
 pub use trained_bdh::TrainedBdhProbe;

@@ -13,7 +13,7 @@ pub enum Part {
     Y,
 }
 
-/// What becomes of a value a: an activation, or what a synapse holds.
+/// An action on a value a: an activation, or the value of a synapse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Action {
     /// s a; 0 silences it.
@@ -22,7 +22,7 @@ pub enum Action {
     Clamp(f64),
 }
 
-/// What is changed.
+/// The target of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// An activation of neurons.
@@ -33,7 +33,7 @@ pub enum Target {
         /// The one layer where it is done, counted from 0; in all of them where none is given.
         layer: Option<usize>,
     },
-    /// What synapses hold, each in the layer of its x.
+    /// The values of synapses, each in the layer of its x.
     Synapses(Vec<Synapse>),
 }
 

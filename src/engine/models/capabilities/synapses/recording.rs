@@ -1,4 +1,5 @@
-//! What neurons do while a text is read: x and y of every token, the synapses that they write, and the logits.
+//! Records the activity of neurons while a text is read: x and y of every token, the synapses that they write, and the
+//! logits.
 
 use super::{ReadTokens, SynapseModel, SynapseShape, TextReader, stretch};
 use crate::{
@@ -17,7 +18,7 @@ pub enum RecordingError {
     Failed(#[from] Error),
 }
 
-/// What is wanted.
+/// The values that a recording keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recording {
     /// `layers.l.x` `(nh, T, N)`.
@@ -37,7 +38,7 @@ pub struct Recording {
 pub type Activations = Vec<(String, Tensor)>;
 
 /// No more is held at once.
-const MOST_BYTES: u64 = 16 << 30;
+const MAX_BYTES: u64 = 16 << 30;
 
 impl Recording {
     fn layers(&self, shape: &SynapseShape) -> Result<Vec<usize>, RecordingError> {
@@ -99,17 +100,17 @@ pub fn record(model: &dyn SynapseModel, ids: &[u32], wanted: &Recording) -> Resu
 fn check_size(bytes: u64) -> Result<(), RecordingError> {
     // parts are joined, and a file's bytes are made of them
     let free = check_memory(bytes.saturating_mul(2));
-    if bytes <= MOST_BYTES && free.is_ok() {
+    if bytes <= MAX_BYTES && free.is_ok() {
         return Ok(());
     }
-    let why = free.err().map_or_else(|| format!("the most is {}", size(MOST_BYTES)), |e| e.to_string());
+    let why = free.err().map_or_else(|| format!("the most is {}", size(MAX_BYTES)), |e| e.to_string());
     Err(RecordingError::Refused(format!(
         "these activations would be {} ({why}): ask for fewer layers, leave out sigma, or give a shorter text",
         size(bytes)
     )))
 }
 
-/// What has been read so far.
+/// The values recorded so far.
 #[derive(Default)]
 struct Recorded {
     /// To be joined along the tokens.

@@ -1,14 +1,14 @@
-//! What time does to the trace of one neuron of x.
+//! The effect of time on the trace of one neuron of x.
 
 use super::SynapseShape;
 use crate::nn::fused::linear_attention::decays;
 
-/// What one token does to the trace of a neuron of x and of the neuron that turns with it: rotary position
-/// turns the pair, and a damped model lets both decay.
+/// The effect of one token on the trace of a neuron of x and of the neuron that rotates with it: rotary position turns
+/// the pair, and a damped model lets both decay.
 #[derive(Debug, Clone, Copy)]
 pub struct Rotation {
     cos: f64,
-    /// Of the partner's share in the neuron's own trace.
+    /// The factor of the partner's share in the neuron's own trace.
     sin: f64,
     decay: f64,
 }

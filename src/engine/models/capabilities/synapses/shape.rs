@@ -21,7 +21,7 @@ pub struct SynapseShape {
     pub form: &'static str,
     /// The logits are a learned mean over all layers, of which no single one is the last.
     pub gated: bool,
-    /// Of a merged model: neurons of each head by the model that they come from, in order.
+    /// The neurons of each head of a merged model, by the model that they come from, in order.
     pub provenance: Vec<usize>,
 }
 

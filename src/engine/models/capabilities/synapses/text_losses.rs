@@ -1,4 +1,4 @@
-//! What each token of a text costs a model that is not trained meanwhile.
+//! The loss of each token of a text under a model that is not trained meanwhile.
 
 use candle_core::{Result, Tensor};
 

@@ -8,8 +8,8 @@ use crate::nn::Tap;
 /// How a text is read that may be longer than what the model was trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadingForm {
-    /// As one text: every token sees all that came before it. A short text is read by the parallel form, a longer one by the
-    /// exact recurrence.
+    /// The text is one stream: every token sees all that came before it. A short text is read by the parallel form, a
+    /// longer one by the exact recurrence.
     Streamed,
     /// In windows of so many tokens by the parallel form, each from an empty state. A window predicts the token after
     /// each of its own, the first of the next window included, so that every token but the text's first is scored once.
@@ -85,7 +85,7 @@ impl<'a> TextReader<'a> {
         self.pass(0, ids, rows, None)
     }
 
-    /// As one stream by the recurrent form, so many tokens at once.
+    /// Reads the text as one stream by the recurrent form, so many tokens at once.
     ///
     /// # Errors
     /// Those of the model and of `each`.

@@ -1,5 +1,5 @@
-//! What a control does to words: the classes' shares against u, and at which depth a straight cut can
-//! tell from a state which way it was steered.
+//! Measures the effect of a control on words: the classes' shares against u, and the depth from which a linear
+//! classifier can tell from a state which way it was steered.
 
 use super::{super::words, Columns, FlowInput, SolveParams, Sweep, spread};
 use crate::{

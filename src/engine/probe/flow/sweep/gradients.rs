@@ -1,4 +1,4 @@
-//! What gradients cost and how far off they are, by the way they are taken, against the steps of the solve.
+//! Measures cost and error of gradients by the gradient method, against the steps of the solve.
 
 use super::{Columns, FlowInput, SolveParams, Sweep};
 use crate::{

@@ -1,5 +1,5 @@
-//! What solvers make of a flow: evaluations against the control and the tolerance, with the ladder
-//! that explains some of their jumps, and how far Euler's steps are from the flow itself.
+//! Compares solvers on a flow: evaluations against the control and the tolerance, with the bound on step growth that
+//! explains some of their jumps, and the distance of Euler's steps from the flow itself.
 
 use super::{
     super::{along, answer::step_policy},
@@ -23,7 +23,7 @@ const TOLERANCES: [f64; 9] = [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e
 const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Controls at which invariance is measured.
 const COMPARED: [f64; 3] = [-1.0, 0.0, 1.0];
-/// What it is measured against.
+/// The tolerance of the reference solution.
 const REFERENCE: f64 = 1e-6;
 /// Percent; the source's own flow and measure.
 const SOURCE_DIVERGENCE: f64 = 0.068;
@@ -76,7 +76,7 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
     })
 }
 
-/// What was measured of solver i.
+/// The curve that was measured of solver i.
 fn nfe_curve(columns: &Columns, (method, policy): (Method, Policy), i: usize) -> NfeCurve {
     let [nfe, h_init, capped, accepted, rejected] = [0, 1, 2, 3, 4].map(|fact| columns.column(FACTS * i + fact));
     let steps =

@@ -12,7 +12,7 @@ use crate::{
 /// Tokens read at once.
 const CHUNK: usize = 128;
 /// Numbers of a text's log-probabilities that are held at once: half a gigabyte.
-const MOST: usize = 1 << 27;
+const MAX_LOGITS: usize = 1 << 27;
 /// Rows of log-probabilities that are compared at once.
 const ROWS: usize = 512;
 
@@ -55,8 +55,8 @@ impl ForwardPass {
             progress.at(k * CHUNK, ids.len())?;
             let logits = next(part)?;
             let vocab = logits.dim(1)?;
-            if ids.len().saturating_mul(vocab) > MOST {
-                let most = MOST / vocab.max(1);
+            if ids.len().saturating_mul(vocab) > MAX_LOGITS {
+                let most = MAX_LOGITS / vocab.max(1);
                 bail!("a text of {} tokens is too long to be compared token by token: give at most {most}", ids.len())
             }
             last = host::to_f32(&logits.get(part.len() - 1)?)?;

@@ -15,7 +15,7 @@ use crate::{
     nn::{Device, Result},
 };
 
-/// What else is done than to read.
+/// Options of an effect beside the text itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EffectOptions {
     /// Random targets.

@@ -1,4 +1,4 @@
-//! What a text becomes while chosen neurons or synapses are silenced, scaled or held at a value, beside random ones that
+//! Measures the effect on a text of silencing, scaling or holding chosen neurons or synapses, beside random ones that
 //! are as active.
 
 mod changed;

@@ -15,7 +15,7 @@ const ALIKE: usize = 32;
 /// Neurons at either end of the synapses that are looked through.
 const ENDS: usize = 256;
 
-/// What is as active as the target of a change, and how active both are.
+/// Null model of a change: other neurons or synapses that are as active as its target, with their activity.
 pub(in crate::probe) enum Null {
     Neurons {
         neurons: Vec<usize>,
@@ -26,7 +26,7 @@ pub(in crate::probe) enum Null {
         synapses: Vec<Synapse>,
         /// sigma of each.
         sigma: Vec<f64>,
-        /// Of each, the nearest others with their sigma, nearest first.
+        /// For each synapse, the nearest others with their sigma, nearest first.
         nearest: Vec<Vec<(Synapse, f64)>>,
     },
 }
@@ -69,7 +69,8 @@ impl Null {
         }
     }
 
-    /// As many others as `target` has, each of the same heads and about as active; nothing if there are too few others.
+    /// Draws as many others as `target` has, each of the same heads and about as active; `None` if there are too few
+    /// others.
     pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<Draw> {
         match (self, target) {
             (Self::Neurons { neurons, firing, ranks }, Target::Neurons { part, layer, .. }) => {
@@ -137,7 +138,8 @@ impl Ranks {
         Self { per_head, by_firing, place }
     }
 
-    /// As many other neurons, each of the same head as one of these and about as active; none if there are too few others.
+    /// Draws as many other neurons, each of the same head as one of these and about as active; `None` if there are too
+    /// few others.
     fn alike(&self, neurons: &[usize], firing: &[f64], rng: &mut ChaCha8Rng) -> Option<Vec<usize>> {
         let mut taken = vec![false; self.place.len()];
         neurons.iter().for_each(|n| taken[*n] = true);

@@ -1,4 +1,4 @@
-//! What somebody asks to be changed, and it in words. It reads no text.
+//! The change that somebody asks for, and its description. It reads no text.
 
 use crate::{
     models::capabilities::{Action, Intervention, Part, SynapseShape, Target},
@@ -24,7 +24,7 @@ pub(super) fn name_of(synapse: &Synapse, per_head: usize) -> String {
 }
 
 impl Request {
-    /// Whether nothing is named.
+    /// True if nothing is named.
     pub fn is_empty(&self) -> bool {
         match &self.change.target {
             Target::Neurons { neurons, .. } => neurons.is_empty(),
@@ -49,7 +49,7 @@ impl Request {
     }
 }
 
-/// What the arguments of the probe ask for.
+/// The request in the arguments of the probe.
 ///
 /// # Errors
 /// If one of the names is no neuron or synapse of the model.

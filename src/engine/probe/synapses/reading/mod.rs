@@ -19,13 +19,13 @@ use crate::{
 };
 use paths::{SynapseEnd, first_pass, highest, second_pass};
 
-/// Makes a [`measurements::Reading`].
-pub struct Reading;
+/// Makes a [`measurements::SynapseReading`].
+pub struct ReadingProbe;
 
 /// Neurons followed at each end.
 const FOLLOWED: usize = 48;
 
-impl Probe for Reading {
+impl Probe for ReadingProbe {
     type Args = ReadingArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
@@ -66,8 +66,8 @@ impl<'a> Question<'a> {
         Ok(Self { model, args, cx, passage, layer, synapse })
     }
 
-    /// What synapses hold while these tokens are read, which begin with the text.
-    fn read(&self, ids: &[u32]) -> Result<measurements::Reading> {
+    /// The values of synapses while these tokens are read, which begin with the text.
+    fn read(&self, ids: &[u32]) -> Result<measurements::SynapseReading> {
         let (peaks, tokens) = first_pass(self, ids)?;
         let mut ends = peaks.map(|p| highest(&p, FOLLOWED));
         if let Some(synapse) = self.synapse {
@@ -82,7 +82,7 @@ impl<'a> Question<'a> {
         let shape = self.model.shape();
         let rotation = |j: usize| if self.args.rotated { Rotation::for_neuron(shape, j) } else { Rotation::NONE };
         let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
-        Ok(measurements::Reading {
+        Ok(measurements::SynapseReading {
             layer: self.layer,
             per_head: shape.per_head(),
             written: ids.len() - self.passage.ids.len(),
@@ -96,7 +96,7 @@ impl<'a> Question<'a> {
     }
 
     /// A reading of these tokens, in words.
-    fn answer(&self, reading: measurements::Reading, ids: &[u32]) -> Answer {
+    fn answer(&self, reading: measurements::SynapseReading, ids: &[u32]) -> Answer {
         let how = if self.args.rotated { "as the model sees it" } else { "without rotation" };
         let read = match reading.written {
             0 => self.passage.about.clone(),

@@ -16,7 +16,7 @@ use crate::{
 /// Synapses in the measurement.
 const MEASURED: usize = 12;
 
-/// What is measured at every token.
+/// The values that are measured at every token.
 pub(super) struct TokenValues {
     /// One entry a layer.
     pub firing: Vec<LayerFiring>,
@@ -73,7 +73,7 @@ pub(super) struct Paths {
     ends: [Vec<usize>; 2],
     y: Vec<Vec<f32>>,
     x: Vec<Vec<f32>>,
-    /// Of the neurons that rotary position turns together with those of x.
+    /// The values of the neurons that rotate together with those of x.
     partners: Vec<Vec<f32>>,
 }
 
