@@ -8,7 +8,7 @@ use petgraph::{algo::tarjan_scc, graph::DiGraph};
 pub struct Class {
     /// Ascending.
     pub states: Vec<usize>,
-    /// Where the class cannot be left: its stationary distribution over all n states, zero outside of the class.
+    /// The stationary distribution over all n states where the class cannot be left, zero outside of the class.
     pub stationary: Option<Vec<f64>>,
 }
 

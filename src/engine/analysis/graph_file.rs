@@ -80,7 +80,7 @@ impl GraphFileError {
     }
 }
 
-/// No file has more of either; beyond it a graph is no picture.
+/// The limit of nodes, as of edges: beyond it a graph is no picture.
 pub const MAX_NODES: usize = 1_000_000;
 pub const MAX_EDGES: usize = 8_000_000;
 /// Named values of one item, and names of them in one file.

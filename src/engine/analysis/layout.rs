@@ -56,7 +56,7 @@ pub struct Springs {
     pub ends: Vec<(u32, f32)>,
 }
 
-/// No spring is so many times as strong as the mean one.
+/// The largest strength of a spring in multiples of the mean.
 const STRONGEST: f32 = 4.0;
 
 impl Springs {
@@ -116,7 +116,7 @@ pub struct Turn {
     pub loose: f32,
 }
 
-/// When it was heated, how much, and so how warm it is at any step.
+/// The schedule of the temperature: it follows from the times at which it was heated, and by how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Schedule {
     /// Step at which it began.
@@ -163,7 +163,7 @@ impl Schedule {
         self.begun + u64::from(STEPS - self.skipped)
     }
 
-    /// How warm the step is that leads to `step`.
+    /// The temperature of the step that leads to `step`.
     pub fn turn(&self, step: u64) -> Turn {
         let age = step.saturating_sub(self.begun + 1) as f32 + self.skipped as f32;
         let share = (age / STEPS as f32).min(1.0);
@@ -173,8 +173,8 @@ impl Schedule {
     }
 }
 
-/// Where nodes begin: anywhere in a disc, by seed and name alone, so that a node that comes back
-/// begins in the same place.
+/// The initial places of nodes: anywhere in a disc, by seed and name alone, so that a node that comes back begins in
+/// the same place.
 pub fn start(names: impl ExactSizeIterator<Item = u32>, seed: u64) -> Vec<[f32; 2]> {
     let radius = 0.5 * (names.len().max(1) as f32).sqrt();
     names
@@ -204,7 +204,7 @@ pub fn bounds(places: &[[f32; 2]]) -> [f32; 4] {
     if b[0] <= b[2] { b } else { [0.0; 4] }
 }
 
-/// How repulsion is summed.
+/// The method by which repulsion is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repulsion {
     Exact,
@@ -225,7 +225,7 @@ impl Repulsion {
     }
 }
 
-/// Where the nodes are one step later. Nodes that are `held` stay.
+/// The places of the nodes one step later. Nodes that are `held` stay.
 ///
 /// # Panics
 /// If `places` or `held` are not as many as the nodes.

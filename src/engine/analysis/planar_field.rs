@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Choice, choices};
 
-/// Which field is looked at.
+/// The planar field that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanarField {

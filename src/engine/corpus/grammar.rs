@@ -33,7 +33,7 @@ pub struct GrammarRoles {
     pub own: Option<PathBuf>,
 }
 
-/// Which sentences.
+/// The set that sentences belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentenceSet {
     /// Sentences about animals for training, to which probes are fitted too.

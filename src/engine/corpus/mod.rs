@@ -198,7 +198,7 @@ pub struct Windows {
     pub answers: Option<Vec<bool>>,
 }
 
-/// Where a batch stream stands; enough to go on exactly.
+/// The position of a batch stream; enough to continue exactly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Position {
     pub seed: u64,
@@ -277,7 +277,7 @@ impl Corpus {
         self.tokenizer.decode(ids)
     }
 
-    /// How one id is shown on a token axis (a space as a visible mark, a newline as its sign).
+    /// The text of one id on a token axis (a space as a visible mark, a newline as its sign).
     pub fn token_text(&self, id: u32) -> String {
         self.tokenizer.token_text(id)
     }

@@ -38,7 +38,7 @@ pub(super) struct TaskStream {
     seed: u64,
 }
 
-/// Which windows: those of training, those held out, those a tokeniser learns from.
+/// The subset of windows: those of training, those held out, those a tokeniser learns from.
 #[derive(Clone, Copy)]
 enum Subset {
     Train = 1,
@@ -46,7 +46,7 @@ enum Subset {
     Sample = 3,
 }
 
-/// One row: `len + 1` ids and which of them answer.
+/// A row: `len + 1` ids, with a mask of those that answer.
 struct TaskRow {
     ids: Vec<u32>,
     answers: Vec<bool>,

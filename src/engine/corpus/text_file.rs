@@ -21,7 +21,7 @@ const CONTROL_ONE_IN: usize = 20;
 /// Bytes whose characters are looked at in one go.
 const CHARS_AT_ONCE: usize = 1 << 20;
 
-/// How bytes become characters.
+/// The encoding of bytes as characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Utf8,
@@ -124,7 +124,7 @@ pub(super) struct CharPlace {
     pub char: char,
     /// Characters before it.
     pub at: usize,
-    /// From 1.
+    /// The line number, from 1.
     pub line: usize,
 }
 

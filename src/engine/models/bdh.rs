@@ -109,7 +109,7 @@ impl Bdh {
         Ok(Self { notes: file.notes, layers_unsaid: file.layers_unsaid, ..model })
     }
 
-    /// With these weights, by the public code's names; those that are missing are drawn from `seed`.
+    /// Builds the model with these weights, by the public code's names; missing ones are drawn from `seed`.
     ///
     /// # Errors
     /// Names the weight that does not fit.
@@ -158,7 +158,7 @@ impl Bdh {
         })
     }
 
-    /// With the sizes of the file, where the weights came from one.
+    /// The sizes, as the file gives them where the weights came from one.
     pub fn sizes(&self) -> &BdhSpec {
         &self.spec
     }
@@ -180,7 +180,7 @@ impl Bdh {
     }
 }
 
-/// Where a carried state lies among the parameters, by layer.
+/// The prefix of carried states among the parameters; the layer follows.
 const CARRIED: &str = "carried.";
 
 impl Bdh {

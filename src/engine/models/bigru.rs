@@ -16,7 +16,7 @@ use crate::nn::{
     host,
 };
 
-/// How a word goes in.
+/// The encoding of a word at the input.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WordInput {

@@ -39,7 +39,7 @@ pub trait FamilySpec {
         vec![]
     }
 
-    /// How many tokens the model in its file knows; nothing where there is no file, or none that can be read.
+    /// The vocabulary of the model in its file; `None` where there is no file, or none that can be read.
     fn vocab_of_file(&self) -> Option<usize> {
         None
     }
@@ -56,7 +56,7 @@ macro_rules! families {
         }
 
         impl ModelSpec {
-            /// One of every family, tiny.
+            /// The smallest model of every family, for tests.
             pub fn tiny() -> Vec<Self> {
                 vec![$(Self::$family(<$spec>::tiny())),+]
             }

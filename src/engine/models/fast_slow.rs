@@ -95,7 +95,7 @@ impl FastSlow {
         Self::with_dtype(spec, vocab, seed, device, DType::F32)
     }
 
-    /// In f64 for tests that need it.
+    /// Builds the model in f64 for tests that need it.
     pub fn with_dtype(spec: &FastSlowSpec, vocab: usize, seed: u64, device: &Device, dtype: DType) -> Result<Self> {
         spec.check()?;
         let mut params = Params::new(seed, device, dtype);
@@ -150,7 +150,7 @@ impl FastSlow {
         Ok(y)
     }
 
-    /// From the injected state to the one that leaves the round.
+    /// Maps the injected state to the one that leaves the round.
     fn approach(&self, net: &Net, x: &Tensor, tap: &mut Tap, round: usize, learn: bool) -> Result<Tensor> {
         let mut first = Some(tap);
         let mut pass = |x: &Tensor| match first.take() {

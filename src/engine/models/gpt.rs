@@ -68,7 +68,7 @@ struct Net {
 }
 
 impl Net {
-    /// With so many learned positions, or with ALiBi where there are none.
+    /// Builds the net with so many learned positions, or with ALiBi where there are none.
     fn new(p: &mut Params, vocab: usize, [d, heads, layers]: [usize; 3], positions: Option<usize>) -> Result<Self> {
         let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none() };
         Ok(Self {
@@ -80,7 +80,7 @@ impl Net {
         })
     }
 
-    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks.
+    /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks.
     fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self { layers: block::with_shared_weights(&self.layers, accumulator)?, ..self.clone() })
     }

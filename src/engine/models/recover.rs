@@ -146,7 +146,7 @@ enum Weights {
 struct Heads {
     /// `(K, HEAD)`
     query: Tensor,
-    /// One `(HEAD, width)` for each kind of slot: three for `Attention`, one otherwise.
+    /// Keys `(HEAD, width)`, one for each kind of slot: three for `Attention`, one otherwise.
     keys: Vec<Tensor>,
     values: Vec<Tensor>,
     /// `(K, PLACE)`; absent for `Attention`, whose slots have no place in time.
@@ -210,7 +210,7 @@ impl Recover {
         cross_entropy(&logits, &self.wanted(&batch.tokens, &positions)?)
     }
 
-    /// Each trace at these positions, ready to be read: x `(T, B C)` -> n times `(P B, C+1)`.
+    /// The traces at these positions as input of a reader: x `(T, B C)` -> n times `(P B, C+1)`.
     fn traces(&self, x: &Tensor, positions: &[usize], b: usize) -> Result<Vec<Tensor>> {
         let (t, c) = (x.dim(0)?, self.spec.code_dim);
         alphas(&self.spec.reader)
@@ -306,7 +306,7 @@ impl Heads {
         table.index_select(&Tensor::new(index, place.device())?, 1)
     }
 
-    /// From what each head read `(N, K, HEAD)`, and what stands beside it `(N, ..)`, to logits `(N, K V)`.
+    /// Maps the heads' reads `(N, K, HEAD)`, and the vectors beside them `(N, ..)`, to logits `(N, K V)`.
     fn answer(&self, reads: &Tensor, beside: &Tensor) -> Result<Tensor> {
         let (n, k, _) = reads.dims3()?;
         let direct = linear(reads, &self.direct)?.reshape((n, ()))?; // (N, K V)
@@ -409,7 +409,7 @@ fn check(spec: &RecoverSpec) -> Result<()> {
     Ok(())
 }
 
-/// Which units are on, `(V, C)`.
+/// The active units of each code, `(V, C)`.
 fn codes(spec: &RecoverSpec, vocab: usize, device: &Device) -> Result<Tensor> {
     let mut rows = vec![0f32; vocab * spec.code_dim];
     for (id, row) in rows.chunks_exact_mut(spec.code_dim).enumerate() {

@@ -46,7 +46,7 @@ pub struct Spcn {
     params: Params,
 }
 
-/// One direction's reading of a batch.
+/// The pass of one direction over a batch.
 struct Pass {
     reader: Reader,
     /// Sum of the squared errors of what level 0 was predicted to be, and words.

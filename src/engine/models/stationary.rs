@@ -40,7 +40,7 @@ pub enum RateSource {
     File { path: PathBuf, holds: MatrixKind },
 }
 
-/// No more bytes than this are read of a matrix.
+/// The limit of the bytes that are read of a matrix.
 const LONGEST_MATRIX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct StationarySpec {
     pub rates: RateSource,
     /// Numbers of the slow control y.
     pub controls: usize,
-    /// Each log rate is tilted by up to so much for a control of 1.
+    /// The largest tilt of a log rate at a control of 1.
     pub strength: f64,
     /// The network is trained on controls from minus this to this.
     pub range: f64,
@@ -80,7 +80,7 @@ impl StationarySpec {
         Ok(ControlledGenerator::new(base, Control { dims: self.controls, strength: self.strength }, seed))
     }
 
-    /// How many states there are; the most that there can be where a file says how many.
+    /// The number of states; the largest possible one where a file gives it.
     fn states(&self) -> usize {
         match &self.rates {
             RateSource::Drawn { states, .. } | RateSource::Given { states, .. } => *states,

@@ -25,7 +25,7 @@ impl StepSizes {
 pub struct StepMemory {
     /// Weights.
     pub weights: f64,
-    /// Those of them that blocks share over a step: flattened and packed once more for it.
+    /// The weights among them that blocks share over a step: they are flattened and packed once more for it.
     pub shared: f64,
     /// Everything that scales with the batch.
     pub activations: f64,

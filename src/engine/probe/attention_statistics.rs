@@ -49,7 +49,7 @@ type Four = [f64; 4];
 /// The statistics of a layer, added up over windows.
 struct Sums {
     layer: AttentionLayer,
-    /// By head.
+    /// The statistics of each head.
     heads: Vec<Four>,
     uniform: Four,
 }

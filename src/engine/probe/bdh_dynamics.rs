@@ -193,7 +193,7 @@ fn drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
     (drift, words + whose)
 }
 
-/// Each token's pulse y >= 0 with E y its embedding, in f32 as it is handed on.
+/// The pulse y >= 0 of each token, with E y its embedding, in f32 as it is handed on.
 fn pulses(given: &HostWeights, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut known: std::collections::BTreeMap<u32, Vec<f64>> = Default::default();
     let of = |(id, v): (&u32, &Vec<f64>)| {
@@ -203,7 +203,7 @@ fn pulses(given: &HostWeights, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f6
     ids.iter().zip(embedded).map(of).collect()
 }
 
-/// How much of the embeddings' length the pulses do not reach, as a share.
+/// The share of the embeddings' length that the pulses do not reach.
 fn missed(given: &HostWeights, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
     let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     let (mut off, mut all) = (0.0, 0.0);

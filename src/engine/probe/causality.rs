@@ -61,7 +61,7 @@ impl Probe for Causality {
     }
 }
 
-/// One changed token.
+/// A change of one token.
 struct Edit {
     passage: Prompt,
     position: usize,
@@ -142,7 +142,7 @@ fn last(rows: &[Vec<f32>]) -> &[f32] {
     rows.last().map_or(&[], Vec::as_slice)
 }
 
-/// One row of logits for each position.
+/// Logits, one row for each position.
 fn logits(model: &dyn CouplingModel, ids: &[u32], device: &Device) -> Result<Vec<Vec<f32>>> {
     let found = model.logits(&Tensor::from_slice(ids, (1, ids.len()), device)?, &mut Tap::off())?; // (1,T,V)
     let vocab = found.dim(2)?;

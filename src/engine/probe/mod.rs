@@ -130,10 +130,10 @@ pub trait AnyProbe: Sync {
     /// See [`Probe::TAKES_LONG`].
     fn takes_long(&self) -> bool;
 
-    /// No answers where it does not apply to the model.
+    /// Gives no answers where the probe does not apply to the model.
     ///
     /// # Errors
-    /// Arguments that the probe does not have or cannot read, and as [`Probe::ask`].
+    /// Arguments that the probe does not have or cannot read, and those of [`Probe::ask`].
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>>;
 }
 

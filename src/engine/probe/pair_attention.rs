@@ -63,7 +63,7 @@ impl Probe for PairAttention {
     }
 }
 
-/// Where a question stands and where its pair does.
+/// The positions of a question and of its pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Question {
     row: usize,

@@ -13,7 +13,7 @@ pub struct Progress<'a> {
     /// The part of the whole that reports are of: where it begins, and its size.
     from: f32,
     size: f32,
-    /// Who is shown what is known so far.
+    /// The receiver of partial answers.
     show: Option<&'a dyn Fn(Answer)>,
 }
 

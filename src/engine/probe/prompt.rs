@@ -10,7 +10,7 @@ use crate::{
 /// Ids and how they are shown.
 pub(super) struct Prompt {
     pub ids: Vec<u32>,
-    /// One text a token, for the token axis.
+    /// The text of each token, for the token axis.
     pub tokens: Vec<String>,
     /// A description of the prompt.
     pub about: String,

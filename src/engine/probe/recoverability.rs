@@ -38,7 +38,7 @@ impl Probe for Recoverability {
 struct Tally {
     asked: usize,
     right: Vec<usize>,
-    /// How often each id was wanted, over all distances.
+    /// The number of times that each id was wanted, over all distances.
     wanted: Vec<usize>,
 }
 

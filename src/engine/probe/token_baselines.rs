@@ -36,7 +36,7 @@ impl Probe for TokenBaselines {
     }
 }
 
-/// How often tokens came, and after which.
+/// Counts of tokens and of pairs of tokens.
 #[derive(Default)]
 struct Counts {
     vocab: usize,
@@ -71,13 +71,14 @@ impl Counts {
         }
     }
 
-    /// One is added to the count of every token of the vocabulary, so that what never came is not impossible.
+    /// The unigram probability. One is added to the count of every token of the vocabulary, so that no token is
+    /// impossible.
     fn unigram(&self, token: u32) -> f64 {
         let count = self.of.get(&token).copied().unwrap_or(0);
         (count as f64 + 1.0) / (self.total as f64 + self.vocab as f64)
     }
 
-    /// One token, spread as unigrams are, is added to what came after each.
+    /// The bigram probability. One token, spread as unigrams are, is added to the counts after each token.
     fn bigram(&self, before: u32, token: u32) -> f64 {
         let pair = self.pairs.get(&(before, token)).copied().unwrap_or(0);
         let after = self.after.get(&before).copied().unwrap_or(0);

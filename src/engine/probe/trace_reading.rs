@@ -78,7 +78,7 @@ impl Probe for TraceReading {
     }
 }
 
-/// One text of these tokens, `(1, T)`.
+/// A batch of one text with these tokens, `(1, T)`.
 fn as_batch(ids: &[u32], device: &Device) -> Result<Tensor> {
     Tensor::from_slice(ids, (1, ids.len()), device)
 }

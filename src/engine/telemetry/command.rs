@@ -21,7 +21,8 @@ pub struct Question {
     pub variant: Option<usize>,
     /// The arguments of the probe.
     pub args: Args,
-    /// Whose weights are asked: those of the newest snapshot taken at or before this step; `None`: the newest weights.
+    /// The step whose weights are asked: those of the newest snapshot taken at or before it; `None`: the newest
+    /// weights.
     #[serde(default)]
     pub at: Option<u64>,
 }

@@ -43,12 +43,12 @@ pub struct RunInfo {
     pub vocab: usize,
     /// Tokens of a training step.
     pub tokens_per_step: usize,
-    /// Where the run is kept, if it is.
+    /// The folder of the run, if it has one.
     pub folder: Option<String>,
     /// The files that it reads: texts, tokenizers, trained weights. Absent in records of version 0.2.
     #[serde(default)]
     pub inputs: Vec<InputFile>,
-    /// Where a stage begins after the first, in a run of several. Absent in records of version 0.2.
+    /// The first steps of the stages after the first, in a run of several. Absent in records of version 0.2.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageStart>,
 }
@@ -175,7 +175,7 @@ impl TryFrom<SampleJson> for Sample {
     }
 }
 
-/// How far the answer to a question is. Nothing is told of one that is answered at once but that it is.
+/// The state of the answer to a question. For a question that is answered at once, only the outcome is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionState {
@@ -183,7 +183,7 @@ pub enum QuestionState {
     Working(Option<f32>),
     /// All its samples have been told.
     Answered,
-    /// There is no answer, for this reason.
+    /// The question is refused, for this reason.
     Refused(String),
     Cancelled,
 }

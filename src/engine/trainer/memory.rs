@@ -51,7 +51,7 @@ impl MemoryEstimate {
         (self.texts + self.models + self.working) as u64
     }
 
-    /// Which settings make it what it is.
+    /// The settings that determine the size.
     fn advice(&self, plan: &Plan) -> String {
         let (batch, window) = (TrainSettings::batch.name, TrainSettings::window.name);
         let variants = if plan.variants.len() > 1 { ", or train fewer variants or seeds at once" } else { "" };
@@ -73,7 +73,7 @@ pub struct TooLittleMemory {
     pub needed: u64,
     /// Bytes.
     pub available: u64,
-    /// Which settings to lower.
+    /// The settings to lower.
     pub advice: String,
 }
 

@@ -89,7 +89,7 @@ pub struct Run {
     pub changed: BTreeMap<String, Value>,
     /// The files that are read, identified when the run was opened.
     pub inputs: Vec<InputFile>,
-    /// By text.
+    /// The held-out windows of each text.
     held_out: Vec<Windows>,
     /// Batches of the present step, by text and seed.
     batches: Vec<((usize, u64), Batch)>,

@@ -21,7 +21,7 @@ const MAX_SNAPSHOTS: u64 = 96;
 /// The weights by variant; `None` for one that had not begun.
 pub(super) type Snapshot = Vec<Option<Arc<VariantWeights>>>;
 
-/// Where the weights of a step are to be had.
+/// The source of the weights of a step.
 #[derive(Clone)]
 pub(super) enum Source {
     Memory(Snapshot),
@@ -58,8 +58,8 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// For a run of so many steps whose weights take so many bytes. `is_asked`: somebody may ask it while it lasts;
-    /// otherwise the folder alone has copies, for replays.
+    /// The snapshots of a run of so many steps whose weights take so many bytes. `is_asked`: somebody may ask it while
+    /// it lasts; otherwise the folder alone has copies, for replays.
     pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
         let memory = SnapshotInterval::new(MEMORY, bytes, steps).filter(|_| is_asked);
         let disk = SnapshotInterval::new(DISK, bytes, steps);

@@ -29,12 +29,12 @@ use crate::{
     telemetry::{Args, Command, Event, Inbox, Level, RunHandle, RunState, Sink},
 };
 
-/// How a run is driven.
+/// The options of driving a run.
 #[derive(Default)]
 pub struct DriveOptions {
     /// Begin at once (headless) rather than paused (window).
     pub start: bool,
-    /// After the last step stay and answer questions; otherwise return.
+    /// True to stay after the last step and answer questions; else the run returns.
     pub stay: bool,
     /// The run's folder: told of every event, and where checkpoints go.
     pub writer: Option<Writer>,
@@ -49,7 +49,7 @@ pub struct DriveOptions {
     pub replayed: Option<PathBuf>,
 }
 
-/// How a run and its process know of each other's end.
+/// Channels by which a run and its process learn of each other's end.
 pub struct Process {
     /// Dropped when the run has ended and its record is complete.
     pub alive: Sender<Infallible>,
@@ -57,7 +57,7 @@ pub struct Process {
     pub ending: Receiver<Infallible>,
 }
 
-/// How it ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     pub state: RunState,
@@ -138,7 +138,7 @@ enum WaitOutcome {
     Shutdown,
 }
 
-/// How the loop goes on after its commands.
+/// The continuation of the loop after its commands.
 enum LoopControl {
     Continue,
     Stop,

@@ -17,7 +17,7 @@ pub trait Number:
     /// Returns a number that is exactly `value` because it is given, not computed.
     fn exact(value: f64) -> Self;
     fn value(self) -> f64;
-    /// How far the value may be from what exact arithmetic gives.
+    /// The bound of the value's distance from exact arithmetic.
     fn error(self) -> f64;
     /// (v)^+ = max(0, v).
     fn positive(self) -> Self;
@@ -34,7 +34,7 @@ impl Number for f64 {
         self
     }
 
-    /// Not known.
+    /// The error of a float is not known, and given as 0.
     fn error(self) -> f64 {
         0.0
     }

@@ -68,7 +68,7 @@ pub struct Oscillators {
     threshold: f64,
 }
 
-/// Where the energy is.
+/// The parts of the energy.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Energy {
     /// Half the sum of x^2 + y^2.
@@ -86,7 +86,7 @@ impl Energy {
 }
 
 impl Oscillators {
-    /// At rest. At least 2 particles, and as many as 64 are drawn from `spec.seed`.
+    /// The system at rest. It has at least 2 particles, and as many as 64 are drawn from `spec.seed`.
     pub fn new(spec: OscillatorsSpec) -> Self {
         let n = spec.particles.clamp(2, 64);
         let mut rng = ChaCha8Rng::seed_from_u64(spec.seed);

@@ -7,7 +7,7 @@ use super::{formulas::Formulas, jacobian::Jacobian};
 /// (x, y): fast before slow.
 pub type Point = [f64; 2];
 
-/// Which f and g.
+/// The equations of f and g.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Equations {
     /// f = x - x^3/3 - y, g = x - a. Van der Pol's oscillator in Lienard's form with a constant force a; a Hopf point at

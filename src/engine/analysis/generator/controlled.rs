@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Generator, GeneratorError, classes, limit};
 
-/// How a slow control enters.
+/// The action of a slow control on the rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Control {
     /// Numbers of y.
@@ -18,7 +18,7 @@ pub struct Control {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlledGenerator {
     base: Generator,
-    /// One matrix, n x n, for each number of y.
+    /// The tilts, n x n for each number of y.
     tilts: Vec<Vec<f64>>,
 }
 

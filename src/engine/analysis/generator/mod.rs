@@ -57,7 +57,7 @@ pub fn classes(a: &Generator) -> Vec<Class> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generator {
     n: usize,
-    /// Row by row, n x n.
+    /// The rates row by row, n x n.
     rates: Vec<f64>,
 }
 

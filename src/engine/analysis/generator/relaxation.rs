@@ -72,7 +72,7 @@ pub fn exact(a: &Generator, start: &[f64], dt: f64, steps: usize, limit: &[f64])
     all
 }
 
-/// Where the flow from `start` leads: each closed class gets the mass that is in it or will reach it. With one closed
+/// The limit of the flow from `start`: each closed class gets the mass that is in it or will reach it. With one closed
 /// class that is its stationary distribution, whatever the start.
 pub fn limit(a: &Generator, classes: &[Class], start: &[f64]) -> Vec<f64> {
     let closed: Vec<(&Class, &Vec<f64>)> =

@@ -16,7 +16,7 @@ pub struct Communities {
     pub modularity: f64,
 }
 
-/// How much to try.
+/// The effort of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Search {
     pub seed: u64,
@@ -138,7 +138,7 @@ impl Level {
         &self.links[self.starts[v]..self.starts[v + 1]]
     }
 
-    /// One node for each of `count` groups.
+    /// The graph with one node for each of `count` groups.
     fn merged(&self, group: &[u32], count: usize) -> Self {
         let (mut out, mut into) = (vec![0.0; count], vec![0.0; count]);
         for v in 0..self.nodes() {

@@ -237,7 +237,7 @@ enum Token {
 struct Tokens<'a> {
     text: &'a str,
     at: usize,
-    /// From 1.
+    /// The line number, from 1.
     line: usize,
 }
 

@@ -23,7 +23,7 @@ pub const MIXED: f64 = 0.25;
 /// A chain that has not mixed after two to this power of steps is taken never to mix: rounding alone would move it.
 const MAX_DOUBLINGS: usize = 40;
 
-/// How far a matrix is from row-stochastic.
+/// The distance of a matrix from row-stochastic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stochasticity {
     /// Largest |row sum - 1|.

@@ -4,12 +4,12 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Questions;
 
-/// One example.
+/// An example of the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::corpus) struct Example {
     /// ASCII.
     pub symbols: Vec<u8>,
-    /// Where the queries stand, ascending; the answer is the symbol after each.
+    /// The positions of the queries, ascending; the answer is the symbol after each.
     pub queries: Vec<usize>,
 }
 

@@ -44,7 +44,7 @@ pub struct Questions {
     pub guess: &'static str,
     /// The share that somebody answers who has not read the text, where that is less.
     pub blind: Option<f64>,
-    /// How a person reads a passage.
+    /// A short instruction for a person who reads a passage.
     pub how_to_read: &'static str,
 }
 
@@ -135,7 +135,7 @@ impl Generated {
         domains::DEBATES.contains(&domain)
     }
 
-    /// How much of the parliament this is, if it is one.
+    /// The extent of the parliament, if this is one.
     pub fn extent(&self) -> Option<Extent> {
         match self.recipe {
             Recipe::Parliament(extent) => Some(extent),

@@ -47,7 +47,7 @@ const BLANK: u8 = b'.';
 /// Exponent of the power law of distances: the x-th place is asked at as often as x^(a - 1).
 const POWER: f64 = 0.01;
 
-/// How much an example has to remember.
+/// The sizes of an example of recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Recall {
     /// The number of pairs, at most as many as there are keys.

@@ -33,7 +33,7 @@ const fn turn(letters: usize) -> usize {
 }
 
 impl Examples for RepeatAfterMe {
-    /// One sequence.
+    /// The length of one sequence with its repetition.
     fn min_len(&self) -> usize {
         turn(SHORTEST)
     }

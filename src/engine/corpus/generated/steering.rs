@@ -92,7 +92,7 @@ impl Sentence {
     }
 }
 
-/// Which way the language leans on a noun.
+/// The class that the language prefers after a noun.
 pub fn leans_good(noun: &str) -> bool {
     NOUNS[..NOUNS.len() / 2].contains(&noun) || HELD_OUT_NOUNS[..HELD_OUT_NOUNS.len() / 2].contains(&noun)
 }

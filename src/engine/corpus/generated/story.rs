@@ -30,7 +30,7 @@ pub(in crate::corpus) const FACTS_SYMBOLS: Generated = Generated {
     recipe: Recipe::Task(FactStyle::Symbols),
 };
 
-/// Which task.
+/// The form of the fact task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::corpus) enum FactStyle {
     /// Single symbols (the paper's lab in PyTorch): `#7` then letters, then `?7`.

@@ -18,7 +18,7 @@ pub(super) struct Theme {
     pub roles: Vec<String>,
     pub mates: Vec<String>,
     pub words: Lexicon,
-    /// Where and when; two of them open a document.
+    /// Sentences of place and time; two of them open a document.
     pub open: Vec<String>,
     /// Introduces A and what belongs to A; the lasting facts are said here.
     pub meet: Vec<String>,

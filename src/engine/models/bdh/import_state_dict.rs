@@ -206,9 +206,9 @@ impl Sizes {
 struct Group {
     /// The prefix of its tensors' names.
     prefix: String,
-    /// Which of [`NAMES`].
+    /// The index in [`NAMES`] of the code that its names come from.
     known: usize,
-    /// In the order of [`NAMES`]; empty where there is none.
+    /// Its names, in the order of [`NAMES`]; empty where there is none.
     names: [String; 5],
 }
 

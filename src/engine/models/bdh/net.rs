@@ -53,7 +53,7 @@ pub(super) enum Change {
     Nothing,
     /// Some of y is dropped, while training.
     Drop(Dropout),
-    /// Somebody intervenes.
+    /// An edit of neurons or synapses.
     Edit(Edit),
 }
 
@@ -64,7 +64,7 @@ impl Change {
     }
 }
 
-/// One set of weights for all layers. Named as in the public code.
+/// The weights, one set for all layers, named as in the public code.
 pub(super) struct Net {
     pub(super) spec: BdhSpec,
     embed: Tensor,              // (V, D)

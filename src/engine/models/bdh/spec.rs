@@ -41,7 +41,7 @@ impl Position {
     }
 }
 
-/// How a layer joins what was before.
+/// The way in which a layer joins its input and the residual stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {

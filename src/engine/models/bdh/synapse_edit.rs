@@ -78,7 +78,7 @@ impl Written {
 }
 
 impl SynapseEdit {
-    /// Each synapse once.
+    /// The edit of these synapses, each of which occurs once.
     pub(super) fn new(synapses: &[Synapse], (scale, value): (f64, f64), shape: &SynapseShape) -> Self {
         let mut all = synapses.to_vec();
         all.sort_unstable();

@@ -16,7 +16,7 @@ pub struct TokenReader {
     recurrence: Recurrence,
     embed: Tensor,     // (V, D)
     lm_head: Vec<f32>, // (D, V)
-    /// By layer, `(nh, N, D)` each.
+    /// The state of each layer, `(nh, N, D)`.
     layers: Vec<Vec<f32>>,
     at: usize,
 }

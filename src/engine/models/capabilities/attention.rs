@@ -69,7 +69,7 @@ impl AttentionLayer {
         seen(self) == seen(other)
     }
 
-    /// How many positions query `t` may see.
+    /// The number of positions that query `t` may see.
     pub fn seen(&self, t: usize) -> usize {
         self.end_of_sight(t).min(self.window.unwrap_or(usize::MAX).max(1))
     }

@@ -21,7 +21,7 @@ pub struct FlowControl {
 }
 
 impl Default for FlowControl {
-    /// No control, and the field as it was trained.
+    /// The default is no control, and the field as it was trained.
     fn default() -> Self {
         Self { u: [0.0; CONTROLS], alpha: 1.0 }
     }

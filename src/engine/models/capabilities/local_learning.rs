@@ -7,7 +7,7 @@ use crate::nn::Batch;
 /// A model that learns from a batch by itself. What it learns lies in its parameters, so that snapshots, checkpoints and
 /// resuming are those of any model; nothing that an update depends on may lie elsewhere.
 pub trait LocalLearning {
-    /// One update: learns from the rows of a batch in their order.
+    /// Makes one update from the rows of a batch in their order.
     fn learn(&mut self, batch: &Batch) -> Result<LocalUpdate>;
 }
 
@@ -17,7 +17,7 @@ pub struct LocalUpdate {
     pub loss: f64,
     /// Further named scalars, by channel.
     pub scalars: Vec<(&'static str, f64)>,
-    /// Why the loss is no finite number, once, when it first is not. A local rule has no optimiser that could refuse the
-    /// update, and what it comes to then is a result too: the run goes on and says so.
+    /// The reason why the loss is not finite, given once, when it first happens. A local rule has no optimiser that
+    /// could refuse the update, and the outcome is a result too: the run goes on and reports it.
     pub divergence: Option<String>,
 }

@@ -5,7 +5,7 @@ use candle_core::Result;
 
 pub use crate::nn::fused::evolution::Scheme;
 
-/// How the queries and keys of one layer evolve: `steps` steps of dq/dt = k, dk/dt = f(q).
+/// The evolution of the queries and keys of one layer: `steps` steps of dq/dt = k, dk/dt = f(q).
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerDynamics {
     /// f(q) = second silu(first q): its two weights, each (d, d), (outputs, inputs), row by row; all heads share them.

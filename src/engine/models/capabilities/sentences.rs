@@ -14,14 +14,14 @@ pub trait SentenceEncoder {
 
 /// An encoder whose weights stay as they are.
 pub trait FrozenEncoder: Send + Sync {
-    /// One a level, from below.
+    /// The features of each level, lowest first.
     fn levels(&self) -> Vec<LevelFeatures>;
 
     /// The features of all words of all sentences (ids), in order: for each level `(words, width)`, row by row.
     fn encode(&self, sentences: &[&[u32]]) -> Vec<Vec<f32>>;
 }
 
-/// How the features of a level lie in a row.
+/// The layout of the features of a level in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelFeatures {
     pub width: usize,
@@ -39,8 +39,8 @@ pub trait SequenceTagger {
 
 /// A model whose levels settle on every word of a sentence before the next is read.
 pub trait SettlingModel {
-    /// How it settles on a sentence (ids) that is read from the left or from the right, with the present weights, learning
-    /// nothing. An error if it does not read in this direction.
+    /// Settles on a sentence (ids) that is read from the left or from the right, with the present weights, learning
+    /// nothing. Fails if it does not read in this direction.
     fn settle(&self, sentence: &[u32], from_right: bool) -> Result<Vec<SettledLevel>>;
 }
 

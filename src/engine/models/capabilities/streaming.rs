@@ -31,7 +31,7 @@ pub trait TextStream {
     }
 }
 
-/// How fast weights learn from the tokens of a text: W <- W + eta pi e h^T.
+/// The learning rule of fast weights on the tokens of a text: W <- W + eta pi e h^T.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FastWeightRule {
     /// eta.

@@ -44,7 +44,7 @@ impl Net {
         Ok(Self { embed, positions, max_positions: spec.positions, layers, norm: Norm::rms(p, "norm", spec.d_model)? })
     }
 
-    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks.
+    /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks.
     pub(super) fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self { layers: block::with_shared_weights(&self.layers, accumulator)?, ..self.clone() })
     }

@@ -8,7 +8,7 @@ use crate::models::step_memory::{self, BlockSizes, StepMemory, StepSizes};
 
 use crate::nn::pooling::Upsample;
 
-/// How a round's fast state approaches its equilibrium, with the slow state held.
+/// The approach of a round's fast state to its equilibrium, with the slow state held.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
 pub enum Approach {

@@ -76,8 +76,8 @@ impl FieldNet {
         &self.alpha
     }
 
-    /// For a training step, whose accumulator, if there is one, takes the weights of the block and alpha. Weights that
-    /// are shared already stay as they are.
+    /// The net for a training step, whose accumulator, if there is one, takes the weights of the block and alpha.
+    /// Weights that are shared already stay as they are.
     fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self { layer: self.layer.with_shared_weights_and_scale(&self.alpha, accumulator)?, ..self.clone() })
     }
@@ -140,7 +140,8 @@ impl Net {
         })
     }
 
-    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks and of the field.
+    /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks and of the
+    /// field.
     pub fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self {
             head_layers: block::with_shared_weights(&self.head_layers, accumulator)?,

@@ -14,7 +14,7 @@ use crate::{
     ode::SolverOptions,
 };
 
-/// Under which names the field of the first stage is kept, and the field's own.
+/// The prefixes of the field of the first stage, which is kept, and of the trained field.
 const BEFORE: &str = "before.";
 const FIELD: &str = "field.";
 
@@ -47,7 +47,7 @@ impl Steered {
         Ok(Self { spec: steering.clone(), before, steers: false, step: 0 })
     }
 
-    /// Before update `step`: which stage it is, which weights hold still, and at the turn the copy.
+    /// Prepares update `step`: sets the stage, freezes weights, and at the turn copies the field.
     pub fn begin_step(&mut self, params: &mut Params, step: u64) -> Result<()> {
         let last = self.spec.language_steps;
         if step == last + 1 {
@@ -110,7 +110,7 @@ impl Steered {
     }
 }
 
-/// One prompt once for each control, asked for where it ends.
+/// A batch of one prompt once for each control, asked for the word after its end.
 fn one_prompt(ids: &[u32], device: &Device) -> Result<Batch> {
     let mut targets = vec![IGNORE; ids.len()];
     match targets.last_mut() {
@@ -120,7 +120,7 @@ fn one_prompt(ids: &[u32], device: &Device) -> Result<Batch> {
     Batch::from_ids(&ids.repeat(TURNS.len()), &targets.repeat(TURNS.len()), TURNS.len(), ids.len(), device)
 }
 
-/// Which of the positions `(B T)` ask for a word.
+/// A mask of the positions `(B T)` that ask for a word.
 fn asked(targets: &Tensor, t: usize) -> Result<Vec<bool>> {
     let asked: Vec<bool> = host::to_u32(targets)?.into_iter().map(|target| target != IGNORE).collect();
     if !asked.contains(&true) {

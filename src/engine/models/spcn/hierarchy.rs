@@ -13,7 +13,7 @@
 
 use super::sparse::{Sparse, add_columns, axpy};
 
-/// How a hierarchy settles and learns.
+/// The rules by which a hierarchy settles and learns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// Settling sweeps a word.
@@ -32,7 +32,7 @@ pub struct Rule {
     pub precision: PrecisionRule,
 }
 
-/// How the episodic buffer is asked (sparse predictive attention, SPA).
+/// The query of the episodic buffer (sparse predictive attention, SPA).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retrieval {
     /// Settled states that are kept; 0 keeps none.
@@ -45,7 +45,7 @@ pub struct Retrieval {
     pub gain: f32,
 }
 
-/// How precisions follow errors.
+/// The rule by which precisions follow errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrecisionRule {
     /// Share of the new squared error in the running variance.
@@ -183,7 +183,7 @@ impl Hierarchy {
         add_columns(&mut held.predicted, &self.levels[l].feedback, &above.x, self.scale);
     }
 
-    /// One level's part of a sweep.
+    /// Settles one level within a sweep.
     fn settle(&self, state: &mut State, l: usize, word: usize) {
         self.predict(state, l);
         let (level, rule) = (&self.levels[l], &self.rule);

@@ -68,7 +68,7 @@ pub(super) fn order(len: usize, from_right: bool) -> impl Iterator<Item = usize>
     (0..len).map(move |i| if from_right { len - 1 - i } else { i })
 }
 
-/// How a hierarchy settles on a sentence.
+/// Settles a hierarchy on a sentence.
 pub(super) fn settle(hierarchy: &mut Hierarchy, sentence: &[u32], from_right: bool) -> Vec<SettledLevel> {
     let (words, sweeps) = (sentence.len(), hierarchy.rule.sweeps);
     let start = |level: &Level| SettledLevel {

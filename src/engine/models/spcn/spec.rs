@@ -12,7 +12,7 @@ use crate::models::{
     step_memory::{StepMemory, StepSizes},
 };
 
-/// One level.
+/// Sizes of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LevelSpec {
     pub units: usize,
@@ -28,7 +28,7 @@ pub struct LevelSpec {
 pub struct SpcnSpec {
     /// Without, the state is the word itself, one-hot, and nothing settles or learns: what traces alone can do.
     pub network: bool,
-    /// From below.
+    /// The levels, lowest first.
     pub levels: Vec<LevelSpec>,
     /// True if a second hierarchy reads from right to left.
     pub backward: bool,

@@ -18,7 +18,7 @@ pub enum TraceGate {
     InputDependent,
 }
 
-/// How a block predicts its input from what came before.
+/// The form of a block's prediction of its input from earlier tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Predictor {

@@ -34,7 +34,7 @@ const ROWS: usize = 8;
 /// A sentence and what follows it.
 struct Followed {
     ids: Vec<u32>,
-    /// Where what follows begins.
+    /// The position where the follow-up begins.
     from: usize,
     with: bool,
 }
@@ -107,7 +107,7 @@ struct Test<'a> {
     model: &'a dyn SynapseModel,
     rows: &'a [Followed],
     device: &'a Device,
-    /// How often all rows are read.
+    /// The number of times that all rows are read.
     readings: usize,
     progress: Progress<'a>,
 }
@@ -199,7 +199,7 @@ fn with_follow_up(
     (from > 0 && ids.len() > from).then_some(Followed { ids, from, with: sentence.with })
 }
 
-/// At most `count` of each side, evenly from all.
+/// Chooses at most `count` items of each side, spread evenly over all.
 fn spread<T>(all: impl Iterator<Item = T>, is_with: impl Fn(&T) -> bool, count: usize) -> Vec<T> {
     let (with, without): (Vec<T>, Vec<T>) = all.partition(is_with);
     let some = |side: Vec<T>| {

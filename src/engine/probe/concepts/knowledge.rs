@@ -14,7 +14,7 @@ use crate::{
     nn::{Device, Result, Tap, Tensor, host},
 };
 
-/// One of so many sentences is tested; prime to the numbers of frames and languages, so that all take part.
+/// Every seventh sentence is tested; seven is prime to the numbers of frames and languages, so that all take part.
 const EVERY: usize = 7;
 
 /// The share of sentences (of the confirmation half of the nouns, with the concept and without) in

@@ -43,7 +43,7 @@ use crate::{
 
 /// The value that the paper reports (section 6.3): one trained model, no random-weights baseline.
 pub const PAPER: f64 = 0.86;
-/// How far above the best of the random models a synapse must lie.
+/// The margin by which a synapse must exceed the best of the random models.
 pub const MARGIN: f64 = 0.4;
 /// The corrected p that confirms.
 pub const LEVEL: f64 = 0.05;
@@ -100,7 +100,7 @@ pub struct Verdict {
     pub confirmed: Vec<usize>,
     /// The greatest correlation on new nouns in new frames that any of ten synapses has in any random model.
     pub random: f64,
-    /// In a sentence or two.
+    /// The verdict in a sentence or two.
     pub words: String,
 }
 

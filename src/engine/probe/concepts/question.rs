@@ -32,7 +32,7 @@ pub fn english(id: &str) -> String {
     all.iter().filter(|s| s.language == 0).flat_map(|s| [s.text.as_str(), "\n"]).collect()
 }
 
-/// One sentence as the search sees it.
+/// A sentence in the form that the search reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// Non-empty.
@@ -48,26 +48,26 @@ pub struct Item {
 /// A subject of sentences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noun {
-    /// In the first language that has it; of own sentences the sentence or its group.
+    /// The noun in the first language that has it; of own sentences the sentence or its group.
     pub name: String,
     /// Kind of noun: "currency"; of own sentences "with" or "without", or their label.
     pub class: String,
     pub with: bool,
 }
 
-/// Whose sentences they are.
+/// The origin of the sentences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentenceOrigin {
-    /// Those of the parliament: nouns in frames, of each of which half confirm.
+    /// Sentences of the parliament: nouns in frames, half of each of which confirm.
     Parliament,
-    /// Somebody's own, of which every second one, or every second group, confirms.
+    /// Somebody's own sentences, of which every second one, or every second group, confirms.
     Own,
 }
 
 /// A concept and its sentences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// In words: "currency", "own sentences", the label of a file.
+    /// The name of the concept: "currency", "own sentences", the label of a file.
     pub concept: String,
     /// The other labels of a file, against which the concept stands; empty where the concept names its contrast.
     pub contrast: Vec<String>,
@@ -255,7 +255,7 @@ impl Question {
         }
     }
 
-    /// In words, for `about`.
+    /// A description for `about`.
     pub fn describe(&self) -> String {
         let count =
             |part| (self.items_in(part).filter(|i| i.with).count(), self.items_in(part).filter(|i| !i.with).count());

@@ -16,9 +16,9 @@ const AT_ONCE: usize = 1 << 22;
 /// the sentence (bdh.md, Reading mode; raw, without the turn of RoPE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalar {
-    /// At the sentence's end, divided by its tokens.
+    /// The value at the sentence's end, divided by its tokens.
     Mean,
-    /// At the sentence's end.
+    /// The value at the sentence's end.
     Sum,
     /// Its greatest step at one token.
     Peak,

@@ -22,7 +22,7 @@ pub struct Procedure {
     pub confirmed: usize,
     /// Standard errors (over nouns) taken off a correlation before it is ranked.
     pub caution: f64,
-    /// How often clusters are shuffled, or drawn again.
+    /// The number of permutations of clusters, or of draws.
     pub draws: usize,
 }
 
@@ -32,7 +32,7 @@ impl Default for Procedure {
     }
 }
 
-/// How well a synapse separates sentences with the concept from others, in one part of the split.
+/// The strength with which a synapse separates sentences with the concept from others, in one part of the split.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strength {
     pub part: SplitSide,
@@ -51,7 +51,7 @@ pub struct Strength {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundSynapse {
     pub synapse: Synapse,
-    /// In the order of [`SplitSide::ALL`]; parts without sentences are left out.
+    /// The strengths in the order of [`SplitSide::ALL`]; parts without sentences are left out.
     pub strengths: Vec<Strength>,
     /// p on new nouns in new frames, corrected for how many synapses were confirmed (Holm).
     pub holm: f64,
@@ -69,7 +69,7 @@ impl FoundSynapse {
         self.strength(part).map_or(f64::NAN, |s| s.r)
     }
 
-    /// In how many languages its correlation on new nouns in new frames is significant (corrected p at most
+    /// The number of languages in which its correlation on new nouns in new frames is significant (corrected p at most
     /// 0.05).
     pub fn significant_languages(&self) -> usize {
         self.strength(SplitSide::BothNew).map_or(0, |s| s.p_by_language.iter().filter(|p| **p <= 0.05).count())
@@ -79,11 +79,11 @@ impl FoundSynapse {
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchResult {
-    /// How many pairs were ranked.
+    /// The number of ranked pairs.
     pub searched: usize,
     /// Neurons N of a head.
     pub per_head: usize,
-    /// In the order of the ranking.
+    /// The synapses in the order of the ranking.
     pub synapses: Vec<FoundSynapse>,
 }
 
@@ -93,7 +93,7 @@ impl SearchResult {
         self.synapses.iter().map(|s| s.r(SplitSide::BothNew)).fold(f64::NAN, f64::max)
     }
 
-    /// That of the synapse ranked first.
+    /// The correlation of the synapse ranked first.
     pub fn first(&self) -> f64 {
         self.synapses.first().map_or(f64::NAN, |s| s.r(SplitSide::BothNew))
     }

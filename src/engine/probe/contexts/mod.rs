@@ -118,7 +118,7 @@ fn span(kind: SpanKind) -> (TextSpan, &'static str) {
     }
 }
 
-/// How ids are shown and become text.
+/// Converts ids to shown text.
 pub struct ShownText<'a> {
     pub tokens: &'a dyn Fn(&[u32]) -> Vec<String>,
     pub decode: &'a dyn Fn(&[u32]) -> String,

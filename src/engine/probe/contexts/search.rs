@@ -16,13 +16,13 @@ pub enum Followed {
     Synapse(Synapse),
 }
 
-/// How it is searched for.
+/// The options of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextSearch {
     pub followed: Followed,
     /// Tokens of a window; each is read from an empty state.
     pub window: usize,
-    /// How many windows are kept.
+    /// The number of windows that are kept.
     pub top: usize,
     /// Reading ends after so many tokens.
     pub max_tokens: usize,
@@ -62,7 +62,7 @@ impl Followed {
         }
     }
 
-    /// In words: "y of neuron 0:12, greatest of all layers".
+    /// A description: "y of neuron 0:12, greatest of all layers".
     pub fn label(self, per_head: usize) -> String {
         let name = |neuron| neuron_name(neuron, per_head);
         match self {
@@ -92,7 +92,7 @@ impl Followed {
     }
 }
 
-/// One activation.
+/// An activation that is a factor of a product.
 struct Factor {
     layer: usize,
     part: Part,

@@ -42,7 +42,7 @@ pub struct FoundWindow {
     /// Place of the value in the window.
     pub token: usize,
     pub ids: Vec<u32>,
-    /// At each token of the window.
+    /// The value at each token of the window.
     pub values: Vec<f32>,
 }
 
@@ -71,14 +71,14 @@ impl Ord for FoundWindow {
 /// The share of one token in the activation, over the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TokenTally {
-    /// How often the text has it.
+    /// The number of times that the token occurs.
     pub count: usize,
-    /// At how many of these the value is above zero.
+    /// The number of its occurrences where the value is above zero.
     pub fires: usize,
     pub sum: f64,
 }
 
-/// Over all windows so far.
+/// The tally over all windows so far.
 pub struct Tally {
     capacity: usize,
     pub read: usize,

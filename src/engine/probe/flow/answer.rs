@@ -106,7 +106,7 @@ fn language(
     })
 }
 
-/// Where each token (or start) is carried, in the basis, at every depth looked at.
+/// The path of each token (or start), in the basis, at every sampled depth.
 fn paths(input: &FlowInput<'_>, basis: &Basis, times: &[f64], states: &[Tensor]) -> Result<FlowPaths> {
     let mut places: Vec<Vec<f32>> = vec![vec![]; input.tokens.len()];
     for state in states {

@@ -18,7 +18,7 @@ use crate::{
     telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
 
-/// In the model's own Euler steps. Makes a [`measurements::FlowClaims`].
+/// Makes a [`measurements::FlowClaims`], with the model's own Euler steps.
 pub struct FlowClaims;
 
 /// A flow of words with a control that was trained to steer it.
@@ -76,7 +76,7 @@ impl Probe for FlowClaims {
     }
 }
 
-/// From the shares of plus and of minus at a control.
+/// The class shares from the shares of plus and of minus at a control.
 fn class_shares(prompts: usize, at: impl Fn(f64) -> Result<Vec<f64>>) -> Result<ClassShares> {
     let both = |u0: f64| -> Result<[f64; 2]> {
         let all = at(u0)?;

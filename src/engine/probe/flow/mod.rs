@@ -33,7 +33,7 @@ const RING: f64 = 2.0;
 /// A right-hand side that can be solved: `(t, state) -> velocity`.
 pub(super) type Rhs<'a> = Box<dyn Fn(f64, &Tensor) -> Result<Tensor> + 'a>;
 
-/// How the flow is driven and solved; what the arguments leave open is as the runtime parameters stand.
+/// The control and the solver of a flow; arguments that are left open take the runtime parameters.
 #[derive(Debug, Clone)]
 pub(super) struct SolveParams {
     pub control: FlowControl,
@@ -63,7 +63,7 @@ impl SolveParams {
         FlowControl { u: [u0, u1, u2, u3], ..self.control }
     }
 
-    /// In words, for `about`.
+    /// A description for `about`.
     fn describe(&self) -> String {
         let (o, [u0, u1, u2, u3]) = (&self.options, self.control.u);
         let how = if o.method.is_adaptive() {
@@ -83,7 +83,7 @@ pub(super) struct FlowInput<'a> {
     pub ids: Vec<u32>,
     pub tokens: Vec<String>,
     pub prompt: String,
-    /// Whose state is followed.
+    /// The token whose state is followed.
     pub token: usize,
 }
 

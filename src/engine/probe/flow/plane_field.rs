@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// How much further than the paths the plane is shown, as a share of their extent.
+/// The margin of the shown plane around the paths, as a share of their extent.
 const MARGIN: f64 = 0.5;
 /// Half the side of the square shown in a playground.
 const PLAYGROUND: f64 = 3.2;

@@ -73,7 +73,7 @@ impl Probe for FlowSweep {
     }
 }
 
-/// So many points of a sweep, and whether that is all of it.
+/// The first `upto` points of a sweep, and true if the sweep is complete.
 fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &ProbeInputs<'_>) -> Result<(Answer, bool)> {
     let (input, params) = FlowInput::from_args(swept.flow, &args.flow, cx)?;
     let sweep = match args.kind {
@@ -140,7 +140,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// One column over the whole range, NaN where nothing was measured.
+    /// A column over the whole range, NaN where nothing was measured.
     fn column(&self, i: usize) -> Numbers {
         let value = |point: usize| self.points.get(&point).and_then(|p| p.get(i)).copied().unwrap_or(f64::NAN);
         (0..self.progress.total).map(value).collect()

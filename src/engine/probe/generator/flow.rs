@@ -79,7 +79,7 @@ fn distributions(flow: &Relaxation, n: usize) -> Result<Array> {
     Array::new([flow.states.len(), n], all).map_err(candle_core::Error::wrap)
 }
 
-/// By step, the largest difference between the share of the particles in a state and its probability.
+/// The largest difference between the share of the particles in a state and its probability, by step.
 fn sampling_error(particles: &[Vec<usize>], flow: &Relaxation) -> Vec<f64> {
     let at_step = |(k, p): (usize, &Vec<f64>)| {
         let mut counts = vec![0.0; p.len()];

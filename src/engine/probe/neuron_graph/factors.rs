@@ -70,7 +70,7 @@ impl Factors {
         }
     }
 
-    /// How many neurons there are to carry edges.
+    /// The number of neurons that can carry edges.
     pub fn neurons(&self) -> usize {
         let (rows, cols) = (self.a.len() / self.width, self.b.len() / self.width);
         if self.same { rows } else { rows + cols }
@@ -149,7 +149,7 @@ impl Factors {
         }
     }
 
-    /// Which of two merged models it comes from.
+    /// The one of two merged models that the neuron comes from.
     pub fn provenance(&self, neuron: usize) -> Option<f64> {
         self.shape.parent(neuron).map(|p| p as f64)
     }
@@ -164,7 +164,7 @@ impl Factors {
     }
 }
 
-/// Each row times one vector.
+/// The product of each row with one vector.
 fn along(rows: &[f32], v: &[f32]) -> Vec<f32> {
     rows.chunks_exact(v.len()).map(|r| r.iter().zip(v).map(|(a, b)| a * b).sum()).collect()
 }

@@ -33,7 +33,7 @@ use crate::{
 struct Question {
     /// The matrix of decoders that the effect goes through.
     through: Matrix,
-    /// From and to a head, from 0; the whole graph otherwise.
+    /// The source head and the target head, from 0; `None` for the whole graph.
     heads: Option<(usize, usize)>,
     sign: Sign,
     /// So many edges,
@@ -54,7 +54,7 @@ impl From<&NeuronGraphArgs> for Question {
 }
 
 impl Question {
-    /// In words, for `about`.
+    /// A description for `about`.
     fn label(&self) -> String {
         let what = if self.through == Matrix::Y { "G_y = E D_y" } else { "G_x = E D_x" };
         let heads = self.heads.map_or(String::new(), |(a, b)| format!(", head {} to head {}", a + 1, b + 1));

@@ -67,8 +67,8 @@ fn strongest(effects: &[f32], own: usize) -> Vec<(usize, f32)> {
     all
 }
 
-/// For each token: how much the neuron's row of E adds to its logit (before the norm, which scales all
-/// alike), and what the token's embedding gives the neuron in the first layer.
+/// Two values for each token: the amount that the neuron's row of E adds to its logit (before the norm, which scales
+/// all alike), and the amount that the token's embedding gives the neuron in the first layer.
 fn tokens(model: &dyn SynapseModel, factors: &Factors, i: usize) -> Result<(Vec<f32>, Vec<f32>)> {
     let get = |name: &str| match model.params().get(name) {
         Some(w) => Ok(w.as_tensor().detach()),

@@ -19,7 +19,7 @@ use crate::{
 /// eta and pi_max; 0.001 with 100 is what the paper began with, and 1 what it ended with.
 const RATES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
 const LIMITS: [f64; 3] = [1.0, 10.0, 100.0];
-/// With W_base = 0: nothing learned, and the paper's tuned setting.
+/// Settings with W_base = 0: nothing learned, and the paper's tuned setting.
 const WITHOUT_BASE: [(f64, f64); 2] = [(0.0, 1.0), (1e-4, 1.0)];
 const FOREIGN: usize = 1;
 const MIN_TOKENS: usize = 50;
@@ -101,7 +101,7 @@ fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
 struct Sweep<'a> {
     reader: &'a Reader<'a>,
     model: &'a dyn FastWeightModel,
-    /// One a text.
+    /// The costs of each text without fast weights.
     baseline: &'a [TokenCosts],
 }
 

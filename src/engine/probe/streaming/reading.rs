@@ -15,7 +15,7 @@ const AT_ONCE: usize = 100;
 /// The loss of every token of all streams of one text, `(rows, len)`.
 pub(super) struct TokenCosts {
     pub len: usize,
-    /// Nats.
+    /// The loss of each token, nats.
     pub nats: Vec<f64>,
     /// U; empty without fast weights.
     pub uncertainty: Vec<f64>,
@@ -33,12 +33,12 @@ impl TokenCosts {
     }
 }
 
-/// NaN of nothing.
+/// The mean; NaN for an empty slice.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Who reads, and who is told.
+/// The texts that are read, and the device.
 pub(super) struct Reader<'a> {
     pub texts: &'a StreamTexts,
     pub device: &'a Device,

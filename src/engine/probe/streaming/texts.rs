@@ -137,5 +137,5 @@ fn unknown_share(corpus: &Corpus, ids: &[u32]) -> f64 {
     ids.iter().filter(|id| **id == 0).count() as f64 / ids.len().max(1) as f64
 }
 
-/// How a tokeniser shows what it cannot say.
+/// The text that a tokeniser shows for unknown tokens.
 const UNKNOWN: &str = "<unk>";

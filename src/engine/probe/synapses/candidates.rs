@@ -59,7 +59,7 @@ fn best(tried: &[Candidate]) -> Option<&Candidate> {
 /// Every candidate, and the best.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
-    /// By tokeniser, then by layers; empty where there was nothing to choose.
+    /// Candidates by tokeniser, then by layers; empty where there was nothing to choose.
     pub tried: Vec<Candidate>,
     /// Place of the best among the tokenisers.
     pub tokenizer: usize,
@@ -68,7 +68,7 @@ pub struct Choice {
     pub bytes: usize,
 }
 
-/// Why nothing is chosen.
+/// The reason why nothing is chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum ChoiceError {
     /// No tokeniser can read the text.
@@ -125,7 +125,7 @@ pub fn choose<M: SynapseModel>(
     }
 }
 
-/// So many first bytes, without a part of a character.
+/// The first bytes of a text, without a part of a character.
 fn beginning(text: &[u8], most: usize) -> &[u8] {
     let mut end = text.len().min(most);
     while end < text.len() && end > most - 4 && text[end] & 0xC0 == 0x80 {
@@ -191,7 +191,7 @@ fn other_tokens(corpus: &Corpus, seed: u64) -> Vec<(&'static str, Corpus)> {
     opened.filter(|(_, c)| c.vocab() == vocab && c.describe() != own).collect()
 }
 
-/// Nats of all windows after 1, 2, .. layers.
+/// The loss of all windows after 1, 2, .. layers, nats.
 fn window_nats(model: &dyn SynapseModel, windows: &Windows, progress: Progress<'_>) -> Result<Vec<f64>> {
     let layers = model.shape().layers;
     let reader = TextReader::new(model).tapping((1..layers).map(|l| format!("layers.{l}.v")));

@@ -17,7 +17,7 @@ use crate::{
 /// Makes a [`measurements::Surprise`].
 pub struct Surprise;
 
-/// Which repetitions count as known.
+/// The repetitions that count as known.
 const KNOWN: std::ops::Range<usize> = 4..8;
 
 impl Probe for Surprise {
@@ -51,7 +51,7 @@ const OCTAVES: usize = 8;
 
 /// Means over periods, by position in the period.
 struct Means {
-    /// One entry a layer.
+    /// The means of each layer.
     layers: Vec<LayerMeans>,
     loss: Vec<f64>,
 }

@@ -60,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// Which steps of this run's past can be asked about, where there is a folder that has some.
+    /// Finds the steps of this run's past that can be asked about, where there is a folder that has some.
     pub(super) fn find_snapshots(&mut self) {
         let replayed = self.options.replayed.clone();
         let folder = replayed.or_else(|| self.options.writer.as_ref().and_then(Writer::folder));

@@ -34,7 +34,7 @@ macro_rules! roles {
         }
 
         impl Role {
-            /// In the order of their numbers.
+            /// The roles in the order of their numbers.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$role),*];
 
             /// The paper's name.
@@ -86,7 +86,7 @@ impl Role {
     }
 }
 
-/// How a sentence is built.
+/// The structure of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structure {
@@ -111,7 +111,7 @@ impl Structure {
 /// Words of the longest sentence.
 pub const LONGEST: usize = 11;
 
-/// How sentences are drawn.
+/// The distribution of sentences.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Grammar {

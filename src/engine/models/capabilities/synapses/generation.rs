@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{State, SynapseModel, SynapseShape};
 use crate::nn::{Tap, host};
 
-/// How the next token is drawn.
+/// The sampling of the next token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
     /// Divides the logits; 0 takes the likeliest token always.

@@ -3,7 +3,7 @@
 
 use crate::telemetry::Synapse;
 
-/// Which of a neuron's two activations is changed.
+/// The one of a neuron's two activations that is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// x, right after its ReLU: the neuron as a key and a query, and with it y, which is a multiple of x. Where x is carried

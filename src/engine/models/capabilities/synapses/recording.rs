@@ -7,7 +7,7 @@ use crate::{
     nn::{Error, Tensor},
 };
 
-/// Why activations are not recorded.
+/// The reason why activations are not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The layers are not there, or the tensors would be too large.
@@ -37,7 +37,7 @@ pub struct Recording {
 /// Tensors by name, by name.
 pub type Activations = Vec<(String, Tensor)>;
 
-/// No more is held at once.
+/// The limit of the memory of a recording.
 const MAX_BYTES: u64 = 16 << 30;
 
 impl Recording {
@@ -113,7 +113,7 @@ fn check_size(bytes: u64) -> Result<(), RecordingError> {
 /// The values recorded so far.
 #[derive(Default)]
 struct Recorded {
-    /// To be joined along the tokens.
+    /// Recorded tensors by path, to be joined along the tokens.
     parts: Vec<(String, Vec<Tensor>)>,
     sigmas: Activations,
 }

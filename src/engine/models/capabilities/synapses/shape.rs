@@ -13,7 +13,7 @@ pub struct SynapseShape {
     pub neurons: usize,
     /// L
     pub layers: usize,
-    /// How attention rotates and damps what was written before.
+    /// The rotation and damping of what attention wrote before.
     pub attention: LinearAttentionSpec,
     /// Id of what time does to a synapse: `rope`, `alibi`, `both` or `nothing`.
     pub position: &'static str,
@@ -42,7 +42,7 @@ impl SynapseShape {
         self.attention.pair_frequencies(self.per_head())
     }
 
-    /// Which of the merged models a neuron comes from, counted from 0, if this is a merged one.
+    /// The merged model that a neuron comes from, counted from 0, if this is a merged one.
     pub fn parent(&self, neuron: usize) -> Option<usize> {
         let mut left = neuron % self.per_head().max(1);
         self.provenance.iter().position(|n| {

@@ -7,7 +7,7 @@ use super::SynapseShape;
 /// The state after the tokens that were read, and their number.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// By layer.
+    /// The state of each layer.
     pub layers: Vec<Tensor>, // (B, nh, N, D)
     /// Tokens read.
     pub at: usize,
@@ -17,7 +17,7 @@ pub struct State {
 }
 
 impl State {
-    /// Nothing read yet, for this many rows.
+    /// The state before the first token, for this many rows.
     pub fn empty(shape: &SynapseShape, rows: usize, device: &Device) -> Result<Self> {
         let sizes = (rows, shape.heads, shape.per_head(), shape.d_model);
         let zeros = || Tensor::zeros(sizes, candle_core::DType::F32, device);

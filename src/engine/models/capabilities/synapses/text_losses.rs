@@ -12,7 +12,7 @@ pub struct TextLoss {
     pub tokens: usize,
     /// Bytes that those stand for.
     pub bytes: usize,
-    /// Nats of all of them.
+    /// The sum of their losses, nats.
     pub nats: f64,
 }
 
@@ -47,7 +47,7 @@ fn nats_of(logits: &[f32], target: u32) -> f64 {
 }
 
 impl TextReader<'_> {
-    /// Nats of every token but the first; `report` is told how many have been read.
+    /// The loss of every token but the first, nats; `report` receives the number of tokens read so far.
     ///
     /// # Errors
     /// If the device fails.

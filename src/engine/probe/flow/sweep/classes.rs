@@ -107,7 +107,8 @@ pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeIn
     }))
 }
 
-/// How often a cut that never saw a noun tells from the last token's state whether u0 was +1 or -1.
+/// The accuracy with which a classifier that never saw a noun tells from the last token's state whether u0 was +1 or
+/// -1.
 pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, _) = steered(input)?;
     let nouns: Vec<&str> = NOUNS.iter().chain(&HELD_OUT_NOUNS).copied().collect();

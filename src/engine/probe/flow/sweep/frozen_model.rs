@@ -17,7 +17,7 @@ pub struct FrozenModel {
     pub weights: Box<dyn Trainable>,
 }
 
-/// By their questions. The oldest goes first; who goes on with its sweep begins anew.
+/// Frozen models by their question. The oldest is dropped first; a sweep whose model was dropped begins anew.
 static HELD: Mutex<Vec<(u64, FrozenModel)>> = Mutex::new(vec![]);
 /// The limit allows as many as there may be variants and kinds under way: frozen models are as large as the trained
 /// ones.

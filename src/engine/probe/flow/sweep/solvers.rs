@@ -25,7 +25,7 @@ const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 const COMPARED: [f64; 3] = [-1.0, 0.0, 1.0];
 /// The tolerance of the reference solution.
 const REFERENCE: f64 = 1e-6;
-/// Percent; the source's own flow and measure.
+/// The divergence in percent that the source reports of its own flow.
 const SOURCE_DIVERGENCE: f64 = 0.068;
 
 fn solvers() -> impl Iterator<Item = (Method, Policy)> {
@@ -120,7 +120,7 @@ pub fn tolerance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'a
     })
 }
 
-/// How far the state after m Euler steps is from dopri5's, in percent of the latter's size.
+/// The distance of the state after m Euler steps from dopri5's, in percent of the latter's size.
 pub fn invariance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'a> {
     let params = params.clone();
     let measure = move |i: usize| -> Result<Vec<f64>> {

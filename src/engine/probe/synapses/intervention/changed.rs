@@ -31,7 +31,7 @@ pub(super) struct ForwardPass {
     pub last: Vec<f32>,
     /// -ln p of each token, nats; NaN at the first.
     pub loss: Vec<f64>,
-    /// Each the likeliest.
+    /// The continuation: the likeliest token at each position.
     pub continuation: Vec<u32>,
 }
 

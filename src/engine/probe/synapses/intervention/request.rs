@@ -18,7 +18,7 @@ pub struct Request {
     pub words: String,
 }
 
-/// How a synapse of the model is written.
+/// The name of a synapse of the model.
 pub(super) fn name_of(synapse: &Synapse, per_head: usize) -> String {
     synapse.name(per_head)
 }

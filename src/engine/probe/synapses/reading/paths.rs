@@ -18,9 +18,9 @@ const MEASURED: usize = 12;
 
 /// The values that are measured at every token.
 pub(super) struct TokenValues {
-    /// One entry a layer.
+    /// The firing of each layer.
     pub firing: Vec<LayerFiring>,
-    /// Nats.
+    /// The loss of each token, nats.
     pub loss: Vec<f64>,
 }
 
