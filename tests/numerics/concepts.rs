@@ -179,7 +179,7 @@ fn random_weights_confirm_nothing() {
         .map(|s| concepts::find(small(s).as_ref(), &question, &quick(), &Device::Cpu, Progress::none()).unwrap())
         .collect();
     let verdict = Verdict::new(&question, &found[0], &found[1..]);
-    assert!(verdict.confirmed.is_empty() && verdict.words.starts_with("No synapse confirmed"), "{}", verdict.words);
+    assert!(verdict.confirmed.is_empty() && verdict.text.starts_with("No synapse confirmed"), "{}", verdict.text);
 }
 
 /// A verdict asks for all of: corrected p, two languages, the margin.
@@ -324,12 +324,12 @@ fn a_verdict_speaks_of_ones_own_sets() {
         (0..2).map(|k| search(concepts::random(planted.as_ref(), 256, k, &Device::Cpu).unwrap().as_ref())).collect();
     assert!(found.first() > 0.9 && found.synapses[0].holm <= 0.05, "{}", found.first());
     let verdict = Verdict::new(&question, &found, &random);
-    for words in [&verdict.words, &Verdict::new(&question, &random[0], &random[1..]).words] {
+    for words in [&verdict.text, &Verdict::new(&question, &random[0], &random[1..]).text] {
         assert!(words.contains("\u{201c}money\u{201d} against food, sport"), "{words}");
         assert!(words.contains("on sentences that took no part in the search"), "{words}");
         assert!(!words.contains("language") && !words.contains("noun") && !words.contains("frame"), "{words}");
     }
-    assert!(Verdict::new(&question, &random[0], &random[1..]).words.starts_with("No synapse confirmed"));
+    assert!(Verdict::new(&question, &random[0], &random[1..]).text.starts_with("No synapse confirmed"));
     // the margin decides what is confirmed, as for the built-in sets
     let best = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
     let passes = |s: &FoundSynapse| s.holm <= 0.05 && s.r(SplitSide::BothNew) >= best + concepts::MARGIN;

@@ -267,9 +267,9 @@ fn table(
         verdicts.first().map_or(f64::NAN, |v| v.random)
     );
     for (searched, v) in named.iter().zip(&verdicts) {
-        println!("{}: {}", searched.name, v.words);
+        println!("{}: {}", searched.name, v.text);
     }
-    json!({ "rows": rows, "verdicts": verdicts.iter().map(|v| v.words.clone()).collect::<Vec<_>>() })
+    json!({ "rows": rows, "verdicts": verdicts.iter().map(|v| v.text.clone()).collect::<Vec<_>>() })
 }
 
 /// The first three synapses of a model, and all of them as JSON.

@@ -213,7 +213,7 @@ fn print(found: &SearchResult, verdict: &Verdict) {
         );
     }
     println!("best of any synapse of the untrained models on new sentences: {:.2}", verdict.random);
-    println!("{}", verdict.words);
+    println!("{}", verdict.text);
 }
 
 fn json(question: &Question, found: &SearchResult, random: &[SearchResult], verdict: &Verdict) -> serde_json::Value {
@@ -229,6 +229,6 @@ fn json(question: &Question, found: &SearchResult, random: &[SearchResult], verd
     json!({
         "concept": question.concept, "question": question.describe(), "searched": found.searched,
         "synapses": found.synapses.iter().enumerate().map(synapse).collect::<Vec<_>>(),
-        "random": random.iter().map(of_random).collect::<Vec<_>>(), "verdict": verdict.words,
+        "random": random.iter().map(of_random).collect::<Vec<_>>(), "verdict": verdict.text,
     })
 }

@@ -9,7 +9,7 @@ pub enum TextSpan {
     Training,
     /// The part that is held out of the training.
     HeldOut,
-    /// All of it.
+    /// The whole text.
     Whole,
 }
 

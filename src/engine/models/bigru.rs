@@ -155,7 +155,7 @@ impl Model for BiGru {
     }
 }
 
-/// Sentences that are read at once.
+/// Number of sentences that are read at once.
 const AT_ONCE: usize = 256;
 
 impl SequenceTagger for BiGru {

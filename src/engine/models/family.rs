@@ -45,7 +45,7 @@ pub trait FamilySpec {
     }
 }
 
-/// `Family(its sizes)`, one a line: the enum of them all, and what is the same for each.
+/// Declares the enum of all families from `Family(its sizes)`, one a line, and the methods that every family has.
 macro_rules! families {
     ($($family:ident($spec:ty)),+ $(,)?) => {
         /// A family and its sizes: plain data, enough to build the model.

@@ -83,7 +83,7 @@ pub struct FastSlow {
     solves: Solves,
 }
 
-/// State that leaves the last round, and the mean of (x - Post(x))^2 where asked for.
+/// The state that leaves the last round, and the mean of (x - Post(x))^2 where it was requested.
 struct Encoded {
     x: Tensor,
     fixed_point: Option<Tensor>,

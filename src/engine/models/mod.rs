@@ -169,7 +169,7 @@ pub trait Trainable: Send {
         USUAL_ADVICE
     }
 
-    /// Every parameter that can be changed while the model runs, with its present value.
+    /// The parameters that can be changed while the model runs, with their present values.
     fn runtime_params(&self) -> Vec<RuntimeParam> {
         vec![]
     }

@@ -36,7 +36,7 @@ pub enum RateSource {
     Drawn { topology: Topology, states: usize, sparsity: f64 },
     /// Given, row by row: `rates[to * states + from]`.
     Given { states: usize, rates: Vec<f64> },
-    /// Read from a file when the model is built, which from then on has them given.
+    /// The rates are read from a file when the model is built, and kept by the model.
     File { path: PathBuf, holds: MatrixKind },
 }
 

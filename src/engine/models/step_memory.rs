@@ -46,7 +46,7 @@ impl StepMemory {
         BYTES * 3.0 * self.weights
     }
 
-    /// Bytes of a model that is only asked: its weights.
+    /// Bytes of a model that only answers questions: its weights.
     pub fn weights_bytes(&self) -> f64 {
         BYTES * self.weights
     }

@@ -56,13 +56,13 @@ struct Sums {
 
 impl Sums {
     fn mean(self, windows: usize) -> LayerStatistics {
-        let of = |k: usize| self.heads.iter().map(|four| four[k] / windows.max(1) as f64).collect();
+        let head_means = |k: usize| self.heads.iter().map(|four| four[k] / windows.max(1) as f64).collect();
         let [entropy, effective_rank, top_share, sink] = self.uniform;
         LayerStatistics {
-            entropy: of(0),
-            effective_rank: of(1),
-            top_share: of(2),
-            sink: of(3),
+            entropy: head_means(0),
+            effective_rank: head_means(1),
+            top_share: head_means(2),
+            sink: head_means(3),
             uniform: UniformStatistics { entropy, effective_rank, top_share, sink },
             path: self.layer.path,
             is_differential: self.layer.is_differential,

@@ -196,11 +196,11 @@ fn drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
 /// The pulse y >= 0 of each token, with E y its embedding, in f32 as it is handed on.
 fn pulses(given: &HostWeights, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut known: std::collections::BTreeMap<u32, Vec<f64>> = Default::default();
-    let of = |(id, v): (&u32, &Vec<f64>)| {
+    let token_pulse = |(id, v): (&u32, &Vec<f64>)| {
         let fire = || pulse(&given.weights.e, v).into_iter().map(|p| f64::from(p as f32)).collect();
         known.entry(*id).or_insert_with(fire).clone()
     };
-    ids.iter().zip(embedded).map(of).collect()
+    ids.iter().zip(embedded).map(token_pulse).collect()
 }
 
 /// The share of the embeddings' length that the pulses do not reach.

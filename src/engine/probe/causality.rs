@@ -26,7 +26,7 @@ pub struct GatedModel<'m> {
 }
 
 const LONGEST: usize = 96;
-/// Likely tokens that are told.
+/// The number of likely tokens in the measurement.
 const LIKELY: usize = 5;
 /// A gate below this is shut: what comes through is not seen.
 const SHUT: f64 = 0.02;

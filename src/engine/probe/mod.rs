@@ -69,13 +69,13 @@ pub struct ProbeContext<'a> {
     pub step: u64,
     /// The corpus that the model reads.
     pub corpus: &'a Corpus,
-    /// All that the run's models read, the run's own corpus first.
+    /// All texts of the run's models, the run's own corpus first.
     pub texts: &'a [Corpus],
     pub device: &'a Device,
     /// Draws that a probe needs come from this seed.
     pub seed: u64,
     pub args: &'a Args,
-    /// Told how far the answer is, and asked whether it is still wanted.
+    /// The receiver of progress, which also says if the answer was cancelled.
     pub progress: Progress<'a>,
 }
 
@@ -93,12 +93,12 @@ pub struct ProbeInputs<'a> {
     pub step: u64,
     /// The corpus that the model reads.
     pub corpus: &'a Corpus,
-    /// All that the run's models read, the run's own corpus first.
+    /// All texts of the run's models, the run's own corpus first.
     pub texts: &'a [Corpus],
     pub device: &'a Device,
     /// Draws that a probe needs come from this seed.
     pub seed: u64,
-    /// Told how far the answer is, and asked whether it is still wanted.
+    /// The receiver of progress, which also says if the answer was cancelled.
     pub progress: Progress<'a>,
 }
 

@@ -1,16 +1,16 @@
-//! How far a probe is with its answer, and whether anybody still wants it.
+//! The progress of a probe with its answer, and its cancellation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Answer;
 use crate::nn::Result;
 
-/// Reported to by a probe between the pieces of its work.
+/// A probe reports here between the pieces of its work.
 #[derive(Clone, Copy)]
 pub struct Progress<'a> {
     report: &'a dyn Fn(f32),
     cancelled: &'a AtomicBool,
-    /// The part of the whole that reports are of: where it begins, and its size.
+    /// The begin and the size of the part of the whole that reports cover.
     from: f32,
     size: f32,
     /// The receiver of partial answers.
@@ -20,12 +20,12 @@ pub struct Progress<'a> {
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl<'a> Progress<'a> {
-    /// `report` is told shares from 0 to 1; `cancelled` ends the work at its next report.
+    /// `report` receives shares from 0 to 1; `cancelled` ends the work at its next report.
     pub fn new(report: &'a dyn Fn(f32), cancelled: &'a AtomicBool) -> Self {
         Self { report, cancelled, from: 0.0, size: 1.0, show: None }
     }
 
-    /// Nobody is told, and nobody cancels.
+    /// No receiver: progress is not reported, and nothing is cancelled.
     pub fn none() -> Self {
         Self::new(&|_| (), &NEVER)
     }
@@ -46,7 +46,7 @@ impl<'a> Progress<'a> {
         self.show.is_some()
     }
 
-    /// Shows what is known so far; the next one takes its place.
+    /// Shows the partial answer; the next one takes its place.
     pub fn show(&self, so_far: Answer) {
         if let Some(show) = self.show {
             show(so_far);

@@ -7,7 +7,7 @@ use crate::{
     telemetry::measurements::LikelyToken,
 };
 
-/// Ids and how they are shown.
+/// Ids and their shown text.
 pub(super) struct Prompt {
     pub ids: Vec<u32>,
     /// The text of each token, for the token axis.

@@ -34,7 +34,7 @@ impl Probe for Recoverability {
     }
 }
 
-/// Right answers by distance, and what the best guess without reading would get.
+/// Right answers by distance, and the accuracy of the best guess without reading.
 struct Tally {
     asked: usize,
     right: Vec<usize>,

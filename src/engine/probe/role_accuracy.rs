@@ -199,24 +199,24 @@ fn reading(map: Option<LinearMap>, found: RoleRepresentation) -> FittedProbe {
 
 /// The maps of a level: each kind of features.
 fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, lambda: f64) -> Vec<FittedProbe> {
-    let of = |(features, part): &(RoleFeatures, Range<usize>)| {
+    let fit_part = |(features, part): &(RoleFeatures, Range<usize>)| {
         let map = sums.solve(std::slice::from_ref(part), lambda);
         reading(map, representation(*features, l, part.len()))
     };
-    parts(level).iter().map(of).collect()
+    parts(level).iter().map(fit_part).collect()
 }
 
 /// The maps of the lowest level's features, projected to equal dimension.
 fn fit_projected(level: &LevelFeatures, sums: &NormalEquations, lambda: f64, seed: u64) -> Vec<FittedProbe> {
     let (parts, equal) = (parts(level), level.activation.len());
     let projections = [(0, equal), (1, equal), (1, equal / 2)];
-    let of = |(which, dims): (usize, usize)| {
+    let fit_projection = |(which, dims): (usize, usize)| {
         let (features, part): &(RoleFeatures, Range<usize>) = &parts[which];
         let projection = gaussian(seed ^ dims as u64, part.len(), dims);
         let map = sums.solve_projected(std::slice::from_ref(part), &projection, lambda);
         reading(map, RoleRepresentation { projected: true, ..representation(*features, 0, dims) })
     };
-    projections.into_iter().filter(|(_, dims)| *dims > 0).map(of).collect()
+    projections.into_iter().filter(|(_, dims)| *dims > 0).map(fit_projection).collect()
 }
 
 /// P `(features, dims)` with independent normal entries of variance 1 / dims.

@@ -46,7 +46,7 @@ struct Counts {
     pairs: HashMap<(u32, u32), u64>,
 }
 
-/// Every token that has a target, with it. What asks nothing has none.
+/// Every token that has a target, with its target.
 fn targets_of(windows: &Windows) -> impl Iterator<Item = (u32, u32)> {
     windows.inputs.iter().copied().zip(windows.targets.iter().copied()).filter(|(_, target)| *target != u32::MAX)
 }

@@ -37,7 +37,7 @@ pub enum Command {
     Pause,
     /// One step of every variant, then pause.
     StepOnce,
-    /// Start or go on, and pause at this step; of a step that is past, nothing.
+    /// Start or continue, and pause at this step; ignored for a step that is past.
     RunTo(u64),
     /// End the run (keeps its folder). Dropping the sender does the same.
     Stop,

@@ -87,7 +87,7 @@ pub struct InputFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// Models are ready (or it was paused): questions are answered, nothing trains.
+    /// Models are ready (or the run was paused): questions are answered, nothing trains.
     Paused,
     Running,
     /// All steps done; questions are still answered.
@@ -126,7 +126,7 @@ pub struct StepStats {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "SampleJson")]
 pub struct Sample {
-    /// Finished updates of the model it was asked of (0: initial weights).
+    /// The number of updates of the model that was asked (0: initial weights).
     pub step: u64,
     /// The index of the variant.
     pub variant: usize,

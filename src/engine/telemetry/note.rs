@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Kept beside the run's record, which it does not change.
+/// A note beside the run's record, which it does not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunNote {

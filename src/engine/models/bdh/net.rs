@@ -42,7 +42,7 @@ struct Gates {
 /// The values that layers hand on to one another beside v.
 #[derive(Default)]
 struct Carried {
-    /// x of the layer before, in the forms that add it up.
+    /// The x of the layer before, in the forms that add it up.
     x: Option<Tensor>, // (B, nh, T, N)
     /// The output of the layer before, where a synapse from it is changed.
     written: Option<Written>,

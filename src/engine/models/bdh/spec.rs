@@ -14,7 +14,7 @@ use crate::{
     nn::fused::linear_attention::LinearAttentionSpec,
 };
 
-/// U of the state space: what time does to a trace.
+/// The state transition U: the effect of time on a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
@@ -95,14 +95,14 @@ pub struct BdhSpec {
     pub carry: Option<Carry>,
     /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
     pub dropout: f64,
-    /// Turns a token by pair of neurons `(N / 2)`, where they are not the usual ones: a merged model's.
+    /// Rotation per token by pair of neurons `(N / 2)`, where it differs from the usual: in a merged model.
     pub frequencies: Option<Arc<[f32]>>,
     /// The neurons of each head of a merged model, by the model that they come from, in order.
     #[serde(alias = "heritage")]
     pub provenance: Vec<usize>,
     /// A checkpoint to begin from ([`super::import_state_dict`]); then the sizes above are the file's.
     pub weights: Option<PathBuf>,
-    /// Two of these side by side, to be the heir of two such models; weights are drawn.
+    /// True to build two of these side by side, as the target of a merge; weights are drawn.
     pub twofold: bool,
 }
 

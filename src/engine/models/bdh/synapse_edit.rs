@@ -25,7 +25,7 @@ use crate::{
     telemetry::Synapse,
 };
 
-/// Synapses and what they will hold: sigma -> scale sigma + value.
+/// Edits of synapses: sigma -> scale sigma + value.
 pub(super) struct SynapseEdit {
     synapses: Vec<(Synapse, Rotation)>,
     scale: f64,
@@ -50,11 +50,11 @@ pub(super) struct Attended<'a> {
 /// sd of every row of `(.., D)`, with the norms' epsilon.
 fn deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
     let d = rows.dims().last().copied().unwrap_or(1).max(1);
-    let of = |row: &[f64]| {
+    let deviation = |row: &[f64]| {
         let mean = row.iter().sum::<f64>() / d as f64;
         (row.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / d as f64 + eps).sqrt()
     };
-    Ok(host::to_f64(rows)?.chunks(d).map(of).collect())
+    Ok(host::to_f64(rows)?.chunks(d).map(deviation).collect())
 }
 
 impl Written {

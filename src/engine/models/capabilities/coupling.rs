@@ -10,7 +10,7 @@ use crate::nn::pooling::Upsample;
 pub struct TwoTimescales {
     /// Tokens of a block.
     pub pool: usize,
-    /// Times that the slow stream is read back into the fast one.
+    /// The number of times that the slow stream is read back into the fast one.
     pub rounds: usize,
     /// Channels of both streams.
     pub width: usize,

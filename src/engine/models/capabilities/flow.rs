@@ -99,10 +99,10 @@ pub struct Steering {
     /// Updates of the first stage: language modelling with u = 0. Update `language_steps + 1` is the
     /// first of the second.
     pub language_steps: u64,
-    /// Ids that u0 = +1 is to lead to, and u0 = -1.
+    /// Ids that u0 = +1 should lead to; `minus` holds those of u0 = -1.
     pub plus: Vec<u32>,
     pub minus: Vec<u32>,
-    /// Steer at the end of this one prompt, whatever the batches hold.
+    /// The one prompt at whose end the model is steered, whatever the batches hold.
     #[serde(default)]
     pub prompt: Option<Vec<u32>>,
     /// Take a few steps more or fewer from update to update, so that what is learned is the flow's and not

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 
 /// A model that reads texts part by part.
 pub trait StreamingModel {
-    /// Texts that are read from their beginnings.
+    /// A stream of texts that are read from their beginnings.
     fn stream(&self) -> Box<dyn TextStream + '_>;
 
     /// True if it keeps every token that was read, so that later tokens cost more.
@@ -16,7 +16,7 @@ pub trait StreamingModel {
 
 /// A model whose predictors can go on learning while it reads.
 pub trait FastWeightModel {
-    /// Texts that are read from their beginnings, each with fast weights of its own.
+    /// A stream of texts that are read from their beginnings, each with fast weights of its own.
     fn stream_with_fast_weights(&self, rule: &FastWeightRule) -> Box<dyn TextStream + '_>;
 }
 

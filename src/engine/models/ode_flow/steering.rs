@@ -77,7 +77,7 @@ impl Steered {
         let u = Tensor::from_vec(u, (b, CONTROLS), device)?;
         let start = inference_net.start(&batch.tokens, &mut Tap::off())?; // (B, T, D)
         let asked = asked(&batch.targets, t)?;
-        let of = |holds: &dyn Fn(usize, bool) -> bool| -> Vec<u32> {
+        let select = |holds: &dyn Fn(usize, bool) -> bool| -> Vec<u32> {
             (0..b * t).filter(|&i| holds(i / t, asked[i])).map(|i| i as u32).collect()
         };
 
@@ -88,7 +88,7 @@ impl Steered {
         let mut parts = vec![];
         let mut total = Tensor::zeros((), start.dtype(), device)?;
         for (name, wanted, ids) in [("steer/plus", 1.0, &self.spec.plus), ("steer/minus", -1.0, &self.spec.minus)] {
-            let positions = of(&|row, asked| asked && turn(row) == wanted);
+            let positions = select(&|row, asked| asked && turn(row) == wanted);
             if positions.is_empty() {
                 continue;
             }
@@ -97,7 +97,7 @@ impl Steered {
             parts.push((name, logp.detach().exp()?.mean_all()?));
             total = (total - logp.mean_all()?)?;
         }
-        let rest = of(&|row, asked| !asked || turn(row) == 0.0);
+        let rest = select(&|row, asked| !asked || turn(row) == 0.0);
         if !rest.is_empty() {
             let rest = Tensor::new(rest, device)?;
             let before = self.before.carry(&start, &u.zeros_like()?, 1.0, options)?;

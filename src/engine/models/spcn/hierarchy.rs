@@ -27,7 +27,7 @@ pub struct Rule {
     pub unit_norm: bool,
     /// eta; 0 leaves the feedback weights as they are.
     pub rate: f32,
-    /// lambda_d: what feedback weights lose at each word.
+    /// lambda_d: the decay of feedback weights at each word.
     pub decay: f32,
     pub precision: PrecisionRule,
 }
@@ -60,7 +60,7 @@ pub struct PrecisionRule {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
     pub units: usize,
-    /// Units that are kept.
+    /// The number of units that are kept.
     pub active: usize,
     /// Coefficient of the fast trace, and of the slow one.
     pub traces: [f32; 2],

@@ -34,7 +34,7 @@ impl Reader {
         error
     }
 
-    /// Calls `word` with the place of every word of a sentence and what is held once it is settled.
+    /// Calls `word` with the position of every word of a sentence and the state after it is settled.
     fn visit(&self, sentence: &[u32], from_right: bool, mut word: impl FnMut(usize, &State)) {
         let mut state = self.start();
         for at in order(sentence.len(), from_right) {

@@ -26,7 +26,8 @@ pub struct LevelSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpcnSpec {
-    /// Without, the state is the word itself, one-hot, and nothing settles or learns: what traces alone can do.
+    /// False: the state is the word itself, one-hot, and nothing settles or learns, which shows the share of traces
+    /// alone.
     pub network: bool,
     /// The levels, lowest first.
     pub levels: Vec<LevelSpec>,

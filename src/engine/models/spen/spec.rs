@@ -1,4 +1,4 @@
-//! Sizes and switches of the SPEN family, and what they cost. It builds nothing.
+//! `x` `(.., D)` divided by its length, or by [`MIN_LENGTH`] where that is larger.
 
 use serde::{Deserialize, Serialize};
 

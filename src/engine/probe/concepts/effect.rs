@@ -77,7 +77,7 @@ impl Probe for ConceptEffectProbe {
         let mut measured = ConceptEffect {
             concept,
             names: [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat(),
-            action: asked.words,
+            action: asked.description,
             follows,
             with: side(true),
             without: side(false),

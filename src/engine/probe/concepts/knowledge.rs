@@ -25,8 +25,8 @@ pub fn knows(model: &dyn Trainable, corpus: &Corpus, concept: Class, device: &De
     if corpus.source().parliament().is_none_or(|p| p.naive) {
         return Ok([f64::NAN; 2]);
     }
-    let of = |part| share(model, corpus, concept, part, device);
-    Ok([of(SplitSide::NewNouns)?, of(SplitSide::BothNew)?])
+    let share_in = |part| share(model, corpus, concept, part, device);
+    Ok([share_in(SplitSide::NewNouns)?, share_in(SplitSide::BothNew)?])
 }
 
 fn share(model: &dyn Trainable, corpus: &Corpus, concept: Class, asked_in: SplitSide, device: &Device) -> Result<f64> {
@@ -63,8 +63,8 @@ fn likelihoods(
     let v = logits.dim(2)?;
     let log_probs = host::to_f32(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
     // Position s tells of token s + 1.
-    let of = |(b, row): (usize, &Vec<u32>)| -> f64 {
+    let log_likelihood = |(b, row): (usize, &Vec<u32>)| -> f64 {
         (from..row.len()).map(|s| f64::from(log_probs[(b * t + s - 1) * v + row[s] as usize])).sum()
     };
-    Ok(rows.iter().enumerate().map(of).collect())
+    Ok(rows.iter().enumerate().map(log_likelihood).collect())
 }

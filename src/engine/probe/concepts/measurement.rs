@@ -33,7 +33,7 @@ pub(super) fn concept_search(
         concept: question.concept.clone(),
         contrast: question.contrast.clone(),
         is_own: question.origin == SentenceOrigin::Own,
-        verdict: verdict.words,
+        verdict: verdict.text,
         searched: search.searched,
         per_head: search.per_head,
         synapses,

@@ -101,7 +101,7 @@ pub struct Verdict {
     /// The greatest correlation on new nouns in new frames that any of ten synapses has in any random model.
     pub random: f64,
     /// The verdict in a sentence or two.
-    pub words: String,
+    pub text: String,
 }
 
 impl Verdict {
@@ -116,8 +116,8 @@ impl Verdict {
                     && s.r(SplitSide::BothNew) >= best_random + MARGIN
             })
             .collect();
-        let words = verdict_text(question, search, &confirmed, random.len(), best_random);
-        Self { confirmed, random: best_random, words }
+        let text = verdict_text(question, search, &confirmed, random.len(), best_random);
+        Self { confirmed, random: best_random, text }
     }
 }
 
@@ -192,9 +192,9 @@ fn given(text: Option<&str>) -> Option<&str> {
 /// The question that the arguments ask.
 fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<Question> {
     if let Some(path) = given(args.sentences.as_deref()) {
-        let words = |e: CorpusError| Error::Msg(e.to_string());
-        let lines = LabelledLines::read(Path::new(path.trim())).map_err(words)?;
-        let concept = lines.concept(given(args.label.as_deref()).map(str::trim)).map_err(words)?;
+        let error = |e: CorpusError| Error::Msg(e.to_string());
+        let lines = LabelledLines::read(Path::new(path.trim())).map_err(error)?;
+        let concept = lines.concept(given(args.label.as_deref()).map(str::trim)).map_err(error)?;
         return Question::from_lines(&lines, concept, &|text| corpus.try_encode(text)).map_err(Error::Msg);
     }
     match (given(args.with.as_deref()), given(args.without.as_deref())) {

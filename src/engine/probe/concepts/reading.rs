@@ -169,9 +169,9 @@ impl Reader<'_> {
                 if here.is_empty() {
                     continue;
                 }
-                let of = |f: fn(&Synapse) -> usize| here.iter().map(|&k| f(&synapses[k])).collect::<Vec<_>>();
-                let y = read.activations("y", layer - 1, Some(&of(|p| p.i)))?; // (B,T,K)
-                let steps = (y * read.activations("x", layer, Some(&of(|p| p.j)))?)?;
+                let neurons = |f: fn(&Synapse) -> usize| here.iter().map(|&k| f(&synapses[k])).collect::<Vec<_>>();
+                let y = read.activations("y", layer - 1, Some(&neurons(|p| p.i)))?; // (B,T,K)
+                let steps = (y * read.activations("x", layer, Some(&neurons(|p| p.j)))?)?;
                 let found = match scalar {
                     Scalar::Peak => steps.max(1)?,
                     _ => steps.sum(1)?,

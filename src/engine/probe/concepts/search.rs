@@ -18,9 +18,9 @@ pub struct Procedure {
     pub scalar: Scalar,
     /// Neurons a side and layer whose pairs are searched.
     pub per_side: usize,
-    /// Synapses that are confirmed.
+    /// The number of synapses that are confirmed.
     pub confirmed: usize,
-    /// Standard errors (over nouns) taken off a correlation before it is ranked.
+    /// The number of standard errors (over nouns) taken off a correlation before it is ranked.
     pub caution: f64,
     /// The number of permutations of clusters, or of draws.
     pub draws: usize,
@@ -281,11 +281,11 @@ fn confirm(
 }
 
 fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how: &Procedure) -> Option<Strength> {
-    let of = |language: Option<usize>| -> Vec<(f64, &Item)> {
+    let values_in = |language: Option<usize>| -> Vec<(f64, &Item)> {
         let chosen = |i: &&Item| i.part == part && language.is_none_or(|l| i.language == l);
         values.iter().copied().zip(items.iter().copied()).filter(|(_, i)| chosen(i)).collect()
     };
-    let all = of(None);
+    let all = values_in(None);
     if all.is_empty() {
         return None;
     }
@@ -300,7 +300,7 @@ fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how:
     };
     let pooled = clusters(&all);
     // The seeds are fixed: the same question has the same answer.
-    let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&of(Some(l)))).collect();
+    let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&values_in(Some(l)))).collect();
     let p_of = |c: &Clusters, seed: u64| c.permutation_p(how.draws, seed);
     let confirms = part == SplitSide::BothNew;
     Some(Strength {

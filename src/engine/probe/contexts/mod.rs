@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// Tokens in the list of those that drive it.
+/// The number of tokens in the list of those that drive it.
 const TOKENS: usize = 12;
 /// Tokens of all passages together.
 const MAX_SHOWN: usize = 1 << 16;

@@ -155,7 +155,7 @@ fn spread(low: f64, high: f64, n: usize) -> Vec<f64> {
 /// The columns of each point that was measured.
 type Points = BTreeMap<usize, Vec<f64>>;
 
-/// Points by what they were measured on. A few sweeps are remembered; the oldest is forgotten first.
+/// Points of recent sweeps by their question. A few sweeps are remembered; the oldest is forgotten first.
 static REMEMBERED: Mutex<Vec<(u64, Points)>> = Mutex::new(vec![]);
 const MAX_REMEMBERED: usize = 12;
 
@@ -173,7 +173,7 @@ fn remember(key: u64, points: &Points) {
     }
 }
 
-/// Tells questions apart, but not how far they are asked for.
+/// The key of a sweep: its arguments without the number of points that are asked for.
 fn question(args: &FlowSweepArgs) -> FlowSweepArgs {
     FlowSweepArgs { upto: None, begin: None, ..args.clone() }
 }

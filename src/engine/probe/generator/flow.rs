@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Particles that are followed, and those whose paths are told.
+/// The number of simulated particles, and of those whose paths are in the measurement.
 const PARTICLES: usize = 500;
 const TOLD: usize = 3;
 

@@ -76,7 +76,7 @@ impl Factors {
         if self.same { rows } else { rows + cols }
     }
 
-    /// G(n, m): `m` pairs drawn from those that G has.
+    /// G(n, m): `m` pairs drawn from the pairs that G has.
     pub fn uniform(&self, m: usize, seed: u64) -> Vec<Edge> {
         let (rows, cols) = (self.a.len() / self.width, self.b.len() / self.width);
         let drawn =
@@ -84,12 +84,12 @@ impl Factors {
         drawn.into_iter().map(|(i, j, w)| (self.from(i), self.to(j), w)).collect()
     }
 
-    /// Row i of the whole graph's G: what y_i does to every neuron.
+    /// Row i of the whole graph's G: the effect of y_i on every neuron.
     pub fn effects_of(&self, i: usize) -> Vec<f32> {
         along(&self.b, &self.a[i * self.width..][..self.width])
     }
 
-    /// Column j of the whole graph's G: what every neuron does to neuron j.
+    /// Column j of the whole graph's G: the effect of every neuron on neuron j.
     pub fn effects_on(&self, j: usize) -> Vec<f32> {
         along(&self.a, &self.b[j * self.width..][..self.width])
     }

@@ -36,9 +36,9 @@ struct Question {
     /// The source head and the target head, from 0; `None` for the whole graph.
     heads: Option<(usize, usize)>,
     sign: Sign,
-    /// So many edges,
+    /// The number of edges.
     edges: usize,
-    /// or all entries larger than this, if it is above 0.
+    /// All entries larger than this instead, if it is above 0.
     beta: f32,
     /// Edges count by their size, not each as 1.
     weighted: bool,
@@ -67,7 +67,7 @@ impl Question {
     }
 }
 
-/// Edges between the neurons that have any, numbered anew.
+/// Edges between the neurons that have any, numbered consecutively.
 struct Compact {
     /// New number -> number in the model, rising.
     neurons: Vec<u32>,

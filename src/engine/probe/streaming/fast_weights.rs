@@ -16,7 +16,7 @@ use crate::{
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
 };
 
-/// eta and pi_max; 0.001 with 100 is what the paper began with, and 1 what it ended with.
+/// The swept values of eta; those of pi_max follow. The paper began with 0.001 and 100, and ended with 0.001 and 1.
 const RATES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
 const LIMITS: [f64; 3] = [1.0, 10.0, 100.0];
 /// Settings with W_base = 0: nothing learned, and the paper's tuned setting.
@@ -56,13 +56,13 @@ impl Probe for FastWeightSweep {
         let sweep = Sweep { reader: &reader, model, baseline: &baseline };
         let progress = |i: usize| cx.progress.piece(i + 1, all);
         let grid = rates.iter().flat_map(|rate| limits.iter().map(move |limit| (*rate, *limit)));
-        let of = |(rate, max_precision), has_base| FastWeightRule { rate, max_precision, has_base };
+        let rule = |(rate, max_precision), has_base| FastWeightRule { rate, max_precision, has_base };
         let with_base =
-            grid.enumerate().map(|(i, at)| sweep.measure(&of(at, true), progress(i))).collect::<Result<Vec<_>>>()?;
+            grid.enumerate().map(|(i, at)| sweep.measure(&rule(at, true), progress(i))).collect::<Result<Vec<_>>>()?;
         let from = with_base.len();
         let without_base = WITHOUT_BASE.into_iter().enumerate();
         let without_base = without_base
-            .map(|(i, at)| sweep.measure(&of(at, false), progress(from + i)))
+            .map(|(i, at)| sweep.measure(&rule(at, false), progress(from + i)))
             .collect::<Result<Vec<_>>>()?;
         let found = FastWeights {
             texts: texts.texts.iter().map(|t| t.name.clone()).collect(),
@@ -106,7 +106,7 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// All texts with one rule.
+    /// Measures all texts with one rule.
     fn measure(&self, rule: &FastWeightRule, progress: Progress<'_>) -> Result<FastWeightSetting> {
         let mut found = FastWeightSetting {
             rate: rule.rate,

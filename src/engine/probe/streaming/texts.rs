@@ -9,7 +9,7 @@ use crate::{
 const FOREIGN: [usize; 8] = [1, 5, 4, 3, 7, 2, 6, 0];
 /// The seed of the foreign texts; they are the same for every run.
 const SEED: u64 = 0x0f0e_1c7e;
-/// Bytes that are tried for each token that is wanted.
+/// Numbers of bytes that are tried for each token.
 const BYTES: [usize; 3] = [2, 8, 32];
 /// A text with a larger share of unknown tokens is left out: its loss says little about the model.
 const MAX_UNKNOWN: f64 = 0.05;
@@ -29,7 +29,7 @@ pub(super) struct StreamTexts {
     pub texts: Vec<StreamText>,
     pub rows: usize,
     pub len: usize,
-    /// Domains that were left out, and why.
+    /// Domains that were left out, with the reason.
     pub notes: Vec<String>,
 }
 

@@ -78,7 +78,7 @@ impl Windows {
 
 /// A text against the first; of the first, its later streams against its earlier ones.
 fn compare_text(name: String, read: &[Windows], i: usize) -> UncertaintyText {
-    let of = |values: fn(&Windows) -> &Vec<Vec<f64>>| {
+    let separation = |values: fn(&Windows) -> &Vec<Vec<f64>>| {
         let (these, own) = (values(&read[i]), values(&read[0]));
         let half = own.len() / 2;
         if i == 0 { auroc(&own[half..], &own[..half]) } else { auroc(these, own) }
@@ -88,7 +88,7 @@ fn compare_text(name: String, read: &[Windows], i: usize) -> UncertaintyText {
         name,
         uncertainty: read[i].uncertainty.concat().into(),
         surprise: read[i].surprise.concat().into(),
-        by_uncertainty: measured(of(|w| &w.uncertainty)),
-        by_surprise: measured(of(|w| &w.surprise)),
+        by_uncertainty: measured(separation(|w| &w.uncertainty)),
+        by_surprise: measured(separation(|w| &w.surprise)),
     }
 }

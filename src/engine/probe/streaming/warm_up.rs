@@ -13,7 +13,7 @@ use crate::{
     telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
 };
 
-/// Tokens after which what the slowest trace still holds is told.
+/// Numbers of tokens after which the retention of the slowest trace is measured.
 const MARKS: [usize; 2] = [50, 200];
 /// The longest stream of a model that keeps every token.
 const MAX_KEPT: usize = 1000;
@@ -60,7 +60,7 @@ impl Probe for WarmUpProbe {
     }
 }
 
-/// Every window of a text by a reader that begins there.
+/// Reads every window of a text from its beginning with a reader of its own.
 fn read_by_window(
     reader: &Reader<'_>,
     text: usize,

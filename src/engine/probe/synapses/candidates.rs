@@ -19,7 +19,7 @@ const MAX_LAYERS: usize = 12;
 /// Bytes of the beginning of a text that candidates read; fewer where the model is large, but never fewer than the least.
 const MAX_BYTES: usize = 4 << 10;
 const MIN_BYTES: usize = 512;
-/// Neurons times bytes that candidates read.
+/// The limit of neurons times bytes that candidates read.
 const MAX_ACTIVATIONS: usize = 1 << 24;
 /// A model's bytes have at least so many ids.
 const BYTES: usize = 256;

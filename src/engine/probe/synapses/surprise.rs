@@ -122,7 +122,7 @@ fn speeds(turns: &[f32]) -> Vec<usize> {
     groups
 }
 
-/// 0 while the word is new, 1 while it is known, nothing in between and in the warm-up.
+/// The phase: 0 while the word is new, 1 while it is known, `None` in between and in the warm-up.
 fn phase(at: usize) -> Option<usize> {
     let repetition = at.checked_sub(WARM)? / WORD;
     match repetition {

@@ -136,8 +136,8 @@ fn frames(part: SplitSide, i: usize, extent: &Extent) -> Vec<usize> {
 pub fn follow_ups(sentence: &Sentence, extent: &Extent) -> Vec<(Class, Vec<String>)> {
     let extent = extent.clamped();
     let Some(spoken) = LANGUAGES.get(sentence.language) else { return vec![] };
-    let of = |class: Class| {
+    let follow_ups_of_class = |class: Class| {
         (0..extent.follow_ups).map(move |k| spoken.follow_up(class, (sentence.class, sentence.entity), k)).collect()
     };
-    Class::ALL[..extent.kinds].iter().map(|&class| (class, of(class))).collect()
+    Class::ALL[..extent.kinds].iter().map(|&class| (class, follow_ups_of_class(class))).collect()
 }

@@ -32,7 +32,7 @@ pub use text_reader::{ReadTokens, ReadingForm, TextReader};
 /// `(heads, D, N)`, `decoder` `(n, D)`. Taps: `layers.l.x`, `layers.l.y` `(B, heads, T, N)` (activity),
 /// `layers.l.v` `(B, T, D)`.
 pub trait SynapseModel: Model {
-    /// Neurons, heads, layers, and what time does to a trace; those of the file, where the weights came from one.
+    /// Neurons, heads, layers, and the effect of time on a trace; those of the file, where the weights came from one.
     fn shape(&self) -> &SynapseShape;
 
     /// True if the number of layers is certain, false if it was assumed because a file does not give it.

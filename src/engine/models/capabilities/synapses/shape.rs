@@ -15,7 +15,7 @@ pub struct SynapseShape {
     pub layers: usize,
     /// The rotation and damping of what attention wrote before.
     pub attention: LinearAttentionSpec,
-    /// Id of what time does to a synapse: `rope`, `alibi`, `both` or `nothing`.
+    /// The id of the effect of time on a synapse: `rope`, `alibi`, `both` or `nothing`.
     pub position: &'static str,
     /// Id of its residuals: `code`, `paper` or `both`.
     pub form: &'static str,

@@ -10,7 +10,7 @@ use crate::nn::host;
 pub struct TextLoss {
     /// Tokens scored: all but the text's first.
     pub tokens: usize,
-    /// Bytes that those stand for.
+    /// The bytes of those tokens.
     pub bytes: usize,
     /// The sum of their losses, nats.
     pub nats: f64,
@@ -27,7 +27,7 @@ impl TextLoss {
         self.nats / self.tokens as f64
     }
 
-    /// Comparable between tokenisers; NaN of nothing.
+    /// The loss in bits a byte, comparable between tokenisers; NaN without bytes.
     pub fn bits_per_byte(&self) -> f64 {
         self.nats / std::f64::consts::LN_2 / self.bytes as f64
     }

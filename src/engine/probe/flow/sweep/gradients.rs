@@ -11,7 +11,7 @@ use crate::{
 const STEPS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 /// Steps of the solve whose gradients count as the flow's own.
 const FINE: usize = 96;
-/// Weighs the end into one number.
+/// The loss of the end state.
 const LOSS: &str = "mean square of the end";
 
 /// Distance of the gradients of all weights of the field from the fine ones, relative to them.
@@ -79,8 +79,8 @@ impl<'a> Gradients<'a> {
             let options = SolverOptions::fixed(Method::RK4, steps);
             let end = ode::solve_with(way, &field, &weights, self.start, (0.0, 1.0), &options)?.end;
             let grads = end.sqr()?.mean_all()?.backward()?;
-            let of = |w: &Tensor| grads.get(w).map_or(Ok(vec![0.0; w.elem_count()]), host::to_f64);
-            Ok(weights.iter().map(of).collect::<Result<Vec<_>>>()?.concat())
+            let gradient = |w: &Tensor| grads.get(w).map_or(Ok(vec![0.0; w.elem_count()]), host::to_f64);
+            Ok(weights.iter().map(gradient).collect::<Result<Vec<_>>>()?.concat())
         });
         Ok((all?, most))
     }

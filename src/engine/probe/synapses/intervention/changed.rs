@@ -16,7 +16,7 @@ const MAX_LOGITS: usize = 1 << 27;
 /// Rows of log-probabilities that are compared at once.
 const ROWS: usize = 512;
 
-/// Tokens `(B, T)` after what `state` has read: logits `(B, T, V)`.
+/// Reads tokens `(B, T)` after those of `state`: logits `(B, T, V)`.
 fn read(model: &dyn SynapseModel, tokens: &Tensor, state: &mut State, change: Option<&Intervention>) -> Result<Tensor> {
     match change {
         Some(change) => model.read_changed(tokens, state, change),

@@ -52,7 +52,7 @@ impl Probe for InterventionProbe {
             is_typed: !args.text.is_empty(),
             neurons: asked.neuron_names(per_head),
             synapses: asked.synapse_names(per_head),
-            action: asked.words.clone(),
+            action: asked.description.clone(),
             firing: found.firing,
             null_firing: found.null_firing,
             sigma: found.sigma.is_finite().then_some(Number(found.sigma)),

@@ -12,7 +12,7 @@ use crate::{
 
 /// A random neuron or synapse is one of so many that are nearest in activity.
 const ALIKE: usize = 32;
-/// Neurons at either end of the synapses that are looked through.
+/// The number of neurons at either end of the synapses among which others are searched.
 const ENDS: usize = 256;
 
 /// Null model of a change: other neurons or synapses that are as active as its target, with their activity.

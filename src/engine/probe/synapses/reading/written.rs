@@ -34,9 +34,9 @@ impl Question<'_> {
     }
 }
 
-/// Between two showings of what was written so far.
+/// The interval at which partial texts are shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
-/// Reading what was written so far may take this share of the time, or the text would wait for it.
+/// The share of the time that reading a partial text may take, or the text would wait for it.
 const READING_SHARE: f64 = 0.25;
 
 /// The part of a text that is shown while it is written: every token, and the values of synapses when it was last read.
