@@ -247,7 +247,7 @@ fn any_checkpoint_is_searched_with_the_built_in_sentences() {
 fn languages_whose_letters_a_model_has_not_are_left_out() {
     use orrery::{
         corpus::{LabelledLines, TextTokenizer},
-        probe::concepts::Question,
+        probe::concepts::ConceptQuestion,
     };
     let bytes = TextTokenizer::open(&TokenizerSpec::Byte { vocab: 256 }, "").unwrap();
     let refused = || LabelledLines::read(Path::new("no such file")).unwrap_err();
@@ -255,13 +255,13 @@ fn languages_whose_letters_a_model_has_not_are_left_out() {
         true => bytes.encode(text.as_bytes()),
         false => Err(refused()),
     };
-    let (question, out) = Question::built_in("currency", &plain).unwrap().unwrap();
+    let (question, out) = ConceptQuestion::built_in("currency", &plain).unwrap().unwrap();
     assert!(question.languages.contains(&"en".to_owned()) && out.contains(&"fr"), "{out:?}");
     assert_eq!(question.languages.len() + out.len(), 4);
     assert!(question.items.iter().all(|i| i.language < question.languages.len() && !i.ids.is_empty()));
     let none = |_: &str| Err(refused());
-    assert!(Question::built_in("currency", &none).unwrap().is_err());
-    assert!(Question::built_in("snow", &plain).is_none());
+    assert!(ConceptQuestion::built_in("currency", &none).unwrap().is_err());
+    assert!(ConceptQuestion::built_in("snow", &plain).is_none());
 }
 
 /// A search that takes long is ended by Ctrl-C, with a sentence, a code of its own, and no file.

@@ -109,7 +109,7 @@ fn mass(degree: u32, mean_degree: f32) -> f32 {
 
 /// The parameters that change from step to step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Turn {
+pub struct StepParams {
     /// Longest way that a node goes.
     pub temperature: f32,
     /// 0 for plain springs to 1 for loosened ones.
@@ -164,12 +164,12 @@ impl Schedule {
     }
 
     /// The temperature of the step that leads to `step`.
-    pub fn turn(&self, step: u64) -> Turn {
+    pub fn turn(&self, step: u64) -> StepParams {
         let age = step.saturating_sub(self.begun + 1) as f32 + self.skipped as f32;
         let share = (age / STEPS as f32).min(1.0);
         let hot = HOT * (self.nodes.max(1) as f32).sqrt();
         let loose = ((share - LOOSENS.0) / (LOOSENS.1 - LOOSENS.0)).clamp(0.0, 1.0);
-        Turn { temperature: hot * COLD.powf(share), loose: if self.parted { 1.0 } else { loose } }
+        StepParams { temperature: hot * COLD.powf(share), loose: if self.parted { 1.0 } else { loose } }
     }
 }
 
@@ -233,7 +233,7 @@ pub fn step(
     springs: &Springs,
     laws: &Laws,
     repulsion: Repulsion,
-    turn: Turn,
+    turn: StepParams,
     held: &[bool],
     places: &[[f32; 2]],
 ) -> Vec<[f32; 2]> {
@@ -263,7 +263,7 @@ fn push_of_all(i: usize, places: &[[f32; 2]], masses: &[f32], softening: f32) ->
     sum
 }
 
-fn moved(springs: &Springs, laws: &Laws, turn: Turn, i: usize, places: &[[f32; 2]], push: [f32; 2]) -> [f32; 2] {
+fn moved(springs: &Springs, laws: &Laws, turn: StepParams, i: usize, places: &[[f32; 2]], push: [f32; 2]) -> [f32; 2] {
     let ([x, y], m) = (places[i], springs.masses[i]);
     let pull = laws.gravity * m;
     let mut force = [laws.repulsion * m * push[0] - pull * x, laws.repulsion * m * push[1] - pull * y];

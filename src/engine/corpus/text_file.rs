@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     CorpusError,
-    file_bytes::{Change, FileBytes},
+    file_bytes::{FileBytes, FileChange},
 };
 use crate::files::FileError;
 
@@ -208,8 +208,8 @@ impl TextFile {
         let Store::File { path, bytes } = &self.store else { return Ok(()) };
         let how = match bytes.change() {
             None => return Ok(()),
-            Some(Change::Shorter) => "has become shorter since it was opened",
-            Some(Change::Altered) => "has changed since it was opened",
+            Some(FileChange::Shorter) => "has become shorter since it was opened",
+            Some(FileChange::Altered) => "has changed since it was opened",
         };
         Err(CorpusError::new(format!(
             "{} {how}: put the text back or choose another, then start again.",

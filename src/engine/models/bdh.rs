@@ -22,7 +22,7 @@ pub use self::{
     token_reader::TokenReader,
 };
 
-use self::net::{Change, Net};
+use self::net::{ForwardChange, Net};
 use super::{
     FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{Capabilities, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
@@ -169,12 +169,16 @@ impl Bdh {
     }
 
     /// The dropout of this update: other values in each update, and the same whenever one is computed again.
-    fn dropout(&self) -> Change {
+    fn dropout(&self) -> ForwardChange {
         let seed = hash("dropout") ^ self.seed.rotate_left(32) ^ self.update;
-        if self.spec.dropout > 0.0 { Change::Drop(Dropout { share: self.spec.dropout, seed }) } else { Change::Nothing }
+        if self.spec.dropout > 0.0 {
+            ForwardChange::Drop(Dropout { share: self.spec.dropout, seed })
+        } else {
+            ForwardChange::Nothing
+        }
     }
 
-    fn cross_entropy(&self, net: &Net, batch: &Batch, change: &Change) -> Result<Tensor> {
+    fn cross_entropy(&self, net: &Net, batch: &Batch, change: &ForwardChange) -> Result<Tensor> {
         let v = net.encode(&batch.tokens, &mut Tap::off(), None, change)?;
         head_cross_entropy(&v, &net.lm_head.t()?.contiguous()?, &batch.targets)
     }
@@ -232,7 +236,7 @@ impl Trainable for Bdh {
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.cross_entropy(&self.inference_net, batch, &Change::Nothing)
+        self.cross_entropy(&self.inference_net, batch, &ForwardChange::Nothing)
     }
 
     fn notes(&self) -> &[String] {
@@ -266,7 +270,10 @@ impl Trainable for Bdh {
 
 impl Model for Bdh {
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear_transposed(&self.inference_net.encode(tokens, tap, None, &Change::Nothing)?, &self.inference_net.lm_head)
+        linear_transposed(
+            &self.inference_net.encode(tokens, tap, None, &ForwardChange::Nothing)?,
+            &self.inference_net.lm_head,
+        )
     }
 }
 
@@ -280,12 +287,12 @@ impl SynapseModel for Bdh {
     }
 
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {
-        let v = self.inference_net.encode(tokens, tap, Some(state), &Change::Nothing)?;
+        let v = self.inference_net.encode(tokens, tap, Some(state), &ForwardChange::Nothing)?;
         linear_transposed(&v, &self.inference_net.lm_head)
     }
 
     fn read_changed(&self, tokens: &Tensor, state: &mut State, change: &Intervention) -> Result<Tensor> {
-        let change = Change::Edit(change.edit(&self.shape, self.params.device())?);
+        let change = ForwardChange::Edit(change.edit(&self.shape, self.params.device())?);
         let v = self.inference_net.encode(tokens, &mut Tap::off(), Some(state), &change)?;
         linear_transposed(&v, &self.inference_net.lm_head)
     }

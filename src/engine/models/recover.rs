@@ -1,7 +1,7 @@
 //! Readers that must name the token k steps back: what can still be recovered from a trace.
 //!
 //! Every token id has a fixed sparse random code. Traces of the codes run along the window with fixed coefficients
-//! (`h_t = (1-a) h_{t-1} + a x_t`); neither codes nor traces are trained. A reader is trained on top of what [`Reader`]
+//! (`h_t = (1-a) h_{t-1} + a x_t`); neither codes nor traces are trained. A reader is trained on top of what [`ReaderInput`]
 //! lets it see, and answers all distances at once: logits `(P, B, K, V)` for P positions and K distances.
 //!
 //! The exact input of each reader when it answers at position t:
@@ -40,7 +40,7 @@ use crate::nn::{
 /// The input of a reader; see the head of this file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
-pub enum Reader {
+pub enum ReaderInput {
     Single { alpha: f64 },
     Three { alphas: [f64; 3] },
     Attention { alphas: [f64; 3] },
@@ -51,7 +51,7 @@ pub enum Reader {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecoverSpec {
     #[serde(flatten)]
-    pub reader: Reader,
+    pub reader: ReaderInput,
     /// Distances asked, in tokens, ascending; 0 is the token just written.
     pub distances: Vec<usize>,
     /// Units of a code, and how many of them are on.
@@ -73,8 +73,8 @@ impl FamilySpec for RecoverSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (k, width, head) = (self.distances.len() as f64, self.code_dim as f64 + 1.0, HEAD as f64);
         let traces = alphas(&self.reader).len().max(1) as f64;
-        let attends = !matches!(self.reader, Reader::Single { .. } | Reader::Three { .. });
-        let keeps_past = matches!(self.reader, Reader::AttentionPast { .. } | Reader::Raw);
+        let attends = !matches!(self.reader, ReaderInput::Single { .. } | ReaderInput::Three { .. });
+        let keeps_past = matches!(self.reader, ReaderInput::AttentionPast { .. } | ReaderInput::Raw);
         let hidden = self.hidden as f64 * if keeps_past { 1.0 } else { traces };
         let stride = if keeps_past { STRIDE as f64 } else { 1.0 };
         let asked = (step.tokens / stride).ceil();
@@ -102,7 +102,7 @@ impl FamilySpec for RecoverSpec {
 
     fn tiny() -> Self {
         Self {
-            reader: Reader::Three { alphas: [0.5, 0.1, 0.02] },
+            reader: ReaderInput::Three { alphas: [0.5, 0.1, 0.02] },
             distances: vec![0, 2],
             code_dim: 12,
             code_active: 3,
@@ -187,7 +187,7 @@ impl Recover {
                     Some(place) => {
                         let everywhere: Vec<usize> = (0..t).collect();
                         let slots = match &self.spec.reader {
-                            Reader::Raw => readable(&x.reshape((t * b, self.spec.code_dim))?)?,
+                            ReaderInput::Raw => readable(&x.reshape((t * b, self.spec.code_dim))?)?,
                             _ => Tensor::cat(&self.traces(&x, &everywhere, b)?, D::Minus1)?,
                         }; // (T B, width)
                         let reads = heads.over_past(&slots.reshape((t, b, ()))?, place, positions)?;
@@ -202,7 +202,7 @@ impl Recover {
     /// Mean cross-entropy over the distances; the batch's next-token targets are not looked at.
     fn cross_entropy(&self, weights: &Weights, batch: &Batch) -> Result<Tensor> {
         let stride = match self.spec.reader {
-            Reader::AttentionPast { .. } | Reader::Raw => STRIDE,
+            ReaderInput::AttentionPast { .. } | ReaderInput::Raw => STRIDE,
             _ => 1,
         };
         let positions = self.positions(batch.tokens.dim(1)?, stride)?;
@@ -235,10 +235,10 @@ impl Weights {
         let (k, width) = (spec.distances.len(), spec.code_dim + 1);
         let scale = |fan_in: usize| 1.0 / (fan_in as f64).sqrt();
         let traces = alphas(&spec.reader).len().max(1);
-        let keeps_past = matches!(spec.reader, Reader::AttentionPast { .. } | Reader::Raw);
+        let keeps_past = matches!(spec.reader, ReaderInput::AttentionPast { .. } | ReaderInput::Raw);
         let h = if keeps_past { spec.hidden } else { spec.hidden * traces };
         Ok(match &spec.reader {
-            Reader::Single { .. } | Reader::Three { .. } => Weights::State {
+            ReaderInput::Single { .. } | ReaderInput::Three { .. } => Weights::State {
                 up: each_its_own(params, h, traces, width, 0)?,
                 down: params.normal("down", (k * vocab, h), scale(h))?,
             },
@@ -388,11 +388,13 @@ fn each_its_own(params: &mut Params, h: usize, n: usize, width: usize, more: usi
     })
 }
 
-fn alphas(reader: &Reader) -> &[f64] {
+fn alphas(reader: &ReaderInput) -> &[f64] {
     match reader {
-        Reader::Single { alpha } => std::slice::from_ref(alpha),
-        Reader::Three { alphas } | Reader::Attention { alphas } | Reader::AttentionPast { alphas } => alphas,
-        Reader::Raw => &[],
+        ReaderInput::Single { alpha } => std::slice::from_ref(alpha),
+        ReaderInput::Three { alphas } | ReaderInput::Attention { alphas } | ReaderInput::AttentionPast { alphas } => {
+            alphas
+        }
+        ReaderInput::Raw => &[],
     }
 }
 

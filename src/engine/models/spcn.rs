@@ -30,7 +30,7 @@ use super::{
 use crate::nn::{Batch, IGNORE, Params, host, kernels::threads};
 
 use hierarchy::{Hierarchy, Level};
-use reading::{Encoder, Reader};
+use reading::{DirectionReader, Encoder};
 
 pub use spec::{LevelSpec, SpcnSpec};
 
@@ -48,7 +48,7 @@ pub struct Spcn {
 
 /// The pass of one direction over a batch.
 struct Pass {
-    reader: Reader,
+    reader: DirectionReader,
     /// Sum of the squared errors of what level 0 was predicted to be, and words.
     error: f64,
     words: usize,
@@ -82,9 +82,9 @@ impl Spcn {
     }
 
     /// The reader of this direction, with the present weights.
-    fn reader(&self, direction: &str) -> Result<Reader> {
+    fn reader(&self, direction: &str) -> Result<DirectionReader> {
         if !self.spec.network {
-            return Ok(Reader::Words { vocab: self.vocab, traces: self.spec.traces(0) });
+            return Ok(DirectionReader::Words { vocab: self.vocab, traces: self.spec.traces(0) });
         }
         let level = |(l, level): (usize, &LevelSpec)| {
             let name = |what: &str| self.values(&format!("{direction}.{l}.{what}"));
@@ -93,7 +93,7 @@ impl Spcn {
             Ok(Level::new(level.units, level.active, self.spec.traces(l), weights))
         };
         let levels = self.spec.levels.iter().enumerate().map(level).collect::<Result<Vec<_>>>()?;
-        Ok(Reader::Network(Box::new(Hierarchy::new(self.spec.rule(), levels))))
+        Ok(DirectionReader::Network(Box::new(Hierarchy::new(self.spec.rule(), levels))))
     }
 
     /// Reads a batch in every direction, learning or not.
@@ -167,7 +167,7 @@ impl LocalLearning for Spcn {
         let mut passes = self.read(batch, true)?;
         let loss = mean_error(&passes);
         for (direction, pass) in self.spec.directions().iter().zip(&mut passes) {
-            if let Reader::Network(hierarchy) = &mut pass.reader {
+            if let DirectionReader::Network(hierarchy) = &mut pass.reader {
                 self.keep(direction, hierarchy)?;
             }
         }
@@ -197,8 +197,8 @@ impl SettlingModel for Spcn {
             candle_core::bail!("this network reads from the left alone; switch on the direction from the right")
         };
         match self.reader(direction)? {
-            Reader::Network(mut hierarchy) => Ok(reading::settle(&mut hierarchy, sentence, from_right)),
-            Reader::Words { .. } => candle_core::bail!("words without a network do not settle"),
+            DirectionReader::Network(mut hierarchy) => Ok(reading::settle(&mut hierarchy, sentence, from_right)),
+            DirectionReader::Words { .. } => candle_core::bail!("words without a network do not settle"),
         }
     }
 }

@@ -29,7 +29,7 @@ impl Probe for AttentionStatistics {
 
     fn ask(model: AttendingModel<'_>, args: &AttentionStatisticsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.length).map_err(candle_core::Error::wrap)?;
-        let mut sums: Vec<Sums> = vec![];
+        let mut sums: Vec<StatisticsSums> = vec![];
         for (i, ids) in windows.inputs.chunks(windows.len.max(1)).enumerate() {
             let progress = cx.progress.piece(i, windows.rows);
             progress.at(0, 1)?;
@@ -44,17 +44,17 @@ impl Probe for AttentionStatistics {
 }
 
 /// The statistics of one matrix: entropy, effective rank, share of the largest singular value, sink.
-type Four = [f64; 4];
+type HeadStatistics = [f64; 4];
 
 /// The statistics of a layer, added up over windows.
-struct Sums {
+struct StatisticsSums {
     layer: AttentionLayer,
     /// The statistics of each head.
-    heads: Vec<Four>,
-    uniform: Four,
+    heads: Vec<HeadStatistics>,
+    uniform: HeadStatistics,
 }
 
-impl Sums {
+impl StatisticsSums {
     fn mean(self, windows: usize) -> LayerStatistics {
         let head_means = |k: usize| self.heads.iter().map(|four| four[k] / windows.max(1) as f64).collect();
         let [entropy, effective_rank, top_share, sink] = self.uniform;
@@ -71,7 +71,12 @@ impl Sums {
 }
 
 /// tokens `(1, T)`.
-fn add_window(model: &AttendingModel<'_>, tokens: &Tensor, sums: &mut Vec<Sums>, progress: Progress<'_>) -> Result<()> {
+fn add_window(
+    model: &AttendingModel<'_>,
+    tokens: &Tensor,
+    sums: &mut Vec<StatisticsSums>,
+    progress: Progress<'_>,
+) -> Result<()> {
     let found = model.weights(tokens, &model.layers)?;
     for (place, (layer, weights)) in found.iter().enumerate() {
         progress.at(place + 1, found.len() + 1)?;
@@ -80,10 +85,11 @@ fn add_window(model: &AttendingModel<'_>, tokens: &Tensor, sums: &mut Vec<Sums>,
         if place == sums.len() {
             let known = sums.iter().find(|s| s.layer.has_uniform_of(layer));
             let uniform = known.map_or_else(|| four(&layer.uniform_weights(rows), cols, Rows::Shares), |s| s.uniform);
-            sums.push(Sums { layer: (*layer).clone(), heads: vec![[0.0; 4]; heads], uniform });
+            sums.push(StatisticsSums { layer: (*layer).clone(), heads: vec![[0.0; 4]; heads], uniform });
         }
         let kind = rows_of(layer);
-        let of_heads: Vec<Four> = values.par_chunks((rows * cols).max(1)).map(|head| four(head, cols, kind)).collect();
+        let of_heads: Vec<HeadStatistics> =
+            values.par_chunks((rows * cols).max(1)).map(|head| four(head, cols, kind)).collect();
         for (sum, found) in sums[place].heads.iter_mut().zip(of_heads) {
             sum.iter_mut().zip(found).for_each(|(s, v)| *s += v);
         }
@@ -92,7 +98,7 @@ fn add_window(model: &AttendingModel<'_>, tokens: &Tensor, sums: &mut Vec<Sums>,
 }
 
 /// NaN where the weights are no numbers.
-fn four(weights: &[f32], cols: usize, kind: Rows) -> Four {
+fn four(weights: &[f32], cols: usize, kind: Rows) -> HeadStatistics {
     let values = singular_values(weights.len() / cols.max(1), cols, weights);
     let (rank, share) = values.map_or((f64::NAN, f64::NAN), |s| (effective_rank(&s), top_share(&s)));
     [kind.mean_entropy(weights, cols), rank, share, kind.sink(weights, cols)]

@@ -4,7 +4,7 @@
 use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::bdh_dynamics::{
-        Dense, Drift, Gap, Normfree, Weights,
+        Dense, Discrepancy, Drift, Normfree, Weights,
         checks::{self, Model as Physical},
         pulse,
     },
@@ -245,8 +245,8 @@ fn array(m: &Dense<f64>) -> Result<Array> {
 /// Every check with its error and bound by token, as shares of the largest value compared; and Claim 3's
 /// edges.
 fn answers(physical: &Physical, pulses: &[Vec<f64>]) -> BdhDynamicsChecks {
-    let relative = |v: f64, g: &Gap| if g.size > 0.0 { v / g.size } else { v };
-    let by_token = |gaps: Vec<Gap>| CheckByToken {
+    let relative = |v: f64, g: &Discrepancy| if g.size > 0.0 { v / g.size } else { v };
+    let by_token = |gaps: Vec<Discrepancy>| CheckByToken {
         error: gaps.iter().map(|g| relative(g.error, g)).collect(),
         bound: gaps.iter().map(|g| relative(g.bound, g)).collect(),
         share: gaps.iter().map(|g| g.share).collect(),

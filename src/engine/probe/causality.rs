@@ -44,7 +44,7 @@ impl Probe for Causality {
 
     fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
-        let (corpus, edit) = (cx.corpus, Edit::new(passage, cx.corpus, args, gated.pool)?);
+        let (corpus, edit) = (cx.corpus, TokenEdit::new(passage, cx.corpus, args, gated.pool)?);
         let settings = gated.model.coupling_settings();
         let measured = measure(&mut gated, &edit, args, cx);
         // As it was found, whatever happened.
@@ -62,14 +62,14 @@ impl Probe for Causality {
 }
 
 /// A change of one token.
-struct Edit {
+struct TokenEdit {
     passage: Prompt,
     position: usize,
     /// The passage with the change.
     ids: Vec<u32>,
 }
 
-impl Edit {
+impl TokenEdit {
     fn new(passage: Prompt, corpus: &Corpus, args: &CausalityArgs, pool: usize) -> Result<Self> {
         let n = passage.ids.len();
         let position = match args.position {
@@ -97,7 +97,7 @@ impl Edit {
 
 fn measure(
     gated: &mut GatedModel<'_>,
-    edit: &Edit,
+    edit: &TokenEdit,
     args: &CausalityArgs,
     cx: &ProbeInputs<'_>,
 ) -> Result<measurements::Causality> {

@@ -28,21 +28,21 @@ impl Probe for Recoverability {
     fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window);
         let windows = windows.map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let tally = Tally::count(reader, (&windows.inputs, args.window), cx.device, cx.progress)?;
+        let tally = RecoveryTally::count(reader, (&windows.inputs, args.window), cx.device, cx.progress)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
         Ok(vec![Answer::new(tally.recoverability(reader.distances()), about, vec![])])
     }
 }
 
 /// Right answers by distance, and the accuracy of the best guess without reading.
-struct Tally {
+struct RecoveryTally {
     asked: usize,
     right: Vec<usize>,
     /// The number of times that each id was wanted, over all distances.
     wanted: Vec<usize>,
 }
 
-impl Tally {
+impl RecoveryTally {
     fn count(
         reader: &dyn RecoveryModel,
         (ids, len): (&[u32], usize),
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_tally_becomes_accuracies_with_bounds_and_levels() {
-        let tally = Tally { asked: 100, right: vec![100, 25], wanted: vec![0, 120, 80] };
+        let tally = RecoveryTally { asked: 100, right: vec![100, 25], wanted: vec![0, 120, 80] };
         let r = tally.recoverability(&[1, 8]);
         assert_eq!(r.distances, [1, 8]);
         assert_eq!(*r.accuracy, [1.0, 0.25]);

@@ -113,7 +113,7 @@ impl Number for Bounded {
 
 /// The difference between two computations of the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Gap {
+pub struct Discrepancy {
     /// Largest difference.
     pub error: f64,
     /// Largest difference that rounding could explain.
@@ -125,7 +125,7 @@ pub struct Gap {
     pub size: f64,
 }
 
-impl Gap {
+impl Discrepancy {
     pub fn between<N: Number>(a: &[N], b: &[N]) -> Self {
         let mut gap = Self { error: if a.len() == b.len() { 0.0 } else { f64::INFINITY }, ..Self::default() };
         for (a, b) in a.iter().zip(b) {
@@ -175,7 +175,7 @@ mod tests {
             let forwards = sum(&terms);
             terms.reverse();
             let backwards = sum(&terms);
-            prop_assert!(Gap::between(&[forwards], &[backwards]).is_rounding());
+            prop_assert!(Discrepancy::between(&[forwards], &[backwards]).is_rounding());
             let scale: f64 = terms.iter().map(|(a, b)| (a * b).abs()).sum();
             prop_assert!(forwards.error() <= 2.0 * (terms.len() as f64 + 2.0) * ROUNDOFF * scale, "far too wide");
         }
@@ -184,9 +184,9 @@ mod tests {
     #[test]
     fn a_gap_that_rounding_does_not_explain_is_found() {
         let third = Bounded::exact(1.0) * Bounded::exact(1.0 / 3.0);
-        assert!(Gap::between(&[third], &[third]).is_rounding());
-        assert!(!Gap::between(&[third], &[third + Bounded::exact(1e-12)]).is_rounding());
-        assert!(!Gap::between(&[Bounded::exact(f64::NAN)], &[third]).is_rounding());
-        assert!(!Gap::between(&[third], &[]).is_rounding(), "unequal lengths are unequal");
+        assert!(Discrepancy::between(&[third], &[third]).is_rounding());
+        assert!(!Discrepancy::between(&[third], &[third + Bounded::exact(1e-12)]).is_rounding());
+        assert!(!Discrepancy::between(&[Bounded::exact(f64::NAN)], &[third]).is_rounding());
+        assert!(!Discrepancy::between(&[third], &[]).is_rounding(), "unequal lengths are unequal");
     }
 }

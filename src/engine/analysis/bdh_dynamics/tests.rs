@@ -35,7 +35,7 @@ fn drifts(n: usize) -> [Drift; 4] {
     [Drift::still(n), Drift::damping(n, 0.8), Drift::rope(n), Drift::rope(n).and_damping(0.9)]
 }
 
-fn all_rounding(gaps: &[Gap]) -> bool {
+fn all_rounding(gaps: &[Discrepancy]) -> bool {
     gaps.iter().all(|g| g.is_rounding())
 }
 

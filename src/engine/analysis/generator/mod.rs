@@ -18,7 +18,7 @@ mod topology;
 
 pub use super::communicating_classes::{Class, closed_classes};
 pub use controlled::{Control, ControlledGenerator};
-pub use edits::{Edit, read_edits, write_edits};
+pub use edits::{RateEdit, read_edits, write_edits};
 pub use matrix_file::{MatrixKind, read_matrix};
 pub use paths::paths;
 pub use relaxation::{Relaxation, euler, exact, limit, relative_entropy};

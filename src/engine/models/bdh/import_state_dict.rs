@@ -49,7 +49,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let file = Weights::open(path)?;
     let shown = path.display();
     let all: Vec<(&str, &[usize])> = file.tensors().collect();
-    let Some(Group { prefix, known, names }) = group(&all) else {
+    let Some(TensorGroup { prefix, known, names }) = group(&all) else {
         let some: Vec<&str> = all.iter().take(LISTED).map(|(n, _)| *n).collect();
         bail!(
             "`{shown}` holds no BDH: among its {} tensors ({}{}) is none of {}, nor of {}",
@@ -76,8 +76,8 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     }
 
     let tensors = names.each_ref().map(|n| (n.as_str(), shape(n).unwrap_or(&[])));
-    let Sizes { heads, d_model, n, vocab, neurons } =
-        Sizes::from_tensors(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
+    let TensorSizes { heads, d_model, n, vocab, neurons } =
+        TensorSizes::from_tensors(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
 
     let mut notes = vec![];
     let said_layers = said_layers(&file);
@@ -148,7 +148,7 @@ impl ImportedStateDict {
 }
 
 /// The sizes that the shapes of the weights tell.
-struct Sizes {
+struct TensorSizes {
     heads: usize,
     d_model: usize,
     /// A head
@@ -158,7 +158,7 @@ struct Sizes {
     neurons: usize,
 }
 
-impl Sizes {
+impl TensorSizes {
     /// The sizes that the most of the five weights, in the order of [`NAMES`], agree with.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ impl Sizes {
 }
 
 /// A model among a file's tensors.
-struct Group {
+struct TensorGroup {
     /// The prefix of its tensors' names.
     prefix: String,
     /// The index in [`NAMES`] of the code that its names come from.
@@ -223,8 +223,8 @@ fn bookkeeping(rest: &str) -> bool {
 }
 
 /// The model of most weights; of equals, the one under the shortest prefix (not an average kept beside it).
-fn group(all: &[(&str, &[usize])]) -> Option<Group> {
-    let mut found: Vec<Group> = vec![];
+fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
+    let mut found: Vec<TensorGroup> = vec![];
     let mut places: HashMap<(usize, String), usize> = HashMap::new();
     for (name, _) in all {
         for (known, names) in NAMES.iter().enumerate() {
@@ -235,14 +235,14 @@ fn group(all: &[(&str, &[usize])]) -> Option<Group> {
                 };
                 let prefix = name.strip_suffix(wanted).unwrap_or_default().to_owned();
                 let at = *places.entry((known, before.to_owned())).or_insert_with(|| {
-                    found.push(Group { prefix, known, names: Default::default() });
+                    found.push(TensorGroup { prefix, known, names: Default::default() });
                     found.len() - 1
                 });
                 found[at].names[i] = (*name).to_owned();
             }
         }
     }
-    let has = |g: &Group| g.names.iter().filter(|n| !n.is_empty()).count();
+    let has = |g: &TensorGroup| g.names.iter().filter(|n| !n.is_empty()).count();
     // `emb.weight` alone is no BDH
     found.into_iter().filter(|g| has(g) >= 2).max_by_key(|g| (has(g), std::cmp::Reverse(g.prefix.len())))
 }

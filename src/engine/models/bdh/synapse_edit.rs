@@ -33,14 +33,14 @@ pub(super) struct SynapseEdit {
 }
 
 /// The output of a layer for the next one.
-pub(super) struct Written {
+pub(super) struct LayerOutput {
     y: Tensor, // (B, T, n)
     /// g of every token, `(B T)`.
     gain: Vec<f64>,
 }
 
 /// The input of attention in the layer of a change.
-pub(super) struct Attended<'a> {
+pub(super) struct AttentionInput<'a> {
     pub x: &'a Tensor, // (B, nh, T, N)
     /// Gates `(B, nh, T, 1)` of BDH-GPU'.
     pub open: Option<&'a Tensor>,
@@ -57,7 +57,7 @@ fn deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
     Ok(host::to_f64(rows)?.chunks(d).map(deviation).collect())
 }
 
-impl Written {
+impl LayerOutput {
     /// `read` `(B, T, D)`: E y before its norm; `sum`: what the outer norm is applied to, where the form has one.
     pub(super) fn new(y: Tensor, read: &Tensor, sum: &Tensor, (form, eps): (Form, f64)) -> Result<Self> {
         let inner = deviations(read, eps)?;
@@ -95,8 +95,8 @@ impl SynapseEdit {
     pub(super) fn attention(
         &self,
         (layer, a): (usize, Tensor),
-        written: &Written,
-        attended: &Attended<'_>,
+        written: &LayerOutput,
+        attended: &AttentionInput<'_>,
         traces: &mut Vec<[f64; 2]>,
     ) -> Result<Tensor> {
         let (rows, heads, t, d) = a.dims4()?;

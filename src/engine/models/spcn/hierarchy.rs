@@ -15,7 +15,7 @@ use super::sparse::{Sparse, add_columns, axpy};
 
 /// The rules by which a hierarchy settles and learns.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rule {
+pub struct HierarchyRule {
     /// Settling sweeps a word.
     pub sweeps: usize,
     /// Weights of the three pathways (equation 1).
@@ -96,7 +96,7 @@ impl Level {
 /// The levels, from below.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hierarchy {
-    pub rule: Rule,
+    pub rule: HierarchyRule,
     levels: Vec<Level>,
     /// Feedback weights are the stored ones times this: decay multiplies one number rather than all.
     scale: f32,
@@ -128,7 +128,7 @@ pub struct State {
 }
 
 impl Hierarchy {
-    pub fn new(rule: Rule, levels: Vec<Level>) -> Self {
+    pub fn new(rule: HierarchyRule, levels: Vec<Level>) -> Self {
         let mut hierarchy = Self { rule, levels, scale: 1.0 };
         hierarchy.levels.iter_mut().for_each(|l| refresh_precision(l, &rule.precision));
         hierarchy
@@ -211,7 +211,7 @@ impl Hierarchy {
     /// Learns from the settled word: precisions follow the errors, then gate the update of the feedback weights
     /// (equations 2 and 3; as printed, the precision enters twice).
     pub fn learn(&mut self, state: &State) {
-        let Rule { rate, decay, precision, .. } = self.rule;
+        let HierarchyRule { rate, decay, precision, .. } = self.rule;
         self.scale *= 1.0 - decay;
         for (l, above) in (0..self.levels.len()).zip(state.levels.iter().skip(1)) {
             let (level, held) = (&mut self.levels[l], &state.levels[l]);

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// A reader of one direction.
-pub(super) enum Reader {
+pub(super) enum DirectionReader {
     Network(Box<Hierarchy>),
     /// The words themselves, one-hot, and their traces with these coefficients.
     Words {
@@ -16,7 +16,7 @@ pub(super) enum Reader {
     },
 }
 
-impl Reader {
+impl DirectionReader {
     /// Reads a sentence and learns from every word, or not. Returns the sum over words of the squared error of what level 0
     /// was predicted to be; without a network nothing is predicted, and the error of a word is 1.
     pub fn read_through(&mut self, sentence: &[u32], from_right: bool, learns: bool) -> f64 {
@@ -106,7 +106,7 @@ pub(super) fn settle(hierarchy: &mut Hierarchy, sentence: &[u32], from_right: bo
 /// All directions, frozen. A row of a level's features: activations by direction, then by direction the fast trace and
 /// the slow one.
 pub(super) struct Encoder {
-    pub readers: Vec<Reader>,
+    pub readers: Vec<DirectionReader>,
     /// Traces that are features: 1 is the fast one alone.
     pub traces: usize,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     DIRECTIONS, Spcn,
-    hierarchy::{PrecisionRule, Retrieval, Rule},
+    hierarchy::{HierarchyRule, PrecisionRule, Retrieval},
 };
 use crate::models::{
     FamilySpec, Trainable,
@@ -112,8 +112,8 @@ impl SpcnSpec {
         [fast as f32, (self.slow_share * fast) as f32]
     }
 
-    pub(super) fn rule(&self) -> Rule {
-        Rule {
+    pub(super) fn rule(&self) -> HierarchyRule {
+        HierarchyRule {
             sweeps: self.sweeps,
             feedforward: self.feedforward as f32,
             feedback: self.feedback as f32,

@@ -167,7 +167,7 @@ fn settling_learning_and_traces_are_the_equations() {
             for _ in 0..6 {
                 for sentence in SENTENCES {
                     let words: Vec<u32> = reading::order(sentence.len(), from_right).map(|i| sentence[i]).collect();
-                    let Reader::Network(hierarchy) = &mut reader else { panic!("no network") };
+                    let DirectionReader::Network(hierarchy) = &mut reader else { panic!("no network") };
                     let mut state = hierarchy.start();
                     for (&word, wanted) in words.iter().zip(dense.read(&words)) {
                         hierarchy.read(&mut state, word as usize, &mut |_| {});
@@ -181,7 +181,7 @@ fn settling_learning_and_traces_are_the_equations() {
                     }
                 }
             }
-            let Reader::Network(hierarchy) = &mut reader else { panic!("no network") };
+            let DirectionReader::Network(hierarchy) = &mut reader else { panic!("no network") };
             for (l, level) in hierarchy.levels().iter().enumerate().take(2) {
                 let rows = &dense.feedback[l];
                 let flat: Vec<f64> = (0..rows[0].len()).flat_map(|c| rows.iter().map(move |row| row[c])).collect();

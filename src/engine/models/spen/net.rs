@@ -4,7 +4,7 @@ use candle_core::{D, Result, Tensor, bail};
 
 use super::{
     fast_weights::FastWeights,
-    predictor::{Past, Prediction, unit},
+    predictor::{Prediction, PredictorPast, unit},
     spec::SpenSpec,
     traces::Traces,
 };
@@ -31,7 +31,7 @@ pub(super) struct Net {
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlockState {
     traces: Option<[Tensor; 3]>, // (B, D) each
-    past: Option<Past>,
+    past: Option<PredictorPast>,
     fast: Option<FastWeights>,
 }
 

@@ -27,7 +27,7 @@ mod search;
 
 pub use effect::ConceptEffectProbe;
 pub use knowledge::knows;
-pub use question::{Item, Noun, PRESETS, Question, SentenceOrigin, english};
+pub use question::{ConceptQuestion, ConceptSentence, Noun, PRESETS, SentenceOrigin, english};
 pub use reading::Scalar;
 pub use search::{FoundSynapse, Procedure, SearchResult, Strength};
 
@@ -56,7 +56,7 @@ const RANDOM: usize = 3;
 /// If the model has no synapses or fewer than two layers.
 pub fn find(
     model: &dyn Trainable,
-    question: &Question,
+    question: &ConceptQuestion,
     how: &Procedure,
     device: &Device,
     progress: Progress<'_>,
@@ -69,7 +69,7 @@ pub fn find(
 
 fn find_in(
     model: &dyn SynapseModel,
-    question: &Question,
+    question: &ConceptQuestion,
     how: &Procedure,
     device: &Device,
     progress: Progress<'_>,
@@ -77,7 +77,7 @@ fn find_in(
     if model.shape().layers < 2 {
         candle_core::bail!("a synapse joins two layers; this model has one")
     }
-    search::search(&reading::Reader { model, device }, question, how, progress)
+    search::search(&reading::SentenceReader { model, device }, question, how, progress)
 }
 
 /// An untrained model of the same sizes and as many tokens.
@@ -95,7 +95,7 @@ fn random_like(model: &dyn SynapseModel, vocab: usize, seed: u64, device: &Devic
 
 /// The outcome of a search against the same search in random models.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub struct ConceptVerdict {
     /// The confirmed synapses, by their place in the ranking.
     pub confirmed: Vec<usize>,
     /// The greatest correlation on new nouns in new frames that any of ten synapses has in any random model.
@@ -104,8 +104,8 @@ pub struct Verdict {
     pub text: String,
 }
 
-impl Verdict {
-    pub fn new(question: &Question, search: &SearchResult, random: &[SearchResult]) -> Self {
+impl ConceptVerdict {
+    pub fn new(question: &ConceptQuestion, search: &SearchResult, random: &[SearchResult]) -> Self {
         let best_random = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
         let languages = question.languages.len().min(2);
         let confirmed: Vec<usize> = (0..search.synapses.len())
@@ -122,7 +122,7 @@ impl Verdict {
 }
 
 /// The verdict in a sentence or two, in the words of whose sentences they are.
-fn verdict_text(q: &Question, search: &SearchResult, confirmed: &[usize], models: usize, random: f64) -> String {
+fn verdict_text(q: &ConceptQuestion, search: &SearchResult, confirmed: &[usize], models: usize, random: f64) -> String {
     let kept = match q.origin {
         SentenceOrigin::Parliament => "on new nouns in new frames",
         SentenceOrigin::Own => "on sentences that took no part in the search",
@@ -190,20 +190,20 @@ fn given(text: Option<&str>) -> Option<&str> {
 }
 
 /// The question that the arguments ask.
-fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<Question> {
+fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<ConceptQuestion> {
     if let Some(path) = given(args.sentences.as_deref()) {
         let error = |e: CorpusError| Error::Msg(e.to_string());
         let lines = LabelledLines::read(Path::new(path.trim())).map_err(error)?;
         let concept = lines.concept(given(args.label.as_deref()).map(str::trim)).map_err(error)?;
-        return Question::from_lines(&lines, concept, &|text| corpus.try_encode(text)).map_err(Error::Msg);
+        return ConceptQuestion::from_lines(&lines, concept, &|text| corpus.try_encode(text)).map_err(Error::Msg);
     }
     match (given(args.with.as_deref()), given(args.without.as_deref())) {
         (None, None) => {
             let id = given(args.preset.as_deref()).unwrap_or("currency");
             let built_in = match corpus.source().parliament() {
-                Some(_) => Question::preset(id, corpus, false).map(Ok),
+                Some(_) => ConceptQuestion::preset(id, corpus, false).map(Ok),
                 // a model of other texts may not have all letters of all languages
-                None => Question::built_in(id, &|text| corpus.try_encode(text)).map(|found| found.map(|q| q.0)),
+                None => ConceptQuestion::built_in(id, &|text| corpus.try_encode(text)).map(|found| found.map(|q| q.0)),
             };
             match built_in {
                 Some(question) => question.map_err(|e| Error::Msg(e.to_string())),
@@ -211,7 +211,7 @@ fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<Question> {
             }
         }
         (with, without) => {
-            Question::own(with.unwrap_or_default(), without.unwrap_or_default(), corpus).map_err(Error::Msg)
+            ConceptQuestion::own(with.unwrap_or_default(), without.unwrap_or_default(), corpus).map_err(Error::Msg)
         }
     }
 }

@@ -34,12 +34,12 @@ pub fn english(id: &str) -> String {
 
 /// A sentence in the form that the search reads.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct ConceptSentence {
     /// Non-empty.
     pub ids: Vec<u32>,
-    /// Index into [`Question::languages`].
+    /// Index into [`ConceptQuestion::languages`].
     pub language: usize,
-    /// Index into [`Question::nouns`]: sentences about one noun, in whatever language, are drawn together.
+    /// Index into [`ConceptQuestion::nouns`]: sentences about one noun, in whatever language, are drawn together.
     pub noun: usize,
     pub part: SplitSide,
     pub with: bool,
@@ -66,7 +66,7 @@ pub enum SentenceOrigin {
 
 /// A concept and its sentences.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct ConceptQuestion {
     /// The name of the concept: "currency", "own sentences", the label of a file.
     pub concept: String,
     /// The other labels of a file, against which the concept stands; empty where the concept names its contrast.
@@ -74,10 +74,10 @@ pub struct Question {
     pub origin: SentenceOrigin,
     pub languages: Vec<String>,
     pub nouns: Vec<Noun>,
-    pub items: Vec<Item>,
+    pub items: Vec<ConceptSentence>,
 }
 
-impl Question {
+impl ConceptQuestion {
     /// The question of a preset. With `rehearsal` the confirmation half is left alone: the search half is split once
     /// more, nouns by nouns and frames of the training text against fresh ones, so that a procedure can be
     /// chosen without looking. None if there is no such preset.
@@ -147,7 +147,7 @@ impl Question {
             };
             let ids = encode(&s.text);
             if !ids.is_empty() {
-                question.items.push(Item { ids, language: s.language, noun, part, with: s.with });
+                question.items.push(ConceptSentence { ids, language: s.language, noun, part, with: s.with });
             }
         }
         Some(question)
@@ -178,7 +178,7 @@ impl Question {
                 let part = if i % 2 == 0 { SplitSide::Search } else { SplitSide::BothNew };
                 let noun = question.nouns.len();
                 question.nouns.push(Noun { name: (*line).to_owned(), class: name.to_owned(), with });
-                question.items.push(Item { ids, language, noun, part, with });
+                question.items.push(ConceptSentence { ids, language, noun, part, with });
             }
         }
         Ok(question)
@@ -238,12 +238,12 @@ impl Question {
                 return Err(format!("\"{}\" has no tokens that the tokeniser can say.", line.sentence));
             }
             let language = question.language_of(&line.sentence);
-            question.items.push(Item { ids, language, noun, part: part_of[noun], with });
+            question.items.push(ConceptSentence { ids, language, noun, part: part_of[noun], with });
         }
         Ok(question)
     }
 
-    pub fn items_in(&self, part: SplitSide) -> impl Iterator<Item = &Item> {
+    pub fn items_in(&self, part: SplitSide) -> impl Iterator<Item = &ConceptSentence> {
         self.items.iter().filter(move |i| i.part == part)
     }
 

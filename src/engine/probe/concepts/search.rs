@@ -1,8 +1,8 @@
 //! The search itself: a short list of neurons, a ranking of their pairs, and the confirmation of the first.
 
 use super::{
-    question::{Item, Question},
-    reading::{Reader, Scalar, Side},
+    question::{ConceptQuestion, ConceptSentence},
+    reading::{Scalar, SentenceReader, ShortList},
 };
 use crate::{
     analysis::{clustered_tests::Clusters, multiple_testing::holm},
@@ -101,18 +101,18 @@ impl SearchResult {
 
 /// The procedure applied to one model.
 pub(super) fn search(
-    reader: &Reader<'_>,
-    question: &Question,
+    reader: &SentenceReader<'_>,
+    question: &ConceptQuestion,
     how: &Procedure,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
-    let items: Vec<&Item> = question.items_in(SplitSide::Search).collect();
+    let items: Vec<&ConceptSentence> = question.items_in(SplitSide::Search).collect();
     let sides = shortlist(reader, question, &items, how, progress.piece(0, 4))?;
     let values = reader.pairs(&items, &sides, how.scalar, progress.piece(1, 4))?;
     let ranking = progress.piece(2, 4);
     let strata = Strata::new(question, &items);
     let mut ranked: Vec<(f64, Synapse)> = vec![];
-    for (i, (Side { layer, y: ys, x: xs }, values)) in sides.iter().zip(&values).enumerate() {
+    for (i, (ShortList { layer, y: ys, x: xs }, values)) in sides.iter().zip(&values).enumerate() {
         let size = ys.len() * xs.len();
         for pair in 0..size {
             if pair % 64 == 0 {
@@ -150,13 +150,13 @@ fn varied(ranked: &[(f64, Synapse)], count: usize) -> Vec<Synapse> {
 
 /// Sums of a neuron over the sentences of one language, with and without the concept.
 #[derive(Clone, Copy, Default)]
-struct Moments {
+struct ConceptMoments {
     n: [f64; 2],
     sum: [f64; 2],
     squares: [f64; 2],
 }
 
-impl Moments {
+impl ConceptMoments {
     fn add(&mut self, with: bool, v: f32) {
         let (side, v) = (usize::from(with), f64::from(v));
         self.n[side] += 1.0;
@@ -175,16 +175,17 @@ impl Moments {
 
 /// The most selective y and x of each layer.
 fn shortlist(
-    reader: &Reader<'_>,
-    question: &Question,
-    items: &[&Item],
+    reader: &SentenceReader<'_>,
+    question: &ConceptQuestion,
+    items: &[&ConceptSentence],
     how: &Procedure,
     progress: Progress<'_>,
-) -> Result<Vec<Side>> {
+) -> Result<Vec<ShortList>> {
     let (n, layers) = (reader.model.shape().neurons, reader.model.shape().layers);
     let languages = question.languages.len().max(1);
     // [layer][side][neuron * languages + language]
-    let mut moments = vec![[vec![Moments::default(); n * languages], vec![Moments::default(); n * languages]]; layers];
+    let mut moments =
+        vec![[vec![ConceptMoments::default(); n * languages], vec![ConceptMoments::default(); n * languages]]; layers];
     reader.neurons(items, progress, |i, layer, y, x| {
         for (side, values) in moments[layer].iter_mut().zip([y, x]) {
             for (neuron, v) in values.iter().enumerate() {
@@ -192,15 +193,17 @@ fn shortlist(
             }
         }
     })?;
-    let most = |side: &[Moments]| -> Vec<usize> {
-        let mean: Vec<f64> =
-            side.chunks(languages).map(|m| m.iter().map(Moments::selectivity).sum::<f64>() / m.len() as f64).collect();
+    let most = |side: &[ConceptMoments]| -> Vec<usize> {
+        let mean: Vec<f64> = side
+            .chunks(languages)
+            .map(|m| m.iter().map(ConceptMoments::selectivity).sum::<f64>() / m.len() as f64)
+            .collect();
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&a, &b| mean[b].total_cmp(&mean[a]).then(a.cmp(&b)));
         order.truncate(how.per_side);
         order
     };
-    Ok((1..layers).map(|layer| Side { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) }).collect())
+    Ok((1..layers).map(|layer| ShortList { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) }).collect())
 }
 
 /// Sentences by language, ready to be ranked within each.
@@ -211,7 +214,7 @@ struct Strata {
 }
 
 impl Strata {
-    fn new(question: &Question, items: &[&Item]) -> Self {
+    fn new(question: &ConceptQuestion, items: &[&ConceptSentence]) -> Self {
         let mut languages = vec![vec![]; question.languages.len()];
         items.iter().enumerate().for_each(|(i, item)| languages[item.language].push((i, item.noun, item.with)));
         Self { languages, nouns: question.nouns.len() }
@@ -260,13 +263,13 @@ impl Strata {
 }
 
 fn confirm(
-    reader: &Reader<'_>,
-    question: &Question,
+    reader: &SentenceReader<'_>,
+    question: &ConceptQuestion,
     chosen: &[Synapse],
     how: &Procedure,
     progress: Progress<'_>,
 ) -> Result<Vec<FoundSynapse>> {
-    let items: Vec<&Item> = question.items.iter().collect();
+    let items: Vec<&ConceptSentence> = question.items.iter().collect();
     let values = reader.synapses(&items, chosen, how.scalar, progress.piece(0, 2))?;
     let mut synapses = vec![];
     for (i, (&synapse, values)) in chosen.iter().zip(&values).enumerate() {
@@ -280,9 +283,15 @@ fn confirm(
     Ok(synapses)
 }
 
-fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how: &Procedure) -> Option<Strength> {
-    let values_in = |language: Option<usize>| -> Vec<(f64, &Item)> {
-        let chosen = |i: &&Item| i.part == part && language.is_none_or(|l| i.language == l);
+fn strength(
+    q: &ConceptQuestion,
+    items: &[&ConceptSentence],
+    values: &[f64],
+    part: SplitSide,
+    how: &Procedure,
+) -> Option<Strength> {
+    let values_in = |language: Option<usize>| -> Vec<(f64, &ConceptSentence)> {
+        let chosen = |i: &&ConceptSentence| i.part == part && language.is_none_or(|l| i.language == l);
         values.iter().copied().zip(items.iter().copied()).filter(|(_, i)| chosen(i)).collect()
     };
     let all = values_in(None);
@@ -290,7 +299,7 @@ fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how:
         return None;
     }
     // Only nouns of this part take part in the shuffle.
-    let clusters = |some: &[(f64, &Item)]| {
+    let clusters = |some: &[(f64, &ConceptSentence)]| {
         let mut nouns: Vec<usize> = some.iter().map(|(_, i)| i.noun).collect();
         nouns.sort_unstable();
         nouns.dedup();
@@ -317,7 +326,7 @@ fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how:
     })
 }
 
-fn by_noun(question: &Question, items: &[&Item], values: &[f64]) -> Vec<f64> {
+fn by_noun(question: &ConceptQuestion, items: &[&ConceptSentence], values: &[f64]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); question.nouns.len()];
     for (v, item) in values.iter().zip(items) {
         sums[item.noun].0 += v;

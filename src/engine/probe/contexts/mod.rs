@@ -8,7 +8,7 @@ mod search;
 mod tally;
 
 pub use search::{ContextSearch, Followed, search};
-pub use tally::{BINS, FoundWindow, ReadWindow, Tally, TokenTally, bin_edge};
+pub use tally::{ActivationTally, BINS, FoundWindow, ReadWindow, TokenTally, bin_edge};
 
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
@@ -127,7 +127,7 @@ pub struct ShownText<'a> {
 
 /// The measurement of a search. `is_cut`: the text goes on after what was read.
 pub fn top_contexts(
-    tally: &Tally,
+    tally: &ActivationTally,
     how: &ContextSearch,
     per_head: usize,
     shown: &ShownText<'_>,

@@ -1,6 +1,6 @@
 //! Reads a text in windows and tallies one activation of it.
 
-use super::tally::{ReadWindow, Tally};
+use super::tally::{ActivationTally, ReadWindow};
 use crate::{
     models::capabilities::{Part, ReadTokens, SynapseModel, SynapseShape, TextReader},
     nn::{Result, Tensor, host},
@@ -149,11 +149,11 @@ pub fn search(
     how: &ContextSearch,
     next: &mut dyn FnMut() -> Result<Option<Vec<u32>>>,
     told: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<Tally> {
+) -> Result<ActivationTally> {
     how.followed.check(model.shape())?;
     let window = how.window.max(1);
     let rows = (AT_ONCE / model.shape().neurons.max(1) / window).clamp(1, ROWS);
-    let mut tally = Tally::new(how.top.max(1));
+    let mut tally = ActivationTally::new(how.top.max(1));
     let (mut waiting, mut taken, mut is_over) = (vec![], 0, false);
     while !is_over {
         match next()?.filter(|_| taken < how.max_tokens) {

@@ -79,7 +79,7 @@ pub struct TokenTally {
 }
 
 /// The tally over all windows so far.
-pub struct Tally {
+pub struct ActivationTally {
     capacity: usize,
     pub read: usize,
     pub fires: usize,
@@ -91,7 +91,7 @@ pub struct Tally {
     heap: BinaryHeap<Reverse<FoundWindow>>,
 }
 
-impl Tally {
+impl ActivationTally {
     /// Keeps the `capacity` windows with the greatest values.
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -165,8 +165,8 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn told(windows: &[&[f32]], capacity: usize) -> Tally {
-        let mut tally = Tally::new(capacity);
+    fn told(windows: &[&[f32]], capacity: usize) -> ActivationTally {
+        let mut tally = ActivationTally::new(capacity);
         let mut from = 0;
         for values in windows {
             let ids: Vec<u32> = (from..from + values.len()).map(|i| i as u32 % 3).collect();

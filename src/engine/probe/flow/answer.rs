@@ -67,8 +67,8 @@ impl Probe for FlowAnswer {
 
 fn outcome(input: &FlowInput<'_>, params: &SolveParams, cx: &ProbeInputs<'_>, end: &Tensor) -> Result<FlowOutcome> {
     Ok(match input.target() {
-        super::Target::Language(model) => FlowOutcome::Language(language(input, model, params, cx, end)?),
-        super::Target::Plane(_, field) => FlowOutcome::Plane(PlanarOutcome { field: field.id().to_owned() }),
+        super::FlowTarget::Language(model) => FlowOutcome::Language(language(input, model, params, cx, end)?),
+        super::FlowTarget::Plane(_, field) => FlowOutcome::Plane(PlanarOutcome { field: field.id().to_owned() }),
     })
 }
 

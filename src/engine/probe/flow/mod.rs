@@ -77,7 +77,7 @@ impl SolveParams {
 
 /// The states that flow: a prompt's hidden states, or points of the plane.
 pub(super) struct FlowInput<'a> {
-    target: Target<'a>,
+    target: FlowTarget<'a>,
     /// State at tau = 0: `(1, T, D)` of a prompt, `(N, 2)` of the plane.
     pub start: Tensor,
     pub ids: Vec<u32>,
@@ -89,7 +89,7 @@ pub(super) struct FlowInput<'a> {
 
 /// The model that has the flow.
 #[derive(Clone, Copy)]
-pub(super) enum Target<'a> {
+pub(super) enum FlowTarget<'a> {
     Language(&'a dyn LanguageFlow),
     Plane(&'a dyn PlanarFlow, PlanarField),
 }
@@ -124,7 +124,7 @@ impl<'a> FlowInput<'a> {
         let tokens = ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
         let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach(); // (1,T,D)
         let token = followed(args.token, ids.len());
-        Ok(Self { target: Target::Language(model), start, ids, tokens, prompt, token })
+        Ok(Self { target: FlowTarget::Language(model), start, ids, tokens, prompt, token })
     }
 
     fn from_plane(model: &'a dyn PlanarFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
@@ -138,14 +138,14 @@ impl<'a> FlowInput<'a> {
         let start = Tensor::from_vec(ring, (STARTS, 2), cx.device)?.to_dtype(model.dtype())?;
         let tokens = (0..STARTS).map(|i| format!("start {i}")).collect();
         let token = followed(args.token, STARTS);
-        Ok(Self { target: Target::Plane(model, field), start, ids: vec![], tokens, prompt: String::new(), token })
+        Ok(Self { target: FlowTarget::Plane(model, field), start, ids: vec![], tokens, prompt: String::new(), token })
     }
 
     /// The right-hand side at a control; depth runs from 0 to 1 (in the plane: over the whole time).
     pub fn rhs(&self, control: FlowControl) -> Result<Rhs<'a>> {
         let field = match self.target {
-            Target::Language(model) => model.field(control)?,
-            Target::Plane(model, field) => model.field(field, control),
+            FlowTarget::Language(model) => model.field(control)?,
+            FlowTarget::Plane(model, field) => model.field(field, control),
         };
         Ok(Box::new(move |t, y| field.at(t, y)))
     }
@@ -156,29 +156,29 @@ impl<'a> FlowInput<'a> {
         Ok(host::to_f64(state)?.chunks(dims).map(<[f64]>::to_vec).collect())
     }
 
-    pub fn target(&self) -> Target<'a> {
+    pub fn target(&self) -> FlowTarget<'a> {
         self.target
     }
 
     /// The model, where words come out at the end.
     pub fn model(&self) -> Option<&'a dyn LanguageFlow> {
         match self.target {
-            Target::Language(model) => Some(model),
-            Target::Plane(..) => None,
+            FlowTarget::Language(model) => Some(model),
+            FlowTarget::Plane(..) => None,
         }
     }
 
     pub fn planar_field(&self) -> Option<PlanarField> {
         match self.target {
-            Target::Language(_) => None,
-            Target::Plane(_, field) => Some(field),
+            FlowTarget::Language(_) => None,
+            FlowTarget::Plane(_, field) => Some(field),
         }
     }
 
     fn describe(&self) -> String {
         match self.target {
-            Target::Language(_) => format!("\"{}\"", self.prompt),
-            Target::Plane(_, field) => format!("{} starts in the field {}", self.tokens.len(), field.id()),
+            FlowTarget::Language(_) => format!("\"{}\"", self.prompt),
+            FlowTarget::Plane(_, field) => format!("{} starts in the field {}", self.tokens.len(), field.id()),
         }
     }
 }

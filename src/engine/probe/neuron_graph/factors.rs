@@ -2,7 +2,7 @@
 
 use candle_core::bail;
 
-use super::Question;
+use super::GraphQuery;
 use crate::{
     analysis::graph::{
         Edge, null_models,
@@ -27,7 +27,7 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    pub fn new(model: &dyn SynapseModel, question: &Question) -> Result<Self> {
+    pub fn new(model: &dyn SynapseModel, question: &GraphQuery) -> Result<Self> {
         let shape = model.shape().clone();
         let weight = |name: &str| -> Result<Tensor> {
             match model.params().get(name) {
@@ -110,7 +110,7 @@ impl Factors {
     }
 
     /// The edges asked for, numbered as the model's neurons.
-    pub fn edges(&self, question: &Question, spread: &Spread) -> Result<Strongest> {
+    pub fn edges(&self, question: &GraphQuery, spread: &Spread) -> Result<Strongest> {
         let product = self.product()?;
         let found = match question.beta > 0.0 {
             true => product.above(question.beta, super::MAX_EDGES, question.sign, spread),

@@ -30,7 +30,7 @@ use crate::{
 
 /// The question in the form that the analysis takes.
 #[derive(Debug, Clone, PartialEq)]
-struct Question {
+struct GraphQuery {
     /// The matrix of decoders that the effect goes through.
     through: Matrix,
     /// The source head and the target head, from 0; `None` for the whole graph.
@@ -45,7 +45,7 @@ struct Question {
     restarts: usize,
 }
 
-impl From<&NeuronGraphArgs> for Question {
+impl From<&NeuronGraphArgs> for GraphQuery {
     fn from(args: &NeuronGraphArgs) -> Self {
         let NeuronGraphArgs { matrix, from_head, to_head, sign, edges, beta, weighted, restarts } = *args;
         let heads = from_head.checked_sub(1).zip(to_head.checked_sub(1));
@@ -53,7 +53,7 @@ impl From<&NeuronGraphArgs> for Question {
     }
 }
 
-impl Question {
+impl GraphQuery {
     /// A description for `about`.
     fn label(&self) -> String {
         let what = if self.through == Matrix::Y { "G_y = E D_y" } else { "G_x = E D_x" };
@@ -68,13 +68,13 @@ impl Question {
 }
 
 /// Edges between the neurons that have any, numbered consecutively.
-struct Compact {
+struct CompactGraph {
     /// New number -> number in the model, rising.
     neurons: Vec<u32>,
     edges: Vec<Edge>,
 }
 
-impl Compact {
+impl CompactGraph {
     fn from_edges(edges: &[Edge]) -> Self {
         let mut neurons: Vec<u32> = edges.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
         neurons.sort_unstable();

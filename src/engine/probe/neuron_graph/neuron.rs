@@ -3,7 +3,7 @@
 
 use candle_core::bail;
 
-use super::{Factors, Question};
+use super::{Factors, GraphQuery};
 use crate::{
     corpus::Corpus,
     models::{Trainable, capabilities::SynapseModel},
@@ -28,7 +28,7 @@ impl Probe for GraphNeuron {
     }
 
     fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = Question { heads: None, ..Question::from(&args.graph) };
+        let question = GraphQuery { heads: None, ..GraphQuery::from(&args.graph) };
         let factors = Factors::new(model, &question)?;
         let i = args.neuron.unwrap_or_else(|| factors.loudest());
         if i >= factors.neurons() {

@@ -2,7 +2,7 @@
 //! and what remains of the model without the trained weights.
 
 use super::{
-    reading::{Reader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts, mean},
     texts::StreamTexts,
 };
 use crate::{
@@ -47,13 +47,13 @@ impl Probe for FastWeightSweep {
         let LearningReader { learning: model, plain } = model;
         let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
         let texts = StreamTexts::new(cx.corpus, (args.streams, args.tokens), MIN_TOKENS, FOREIGN)?;
-        let reader = Reader { texts: &texts, device: cx.device };
+        let reader = StreamReader { texts: &texts, device: cx.device };
         let (n, all) = (texts.texts.len(), rates.len() * limits.len() + WITHOUT_BASE.len() + 1);
         let mut baseline: Vec<TokenCosts> = vec![];
         for text in 0..n {
             baseline.push(reader.read_all(text, plain.stream().as_mut(), cx.progress.piece(text, all * n))?);
         }
-        let sweep = Sweep { reader: &reader, model, baseline: &baseline };
+        let sweep = RuleSweep { reader: &reader, model, baseline: &baseline };
         let progress = |i: usize| cx.progress.piece(i + 1, all);
         let grid = rates.iter().flat_map(|rate| limits.iter().map(move |limit| (*rate, *limit)));
         let rule = |(rate, max_precision), has_base| FastWeightRule { rate, max_precision, has_base };
@@ -98,14 +98,14 @@ fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
     }
 }
 
-struct Sweep<'a> {
-    reader: &'a Reader<'a>,
+struct RuleSweep<'a> {
+    reader: &'a StreamReader<'a>,
     model: &'a dyn FastWeightModel,
     /// The costs of each text without fast weights.
     baseline: &'a [TokenCosts],
 }
 
-impl Sweep<'_> {
+impl RuleSweep<'_> {
     /// Measures all texts with one rule.
     fn measure(&self, rule: &FastWeightRule, progress: Progress<'_>) -> Result<FastWeightSetting> {
         let mut found = FastWeightSetting {

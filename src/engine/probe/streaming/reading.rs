@@ -39,12 +39,12 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 }
 
 /// The texts that are read, and the device.
-pub(super) struct Reader<'a> {
+pub(super) struct StreamReader<'a> {
     pub texts: &'a StreamTexts,
     pub device: &'a Device,
 }
 
-impl Reader<'_> {
+impl StreamReader<'_> {
     /// The tokens `from` to `to` of all streams of a text, by a reader that stands at `from`.
     pub fn read(
         &self,

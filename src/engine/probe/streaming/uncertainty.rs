@@ -2,7 +2,7 @@
 //! beside the model's own surprise.
 
 use super::{
-    reading::{Reader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts, mean},
     texts::StreamTexts,
 };
 use crate::{
@@ -40,12 +40,12 @@ impl Probe for UncertaintyProbe {
         let least = SKIPPED + window;
         let sizes = (streams, tokens.clamp(least, MAX_TOKENS));
         let texts = StreamTexts::new(cx.corpus, sizes, least, FOREIGN)?;
-        let reader = Reader { texts: &texts, device: cx.device };
+        let reader = StreamReader { texts: &texts, device: cx.device };
         let mut read = vec![];
         for i in 0..texts.texts.len() {
             let mut stream = model.stream_with_fast_weights(&rule);
             let costs = reader.read_all(i, stream.as_mut(), cx.progress.piece(i, texts.texts.len()))?;
-            read.push(Windows::new(&costs, window));
+            read.push(WindowMeans::new(&costs, window));
         }
         let names = texts.texts.iter().map(|t| t.name.clone());
         let found = Uncertainty {
@@ -62,12 +62,12 @@ impl Probe for UncertaintyProbe {
 }
 
 /// Mean U and mean nats of every window, stream by stream.
-struct Windows {
+struct WindowMeans {
     uncertainty: Vec<Vec<f64>>,
     surprise: Vec<Vec<f64>>,
 }
 
-impl Windows {
+impl WindowMeans {
     fn new(costs: &TokenCosts, window: usize) -> Self {
         let means = |values: &[f64]| -> Vec<Vec<f64>> {
             values.chunks(costs.len).map(|row| row[SKIPPED..].chunks_exact(window).map(mean).collect()).collect()
@@ -77,8 +77,8 @@ impl Windows {
 }
 
 /// A text against the first; of the first, its later streams against its earlier ones.
-fn compare_text(name: String, read: &[Windows], i: usize) -> UncertaintyText {
-    let separation = |values: fn(&Windows) -> &Vec<Vec<f64>>| {
+fn compare_text(name: String, read: &[WindowMeans], i: usize) -> UncertaintyText {
+    let separation = |values: fn(&WindowMeans) -> &Vec<Vec<f64>>| {
         let (these, own) = (values(&read[i]), values(&read[0]));
         let half = own.len() / 2;
         if i == 0 { auroc(&own[half..], &own[..half]) } else { auroc(these, own) }

@@ -2,7 +2,7 @@
 //! read with empty traces. What is merely easier text is easier for both.
 
 use super::{
-    reading::{Reader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts, mean},
     texts::StreamTexts,
 };
 use crate::{
@@ -40,7 +40,7 @@ impl Probe for WarmUpProbe {
         let sizes = (args.streams, tokens - tokens % window);
         let mut texts = StreamTexts::new(cx.corpus, sizes, window, FOREIGN)?;
         texts.cut_to_windows(window);
-        let reader = Reader { texts: &texts, device: cx.device };
+        let reader = StreamReader { texts: &texts, device: cx.device };
         let mut found = vec![];
         for (i, text) in texts.texts.iter().enumerate() {
             let progress = cx.progress.piece(i, texts.texts.len());
@@ -62,7 +62,7 @@ impl Probe for WarmUpProbe {
 
 /// Reads every window of a text from its beginning with a reader of its own.
 fn read_by_window(
-    reader: &Reader<'_>,
+    reader: &StreamReader<'_>,
     text: usize,
     window: usize,
     model: &dyn StreamingModel,

@@ -58,7 +58,7 @@ fn best(tried: &[Candidate]) -> Option<&Candidate> {
 
 /// Every candidate, and the best.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
+pub struct CandidateChoice {
     /// Candidates by tokeniser, then by layers; empty where there was nothing to choose.
     pub tried: Vec<Candidate>,
     /// Place of the best among the tokenisers.
@@ -93,9 +93,9 @@ pub fn choose<M: SynapseModel>(
     text: &[u8],
     known: Option<usize>,
     form: ReadingForm,
-) -> std::result::Result<Choice, ChoiceError> {
+) -> std::result::Result<CandidateChoice, ChoiceError> {
     if let (Some(layers), [_]) = (known, tokenizers) {
-        return Ok(Choice { tried: vec![], tokenizer: 0, layers, bytes: 0 });
+        return Ok(CandidateChoice { tried: vec![], tokenizer: 0, layers, bytes: 0 });
     }
     let model = open(known.unwrap_or(MAX_LAYERS))?;
     let head = beginning(text, (MAX_ACTIVATIONS / model.shape().neurons.max(1)).clamp(MIN_BYTES, MAX_BYTES));
@@ -117,7 +117,7 @@ pub fn choose<M: SynapseModel>(
         Ok(Some(nats.into_iter().map(|nats| TextLoss::new(&ids, bytes, nats)).collect()))
     })?;
     match (best(&tried).copied(), refusal) {
-        (Some(best), _) => Ok(Choice { tokenizer: best.tokenizer, layers: best.layers, tried, bytes: head.len() }),
+        (Some(best), _) => Ok(CandidateChoice { tokenizer: best.tokenizer, layers: best.layers, tried, bytes: head.len() }),
         (None, Some(refusal)) => Err(refusal.into()),
         (None, None) => Err(ChoiceError::Mismatch(
             "the beginning of the text is too short to tell which layers and tokens the model was trained with: give both, or a longer text".to_owned(),

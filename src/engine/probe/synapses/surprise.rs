@@ -36,9 +36,9 @@ impl Probe for Surprise {
         if ids.len() != text.len() {
             candle_core::bail!("surprise is measured letter by letter; choose the tokeniser byte or char");
         }
-        let (trained, octaves) = Means::measure(model, &ids, cx)?.into_parts();
+        let (trained, octaves) = PeriodMeans::measure(model, &ids, cx)?.into_parts();
         let random = random(model, cx)?;
-        let (random_weights, _) = Means::measure(synapses_of(random.as_ref())?, &ids, cx)?.into_parts();
+        let (random_weights, _) = PeriodMeans::measure(synapses_of(random.as_ref())?, &ids, cx)?.into_parts();
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
@@ -50,7 +50,7 @@ impl Probe for Surprise {
 const OCTAVES: usize = 8;
 
 /// Means over periods, by position in the period.
-struct Means {
+struct PeriodMeans {
     /// The means of each layer.
     layers: Vec<LayerMeans>,
     loss: Vec<f64>,
@@ -65,7 +65,7 @@ struct LayerMeans {
     octaves: [Vec<f64>; 2],
 }
 
-impl Means {
+impl PeriodMeans {
     fn measure(model: &dyn SynapseModel, ids: &[u32], cx: &ProbeInputs<'_>) -> Result<Self> {
         let n = model.shape().neurons;
         let per_head = model.shape().per_head();

@@ -81,7 +81,7 @@ pub fn record(model: &dyn SynapseModel, ids: &[u32], wanted: &Recording) -> Resu
     if wanted.sigma {
         paths.extend(layers.iter().filter(|l| **l > 0).map(|l| format!("layers.{}.y", l - 1)));
     }
-    let mut kept = Recorded::default();
+    let mut kept = RecordedTensors::default();
     TextReader::new(model).tapping(paths).stream(ids, stretch(shape), |read| {
         layers.iter().try_for_each(|layer| kept.layer(*layer, &read, wanted))?;
         if wanted.logits {
@@ -112,13 +112,13 @@ fn check_size(bytes: u64) -> Result<(), RecordingError> {
 
 /// The values recorded so far.
 #[derive(Default)]
-struct Recorded {
+struct RecordedTensors {
     /// Recorded tensors by path, to be joined along the tokens.
     parts: Vec<(String, Vec<Tensor>)>,
     sigmas: Activations,
 }
 
-impl Recorded {
+impl RecordedTensors {
     fn append(&mut self, name: String, part: Tensor) {
         match self.parts.iter_mut().find(|(n, _)| *n == name) {
             Some((_, all)) => all.push(part),

@@ -23,13 +23,13 @@ const RIDGE: f64 = 1e-3;
 const CHANCE: f64 = 0.5;
 
 /// Prompts of one length: ids `(B, T)`.
-pub struct Group {
+pub struct PromptGroup {
     tokens: Tensor,
     rows: usize,
 }
 
 /// Prompts longer than the model's positions are left out (letter by letter some are).
-pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>) -> Result<Vec<Group>> {
+pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>) -> Result<Vec<PromptGroup>> {
     let mut by_length: std::collections::BTreeMap<usize, Vec<u32>> = Default::default();
     let space = words::space(cx.corpus);
     for prompt in prompts {
@@ -42,7 +42,7 @@ pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>
         .filter(|(len, _)| (1..=model.positions()).contains(len))
         .map(|(len, ids)| {
             let rows = ids.len() / len;
-            Ok(Group { tokens: Tensor::from_vec(ids, (rows, len), cx.device)?, rows })
+            Ok(PromptGroup { tokens: Tensor::from_vec(ids, (rows, len), cx.device)?, rows })
         })
         .collect()
 }
@@ -60,7 +60,7 @@ pub fn shares(
     model: &dyn LanguageFlow,
     params: &SolveParams,
     u0: f64,
-    groups: &[Group],
+    groups: &[PromptGroup],
     classes: &[&[u32]],
 ) -> Result<Vec<f64>> {
     let field = model.field(params.at_u0(u0))?;

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{
     super::super::Progress,
     changed::ForwardPass,
-    null::{Draw, Null},
+    null::{MatchedNull, NullDraw},
     request::Request,
 };
 use crate::{
@@ -72,11 +72,11 @@ pub fn effect(
     };
     let before = read(None, options.length, 0)?;
     let after = read(Some(&asked.change), options.length, 1)?;
-    let null = Null::new(model, &[ids], &asked.change, device)?;
+    let null = MatchedNull::new(model, &[ids], &asked.change, device)?;
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed ^ 0x6e75_6c6c);
     let (mut null_divergence, mut null_draws, mut activity) = (vec![0.0; ids.len()], vec![], 0.0);
     for draw in 0..options.draws {
-        let Some(Draw { target, activity: own }) = null.draw(&asked.change.target, &mut rng) else { break };
+        let Some(NullDraw { target, activity: own }) = null.draw(&asked.change.target, &mut rng) else { break };
         activity += own / options.draws as f64;
         let random = read(Some(&Intervention { target, ..asked.change.clone() }), 0, draw + 3)?;
         let divergence = before.divergence(&random)?;

@@ -10,7 +10,7 @@ pub use effect::{Effect, EffectOptions, effect};
 pub use request::{Request, request};
 
 pub(in crate::probe) use changed::{continuation, read_rows};
-pub(in crate::probe) use null::Null;
+pub(in crate::probe) use null::MatchedNull;
 
 use super::super::{
     Answer, Probe, ProbeInputs,

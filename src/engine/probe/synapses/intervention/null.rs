@@ -16,7 +16,7 @@ const ALIKE: usize = 32;
 const ENDS: usize = 256;
 
 /// Null model of a change: other neurons or synapses that are as active as its target, with their activity.
-pub(in crate::probe) enum Null {
+pub(in crate::probe) enum MatchedNull {
     Neurons {
         neurons: Vec<usize>,
         firing: Vec<f64>,
@@ -32,13 +32,13 @@ pub(in crate::probe) enum Null {
 }
 
 /// A random target like the given one, and its mean activity.
-pub(in crate::probe) struct Draw {
+pub(in crate::probe) struct NullDraw {
     pub target: Target,
     /// Firing share of neurons, or sigma of synapses.
     pub activity: f64,
 }
 
-impl Null {
+impl MatchedNull {
     /// Reads the texts, each from an empty state, to learn how active everything is.
     pub fn new(model: &dyn SynapseModel, texts: &[&[u32]], change: &Intervention, device: &Device) -> Result<Self> {
         match &change.target {
@@ -71,12 +71,12 @@ impl Null {
 
     /// Draws as many others as `target` has, each of the same heads and about as active; `None` if there are too few
     /// others.
-    pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<Draw> {
+    pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<NullDraw> {
         match (self, target) {
             (Self::Neurons { neurons, firing, ranks }, Target::Neurons { part, layer, .. }) => {
                 let neurons = ranks.alike(neurons, firing, rng)?;
                 let activity = mean_of(firing, &neurons);
-                Some(Draw { target: Target::Neurons { neurons, part: *part, layer: *layer }, activity })
+                Some(NullDraw { target: Target::Neurons { neurons, part: *part, layer: *layer }, activity })
             }
             (Self::Synapses { synapses, nearest, .. }, _) => {
                 let (mut drawn, mut sum): (Vec<Synapse>, f64) = (vec![], 0.0);
@@ -88,7 +88,7 @@ impl Null {
                     drawn.push(*synapse);
                 }
                 let activity = sum / drawn.len().max(1) as f64;
-                Some(Draw { target: Target::Synapses(drawn), activity })
+                Some(NullDraw { target: Target::Synapses(drawn), activity })
             }
             _ => None,
         }

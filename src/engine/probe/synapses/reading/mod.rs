@@ -34,14 +34,14 @@ impl Probe for ReadingProbe {
     }
 
     fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = Question::new(model, args, cx)?;
+        let question = ReadingQuery::new(model, args, cx)?;
         let ids = question.written_on()?;
         Ok(vec![question.answer(question.read(&ids)?, &ids)])
     }
 }
 
 /// A model, the text that it reads, and what is followed meanwhile.
-struct Question<'a> {
+struct ReadingQuery<'a> {
     model: &'a dyn SynapseModel,
     args: &'a ReadingArgs,
     cx: &'a ProbeInputs<'a>,
@@ -52,7 +52,7 @@ struct Question<'a> {
     synapse: Option<Synapse>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> ReadingQuery<'a> {
     /// # Errors
     /// If a neuron is not one of the model's, or the text has no tokens.
     fn new(model: &'a dyn SynapseModel, args: &'a ReadingArgs, cx: &'a ProbeInputs<'a>) -> Result<Self> {

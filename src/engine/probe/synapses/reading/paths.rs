@@ -2,7 +2,7 @@
 
 use super::{
     super::firing::{self, Activation, LayerActivations},
-    Question,
+    ReadingQuery,
 };
 use crate::{
     models::capabilities::Rotation,
@@ -26,7 +26,7 @@ pub(super) struct TokenValues {
 
 /// The largest values of y of the layer before and of x of the layer, `(n)` each, and the values at every
 /// token.
-pub(super) fn first_pass(question: &Question<'_>, ids: &[u32]) -> Result<([Vec<f32>; 2], TokenValues)> {
+pub(super) fn first_pass(question: &ReadingQuery<'_>, ids: &[u32]) -> Result<([Vec<f32>; 2], TokenValues)> {
     let (model, layer) = (question.model, question.layer);
     let (layers, n) = (model.shape().layers, model.shape().neurons);
     let mut peaks = [vec![0f32; n], vec![0f32; n]];
@@ -77,7 +77,7 @@ pub(super) struct Paths {
     partners: Vec<Vec<f32>>,
 }
 
-pub(super) fn second_pass(question: &Question<'_>, ids: &[u32], ends: &[Vec<usize>; 2]) -> Result<Paths> {
+pub(super) fn second_pass(question: &ReadingQuery<'_>, ids: &[u32], ends: &[Vec<usize>; 2]) -> Result<Paths> {
     let layer = question.layer;
     let empty = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
     let mut paths =

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::Question;
+use super::ReadingQuery;
 use crate::{
     models::capabilities::{Sampling, generate},
     nn::Result,
     telemetry::measurements,
 };
 
-impl Question<'_> {
+impl ReadingQuery<'_> {
     /// The text and what the model writes after it, which is shown as it comes.
     pub(super) fn written_on(&self) -> Result<Vec<u32>> {
         let (given, write) = (self.passage.ids.len(), self.args.write);
@@ -49,7 +49,7 @@ struct WrittenSoFar {
 
 impl WrittenSoFar {
     /// The first token at once and without a reading, which takes longer than to write it.
-    fn show(&mut self, question: &Question<'_>, ids: &[u32]) -> Result<()> {
+    fn show(&mut self, question: &ReadingQuery<'_>, ids: &[u32]) -> Result<()> {
         if !question.cx.progress.is_watched() || self.shown.is_some_and(|at| at.elapsed() < SHOWN_EVERY) {
             return Ok(());
         }
