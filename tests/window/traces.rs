@@ -149,7 +149,7 @@ fn a_reader_of_a_sharp_trace_learns_to_name_the_token_just_before() {
     let batch = draw(&mut rng, 8, 16, 24);
     let at = model.positions(24, 1).unwrap();
     let named = model.answers(&batch.tokens, &at).unwrap().argmax(D::Minus1).unwrap();
-    let wanted = model.wanted(&batch.tokens, &at).unwrap();
+    let wanted = model.target_ids(&batch.tokens, &at).unwrap();
     let hits = values(&named.eq(&wanted).unwrap().to_dtype(DType::F32).unwrap().mean((0, 1)).unwrap());
     assert!(hits[0] > 0.95 && hits[1] > 0.9, "{hits:?}");
 }
@@ -161,7 +161,7 @@ fn wanted_tokens_are_those_k_steps_back() {
     let tokens = Tensor::from_slice(&ids, (2, 10), &Device::Cpu).unwrap();
     let at = model.positions(10, 2).unwrap();
     assert_eq!(at, [5, 7, 9]);
-    let wanted: Vec<u32> = model.wanted(&tokens, &at).unwrap().flatten_all().unwrap().to_vec1().unwrap();
+    let wanted: Vec<u32> = model.target_ids(&tokens, &at).unwrap().flatten_all().unwrap().to_vec1().unwrap();
     assert_eq!(wanted, [5, 3, 0, 15, 13, 10, 7, 5, 2, 17, 15, 12, 9, 7, 4, 19, 17, 14]);
     let error = model.positions(5, 1).unwrap_err().to_string();
     assert!(error.contains("train.window") && error.contains('5'), "{error}");

@@ -332,7 +332,7 @@ mod tests {
     const GOAL: StopCriterion = StopCriterion { tolerance: 1e-6, max_iters: 60 };
 
     /// A small model whose blocks are tame enough that plain passes of the anchored map converge.
-    fn tame() -> Result<(FastSlow, Batch)> {
+    fn contractive_model() -> Result<(FastSlow, Batch)> {
         let spec = FastSlowSpec {
             d_model: 16,
             heads: 2,
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn equilibrium_gradients_agree_with_unrolled_ones() -> Result<()> {
-        let (model, batch) = tame()?;
+        let (model, batch) = contractive_model()?;
         let net = &model.net;
         // The state before Post, tracked: one round of the model up to there, then 60 plain passes.
         let x = block::run(&net.pre, &embedding(&net.embed, &batch.tokens)?, &mut Tap::off(), None)?;

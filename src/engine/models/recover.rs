@@ -207,7 +207,7 @@ impl Recover {
         };
         let positions = self.positions(batch.tokens.dim(1)?, stride)?;
         let logits = self.read(weights, &batch.tokens, &positions)?;
-        cross_entropy(&logits, &self.wanted(&batch.tokens, &positions)?)
+        cross_entropy(&logits, &self.target_ids(&batch.tokens, &positions)?)
     }
 
     /// The traces at these positions as input of a reader: x `(T, B C)` -> n times `(P B, C+1)`.
@@ -290,14 +290,14 @@ impl Heads {
         let values = linear(slots, value)?.transpose(0, 1)?.contiguous()?; // (B, T, HEAD)
         let content = (linear(&linear(slots, key)?, &self.query)? / (HEAD as f64).sqrt())?; // (T, B, K)
         let content = content.permute((1, 2, 0))?.unsqueeze(2)?; // (B, K, 1, T)
-        let when = self.when(place, positions, t)?.reshape((1, k, p, t))?;
+        let when = self.distance_scores(place, positions, t)?.reshape((1, k, p, t))?;
         let weights = candle_nn::ops::softmax(&content.broadcast_add(&when)?, D::Minus1)?; // (B, K, P, T)
         let reads = weights.reshape((b, k * p, t))?.matmul(&values)?; // (B, K P, HEAD)
         reads.reshape((b, k, p, HEAD))?.permute((2, 0, 1, 3))?.reshape((p * b, k, HEAD))
     }
 
     /// Scores for how far back a slot is, the future shut out: place `(K, PLACE)` -> `(K, P T)`.
-    fn when(&self, place: &Tensor, positions: &[usize], t: usize) -> Result<Tensor> {
+    fn distance_scores(&self, place: &Tensor, positions: &[usize], t: usize) -> Result<Tensor> {
         let by_distance = place.matmul(&places(t, place.device())?.t()?)?; // (K, T): distances 0..T
         let shut = Tensor::full(-1e9f32, (place.dim(0)?, 1), place.device())?;
         let table = Tensor::cat(&[by_distance, shut], 1)?; // (K, T+1)
@@ -354,7 +354,7 @@ impl RecoveryModel for Recover {
     }
 
     /// Distances beyond the window's start give id 0.
-    fn wanted(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
+    fn target_ids(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
         let by_time = tokens.t()?.contiguous()?; // (T, B)
         let at = |k: usize| -> Result<Tensor> {
             let rows: Vec<u32> = positions.iter().map(|t| t.saturating_sub(k) as u32).collect();

@@ -86,16 +86,16 @@ impl BlockSizes {
     }
 
     /// Width of the MLP's input projection.
-    fn wide(&self) -> f64 {
+    fn mlp_width(&self) -> f64 {
         self.hidden as f64 * if self.gated { 2.0 } else { 1.0 }
     }
 
     pub fn weights(&self) -> f64 {
         let (d, kv, hidden) = (self.d_model as f64, self.kv(), self.hidden as f64);
-        let maps = 2.0 * d * d + 2.0 * d * kv + d * self.wide() + d * hidden;
+        let maps = 2.0 * d * d + 2.0 * d * kv + d * self.mlp_width() + d * hidden;
         let head = (d / self.heads.max(1) as f64).floor();
         match self.has_biases {
-            true => maps + 2.0 * d + 2.0 * d + (d + 2.0 * kv) + self.wide() + 2.0 * d,
+            true => maps + 2.0 * d + 2.0 * d + (d + 2.0 * kv) + self.mlp_width() + 2.0 * d,
             false => maps + 2.0 * d + 2.0 * head,
         }
     }
@@ -104,14 +104,14 @@ impl BlockSizes {
     /// result, the state between both sublayers, the MLP's hidden units, and the block's own result.
     pub fn saved(&self, positions: f64) -> f64 {
         let d = self.d_model as f64;
-        positions * (4.0 * d + 2.0 * self.kv() + self.wide() + 2.0 * self.heads as f64)
+        positions * (4.0 * d + 2.0 * self.kv() + self.mlp_width() + 2.0 * self.heads as f64)
     }
 
     /// The numbers that the backward pass of one block needs beside those: the inputs of each projection again, and
     /// their gradients.
     pub fn backward(&self, positions: f64) -> f64 {
         let d = self.d_model as f64;
-        positions * (6.0 * d + 2.0 * self.kv() + self.wide() + self.hidden as f64)
+        positions * (6.0 * d + 2.0 * self.kv() + self.mlp_width() + self.hidden as f64)
     }
 }
 

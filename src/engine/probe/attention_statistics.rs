@@ -84,12 +84,13 @@ fn add_window(
         let values = host::to_f32(weights)?;
         if place == sums.len() {
             let known = sums.iter().find(|s| s.layer.has_uniform_of(layer));
-            let uniform = known.map_or_else(|| four(&layer.uniform_weights(rows), cols, Rows::Shares), |s| s.uniform);
+            let uniform =
+                known.map_or_else(|| head_statistics(&layer.uniform_weights(rows), cols, Rows::Shares), |s| s.uniform);
             sums.push(StatisticsSums { layer: (*layer).clone(), heads: vec![[0.0; 4]; heads], uniform });
         }
         let kind = rows_of(layer);
         let of_heads: Vec<HeadStatistics> =
-            values.par_chunks((rows * cols).max(1)).map(|head| four(head, cols, kind)).collect();
+            values.par_chunks((rows * cols).max(1)).map(|head| head_statistics(head, cols, kind)).collect();
         for (sum, found) in sums[place].heads.iter_mut().zip(of_heads) {
             sum.iter_mut().zip(found).for_each(|(s, v)| *s += v);
         }
@@ -98,7 +99,7 @@ fn add_window(
 }
 
 /// NaN where the weights are no numbers.
-fn four(weights: &[f32], cols: usize, kind: Rows) -> HeadStatistics {
+fn head_statistics(weights: &[f32], cols: usize, kind: Rows) -> HeadStatistics {
     let values = singular_values(weights.len() / cols.max(1), cols, weights);
     let (rank, share) = values.map_or((f64::NAN, f64::NAN), |s| (effective_rank(&s), top_share(&s)));
     [kind.mean_entropy(weights, cols), rank, share, kind.sink(weights, cols)]

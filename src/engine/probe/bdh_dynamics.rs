@@ -73,7 +73,7 @@ impl Probe for BdhDynamics {
         let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: bdh.layers };
         let gain = checks::gain(&physical, &pulses);
         physical.weights.dy.data.iter_mut().for_each(|v| *v *= gain.unwrap_or(1.0));
-        let missed = missed(&given, &pulses, &embedded);
+        let missed = unreached_share(&given, &pulses, &embedded);
         let about = format!(
             "{}, {} neurons, {} layers, {words}{}",
             passage.about,
@@ -139,7 +139,7 @@ impl HostWeights {
         let dx = Dense::from_rows(d, n, &get("encoder")?).ok_or_else(fits)?;
         let dy = Dense::from_rows(d, n, &get("encoder_v")?).ok_or_else(fits)?;
         let e = Dense::from_rows(n, d, &get("decoder")?).ok_or_else(fits)?;
-        let weights = Weights::new(turned(&e), turned(&dx), turned(&dy)).ok_or_else(fits)?;
+        let weights = Weights::new(transpose(&e), transpose(&dx), transpose(&dy)).ok_or_else(fits)?;
         Ok(Self { vocab: embed.len() / d, embed, lm_head: get("lm_head")?, d, weights })
     }
 
@@ -154,7 +154,7 @@ impl HostWeights {
     }
 }
 
-fn turned(m: &Dense<f64>) -> Dense<f64> {
+fn transpose(m: &Dense<f64>) -> Dense<f64> {
     let mut out = Dense::zeros(m.cols, m.rows);
     for r in 0..m.rows {
         for (c, v) in m.row(r).iter().enumerate() {
@@ -183,7 +183,7 @@ fn drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
         SynapseDrift::Both => (true, keep, ""),
         SynapseDrift::Trained => (bdh.rotates, if bdh.damps { own } else { 1.0 }, " as trained"),
     };
-    let drift = if turns { Drift::rope(n) } else { Drift::still(n) }.and_damping(keep);
+    let drift = if turns { Drift::rope(n) } else { Drift::identity(n) }.and_damping(keep);
     let words = match (turns, keep < 1.0) {
         (true, true) => format!("synapses turn and keep {keep:.3} a token"),
         (true, false) => "synapses turn".to_owned(),
@@ -204,7 +204,7 @@ fn pulses(given: &HostWeights, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f6
 }
 
 /// The share of the embeddings' length that the pulses do not reach.
-fn missed(given: &HostWeights, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
+fn unreached_share(given: &HostWeights, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
     let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     let (mut off, mut all) = (0.0, 0.0);
     for (p, v) in pulses.iter().zip(embedded) {

@@ -57,7 +57,7 @@ impl RecoveryTally {
             let tokens = Tensor::from_slice(chunk, (chunk.len() / len, len), device)?;
             let logits = reader.answers(&tokens, &positions)?; // (P, B, K, V)
             let v = logits.dim(3)?;
-            let (logits, wanted) = (host::to_f32(&logits)?, host::to_u32(&reader.wanted(&tokens, &positions)?)?);
+            let (logits, wanted) = (host::to_f32(&logits)?, host::to_u32(&reader.target_ids(&tokens, &positions)?)?);
             tally.wanted.resize(tally.wanted.len().max(v), 0);
             tally.asked += wanted.len() / k;
             for (i, (scores, &id)) in logits.chunks_exact(v).zip(&wanted).enumerate() {

@@ -80,8 +80,8 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         TensorSizes::from_tensors(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
 
     let mut notes = vec![];
-    let said_layers = said_layers(&file);
-    let layers = said_layers.unwrap_or_else(|| {
+    let file_layers = layers_in_file(&file);
+    let layers = file_layers.unwrap_or_else(|| {
         notes.push(format!(
             "`{shown}` does not say how many layers its model had, and shared weights do not tell: `model.layers` = {} is taken",
             asked.layers
@@ -121,7 +121,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         notes.push(format!("`{shown}` has no gates: `model.gated` is taken as off"));
     }
     spec.check().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be opened: {e}")))?;
-    Ok(ImportedStateDict { spec, vocab, notes, layers_unsaid: said_layers.is_none(), file, names, halves })
+    Ok(ImportedStateDict { spec, vocab, notes, layers_unsaid: file_layers.is_none(), file, names, halves })
 }
 
 impl ImportedStateDict {
@@ -247,7 +247,7 @@ fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
     found.into_iter().filter(|g| has(g) >= 2).max_by_key(|g| (has(g), std::cmp::Reverse(g.prefix.len())))
 }
 
-fn said_layers(file: &Weights) -> Option<usize> {
+fn layers_in_file(file: &Weights) -> Option<usize> {
     let named = |path: &str| LAYERS.contains(&path.rsplit('.').next().unwrap_or(path));
     file.metadata().filter(|(path, _)| named(path)).find_map(|(_, v)| v.parse().ok().filter(|n| (1..=1024).contains(n)))
 }

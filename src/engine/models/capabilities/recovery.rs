@@ -15,5 +15,5 @@ pub trait RecoveryModel {
     fn answers(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor>;
 
     /// The tokens that should be named: u32 `(P, B, K)`.
-    fn wanted(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor>;
+    fn target_ids(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor>;
 }

@@ -50,7 +50,7 @@ impl AlibiGptSpec {
     }
 
     /// The sizes that come closest to so many parameters; of two as close, the less unusual one.
-    pub fn like(parameters: usize, vocab: usize) -> Self {
+    pub fn with_parameters_near(parameters: usize, vocab: usize) -> Self {
         let at = |d_model: usize, layers: usize| {
             let heads = (d_model / HEAD).max(1);
             // heads divide the width

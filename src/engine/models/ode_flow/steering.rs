@@ -76,7 +76,7 @@ impl Steered {
         let u: Vec<f32> = (0..b).flat_map(|row| [turn(row) as f32, 0.0, 0.0, 0.0]).collect();
         let u = Tensor::from_vec(u, (b, CONTROLS), device)?;
         let start = inference_net.start(&batch.tokens, &mut Tap::off())?; // (B, T, D)
-        let asked = asked(&batch.targets, t)?;
+        let asked = answer_mask(&batch.targets, t)?;
         let select = |holds: &dyn Fn(usize, bool) -> bool| -> Vec<u32> {
             (0..b * t).filter(|&i| holds(i / t, asked[i])).map(|i| i as u32).collect()
         };
@@ -121,7 +121,7 @@ fn one_prompt(ids: &[u32], device: &Device) -> Result<Batch> {
 }
 
 /// A mask of the positions `(B T)` that ask for a word.
-fn asked(targets: &Tensor, t: usize) -> Result<Vec<bool>> {
+fn answer_mask(targets: &Tensor, t: usize) -> Result<Vec<bool>> {
     let asked: Vec<bool> = host::to_u32(targets)?.into_iter().map(|target| target != IGNORE).collect();
     if !asked.contains(&true) {
         candle_core::bail!("a steering batch of windows of {t} tokens asks for no word; make the window longer");

@@ -68,7 +68,7 @@ impl Probe for ConceptEffectProbe {
             drawn.push(changes(&before, &run.losses(Some(&change), draw + 3)?));
         }
         let side = |with: bool| ConceptSide {
-            sentences: rows.iter().filter(|r| r.with == with).map(|r| shown(cx.corpus, r)).collect(),
+            sentences: rows.iter().filter(|r| r.with == with).map(|r| row_text(cx.corpus, r)).collect(),
             loss: side_values(&rows, &before, with).into(),
             change: side_values(&rows, &own, with).into(),
             null_draws: drawn.iter().map(|d| mean(&side_values(&rows, d, with))).collect::<Vec<_>>().into(),
@@ -98,7 +98,7 @@ impl Probe for ConceptEffectProbe {
     }
 }
 
-fn shown(corpus: &Corpus, row: &FollowUp) -> String {
+fn row_text(corpus: &Corpus, row: &FollowUp) -> String {
     format!("{} | {}", corpus.decode(&row.ids[..row.from]), corpus.decode(&row.ids[row.from..]))
 }
 

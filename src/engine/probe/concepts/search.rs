@@ -125,14 +125,14 @@ pub(super) fn search(
     }
     let searched = ranked.len();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let chosen = varied(&ranked, how.confirmed);
+    let chosen = limit_per_neuron(&ranked, how.confirmed);
     let per_head = reader.model.shape().per_head();
     Ok(SearchResult { searched, per_head, synapses: confirm(reader, question, &chosen, how, progress.piece(3, 4))? })
 }
 
 /// The first of a ranking with no neuron of a side more than twice: ten synapses of one neuron would be one
 /// finding.
-fn varied(ranked: &[(f64, Synapse)], count: usize) -> Vec<Synapse> {
+fn limit_per_neuron(ranked: &[(f64, Synapse)], count: usize) -> Vec<Synapse> {
     let mut taken: Vec<Synapse> = vec![];
     for (_, synapse) in ranked {
         let shared = |same: fn(&Synapse, &Synapse) -> bool| taken.iter().filter(|t| same(t, synapse)).count();

@@ -165,7 +165,7 @@ impl ActivationTally {
 mod tests {
     use super::*;
 
-    fn told(windows: &[&[f32]], capacity: usize) -> ActivationTally {
+    fn tally_windows(windows: &[&[f32]], capacity: usize) -> ActivationTally {
         let mut tally = ActivationTally::new(capacity);
         let mut from = 0;
         for values in windows {
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_greatest_are_kept_and_of_equal_ones_the_first() {
-        let tally = told(&[&[0.0, 2.0], &[1.0, 2.0], &[5.0, 0.5], &[0.0, 0.0], &[2.0, 0.0]], 2);
+        let tally = tally_windows(&[&[0.0, 2.0], &[1.0, 2.0], &[5.0, 0.5], &[0.0, 0.0], &[2.0, 0.0]], 2);
         let found: Vec<(f32, usize, usize)> = tally.windows().iter().map(|w| (w.value, w.from, w.token)).collect();
         assert_eq!(found, [(5.0, 4, 0), (2.0, 0, 1)]);
         assert_eq!((tally.read, tally.fires, tally.sum, tally.greatest), (10, 6, 12.5, 5.0));
@@ -197,6 +197,6 @@ mod tests {
             assert!(bin_edge(bin) <= value && value < bin_edge(bin + 1), "{value} in {bin}");
         }
         assert_eq!((bin_of(1e-30), bin_of(1e30)), (0, BINS - 1));
-        assert_eq!(told(&[&[1.0, 1.1, 0.0, 2.0]], 1).bins.iter().sum::<u64>(), 3);
+        assert_eq!(tally_windows(&[&[1.0, 1.1, 0.0, 2.0]], 1).bins.iter().sum::<u64>(), 3);
     }
 }

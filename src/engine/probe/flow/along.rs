@@ -99,12 +99,12 @@ fn sigmas(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Vec<f64>> {
         };
         let mut sigma = 0.0;
         for _ in 0..ROUNDS {
-            let pushed = forwards(rhs, t, state, &direction)?;
+            let pushed = jvp(rhs, t, state, &direction)?;
             sigma = norm(&pushed)?;
             if !(sigma > 0.0 && sigma.is_finite()) {
                 break;
             }
-            direction = unit(&back(rhs, t, state, &pushed)?)?;
+            direction = unit(&vjp(rhs, t, state, &pushed)?)?;
         }
         found.push(sigma);
         guess = Some(direction);
@@ -128,7 +128,7 @@ fn unit(x: &Tensor) -> Result<Tensor> {
 }
 
 /// J d by a central difference.
-fn forwards(rhs: &Rhs<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result<Tensor> {
+fn jvp(rhs: &Rhs<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result<Tensor> {
     let nudge = NUDGE * norm(state)?.max(1e-3);
     let ahead = rhs(t, &(state + (direction * nudge)?)?)?;
     let behind = rhs(t, &(state - (direction * nudge)?)?)?;
@@ -136,7 +136,7 @@ fn forwards(rhs: &Rhs<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result
 }
 
 /// J^T g by differentiating g · F(H).
-fn back(rhs: &Rhs<'_>, t: f64, state: &Tensor, g: &Tensor) -> Result<Tensor> {
+fn vjp(rhs: &Rhs<'_>, t: f64, state: &Tensor, g: &Tensor) -> Result<Tensor> {
     let at = candle_core::Var::from_tensor(state)?;
     let product = (rhs(t, at.as_tensor())? * g.detach())?.sum_all()?;
     let grads = product.backward()?;

@@ -41,7 +41,7 @@ impl Probe for FlowClaims {
         let SteeredFlow { model, classes } = steered;
         let (input, params) = FlowInput::from_args(FlowModel::Language(model), &args.flow, cx)?;
         let one = classes.prompt.is_some() || args.published;
-        let (good, bad) = (words::whole(cx.corpus, &GOOD), words::whole(cx.corpus, &BAD));
+        let (good, bad) = (words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD));
         let held_out = steering::prompts(&HELD_OUT_NOUNS);
         let at_held_out = |classes: [&[u32]; 2]| -> Result<ClassShares> {
             let groups = groups(&held_out, model, cx)?;
@@ -60,7 +60,7 @@ impl Probe for FlowClaims {
             })?,
         };
         let text = |ids: &[u32]| ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
-        let continued = |u0: f64| continued(&input, &params, model, cx, u0);
+        let continued = |u0: f64| continue_prompt(&input, &params, model, cx, u0);
         let claims = measurements::FlowClaims {
             classes: ClassTokens { plus: text(&classes.plus), minus: text(&classes.minus) },
             own,
@@ -100,7 +100,7 @@ fn next_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow
 }
 
 /// The prompt and how it goes on.
-fn continued(
+fn continue_prompt(
     input: &FlowInput<'_>,
     params: &SolveParams,
     model: &dyn LanguageFlow,

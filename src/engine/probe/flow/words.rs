@@ -42,14 +42,14 @@ pub fn mass(p: &[f64], ids: &[u32]) -> f64 {
 
 /// The token of a bare space, of a corpus in which words are tokens and so are the spaces between them.
 pub fn space(corpus: &Corpus) -> Option<u32> {
-    match (corpus.encode(" ").as_slice(), whole(corpus, &GOOD[..1]).is_empty()) {
+    match (corpus.encode(" ").as_slice(), single_token_ids(corpus, &GOOD[..1]).is_empty()) {
         ([space], false) => Some(*space),
         _ => None,
     }
 }
 
 /// The ids of those words that are one known token each.
-pub fn whole(corpus: &Corpus, words: &[&str]) -> Vec<u32> {
+pub fn single_token_ids(corpus: &Corpus, words: &[&str]) -> Vec<u32> {
     words.iter().map(|w| corpus.encode(w)).filter(|ids| ids.len() == 1 && ids[0] != 0).flatten().collect()
 }
 

@@ -40,7 +40,7 @@ impl StreamTexts {
     /// # Errors
     /// If the corpus is not running text, or shorter still.
     pub fn new(corpus: &Corpus, (rows, len): (usize, usize), least: usize, foreign: usize) -> Result<Self> {
-        let own = own(corpus, rows, len, least)?;
+        let own = own_streams(corpus, rows, len, least)?;
         let (rows, len) = (own.0, own.1);
         let mut texts = vec![own.2];
         let mut notes = vec![];
@@ -80,7 +80,7 @@ impl StreamTexts {
 }
 
 /// Rows, tokens, and the streams of the run's own held-out text.
-fn own(corpus: &Corpus, rows: usize, len: usize, least: usize) -> Result<(usize, usize, StreamText)> {
+fn own_streams(corpus: &Corpus, rows: usize, len: usize, least: usize) -> Result<(usize, usize, StreamText)> {
     if !corpus.source().is_running_text() {
         return Err(Error::Msg(format!(
             "{} is made window by window, and no text of it goes on: choose running text as the corpus.",

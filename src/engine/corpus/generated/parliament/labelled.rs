@@ -91,7 +91,7 @@ pub fn sentences(concept: Class, extent: &Extent) -> Vec<Sentence> {
                 for (language, spoken) in extent.languages().iter().enumerate() {
                     for ((class, entity), is) in [(with, true), (without, false)] {
                         all.push(Sentence {
-                            text: said(spoken, (class, entity), frame, naive),
+                            text: sentence_text(spoken, (class, entity), frame, naive),
                             language,
                             class,
                             entity,
@@ -109,7 +109,7 @@ pub fn sentences(concept: Class, extent: &Extent) -> Vec<Sentence> {
     all
 }
 
-fn said(language: &Language, (class, entity): (Class, usize), frame: usize, naive: bool) -> String {
+fn sentence_text(language: &Language, (class, entity): (Class, usize), frame: usize, naive: bool) -> String {
     let sentence = if naive { language.naive(class, entity, frame) } else { language.sentence(class, entity, frame) };
     format!("<F:{}>{sentence}", language.code)
 }

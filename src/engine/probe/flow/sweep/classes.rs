@@ -83,10 +83,10 @@ pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeIn
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
     let nouns: Vec<&str> = NOUNS.iter().step_by(NOUNS.len() / TRAINED).copied().collect();
     let trained = groups(&steering::prompts(&nouns), model, cx)?;
-    let neutral = words::whole(cx.corpus, &NEUTRAL);
+    let neutral = words::single_token_ids(cx.corpus, &NEUTRAL);
     // Where spaces are tokens the classes are of words all the same, whatever the model was steered to.
     let (plus, minus) = match words::space(cx.corpus) {
-        Some(_) => (words::whole(cx.corpus, &GOOD), words::whole(cx.corpus, &BAD)),
+        Some(_) => (words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD)),
         None => (classes.plus.clone(), classes.minus.clone()),
     };
     let x = spread(-2.0, 2.0, CONTROLS);
