@@ -153,7 +153,7 @@ impl Schedule {
         Self { begun: step, skipped: (STEPS as f32 * CHANGED) as u32, parted: true, nodes }
     }
 
-    /// Cold: whoever stands stays.
+    /// The schedule of a cold layout: nodes that stand stay.
     pub fn at_rest(nodes: usize, step: u64) -> Self {
         Self { begun: step, skipped: STEPS, parted: true, nodes }
     }

@@ -1,4 +1,4 @@
-//! The fields of the plane that a flow is looked at in, by name.
+//! The planar fields of a flow, by name.
 
 use serde::{Deserialize, Serialize};
 

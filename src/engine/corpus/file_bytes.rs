@@ -1,5 +1,5 @@
-//! The bytes of an opened file: a small file's are held in memory, a large one's are read where they are
-//! wanted. A file that changes underneath is noticed. Knows nothing of text.
+//! The bytes of an opened file: a small file's are held in memory, a large one's are read where they are wanted. A file
+//! that changes underneath is noticed.
 
 use std::{
     borrow::Cow,

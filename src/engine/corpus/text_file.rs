@@ -1,5 +1,5 @@
-//! The bytes of a corpus: a file, or text made by us. Looks at a few places of a file to tell text from
-//! binary and UTF-8 from Latin-1. Knows no tokens.
+//! The bytes of a corpus: a file, or text made by us. Looks at a few places of a file to tell text from binary and
+//! UTF-8 from Latin-1.
 
 use std::{
     borrow::Cow,
@@ -13,12 +13,12 @@ use super::{
 };
 use crate::files::FileError;
 
-/// Bytes looked at in each of the places where a file is probed.
+/// The bytes read at each of the places where a file is probed.
 const PROBE: usize = 64 << 10;
 /// More control characters than one in this many, and the file is not text.
 const CONTROL_ONE_IN: usize = 20;
 
-/// Bytes whose characters are looked at in one go.
+/// The bytes whose characters are counted in one go.
 const CHARS_AT_ONCE: usize = 1 << 20;
 
 /// The encoding of bytes as characters.
@@ -236,7 +236,7 @@ pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
     CorpusError::with_source(words, error)
 }
 
-/// The places of a text that are looked at: its head, its middle and its tail.
+/// The probed places of a text: its head, its middle and its tail.
 fn probes(text: TextSlice<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
     let len = text.len();
     if len <= 3 * PROBE {

@@ -1,5 +1,4 @@
 //! Windows of ids out of one part of a text: packed, shuffled without a list, read when asked for.
-//! Knows nothing of files and of how text was made.
 
 use super::{
     CorpusError, Position,

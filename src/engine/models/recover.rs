@@ -199,7 +199,7 @@ impl Recover {
         }
     }
 
-    /// Mean cross-entropy over the distances; the batch's next-token targets are not looked at.
+    /// Mean cross-entropy over the distances; the batch's next-token targets are ignored.
     fn cross_entropy(&self, weights: &Weights, batch: &Batch) -> Result<Tensor> {
         let stride = match self.spec.reader {
             ReaderInput::AttentionPast { .. } | ReaderInput::Raw => STRIDE,

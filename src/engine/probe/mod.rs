@@ -80,7 +80,7 @@ pub struct ProbeContext<'a> {
 }
 
 impl<'a> ProbeContext<'a> {
-    /// A model on its own, outside of any run: at step 0, with seed 0, and nobody waits for the answer.
+    /// A model on its own, outside of any run: at step 0, with seed 0, without a receiver of progress.
     pub fn alone(model: &'a mut dyn Trainable, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
         Self { model, step: 0, corpus, texts: &[], device, seed: 0, args, progress: Progress::none() }
     }

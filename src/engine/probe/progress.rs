@@ -41,7 +41,7 @@ impl<'a> Progress<'a> {
         Self { show: Some(show), ..self }
     }
 
-    /// True if partial answers are shown to somebody.
+    /// True if partial answers have a receiver.
     pub fn is_watched(&self) -> bool {
         self.show.is_some()
     }

@@ -1,4 +1,4 @@
-//! The short text that a probe looks at: typed by somebody, or a held-out passage.
+//! The short text that a probe reads: a typed one, or a held-out passage.
 
 use super::ProbeInputs;
 use crate::{

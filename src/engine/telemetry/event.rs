@@ -137,7 +137,7 @@ pub struct Sample {
     /// The token axis, if it has one.
     #[serde(default)]
     pub tokens: Vec<String>,
-    /// The question's number when somebody asked; `None` when it came by schedule.
+    /// The question's number for an answer to a question; `None` for a scheduled measurement.
     #[serde(default)]
     pub request: Option<u64>,
     /// The measurement.
@@ -181,7 +181,7 @@ impl TryFrom<SampleJson> for Sample {
 pub enum QuestionState {
     /// The share that is done, from 0 to 1, where the probe knows it.
     Working(Option<f32>),
-    /// All its samples have been told.
+    /// All its samples have been sent.
     Answered,
     /// The question is refused, for this reason.
     Refused(String),

@@ -58,8 +58,8 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// The snapshots of a run of so many steps whose weights take so many bytes. `is_asked`: somebody may ask it while
-    /// it lasts; otherwise the folder alone has copies, for replays.
+    /// The snapshots of a run of so many steps whose weights take so many bytes. `is_asked`: true if the run may
+    /// receive questions; otherwise only the folder has copies, for replays.
     pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
         let memory = SnapshotInterval::new(MEMORY, bytes, steps).filter(|_| is_asked);
         let disk = SnapshotInterval::new(DISK, bytes, steps);

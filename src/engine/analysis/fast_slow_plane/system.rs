@@ -72,7 +72,7 @@ impl FastSlowPlane {
         self.jacobian(p).f_x
     }
 
-    /// The part of the plane that is looked at.
+    /// The shown part of the plane.
     pub fn bounds(&self) -> Bounds {
         match &self.equations {
             Equations::VanDerPol => Bounds { x: [-2.5, 2.5], y: [-1.4, 1.4] },

@@ -62,7 +62,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator from rates, row by row; the diagonal of `rates` is not looked at.
+    /// A generator from rates, row by row; the diagonal of `rates` is ignored.
     ///
     /// # Errors
     /// If they do not fill a matrix of 2 to [`MAX_STATES`] states, or a rate is negative or no number.

@@ -31,7 +31,7 @@ impl Relaxation {
     }
 }
 
-/// sum x log(x / p) in nats, 0 log 0 = 0; infinite where x has mass that p has not, NaN where x has a negative entry.
+/// sum x log(x / p) in nats, 0 log 0 = 0; infinite where x has mass and p has none, NaN where x has a negative entry.
 pub fn relative_entropy(x: &[f64], p: &[f64]) -> f64 {
     let term = |(x, p): (&f64, &f64)| match *x {
         0.0 => 0.0,

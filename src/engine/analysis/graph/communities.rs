@@ -258,8 +258,8 @@ fn one_round(whole: &Level, of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
     }
 }
 
-/// Moves nodes to the community that gains most, in random order; the neighbours of a node that moved
-/// are looked at again. Algorithm A.2.
+/// Moves nodes to the community that gains most, in random order; the neighbours of a moved node are visited again.
+/// Algorithm A.2.
 fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
     let n = level.nodes();
     if level.m <= 0.0 {

@@ -207,7 +207,7 @@ impl ValueNames {
         self.0.get(id).map(|(name, of_type)| (name.as_str(), *of_type))
     }
 
-    /// A text as the value that `id` names; what the file has not named is called by its id.
+    /// Parses a text as the value that `id` names; a value without a name in the file is named by its id.
     pub fn read(&self, id: &str, text: &str, line: usize) -> Result<Option<NamedValue>, GraphFileError> {
         let (name, of_type) = self.get(id).unwrap_or((id, None));
         let read = match of_type {

@@ -236,8 +236,8 @@ impl MarkovChain {
         QuasiStationary { distribution: v, survival }
     }
 
-    /// Where a chain that began on any transient state alike is after 2^40 steps, if it has not been absorbed. It steps by
-    /// (Q + I) / 2, which has the same eigenvectors and no period.
+    /// The distribution after 2^40 steps of a chain that began uniformly on the transient states, given that it has not
+    /// been absorbed. It steps by (Q + I) / 2, which has the same eigenvectors and no period.
     fn quasi_by_powers(&self, states: &[usize]) -> QuasiStationary {
         let m = states.len();
         let q: Vec<f64> = states.iter().flat_map(|i| states.iter().map(|j| self.at(*i, *j))).collect();

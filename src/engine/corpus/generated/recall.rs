@@ -1,6 +1,5 @@
-//! Multi-query associative recall (Arora et al. 2024, "Zoology", arXiv 2312.04927): pairs of a key and a value
-//! first, then every key once more, and after it the value that stood beside it. Made to order for any length.
-//! Knows neither tokens nor models.
+//! Multi-query associative recall (Arora et al. 2024, "Zoology", arXiv 2312.04927): pairs of a key and a value first,
+//! then every key once more, and after it the value that stood beside it. Made to order for any length.
 //!
 //! Like the reference: keys of an example are distinct and so are its values, queries stand at even distances from the
 //! end of the pairs, and the distances follow a power law, so that most queries come soon. Two things differ, so that a

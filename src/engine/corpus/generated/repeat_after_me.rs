@@ -1,6 +1,6 @@
 //! Repeat after me: random letters, a colon, and the same letters again, one sequence after another. Only the
-//! repetition can be known, and only by whoever still knows the letters and their order. Made to order for any length.
-//! Knows neither tokens nor models.
+//! repetition can be predicted, and only by a model that still holds the letters and their order. Generated for any
+//! length.
 
 use super::{
     Generated, Questions, Recipe,

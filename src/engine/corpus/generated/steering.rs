@@ -1,5 +1,5 @@
-//! The language of the steering preset: short sentences that say of a thing that it is good, bad or
-//! neither. About ninety words; every sentence is well-formed English. Knows no tokens and no models.
+//! The language of the steering preset: short sentences that say of a thing that it is good, bad or neither. About
+//! ninety words; every sentence is well-formed English.
 
 use super::{Generated, Recipe, template::pick};
 use rand::Rng;

@@ -1,5 +1,5 @@
-//! The tasks: a fact is stated at the start of a window and asked for far later, with filler between.
-//! Made to order for any length, without end. Knows neither tokens nor models.
+//! The tasks: a fact is stated at the start of a window and asked for far later, with filler between. Made to order for
+//! any length, without end.
 
 use super::{
     Generated, Questions, Recipe,

@@ -1,5 +1,4 @@
-//! The forward pass: a fused path where nothing is looked at, and a composed one that also knows gates,
-//! the paper's form and states.
+//! The forward pass: a fused path for plain layers, and a composed one for gates, the paper's form, states and taps.
 
 use candle_core::{D, Result, Tensor};
 

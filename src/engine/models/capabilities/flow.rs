@@ -83,7 +83,7 @@ pub trait PlanarFlow {
     /// The control that the runtime parameters set.
     fn control(&self) -> FlowControl;
 
-    /// The field that is looked at unless another is asked for.
+    /// The field that is used unless another is requested.
     fn default_field(&self) -> PlanarField;
 
     /// The type of a state's numbers.

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use candle_core::Result;
 
-/// A model that represents every word of a sentence by vectors, level by level, without having been told what the words
-/// are.
+/// A model that represents every word of a sentence by vectors, level by level, trained without labels of the words.
 pub trait SentenceEncoder {
     /// The encoder with the present weights, which reads any number of sentences and learns nothing.
     fn freeze(&self) -> Result<Box<dyn FrozenEncoder>>;

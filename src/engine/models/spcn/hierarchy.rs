@@ -1,6 +1,5 @@
 //! One hierarchy of predictive columns that reads a sentence in one direction (arXiv 2604.08556, section 3): settling,
-//! the precision-gated Hebbian update of the feedback weights, and traces. Plain slices; it knows no tensor, no corpus
-//! and no role.
+//! the precision-gated Hebbian update of the feedback weights, and traces. Plain slices.
 //!
 //! The paper leaves these choices open; here they are, level l from 0 (below) up, all in 32 bits:
 //! - A sweep goes through the levels bottom-up, in place. Within it, level l sees the new state of level l - 1, the old

@@ -1,5 +1,5 @@
-//! Sentences with and without a concept, each on a side of the split: made from the parliament's labelled
-//! sentences, from two lists of a person's own, or from a file of labelled sentences. It knows no model.
+//! Sentences with and without a concept, each on a side of the split: made from the parliament's labelled sentences,
+//! from two lists of a person's own, or from a file of labelled sentences.
 
 use std::collections::HashMap;
 

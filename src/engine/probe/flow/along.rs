@@ -8,7 +8,7 @@ use crate::{
     telemetry::measurements::{self, FlowAlongArgs, FlowMotion},
 };
 
-/// Depths that are looked at: 0, 1/16, ... 1.
+/// The number of sampled depths: 0, 1/16, ... 1.
 pub const DEPTHS: usize = 17;
 /// Rounds of power iteration at each depth; the vector found at the depth before is the first guess.
 const ROUNDS: usize = 6;

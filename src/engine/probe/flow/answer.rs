@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Places on a path in the plane for each depth otherwise looked at.
+/// The number of points on a path in the plane for each sampled depth.
 const FINER: usize = 8;
 /// Words whose probability is shown.
 const RANKS: usize = 12;

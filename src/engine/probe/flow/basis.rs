@@ -8,7 +8,7 @@ use crate::{
     ode::{self, Method, SolverOptions},
 };
 
-/// The controls whose paths span it, and where they are looked at.
+/// The controls whose paths span the basis, and the depths at which they are sampled.
 const CONTROLS: [f64; 3] = [-1.0, 0.0, 1.0];
 const STEPS: usize = 4;
 

@@ -24,7 +24,7 @@ use crate::{
     telemetry::measurements::FlowArgs,
 };
 
-/// The prompt where nobody types one.
+/// The default prompt.
 const PROMPT: &str = "The tea was";
 /// Starts of the playground lie on a ring of this radius.
 const STARTS: usize = 12;

@@ -1,7 +1,7 @@
 //! A grammar of six sentence structures whose words have twenty grammatical roles (arXiv 2604.08556, section 4): which
 //! role a word has depends on the words around it, on both sides, and never on the word alone. Two vocabularies share
-//! determiners and function words and have no content word in common, so that what is learned on one can be asked on the
-//! other. It knows neither ids of a tokeniser nor models.
+//! determiners and function words and have no content word in common, so that what is learned on one can be asked on
+//! the other.
 //!
 //! The paper names sizes, roles and structures; how noun phrases are drawn, and the words, are ours.
 

@@ -85,8 +85,10 @@ impl ForwardPass {
         Ok(Self { logits, last, loss, continuation })
     }
 
-    /// KL(self || other) of the next token's distribution at each position, nats. In double precision from the logits on, where
-    /// rounding of the logits counts by its square alone, so that the least of changes is told from it.
+    /// KL(self
+    ///
+    ///  other) of the next token's distribution at each position, nats. In double precision from the logits on, where
+    /// rounding of the logits enters only by its square, so that even a small change stands out from it.
     pub fn divergence(&self, other: &Self) -> Result<Vec<f64>> {
         let (mut all, (tokens, vocab)) = (vec![], self.logits.dims2()?);
         for from in (0..tokens).step_by(ROWS) {

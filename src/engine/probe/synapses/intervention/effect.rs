@@ -1,5 +1,4 @@
-//! An intervention on one text against the model as it is, and against random targets. It knows no corpus: ids in, numbers
-//! out.
+//! An intervention on one text against the model as it is, and against random targets.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

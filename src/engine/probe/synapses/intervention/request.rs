@@ -1,4 +1,4 @@
-//! The change that somebody asks for, and its description. It reads no text.
+//! The requested change, and its description. It reads no text.
 
 use crate::{
     models::capabilities::{Action, Intervention, Part, SynapseShape, Target},
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// A change and what is said of it.
+/// A change with its description.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub change: Intervention,
