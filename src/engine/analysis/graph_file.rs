@@ -85,7 +85,7 @@ pub const MAX_NODES: usize = 1_000_000;
 pub const MAX_EDGES: usize = 8_000_000;
 /// Named values of one item, and names of them in one file.
 pub const MAX_VALUES: usize = 1024;
-/// Bytes of such a name.
+/// The limit of the bytes of such a name.
 const LONGEST_NAME: usize = 256;
 
 impl Format {
@@ -102,7 +102,7 @@ impl Format {
         }
     }
 
-    /// All endings, in words.
+    /// A list of all endings.
     pub fn endings() -> &'static str {
         ".gexf, .graphml, .gml, .json (node-link) or .csv"
     }
@@ -254,7 +254,7 @@ impl PendingEdge {
 #[derive(Default)]
 struct Edges {
     all: Vec<PendingEdge>,
-    /// `None` before the first.
+    /// The direction of the edges; `None` before the first.
     directed: Option<bool>,
 }
 

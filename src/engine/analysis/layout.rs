@@ -119,7 +119,7 @@ pub struct StepParams {
 /// The schedule of the temperature: it follows from the times at which it was heated, and by how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Schedule {
-    /// Step at which it began.
+    /// The step at which it began.
     begun: u64,
     /// Steps of the whole cooling that are left out.
     skipped: u32,

@@ -202,7 +202,7 @@ pub struct Windows {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Position {
     pub seed: u64,
-    /// Batches drawn so far.
+    /// The number of batches drawn so far.
     pub drawn: u64,
 }
 

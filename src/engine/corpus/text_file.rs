@@ -70,7 +70,7 @@ enum Store {
 /// Text that can be read anywhere at once.
 pub(super) struct TextFile {
     store: Store,
-    /// Past a byte-order mark.
+    /// The position after a byte-order mark.
     start: usize,
     pub(super) encoding: Encoding,
 }
@@ -122,7 +122,7 @@ impl<'a> TextSlice<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CharPlace {
     pub char: char,
-    /// Characters before it.
+    /// The number of characters before it.
     pub at: usize,
     /// The line number, from 1.
     pub line: usize,
@@ -150,7 +150,7 @@ impl CharCursor {
 }
 
 impl TextFile {
-    /// All of it.
+    /// The whole text.
     pub(super) fn whole(&self) -> TextSlice<'_> {
         self.stretch(0, self.len())
     }

@@ -32,7 +32,7 @@ pub struct BiGruSpec {
     pub input: WordInput,
     /// Units of each direction.
     pub hidden: usize,
-    /// Tags.
+    /// The number of tags.
     pub tags: usize,
 }
 

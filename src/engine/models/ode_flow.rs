@@ -31,7 +31,7 @@ use crate::{
     ode::{Field, SharedField, SolverOptions},
 };
 
-/// Readings of every step.
+/// Scalar channels of every step.
 pub const ALPHA: &str = "flow/alpha";
 pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
 

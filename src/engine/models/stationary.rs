@@ -32,7 +32,7 @@ const HELD_OUT: usize = 512;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RateSource {
-    /// Drawn from the seed.
+    /// The generator is drawn from the seed.
     Drawn { topology: Topology, states: usize, sparsity: f64 },
     /// Given, row by row: `rates[to * states + from]`.
     Given { states: usize, rates: Vec<f64> },

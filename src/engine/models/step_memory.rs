@@ -7,9 +7,9 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepSizes {
     pub vocab: f64,
-    /// Windows a batch.
+    /// Windows of a batch.
     pub rows: f64,
-    /// Tokens a window.
+    /// Tokens of a window.
     pub tokens: f64,
 }
 
@@ -23,7 +23,7 @@ impl StepSizes {
 /// The counts of a step of one model at its peak.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepMemory {
-    /// Weights.
+    /// The number of weights.
     pub weights: f64,
     /// The weights among them that blocks share over a step: they are flattened and packed once more for it.
     pub shared: f64,

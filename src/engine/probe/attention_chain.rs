@@ -25,7 +25,7 @@ use crate::{
 /// Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.
 pub struct AttentionChain;
 
-/// Longest typed text.
+/// The limit of a typed text, in tokens.
 const LONGEST: usize = 96;
 /// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
 const USUAL: usize = 48;

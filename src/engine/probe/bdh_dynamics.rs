@@ -26,7 +26,7 @@ use crate::{
 /// layer's E y is, on average over this text, as long as the embeddings that came in.
 pub struct BdhDynamics;
 
-/// Tokens that are read.
+/// The limit of the text, in tokens.
 const LONGEST: usize = 24;
 /// Neurons of a model that the rules are run on at most: they have n^2 synapses a layer.
 const MAX_NEURONS: usize = 256;

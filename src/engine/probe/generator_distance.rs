@@ -88,7 +88,7 @@ fn token_jacobian(model: &dyn FixedPointModel, x: &Tensor, position: usize) -> R
     Ok((d, rows))
 }
 
-/// Smallest and largest.
+/// The smallest and the largest value.
 fn ends(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
 }

@@ -162,7 +162,7 @@ impl<P: Probe> AnyProbe for P {
     }
 }
 
-/// Every probe.
+/// The list of all probes.
 pub static PROBES: &[&dyn AnyProbe] = &[
     &staircase::Staircase,
     &causality::Causality,

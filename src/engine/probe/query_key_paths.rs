@@ -22,7 +22,7 @@ pub struct EvolvingModel<'m> {
     dynamics: &'m dyn QueryKeyDynamics,
 }
 
-/// Longest typed text.
+/// The limit of a typed text, in tokens.
 const LONGEST: usize = 96;
 /// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
 const USUAL: usize = 48;

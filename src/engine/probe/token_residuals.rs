@@ -27,7 +27,7 @@ const TOKENS: usize = 480;
 const WINDOW: usize = 64;
 const BATCH: usize = 8;
 const MAX_WINDOWS: usize = 96;
-/// Rotations of the null model.
+/// The number of rotations of the null model.
 const ROTATIONS: usize = 499;
 
 impl Probe for TokenResiduals {

@@ -69,9 +69,9 @@ impl MemoryEstimate {
     size(*.needed), size(*.available)
 )]
 pub struct TooLittleMemory {
-    /// Bytes.
+    /// Needed bytes.
     pub needed: u64,
-    /// Bytes.
+    /// Available bytes.
     pub available: u64,
     /// The settings to lower.
     pub advice: String,

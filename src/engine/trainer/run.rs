@@ -74,14 +74,14 @@ impl Variant {
     }
 }
 
-/// Everything that a step needs.
+/// A run: everything that a step needs.
 pub struct Run {
     pub plan: Plan,
     /// The corpora, the run's own first.
     pub texts: Arc<[Corpus]>,
     pub device: Device,
     pub variants: Vec<Variant>,
-    /// Finished updates.
+    /// The number of finished updates.
     pub step: u64,
     /// Seconds spent training, over all sittings.
     pub wall_secs: f64,

@@ -38,7 +38,7 @@ pub struct DriveOptions {
     pub stay: bool,
     /// The run's folder: it records every event, and checkpoints go there.
     pub writer: Option<Writer>,
-    /// Go on from here.
+    /// The checkpoint to continue from.
     pub from: Option<Checkpoint>,
     /// The process that it runs in, if that waits for its end.
     pub process: Option<Process>,

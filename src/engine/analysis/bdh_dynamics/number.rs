@@ -114,14 +114,14 @@ impl Number for Bounded {
 /// The difference between two computations of the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Discrepancy {
-    /// Largest difference.
+    /// The largest difference.
     pub error: f64,
     /// Largest difference that rounding could explain.
     pub bound: f64,
     /// Largest share that one number's difference has in its own bound: above 1 the two are not the same
     /// computation.
     pub share: f64,
-    /// Largest value compared.
+    /// The largest compared value.
     pub size: f64,
 }
 

@@ -16,9 +16,9 @@ const REST: f64 = 1e-3;
 pub enum LongTerm {
     Rest(Point),
     Cycle {
-        /// Slow time.
+        /// The period in slow time.
         period: f64,
-        /// Largest x less least.
+        /// The difference of the largest and the least x.
         amplitude: f64,
     },
     /// It leaves the shown plane.

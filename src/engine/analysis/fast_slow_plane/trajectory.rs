@@ -17,12 +17,12 @@ pub struct SolveLimits {
     pub epsilon: f64,
     /// Error of a step, absolute and relative to the state.
     pub tolerance: f64,
-    /// Slow time.
+    /// The slow time at which it ends.
     pub until: f64,
     /// Longest step, in slow time.
     pub longest_step: f64,
     pub max_steps: usize,
-    /// Outside of these it ends.
+    /// The bounds outside of which it ends.
     pub bounds: Bounds,
 }
 

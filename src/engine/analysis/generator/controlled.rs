@@ -8,7 +8,7 @@ use super::{Generator, GeneratorError, classes, limit};
 /// The action of a slow control on the rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Control {
-    /// Numbers of y.
+    /// The number of components of y.
     pub dims: usize,
     /// Scale of the tilts: each is drawn evenly from -strength to strength.
     pub strength: f64,
@@ -38,7 +38,7 @@ impl ControlledGenerator {
         &self.base
     }
 
-    /// Numbers of y.
+    /// The number of components of y.
     pub fn dims(&self) -> usize {
         self.tilts.len()
     }

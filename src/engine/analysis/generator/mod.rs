@@ -25,7 +25,7 @@ pub use relaxation::{Relaxation, euler, exact, limit, relative_entropy};
 pub use spectrum::{Spectrum, second_modulus, spectrum};
 pub use topology::{Topology, TopologySettings};
 
-/// Most states of a generator.
+/// The limit of states of a generator.
 pub const MAX_STATES: usize = 64;
 
 /// The reason why numbers are no generator, in words.

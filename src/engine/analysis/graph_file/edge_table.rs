@@ -50,7 +50,7 @@ enum Column {
     Source,
     Target,
     Weight,
-    /// Directed or Undirected.
+    /// The column that says Directed or Undirected.
     Direction,
     Value(String),
 }

@@ -9,7 +9,7 @@ use super::{
     value,
 };
 
-/// Lists within lists.
+/// The limit of lists within lists.
 const DEEPEST: usize = 64;
 
 pub fn write(graph: &GraphFile) -> String {

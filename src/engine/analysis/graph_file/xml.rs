@@ -17,9 +17,9 @@ pub enum XmlPart {
     Text(String),
 }
 
-/// Elements within elements.
+/// The limit of elements within elements.
 const DEEPEST: usize = 64;
-/// Attributes of one element.
+/// The limit of attributes of one element.
 const MAX_ATTRIBUTES: usize = 256;
 
 pub struct Xml<'a> {

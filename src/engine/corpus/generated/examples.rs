@@ -7,7 +7,7 @@ use super::Questions;
 /// An example of the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::corpus) struct Example {
-    /// ASCII.
+    /// The symbols, in ASCII.
     pub symbols: Vec<u8>,
     /// The positions of the queries, ascending; the answer is the symbol after each.
     pub queries: Vec<usize>,

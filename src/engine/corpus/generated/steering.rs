@@ -17,7 +17,7 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
 pub const GOOD: [&str; 6] = ["good", "lovely", "wonderful", "fine", "pleasant", "splendid"];
 /// The class that u = -1 leads to.
 pub const BAD: [&str; 6] = ["bad", "awful", "terrible", "poor", "dreadful", "horrid"];
-/// Neither.
+/// Words of the neutral class.
 pub const NEUTRAL: [&str; 6] = ["ordinary", "familiar", "typical", "different", "simple", "average"];
 
 /// Nouns of the steering prompts. Of the first half good things are said more often, of the second half

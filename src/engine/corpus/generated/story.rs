@@ -113,7 +113,7 @@ pub(super) struct Facts {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scene {
-    /// States the name; one sentence.
+    /// Sentences that state the name, one of which is used.
     pub fact: Vec<String>,
     /// Asks for it; the answer is the name and a full stop.
     pub ask: Vec<String>,

@@ -24,7 +24,7 @@ const LAYERS: [&str; 5] = ["n_layer", "n_layers", "num_layers", "layers", "L"];
 const THETA_KRYCHU: f32 = 10_000.0;
 /// Frequencies closer than this share are the same.
 const SAME: f32 = 1e-5;
-/// Names that a message lists.
+/// The number of names that a message lists.
 const LISTED: usize = 6;
 
 /// A checkpoint whose tensors all fit; not yet loaded.

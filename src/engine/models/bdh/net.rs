@@ -31,7 +31,7 @@ pub(super) fn ln(x: &Tensor) -> Result<Tensor> {
     layer_norm(x, None, None, EPS)
 }
 
-/// Weights of BDH-GPU'.
+/// The weights that only BDH-GPU' has.
 struct Gates {
     weight: Tensor, // (nh, D)
     bias: Tensor,   // (nh)

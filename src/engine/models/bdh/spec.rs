@@ -18,10 +18,10 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
-    /// Pairs of neurons turn.
+    /// Rotary position: pairs of neurons rotate.
     #[default]
     Rope,
-    /// Traces fade.
+    /// ALiBi: traces decay.
     Alibi,
     Both,
     Nothing,
@@ -64,7 +64,7 @@ impl Form {
     }
 }
 
-/// State that outlives a batch.
+/// The state that outlives a batch, and when it is reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carry {
     /// Rows of a batch; each has a state of its own.

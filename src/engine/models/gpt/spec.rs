@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Widths are multiples of this.
+/// The step of widths.
 const STEP: usize = 8;
 /// Width over layers of usual models, and how far from it a search goes.
 const SLIM: usize = 6;
 const WIDE: usize = 64;
 const USUAL: f64 = 20.0;
-/// Channels of a head, about.
+/// The approximate width of a head.
 const HEAD: usize = 32;
 
 /// Sizes with learned positions. At width 256, 50,257 tokens and 128 positions: 30,503,424 parameters.

@@ -63,9 +63,9 @@ pub struct Level {
     pub active: usize,
     /// Coefficient of the fast trace, and of the slow one.
     pub traces: [f32; 2],
-    /// `(inputs, units)`, frozen.
+    /// The frozen feedforward weights `(inputs, units)`.
     pub feedforward: Vec<f32>,
-    /// `(units, units)`, frozen.
+    /// The frozen lateral weights `(units, units)`.
     pub lateral: Vec<f32>,
     /// `(units above, units)`, learned; empty at the top.
     pub feedback: Vec<f32>,

@@ -56,7 +56,7 @@ pub struct SpcnSpec {
     pub rate: f64,
     /// The decay of feedback weights at each word.
     pub decay: f64,
-    /// Bounds of precisions.
+    /// The bounds of precisions.
     pub precision: [f64; 2],
     /// Precisions are 1 / (d v) rather than 1 / v.
     pub precision_per_unit: bool,

@@ -44,7 +44,7 @@ impl BlockState {
 
 /// The result of reading a text.
 pub(super) struct Encoded {
-    /// Normalised, `(B, T, D)`.
+    /// The normalised input, `(B, T, D)`.
     pub x: Tensor,
     /// The load-balancing loss, summed over blocks.
     pub balance: Tensor,

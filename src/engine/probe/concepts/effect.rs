@@ -28,7 +28,7 @@ use crate::{
 /// Makes a [`ConceptEffect`]; nothing where nothing is changed.
 pub struct ConceptEffectProbe;
 
-/// Sentences read at once.
+/// The number of sentences read at once.
 const ROWS: usize = 8;
 
 /// A sentence and what follows it.
@@ -245,7 +245,7 @@ fn judge(m: &mut ConceptEffect) {
     };
 }
 
-/// "+2.98e-8", "0".
+/// Formats a change with its sign: "+2.98e-8", "0".
 fn signed(value: f64) -> String {
     if value == 0.0 { "0".to_owned() } else { format!("{value:+.2e}") }
 }

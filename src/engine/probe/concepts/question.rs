@@ -35,7 +35,7 @@ pub fn english(id: &str) -> String {
 /// A sentence in the form that the search reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConceptSentence {
-    /// Non-empty.
+    /// The ids of its tokens; never empty.
     pub ids: Vec<u32>,
     /// Index into [`ConceptQuestion::languages`].
     pub language: usize,

@@ -27,7 +27,7 @@ use crate::{
 
 /// The number of tokens in the list of those that drive it.
 const TOKENS: usize = 12;
-/// Tokens of all passages together.
+/// The limit of the tokens of all passages together.
 const MAX_SHOWN: usize = 1 << 16;
 
 /// Makes a [`TopContexts`].

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Held-out controls.
+/// The number of held-out controls.
 const HELD_OUT: usize = 512;
 /// The map reaches so many times as far as the training did.
 const REACH: f64 = 2.0;

@@ -9,7 +9,7 @@ use crate::{
     telemetry::measurements::{GraphCurveArgs, ModularityAtStep},
 };
 
-/// Searches a measurement.
+/// The number of searches of a measurement.
 const RESTARTS: usize = 2;
 
 /// Makes a [`ModularityAtStep`].

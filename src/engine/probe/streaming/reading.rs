@@ -17,7 +17,7 @@ pub(super) struct TokenCosts {
     pub len: usize,
     /// The loss of each token, nats.
     pub nats: Vec<f64>,
-    /// U; empty without fast weights.
+    /// The uncertainty U of each token; empty without fast weights.
     pub uncertainty: Vec<f64>,
 }
 

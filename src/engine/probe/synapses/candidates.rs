@@ -28,7 +28,7 @@ const HELD_OUT: f64 = 0.1;
 /// A tokeniser and a number of layers, and what the text costs with them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// Place among the tokenisers.
+    /// The index of the best tokeniser.
     pub tokenizer: usize,
     pub layers: usize,
     pub loss: TextLoss,
@@ -56,7 +56,7 @@ fn best(tried: &[Candidate]) -> Option<&Candidate> {
     measured.min_by(|a, b| a.loss.bits_per_byte().total_cmp(&b.loss.bits_per_byte()))
 }
 
-/// Every candidate, and the best.
+/// The candidates, and the best of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidateChoice {
     /// Candidates by tokeniser, then by layers; empty where there was nothing to choose.

@@ -133,7 +133,7 @@ impl Default for Grammar {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     pub structure: Structure,
-    /// Ids: places in [`words`].
+    /// The ids of the words: places in [`words`].
     pub words: Vec<u32>,
     pub roles: Vec<Role>,
 }

@@ -16,9 +16,9 @@ pub enum Part {
 /// An action on a value a: an activation, or the value of a synapse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Action {
-    /// s a; 0 silences it.
+    /// The value is scaled to s a; 0 silences it.
     Scale(f64),
-    /// This value, at every token.
+    /// The value is clamped to this one, at every token.
     Clamp(f64),
 }
 

@@ -34,7 +34,7 @@ pub struct Recording {
     pub layers: Vec<usize>,
 }
 
-/// Tensors by name, by name.
+/// Tensors with their names, sorted by name.
 pub type Activations = Vec<(String, Tensor)>;
 
 /// The limit of the memory of a recording.

@@ -9,7 +9,7 @@ use super::SynapseShape;
 pub struct State {
     /// The state of each layer.
     pub layers: Vec<Tensor>, // (B, nh, N, D)
-    /// Tokens read.
+    /// The number of tokens read.
     pub at: usize,
     /// The values of changed synapses and of their partners under rotation, by synapse and row. Empty until a text is
     /// read under such a change.

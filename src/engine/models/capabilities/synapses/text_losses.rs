@@ -22,7 +22,7 @@ impl TextLoss {
         Self { tokens: ids.len().saturating_sub(1), bytes, nats }
     }
 
-    /// Mean cross-entropy; NaN of nothing.
+    /// Mean cross-entropy; NaN without tokens.
     pub fn nats_per_token(&self) -> f64 {
         self.nats / self.tokens as f64
     }

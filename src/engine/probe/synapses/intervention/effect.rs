@@ -17,9 +17,9 @@ use crate::{
 /// Options of an effect beside the text itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EffectOptions {
-    /// Random targets.
+    /// The number of random targets.
     pub draws: usize,
-    /// Tokens of the continuations.
+    /// The number of tokens of the continuations.
     pub length: usize,
     pub seed: u64,
 }
@@ -48,7 +48,7 @@ pub struct Effect {
     pub last_before: Vec<f32>,
     /// The same with the change.
     pub last_after: Vec<f32>,
-    /// Ids, each the likeliest.
+    /// The ids of the continuation: the likeliest token at each position.
     pub continuation_before: Vec<u32>,
     /// The same with the change.
     pub continuation_after: Vec<u32>,

@@ -28,7 +28,7 @@ use crate::{
 /// Makes an [`InterventionEffect`]; nothing where nothing is named.
 pub struct InterventionProbe;
 
-/// Likely tokens listed.
+/// The number of likely tokens that are listed.
 const LIKELY: usize = 8;
 
 impl Probe for InterventionProbe {

@@ -24,7 +24,7 @@ pub(in crate::probe) enum MatchedNull {
     },
     Synapses {
         synapses: Vec<Synapse>,
-        /// sigma of each.
+        /// The sigma of each synapse.
         sigma: Vec<f64>,
         /// For each synapse, the nearest others with their sigma, nearest first.
         nearest: Vec<Vec<(Synapse, f64)>>,

@@ -22,7 +22,7 @@ use paths::{SynapseEnd, first_pass, highest, second_pass};
 /// Makes a [`measurements::SynapseReading`].
 pub struct ReadingProbe;
 
-/// Neurons followed at each end.
+/// The number of neurons followed at each end.
 const FOLLOWED: usize = 48;
 
 impl Probe for ReadingProbe {

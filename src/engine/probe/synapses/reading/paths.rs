@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Synapses in the measurement.
+/// The number of synapses in the measurement.
 const MEASURED: usize = 12;
 
 /// The values that are measured at every token.
