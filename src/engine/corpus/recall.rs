@@ -45,7 +45,7 @@ impl RecallStream {
         let min_len = self.examples.min_len();
         if len < min_len {
             return Err(CorpusError::new(format!(
-                "A window of {len} tokens has no room for {}: make the window at min_len {min_len} long, or choose an easier recall corpus.",
+                "A window of {len} tokens has no room for {}: make the window at least {min_len} long, or choose an easier recall corpus.",
                 self.examples.parts()
             )));
         }
@@ -109,7 +109,7 @@ impl Stream for RecallStream {
         self.windows((0..count as u64).map(|i| (Subset::HeldOut, 0, i)), len)
     }
 
-    /// A held-out example, as long as it must be at min_len.
+    /// A held-out example, as long as it must be at least.
     fn passage(&self, _: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
         let (mut ids, _) = self.row(Subset::HeldOut, 0, index, len.max(self.examples.min_len()));
         ids.pop();

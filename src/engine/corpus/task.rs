@@ -67,7 +67,7 @@ impl TaskStream {
         let min_len = story::min_len(self.style, self.spacing, &measure);
         if len + 1 < min_len {
             return Err(CorpusError::new(format!(
-                "A window of {len} tokens has no room for a question {} tokens after its fact: make the window at min_len {} long, or the spacing smaller.",
+                "A window of {len} tokens has no room for a question {} tokens after its fact: make the window at least {} long, or the spacing smaller.",
                 self.spacing,
                 min_len - 1
             )));
@@ -99,7 +99,7 @@ impl TaskStream {
 impl Stream for TaskStream {
     fn describe(&self) -> String {
         let targets = if self.answers_only { "answers only" } else { "every token" };
-        format!("endless, asks at min_len {} tokens after the fact, learns from {targets}", self.spacing)
+        format!("endless, asks at least {} tokens after the fact, learns from {targets}", self.spacing)
     }
 
     /// Text in which every word of the task occurs.
@@ -137,7 +137,7 @@ impl Stream for TaskStream {
         Ok(self.windows(&rows?, len))
     }
 
-    /// A held-out window, as long as the task needs at min_len.
+    /// A held-out window, as long as the task needs at least.
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
         let measure = |text: &str| tokenizer.encode(text).map_or(text.len(), |ids| ids.len());
         let len = len.max(story::min_len(self.style, self.spacing, &measure));
