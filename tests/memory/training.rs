@@ -12,7 +12,7 @@ use orrery::{
         gpt::{AlibiGptSpec, PlainGptSpec},
         ode_flow::OdeFlowSpec,
         plane::PlaneSpec,
-        recover::{Reader, RecoverSpec},
+        recover::{ReaderInput, RecoverSpec},
         spcn::SpcnSpec,
         spen::SpenSpec,
         stationary::StationarySpec,
@@ -47,8 +47,12 @@ fn cases(family: &ModelSpec) -> [Case; 2] {
             (ModelSpec::Dense(DenseSpec { d_model: 64, layers: 6, ..DenseSpec::default() }), 1000, [8, 96]),
         ],
         ModelSpec::Recover(_) => [
-            (ModelSpec::Recover(readers(Reader::Three { alphas: [0.5, 0.1, 0.02] }, 128, 96)), 256, [4, 64]),
-            (ModelSpec::Recover(readers(Reader::AttentionPast { alphas: [0.5, 0.1, 0.02] }, 64, 64)), 128, [8, 96]),
+            (ModelSpec::Recover(readers(ReaderInput::Three { alphas: [0.5, 0.1, 0.02] }, 128, 96)), 256, [4, 64]),
+            (
+                ModelSpec::Recover(readers(ReaderInput::AttentionPast { alphas: [0.5, 0.1, 0.02] }, 64, 64)),
+                128,
+                [8, 96],
+            ),
         ],
         ModelSpec::Plane(_) => [
             (ModelSpec::Plane(PlaneSpec { hidden: 512, ..PlaneSpec::default() }), 256, [4, 64]),

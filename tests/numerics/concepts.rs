@@ -15,8 +15,8 @@ use orrery_lab::{
     probe::{
         ProbeContext, Progress,
         concepts::{
-            self, FoundSynapse, Item, Noun, PRESETS, Procedure, Question, Scalar, SearchResult, SentenceOrigin,
-            Strength, Verdict,
+            self, ConceptQuestion, ConceptSentence, ConceptVerdict, FoundSynapse, Noun, PRESETS, Procedure, Scalar,
+            SearchResult, SentenceOrigin, Strength,
         },
         find,
     },
@@ -42,8 +42,8 @@ fn quick() -> Procedure {
 }
 
 /// A few sentences of a preset, so that a test is quick.
-fn thinned(id: &str, rehearsal: bool) -> Question {
-    let mut question = Question::preset(id, &corpus("parliament"), rehearsal).unwrap();
+fn thinned(id: &str, rehearsal: bool) -> ConceptQuestion {
+    let mut question = ConceptQuestion::preset(id, &corpus("parliament"), rehearsal).unwrap();
     question.items = question.items.into_iter().step_by(if rehearsal { 2 } else { 7 }).collect();
     question
 }
@@ -133,7 +133,7 @@ fn what_a_model_knows_is_what_it_expects_most() {
 #[test]
 fn the_ranking_knows_the_search_half_alone() {
     let (model, question) = (small(2), thinned("country", false));
-    let places = |q: &Question| -> Vec<Synapse> {
+    let places = |q: &ConceptQuestion| -> Vec<Synapse> {
         let found = concepts::find(model.as_ref(), q, &quick(), &Device::Cpu, Progress::none()).unwrap();
         found.synapses.iter().map(|s| s.synapse).collect()
     };
@@ -153,19 +153,20 @@ fn the_ranking_knows_the_search_half_alone() {
 fn a_rehearsal_leaves_the_confirmation_half_alone() {
     for (id, ..) in &PRESETS[..2] {
         let corpus = corpus("parliament");
-        let whole = Question::preset(id, &corpus, false).unwrap();
-        let rehearsal = Question::preset(id, &corpus, true).unwrap();
-        let texts = |q: &Question, parts: &[SplitSide]| -> BTreeSet<Vec<u32>> {
+        let whole = ConceptQuestion::preset(id, &corpus, false).unwrap();
+        let rehearsal = ConceptQuestion::preset(id, &corpus, true).unwrap();
+        let texts = |q: &ConceptQuestion, parts: &[SplitSide]| -> BTreeSet<Vec<u32>> {
             q.items.iter().filter(|i| parts.contains(&i.part)).map(|i| i.ids.clone()).collect()
         };
         let confirming = texts(&whole, &[SplitSide::NewNouns, SplitSide::NewFrames, SplitSide::BothNew]);
         let rehearsed = texts(&rehearsal, &SplitSide::ALL);
         assert!(rehearsed.is_disjoint(&confirming));
         assert_eq!(rehearsed, texts(&whole, &[SplitSide::Search]));
-        let nouns = |part: SplitSide| rehearsal.of(part).map(|i| i.noun).collect::<BTreeSet<_>>();
+        let nouns = |part: SplitSide| rehearsal.items_in(part).map(|i| i.noun).collect::<BTreeSet<_>>();
         assert!(nouns(SplitSide::Search).is_disjoint(&nouns(SplitSide::BothNew)));
         for part in SplitSide::ALL {
-            let (with, without): (Vec<&Item>, Vec<&Item>) = rehearsal.of(part).partition(|i| i.with);
+            let (with, without): (Vec<&ConceptSentence>, Vec<&ConceptSentence>) =
+                rehearsal.items_in(part).partition(|i| i.with);
             assert_eq!(with.len(), without.len());
             assert!(with.len() > 40, "{part:?}: {}", with.len());
         }
@@ -178,14 +179,14 @@ fn random_weights_confirm_nothing() {
     let found: Vec<SearchResult> = (1..4)
         .map(|s| concepts::find(small(s).as_ref(), &question, &quick(), &Device::Cpu, Progress::none()).unwrap())
         .collect();
-    let verdict = Verdict::of(&question, &found[0], &found[1..]);
-    assert!(verdict.confirmed.is_empty() && verdict.words.starts_with("No synapse confirmed"), "{}", verdict.words);
+    let verdict = ConceptVerdict::new(&question, &found[0], &found[1..]);
+    assert!(verdict.confirmed.is_empty() && verdict.text.starts_with("No synapse confirmed"), "{}", verdict.text);
 }
 
 /// A verdict asks for all of: corrected p, two languages, the margin.
 #[test]
 fn a_verdict_needs_everything() {
-    let question = Question {
+    let question = ConceptQuestion {
         concept: "currency".into(),
         contrast: vec![],
         origin: SentenceOrigin::Parliament,
@@ -208,7 +209,7 @@ fn a_verdict_needs_everything() {
     };
     let of = |s: FoundSynapse| SearchResult { searched: 10, per_head: 64, synapses: vec![s] };
     let random = [of(synapse(0.2, 0.3, [0.5, 0.5]))];
-    let confirmed = |s: FoundSynapse| Verdict::of(&question, &of(s), &random).confirmed == [0];
+    let confirmed = |s: FoundSynapse| ConceptVerdict::new(&question, &of(s), &random).confirmed == [0];
     assert!(confirmed(synapse(0.7, 0.01, [0.01, 0.04])));
     assert!(!confirmed(synapse(0.7, 0.06, [0.01, 0.04])), "p");
     assert!(!confirmed(synapse(0.7, 0.01, [0.01, 0.2])), "languages");
@@ -228,7 +229,7 @@ fn a_planted_synapse_is_found() {
     let (with, without) =
         (|i: usize| format!("a{}$b{i}", "c".repeat(i % 3)), |i: usize| format!("a{}db{i}", "c".repeat(i % 3)));
     let lines = |f: &dyn Fn(usize) -> String| (0..24).map(f).collect::<Vec<_>>().join("\n");
-    let question = Question::own(&lines(&with), &lines(&without), &corpus("parliament")).unwrap();
+    let question = ConceptQuestion::own(&lines(&with), &lines(&without), &corpus("parliament")).unwrap();
     let found = concepts::find(
         model.as_ref(),
         &question,
@@ -254,7 +255,7 @@ fn the_probe_answers_and_says_what_is_missing() {
     let own =
         [("with", "one euro\na dollar\nfive francs\nthe pound"), ("without", "one day\na door\nfive cats\nthe end")];
     let found = ask(&[own[0], own[1], ("random", "1")]).unwrap();
-    let search = ConceptSearch::of(&found[0].payload).unwrap();
+    let search = ConceptSearch::from_payload(&found[0].payload).unwrap();
     assert_eq!(search.synapses.len(), 10);
     assert!(search.synapses.iter().all(|s| s.by_noun.data().len() == search.nouns.len()));
     assert_eq!(search.random_weights.len(), 1);
@@ -280,8 +281,8 @@ fn money() -> String {
     (0..24).map(line).collect()
 }
 
-fn of_lines(lines: &LabelledLines, concept: &str) -> Question {
-    Question::of_lines(lines, concept, &|text| Ok(text.bytes().map(u32::from).collect())).unwrap()
+fn of_lines(lines: &LabelledLines, concept: &str) -> ConceptQuestion {
+    ConceptQuestion::from_lines(lines, concept, &|text| Ok(text.bytes().map(u32::from).collect())).unwrap()
 }
 
 #[test]
@@ -292,12 +293,12 @@ fn own_sentences_are_halved_by_group_within_each_label() {
     assert_eq!((question.items.len(), question.nouns.len()), (72, 36));
     assert!(question.nouns[..12].iter().all(|n| n.with && n.class == "money"), "the concept stands first");
     for (noun, of) in question.nouns.iter().enumerate() {
-        let own: Vec<&Item> = question.items.iter().filter(|i| i.noun == noun).collect();
+        let own: Vec<&ConceptSentence> = question.items.iter().filter(|i| i.noun == noun).collect();
         assert_eq!(own.len(), 2, "{of:?}");
         assert!(own[0].part == own[1].part && own.iter().all(|i| i.with == of.with), "a group is not cut");
     }
     for class in ["money", "food", "sport"] {
-        let count = |part| question.of(part).filter(|i| question.nouns[i.noun].class == class).count();
+        let count = |part| question.items_in(part).filter(|i| question.nouns[i.noun].class == class).count();
         assert_eq!((count(SplitSide::Search), count(SplitSide::BothNew)), (12, 12), "{class}");
     }
     assert_eq!(
@@ -323,13 +324,13 @@ fn a_verdict_speaks_of_ones_own_sets() {
     let random: Vec<SearchResult> =
         (0..2).map(|k| search(concepts::random(planted.as_ref(), 256, k, &Device::Cpu).unwrap().as_ref())).collect();
     assert!(found.first() > 0.9 && found.synapses[0].holm <= 0.05, "{}", found.first());
-    let verdict = Verdict::of(&question, &found, &random);
-    for words in [&verdict.words, &Verdict::of(&question, &random[0], &random[1..]).words] {
+    let verdict = ConceptVerdict::new(&question, &found, &random);
+    for words in [&verdict.text, &ConceptVerdict::new(&question, &random[0], &random[1..]).text] {
         assert!(words.contains("\u{201c}money\u{201d} against food, sport"), "{words}");
         assert!(words.contains("on sentences that took no part in the search"), "{words}");
         assert!(!words.contains("language") && !words.contains("noun") && !words.contains("frame"), "{words}");
     }
-    assert!(Verdict::of(&question, &random[0], &random[1..]).words.starts_with("No synapse confirmed"));
+    assert!(ConceptVerdict::new(&question, &random[0], &random[1..]).text.starts_with("No synapse confirmed"));
     // the margin decides what is confirmed, as for the built-in sets
     let best = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
     let passes = |s: &FoundSynapse| s.holm <= 0.05 && s.r(SplitSide::BothNew) >= best + concepts::MARGIN;
@@ -352,7 +353,7 @@ fn the_probe_reads_a_file_of_sentences() {
     };
     let path = path.display().to_string();
     let found = ask(&[("sentences", &path), ("label", "sport"), ("random", "1")]).unwrap();
-    let search = ConceptSearch::of(&found[0].payload).unwrap();
+    let search = ConceptSearch::from_payload(&found[0].payload).unwrap();
     assert_eq!(
         (search.concept.as_str(), search.contrast.join(" "), search.is_own),
         ("sport", "food money".to_owned(), true)

@@ -14,7 +14,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 const VOCAB: usize = 23;
-const TUNED: FastWeightRule = FastWeightRule { rate: 0.05, most_precision: 10.0, has_base: true };
+const TUNED: FastWeightRule = FastWeightRule { rate: 0.05, max_precision: 10.0, has_base: true };
 
 fn model(seed: u64) -> Result<Spen> {
     let spec = SpenSpec { d_model: 16, hidden: 32, kept: 6, layers: 3, ..SpenSpec::default() };
@@ -113,7 +113,7 @@ fn without_a_base_the_error_is_the_whole_input() -> Result<()> {
 #[test]
 fn what_diverges_is_no_number_and_no_panic() -> Result<()> {
     let (model, rows) = (model(5)?, [ids(7, 200)]);
-    let wild = FastWeightRule { rate: 1e30, most_precision: 1e30, has_base: true };
+    let wild = FastWeightRule { rate: 1e30, max_precision: 1e30, has_base: true };
     let found = read(&model, Some(&wild), &rows, 50)?.0;
     assert!(found.iter().any(|v| !v.is_finite()));
     Ok(())

@@ -28,14 +28,14 @@ fn accuracies(settings: &[(&str, &str)], seed: u64) -> Vec<(String, RoleAccuracy
     (0..run.variants.len())
         .map(|i| {
             let samples = run.ask(i, "role_accuracy", &args).unwrap();
-            (run.variants[i].spec.id.clone(), RoleAccuracy::of(&samples[0].payload).unwrap().clone())
+            (run.variants[i].spec.id.clone(), RoleAccuracy::from_payload(&samples[0].payload).unwrap().clone())
         })
         .collect()
 }
 
 fn shares(all: &[(String, RoleAccuracy)], id: &str, features: RoleFeatures) -> [f64; 3] {
     let (_, accuracy) = all.iter().find(|(of, _)| of == id).unwrap();
-    accuracy.shares(accuracy.of_features(features, 0).unwrap())
+    accuracy.shares(accuracy.by_features(features, 0).unwrap())
 }
 
 #[test]

@@ -17,7 +17,7 @@ use orrery::{
     store::tensors,
     telemetry::{
         Args, Measurement,
-        measurements::{QueryKeyMaps, Reading},
+        measurements::{QueryKeyMaps, SynapseReading},
     },
 };
 
@@ -47,7 +47,7 @@ fn ask<M: Measurement>(model: &mut dyn Trainable, corpus: &Corpus, args: &[(&str
     let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let mut cx = ProbeContext::alone(model, corpus, &Device::Cpu, &args);
     let found = probe::find(M::PROBE).unwrap().ask(&mut cx).unwrap();
-    (M::of(&found[0].payload).unwrap().clone(), found[0].tokens.clone())
+    (M::from_payload(&found[0].payload).unwrap().clone(), found[0].tokens.clone())
 }
 
 fn text(t: &str) -> Value {
@@ -117,7 +117,7 @@ fn what_is_written_on_is_what_generate_writes() {
     let args = |write: i64, temperature: f64| {
         vec![("text", text("the tide")), ("write", Value::Int(write)), ("temperature", Value::Float(temperature))]
     };
-    let (reading, tokens): (Reading, _) = ask(&mut model, &corpus, &args(40, 0.0));
+    let (reading, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &args(40, 0.0));
     assert_eq!((reading.written, reading.temperature, tokens.len()), (40, 0.0, 48));
     for values in reading.synapses.iter().map(|s| &s.sigma).chain([&reading.loss]) {
         assert_eq!(values.len(), 48);
@@ -137,11 +137,11 @@ fn what_is_written_on_is_what_generate_writes() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let ids: Vec<u32> = output.stdout[..48].iter().map(|b| u32::from(*b)).collect();
     assert_eq!(tokens, corpus.token_texts(&ids), "{:?}", String::from_utf8_lossy(&output.stdout));
-    let (warm, other): (Reading, _) = ask(&mut model, &corpus, &args(40, 1.5));
+    let (warm, other): (SynapseReading, _) = ask(&mut model, &corpus, &args(40, 1.5));
     assert_eq!((warm.written, other[..8].to_vec()), (40, tokens[..8].to_vec()));
     assert_ne!(other, tokens);
-    assert_eq!(ask::<Reading>(&mut model, &corpus, &args(40, 1.5)).1, other, "drawn from the run's seed");
-    let (none, tokens): (Reading, _) = ask(&mut model, &corpus, &args(0, 0.0));
+    assert_eq!(ask::<SynapseReading>(&mut model, &corpus, &args(40, 1.5)).1, other, "drawn from the run's seed");
+    let (none, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &args(0, 0.0));
     assert_eq!((none.written, tokens.len()), (0, 8));
 }
 
@@ -149,11 +149,11 @@ fn what_is_written_on_is_what_generate_writes() {
 fn characters_of_several_bytes_are_shown_as_characters() {
     let folder = tempfile::tempdir().unwrap();
     let (mut model, corpus) = (model(Position::Rope), corpus(folder.path()));
-    let (_, tokens): (Reading, _) = ask(&mut model, &corpus, &[("text", text("\u{e9}t\u{e9} \u{20ac}"))]);
+    let (_, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &[("text", text("\u{e9}t\u{e9} \u{20ac}"))]);
     assert_eq!(tokens, ["\u{e9}", "", "t", "\u{e9}", "", "\u{b7}", "\u{20ac}", "", ""]);
     // a text that is cut inside a character shows what is left of it as bytes
     let args = [("text", text("\u{e9}t\u{20ac}")), ("longest", Value::Int(4))];
-    let (_, tokens): (Reading, _) = ask(&mut model, &corpus, &args);
+    let (_, tokens): (SynapseReading, _) = ask(&mut model, &corpus, &args);
     assert_eq!(tokens, ["\u{e9}", "", "t", "\\xe2"]);
 }
 
@@ -247,7 +247,7 @@ fn any_checkpoint_is_searched_with_the_built_in_sentences() {
 fn languages_whose_letters_a_model_has_not_are_left_out() {
     use orrery::{
         corpus::{LabelledLines, TextTokenizer},
-        probe::concepts::Question,
+        probe::concepts::ConceptQuestion,
     };
     let bytes = TextTokenizer::open(&TokenizerSpec::Byte { vocab: 256 }, "").unwrap();
     let refused = || LabelledLines::read(Path::new("no such file")).unwrap_err();
@@ -255,13 +255,13 @@ fn languages_whose_letters_a_model_has_not_are_left_out() {
         true => bytes.encode(text.as_bytes()),
         false => Err(refused()),
     };
-    let (question, out) = Question::built_in("currency", &plain).unwrap().unwrap();
+    let (question, out) = ConceptQuestion::built_in("currency", &plain).unwrap().unwrap();
     assert!(question.languages.contains(&"en".to_owned()) && out.contains(&"fr"), "{out:?}");
     assert_eq!(question.languages.len() + out.len(), 4);
     assert!(question.items.iter().all(|i| i.language < question.languages.len() && !i.ids.is_empty()));
     let none = |_: &str| Err(refused());
-    assert!(Question::built_in("currency", &none).unwrap().is_err());
-    assert!(Question::built_in("snow", &plain).is_none());
+    assert!(ConceptQuestion::built_in("currency", &none).unwrap().is_err());
+    assert!(ConceptQuestion::built_in("snow", &plain).is_none());
 }
 
 /// A search that takes long is ended by Ctrl-C, with a sentence, a code of its own, and no file.

@@ -64,10 +64,10 @@ fn what_is_handed_over_is_the_models_own_first_layer() {
         let mut model = ModelSpec::Bdh(small(position)).build(corpus.vocab(), 5, &Device::Cpu).unwrap();
         let words = "the ferry left";
         let found = ask(model.as_mut(), &corpus, &[typed(words)]);
-        let told: &BdhDynamicsWeights = Measurement::of(&found[0].payload).unwrap();
+        let told: &BdhDynamicsWeights = Measurement::from_payload(&found[0].payload).unwrap();
         let weights = Weights::new(dense(&told.e), dense(&told.d_x), dense(&told.d_y)).unwrap();
         assert!(told.unreached < 1e-6, "64 neurons say 12 channels");
-        let drift = if told.rotates { Drift::rope(64) } else { Drift::still(64) }.and_damping(told.keep);
+        let drift = if told.rotates { Drift::rope(64) } else { Drift::identity(64) }.and_damping(told.keep);
         let mut normfree = Normfree::new(weights.clone(), drift, 1);
         let ids = corpus.encode(words);
         let tokens = Tensor::from_slice(&ids, (1, ids.len()), &Device::Cpu).unwrap();
@@ -105,7 +105,7 @@ fn every_equivalence_holds_on_a_models_weights_under_every_u() {
         let args =
             [typed("the keeper of the light"), ("drift", Value::Text(drift.into())), ("keep", Value::Float(0.8))];
         let found = ask(model.as_mut(), &corpus, &args);
-        let checks: &BdhDynamicsChecks = Measurement::of(&found[1].payload).unwrap();
+        let checks: &BdhDynamicsChecks = Measurement::from_payload(&found[1].payload).unwrap();
         for (k, check) in [&checks.rules, &checks.normfree, &checks.attention, &checks.two_steps].iter().enumerate() {
             assert!(check.share.iter().all(|s| *s <= 1.0), "{drift}, {k}: {:?}", check.share);
             assert!(check.error.iter().all(|e| *e < 1e-11), "{drift}, {k}: {:?}", check.error);
@@ -115,7 +115,7 @@ fn every_equivalence_holds_on_a_models_weights_under_every_u() {
         for square in [&checks.wires, &checks.prods] {
             assert!(square.share <= 1.0 && square.error < 1e-11 && square.bound < 1e-6, "{drift}: {square:?}");
         }
-        let keep = BdhDynamicsWeights::of(&found[0].payload).unwrap().keep;
+        let keep = BdhDynamicsWeights::from_payload(&found[0].payload).unwrap().keep;
         assert!(match drift {
             "trained" => (keep - (-(2f64.powi(-8))).exp()).abs() < 1e-6,
             "damping" | "both" => keep == 0.8,

@@ -63,7 +63,7 @@ fn args(more: &[(&str, Value)]) -> Args {
 fn ask(model: &mut dyn Trainable, corpus: &Corpus, args: &Args) -> Result<TopContexts, String> {
     let mut cx = ProbeContext::alone(model, corpus, &Device::Cpu, args);
     let found = probe::find("top_contexts").unwrap().ask(&mut cx).map_err(|e| e.to_string())?;
-    TopContexts::of(&found[0].payload).cloned().ok_or_else(|| "no answer".to_owned())
+    TopContexts::from_payload(&found[0].payload).cloned().ok_or_else(|| "no answer".to_owned())
 }
 
 /// x and y by layer, neuron and token of a window that is read alone by the recurrent form.

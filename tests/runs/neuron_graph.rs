@@ -70,7 +70,7 @@ impl Bench {
 }
 
 fn of<M: Measurement>(found: &[Answer]) -> &M {
-    found.iter().find_map(|f| M::of(&f.payload)).unwrap_or_else(|| panic!("no {}", M::CHANNEL))
+    found.iter().find_map(|f| M::from_payload(&f.payload)).unwrap_or_else(|| panic!("no {}", M::CHANNEL))
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn steered() -> MutexGuard<'static, Trained> {
 fn ask<M: Measurement>(on: &mut Trained, args: &[(&str, Value)]) -> Result<M, String> {
     let found = finding(on, M::PROBE, args)?;
     assert_eq!(found.payload.channel(), Some(M::CHANNEL));
-    Ok(M::of(&found.payload).unwrap().clone())
+    Ok(M::from_payload(&found.payload).unwrap().clone())
 }
 
 fn finding(on: &mut Trained, probe: &str, args: &[(&str, Value)]) -> Result<Answer, String> {

@@ -75,7 +75,7 @@ impl Bench {
 }
 
 fn of<M: Measurement>(finding: &Answer) -> &M {
-    M::of(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
+    M::from_payload(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn asked(spec: CoupledQkSpec, args: &[(&str, Value)]) -> (QueryKeyPaths, Vec<Str
     assert!(probe.applies(model.as_mut()));
     let mut cx = ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args);
     let finding = probe.ask(&mut cx).unwrap().remove(0);
-    (QueryKeyPaths::of(&finding.payload).unwrap().clone(), finding.tokens)
+    (QueryKeyPaths::from_payload(&finding.payload).unwrap().clone(), finding.tokens)
 }
 
 /// How far the end that f64 computes is from that of the model, over all tokens.

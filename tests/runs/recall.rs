@@ -106,7 +106,7 @@ fn attention_to_pairs_is_measured_by_layer_and_head() -> Result<(), Box<dyn std:
     let mut findings = probe.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
     let finding = findings.pop().ok_or("no answer")?;
     assert_eq!(finding.about, "48 questions of 6 held-out examples");
-    let found = PairAttention::of(&finding.payload).ok_or("another measurement")?;
+    let found = PairAttention::from_payload(&finding.payload).ok_or("another measurement")?;
     assert_eq!((found.questions, found.layers.len()), (48, model.capabilities().attention_layers.len()));
     for layer in &found.layers {
         assert!(layer.uniform > 1.0 / 64.0 && layer.uniform < 1.0 / 16.0, "{layer:?}");

@@ -10,7 +10,7 @@ use orrery::{
     labs,
     telemetry::{
         Event, Measurement, QuestionState, Sample, Synapse,
-        measurements::{ConceptSearch, QueryKeyMaps, Reading, TopContexts},
+        measurements::{ConceptSearch, QueryKeyMaps, SynapseReading, TopContexts},
     },
     ui::mirror::Mirror,
 };
@@ -113,7 +113,7 @@ fn a_head_and_a_token_of_the_map_are_selected() {
 fn how_much_the_model_writes_on_is_set_and_asked() {
     let mut harness = tile("reading", recorded::twins()).shown(sized(640.0, 520.0));
     let asked = |harness: &Harness<'_, Tile>| {
-        questions(harness).into_iter().rfind(|q| q.probe == Reading::PROBE).map(|q| q.args["write"].clone())
+        questions(harness).into_iter().rfind(|q| q.probe == SynapseReading::PROBE).map(|q| q.args["write"].clone())
     };
     assert_eq!(asked(&harness), Some(Value::Int(0)));
     harness.get_by_role_and_label(Role::SpinButton, "and writes on").set_value_accesskit(40.0);
@@ -141,11 +141,11 @@ fn what_was_written_is_told_apart() {
 #[test]
 fn what_a_model_writes_is_followed_while_it_comes() {
     let mirror = recorded::written();
-    let whole = mirror.sample_at(0, Reading::CHANNEL, recorded::STEPS).unwrap().clone();
+    let whole = mirror.sample_at(0, SynapseReading::CHANNEL, recorded::STEPS).unwrap().clone();
     let so_far = |tokens: usize| {
-        let reading = whole.measurement::<Reading>().unwrap().clone();
+        let reading = whole.measurement::<SynapseReading>().unwrap().clone();
         let given = whole.tokens.len() - reading.written;
-        let reading = Reading { written: tokens - given, synapses: vec![], y: vec![], x: vec![], ..reading };
+        let reading = SynapseReading { written: tokens - given, synapses: vec![], y: vec![], x: vec![], ..reading };
         let payload = std::sync::Arc::new(reading.into_payload());
         Sample { tokens: whole.tokens[..tokens].to_vec(), request: Some(1), payload, ..whole.clone() }
     };
@@ -153,7 +153,7 @@ fn what_a_model_writes_is_followed_while_it_comes() {
     tile.still = false;
     tile.config.set(&tile.knobs, "reading.write", Value::Int(24)).unwrap();
     let mut harness = tile.shown(sized(640.0, 520.0));
-    let request = questions(&harness).into_iter().rfind(|q| q.probe == Reading::PROBE).unwrap().request;
+    let request = questions(&harness).into_iter().rfind(|q| q.probe == SynapseReading::PROBE).unwrap().request;
     let rows = |harness: &Harness<'_, Tile>| harness.state().csv.clone().unwrap().lines().count() - 1;
     let last = whole.tokens.len();
     for tokens in [last - 23, last - 10, last - 1] {

@@ -71,7 +71,7 @@ mod device {
 
     use eframe::egui_wgpu::wgpu;
     use orrery::{
-        analysis::layout::{Laws, MASS_QUANTUM, Repulsion, Springs, Turn, grid_parts},
+        analysis::layout::{Laws, MASS_QUANTUM, Repulsion, Springs, StepParams, grid_parts},
         gpu::{
             graph_layout::{self, GraphLayout, Kernels, Node, Spring},
             offscreen::Offscreen,
@@ -124,7 +124,7 @@ mod device {
         }
 
         /// Makes the steps and brings the places back, with the box behind them.
-        pub fn run(&self, layout: &mut GraphLayout, turns: &[Turn]) -> Vec<[f32; 2]> {
+        pub fn run(&self, layout: &mut GraphLayout, turns: &[StepParams]) -> Vec<[f32; 2]> {
             let state = self.offscreen.render_state();
             let turns: Vec<_> =
                 turns.iter().map(|t| graph_layout::StepParams { temperature: t.temperature, loose: t.loose }).collect();

@@ -15,7 +15,7 @@ use orrery::{
     probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Command, Event, Measurement, Sink, Synapse, channels,
-        measurements::{Activity, FiringShare, LayerActivity, Reading, Surprise},
+        measurements::{Activity, FiringShare, LayerActivity, Surprise, SynapseReading},
     },
     trainer::{self, DriveOptions, Plan},
     ui::mirror::Mirror,
@@ -76,7 +76,7 @@ fn run(plan: Plan) -> Mirror {
 }
 
 fn of<M: Measurement>(finding: &Answer) -> &M {
-    M::of(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
+    M::from_payload(&finding.payload).unwrap_or_else(|| panic!("{} holds {:?}", M::CHANNEL, finding.payload))
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn reading_adds_up_what_the_layers_bring() -> Outcome {
         Ok((0..t).map(|s| all[(n / per_head * t + s) * per_head + n % per_head]).collect())
     };
     let (y, x) = (values("layers.1.y", wanted.0)?, values("layers.2.x", wanted.1)?);
-    let reading: &Reading = of(&finding);
+    let reading: &SynapseReading = of(&finding);
     let synapse = &reading.synapses[0];
     assert_eq!((reading.layer, synapse.i, synapse.j), (2, 17, 90), "the asked one comes first");
     let mut sum = 0.0;
@@ -260,8 +260,8 @@ fn the_reading_view_plays_asks_and_follows_a_synapse() {
 #[test]
 fn a_click_on_the_graph_puts_a_synapse_in_focus() {
     let mirror = run(plan("synapses", &[("train.steps", "2")]));
-    let sample = mirror.sample_at(0, Reading::CHANNEL, 2).unwrap().clone();
-    let synapses = &sample.measurement::<Reading>().unwrap().synapses;
+    let sample = mirror.sample_at(0, SynapseReading::CHANNEL, 2).unwrap().clone();
+    let synapses = &sample.measurement::<SynapseReading>().unwrap().synapses;
     let mut harness = tile(mirror);
     let canvas = harness.get_by_role_and_label(Role::Canvas, &format!("{} synapses as a graph", synapses.len())).rect();
     // On the left side there is an edge near each neuron.

@@ -11,7 +11,7 @@ use orrery::{
     models::{
         Trainable,
         capabilities::RecoveryModel,
-        recover::{Reader, Recover, RecoverSpec},
+        recover::{ReaderInput, Recover, RecoverSpec},
     },
     nn::{AdamW, Batch, optimiser::AdamWSpec},
     telemetry::{Event, RunState, Sample, Sink, measurements::Recoverability},
@@ -25,17 +25,17 @@ use crate::record::Record;
 
 const ALPHAS: [f64; 3] = [0.5, 0.1, 0.02];
 
-fn readers() -> Vec<Reader> {
+fn readers() -> Vec<ReaderInput> {
     vec![
-        Reader::Single { alpha: 0.1 },
-        Reader::Three { alphas: ALPHAS },
-        Reader::Attention { alphas: ALPHAS },
-        Reader::AttentionPast { alphas: ALPHAS },
-        Reader::Raw,
+        ReaderInput::Single { alpha: 0.1 },
+        ReaderInput::Three { alphas: ALPHAS },
+        ReaderInput::Attention { alphas: ALPHAS },
+        ReaderInput::AttentionPast { alphas: ALPHAS },
+        ReaderInput::Raw,
     ]
 }
 
-fn spec(reader: Reader, distances: &[usize]) -> RecoverSpec {
+fn spec(reader: ReaderInput, distances: &[usize]) -> RecoverSpec {
     RecoverSpec {
         reader,
         distances: distances.to_vec(),
@@ -116,11 +116,11 @@ fn equal_traces_get_equal_answers_and_only_the_past_or_the_text_escapes() {
     other[20] = (other[20] + 1) % 9; // 19 tokens before the last one: 0.5^20 is far below one of 16 levels
     for reader in readers() {
         let fast = match reader {
-            Reader::Single { .. } => Reader::Single { alpha: 0.5 },
-            Reader::Three { .. } => Reader::Three { alphas: [0.5; 3] },
-            Reader::Attention { .. } => Reader::Attention { alphas: [0.5; 3] },
-            Reader::AttentionPast { .. } => Reader::AttentionPast { alphas: [0.5; 3] },
-            Reader::Raw => Reader::Raw,
+            ReaderInput::Single { .. } => ReaderInput::Single { alpha: 0.5 },
+            ReaderInput::Three { .. } => ReaderInput::Three { alphas: [0.5; 3] },
+            ReaderInput::Attention { .. } => ReaderInput::Attention { alphas: [0.5; 3] },
+            ReaderInput::AttentionPast { .. } => ReaderInput::AttentionPast { alphas: [0.5; 3] },
+            ReaderInput::Raw => ReaderInput::Raw,
         };
         let mut spec = spec(fast, &[19]);
         spec.bits = 4;
@@ -129,7 +129,7 @@ fn equal_traces_get_equal_answers_and_only_the_past_or_the_text_escapes() {
             let tokens = Tensor::from_slice(ids, (1, 40), &Device::Cpu).unwrap();
             values(&m.answers(&tokens, &[39]).unwrap())
         };
-        let bound = !matches!(reader, Reader::AttentionPast { .. } | Reader::Raw);
+        let bound = !matches!(reader, ReaderInput::AttentionPast { .. } | ReaderInput::Raw);
         assert_eq!(answer(&ids) == answer(&other), bound, "{reader:?}");
     }
 }
@@ -137,7 +137,7 @@ fn equal_traces_get_equal_answers_and_only_the_past_or_the_text_escapes() {
 /// A coefficient of 1 writes the token itself; large ones keep the last few apart: a reader must get them.
 #[test]
 fn a_reader_of_a_sharp_trace_learns_to_name_the_token_just_before() {
-    let mut wide = spec(Reader::Single { alpha: 0.7 }, &[0, 1]);
+    let mut wide = spec(ReaderInput::Single { alpha: 0.7 }, &[0, 1]);
     wide.hidden = 128;
     let model = Recover::new(&wide, 8, 5, &Device::Cpu).unwrap();
     let mut opt = AdamW::new(model.params(), AdamWSpec { weight_decay: 0.0, ..AdamWSpec::default() }).unwrap();
@@ -149,19 +149,19 @@ fn a_reader_of_a_sharp_trace_learns_to_name_the_token_just_before() {
     let batch = draw(&mut rng, 8, 16, 24);
     let at = model.positions(24, 1).unwrap();
     let named = model.answers(&batch.tokens, &at).unwrap().argmax(D::Minus1).unwrap();
-    let wanted = model.wanted(&batch.tokens, &at).unwrap();
+    let wanted = model.target_ids(&batch.tokens, &at).unwrap();
     let hits = values(&named.eq(&wanted).unwrap().to_dtype(DType::F32).unwrap().mean((0, 1)).unwrap());
     assert!(hits[0] > 0.95 && hits[1] > 0.9, "{hits:?}");
 }
 
 #[test]
 fn wanted_tokens_are_those_k_steps_back() {
-    let model = Recover::new(&spec(Reader::Raw, &[0, 2, 5]), 40, 5, &Device::Cpu).unwrap();
+    let model = Recover::new(&spec(ReaderInput::Raw, &[0, 2, 5]), 40, 5, &Device::Cpu).unwrap();
     let ids: Vec<u32> = (0..20).collect(); // two rows: 0..10 and 10..20
     let tokens = Tensor::from_slice(&ids, (2, 10), &Device::Cpu).unwrap();
     let at = model.positions(10, 2).unwrap();
     assert_eq!(at, [5, 7, 9]);
-    let wanted: Vec<u32> = model.wanted(&tokens, &at).unwrap().flatten_all().unwrap().to_vec1().unwrap();
+    let wanted: Vec<u32> = model.target_ids(&tokens, &at).unwrap().flatten_all().unwrap().to_vec1().unwrap();
     assert_eq!(wanted, [5, 3, 0, 15, 13, 10, 7, 5, 2, 17, 15, 12, 9, 7, 4, 19, 17, 14]);
     let error = model.positions(5, 1).unwrap_err().to_string();
     assert!(error.contains("train.window") && error.contains('5'), "{error}");
@@ -173,9 +173,9 @@ fn a_reader_refuses_what_makes_no_sense_in_words() {
         ((|s: &mut RecoverSpec| s.distances = vec![]) as fn(&mut RecoverSpec), "distances"),
         (|s| s.distances = vec![3, 3], "ascending"),
         (|s| s.code_active = 99, "99"),
-        (|s| s.reader = Reader::Single { alpha: 0.0 }, "alpha"),
+        (|s| s.reader = ReaderInput::Single { alpha: 0.0 }, "alpha"),
     ] {
-        let mut spec = spec(Reader::Single { alpha: 0.5 }, &[1]);
+        let mut spec = spec(ReaderInput::Single { alpha: 0.5 }, &[1]);
         change(&mut spec);
         let error = Recover::new(&spec, 9, 1, &Device::Cpu).err().unwrap().to_string();
         assert!(error.contains(word), "{error}");

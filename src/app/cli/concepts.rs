@@ -24,7 +24,7 @@ use crate::{
     nn,
     probe::{
         Progress,
-        concepts::{self, PAPER, PRESETS, Procedure, Question, Scalar, SearchResult, Verdict},
+        concepts::{self, ConceptQuestion, ConceptVerdict, PAPER, PRESETS, Procedure, Scalar, SearchResult},
     },
     store::checkpoint,
     telemetry::{StepStats, channels},
@@ -156,7 +156,7 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         let id = format!("{}{}", args.concept, if naive { "_naive" } else { "" });
         let question = match asked_question.take() {
             Some(question) => question,
-            None => Question::preset(&id, run.corpus(), args.rehearse).ok_or_else(|| {
+            None => ConceptQuestion::preset(&id, run.corpus(), args.rehearse).ok_or_else(|| {
                 Failure::usage(format!("there is no concept `{}`; choose currency or country", args.concept))
             })?,
         };
@@ -241,7 +241,7 @@ fn scalar_value(stats: &StepStats, channel: &str) -> f64 {
 }
 
 fn table(
-    question: &Question,
+    question: &ConceptQuestion,
     named: &[Searched],
     trained: &[&SearchResult],
     random: &[SearchResult],
@@ -258,7 +258,7 @@ fn table(
     for (searched, f) in named.iter().zip(random) {
         printed(&format!("random {}", searched.seed), None, f, &mut rows);
     }
-    let verdicts: Vec<Verdict> = trained.iter().map(|f| Verdict::of(question, f, random)).collect();
+    let verdicts: Vec<ConceptVerdict> = trained.iter().map(|f| ConceptVerdict::new(question, f, random)).collect();
     let firsts: Vec<f64> = trained.iter().map(|f| f.first()).collect();
     let (mean, sd) = mean_sd(&firsts);
     println!(
@@ -267,9 +267,9 @@ fn table(
         verdicts.first().map_or(f64::NAN, |v| v.random)
     );
     for (searched, v) in named.iter().zip(&verdicts) {
-        println!("{}: {}", searched.name, v.words);
+        println!("{}: {}", searched.name, v.text);
     }
-    json!({ "rows": rows, "verdicts": verdicts.iter().map(|v| v.words.clone()).collect::<Vec<_>>() })
+    json!({ "rows": rows, "verdicts": verdicts.iter().map(|v| v.text.clone()).collect::<Vec<_>>() })
 }
 
 /// The first three synapses of a model, and all of them as JSON.

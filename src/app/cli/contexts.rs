@@ -82,12 +82,12 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode(&text)?;
     let model = chosen.model()?;
-    let most = args.tokens.map_or(usize::MAX, |n| n as usize);
+    let max_tokens = args.tokens.map_or(usize::MAX, |n| n as usize);
     let how = ContextSearch {
         followed: followed(args, model.shape())?,
         window: args.window as usize,
         top: args.top as usize,
-        most,
+        max_tokens,
     };
     how.followed.check(model.shape()).map_err(Failure::wrong)?;
     let found = read(&model, &ids, &how, tokenizer)?;
@@ -115,7 +115,7 @@ fn read(
     tokenizer: &NamedTokenizer,
 ) -> Result<TopContexts, Failure> {
     let mut pieces = ids.chunks(PIECE);
-    let total = ids.len().min(how.most);
+    let total = ids.len().min(how.max_tokens);
     let mut progress = StepProgress::new("reading, a step a token", total as u64);
     let mut told = |done: usize| {
         progress.step(done as u64);

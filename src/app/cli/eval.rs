@@ -17,7 +17,7 @@ use super::{
 use crate::{
     corpus::NamedTokenizer,
     models::capabilities::{ReadingForm, TextLoss, TextReader},
-    probe::synapses::Choice,
+    probe::synapses::CandidateChoice,
 };
 
 #[derive(Args)]
@@ -89,7 +89,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
 }
 
 /// Losses of all candidates, and which is used.
-fn table(choice: &Choice, tokenizers: &[NamedTokenizer]) -> String {
+fn table(choice: &CandidateChoice, tokenizers: &[NamedTokenizer]) -> String {
     let width = tokenizers.iter().map(|t| t.label().chars().count()).max().unwrap_or(0).max("tokens".len());
     let mut out = format!("candidates on the first {} bytes of the text\n", grouped(choice.bytes));
     let _ = writeln!(out, "{:<width$} {:>7} {:>12} {:>10}", "tokens", "layers", "nats/token", "bits/byte");

@@ -25,7 +25,7 @@ use crate::{
     models::{Trainable, capabilities::ReadingForm},
     probe::{
         Progress,
-        concepts::{self, FoundSynapse, PRESETS, Procedure, Question, SearchResult, Verdict},
+        concepts::{self, ConceptQuestion, ConceptVerdict, FoundSynapse, PRESETS, Procedure, SearchResult},
     },
     telemetry::neuron_name,
 };
@@ -85,7 +85,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
         let untrained = concepts::random(&model, chosen.checkpoint.vocab, args.seed.wrapping_add(k), device);
         random.push(searched.search(untrained.map_err(Failure::failed)?.as_ref())?);
     }
-    let verdict = Verdict::of(&question, &found, &random);
+    let verdict = ConceptVerdict::new(&question, &found, &random);
     print(&found, &verdict);
     if let Some(file) = &args.json {
         let whole = json(&question, &found, &random, &verdict);
@@ -139,11 +139,11 @@ impl Sentences {
         }
     }
 
-    fn question(&self, encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>) -> Result<Question, Failure> {
+    fn question(&self, encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>) -> Result<ConceptQuestion, Failure> {
         match self {
-            Self::File(lines, label) => Question::of_lines(lines, label, encode).map_err(Failure::usage),
+            Self::File(lines, label) => ConceptQuestion::from_lines(lines, label, encode).map_err(Failure::usage),
             Self::BuiltIn(id) => {
-                let (question, out) = Question::built_in(id, encode)
+                let (question, out) = ConceptQuestion::built_in(id, encode)
                     .ok_or_else(|| Failure::usage(format!("there is no built-in set `{id}`")))?
                     .map_err(Failure::wrong)?;
                 if !out.is_empty() {
@@ -157,7 +157,7 @@ impl Sentences {
 
 /// Searches of several models, and how far all of them are.
 struct Searches<'a> {
-    question: &'a Question,
+    question: &'a ConceptQuestion,
     how: &'a Procedure,
     done: usize,
     all: usize,
@@ -166,7 +166,7 @@ struct Searches<'a> {
 }
 
 impl<'a> Searches<'a> {
-    fn new(question: &'a Question, how: &'a Procedure, all: usize) -> Self {
+    fn new(question: &'a ConceptQuestion, how: &'a Procedure, all: usize) -> Self {
         let told = StepProgress::new("searching", STEPS).into();
         let cancelled = Arc::<AtomicBool>::default();
         let asked = Arc::clone(&cancelled);
@@ -195,7 +195,7 @@ impl<'a> Searches<'a> {
 }
 
 /// The synapses of the search with what they reach on sentences that took no part in it, and the verdict.
-fn print(found: &SearchResult, verdict: &Verdict) {
+fn print(found: &SearchResult, verdict: &ConceptVerdict) {
     println!("{} pairs searched; the first, confirmed once:", grouped(found.searched));
     println!("{:>6} {:>10} {:>10} {:>8} {:>24} {:>9}", "layer", "y", "x", "search", "new sentences, 95%", "p, Holm");
     let name = |neuron| neuron_name(neuron, found.per_head);
@@ -213,10 +213,15 @@ fn print(found: &SearchResult, verdict: &Verdict) {
         );
     }
     println!("best of any synapse of the untrained models on new sentences: {:.2}", verdict.random);
-    println!("{}", verdict.words);
+    println!("{}", verdict.text);
 }
 
-fn json(question: &Question, found: &SearchResult, random: &[SearchResult], verdict: &Verdict) -> serde_json::Value {
+fn json(
+    question: &ConceptQuestion,
+    found: &SearchResult,
+    random: &[SearchResult],
+    verdict: &ConceptVerdict,
+) -> serde_json::Value {
     let synapse = |(k, s): (usize, &FoundSynapse)| {
         let new = s.strength(SplitSide::BothNew);
         json!({
@@ -229,6 +234,6 @@ fn json(question: &Question, found: &SearchResult, random: &[SearchResult], verd
     json!({
         "concept": question.concept, "question": question.describe(), "searched": found.searched,
         "synapses": found.synapses.iter().enumerate().map(synapse).collect::<Vec<_>>(),
-        "random": random.iter().map(of_random).collect::<Vec<_>>(), "verdict": verdict.words,
+        "random": random.iter().map(of_random).collect::<Vec<_>>(), "verdict": verdict.text,
     })
 }

@@ -16,7 +16,7 @@ use crate::{
         bdh::{Bdh, BdhSpec, Checkpoint},
     },
     nn::{Device, Error},
-    probe::neuron_graph::{self, MOST_EDGES},
+    probe::neuron_graph::{self, MAX_EDGES},
     telemetry::measurements::{Matrix, NeuronGraph, NeuronGraphArgs},
 };
 
@@ -38,7 +38,7 @@ pub struct GraphArgs {
     #[arg(long, value_enum, default_value = "excitatory")]
     sign: Sign,
     /// How many edges, the strongest
-    #[arg(long, default_value_t = 16_000, value_parser = clap::value_parser!(u64).range(1..=MOST_EDGES as u64))]
+    #[arg(long, default_value_t = 16_000, value_parser = clap::value_parser!(u64).range(1..=MAX_EDGES as u64))]
     edges: u64,
     /// All entries above this instead, if there are not too many
     #[arg(long, value_name = "THRESHOLD", conflicts_with = "edges")]
@@ -83,8 +83,8 @@ impl GraphArgs {
         let args = self.probe_args()?;
         let model = model(from, variant)?;
         let (found, about) = neuron_graph::neuron_graph(&model, &args, SEED).map_err(Failure::failed)?;
-        if self.beta.is_some() && found.edges.len() >= MOST_EDGES {
-            notice!("note: more entries are above the threshold; the {MOST_EDGES} strongest are written");
+        if self.beta.is_some() && found.edges.len() >= MAX_EDGES {
+            notice!("note: more entries are above the threshold; the {MAX_EDGES} strongest are written");
         }
         if found.edges.is_empty() {
             return Err(Failure::usage("no entry is above the threshold, so that the graph is empty: lower --beta"));

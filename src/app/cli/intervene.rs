@@ -150,7 +150,7 @@ fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: 
     let names = [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat();
     let more = names.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    println!("{}{more}: {}", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), asked.words);
+    println!("{}{more}: {}", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), asked.description);
     if found.sigma.is_nan() {
         let percent = |share: f64| format!("{:.2}% of tokens and layers", 100.0 * share);
         println!("they fire at {}; the random ones at {}", percent(found.firing), percent(found.null_firing));

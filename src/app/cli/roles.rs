@@ -140,7 +140,7 @@ fn one_seed(args: &RoleArgs, seed: u64) -> Result<Vec<ModelAnswer>, Failure> {
                 learned[i],
                 began.elapsed().as_secs_f64()
             );
-            let accuracy = samples.iter().find_map(|s| RoleAccuracy::of(&s.payload)).cloned();
+            let accuracy = samples.iter().find_map(|s| RoleAccuracy::from_payload(&s.payload)).cloned();
             answers.extend(accuracy.map(|accuracy| ModelAnswer { seed, label, accuracy }));
         }
     }

@@ -13,7 +13,7 @@ use crate::{
         capabilities::{ReadingForm, RecordingError},
     },
     nn::{self, device},
-    probe::synapses::{Choice, ChoiceError, choose},
+    probe::synapses::{CandidateChoice, ChoiceError, choose},
 };
 
 /// The longest text that is read whole.
@@ -149,7 +149,7 @@ impl TrainedArgs {
 pub struct Chosen {
     pub checkpoint: Checkpoint,
     pub tokenizers: Vec<NamedTokenizer>,
-    pub choice: Choice,
+    pub choice: CandidateChoice,
     asked: Option<usize>,
 }
 

@@ -3,7 +3,7 @@
 /// The meaning of the rows of an attention matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
-    /// Shares of one.
+    /// The weights of a row are shares of one.
     Shares,
     /// Differences of shares, which may be negative and need not add up to one: no entropy is defined for these. Here
     /// it is that of |w| / sum |w|, and so is the weight of the first position.

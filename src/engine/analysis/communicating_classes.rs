@@ -6,9 +6,9 @@ use petgraph::{algo::tarjan_scc, graph::DiGraph};
 /// States that can all be reached from one another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Class {
-    /// Ascending.
+    /// The states of the class, ascending.
     pub states: Vec<usize>,
-    /// Where the class cannot be left: its stationary distribution over all n states, zero outside of the class.
+    /// The stationary distribution over all n states where the class cannot be left, zero outside of the class.
     pub stationary: Option<Vec<f64>>,
 }
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 /// Rows of a task.
 const TASK: usize = 128;
 
-/// Where a matrix lies in memory: its first value, and how many values its next row and its next column are away.
+/// The layout of a matrix in memory: its first value, and the distance of its rows and of its columns in values.
 #[derive(Debug, Clone, Copy)]
 pub struct Strided<P> {
     pub at: P,
@@ -26,7 +26,7 @@ impl<P> Strided<P> {
     }
 }
 
-/// How a product is combined with the values that stood in its place.
+/// The combination of a product with the values that stood in its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Update<T> {
     /// out <- a b

@@ -68,24 +68,24 @@ pub enum Format {
 
 /// An error in a file: its line (from 1), the reason and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {words}")]
+#[error("line {line}: {message}")]
 pub struct GraphFileError {
     pub line: usize,
-    pub words: String,
+    pub message: String,
 }
 
 impl GraphFileError {
-    fn new(line: usize, words: impl Into<String>) -> Self {
-        Self { line, words: words.into() }
+    fn new(line: usize, message: impl Into<String>) -> Self {
+        Self { line, message: message.into() }
     }
 }
 
-/// No file has more of either; beyond it a graph is no picture.
+/// The limit of nodes, as of edges: beyond it a graph is no picture.
 pub const MAX_NODES: usize = 1_000_000;
 pub const MAX_EDGES: usize = 8_000_000;
 /// Named values of one item, and names of them in one file.
 pub const MAX_VALUES: usize = 1024;
-/// Bytes of such a name.
+/// The limit of the bytes of such a name.
 const LONGEST_NAME: usize = 256;
 
 impl Format {
@@ -102,7 +102,7 @@ impl Format {
         }
     }
 
-    /// All endings, in words.
+    /// A list of all endings.
     pub fn endings() -> &'static str {
         ".gexf, .graphml, .gml, .json (node-link) or .csv"
     }
@@ -216,8 +216,8 @@ impl Nodes {
         }
         let place = self.all.len();
         if self.places.insert(node.id.as_str().into(), place as u32).is_some() {
-            let words = format!("a second node `{}`; give each its own id", short(&node.id));
-            return Err(GraphFileError::new(line, words));
+            let message = format!("a second node `{}`; give each its own id", short(&node.id));
+            return Err(GraphFileError::new(line, message));
         }
         self.all.push(node);
         Ok(place)
@@ -254,7 +254,7 @@ impl PendingEdge {
 #[derive(Default)]
 struct Edges {
     all: Vec<PendingEdge>,
-    /// `None` before the first.
+    /// The direction of the edges; `None` before the first.
     directed: Option<bool>,
 }
 
@@ -268,9 +268,9 @@ impl Edges {
     /// Sets whether the edge about to be added is directed; an error if the others are not of that kind.
     fn set_directed(&mut self, directed: bool, line: usize) -> Result<(), GraphFileError> {
         if *self.directed.get_or_insert(directed) != directed {
-            let words = "some edges are directed and some are not; make them of one kind (an undirected edge is one \
+            let message = "some edges are directed and some are not; make them of one kind (an undirected edge is one \
                          each way)";
-            return Err(GraphFileError::new(line, words));
+            return Err(GraphFileError::new(line, message));
         }
         Ok(())
     }

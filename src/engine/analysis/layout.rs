@@ -56,7 +56,7 @@ pub struct Springs {
     pub ends: Vec<(u32, f32)>,
 }
 
-/// No spring is so many times as strong as the mean one.
+/// The largest strength of a spring in multiples of the mean.
 const STRONGEST: f32 = 4.0;
 
 impl Springs {
@@ -109,17 +109,17 @@ fn mass(degree: u32, mean_degree: f32) -> f32 {
 
 /// The parameters that change from step to step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Turn {
+pub struct StepParams {
     /// Longest way that a node goes.
     pub temperature: f32,
     /// 0 for plain springs to 1 for loosened ones.
     pub loose: f32,
 }
 
-/// When it was heated, how much, and so how warm it is at any step.
+/// The schedule of the temperature: it follows from the times at which it was heated, and by how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Schedule {
-    /// Step at which it began.
+    /// The step at which it began.
     begun: u64,
     /// Steps of the whole cooling that are left out.
     skipped: u32,
@@ -153,7 +153,7 @@ impl Schedule {
         Self { begun: step, skipped: (STEPS as f32 * CHANGED) as u32, parted: true, nodes }
     }
 
-    /// Cold: whoever stands stays.
+    /// The schedule of a cold layout: nodes that stand stay.
     pub fn at_rest(nodes: usize, step: u64) -> Self {
         Self { begun: step, skipped: STEPS, parted: true, nodes }
     }
@@ -163,18 +163,18 @@ impl Schedule {
         self.begun + u64::from(STEPS - self.skipped)
     }
 
-    /// How warm the step is that leads to `step`.
-    pub fn turn(&self, step: u64) -> Turn {
+    /// The temperature of the step that leads to `step`.
+    pub fn turn(&self, step: u64) -> StepParams {
         let age = step.saturating_sub(self.begun + 1) as f32 + self.skipped as f32;
         let share = (age / STEPS as f32).min(1.0);
         let hot = HOT * (self.nodes.max(1) as f32).sqrt();
         let loose = ((share - LOOSENS.0) / (LOOSENS.1 - LOOSENS.0)).clamp(0.0, 1.0);
-        Turn { temperature: hot * COLD.powf(share), loose: if self.parted { 1.0 } else { loose } }
+        StepParams { temperature: hot * COLD.powf(share), loose: if self.parted { 1.0 } else { loose } }
     }
 }
 
-/// Where nodes begin: anywhere in a disc, by seed and name alone, so that a node that comes back
-/// begins in the same place.
+/// The initial places of nodes: anywhere in a disc, by seed and name alone, so that a node that comes back begins in
+/// the same place.
 pub fn start(names: impl ExactSizeIterator<Item = u32>, seed: u64) -> Vec<[f32; 2]> {
     let radius = 0.5 * (names.len().max(1) as f32).sqrt();
     names
@@ -204,7 +204,7 @@ pub fn bounds(places: &[[f32; 2]]) -> [f32; 4] {
     if b[0] <= b[2] { b } else { [0.0; 4] }
 }
 
-/// How repulsion is summed.
+/// The method by which repulsion is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repulsion {
     Exact,
@@ -225,7 +225,7 @@ impl Repulsion {
     }
 }
 
-/// Where the nodes are one step later. Nodes that are `held` stay.
+/// The places of the nodes one step later. Nodes that are `held` stay.
 ///
 /// # Panics
 /// If `places` or `held` are not as many as the nodes.
@@ -233,7 +233,7 @@ pub fn step(
     springs: &Springs,
     laws: &Laws,
     repulsion: Repulsion,
-    turn: Turn,
+    turn: StepParams,
     held: &[bool],
     places: &[[f32; 2]],
 ) -> Vec<[f32; 2]> {
@@ -263,7 +263,7 @@ fn push_of_all(i: usize, places: &[[f32; 2]], masses: &[f32], softening: f32) ->
     sum
 }
 
-fn moved(springs: &Springs, laws: &Laws, turn: Turn, i: usize, places: &[[f32; 2]], push: [f32; 2]) -> [f32; 2] {
+fn moved(springs: &Springs, laws: &Laws, turn: StepParams, i: usize, places: &[[f32; 2]], push: [f32; 2]) -> [f32; 2] {
     let ([x, y], m) = (places[i], springs.masses[i]);
     let pull = laws.gravity * m;
     let mut force = [laws.repulsion * m * push[0] - pull * x, laws.repulsion * m * push[1] - pull * y];

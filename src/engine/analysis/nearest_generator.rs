@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use rand::{Rng, seq::SliceRandom};
 
-/// How far a matrix J `(n, n)` is from a generator.
+/// The distance of a matrix J `(n, n)` from a generator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorDistance {
     /// Column sums of I + dt J with dt = 1: all 1 for a generator.

@@ -1,10 +1,10 @@
-//! The fields of the plane that a flow is looked at in, by name.
+//! The planar fields of a flow, by name.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Choice, choices};
 
-/// Which field is looked at.
+/// The planar field that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanarField {

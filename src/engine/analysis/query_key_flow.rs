@@ -7,7 +7,7 @@ mod matrix;
 pub use force::{Force, ForceError};
 pub use matrix::Matrix;
 
-/// How a step is made (equations 3 and 4).
+/// The integrator of a step (equations 3 and 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Integrator {
     /// q' = q + dt k, k' = k + dt f(q), both from the old values.
@@ -75,7 +75,7 @@ impl Path {
 }
 
 impl Evolution<'_> {
-    /// One step from `point`, which it replaces.
+    /// Makes one step from `point`, in place.
     pub fn step(&self, point: &mut PhasePoint) {
         let dt = self.dt;
         match self.integrator {
@@ -109,7 +109,7 @@ impl Evolution<'_> {
         Path { points, overflows_at: None }
     }
 
-    /// Where `steps` steps lead, if f32 can hold it.
+    /// The point after `steps` steps, if f32 can hold it.
     pub fn end(&self, start: &PhasePoint, steps: usize) -> Option<PhasePoint> {
         let mut point = start.clone();
         for _ in 0..steps {
@@ -124,7 +124,7 @@ impl Evolution<'_> {
         Self { dt: -self.dt, ..*self }
     }
 
-    /// How far from `start` one arrives after `steps` steps and as many steps by -dt; `None` on overflow.
+    /// The distance from `start` after `steps` steps and as many steps by -dt; `None` on overflow.
     pub fn reversibility_error(&self, start: &PhasePoint, steps: usize) -> Option<f64> {
         let end = self.path(start, steps);
         let back = self.reversed().path(end.end()?, steps);

@@ -42,8 +42,8 @@ impl MannWhitney {
         2.0 * self.auc() - 1.0
     }
 
-    /// One-sided p that the first sample lies above, by the normal approximation, corrected for ties and
-    /// continuity. 1 where nothing can be told.
+    /// One-sided p that the first sample lies above, by the normal approximation, corrected for ties and continuity. 1
+    /// where the samples do not allow a test.
     pub fn p_greater(&self) -> f64 {
         let (m, n) = (self.n.0 as f64, self.n.1 as f64);
         let all = m + n;

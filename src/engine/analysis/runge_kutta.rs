@@ -290,7 +290,7 @@ impl Tableau {
     }
 }
 
-/// How an adaptive method ends the span. Evaluation counts are comparable within one policy only.
+/// The treatment of the end of the span by an adaptive method. Evaluation counts are comparable within one policy only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {

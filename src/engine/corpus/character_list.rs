@@ -13,7 +13,7 @@ use crate::files::{
 
 /// A list of characters is no longer than this; Unicode has some 300,000.
 const LARGEST: u64 = 32 << 20;
-/// No vocabulary of characters has a larger id.
+/// The limit of ids in a vocabulary of characters.
 const MAX_IDS: u64 = 1 << 21;
 
 /// Returns true if a file of this name lists characters; any other is a text that has them.

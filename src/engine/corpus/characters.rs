@@ -77,7 +77,7 @@ impl Characters {
         }
     }
 
-    /// One more than the largest id.
+    /// The number of ids: one more than the largest.
     pub fn len(&self) -> usize {
         self.symbols.len()
     }

@@ -2,14 +2,14 @@
 
 use super::{CorpusError, text_file::Encoding, text_file::TextSlice, tokenizer::Tokenizer};
 
-/// Which part of a text.
+/// The part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextSpan {
     /// The training part.
     Training,
     /// The part that is held out of the training.
     HeldOut,
-    /// All of it.
+    /// The whole text.
     Whole,
 }
 
@@ -23,7 +23,7 @@ pub struct TextChunk {
 
 /// Bytes of a chunk.
 const CHUNK: usize = 64 << 10;
-/// How far before the end of a chunk white space is looked for, bytes.
+/// The distance before the end of a chunk within which white space is looked for, bytes.
 const REACH: usize = 256;
 
 /// The ids from byte `from` of a span on, about so many bytes of them; `None` at its end. A chunk ends before white space
@@ -47,7 +47,7 @@ pub(super) fn chunk(
     Ok(Some(TextChunk { ids, end: from + taken }))
 }
 
-/// Where a chunk ends that is cut out of a longer text.
+/// The end of a chunk that is cut out of a longer text.
 fn end_of(bytes: &[u8], encoding: Encoding) -> usize {
     let near = bytes.len().saturating_sub(REACH).max(1);
     let gap = |at: &usize| bytes[*at].is_ascii_whitespace() && !bytes[at - 1].is_ascii_whitespace();

@@ -1,5 +1,5 @@
-//! The bytes of an opened file: a small file's are held in memory, a large one's are read where they are
-//! wanted. A file that changes underneath is noticed. Knows nothing of text.
+//! The bytes of an opened file: a small file's are held in memory, a large one's are read where they are wanted. A file
+//! that changes underneath is noticed.
 
 use std::{
     borrow::Cow,
@@ -20,17 +20,17 @@ const HELD_SHARE: u64 = 4;
 pub(super) struct FileBytes {
     file: File,
     held: Option<Vec<u8>>,
-    stamp: Mutex<Stamp>,
+    stamp: Mutex<FileStamp>,
 }
 
 /// The identity, length and time of a file, to notice that it is another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     length: u64,
     modified: Option<SystemTime>,
 }
 
-impl From<Metadata> for Stamp {
+impl From<Metadata> for FileStamp {
     fn from(meta: Metadata) -> Self {
         Self { length: meta.len(), modified: meta.modified().ok() }
     }
@@ -38,7 +38,7 @@ impl From<Metadata> for Stamp {
 
 /// A change of a file since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum FileChange {
     Shorter,
     Altered,
 }
@@ -48,7 +48,7 @@ impl FileBytes {
     /// If it is no ordinary file, cannot be read, or is being written to.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let file = files::open(path)?;
-        let stamp = Stamp::from(file.metadata()?);
+        let stamp = FileStamp::from(file.metadata()?);
         let hold = stamp.length <= MAX_CACHED.min(reading_budget() / HELD_SHARE);
         let held = if hold { Some(read_at(&file, 0, stamp.length as usize)?) } else { None };
         Ok(Self { file, held, stamp: Mutex::new(stamp) })
@@ -71,24 +71,24 @@ impl FileBytes {
 
     /// Checks if the file is another than when it was opened. One that was only touched is not, where its bytes are
     /// held and can be compared.
-    pub fn change(&self) -> Option<Change> {
+    pub fn change(&self) -> Option<FileChange> {
         let opened = self.stamp();
-        let Ok(now) = self.file.metadata().map(Stamp::from) else { return Some(Change::Altered) };
+        let Ok(now) = self.file.metadata().map(FileStamp::from) else { return Some(FileChange::Altered) };
         if now == opened {
             return None;
         }
         if now.length < opened.length {
-            return Some(Change::Shorter);
+            return Some(FileChange::Shorter);
         }
         let held = self.held.as_ref().filter(|_| now.length == opened.length);
         if held.is_some_and(|held| read_at(&self.file, 0, held.len()).is_ok_and(|bytes| bytes == *held)) {
             *self.stamp.lock().unwrap_or_else(PoisonError::into_inner) = now;
             return None;
         }
-        Some(Change::Altered)
+        Some(FileChange::Altered)
     }
 
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self) -> FileStamp {
         *self.stamp.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -152,12 +152,12 @@ mod tests {
             let later = SystemTime::now() + std::time::Duration::from_secs(5);
             let file = File::options().write(true).open(&path).unwrap();
             file.set_modified(later).unwrap();
-            assert_eq!(bytes.change(), if held { None } else { Some(Change::Altered) }, "only touched");
+            assert_eq!(bytes.change(), if held { None } else { Some(FileChange::Altered) }, "only touched");
             fs::write(&path, "the quick brown box").unwrap();
             file.set_modified(later + std::time::Duration::from_secs(5)).unwrap();
-            assert_eq!(bytes.change(), Some(Change::Altered));
+            assert_eq!(bytes.change(), Some(FileChange::Altered));
             file.set_len(3).unwrap();
-            assert_eq!(bytes.change(), Some(Change::Shorter));
+            assert_eq!(bytes.change(), Some(FileChange::Shorter));
             assert_eq!(bytes.read(4, 9).is_ok(), held);
         }
     }

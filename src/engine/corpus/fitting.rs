@@ -1,5 +1,5 @@
-//! The tokens of a text that is read by a model which is already there: as many as the model knows. Nothing is guessed:
-//! only what fits exactly is taken, and it is said in words.
+//! Chooses tokens for a text that is read by a given model: as many as its vocabulary has. Nothing is guessed: only an
+//! exact fit is taken, and it is reported.
 
 use std::path::{Path, PathBuf};
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::files::memory::size;
 
-/// The most entries of a folder that are looked at.
+/// The limit of entries of a folder that are listed.
 const MAX_ENTRIES: usize = 10_000;
 /// The most bytes that all files give together.
 const MAX_TEXT: u64 = 8 << 20;

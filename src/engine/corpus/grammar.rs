@@ -33,7 +33,7 @@ pub struct GrammarRoles {
     pub own: Option<PathBuf>,
 }
 
-/// Which sentences.
+/// The set that sentences belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentenceSet {
     /// Sentences about animals for training, to which probes are fitted too.
@@ -65,7 +65,7 @@ impl GrammarRoles {
         self.grammar.sentence(vocabulary, &mut ChaCha8Rng::seed_from_u64(key))
     }
 
-    /// All of a set.
+    /// The sentences of a set.
     pub fn sentences(&self, set: SentenceSet) -> Vec<Sentence> {
         (0..self.count(set)).map(|index| self.sentence(set, index)).collect()
     }

@@ -120,7 +120,7 @@ impl LabelledLines {
 /// The form of a line, in words.
 const FORM: &str = "write a label, a tab and a sentence on each line.";
 
-/// One line in its fields, or what is wrong with it.
+/// Parses one line into its fields.
 fn labelled_line(line: &str) -> Result<LabelledLine, String> {
     if line.len() > LONGEST {
         let bytes = line.len();

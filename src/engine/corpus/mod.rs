@@ -164,25 +164,25 @@ impl TokenizerSpec {
 
 /// The reason why a corpus cannot be opened or read: a sentence that says what is wrong, where, and what to do.
 #[derive(Debug, thiserror::Error)]
-#[error("{words}")]
+#[error("{message}")]
 pub struct CorpusError {
-    words: String,
+    message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl CorpusError {
-    fn new(words: impl Into<String>) -> Self {
-        Self { words: words.into(), source: None }
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None }
     }
 
     /// The same error with the name of its subject in front.
     fn about(self, name: &str) -> Self {
-        Self { words: format!("{name}: {}", self.words), ..self }
+        Self { message: format!("{name}: {}", self.message), ..self }
     }
 
     /// An error with the error of the system or library as its source.
-    fn with_source(words: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self { words: words.into(), source: Some(source.into()) }
+    fn with_source(message: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { message: message.into(), source: Some(source.into()) }
     }
 }
 
@@ -198,11 +198,11 @@ pub struct Windows {
     pub answers: Option<Vec<bool>>,
 }
 
-/// Where a batch stream stands; enough to go on exactly.
+/// The position of a batch stream; enough to continue exactly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Position {
     pub seed: u64,
-    /// Batches drawn so far.
+    /// The number of batches drawn so far.
     pub drawn: u64,
 }
 
@@ -277,7 +277,7 @@ impl Corpus {
         self.tokenizer.decode(ids)
     }
 
-    /// How one id is shown on a token axis (a space as a visible mark, a newline as its sign).
+    /// The text of one id on a token axis (a space as a visible mark, a newline as its sign).
     pub fn token_text(&self, id: u32) -> String {
         self.tokenizer.token_text(id)
     }

@@ -98,9 +98,9 @@ pub fn fitting_tokenizers(
         match opened {
             Ok(tokenizer) => all.push(NamedTokenizer { kind, tokenizer }),
             // one that nobody asked for need not fit; a file is given to be read
-            Err(Misfit::Unasked(_)) if choice.kind.is_none() => {}
-            Err(Misfit::Unasked(words)) => return Err(TokenizerError::Mismatch(words)),
-            Err(Misfit::Wrong(e)) => return Err(e),
+            Err(TokenizerMisfit::Unasked(_)) if choice.kind.is_none() => {}
+            Err(TokenizerMisfit::Unasked(words)) => return Err(TokenizerError::Mismatch(words)),
+            Err(TokenizerMisfit::Wrong(e)) => return Err(e),
         }
     }
     if all.is_empty() {
@@ -113,34 +113,36 @@ pub fn fitting_tokenizers(
 }
 
 /// The reason why a tokeniser is none for the model.
-enum Misfit {
+enum TokenizerMisfit {
     /// It does not fit, which matters if it is asked for.
     Unasked(String),
     Wrong(TokenizerError),
 }
 
-impl From<CorpusError> for Misfit {
+impl From<CorpusError> for TokenizerMisfit {
     fn from(e: CorpusError) -> Self {
         Self::Wrong(e.into())
     }
 }
 
-fn bytes(vocab: usize) -> Result<TextTokenizer, Misfit> {
+fn bytes(vocab: usize) -> Result<TextTokenizer, TokenizerMisfit> {
     if vocab < BYTES {
         let words = format!("the model knows {vocab} tokens, fewer than the {BYTES} bytes: it reads something else");
-        return Err(Misfit::Unasked(words));
+        return Err(TokenizerMisfit::Unasked(words));
     }
     Ok(TextTokenizer::open(&TokenizerSpec::Byte { vocab }, "")?)
 }
 
-fn characters_of(text: &[u8], vocab: usize) -> Result<TextTokenizer, Misfit> {
+fn characters_of(text: &[u8], vocab: usize) -> Result<TextTokenizer, TokenizerMisfit> {
     let Ok(text) = std::str::from_utf8(text) else {
-        return Err(Misfit::Unasked("the text is not UTF-8, so it has no characters: save it as UTF-8".to_owned()));
+        return Err(TokenizerMisfit::Unasked(
+            "the text is not UTF-8, so it has no characters: save it as UTF-8".to_owned(),
+        ));
     };
     let tokenizer = TextTokenizer::open(&TokenizerSpec::SortedChar { max_vocab: usize::MAX }, text)?;
     let has = tokenizer.vocab();
     if has != vocab {
-        return Err(Misfit::Unasked(format!(
+        return Err(TokenizerMisfit::Unasked(format!(
             "the text has {has} distinct characters and the model knows {vocab} tokens: give the text or the list of \
              characters that it was trained on as the vocabulary"
         )));
@@ -148,11 +150,11 @@ fn characters_of(text: &[u8], vocab: usize) -> Result<TextTokenizer, Misfit> {
     Ok(tokenizer)
 }
 
-fn load_from_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Result<TextTokenizer, Misfit> {
+fn load_from_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Result<TextTokenizer, TokenizerMisfit> {
     let is_json = kind == TokenizerKind::HuggingFace;
     let Some(path) = path else {
         let what = if is_json { "a tokenizer.json" } else { "a list of characters or the text it was trained on" };
-        return Err(Misfit::Unasked(format!("this kind of tokens needs a file: {what}")));
+        return Err(TokenizerMisfit::Unasked(format!("this kind of tokens needs a file: {what}")));
     };
     let spec = match is_json {
         true => TokenizerSpec::HuggingFace(path.to_owned()),
@@ -163,7 +165,7 @@ fn load_from_file(kind: TokenizerKind, path: Option<&Path>, vocab: usize) -> Res
     // a list may leave out what pads the embedding; a text without all characters gives each another id
     let is_list = is_json || is_character_list(path);
     if has > vocab || (has < vocab && !is_list) {
-        return Err(Misfit::Wrong(TokenizerError::Mismatch(format!(
+        return Err(TokenizerMisfit::Wrong(TokenizerError::Mismatch(format!(
             "{} has {has} tokens and the model knows {vocab}: it is not what the model was trained with",
             path.display()
         ))));

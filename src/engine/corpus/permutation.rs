@@ -1,5 +1,4 @@
 //! A shuffled order of `0..n` that needs no list: a keyed permutation on the numbers below `n`.
-//! Knows no windows.
 
 /// Scrambles 64 bits (the finaliser of SplitMix64, Steele et al. 2014).
 pub(super) fn scramble(x: u64) -> u64 {

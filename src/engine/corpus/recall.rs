@@ -42,10 +42,10 @@ impl RecallStream {
     }
 
     fn windows(&self, rows: impl Iterator<Item = (Subset, u64, u64)>, len: usize) -> Result<Windows, CorpusError> {
-        let least = self.examples.least();
-        if len < least {
+        let min_len = self.examples.min_len();
+        if len < min_len {
             return Err(CorpusError::new(format!(
-                "A window of {len} tokens has no room for {}: make the window at least {least} long, or choose an easier recall corpus.",
+                "A window of {len} tokens has no room for {}: make the window at least {min_len} long, or choose an easier recall corpus.",
                 self.examples.parts()
             )));
         }
@@ -111,7 +111,7 @@ impl Stream for RecallStream {
 
     /// A held-out example, as long as it must be at least.
     fn passage(&self, _: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        let (mut ids, _) = self.row(Subset::HeldOut, 0, index, len.max(self.examples.least()));
+        let (mut ids, _) = self.row(Subset::HeldOut, 0, index, len.max(self.examples.min_len()));
         ids.pop();
         ids
     }

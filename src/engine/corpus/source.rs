@@ -122,7 +122,7 @@ impl Source {
         }
     }
 
-    /// How much of the parliament the text has, if it is one.
+    /// The extent of the parliament in the text, if it is one.
     pub fn parliament(&self) -> Option<Extent> {
         match self {
             Self::Parliament(extent) => Some(extent.clamped()),

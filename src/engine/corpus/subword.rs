@@ -1,5 +1,4 @@
-//! Tokenisers through the `tokenizers` crate: byte pairs learned from a text, and Hugging Face
-//! `tokenizer.json` files. Knows no windows.
+//! Tokenisers through the `tokenizers` crate: byte pairs learned from a text, and Hugging Face `tokenizer.json` files.
 
 mod bounds;
 
@@ -134,7 +133,7 @@ impl Subword {
 }
 
 thread_local! {
-    /// True while this thread is inside the library, whose panics are told as errors of the file.
+    /// True while this thread is inside the library, whose panics become errors of the file.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -38,7 +38,7 @@ pub(super) struct TaskStream {
     seed: u64,
 }
 
-/// Which windows: those of training, those held out, those a tokeniser learns from.
+/// The subset of windows: those of training, those held out, those a tokeniser learns from.
 #[derive(Clone, Copy)]
 enum Subset {
     Train = 1,
@@ -46,7 +46,7 @@ enum Subset {
     Sample = 3,
 }
 
-/// One row: `len + 1` ids and which of them answer.
+/// A row: `len + 1` ids, with a mask of those that answer.
 struct TaskRow {
     ids: Vec<u32>,
     answers: Vec<bool>,
@@ -64,12 +64,12 @@ impl TaskStream {
 
     fn row(&self, tokenizer: &Tokenizer, rng: &mut ChaCha8Rng, len: usize) -> Result<TaskRow, CorpusError> {
         let measure = |text: &str| tokenizer.encode(text).map_or(text.len(), |ids| ids.len());
-        let least = story::least(self.style, self.spacing, &measure);
-        if len + 1 < least {
+        let min_len = story::min_len(self.style, self.spacing, &measure);
+        if len + 1 < min_len {
             return Err(CorpusError::new(format!(
                 "A window of {len} tokens has no room for a question {} tokens after its fact: make the window at least {} long, or the spacing smaller.",
                 self.spacing,
-                least - 1
+                min_len - 1
             )));
         }
         let mut row = TaskRow { ids: Vec::with_capacity(len + 1), answers: Vec::with_capacity(len + 1) };
@@ -140,7 +140,7 @@ impl Stream for TaskStream {
     /// A held-out window, as long as the task needs at least.
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
         let measure = |text: &str| tokenizer.encode(text).map_or(text.len(), |ids| ids.len());
-        let len = len.max(story::least(self.style, self.spacing, &measure));
+        let len = len.max(story::min_len(self.style, self.spacing, &measure));
         let row = self.row(tokenizer, &mut self.rng(Subset::HeldOut, 0, index), len - 1);
         row.map_or_else(|_| vec![], |row| row.ids)
     }

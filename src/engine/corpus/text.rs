@@ -45,7 +45,7 @@ impl Text {
     }
 
     /// The result of reading, if the text was the same before and after.
-    fn unchanged<T>(&self, read: impl FnOnce() -> Result<T, CorpusError>) -> Result<T, CorpusError> {
+    fn read_unchanged<T>(&self, read: impl FnOnce() -> Result<T, CorpusError>) -> Result<T, CorpusError> {
         self.file.check_unchanged()?;
         let read = read()?;
         self.file.check_unchanged()?;
@@ -77,7 +77,7 @@ impl Stream for Text {
 
     /// Finds a character in the whole text, its held-out part too.
     fn find_char(&self, wanted: &mut dyn FnMut(char) -> bool) -> Result<Option<CharPlace>, CorpusError> {
-        self.unchanged(|| self.file.whole().find_char(self.file.encoding, wanted))
+        self.read_unchanged(|| self.file.whole().find_char(self.file.encoding, wanted))
     }
 
     fn encoding(&self) -> Encoding {
@@ -91,7 +91,7 @@ impl Stream for Text {
     }
 
     fn batch(&self, tokenizer: &Tokenizer, at: &Position, rows: usize, len: usize) -> Result<Windows, CorpusError> {
-        let ids = self.unchanged(|| self.training(tokenizer).batch(at, rows, len))?;
+        let ids = self.read_unchanged(|| self.training(tokenizer).batch(at, rows, len))?;
         Ok(Windows::from_rows(&ids, len))
     }
 
@@ -105,18 +105,18 @@ impl Stream for Text {
         let every = every.max(1);
         let stretch = usize::try_from(every).ok().and_then(|n| n.checked_mul(len)).unwrap_or(usize::MAX / 4);
         let position = Position { seed: at.seed, drawn: at.drawn / every };
-        let stretches = self.unchanged(|| self.training(tokenizer).batch(&position, rows, stretch))?;
+        let stretches = self.read_unchanged(|| self.training(tokenizer).batch(&position, rows, stretch))?;
         let from = (at.drawn % every) as usize * len;
         let ids: Vec<Vec<u32>> = stretches.into_iter().map(|row| row[from..=from + len].to_vec()).collect();
         Ok(Some(Windows::from_rows(&ids, len)))
     }
 
     fn held_out(&self, tokenizer: &Tokenizer, count: usize, len: usize) -> Result<Windows, CorpusError> {
-        Ok(Windows::from_rows(&self.unchanged(|| self.held_out_part(tokenizer).first(count, len))?, len))
+        Ok(Windows::from_rows(&self.read_unchanged(|| self.held_out_part(tokenizer).first(count, len))?, len))
     }
 
     fn passage(&self, tokenizer: &Tokenizer, index: u64, len: usize) -> Vec<u32> {
-        self.unchanged(|| self.held_out_part(tokenizer).passage(index, len)).unwrap_or_default()
+        self.read_unchanged(|| self.held_out_part(tokenizer).passage(index, len)).unwrap_or_default()
     }
 
     fn span_bytes(&self, span: TextSpan) -> usize {
@@ -124,7 +124,7 @@ impl Stream for Text {
     }
 
     fn chunk(&self, tokenizer: &Tokenizer, span: TextSpan, from: usize) -> Result<Option<TextChunk>, CorpusError> {
-        self.unchanged(|| chunks::chunk(self.span(span), from, self.file.encoding, tokenizer))
+        self.read_unchanged(|| chunks::chunk(self.span(span), from, self.file.encoding, tokenizer))
     }
 }
 

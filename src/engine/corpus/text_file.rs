@@ -1,5 +1,5 @@
-//! The bytes of a corpus: a file, or text made by us. Looks at a few places of a file to tell text from
-//! binary and UTF-8 from Latin-1. Knows no tokens.
+//! The bytes of a corpus: a file, or text made by us. Looks at a few places of a file to tell text from binary and
+//! UTF-8 from Latin-1.
 
 use std::{
     borrow::Cow,
@@ -9,19 +9,19 @@ use std::{
 
 use super::{
     CorpusError,
-    file_bytes::{Change, FileBytes},
+    file_bytes::{FileBytes, FileChange},
 };
 use crate::files::FileError;
 
-/// Bytes looked at in each of the places where a file is probed.
+/// The bytes read at each of the places where a file is probed.
 const PROBE: usize = 64 << 10;
 /// More control characters than one in this many, and the file is not text.
 const CONTROL_ONE_IN: usize = 20;
 
-/// Bytes whose characters are looked at in one go.
+/// The bytes whose characters are counted in one go.
 const CHARS_AT_ONCE: usize = 1 << 20;
 
-/// How bytes become characters.
+/// The encoding of bytes as characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Utf8,
@@ -70,7 +70,7 @@ enum Store {
 /// Text that can be read anywhere at once.
 pub(super) struct TextFile {
     store: Store,
-    /// Past a byte-order mark.
+    /// The position after a byte-order mark.
     start: usize,
     pub(super) encoding: Encoding,
 }
@@ -122,9 +122,9 @@ impl<'a> TextSlice<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CharPlace {
     pub char: char,
-    /// Characters before it.
+    /// The number of characters before it.
     pub at: usize,
-    /// From 1.
+    /// The line number, from 1.
     pub line: usize,
 }
 
@@ -150,7 +150,7 @@ impl CharCursor {
 }
 
 impl TextFile {
-    /// All of it.
+    /// The whole text.
     pub(super) fn whole(&self) -> TextSlice<'_> {
         self.stretch(0, self.len())
     }
@@ -208,8 +208,8 @@ impl TextFile {
         let Store::File { path, bytes } = &self.store else { return Ok(()) };
         let how = match bytes.change() {
             None => return Ok(()),
-            Some(Change::Shorter) => "has become shorter since it was opened",
-            Some(Change::Altered) => "has changed since it was opened",
+            Some(FileChange::Shorter) => "has become shorter since it was opened",
+            Some(FileChange::Altered) => "has changed since it was opened",
         };
         Err(CorpusError::new(format!(
             "{} {how}: put the text back or choose another, then start again.",
@@ -236,7 +236,7 @@ pub(super) fn refused(path: &Path, error: FileError) -> CorpusError {
     CorpusError::with_source(words, error)
 }
 
-/// The places of a text that are looked at: its head, its middle and its tail.
+/// The probed places of a text: its head, its middle and its tail.
 fn probes(text: TextSlice<'_>) -> Result<Vec<Cow<'_, [u8]>>, CorpusError> {
     let len = text.len();
     if len <= 3 * PROBE {

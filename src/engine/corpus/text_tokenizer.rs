@@ -14,7 +14,7 @@ impl TextTokenizer {
         Tokenizer::open(spec, Encoding::Utf8, || Ok(text.to_owned())).map(Self)
     }
 
-    /// One more than the largest id.
+    /// The number of ids: one more than the largest.
     pub fn vocab(&self) -> usize {
         self.0.vocab()
     }

@@ -1,5 +1,5 @@
-//! Text to ids and back: bytes, characters, words; characters of fixed ids stand in [`super::characters`], byte pairs and Hugging Face files stand in
-//! [`super::subword`]. Knows no windows and no files of text.
+//! Text to ids and back: bytes, characters, words; characters of fixed ids stand in [`super::characters`], byte pairs
+//! and Hugging Face files stand in [`super::subword`].
 
 use super::{
     CorpusError, TokenizerSpec,

@@ -1,5 +1,4 @@
 //! Windows of ids out of one part of a text: packed, shuffled without a list, read when asked for.
-//! Knows nothing of files and of how text was made.
 
 use super::{
     CorpusError, Position,
@@ -13,7 +12,7 @@ const SAMPLE: usize = 1 << 20;
 const STRETCHES: usize = 16;
 /// Text on which the mean length of a token is measured.
 const MEASURED: usize = 64 << 10;
-/// How far to look for the start of a word, a paragraph, a sentence.
+/// The distance within which the start of a word, a paragraph, a sentence is looked for.
 const WORD_REACH: usize = 64;
 const PARAGRAPH_REACH: usize = 900;
 const SENTENCE_REACH: usize = 4 << 10;

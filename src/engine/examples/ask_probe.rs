@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let probe = probe::find(NextTokensArgs::PROBE).ok_or("there is no such probe")?;
     let args = question.to_args();
     for finding in probe.ask(&mut ProbeContext::alone(&mut model, &corpus, &Device::Cpu, &args))? {
-        if let Some(answer) = NextTokens::of(&finding.payload) {
+        if let Some(answer) = NextTokens::from_payload(&finding.payload) {
             println!("{}{}", answer.prompt, answer.continuation);
         }
     }

@@ -22,7 +22,7 @@ pub use self::{
     token_reader::TokenReader,
 };
 
-use self::net::{Change, Net};
+use self::net::{ForwardChange, Net};
 use super::{
     FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{Capabilities, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
@@ -76,12 +76,12 @@ pub struct Bdh {
     notes: Vec<String>,
     /// A file that the weights came from did not say how many layers they had.
     layers_unsaid: bool,
-    /// What rows have read before the batch to come, by layer: memories among `params`, so that
-    /// checkpoints hold them. Empty where nothing is carried.
+    /// The state that each row has read before the next batch, by layer: buffers among `params`, so that checkpoints
+    /// hold them. Empty where nothing is carried.
     carried: Vec<Tensor>, // (rows, nh, N, D)
     /// Updates since the carried state was empty.
     since: u64,
-    /// Of the initial weights, and of what is dropped.
+    /// The seed of the initial weights and of dropout.
     seed: u64,
     /// The update that the next loss is for.
     update: u64,
@@ -109,7 +109,7 @@ impl Bdh {
         Ok(Self { notes: file.notes, layers_unsaid: file.layers_unsaid, ..model })
     }
 
-    /// With these weights, by the public code's names; those that are missing are drawn from `seed`.
+    /// Builds the model with these weights, by the public code's names; missing ones are drawn from `seed`.
     ///
     /// # Errors
     /// Names the weight that does not fit.
@@ -158,7 +158,7 @@ impl Bdh {
         })
     }
 
-    /// With the sizes of the file, where the weights came from one.
+    /// The sizes, as the file gives them where the weights came from one.
     pub fn sizes(&self) -> &BdhSpec {
         &self.spec
     }
@@ -168,19 +168,23 @@ impl Bdh {
         self.inference_net.lm_head.dim(1).unwrap_or(0)
     }
 
-    /// What this update drops: other values in each, the same whenever it is made again.
-    fn dropout(&self) -> Change {
+    /// The dropout of this update: other values in each update, and the same whenever one is computed again.
+    fn dropout(&self) -> ForwardChange {
         let seed = hash("dropout") ^ self.seed.rotate_left(32) ^ self.update;
-        if self.spec.dropout > 0.0 { Change::Drop(Dropout { share: self.spec.dropout, seed }) } else { Change::Nothing }
+        if self.spec.dropout > 0.0 {
+            ForwardChange::Drop(Dropout { share: self.spec.dropout, seed })
+        } else {
+            ForwardChange::Nothing
+        }
     }
 
-    fn cross_entropy(&self, net: &Net, batch: &Batch, change: &Change) -> Result<Tensor> {
+    fn cross_entropy(&self, net: &Net, batch: &Batch, change: &ForwardChange) -> Result<Tensor> {
         let v = net.encode(&batch.tokens, &mut Tap::off(), None, change)?;
         head_cross_entropy(&v, &net.lm_head.t()?.contiguous()?, &batch.targets)
     }
 }
 
-/// Where a carried state lies among the parameters, by layer.
+/// The prefix of carried states among the parameters; the layer follows.
 const CARRIED: &str = "carried.";
 
 impl Bdh {
@@ -232,7 +236,7 @@ impl Trainable for Bdh {
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.cross_entropy(&self.inference_net, batch, &Change::Nothing)
+        self.cross_entropy(&self.inference_net, batch, &ForwardChange::Nothing)
     }
 
     fn notes(&self) -> &[String] {
@@ -266,7 +270,10 @@ impl Trainable for Bdh {
 
 impl Model for Bdh {
     fn logits(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        linear_transposed(&self.inference_net.encode(tokens, tap, None, &Change::Nothing)?, &self.inference_net.lm_head)
+        linear_transposed(
+            &self.inference_net.encode(tokens, tap, None, &ForwardChange::Nothing)?,
+            &self.inference_net.lm_head,
+        )
     }
 }
 
@@ -280,12 +287,12 @@ impl SynapseModel for Bdh {
     }
 
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {
-        let v = self.inference_net.encode(tokens, tap, Some(state), &Change::Nothing)?;
+        let v = self.inference_net.encode(tokens, tap, Some(state), &ForwardChange::Nothing)?;
         linear_transposed(&v, &self.inference_net.lm_head)
     }
 
     fn read_changed(&self, tokens: &Tensor, state: &mut State, change: &Intervention) -> Result<Tensor> {
-        let change = Change::Edit(change.edit(&self.shape, self.params.device())?);
+        let change = ForwardChange::Edit(change.edit(&self.shape, self.params.device())?);
         let v = self.inference_net.encode(tokens, &mut Tap::off(), Some(state), &change)?;
         linear_transposed(&v, &self.inference_net.lm_head)
     }

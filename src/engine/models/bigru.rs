@@ -1,5 +1,5 @@
 //! A bidirectional GRU that is trained to tag every word of a sentence: the supervised baseline of the paper on
-//! exponential moving averages (arXiv 2604.08556, section 4 and appendix A). It does not know what the tags mean.
+//! exponential moving averages (arXiv 2604.08556, section 4 and appendix A).
 
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::nn::{
     host,
 };
 
-/// How a word goes in.
+/// The encoding of a word at the input.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WordInput {
@@ -32,7 +32,7 @@ pub struct BiGruSpec {
     pub input: WordInput,
     /// Units of each direction.
     pub hidden: usize,
-    /// Tags.
+    /// The number of tags.
     pub tags: usize,
 }
 
@@ -155,7 +155,7 @@ impl Model for BiGru {
     }
 }
 
-/// Sentences that are read at once.
+/// Number of sentences that are read at once.
 const AT_ONCE: usize = 256;
 
 impl SequenceTagger for BiGru {

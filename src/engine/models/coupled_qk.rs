@@ -1,5 +1,4 @@
-//! The transformer of the coupled query-key paper (arXiv 2604.01683): one net, and eight ways to score its attention. It
-//! does not know which of them are compared.
+//! The transformer of the coupled query-key paper (arXiv 2604.01683): one net, and eight ways to score its attention.
 
 mod net;
 mod spec;
@@ -87,8 +86,8 @@ impl CoupledQk {
     }
 
     /// A text that is read token by token.
-    pub fn stream(&self) -> Stream<'_> {
-        Stream { net: &self.inference_net, caches: vec![KeyValueCache::default(); self.spec.layers] }
+    pub fn stream(&self) -> CoupledQkStream<'_> {
+        CoupledQkStream { net: &self.inference_net, caches: vec![KeyValueCache::default(); self.spec.layers] }
     }
 
     fn cross_entropy(net: &Net, batch: &Batch) -> Result<Tensor> {
@@ -97,12 +96,12 @@ impl CoupledQk {
 }
 
 /// Reads a text token by token, with the keys and values of those before.
-pub struct Stream<'a> {
+pub struct CoupledQkStream<'a> {
     net: &'a Net,
     caches: Vec<KeyValueCache>,
 }
 
-impl Stream<'_> {
+impl CoupledQkStream<'_> {
     /// The next token of each text, u32 `(B, 1)` -> logits `(B, 1, V)`, as if the whole text had been read at once. An
     /// error says when the model has no positions left.
     pub fn read(&mut self, token: &Tensor) -> Result<Tensor> {

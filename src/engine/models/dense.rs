@@ -1,5 +1,4 @@
-//! The dense decoders that fast-slow is measured against. They do not know what they are compared
-//! with.
+//! The dense decoders that fast-slow is measured against.
 
 use candle_core::{DType, Device, Result, Tensor};
 use serde::{Deserialize, Serialize};
@@ -92,7 +91,7 @@ struct Net {
 }
 
 impl Net {
-    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks.
+    /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks.
     fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self { layers: block::with_shared_weights(&self.layers, accumulator)?, ..self.clone() })
     }

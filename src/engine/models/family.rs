@@ -1,5 +1,5 @@
-//! What the sizes of a family must offer for the family to stand in the list, and the macro that makes a list of such
-//! sizes the type [`ModelSpec`](super::ModelSpec). It knows no family.
+//! The trait that the sizes of a family implement to stand in the list, and the macro that makes a list of such sizes
+//! the type [`ModelSpec`](super::ModelSpec).
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub trait FamilySpec {
     /// Builds the model with weights drawn from `seed`. Errors name the size that does not fit.
     fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>>;
 
-    /// What a training step on such a batch holds, counted without building anything.
+    /// The memory of a training step on such a batch, counted without building anything.
     fn memory(&self, step: &StepSizes) -> StepMemory;
 
     /// Floating-point operations of a training step for each token, at this vocabulary and in windows of so many tokens;
@@ -29,7 +29,7 @@ pub trait FamilySpec {
     where
         Self: Sized;
 
-    /// Whether the files it names, if any, can be read at all: a quick look, without their tensors.
+    /// Tests that the named files, if any, can be read at all: a quick look, without their tensors.
     fn check_files(&self) -> Result<()> {
         Ok(())
     }
@@ -39,13 +39,13 @@ pub trait FamilySpec {
         vec![]
     }
 
-    /// How many tokens the model in its file knows; nothing where there is no file, or none that can be read.
+    /// The vocabulary of the model in its file; `None` where there is no file, or none that can be read.
     fn vocab_of_file(&self) -> Option<usize> {
         None
     }
 }
 
-/// `Family(its sizes)`, one a line: the enum of them all, and what is the same for each.
+/// Declares the enum of all families from `Family(its sizes)`, one a line, and the methods that every family has.
 macro_rules! families {
     ($($family:ident($spec:ty)),+ $(,)?) => {
         /// A family and its sizes: plain data, enough to build the model.
@@ -56,7 +56,7 @@ macro_rules! families {
         }
 
         impl ModelSpec {
-            /// One of every family, tiny.
+            /// The smallest model of every family, for tests.
             pub fn tiny() -> Vec<Self> {
                 vec![$(Self::$family(<$spec>::tiny())),+]
             }

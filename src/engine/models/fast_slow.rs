@@ -1,5 +1,5 @@
-//! The fast-slow hierarchical transformer (arXiv 2606.16730): a fast path at token rate, a slow path
-//! over pooled blocks, coupled through one gate. It does not know how it is trained or drawn.
+//! The fast-slow hierarchical transformer (arXiv 2606.16730): a fast path at token rate, a slow path over pooled
+//! blocks, coupled through one gate.
 
 use std::{
     cell::Cell,
@@ -60,7 +60,7 @@ impl FamilySpec for FastSlowSpec {
     }
 }
 
-/// What the last equilibrium solve took.
+/// The cost of the last equilibrium solve.
 #[derive(Default)]
 struct Solves {
     iterations: Cell<usize>,
@@ -83,7 +83,7 @@ pub struct FastSlow {
     solves: Solves,
 }
 
-/// State that leaves the last round, and the mean of (x - Post(x))^2 where asked for.
+/// The state that leaves the last round, and the mean of (x - Post(x))^2 where it was requested.
 struct Encoded {
     x: Tensor,
     fixed_point: Option<Tensor>,
@@ -95,7 +95,7 @@ impl FastSlow {
         Self::with_dtype(spec, vocab, seed, device, DType::F32)
     }
 
-    /// In f64 for tests that need it.
+    /// Builds the model in f64 for tests that need it.
     pub fn with_dtype(spec: &FastSlowSpec, vocab: usize, seed: u64, device: &Device, dtype: DType) -> Result<Self> {
         spec.check()?;
         let mut params = Params::new(seed, device, dtype);
@@ -150,7 +150,7 @@ impl FastSlow {
         Ok(y)
     }
 
-    /// From the injected state to the one that leaves the round.
+    /// Maps the injected state to the one that leaves the round.
     fn approach(&self, net: &Net, x: &Tensor, tap: &mut Tap, round: usize, learn: bool) -> Result<Tensor> {
         let mut first = Some(tap);
         let mut pass = |x: &Tensor| match first.take() {
@@ -203,9 +203,9 @@ impl FastSlow {
             let path = |name: &str, i: usize| format!("{name}.{i}.r{round}");
             layers.extend((0..s.n_slow).map(|i| AttentionLayer {
                 tokens_per_position: s.pool,
-                ..AttentionLayer::of_tokens(path("slow", i), None)
+                ..AttentionLayer::at_token_rate(path("slow", i), None)
             }));
-            layers.extend((0..s.n_post).map(|i| AttentionLayer::of_tokens(path("post", i), s.fast_window)));
+            layers.extend((0..s.n_post).map(|i| AttentionLayer::at_token_rate(path("post", i), s.fast_window)));
         }
         layers
     }
@@ -332,7 +332,7 @@ mod tests {
     const GOAL: StopCriterion = StopCriterion { tolerance: 1e-6, max_iters: 60 };
 
     /// A small model whose blocks are tame enough that plain passes of the anchored map converge.
-    fn tame() -> Result<(FastSlow, Batch)> {
+    fn contractive_model() -> Result<(FastSlow, Batch)> {
         let spec = FastSlowSpec {
             d_model: 16,
             heads: 2,
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn equilibrium_gradients_agree_with_unrolled_ones() -> Result<()> {
-        let (model, batch) = tame()?;
+        let (model, batch) = contractive_model()?;
         let net = &model.net;
         // The state before Post, tracked: one round of the model up to there, then 60 plain passes.
         let x = block::run(&net.pre, &embedding(&net.embed, &batch.tokens)?, &mut Tap::off(), None)?;

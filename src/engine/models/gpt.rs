@@ -1,6 +1,5 @@
-//! The plain transformers that other families are measured against: pre-LayerNorm blocks with biases, an
-//! untied head; with learned positions, or without and with attention that falls with distance (ALiBi, arXiv
-//! 2108.12409). It does not know what it is compared with.
+//! The plain transformers that other families are measured against: pre-LayerNorm blocks with biases, an untied head;
+//! with learned positions, or without and with attention that falls with distance (ALiBi, arXiv 2108.12409).
 
 mod spec;
 
@@ -48,7 +47,7 @@ impl FamilySpec for AlibiGptSpec {
     }
 }
 
-/// Of a net with so many learned positions.
+/// The memory of a net with so many learned positions.
 fn memory([d_model, heads, layers, positions]: [usize; 4], step: &StepSizes) -> StepMemory {
     let block = BlockSizes::gpt2(d_model, heads);
     let (d, layers, n) = (d_model as f64, layers as f64, step.positions());
@@ -69,7 +68,7 @@ struct Net {
 }
 
 impl Net {
-    /// With so many learned positions, or with ALiBi where there are none.
+    /// Builds the net with so many learned positions, or with ALiBi where there are none.
     fn new(p: &mut Params, vocab: usize, [d, heads, layers]: [usize; 3], positions: Option<usize>) -> Result<Self> {
         let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none() };
         Ok(Self {
@@ -81,7 +80,7 @@ impl Net {
         })
     }
 
-    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks.
+    /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks.
     fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self { layers: block::with_shared_weights(&self.layers, accumulator)?, ..self.clone() })
     }
@@ -131,7 +130,7 @@ impl Gpt {
         Self::new(ModelSpec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
-    /// As [`Gpt::with_learned_positions`], with ALiBi in their place.
+    /// Like [`Gpt::with_learned_positions`], with ALiBi in place of the positions.
     pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
         let sizes = [spec.d_model, spec.heads, spec.layers];
         let net = |p: &mut Params| Net::new(p, vocab, sizes, None);

@@ -49,38 +49,38 @@ families! {
 }
 
 impl ModelSpec {
-    /// As [`FamilySpec::check_files`].
+    /// See [`FamilySpec::check_files`].
     pub fn check_files(&self) -> Result<()> {
         self.sizes().check_files()
     }
 
-    /// As [`FamilySpec::files`].
+    /// See [`FamilySpec::files`].
     pub fn files(&self) -> Vec<&Path> {
         self.sizes().files()
     }
 
-    /// As [`FamilySpec::vocab_of_file`].
+    /// See [`FamilySpec::vocab_of_file`].
     pub fn vocab_of_file(&self) -> Option<usize> {
         self.sizes().vocab_of_file()
     }
 
-    /// As [`FamilySpec::memory`].
+    /// See [`FamilySpec::memory`].
     pub fn memory(&self, step: &StepSizes) -> StepMemory {
         self.sizes().memory(step)
     }
 
-    /// As [`FamilySpec::flops_per_token`].
+    /// See [`FamilySpec::flops_per_token`].
     pub fn flops_per_token(&self, vocab: usize, window: usize) -> Option<f64> {
         self.sizes().flops_per_token(vocab, window)
     }
 
-    /// As [`FamilySpec::build`].
+    /// See [`FamilySpec::build`].
     pub fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
         self.sizes().build(vocab, seed, device)
     }
 }
 
-/// What a training step minimises, and what it is made of.
+/// The loss that a training step minimises, and its parts.
 pub struct Loss {
     /// Scalar to differentiate.
     pub total: Tensor,
@@ -94,13 +94,13 @@ pub struct Loss {
 /// ([`GradAccumulator::backward`]).
 pub struct AccumulatedLoss {
     pub total: PartialGraph,
-    /// As [`Loss::cross_entropy`], without its graph.
+    /// See [`Loss::cross_entropy`]; without its graph.
     pub cross_entropy: Tensor,
-    /// As [`Loss::parts`].
+    /// See [`Loss::parts`].
     pub parts: Vec<(&'static str, Tensor)>,
 }
 
-/// What usually helps a training that diverges, as a sentence without its end.
+/// The usual advice for a training that diverges, as a sentence without its end.
 pub const USUAL_ADVICE: &str = "A smaller learning rate or a longer warm-up usually helps";
 
 /// A thing with weights that a trainer can drive and a probe can question.
@@ -122,7 +122,7 @@ pub trait Trainable: Send {
         self.loss_into(batch, None)
     }
 
-    /// As [`Trainable::loss`], for a training step whose weights' gradients the accumulator collects beside the graph.
+    /// Like [`Trainable::loss`], for a training step whose weight gradients the accumulator collects beside the graph.
     fn accumulated_loss(&self, batch: &Batch, accumulator: &GradAccumulator) -> Result<AccumulatedLoss> {
         let Loss { total, cross_entropy, parts } = self.loss_into(batch, Some(accumulator))?;
         Ok(AccumulatedLoss { total: PartialGraph::new(total), cross_entropy: cross_entropy.detach(), parts })
@@ -164,12 +164,12 @@ pub trait Trainable: Send {
         Ok(vec![])
     }
 
-    /// What usually helps where the loss or the gradient is no finite number any more, as a sentence without its end.
+    /// The usual advice where the loss or the gradient is no longer a finite number, as a sentence without its end.
     fn advice_on_divergence(&self) -> &'static str {
         USUAL_ADVICE
     }
 
-    /// Every parameter that can be changed while the model runs, with its present value.
+    /// The parameters that can be changed while the model runs, with their present values.
     fn runtime_params(&self) -> Vec<RuntimeParam> {
         vec![]
     }

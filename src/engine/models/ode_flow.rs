@@ -31,7 +31,7 @@ use crate::{
     ode::{Field, SharedField, SolverOptions},
 };
 
-/// Readings of every step.
+/// Scalar channels of every step.
 pub const ALPHA: &str = "flow/alpha";
 pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
 
@@ -122,7 +122,7 @@ impl Trainable for OdeFlow {
         }
     }
 
-    /// Of the language with u = 0, or in the second stage of a steering run of the classes.
+    /// The loss of the language with u = 0, or in the second stage of a steering run that of the classes.
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
         let net = self.net.with_shared_weights(accumulator)?;
         if let Some(steered) = self.steered.as_ref().filter(|s| s.steers) {
@@ -132,7 +132,7 @@ impl Trainable for OdeFlow {
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
     }
 
-    /// Of the language with u = 0, in both stages: what steering costs those who do not steer.
+    /// The loss of the language with u = 0, in both stages: the price of steering for those who do not steer.
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
         self.cross_entropy(&self.inference_net, batch, &self.no_control(batch)?)
     }

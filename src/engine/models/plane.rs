@@ -1,5 +1,5 @@
-//! Flows in the plane, where everything can be seen: three written down, and a small network that
-//! learns one of them from its velocities. It does not know how it is solved or drawn.
+//! Flows in the plane, where everything can be seen: three written down, and a small network that learns one of them
+//! from its velocities.
 
 use candle_core::{D, DType, Device, Result, Tensor};
 use rand::{Rng, SeedableRng};
@@ -24,15 +24,15 @@ use crate::{
 pub const REACH: f64 = 3.0;
 /// Points of one update, and of a held-out measurement.
 const POINTS: usize = 256;
-/// Of van der Pol's equation: how strongly it leaves the middle and comes back from outside.
+/// The damping of van der Pol's equation: how strongly it leaves the middle and comes back from outside.
 const MU: f64 = 1.5;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlaneSpec {
-    /// What is looked at unless somebody asks otherwise.
+    /// The field that is shown by default.
     pub kind: PlanarField,
-    /// What the network learns; itself makes no sense.
+    /// The field that the network learns; the network itself is no target.
     pub target: PlanarField,
     /// Hidden units of each of its two layers.
     pub hidden: usize,

@@ -1,12 +1,10 @@
 //! Readers that must name the token k steps back: what can still be recovered from a trace.
 //!
-//! Every token id has a fixed sparse random code. Traces of the codes run along the window with fixed
-//! coefficients (`h_t = (1-a) h_{t-1} + a x_t`); neither codes nor traces are trained. A reader is
-//! trained on top of what [`Reader`] lets it see, and answers all distances at once: logits
-//! `(P, B, K, V)` for P positions and K distances. It does not know how it is judged: that is the
-//! probe `recoverability`.
+//! Every token id has a fixed sparse random code. Traces of the codes run along the window with fixed coefficients
+//! (`h_t = (1-a) h_{t-1} + a x_t`); neither codes nor traces are trained. A reader is trained on top of what [`ReaderInput`]
+//! lets it see, and answers all distances at once: logits `(P, B, K, V)` for P positions and K distances.
 //!
-//! What each reader sees, exactly, when it answers at position t:
+//! The exact input of each reader when it answers at position t:
 //! - `Single`, `Three`: the trace vector(s) at t and nothing else: an MLP with one hidden layer.
 //! - `Attention`: the same three trace vectors at t, as three slots for softmax attention with one
 //!   head a distance; what the heads read stands beside the vectors themselves before the MLP (the
@@ -39,10 +37,10 @@ use crate::nn::{
     },
 };
 
-/// What a reader sees; see the head of this file.
+/// The input of a reader; see the head of this file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
-pub enum Reader {
+pub enum ReaderInput {
     Single { alpha: f64 },
     Three { alphas: [f64; 3] },
     Attention { alphas: [f64; 3] },
@@ -53,7 +51,7 @@ pub enum Reader {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecoverSpec {
     #[serde(flatten)]
-    pub reader: Reader,
+    pub reader: ReaderInput,
     /// Distances asked, in tokens, ascending; 0 is the token just written.
     pub distances: Vec<usize>,
     /// Units of a code, and how many of them are on.
@@ -75,8 +73,8 @@ impl FamilySpec for RecoverSpec {
     fn memory(&self, step: &StepSizes) -> StepMemory {
         let (k, width, head) = (self.distances.len() as f64, self.code_dim as f64 + 1.0, HEAD as f64);
         let traces = alphas(&self.reader).len().max(1) as f64;
-        let attends = !matches!(self.reader, Reader::Single { .. } | Reader::Three { .. });
-        let keeps_past = matches!(self.reader, Reader::AttentionPast { .. } | Reader::Raw);
+        let attends = !matches!(self.reader, ReaderInput::Single { .. } | ReaderInput::Three { .. });
+        let keeps_past = matches!(self.reader, ReaderInput::AttentionPast { .. } | ReaderInput::Raw);
         let hidden = self.hidden as f64 * if keeps_past { 1.0 } else { traces };
         let stride = if keeps_past { STRIDE as f64 } else { 1.0 };
         let asked = (step.tokens / stride).ceil();
@@ -104,7 +102,7 @@ impl FamilySpec for RecoverSpec {
 
     fn tiny() -> Self {
         Self {
-            reader: Reader::Three { alphas: [0.5, 0.1, 0.02] },
+            reader: ReaderInput::Three { alphas: [0.5, 0.1, 0.02] },
             distances: vec![0, 2],
             code_dim: 12,
             code_active: 3,
@@ -119,7 +117,7 @@ impl FamilySpec for RecoverSpec {
 const HEAD: usize = 32;
 /// Width of the code of "how far back" that position queries are matched with.
 const PLACE: usize = 64;
-/// What the heads read is scaled so before the MLP: it has many columns, and one step of AdamW moves them all.
+/// The factor on the input from the heads before the MLP: it has many columns, and one step of AdamW moves them all.
 const BESIDE: f64 = 0.1;
 /// Readers that keep the past answer at every fourth position while training: they need fewer examples.
 const STRIDE: usize = 4;
@@ -148,7 +146,7 @@ enum Weights {
 struct Heads {
     /// `(K, HEAD)`
     query: Tensor,
-    /// One `(HEAD, width)` for each kind of slot: three for `Attention`, one otherwise.
+    /// Keys `(HEAD, width)`, one for each kind of slot: three for `Attention`, one otherwise.
     keys: Vec<Tensor>,
     values: Vec<Tensor>,
     /// `(K, PLACE)`; absent for `Attention`, whose slots have no place in time.
@@ -189,7 +187,7 @@ impl Recover {
                     Some(place) => {
                         let everywhere: Vec<usize> = (0..t).collect();
                         let slots = match &self.spec.reader {
-                            Reader::Raw => readable(&x.reshape((t * b, self.spec.code_dim))?)?,
+                            ReaderInput::Raw => readable(&x.reshape((t * b, self.spec.code_dim))?)?,
                             _ => Tensor::cat(&self.traces(&x, &everywhere, b)?, D::Minus1)?,
                         }; // (T B, width)
                         let reads = heads.over_past(&slots.reshape((t, b, ()))?, place, positions)?;
@@ -201,18 +199,18 @@ impl Recover {
         }
     }
 
-    /// Mean cross-entropy over the distances; the batch's next-token targets are not looked at.
+    /// Mean cross-entropy over the distances; the batch's next-token targets are ignored.
     fn cross_entropy(&self, weights: &Weights, batch: &Batch) -> Result<Tensor> {
         let stride = match self.spec.reader {
-            Reader::AttentionPast { .. } | Reader::Raw => STRIDE,
+            ReaderInput::AttentionPast { .. } | ReaderInput::Raw => STRIDE,
             _ => 1,
         };
         let positions = self.positions(batch.tokens.dim(1)?, stride)?;
         let logits = self.read(weights, &batch.tokens, &positions)?;
-        cross_entropy(&logits, &self.wanted(&batch.tokens, &positions)?)
+        cross_entropy(&logits, &self.target_ids(&batch.tokens, &positions)?)
     }
 
-    /// Each trace at these positions, ready to be read: x `(T, B C)` -> n times `(P B, C+1)`.
+    /// The traces at these positions as input of a reader: x `(T, B C)` -> n times `(P B, C+1)`.
     fn traces(&self, x: &Tensor, positions: &[usize], b: usize) -> Result<Vec<Tensor>> {
         let (t, c) = (x.dim(0)?, self.spec.code_dim);
         alphas(&self.spec.reader)
@@ -237,10 +235,10 @@ impl Weights {
         let (k, width) = (spec.distances.len(), spec.code_dim + 1);
         let scale = |fan_in: usize| 1.0 / (fan_in as f64).sqrt();
         let traces = alphas(&spec.reader).len().max(1);
-        let keeps_past = matches!(spec.reader, Reader::AttentionPast { .. } | Reader::Raw);
+        let keeps_past = matches!(spec.reader, ReaderInput::AttentionPast { .. } | ReaderInput::Raw);
         let h = if keeps_past { spec.hidden } else { spec.hidden * traces };
         Ok(match &spec.reader {
-            Reader::Single { .. } | Reader::Three { .. } => Weights::State {
+            ReaderInput::Single { .. } | ReaderInput::Three { .. } => Weights::State {
                 up: each_its_own(params, h, traces, width, 0)?,
                 down: params.normal("down", (k * vocab, h), scale(h))?,
             },
@@ -292,14 +290,14 @@ impl Heads {
         let values = linear(slots, value)?.transpose(0, 1)?.contiguous()?; // (B, T, HEAD)
         let content = (linear(&linear(slots, key)?, &self.query)? / (HEAD as f64).sqrt())?; // (T, B, K)
         let content = content.permute((1, 2, 0))?.unsqueeze(2)?; // (B, K, 1, T)
-        let when = self.when(place, positions, t)?.reshape((1, k, p, t))?;
+        let when = self.distance_scores(place, positions, t)?.reshape((1, k, p, t))?;
         let weights = candle_nn::ops::softmax(&content.broadcast_add(&when)?, D::Minus1)?; // (B, K, P, T)
         let reads = weights.reshape((b, k * p, t))?.matmul(&values)?; // (B, K P, HEAD)
         reads.reshape((b, k, p, HEAD))?.permute((2, 0, 1, 3))?.reshape((p * b, k, HEAD))
     }
 
     /// Scores for how far back a slot is, the future shut out: place `(K, PLACE)` -> `(K, P T)`.
-    fn when(&self, place: &Tensor, positions: &[usize], t: usize) -> Result<Tensor> {
+    fn distance_scores(&self, place: &Tensor, positions: &[usize], t: usize) -> Result<Tensor> {
         let by_distance = place.matmul(&places(t, place.device())?.t()?)?; // (K, T): distances 0..T
         let shut = Tensor::full(-1e9f32, (place.dim(0)?, 1), place.device())?;
         let table = Tensor::cat(&[by_distance, shut], 1)?; // (K, T+1)
@@ -308,7 +306,7 @@ impl Heads {
         table.index_select(&Tensor::new(index, place.device())?, 1)
     }
 
-    /// From what each head read `(N, K, HEAD)`, and what stands beside it `(N, ..)`, to logits `(N, K V)`.
+    /// Maps the heads' reads `(N, K, HEAD)`, and the vectors beside them `(N, ..)`, to logits `(N, K V)`.
     fn answer(&self, reads: &Tensor, beside: &Tensor) -> Result<Tensor> {
         let (n, k, _) = reads.dims3()?;
         let direct = linear(reads, &self.direct)?.reshape((n, ()))?; // (N, K V)
@@ -356,7 +354,7 @@ impl RecoveryModel for Recover {
     }
 
     /// Distances beyond the window's start give id 0.
-    fn wanted(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
+    fn target_ids(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor> {
         let by_time = tokens.t()?.contiguous()?; // (T, B)
         let at = |k: usize| -> Result<Tensor> {
             let rows: Vec<u32> = positions.iter().map(|t| t.saturating_sub(k) as u32).collect();
@@ -390,11 +388,13 @@ fn each_its_own(params: &mut Params, h: usize, n: usize, width: usize, more: usi
     })
 }
 
-fn alphas(reader: &Reader) -> &[f64] {
+fn alphas(reader: &ReaderInput) -> &[f64] {
     match reader {
-        Reader::Single { alpha } => std::slice::from_ref(alpha),
-        Reader::Three { alphas } | Reader::Attention { alphas } | Reader::AttentionPast { alphas } => alphas,
-        Reader::Raw => &[],
+        ReaderInput::Single { alpha } => std::slice::from_ref(alpha),
+        ReaderInput::Three { alphas } | ReaderInput::Attention { alphas } | ReaderInput::AttentionPast { alphas } => {
+            alphas
+        }
+        ReaderInput::Raw => &[],
     }
 }
 
@@ -411,7 +411,7 @@ fn check(spec: &RecoverSpec) -> Result<()> {
     Ok(())
 }
 
-/// Which units are on, `(V, C)`.
+/// The active units of each code, `(V, C)`.
 fn codes(spec: &RecoverSpec, vocab: usize, device: &Device) -> Result<Tensor> {
     let mut rows = vec![0f32; vocab * spec.code_dim];
     for (id, row) in rows.chunks_exact_mut(spec.code_dim).enumerate() {

@@ -1,7 +1,6 @@
 //! Sparse predictive column networks (SPCN, arXiv 2604.08556, section 3): hierarchies of frozen random projections with
 //! sparse states, one reading from left to right and one from right to left, that learn only to predict each level from
-//! the one above, by a precision-gated Hebbian rule and without any gradient. It does not know what the words of a
-//! sentence are in it: roles are targets of its batches only so that they mark where a sentence ends.
+//! the one above, by a precision-gated Hebbian rule and without any gradient.
 //!
 //! How a network without gradients fits the way of the data:
 //! - Its update is [`LocalLearning::learn`]: the trainer hands it a batch, whose rows are sentences, and it reads them one
@@ -31,7 +30,7 @@ use super::{
 use crate::nn::{Batch, IGNORE, Params, host, kernels::threads};
 
 use hierarchy::{Hierarchy, Level};
-use reading::{Encoder, Reader};
+use reading::{DirectionReader, Encoder};
 
 pub use spec::{LevelSpec, SpcnSpec};
 
@@ -47,9 +46,9 @@ pub struct Spcn {
     params: Params,
 }
 
-/// One direction's reading of a batch.
+/// The pass of one direction over a batch.
 struct Pass {
-    reader: Reader,
+    reader: DirectionReader,
     /// Sum of the squared errors of what level 0 was predicted to be, and words.
     error: f64,
     words: usize,
@@ -82,10 +81,10 @@ impl Spcn {
         self.params.get(name).map_or_else(|| Ok(vec![]), |var| host::to_f32(var.as_tensor()))
     }
 
-    /// What reads in this direction, with the present weights.
-    fn reader(&self, direction: &str) -> Result<Reader> {
+    /// The reader of this direction, with the present weights.
+    fn reader(&self, direction: &str) -> Result<DirectionReader> {
         if !self.spec.network {
-            return Ok(Reader::Words { vocab: self.vocab, traces: self.spec.traces(0) });
+            return Ok(DirectionReader::Words { vocab: self.vocab, traces: self.spec.traces(0) });
         }
         let level = |(l, level): (usize, &LevelSpec)| {
             let name = |what: &str| self.values(&format!("{direction}.{l}.{what}"));
@@ -94,7 +93,7 @@ impl Spcn {
             Ok(Level::new(level.units, level.active, self.spec.traces(l), weights))
         };
         let levels = self.spec.levels.iter().enumerate().map(level).collect::<Result<Vec<_>>>()?;
-        Ok(Reader::Network(Box::new(Hierarchy::new(self.spec.rule(), levels))))
+        Ok(DirectionReader::Network(Box::new(Hierarchy::new(self.spec.rule(), levels))))
     }
 
     /// Reads a batch in every direction, learning or not.
@@ -124,7 +123,7 @@ impl Spcn {
         Ok(())
     }
 
-    /// Whether every feedback weight is a finite number.
+    /// True if every feedback weight is a finite number.
     fn is_finite(&self) -> Result<bool> {
         for (_, var) in self.params.iter().filter(|(name, _)| name.ends_with("feedback")) {
             if host::to_f32(var.as_tensor())?.iter().any(|w| !w.is_finite()) {
@@ -168,7 +167,7 @@ impl LocalLearning for Spcn {
         let mut passes = self.read(batch, true)?;
         let loss = mean_error(&passes);
         for (direction, pass) in self.spec.directions().iter().zip(&mut passes) {
-            if let Reader::Network(hierarchy) = &mut pass.reader {
+            if let DirectionReader::Network(hierarchy) = &mut pass.reader {
                 self.keep(direction, hierarchy)?;
             }
         }
@@ -198,8 +197,8 @@ impl SettlingModel for Spcn {
             candle_core::bail!("this network reads from the left alone; switch on the direction from the right")
         };
         match self.reader(direction)? {
-            Reader::Network(mut hierarchy) => Ok(reading::settle(&mut hierarchy, sentence, from_right)),
-            Reader::Words { .. } => candle_core::bail!("words without a network do not settle"),
+            DirectionReader::Network(mut hierarchy) => Ok(reading::settle(&mut hierarchy, sentence, from_right)),
+            DirectionReader::Words { .. } => candle_core::bail!("words without a network do not settle"),
         }
     }
 }

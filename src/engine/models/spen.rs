@@ -1,6 +1,5 @@
-//! A language model whose only context are exponential moving averages (SPEN, arXiv 2604.08556), and what it becomes when
-//! their coefficients are trained, gated by the input, or the error is that of an attention. It does not know which of
-//! them are compared.
+//! A language model whose only context are exponential moving averages (SPEN, arXiv 2604.08556), and what it becomes
+//! when their coefficients are trained, gated by the input, or the error is that of an attention.
 
 mod fast_weights;
 mod net;
@@ -83,28 +82,28 @@ impl Spen {
     }
 
     /// A text that is read part by part.
-    pub fn stream(&self) -> Stream<'_> {
-        Stream { net: &self.inference_net, states: self.inference_net.start() }
+    pub fn stream(&self) -> SpenStream<'_> {
+        SpenStream { net: &self.inference_net, states: self.inference_net.start() }
     }
 }
 
 /// Reads a text part by part. With the static predictor and with linear attention it keeps as much after any number of
 /// tokens; softmax attention keeps them all.
-pub struct Stream<'a> {
+pub struct SpenStream<'a> {
     net: &'a Net,
     states: Vec<BlockState>,
 }
 
-impl Stream<'_> {
+impl SpenStream<'_> {
     /// The next tokens of each text, u32 `(B, T)` -> logits `(B, T, V)`, as if the whole text had been read at once.
     pub fn read(&mut self, tokens: &Tensor) -> Result<Tensor> {
         linear(&self.net.read(tokens, &mut self.states, &mut Tap::off())?.x, &self.net.embed)
     }
 }
 
-impl TextStream for Stream<'_> {
+impl TextStream for SpenStream<'_> {
     fn read(&mut self, tokens: &Tensor) -> Result<Tensor> {
-        Stream::read(self, tokens)
+        SpenStream::read(self, tokens)
     }
 
     fn uncertainty(&self) -> Vec<f32> {
@@ -131,7 +130,7 @@ impl StreamingModel for Spen {
 impl FastWeightModel for Spen {
     fn stream_with_fast_weights(&self, rule: &FastWeightRule) -> Box<dyn TextStream + '_> {
         let net = &self.inference_net;
-        Box::new(Stream { net, states: net.start_with_fast_weights(rule) })
+        Box::new(SpenStream { net, states: net.start_with_fast_weights(rule) })
     }
 }
 

@@ -28,19 +28,19 @@ use crate::{
 /// Controls of a held-out measurement; an update has as many as its batch has rows.
 const HELD_OUT: usize = 512;
 
-/// What a generator's rates are made of.
+/// The source of a generator's rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RateSource {
-    /// Drawn from the seed.
+    /// The generator is drawn from the seed.
     Drawn { topology: Topology, states: usize, sparsity: f64 },
     /// Given, row by row: `rates[to * states + from]`.
     Given { states: usize, rates: Vec<f64> },
-    /// Read from a file when the model is built, which from then on has them given.
+    /// The rates are read from a file when the model is built, and kept by the model.
     File { path: PathBuf, holds: MatrixKind },
 }
 
-/// No more bytes than this are read of a matrix.
+/// The limit of the bytes that are read of a matrix.
 const LONGEST_MATRIX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct StationarySpec {
     pub rates: RateSource,
     /// Numbers of the slow control y.
     pub controls: usize,
-    /// Each log rate is tilted by up to so much for a control of 1.
+    /// The largest tilt of a log rate at a control of 1.
     pub strength: f64,
     /// The network is trained on controls from minus this to this.
     pub range: f64,
@@ -80,7 +80,7 @@ impl StationarySpec {
         Ok(ControlledGenerator::new(base, Control { dims: self.controls, strength: self.strength }, seed))
     }
 
-    /// How many states there are; the most that there can be where a file says how many.
+    /// The number of states; the largest possible one where a file gives it.
     fn states(&self) -> usize {
         match &self.rates {
             RateSource::Drawn { states, .. } | RateSource::Given { states, .. } => *states,

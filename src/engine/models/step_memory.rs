@@ -1,15 +1,15 @@
-//! What a training step holds, from sizes alone, so that a run too large for its machine is refused before
-//! anything is taken. Each family counts its own weights and activations ([`FamilySpec`](super::FamilySpec));
-//! here is what they have in common. Counts are of 32-bit numbers, and floats: a product of settings may be
-//! larger than any integer. It builds and measures nothing.
+//! The memory of a training step, computed from sizes alone, so that a run too large for its machine is refused before
+//! anything is allocated. Each family counts its own weights and activations ([`FamilySpec`](super::FamilySpec)); here
+//! is what they have in common. Counts are of 32-bit numbers, and floats: a product of settings may be larger than any
+//! integer. It builds and measures nothing.
 
 /// Sizes of a step's batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepSizes {
     pub vocab: f64,
-    /// Windows a batch.
+    /// Windows of a batch.
     pub rows: f64,
-    /// Tokens a window.
+    /// Tokens of a window.
     pub tokens: f64,
 }
 
@@ -20,12 +20,12 @@ impl StepSizes {
     }
 }
 
-/// What a step of one model holds at its peak, in numbers.
+/// The counts of a step of one model at its peak.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepMemory {
-    /// Weights.
+    /// The number of weights.
     pub weights: f64,
-    /// Those of them that blocks share over a step: flattened and packed once more for it.
+    /// The weights among them that blocks share over a step: they are flattened and packed once more for it.
     pub shared: f64,
     /// Everything that scales with the batch.
     pub activations: f64,
@@ -35,9 +35,9 @@ pub struct StepMemory {
 const BYTES: f64 = 4.0;
 /// Weights, their gradients, and the two moments of AdamW.
 const PER_WEIGHT: f64 = 4.0;
-/// Of a shared weight: flat, packed for forward and for backward, and the gradient of the flat form.
+/// Copies of a shared weight: flat, packed for forward and for backward, and the gradient of the flat form.
 const PER_SHARED: f64 = 4.0;
-/// What a process holds besides, bytes: tables, the graph's small values, the allocator's own.
+/// Bytes that a process holds besides: tables, the graph's small values, the allocator's own.
 const BESIDES: f64 = 1e6;
 
 impl StepMemory {
@@ -46,7 +46,7 @@ impl StepMemory {
         BYTES * 3.0 * self.weights
     }
 
-    /// Bytes of a model that is only asked: its weights.
+    /// Bytes of a model that only answers questions: its weights.
     pub fn weights_bytes(&self) -> f64 {
         BYTES * self.weights
     }
@@ -69,14 +69,14 @@ pub struct BlockSizes {
     pub heads: usize,
     pub kv_heads: usize,
     pub hidden: usize,
-    /// Whether the MLP has a gate beside its input projection.
+    /// True if the MLP has a gate beside its input projection.
     pub gated: bool,
     /// Biases and LayerNorm as in GPT-2; else RMSNorm, and norms of queries and keys.
     pub has_biases: bool,
 }
 
 impl BlockSizes {
-    /// As GPT-2's: four times as many hidden units as channels.
+    /// The sizes of GPT-2: four times as many hidden units as channels.
     pub fn gpt2(d_model: usize, heads: usize) -> Self {
         Self { d_model, heads, kv_heads: heads, hidden: 4 * d_model, gated: false, has_biases: true }
     }
@@ -86,32 +86,32 @@ impl BlockSizes {
     }
 
     /// Width of the MLP's input projection.
-    fn wide(&self) -> f64 {
+    fn mlp_width(&self) -> f64 {
         self.hidden as f64 * if self.gated { 2.0 } else { 1.0 }
     }
 
     pub fn weights(&self) -> f64 {
         let (d, kv, hidden) = (self.d_model as f64, self.kv(), self.hidden as f64);
-        let maps = 2.0 * d * d + 2.0 * d * kv + d * self.wide() + d * hidden;
+        let maps = 2.0 * d * d + 2.0 * d * kv + d * self.mlp_width() + d * hidden;
         let head = (d / self.heads.max(1) as f64).floor();
         match self.has_biases {
-            true => maps + 2.0 * d + 2.0 * d + (d + 2.0 * kv) + self.wide() + 2.0 * d,
+            true => maps + 2.0 * d + 2.0 * d + (d + 2.0 * kv) + self.mlp_width() + 2.0 * d,
             false => maps + 2.0 * d + 2.0 * head,
         }
     }
 
-    /// What a block saves for backward over so many positions: queries, keys and values, attention's result, the
-    /// state between both parts, the MLP's hidden units, and the block's own result.
+    /// The numbers that a block saves for backward over so many positions: queries, keys and values, attention's
+    /// result, the state between both sublayers, the MLP's hidden units, and the block's own result.
     pub fn saved(&self, positions: f64) -> f64 {
         let d = self.d_model as f64;
-        positions * (4.0 * d + 2.0 * self.kv() + self.wide() + 2.0 * self.heads as f64)
+        positions * (4.0 * d + 2.0 * self.kv() + self.mlp_width() + 2.0 * self.heads as f64)
     }
 
-    /// What the backward pass of one block needs beside that: the inputs of each projection again, and their
-    /// gradients.
+    /// The numbers that the backward pass of one block needs beside those: the inputs of each projection again, and
+    /// their gradients.
     pub fn backward(&self, positions: f64) -> f64 {
         let d = self.d_model as f64;
-        positions * (6.0 * d + 2.0 * self.kv() + self.wide() + self.hidden as f64)
+        positions * (6.0 * d + 2.0 * self.kv() + self.mlp_width() + self.hidden as f64)
     }
 }
 
@@ -119,8 +119,8 @@ impl BlockSizes {
 const HEAD_GROUPS: f64 = 8.0;
 const HEAD_ROWS: f64 = 128.0;
 
-/// What the head with its loss holds: the gradient of its input, a sum of its own gradient for each group of rows, and
-/// a block of logits.
+/// The numbers that the head and its loss hold: the gradient of its input, a sum of its own gradient for each group of
+/// rows, and a block of logits.
 pub fn head(d_model: usize, step: &StepSizes) -> f64 {
     let (d, n) = (d_model as f64, step.positions());
     let groups = (n / HEAD_ROWS).ceil().clamp(1.0, HEAD_GROUPS);

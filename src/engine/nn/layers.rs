@@ -1,5 +1,5 @@
-//! Norms and linear maps that blocks are built from, and how their weights start. It knows neither blocks
-//! nor families; the mathematics of one operation is in `fused`.
+//! Norms and linear maps that blocks are built from, and how their weights start. The mathematics of one operation is
+//! in `fused`.
 //!
 //! Initial weights: matrices that read the residual stream are normal with the standard deviation of
 //! PyTorch's default, 1 / sqrt(3 inputs); matrices that write to it (`wo`, `proj`, `down`) are smaller by

@@ -13,7 +13,7 @@ pub trait Mlp: std::fmt::Debug + Send + Sync {
     /// x `(.., D)` -> `(.., D)`
     fn forward(&self, x: &Tensor) -> Result<Tensor>;
 
-    /// The inputs of a block in one operation for this MLP; `None` for a variant that the operation does not know.
+    /// The inputs of a block in one operation for this MLP; `None` for a variant without such an operation.
     fn fused(&self) -> Option<FusedMlp<'_>> {
         None
     }

@@ -1,5 +1,5 @@
 //! One attention matrix read as a step of a Markov chain: what becomes of it when it is applied again and again, and
-//! whether its positions can be lumped into blocks. It does not know how the weights are computed.
+//! whether its positions can be lumped into blocks.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -25,7 +25,7 @@ use crate::{
 /// Makes a [`measurements::AttentionChain`], which says so where the weights are no Markov chain.
 pub struct AttentionChain;
 
-/// Longest typed text.
+/// The limit of a typed text, in tokens.
 const LONGEST: usize = 96;
 /// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
 const USUAL: usize = 48;
@@ -96,7 +96,7 @@ fn properties(chain: &MarkovChain, layer: &AttentionLayer, width: usize, seed: u
         is_causal: chain.is_triangular(),
         closed_classes: stationary.len(),
         mixing_time: chain.mixing_time(),
-        least_mixing_time: moduli.get(1).map_or(0.0, |m| min_mixing_time(*m)),
+        min_mixing_time: moduli.get(1).map_or(0.0, |m| min_mixing_time(*m)),
         moduli: moduli.into(),
         row_entropy: chain.row_entropies().into(),
         uniform_entropy: (0..chain.states()).map(|t| layer.uniform_row_entropy(t)).collect(),
@@ -154,7 +154,7 @@ mod tests {
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let found = AttentionChain.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
-        Ok(measurements::AttentionChain::of(&found[0].payload).cloned().unwrap())
+        Ok(measurements::AttentionChain::from_payload(&found[0].payload).cloned().unwrap())
     }
 
     fn text(words: &str) -> Value {
@@ -170,7 +170,7 @@ mod tests {
             let chain = found.chain.unwrap();
             assert!(chain.is_causal && chain.closed_classes == 1);
             assert_eq!(chain.stationary.unwrap()[0], 1.0);
-            assert!(chain.mixing_time.unwrap() as f64 >= chain.least_mixing_time);
+            assert!(chain.mixing_time.unwrap() as f64 >= chain.min_mixing_time);
             assert!((chain.moduli[1] - chain.survival).abs() < 1e-12);
             assert!(chain.lumping.best_mean <= chain.lumping.mean);
             assert!(chain.row_entropy.iter().zip(&chain.uniform_entropy).all(|(h, most)| *h <= most + 1e-6));

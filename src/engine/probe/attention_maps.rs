@@ -17,7 +17,7 @@ use crate::{
 /// Slow maps are ceil(T / P) wide: their rows and columns are blocks.
 pub struct AttentionMaps;
 
-/// Longest typed text.
+/// The limit of a typed text, in tokens.
 const LONGEST: usize = 96;
 /// Length of the scheduled passage: maps are the heaviest thing a run records.
 const USUAL: usize = 48;
@@ -62,7 +62,7 @@ pub(super) fn attention_layer(layer: &capabilities::AttentionLayer, weights: &Te
     })
 }
 
-/// What the rows of its maps are.
+/// The unit of the rows of its maps.
 pub(super) fn rows_of(layer: &capabilities::AttentionLayer) -> Rows {
     if layer.is_differential { Rows::Differences } else { Rows::Shares }
 }

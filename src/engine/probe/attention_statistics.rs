@@ -29,7 +29,7 @@ impl Probe for AttentionStatistics {
 
     fn ask(model: AttendingModel<'_>, args: &AttentionStatisticsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.length).map_err(candle_core::Error::wrap)?;
-        let mut sums: Vec<Sums> = vec![];
+        let mut sums: Vec<StatisticsSums> = vec![];
         for (i, ids) in windows.inputs.chunks(windows.len.max(1)).enumerate() {
             let progress = cx.progress.piece(i, windows.rows);
             progress.at(0, 1)?;
@@ -43,26 +43,26 @@ impl Probe for AttentionStatistics {
     }
 }
 
-/// Of one matrix: entropy, effective rank, share of the largest singular value, sink.
-type Four = [f64; 4];
+/// The statistics of one matrix: entropy, effective rank, share of the largest singular value, sink.
+type HeadStatistics = [f64; 4];
 
 /// The statistics of a layer, added up over windows.
-struct Sums {
+struct StatisticsSums {
     layer: AttentionLayer,
-    /// By head.
-    heads: Vec<Four>,
-    uniform: Four,
+    /// The statistics of each head.
+    heads: Vec<HeadStatistics>,
+    uniform: HeadStatistics,
 }
 
-impl Sums {
+impl StatisticsSums {
     fn mean(self, windows: usize) -> LayerStatistics {
-        let of = |k: usize| self.heads.iter().map(|four| four[k] / windows.max(1) as f64).collect();
+        let head_means = |k: usize| self.heads.iter().map(|four| four[k] / windows.max(1) as f64).collect();
         let [entropy, effective_rank, top_share, sink] = self.uniform;
         LayerStatistics {
-            entropy: of(0),
-            effective_rank: of(1),
-            top_share: of(2),
-            sink: of(3),
+            entropy: head_means(0),
+            effective_rank: head_means(1),
+            top_share: head_means(2),
+            sink: head_means(3),
             uniform: UniformStatistics { entropy, effective_rank, top_share, sink },
             path: self.layer.path,
             is_differential: self.layer.is_differential,
@@ -71,7 +71,12 @@ impl Sums {
 }
 
 /// tokens `(1, T)`.
-fn add_window(model: &AttendingModel<'_>, tokens: &Tensor, sums: &mut Vec<Sums>, progress: Progress<'_>) -> Result<()> {
+fn add_window(
+    model: &AttendingModel<'_>,
+    tokens: &Tensor,
+    sums: &mut Vec<StatisticsSums>,
+    progress: Progress<'_>,
+) -> Result<()> {
     let found = model.weights(tokens, &model.layers)?;
     for (place, (layer, weights)) in found.iter().enumerate() {
         progress.at(place + 1, found.len() + 1)?;
@@ -79,11 +84,13 @@ fn add_window(model: &AttendingModel<'_>, tokens: &Tensor, sums: &mut Vec<Sums>,
         let values = host::to_f32(weights)?;
         if place == sums.len() {
             let known = sums.iter().find(|s| s.layer.has_uniform_of(layer));
-            let uniform = known.map_or_else(|| four(&layer.uniform_weights(rows), cols, Rows::Shares), |s| s.uniform);
-            sums.push(Sums { layer: (*layer).clone(), heads: vec![[0.0; 4]; heads], uniform });
+            let uniform =
+                known.map_or_else(|| head_statistics(&layer.uniform_weights(rows), cols, Rows::Shares), |s| s.uniform);
+            sums.push(StatisticsSums { layer: (*layer).clone(), heads: vec![[0.0; 4]; heads], uniform });
         }
         let kind = rows_of(layer);
-        let of_heads: Vec<Four> = values.par_chunks((rows * cols).max(1)).map(|head| four(head, cols, kind)).collect();
+        let of_heads: Vec<HeadStatistics> =
+            values.par_chunks((rows * cols).max(1)).map(|head| head_statistics(head, cols, kind)).collect();
         for (sum, found) in sums[place].heads.iter_mut().zip(of_heads) {
             sum.iter_mut().zip(found).for_each(|(s, v)| *s += v);
         }
@@ -92,7 +99,7 @@ fn add_window(model: &AttendingModel<'_>, tokens: &Tensor, sums: &mut Vec<Sums>,
 }
 
 /// NaN where the weights are no numbers.
-fn four(weights: &[f32], cols: usize, kind: Rows) -> Four {
+fn head_statistics(weights: &[f32], cols: usize, kind: Rows) -> HeadStatistics {
     let values = singular_values(weights.len() / cols.max(1), cols, weights);
     let (rank, share) = values.map_or((f64::NAN, f64::NAN), |s| (effective_rank(&s), top_share(&s)));
     [kind.mean_entropy(weights, cols), rank, share, kind.sink(weights, cols)]

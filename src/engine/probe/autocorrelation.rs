@@ -1,5 +1,4 @@
-//! Correlation of the blocks' input with its own past, and what the traces keep of that past. It does not know whether
-//! the coefficients were learned.
+//! Correlation of the blocks' input with its own past, and what the traces keep of that past.
 
 use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{

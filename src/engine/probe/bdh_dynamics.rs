@@ -4,7 +4,7 @@
 use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::bdh_dynamics::{
-        Dense, Drift, Gap, Normfree, Weights,
+        Dense, Discrepancy, Drift, Normfree, Weights,
         checks::{self, Model as Physical},
         pulse,
     },
@@ -26,10 +26,10 @@ use crate::{
 /// layer's E y is, on average over this text, as long as the embeddings that came in.
 pub struct BdhDynamics;
 
-/// Tokens that are read.
+/// The limit of the text, in tokens.
 const LONGEST: usize = 24;
 /// Neurons of a model that the rules are run on at most: they have n^2 synapses a layer.
-const MOST: usize = 256;
+const MAX_NEURONS: usize = 256;
 /// Likeliest next tokens of each prediction.
 const PREDICTIONS: usize = 3;
 
@@ -39,8 +39,9 @@ pub struct PhysicalModel<'m> {
     d: usize,
     neurons: usize,
     layers: usize,
-    /// Whether its synapses turn, and whether they fade.
+    /// True if its synapses rotate.
     rotates: bool,
+    /// True if its synapses decay.
     damps: bool,
 }
 
@@ -52,7 +53,7 @@ impl Probe for BdhDynamics {
         let model = model.capabilities().synapses?;
         let shape = model.shape();
         let attention = &shape.attention;
-        let fits = shape.heads == 1 && !shape.gated && attention.frequencies.is_none() && shape.neurons <= MOST;
+        let fits = shape.heads == 1 && !shape.gated && attention.frequencies.is_none() && shape.neurons <= MAX_NEURONS;
         fits.then_some(PhysicalModel {
             model,
             d: shape.d_model,
@@ -65,14 +66,14 @@ impl Probe for BdhDynamics {
 
     fn ask(bdh: PhysicalModel<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
-        let given = HostWeights::of(&bdh)?;
+        let given = HostWeights::from_model(&bdh)?;
         let (drift, words) = drift(&bdh, args);
         let embedded: Vec<Vec<f64>> = passage.ids.iter().map(|id| given.embedded(*id)).collect();
         let pulses = pulses(&given, &passage.ids, &embedded);
         let mut physical = Physical { weights: given.weights.clone(), drift: drift.clone(), layers: bdh.layers };
         let gain = checks::gain(&physical, &pulses);
         physical.weights.dy.data.iter_mut().for_each(|v| *v *= gain.unwrap_or(1.0));
-        let missed = missed(&given, &pulses, &embedded);
+        let missed = unreached_share(&given, &pulses, &embedded);
         let about = format!(
             "{}, {} neurons, {} layers, {words}{}",
             passage.about,
@@ -127,7 +128,7 @@ struct HostWeights {
 }
 
 impl HostWeights {
-    fn of(&PhysicalModel { model, d, neurons: n, .. }: &PhysicalModel<'_>) -> Result<Self> {
+    fn from_model(&PhysicalModel { model, d, neurons: n, .. }: &PhysicalModel<'_>) -> Result<Self> {
         let get = |name: &str| match model.params().get(name) {
             Some(v) => host::to_f64(v.as_tensor()),
             None => candle_core::bail!("the model has no parameter `{name}`"),
@@ -138,7 +139,7 @@ impl HostWeights {
         let dx = Dense::from_rows(d, n, &get("encoder")?).ok_or_else(fits)?;
         let dy = Dense::from_rows(d, n, &get("encoder_v")?).ok_or_else(fits)?;
         let e = Dense::from_rows(n, d, &get("decoder")?).ok_or_else(fits)?;
-        let weights = Weights::new(turned(&e), turned(&dx), turned(&dy)).ok_or_else(fits)?;
+        let weights = Weights::new(transpose(&e), transpose(&dx), transpose(&dy)).ok_or_else(fits)?;
         Ok(Self { vocab: embed.len() / d, embed, lm_head: get("lm_head")?, d, weights })
     }
 
@@ -153,7 +154,7 @@ impl HostWeights {
     }
 }
 
-fn turned(m: &Dense<f64>) -> Dense<f64> {
+fn transpose(m: &Dense<f64>) -> Dense<f64> {
     let mut out = Dense::zeros(m.cols, m.rows);
     for r in 0..m.rows {
         for (c, v) in m.row(r).iter().enumerate() {
@@ -182,7 +183,7 @@ fn drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
         SynapseDrift::Both => (true, keep, ""),
         SynapseDrift::Trained => (bdh.rotates, if bdh.damps { own } else { 1.0 }, " as trained"),
     };
-    let drift = if turns { Drift::rope(n) } else { Drift::still(n) }.and_damping(keep);
+    let drift = if turns { Drift::rope(n) } else { Drift::identity(n) }.and_damping(keep);
     let words = match (turns, keep < 1.0) {
         (true, true) => format!("synapses turn and keep {keep:.3} a token"),
         (true, false) => "synapses turn".to_owned(),
@@ -192,18 +193,18 @@ fn drift(bdh: &PhysicalModel<'_>, args: &BdhDynamicsArgs) -> (Drift, String) {
     (drift, words + whose)
 }
 
-/// Each token's pulse y >= 0 with E y its embedding, in f32 as it is handed on.
+/// The pulse y >= 0 of each token, with E y its embedding, in f32 as it is handed on.
 fn pulses(given: &HostWeights, ids: &[u32], embedded: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut known: std::collections::BTreeMap<u32, Vec<f64>> = Default::default();
-    let of = |(id, v): (&u32, &Vec<f64>)| {
+    let token_pulse = |(id, v): (&u32, &Vec<f64>)| {
         let fire = || pulse(&given.weights.e, v).into_iter().map(|p| f64::from(p as f32)).collect();
         known.entry(*id).or_insert_with(fire).clone()
     };
-    ids.iter().zip(embedded).map(of).collect()
+    ids.iter().zip(embedded).map(token_pulse).collect()
 }
 
-/// How much of the embeddings' length the pulses do not reach, as a share.
-fn missed(given: &HostWeights, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
+/// The share of the embeddings' length that the pulses do not reach.
+fn unreached_share(given: &HostWeights, pulses: &[Vec<f64>], embedded: &[Vec<f64>]) -> f64 {
     let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     let (mut off, mut all) = (0.0, 0.0);
     for (p, v) in pulses.iter().zip(embedded) {
@@ -244,8 +245,8 @@ fn array(m: &Dense<f64>) -> Result<Array> {
 /// Every check with its error and bound by token, as shares of the largest value compared; and Claim 3's
 /// edges.
 fn answers(physical: &Physical, pulses: &[Vec<f64>]) -> BdhDynamicsChecks {
-    let relative = |v: f64, g: &Gap| if g.size > 0.0 { v / g.size } else { v };
-    let by_token = |gaps: Vec<Gap>| CheckByToken {
+    let relative = |v: f64, g: &Discrepancy| if g.size > 0.0 { v / g.size } else { v };
+    let by_token = |gaps: Vec<Discrepancy>| CheckByToken {
         error: gaps.iter().map(|g| relative(g.error, g)).collect(),
         bound: gaps.iter().map(|g| relative(g.bound, g)).collect(),
         share: gaps.iter().map(|g| g.share).collect(),

@@ -26,7 +26,7 @@ pub struct GatedModel<'m> {
 }
 
 const LONGEST: usize = 96;
-/// Likely tokens that are told.
+/// The number of likely tokens in the measurement.
 const LIKELY: usize = 5;
 /// A gate below this is shut: what comes through is not seen.
 const SHUT: f64 = 0.02;
@@ -44,7 +44,7 @@ impl Probe for Causality {
 
     fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;
-        let (corpus, edit) = (cx.corpus, Edit::new(passage, cx.corpus, args, gated.pool)?);
+        let (corpus, edit) = (cx.corpus, TokenEdit::new(passage, cx.corpus, args, gated.pool)?);
         let settings = gated.model.coupling_settings();
         let measured = measure(&mut gated, &edit, args, cx);
         // As it was found, whatever happened.
@@ -61,15 +61,15 @@ impl Probe for Causality {
     }
 }
 
-/// One changed token.
-struct Edit {
+/// A change of one token.
+struct TokenEdit {
     passage: Prompt,
     position: usize,
     /// The passage with the change.
     ids: Vec<u32>,
 }
 
-impl Edit {
+impl TokenEdit {
     fn new(passage: Prompt, corpus: &Corpus, args: &CausalityArgs, pool: usize) -> Result<Self> {
         let n = passage.ids.len();
         let position = match args.position {
@@ -97,7 +97,7 @@ impl Edit {
 
 fn measure(
     gated: &mut GatedModel<'_>,
-    edit: &Edit,
+    edit: &TokenEdit,
     args: &CausalityArgs,
     cx: &ProbeInputs<'_>,
 ) -> Result<measurements::Causality> {
@@ -142,7 +142,7 @@ fn last(rows: &[Vec<f32>]) -> &[f32] {
     rows.last().map_or(&[], Vec::as_slice)
 }
 
-/// One row of logits for each position.
+/// Logits, one row for each position.
 fn logits(model: &dyn CouplingModel, ids: &[u32], device: &Device) -> Result<Vec<Vec<f32>>> {
     let found = model.logits(&Tensor::from_slice(ids, (1, ids.len()), device)?, &mut Tap::off())?; // (1,T,V)
     let vocab = found.dim(2)?;

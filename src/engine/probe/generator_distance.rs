@@ -1,5 +1,4 @@
-//! How far the Jacobian of a model's refining map is from a generator: column sums, signs, the nearest generator. It does
-//! not know how the map is built.
+//! How far the Jacobian of a model's refining map is from a generator: column sums, signs, the nearest generator.
 
 use candle_core::Var;
 use rand::SeedableRng;
@@ -22,7 +21,7 @@ pub struct GeneratorDistance;
 /// Tokens of the text that are read.
 const LONGEST: usize = 32;
 /// States of a backward pass, which bounds its memory.
-const MOST_STATES: usize = 4096;
+const MAX_STATES: usize = 4096;
 /// Draws of the null model.
 const DRAWS: usize = 20;
 /// The paper's random map: its size, and a step with which column sums of normal entries scatter as the paper's do, which
@@ -74,7 +73,7 @@ fn token_jacobian(model: &dyn FixedPointModel, x: &Tensor, position: usize) -> R
     // A causal map has nothing to do with later tokens.
     let (x, t) = (x.narrow(1, 0, (position + 1).min(t))?, (position + 1).min(t));
     let units = Tensor::eye(d, x.dtype(), x.device())?;
-    let most = (MOST_STATES / t).clamp(1, d);
+    let most = (MAX_STATES / t).clamp(1, d);
     let mut rows = Vec::with_capacity(d * d);
     for from in (0..d).step_by(most) {
         let n = most.min(d - from);
@@ -89,7 +88,7 @@ fn token_jacobian(model: &dyn FixedPointModel, x: &Tensor, position: usize) -> R
     Ok((d, rows))
 }
 
-/// Smallest and largest.
+/// The smallest and the largest value.
 fn ends(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
 }

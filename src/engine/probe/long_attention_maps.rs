@@ -1,5 +1,4 @@
-//! Attention maps along a text of up to a thousand tokens: all of them small, and those of some layers whole. It does not
-//! know who compares them.
+//! Attention maps along a text of up to a thousand tokens: all of them small, and those of some layers whole.
 
 use super::{Answer, Probe, ProbeInputs, attention_maps::attention_layer, prompt::Prompt, tapped::AttendingModel};
 use crate::{
@@ -17,7 +16,7 @@ pub struct LongAttentionMaps;
 /// Positions of a thumbnail, at most.
 const THUMBNAIL: usize = 64;
 /// Weights of all whole maps together, at most: 16 MB.
-const MOST_WEIGHTS: usize = 4 << 20;
+const MAX_WEIGHTS: usize = 4 << 20;
 
 impl Probe for LongAttentionMaps {
     type Args = LongAttentionMapsArgs;
@@ -38,7 +37,7 @@ impl Probe for LongAttentionMaps {
             cx.progress.at(i + 1, model.layers.len() + 1)?;
             let whole = attention_layer(layer, weights_of)?;
             thumbnails.push(thumbnail(&whole)?);
-            if weights <= MOST_WEIGHTS || i == wanted {
+            if weights <= MAX_WEIGHTS || i == wanted {
                 layers.push(whole);
             }
         }

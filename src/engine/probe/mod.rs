@@ -46,7 +46,7 @@ pub use progress::Progress;
 
 /// A measurement with what it was measured on.
 pub struct Answer {
-    /// What it was measured on, in words.
+    /// A description of the input that it was measured on.
     pub about: String,
     /// The token axis, if it has one.
     pub tokens: Vec<String>,
@@ -67,38 +67,38 @@ pub struct ProbeContext<'a> {
     pub model: &'a mut dyn Trainable,
     /// The step of the run that the model's weights are of.
     pub step: u64,
-    /// What the model reads.
+    /// The corpus that the model reads.
     pub corpus: &'a Corpus,
-    /// All that the run's models read, the run's own corpus first.
+    /// All texts of the run's models, the run's own corpus first.
     pub texts: &'a [Corpus],
     pub device: &'a Device,
     /// Draws that a probe needs come from this seed.
     pub seed: u64,
     pub args: &'a Args,
-    /// Told how far the answer is, and asked whether it is still wanted.
+    /// The receiver of progress, which also says if the answer was cancelled.
     pub progress: Progress<'a>,
 }
 
 impl<'a> ProbeContext<'a> {
-    /// A model on its own, outside of any run: at step 0, with seed 0, and nobody waits for the answer.
+    /// A model on its own, outside of any run: at step 0, with seed 0, without a receiver of progress.
     pub fn alone(model: &'a mut dyn Trainable, corpus: &'a Corpus, device: &'a Device, args: &'a Args) -> Self {
         Self { model, step: 0, corpus, texts: &[], device, seed: 0, args, progress: Progress::none() }
     }
 }
 
-/// What a probe looks at beside the model.
+/// The inputs of a probe beside the model.
 #[derive(Clone, Copy)]
 pub struct ProbeInputs<'a> {
     /// The step of the run that the model's weights are of.
     pub step: u64,
-    /// What the model reads.
+    /// The corpus that the model reads.
     pub corpus: &'a Corpus,
-    /// All that the run's models read, the run's own corpus first.
+    /// All texts of the run's models, the run's own corpus first.
     pub texts: &'a [Corpus],
     pub device: &'a Device,
     /// Draws that a probe needs come from this seed.
     pub seed: u64,
-    /// Told how far the answer is, and asked whether it is still wanted.
+    /// The receiver of progress, which also says if the answer was cancelled.
     pub progress: Progress<'a>,
 }
 
@@ -108,7 +108,7 @@ pub trait Probe: Sync {
     /// The part of a model that answers: a capability, or the model itself.
     type Subject<'m>;
 
-    /// Whether its answer may take seconds or minutes, so that no slider may have to wait for it.
+    /// True if its answer may take seconds or minutes, so that no slider may have to wait for it.
     const TAKES_LONG: bool = false;
 
     /// The part of this model that answers; `None` where the question cannot be put to it.
@@ -125,15 +125,15 @@ pub trait AnyProbe: Sync {
     fn id(&self) -> &'static str;
     /// A knob for each argument.
     fn knobs(&self) -> Vec<Knob>;
-    /// Whether it can be put to this model.
+    /// True if it supports this model.
     fn applies(&self, model: &mut dyn Trainable) -> bool;
     /// See [`Probe::TAKES_LONG`].
     fn takes_long(&self) -> bool;
 
-    /// No answers where it does not apply to the model.
+    /// Gives no answers where the probe does not apply to the model.
     ///
     /// # Errors
-    /// Arguments that the probe does not have or cannot read, and as [`Probe::ask`].
+    /// Arguments that the probe does not have or cannot read, and those of [`Probe::ask`].
     fn ask(&self, cx: &mut ProbeContext<'_>) -> Result<Vec<Answer>>;
 }
 
@@ -162,7 +162,7 @@ impl<P: Probe> AnyProbe for P {
     }
 }
 
-/// Every probe.
+/// The list of all probes.
 pub static PROBES: &[&dyn AnyProbe] = &[
     &staircase::Staircase,
     &causality::Causality,
@@ -199,7 +199,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &generator::StationaryMapProbe,
     &generator::GapBySizeProbe,
     &synapses::Activity,
-    &synapses::Reading,
+    &synapses::ReadingProbe,
     &synapses::Surprise,
     &synapses::LogitLensProbe,
     &synapses::QueryKeyMapsProbe,

@@ -1,5 +1,5 @@
 //! Where in a network a pair is found: attention from a question to the place where its answer was given, by layer and
-//! head. It does not know which task asks, only that a pair stands in the text and is asked for by its key.
+//! head.
 
 use super::{Answer, Probe, ProbeInputs, tapped::AttendingModel};
 use crate::{
@@ -38,7 +38,7 @@ impl Probe for PairAttention {
         let mut sums: Vec<LayerSums> = layers.iter().cloned().map(LayerSums::new).collect();
         for first in (0..windows.rows).step_by(AT_ONCE) {
             let rows = first..(first + AT_ONCE).min(windows.rows);
-            let asked: Vec<&Question> = questions.iter().filter(|q| rows.contains(&q.row)).collect();
+            let asked: Vec<&PairQuery> = questions.iter().filter(|q| rows.contains(&q.row)).collect();
             let start = rows.start * windows.len;
             let ids = &windows.inputs[start..start + rows.len() * windows.len];
             let tokens = Tensor::from_slice(ids, (rows.len(), windows.len), cx.device)?;
@@ -63,9 +63,9 @@ impl Probe for PairAttention {
     }
 }
 
-/// Where a question stands and where its pair does.
+/// The positions of a question and of its pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Question {
+struct PairQuery {
     row: usize,
     /// The key's second place, whose target is the value.
     at: usize,
@@ -74,7 +74,7 @@ struct Question {
 }
 
 /// Every question whose key and answer stand side by side before it; the first such place is the pair.
-fn questions(windows: &Windows) -> Vec<Question> {
+fn questions(windows: &Windows) -> Vec<PairQuery> {
     let answers = windows.answers.as_deref().unwrap_or_default();
     let of_row = |row: usize| {
         let first = row * windows.len;
@@ -83,7 +83,7 @@ fn questions(windows: &Windows) -> Vec<Question> {
         asked.filter_map(move |at| {
             let pair = [inputs[at], windows.targets[first + at]];
             let key = inputs[..at].windows(2).position(|two| two == pair)?;
-            Some(Question { row, at, key, value: key + 1 })
+            Some(PairQuery { row, at, key, value: key + 1 })
         })
     };
     (0..windows.rows).flat_map(of_row).collect()
@@ -102,7 +102,7 @@ impl LayerSums {
     }
 
     /// `weights` is `(B, H, T, T)`; each question comes with its row among these.
-    fn add(&mut self, weights: &[f32], (heads, len): (usize, usize), asked: impl Iterator<Item = (usize, Question)>) {
+    fn add(&mut self, weights: &[f32], (heads, len): (usize, usize), asked: impl Iterator<Item = (usize, PairQuery)>) {
         self.to_value.resize(heads, 0.0);
         self.to_key.resize(heads, 0.0);
         for (row, question) in asked {
@@ -115,9 +115,9 @@ impl LayerSums {
         }
     }
 
-    fn mean(self, questions: &[Question]) -> LayerPairAttention {
+    fn mean(self, questions: &[PairQuery]) -> LayerPairAttention {
         let count = questions.len().max(1) as f64;
-        let seen = |q: &Question| self.layer.seen(q.at).max(1) as f64;
+        let seen = |q: &PairQuery| self.layer.seen(q.at).max(1) as f64;
         let mean = |sums: Vec<f64>| sums.into_iter().map(|sum| sum / count).collect::<Vec<f64>>().into();
         LayerPairAttention {
             uniform: questions.iter().map(|q| 1.0 / seen(q)).sum::<f64>() / count,
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_question_is_led_to_its_pair() {
-        let expected = [Question { row: 0, at: 5, key: 2, value: 3 }, Question { row: 0, at: 7, key: 0, value: 1 }];
+        let expected = [PairQuery { row: 0, at: 5, key: 2, value: 3 }, PairQuery { row: 0, at: 7, key: 0, value: 1 }];
         assert_eq!(questions(&windows()), expected);
         assert!(questions(&Windows { answers: None, ..windows() }).is_empty());
     }
@@ -165,7 +165,7 @@ mod tests {
             weights[from + q.value] = 0.75;
             weights[from + q.key] = 0.25;
         }
-        let mut sums = LayerSums::new(AttentionLayer::of_tokens("layers.0", None));
+        let mut sums = LayerSums::new(AttentionLayer::at_token_rate("layers.0", None));
         sums.add(&weights, (heads, len), asked.iter().map(|q| (0, *q)));
         let found = sums.mean(&asked);
         let uniform = (1.0 / 6.0 + 1.0 / 8.0) / 2.0;
@@ -175,7 +175,7 @@ mod tests {
                 assert!((a - b).abs() < 1e-7, "{measured:?} is not {expected:?}");
             }
         }
-        let windowed = LayerSums::new(AttentionLayer::of_tokens("layers.0", Some(2)));
+        let windowed = LayerSums::new(AttentionLayer::at_token_rate("layers.0", Some(2)));
         assert!((windowed.mean(&asked).uniform - 0.5).abs() < 1e-12);
     }
 }

@@ -1,4 +1,4 @@
-//! The loss of a language model by how much it has read. It does not know families.
+//! The loss of a language model by how much it has read.
 
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
@@ -13,7 +13,7 @@ pub struct PositionLosses;
 
 /// Tokens of a text at most.
 const LONGEST: usize = 1024;
-/// Each bin is so much wider than the one before.
+/// The ratio of the widths of successive bins.
 const WIDER: f64 = 1.4;
 
 impl Probe for PositionLosses {

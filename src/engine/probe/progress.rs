@@ -1,52 +1,52 @@
-//! How far a probe is with its answer, and whether anybody still wants it. It does not know who asks.
+//! The progress of a probe with its answer, and its cancellation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Answer;
 use crate::nn::Result;
 
-/// Reported to by a probe between the pieces of its work.
+/// A probe reports here between the pieces of its work.
 #[derive(Clone, Copy)]
 pub struct Progress<'a> {
     report: &'a dyn Fn(f32),
     cancelled: &'a AtomicBool,
-    /// The part of the whole that reports are of: where it begins, and its size.
+    /// The begin and the size of the part of the whole that reports cover.
     from: f32,
     size: f32,
-    /// Who is shown what is known so far.
+    /// The receiver of partial answers.
     show: Option<&'a dyn Fn(Answer)>,
 }
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl<'a> Progress<'a> {
-    /// `report` is told shares from 0 to 1; `cancelled` ends the work at its next report.
+    /// `report` receives shares from 0 to 1; `cancelled` ends the work at its next report.
     pub fn new(report: &'a dyn Fn(f32), cancelled: &'a AtomicBool) -> Self {
         Self { report, cancelled, from: 0.0, size: 1.0, show: None }
     }
 
-    /// Nobody is told, and nobody cancels.
+    /// No receiver: progress is not reported, and nothing is cancelled.
     pub fn none() -> Self {
         Self::new(&|_| (), &NEVER)
     }
 
-    /// Of piece `i` of `n` equal ones.
+    /// The progress of piece `i` of `n` equal ones.
     pub fn piece(&self, i: usize, n: usize) -> Self {
         let size = self.size / n.max(1) as f32;
         Self { from: self.from + i as f32 * size, size, ..*self }
     }
 
-    /// What is known before the end is shown too.
+    /// Shows partial answers, too.
     pub fn showing(self, show: &'a dyn Fn(Answer)) -> Self {
         Self { show: Some(show), ..self }
     }
 
-    /// Whether anybody looks before the end.
+    /// True if partial answers have a receiver.
     pub fn is_watched(&self) -> bool {
         self.show.is_some()
     }
 
-    /// Shows what is known so far; the next one takes its place.
+    /// Shows the partial answer; the next one takes its place.
     pub fn show(&self, so_far: Answer) {
         if let Some(show) = self.show {
             show(so_far);

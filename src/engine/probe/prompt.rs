@@ -1,4 +1,4 @@
-//! The short text that a probe looks at: typed by somebody, or a held-out passage.
+//! The short text that a probe reads: a typed one, or a held-out passage.
 
 use super::ProbeInputs;
 use crate::{
@@ -7,12 +7,12 @@ use crate::{
     telemetry::measurements::LikelyToken,
 };
 
-/// Ids and how they are shown.
+/// Ids and their shown text.
 pub(super) struct Prompt {
     pub ids: Vec<u32>,
-    /// One text a token, for the token axis.
+    /// The text of each token, for the token axis.
     pub tokens: Vec<String>,
-    /// What it is, in words.
+    /// A description of the prompt.
     pub about: String,
 }
 

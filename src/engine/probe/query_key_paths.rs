@@ -1,5 +1,4 @@
-//! Queries and keys of one head along a text, before and after they evolve, with what evolves them. It does not know
-//! families, and it integrates nothing itself.
+//! Queries and keys of one head along a text, before and after they evolve, with what evolves them.
 
 use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
@@ -23,7 +22,7 @@ pub struct EvolvingModel<'m> {
     dynamics: &'m dyn QueryKeyDynamics,
 }
 
-/// Longest typed text.
+/// The limit of a typed text, in tokens.
 const LONGEST: usize = 96;
 /// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
 const USUAL: usize = 48;
@@ -49,7 +48,7 @@ impl Probe for QueryKeyPaths {
         let heads = of_layer.as_ref().map_or(0, |d| d.dt.len());
         let head = args.head.min(heads.saturating_sub(1));
         let evolution = match of_layer {
-            Some(d) => Some(evolution(model, &prompt.tensor(cx.device)?, &d, At { layer, head })?),
+            Some(d) => Some(evolution(model, &prompt.tensor(cx.device)?, &d, LayerHead { layer, head })?),
             None => None,
         };
         let measured = measurements::QueryKeyPaths { is_typed, layer, head, heads, evolves, evolution };
@@ -58,13 +57,13 @@ impl Probe for QueryKeyPaths {
 }
 
 #[derive(Clone, Copy)]
-struct At {
+struct LayerHead {
     layer: usize,
     head: usize,
 }
 
 /// tokens `(1, T)`.
-fn evolution(model: &dyn Model, tokens: &Tensor, d: &LayerDynamics, at: At) -> Result<QueryKeyEvolution> {
+fn evolution(model: &dyn Model, tokens: &Tensor, d: &LayerDynamics, at: LayerHead) -> Result<QueryKeyEvolution> {
     let path = |name: &str| format!("layers.{}.attn.{name}", at.layer);
     let mut tap = Tap::on(&["q0", "k0", "q", "k"].map(path).each_ref().map(String::as_str));
     model.logits(tokens, &mut tap)?;

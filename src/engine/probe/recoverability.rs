@@ -1,5 +1,5 @@
-//! How often a reader names the token k steps back, for each k: on held-out windows, with the level
-//! that needs no reading. It does not know how the reader is built.
+//! How often a reader names the token k steps back, for each k: on held-out windows, with the level that needs no
+//! reading.
 
 use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
@@ -28,22 +28,22 @@ impl Probe for Recoverability {
     fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window);
         let windows = windows.map_err(|e| candle_core::Error::Msg(e.to_string()))?;
-        let tally = Tally::of(reader, (&windows.inputs, args.window), cx.device, cx.progress)?;
+        let tally = RecoveryTally::count(reader, (&windows.inputs, args.window), cx.device, cx.progress)?;
         let about = format!("{} held-out windows, {} answers a distance", windows.rows, tally.asked);
         Ok(vec![Answer::new(tally.recoverability(reader.distances()), about, vec![])])
     }
 }
 
-/// Right answers by distance, and what the best guess without reading would get.
-struct Tally {
+/// Right answers by distance, and the accuracy of the best guess without reading.
+struct RecoveryTally {
     asked: usize,
     right: Vec<usize>,
-    /// How often each id was wanted, over all distances.
+    /// The number of times that each id was wanted, over all distances.
     wanted: Vec<usize>,
 }
 
-impl Tally {
-    fn of(
+impl RecoveryTally {
+    fn count(
         reader: &dyn RecoveryModel,
         (ids, len): (&[u32], usize),
         device: &crate::nn::Device,
@@ -57,7 +57,7 @@ impl Tally {
             let tokens = Tensor::from_slice(chunk, (chunk.len() / len, len), device)?;
             let logits = reader.answers(&tokens, &positions)?; // (P, B, K, V)
             let v = logits.dim(3)?;
-            let (logits, wanted) = (host::to_f32(&logits)?, host::to_u32(&reader.wanted(&tokens, &positions)?)?);
+            let (logits, wanted) = (host::to_f32(&logits)?, host::to_u32(&reader.target_ids(&tokens, &positions)?)?);
             tally.wanted.resize(tally.wanted.len().max(v), 0);
             tally.asked += wanted.len() / k;
             for (i, (scores, &id)) in logits.chunks_exact(v).zip(&wanted).enumerate() {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_tally_becomes_accuracies_with_bounds_and_levels() {
-        let tally = Tally { asked: 100, right: vec![100, 25], wanted: vec![0, 120, 80] };
+        let tally = RecoveryTally { asked: 100, right: vec![100, 25], wanted: vec![0, 120, 80] };
         let r = tally.recoverability(&[1, 8]);
         assert_eq!(r.distances, [1, 8]);
         assert_eq!(*r.accuracy, [1.0, 0.25]);

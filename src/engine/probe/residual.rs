@@ -33,7 +33,7 @@ impl Probe for Residual {
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut curves = Vec::new();
         for (round, x0) in model.round_starts(&tokens)?.iter().enumerate() {
-            of_round(model.map, x0, round, &mut curves)?;
+            add_round_curves(model.map, x0, round, &mut curves)?;
         }
         let about = format!("{} held-out windows of {} tokens, y held within a round", windows.rows, windows.len);
         Ok(vec![Answer::new(measurements::Residual { curves }, about, vec![])])
@@ -41,7 +41,12 @@ impl Probe for Residual {
 }
 
 /// x0 `(B, T, D)`: the state of this round after the injection.
-fn of_round(model: &dyn FixedPointModel, x0: &Tensor, round: usize, curves: &mut Vec<ResidualCurve>) -> Result<()> {
+fn add_round_curves(
+    model: &dyn FixedPointModel,
+    x0: &Tensor,
+    round: usize,
+    curves: &mut Vec<ResidualCurve>,
+) -> Result<()> {
     let mut push = |method, residual: Vec<f64>| curves.push(ResidualCurve { method, round, residual: residual.into() });
     let post = |x: &Tensor| model.refine(x);
     let passes = residuals(x0, &post, |_, image| Ok(image.clone()))?;

@@ -1,6 +1,5 @@
-//! Which grammatical role a word has, read off a network's features by ridge regression, or named by a supervised tagger,
-//! in the same sentences: within the vocabulary that was learned, in the other one, and at deep roles. It knows neither
-//! how features come about nor how sentences are drawn.
+//! Which grammatical role a word has, read off a network's features by ridge regression, or named by a supervised
+//! tagger, in the same sentences: within the vocabulary that was learned, in the other one, and at deep roles.
 //!
 //! Probes are fitted to the training sentences with the weights as they are at the step: at step 0 to those of a network
 //! that has learned nothing.
@@ -32,7 +31,7 @@ const ROLES: usize = Role::ALL.len();
 /// Makes a [`RoleAccuracy`].
 pub struct RoleProbe;
 
-/// What names the roles of words.
+/// The model that reads the roles of words.
 pub enum RoleReader<'m> {
     /// Its features, read by ridge regression.
     Encoder(&'m dyn SentenceEncoder),
@@ -52,7 +51,7 @@ impl Probe for RoleProbe {
 
     fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(vec![]) };
-        let sentences = Sentences::of(sets);
+        let sentences = Sentences::new(sets);
         let representations = match reader {
             RoleReader::Encoder(encoder) => read_features(encoder.freeze()?.as_ref(), &sentences, args, cx)?,
             RoleReader::Tagger(tagger) => vec![read_tags(tagger, &sentences)?],
@@ -74,12 +73,12 @@ struct Sentences {
     train: Vec<Sentence>,
     within: Vec<Sentence>,
     transfer: Vec<Sentence>,
-    /// Of each sentence within, whether it does not occur in training.
+    /// True for each sentence of `within` that does not occur in training.
     is_new: Vec<bool>,
 }
 
 impl Sentences {
-    fn of(sets: &GrammarRoles) -> Self {
+    fn new(sets: &GrammarRoles) -> Self {
         let (train, within) = (sets.sentences(SentenceSet::Train), sets.sentences(SentenceSet::TestWithin));
         let known: HashSet<&[u32]> = train.iter().map(|s| s.words.as_slice()).collect();
         let is_new = within.iter().map(|s| !known.contains(s.words.as_slice())).collect();
@@ -108,7 +107,7 @@ impl Sentences {
     }
 }
 
-fn words(sentences: &[Sentence]) -> Vec<&[u32]> {
+fn word_ids(sentences: &[Sentence]) -> Vec<&[u32]> {
     sentences.iter().map(|s| s.words.as_slice()).collect()
 }
 
@@ -130,13 +129,13 @@ fn representation(features: RoleFeatures, level: usize, dims: usize) -> RoleRepr
 fn read_tags(tagger: &dyn SequenceTagger, sentences: &Sentences) -> Result<RoleRepresentation> {
     let mut found = representation(RoleFeatures::Tags, 0, 0);
     for (set, of) in [(SentenceSet::TestWithin, &sentences.within), (SentenceSet::TestTransfer, &sentences.transfer)] {
-        sentences.count(set, 0, &tagger.tags(&words(of))?, &mut found);
+        sentences.count(set, 0, &tagger.tags(&word_ids(of))?, &mut found);
     }
     Ok(found)
 }
 
 /// A linear map with what it reads.
-struct Reading {
+struct FittedProbe {
     map: Option<LinearMap>,
     found: RoleRepresentation,
 }
@@ -154,7 +153,7 @@ fn read_features(
     for (i, chunk) in sentences.train.chunks(AT_ONCE).enumerate() {
         cx.progress.at(i * AT_ONCE, total)?;
         let labels: Vec<u8> = chunk.iter().flat_map(|s| s.roles.iter().map(|r| *r as u8)).collect();
-        for (equations, features) in equations.iter_mut().zip(encoder.encode(&words(chunk))) {
+        for (equations, features) in equations.iter_mut().zip(encoder.encode(&word_ids(chunk))) {
             equations.add(&features, &labels);
         }
     }
@@ -165,15 +164,16 @@ fn read_features(
         }
         readings
     };
-    let mut readings: Vec<Vec<Reading>> = levels.iter().zip(&equations).enumerate().map(fitted).collect();
+    let mut readings: Vec<Vec<FittedProbe>> = levels.iter().zip(&equations).enumerate().map(fitted).collect();
     drop(equations);
     let mut done = sentences.train.len();
     for (set, of) in [(SentenceSet::TestWithin, &sentences.within), (SentenceSet::TestTransfer, &sentences.transfer)] {
         for (i, chunk) in of.chunks(AT_ONCE).enumerate() {
             cx.progress.at(done, total)?;
             done += chunk.len();
-            for ((features, level), readings) in encoder.encode(&words(chunk)).iter().zip(&levels).zip(&mut readings) {
-                for Reading { map, found } in readings {
+            for ((features, level), readings) in encoder.encode(&word_ids(chunk)).iter().zip(&levels).zip(&mut readings)
+            {
+                for FittedProbe { map, found } in readings {
                     let Some(map) = map else { continue };
                     sentences.count(set, i * AT_ONCE, &map.labels(features, level.width), found);
                 }
@@ -192,30 +192,30 @@ fn parts(level: &LevelFeatures) -> [(RoleFeatures, Range<usize>); 3] {
     ]
 }
 
-fn reading(map: Option<LinearMap>, found: RoleRepresentation) -> Reading {
-    Reading { found: RoleRepresentation { finite: map.is_some(), ..found }, map }
+fn reading(map: Option<LinearMap>, found: RoleRepresentation) -> FittedProbe {
+    FittedProbe { found: RoleRepresentation { finite: map.is_some(), ..found }, map }
 }
 
 /// The maps of a level: each kind of features.
-fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, lambda: f64) -> Vec<Reading> {
-    let of = |(features, part): &(RoleFeatures, Range<usize>)| {
+fn fit(l: usize, level: &LevelFeatures, sums: &NormalEquations, lambda: f64) -> Vec<FittedProbe> {
+    let fit_part = |(features, part): &(RoleFeatures, Range<usize>)| {
         let map = sums.solve(std::slice::from_ref(part), lambda);
         reading(map, representation(*features, l, part.len()))
     };
-    parts(level).iter().map(of).collect()
+    parts(level).iter().map(fit_part).collect()
 }
 
 /// The maps of the lowest level's features, projected to equal dimension.
-fn fit_projected(level: &LevelFeatures, sums: &NormalEquations, lambda: f64, seed: u64) -> Vec<Reading> {
+fn fit_projected(level: &LevelFeatures, sums: &NormalEquations, lambda: f64, seed: u64) -> Vec<FittedProbe> {
     let (parts, equal) = (parts(level), level.activation.len());
     let projections = [(0, equal), (1, equal), (1, equal / 2)];
-    let of = |(which, dims): (usize, usize)| {
+    let fit_projection = |(which, dims): (usize, usize)| {
         let (features, part): &(RoleFeatures, Range<usize>) = &parts[which];
         let projection = gaussian(seed ^ dims as u64, part.len(), dims);
         let map = sums.solve_projected(std::slice::from_ref(part), &projection, lambda);
         reading(map, RoleRepresentation { projected: true, ..representation(*features, 0, dims) })
     };
-    projections.into_iter().filter(|(_, dims)| *dims > 0).map(of).collect()
+    projections.into_iter().filter(|(_, dims)| *dims > 0).map(fit_projection).collect()
 }
 
 /// P `(features, dims)` with independent normal entries of variance 1 / dims.

@@ -1,5 +1,5 @@
-//! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody typed. It
-//! does not know how they settle.
+//! How a network's levels settle on a sentence: one of the run's own, whose roles are known, or one that somebody
+//! typed.
 
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
@@ -33,7 +33,7 @@ impl Probe for Settling {
 
     fn ask(model: &dyn SettlingModel, args: &SettlingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let from_right = args.from_right;
-        let SettledSentence { ids, roles, about } = SettledSentence::of(cx.corpus, args)?;
+        let SettledSentence { ids, roles, about } = SettledSentence::from_args(cx.corpus, args)?;
         let levels = model.settle(&ids, from_right)?;
         let sweeps = levels.first().map_or(0, |l| l.states.len() / (l.units * ids.len()).max(1));
         let levels = levels.into_iter().map(|l| level(l, ids.len(), sweeps)).collect::<Result<_>>()?;
@@ -46,12 +46,12 @@ impl Probe for Settling {
 struct SettledSentence {
     ids: Vec<u32>,
     roles: Vec<String>,
-    /// What it is, in words.
+    /// A description of the sentence.
     about: String,
 }
 
 impl SettledSentence {
-    fn of(corpus: &Corpus, args: &SettlingArgs) -> Result<Self> {
+    fn from_args(corpus: &Corpus, args: &SettlingArgs) -> Result<Self> {
         if !args.text.trim().is_empty() {
             let ids = corpus.try_encode(&args.text).map_err(Error::wrap)?;
             if ids.is_empty() || ids.len() > LONGEST {

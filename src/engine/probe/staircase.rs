@@ -44,7 +44,7 @@ impl Probe for Staircase {
         let (fast, slow) = (streams.fast_tap(round), streams.slow_tap(round));
         let mut tap = Tap::on(&[&fast, &slow]);
         model.logits(&passage.tensor(cx.device)?, &mut tap)?;
-        let (fast, slow) = (Stream::read(&tap, &fast)?, Stream::read(&tap, &slow)?);
+        let (fast, slow) = (StateRows::read(&tap, &fast)?, StateRows::read(&tap, &slow)?);
 
         let first = if passage.ids.len() > streams.pool { streams.pool } else { 0 };
         let (coordinate, lines, explained) = match args.coordinate {
@@ -65,12 +65,12 @@ impl Probe for Staircase {
 }
 
 /// One stream along the passage: T rows of D values.
-struct Stream {
+struct StateRows {
     values: Vec<f32>,
     dims: usize,
 }
 
-impl Stream {
+impl StateRows {
     fn read(tap: &Tap, path: &str) -> Result<Self> {
         let Some(found) = tap.get(path) else { candle_core::bail!("the model offers no activation `{path}`") };
         let found: &Tensor = found; // (1,T,D)
@@ -93,7 +93,7 @@ impl Stream {
     }
 }
 
-fn along_component(fast: &Stream, slow: &Stream, first: usize) -> ([Vec<f64>; 2], f64) {
+fn along_component(fast: &StateRows, slow: &StateRows, first: usize) -> ([Vec<f64>; 2], f64) {
     let (fast_rows, slow_rows) = (fast.centred(first), slow.centred(first));
     let fit: Vec<Vec<f64>> = fast_rows[first..].iter().chain(&slow_rows[first..]).cloned().collect();
     let PrincipalComponent { direction, explained } = pca::first_component(&fit, fast.dims);
@@ -102,7 +102,7 @@ fn along_component(fast: &Stream, slow: &Stream, first: usize) -> ([Vec<f64>; 2]
 }
 
 /// Share of the total variance of both streams that one channel holds.
-fn share(fast: &Stream, slow: &Stream, first: usize, channel: usize) -> f64 {
+fn share(fast: &StateRows, slow: &StateRows, first: usize, channel: usize) -> f64 {
     let (mut one, mut all) = (0.0, 0.0);
     for stream in [fast, slow] {
         for row in &stream.centred(first)[first..] {

@@ -11,7 +11,7 @@ use crate::{
 /// A model whose attention weights can be tapped.
 pub struct AttendingModel<'m> {
     model: &'m dyn Model,
-    /// In the order of a forward pass, at least one.
+    /// The layers in the order of a forward pass, at least one.
     pub layers: Vec<AttentionLayer>,
 }
 
@@ -20,7 +20,7 @@ impl<'m> AttendingModel<'m> {
         Self::with_layers(model, |_| true)
     }
 
-    /// With those of its layers that `fits`; `None` where there are none.
+    /// The model with those of its layers that `fits`; `None` where there are none.
     pub fn with_layers(model: &'m dyn Trainable, fits: impl Fn(&AttentionLayer) -> bool) -> Option<Self> {
         let Capabilities { token_model, attention_layers, .. } = model.capabilities();
         let layers: Vec<_> = attention_layers.into_iter().filter(fits).collect();

@@ -1,4 +1,4 @@
-//! What a predictor without a memory loses on the held-out text: counts of tokens and of pairs. It looks at no model.
+//! The loss of a predictor without a memory on the held-out text: counts of tokens and of pairs. It looks at no model.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ impl Probe for TokenBaselines {
     }
 }
 
-/// How often tokens came, and after which.
+/// Counts of tokens and of pairs of tokens.
 #[derive(Default)]
 struct Counts {
     vocab: usize,
@@ -46,7 +46,7 @@ struct Counts {
     pairs: HashMap<(u32, u32), u64>,
 }
 
-/// Every token that has a target, with it. What asks nothing has none.
+/// Every token that has a target, with its target.
 fn targets_of(windows: &Windows) -> impl Iterator<Item = (u32, u32)> {
     windows.inputs.iter().copied().zip(windows.targets.iter().copied()).filter(|(_, target)| *target != u32::MAX)
 }
@@ -71,20 +71,21 @@ impl Counts {
         }
     }
 
-    /// One is added to the count of every token of the vocabulary, so that what never came is not impossible.
+    /// The unigram probability. One is added to the count of every token of the vocabulary, so that no token is
+    /// impossible.
     fn unigram(&self, token: u32) -> f64 {
         let count = self.of.get(&token).copied().unwrap_or(0);
         (count as f64 + 1.0) / (self.total as f64 + self.vocab as f64)
     }
 
-    /// One token, spread as unigrams are, is added to what came after each.
+    /// The bigram probability. One token, spread as unigrams are, is added to the counts after each token.
     fn bigram(&self, before: u32, token: u32) -> f64 {
         let pair = self.pairs.get(&(before, token)).copied().unwrap_or(0);
         let after = self.after.get(&before).copied().unwrap_or(0);
         (pair as f64 + self.unigram(token)) / (after as f64 + 1.0)
     }
 
-    /// Of unigrams and of bigrams, nats a token; NaN without targets.
+    /// The cross-entropies of unigrams and of bigrams, nats a token; NaN without targets.
     fn cross_entropies(&self, windows: &Windows) -> [f64; 2] {
         let mut sums = [0.0; 2];
         let mut count = 0;

@@ -1,5 +1,4 @@
-//! How far the state of every token of a text is from the equilibrium of its refining map, pass by pass. It does not know
-//! whether the forward pass makes as many.
+//! How far the state of every token of a text is from the equilibrium of its refining map, pass by pass.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -27,8 +26,8 @@ const PASSES: [usize; 5] = [0, 1, 2, 4, 8];
 const TOKENS: usize = 480;
 const WINDOW: usize = 64;
 const BATCH: usize = 8;
-const MOST_WINDOWS: usize = 96;
-/// Rotations of the null model.
+const MAX_WINDOWS: usize = 96;
+/// The number of rotations of the null model.
 const ROTATIONS: usize = 499;
 
 impl Probe for TokenResiduals {
@@ -71,7 +70,7 @@ fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Optio
     let (streams, coupling) = (model.capabilities().two_timescales, model.capabilities_mut().coupling);
     let (Some(streams), Some(coupling)) = (streams, coupling) else { return Ok(None) };
     let gate = coupling.effective_gate()?;
-    let held_out = cx.corpus.held_out(MOST_WINDOWS, WINDOW).map_err(candle_core::Error::wrap)?;
+    let held_out = cx.corpus.held_out(MAX_WINDOWS, WINDOW).map_err(candle_core::Error::wrap)?;
     let (mut residuals, mut benefits, mut windows) = (vec![], vec![], 0);
     while windows < held_out.rows && benefits.len() < TOKENS {
         let rows = (held_out.rows - windows).min(BATCH);
@@ -97,7 +96,7 @@ fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Optio
     Ok(Some(GateBenefit { gate, windows, residual, benefit, correlation: test.rho, null_mean, null_sd, p: test.p }))
 }
 
-/// Of every token `(B T)`, in the last round.
+/// The residual of every token `(B T)`, in the last round.
 fn residual_after_one_pass(model: &dyn Trainable, tokens: &Tensor) -> Result<Vec<f64>> {
     let refining = refining(model)?;
     let Some(start) = refining.round_starts(tokens)?.pop() else {
@@ -135,7 +134,7 @@ mod tests {
         telemetry::{Args, Measurement},
     };
 
-    /// As a gate of this size makes it; the settings that the model was given are there afterwards.
+    /// The benefit of a gate of this size; the settings that the model was given are restored afterwards.
     fn benefit(gate: f64) -> Result<GateBenefit> {
         let source = corpus::Source::Generated("harbour".into());
         let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
@@ -150,7 +149,7 @@ mod tests {
         let args = Args::new();
         let found = TokenResiduals.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
         assert_eq!(model.capabilities().coupling.map(CouplingModel::coupling_settings), Some(given));
-        Ok(measurements::TokenResiduals::of(&found[0].payload).and_then(|m| m.gate.clone()).expect("a gate"))
+        Ok(measurements::TokenResiduals::from_payload(&found[0].payload).and_then(|m| m.gate.clone()).expect("a gate"))
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! A text read by a model of trace blocks, token by token: surprise, prediction error and traces, and what the model
-//! writes after it. It does not know how it is drawn.
+//! writes after it.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -57,7 +57,7 @@ impl Probe for TraceReading {
         }
         let mut tap = Tap::on(&["blocks."]);
         let logits = model.logits(&as_batch(&ids, cx.device)?, &mut tap)?;
-        let blocks = (0..sizes.blocks).map(|block| of_block(&tap, &sizes, block)).collect::<Result<_>>()?;
+        let blocks = (0..sizes.blocks).map(|block| read_block(&tap, &sizes, block)).collect::<Result<_>>()?;
         let vocab = logits.dim(2)?;
         let rows = host::to_f32(&logits)?;
         let later = rows.chunks(vocab).zip(&ids[1..]).map(|(row, id)| surprise(row, *id));
@@ -78,7 +78,7 @@ impl Probe for TraceReading {
     }
 }
 
-/// One text of these tokens, `(1, T)`.
+/// A batch of one text with these tokens, `(1, T)`.
 fn as_batch(ids: &[u32], device: &Device) -> Result<Tensor> {
     Tensor::from_slice(ids, (1, ids.len()), device)
 }
@@ -105,7 +105,7 @@ fn drawn(row: &[f32], temperature: f64, rng: &mut ChaCha8Rng) -> Option<u32> {
     Some(finite().find(passed).map_or(best, |(id, _)| id) as u32)
 }
 
-fn of_block(tap: &Tap, sizes: &TraceBlocks, block: usize) -> Result<BlockReading> {
+fn read_block(tap: &Tap, sizes: &TraceBlocks, block: usize) -> Result<BlockReading> {
     let values = |part: &str| -> Result<Vec<f32>> {
         let path = sizes.tap_path(block, part);
         let found = tap.get(&path);

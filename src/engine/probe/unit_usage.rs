@@ -1,4 +1,4 @@
-//! How often each unit of the sparse layers is kept. It does not know which training made it so.
+//! How often each unit of the sparse layers is kept.
 
 use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{

@@ -189,7 +189,7 @@ pub(super) struct EventOut<'a> {
     pub event: &'a Event,
 }
 
-/// Reads a line of events.jsonl; `None` for a kind of event that this version does not know.
+/// Reads a line of events.jsonl; `None` for a kind of event from a later version.
 pub(super) fn event_in(line: &[u8]) -> Result<Option<(u64, Event)>, serde_json::Error> {
     let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(line)?;
     let step = fields.remove("step").and_then(|s| s.as_u64()).unwrap_or(0);

@@ -133,7 +133,7 @@ fn half(v: f32) -> f16 {
 }
 
 impl From<Vec<f32>> for Array {
-    /// One axis.
+    /// An array with one axis.
     fn from(data: Vec<f32>) -> Self {
         Self { shape: vec![data.len()], data, precision: Precision::Single }
     }

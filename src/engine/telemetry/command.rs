@@ -21,7 +21,8 @@ pub struct Question {
     pub variant: Option<usize>,
     /// The arguments of the probe.
     pub args: Args,
-    /// Whose weights are asked: those of the newest snapshot taken at or before this step; `None`: the newest weights.
+    /// The step whose weights are asked: those of the newest snapshot taken at or before it; `None`: the newest
+    /// weights.
     #[serde(default)]
     pub at: Option<u64>,
 }
@@ -36,7 +37,7 @@ pub enum Command {
     Pause,
     /// One step of every variant, then pause.
     StepOnce,
-    /// Start or go on, and pause at this step; of a step that is past, nothing.
+    /// Start or continue, and pause at this step; ignored for a step that is past.
     RunTo(u64),
     /// End the run (keeps its folder). Dropping the sender does the same.
     Stop,

@@ -43,12 +43,12 @@ pub struct RunInfo {
     pub vocab: usize,
     /// Tokens of a training step.
     pub tokens_per_step: usize,
-    /// Where the run is kept, if it is.
+    /// The folder of the run, if it has one.
     pub folder: Option<String>,
     /// The files that it reads: texts, tokenizers, trained weights. Absent in records of version 0.2.
     #[serde(default)]
     pub inputs: Vec<InputFile>,
-    /// Where a stage begins after the first, in a run of several. Absent in records of version 0.2.
+    /// The first steps of the stages after the first, in a run of several. Absent in records of version 0.2.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageStart>,
 }
@@ -87,7 +87,7 @@ pub struct InputFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// Models are ready (or it was paused): questions are answered, nothing trains.
+    /// Models are ready (or the run was paused): questions are answered, nothing trains.
     Paused,
     Running,
     /// All steps done; questions are still answered.
@@ -126,7 +126,7 @@ pub struct StepStats {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "SampleJson")]
 pub struct Sample {
-    /// Finished updates of the model it was asked of (0: initial weights).
+    /// The number of updates of the model that was asked (0: initial weights).
     pub step: u64,
     /// The index of the variant.
     pub variant: usize,
@@ -137,7 +137,7 @@ pub struct Sample {
     /// The token axis, if it has one.
     #[serde(default)]
     pub tokens: Vec<String>,
-    /// The question's number when somebody asked; `None` when it came by schedule.
+    /// The question's number for an answer to a question; `None` for a scheduled measurement.
     #[serde(default)]
     pub request: Option<u64>,
     /// The measurement.
@@ -147,7 +147,7 @@ pub struct Sample {
 impl Sample {
     /// The measurement, if it is of this type.
     pub fn measurement<M: Measurement>(&self) -> Option<&M> {
-        M::of(&self.payload)
+        M::from_payload(&self.payload)
     }
 }
 
@@ -175,15 +175,15 @@ impl TryFrom<SampleJson> for Sample {
     }
 }
 
-/// How far the answer to a question is. Nothing is told of one that is answered at once but that it is.
+/// The state of the answer to a question. For a question that is answered at once, only the outcome is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionState {
     /// The share that is done, from 0 to 1, where the probe knows it.
     Working(Option<f32>),
-    /// All its samples have been told.
+    /// All its samples have been sent.
     Answered,
-    /// There is no answer, for this reason.
+    /// The question is refused, for this reason.
     Refused(String),
     Cancelled,
 }

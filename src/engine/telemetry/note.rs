@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Kept beside the run's record, which it does not change.
+/// A note beside the run's record, which it does not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunNote {
-    /// Empty: the run goes by its folder.
+    /// The name of the run; empty where it goes by its folder.
     pub name: String,
     /// The text of the note.
     pub note: String,
@@ -17,7 +17,7 @@ pub struct RunNote {
 }
 
 impl RunNote {
-    /// Nothing was said.
+    /// True if nothing was set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

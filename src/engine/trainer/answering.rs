@@ -40,7 +40,7 @@ pub(super) struct SharedRun {
 }
 
 /// A question with whom it is put to.
-pub(super) struct Job {
+pub(super) struct AnswerJob {
     pub question: Question,
     /// Indices of the variants that are asked, each with the step that its samples are of.
     pub variants: Vec<(usize, u64)>,
@@ -70,7 +70,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<Job>,
+    waiting: VecDeque<AnswerJob>,
     /// The request that is being answered.
     current: Option<u64>,
     is_closed: bool,
@@ -86,7 +86,7 @@ impl Answering {
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub fn put(&mut self, job: Job) -> Result<(), RunError> {
+    pub fn put(&mut self, job: AnswerJob) -> Result<(), RunError> {
         let takes_long = probe::find(&job.question.probe).is_some_and(|p| p.takes_long());
         let thread = &mut self.threads[usize::from(takes_long)];
         let thread = match thread {
@@ -118,7 +118,7 @@ impl AnswerThread {
         Ok(thread)
     }
 
-    fn put(&self, job: Job) {
+    fn put(&self, job: AnswerJob) {
         let mut queue = lock(&self.0.queue);
         let is_same = |q: &Question| q.probe == job.question.probe && q.variant == job.question.variant;
         match queue.waiting.iter_mut().find(|waiting| is_same(&waiting.question)) {
@@ -150,7 +150,7 @@ impl Drop for AnswerThread {
 
 impl Shared {
     /// The next question, as soon as there is one; `None` at the end.
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<AnswerJob> {
         let mut queue = lock(&self.queue);
         queue.current = None;
         loop {
@@ -198,7 +198,7 @@ impl Responder {
         }
     }
 
-    fn answer(&mut self, job: &Job, shared: &Shared) -> Result<(), RunError> {
+    fn answer(&mut self, job: &AnswerJob, shared: &Shared) -> Result<(), RunError> {
         let request = job.question.request;
         let sender = self.event_sender.clone();
         let working = move |share| {

@@ -51,7 +51,7 @@ impl MemoryEstimate {
         (self.texts + self.models + self.working) as u64
     }
 
-    /// Which settings make it what it is.
+    /// The settings that determine the size.
     fn advice(&self, plan: &Plan) -> String {
         let (batch, window) = (TrainSettings::batch.name, TrainSettings::window.name);
         let variants = if plan.variants.len() > 1 { ", or train fewer variants or seeds at once" } else { "" };
@@ -69,11 +69,11 @@ impl MemoryEstimate {
     size(*.needed), size(*.available)
 )]
 pub struct TooLittleMemory {
-    /// Bytes.
+    /// Needed bytes.
     pub needed: u64,
-    /// Bytes.
+    /// Available bytes.
     pub available: u64,
-    /// Which settings to lower.
+    /// The settings to lower.
     pub advice: String,
 }
 

@@ -68,7 +68,7 @@ pub struct ProbeSchedule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuntimeParam {
     pub name: String,
-    /// Where it stands when the run begins.
+    /// The value when the run begins.
     pub value: f64,
 }
 
@@ -159,7 +159,7 @@ impl Plan {
         self.stages.get(i).cloned().unwrap_or_else(whole)
     }
 
-    /// Where stages begin after the first, for a person to see.
+    /// The first steps of the stages after the first, for a person to see.
     pub fn stage_starts(&self) -> Vec<StageStart> {
         let mut starts: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
         for (stage, variant) in self.stages.iter().zip(&self.variants).filter(|(stage, _)| stage.from > 0) {

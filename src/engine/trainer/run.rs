@@ -74,14 +74,14 @@ impl Variant {
     }
 }
 
-/// Everything that a step needs.
+/// A run: everything that a step needs.
 pub struct Run {
     pub plan: Plan,
     /// The corpora, the run's own first.
     pub texts: Arc<[Corpus]>,
     pub device: Device,
     pub variants: Vec<Variant>,
-    /// Finished updates.
+    /// The number of finished updates.
     pub step: u64,
     /// Seconds spent training, over all sittings.
     pub wall_secs: f64,
@@ -89,7 +89,7 @@ pub struct Run {
     pub changed: BTreeMap<String, Value>,
     /// The files that are read, identified when the run was opened.
     pub inputs: Vec<InputFile>,
-    /// By text.
+    /// The held-out windows of each text.
     held_out: Vec<Windows>,
     /// Batches of the present step, by text and seed.
     batches: Vec<((usize, u64), Batch)>,

@@ -21,7 +21,7 @@ const MAX_SNAPSHOTS: u64 = 96;
 /// The weights by variant; `None` for one that had not begun.
 pub(super) type Snapshot = Vec<Option<Arc<VariantWeights>>>;
 
-/// Where the weights of a step are to be had.
+/// The source of the weights of a step.
 #[derive(Clone)]
 pub(super) enum Source {
     Memory(Snapshot),
@@ -35,7 +35,7 @@ pub(super) enum Source {
 /// The number of steps that fit in a budget, and the interval at which one is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SnapshotInterval {
-    most: usize,
+    max_count: usize,
     every: u64,
 }
 
@@ -44,7 +44,7 @@ impl SnapshotInterval {
     fn new(budget: u64, bytes: u64, steps: u64) -> Option<Self> {
         let most = (budget / bytes.max(1)).min(MAX_SNAPSHOTS);
         // Twice as many are taken as are kept, so that the newest half stands closer than the older one.
-        (most >= 2).then(|| Self { most: most as usize, every: steps.div_ceil(2 * most).max(1) })
+        (most >= 2).then(|| Self { max_count: most as usize, every: steps.div_ceil(2 * most).max(1) })
     }
 }
 
@@ -58,8 +58,8 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// For a run of so many steps whose weights take so many bytes. `is_asked`: somebody may ask it while it lasts;
-    /// otherwise the folder alone has copies, for replays.
+    /// The snapshots of a run of so many steps whose weights take so many bytes. `is_asked`: true if the run may
+    /// receive questions; otherwise only the folder has copies, for replays.
     pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
         let memory = SnapshotInterval::new(MEMORY, bytes, steps).filter(|_| is_asked);
         let disk = SnapshotInterval::new(DISK, bytes, steps);
@@ -91,14 +91,14 @@ impl Snapshots {
                 Ok(()) => self.on_disk = snapshots::list(run),
                 Err(_) => self.disk = None,
             }
-            while self.on_disk.len() > pace.most {
+            while self.on_disk.len() > pace.max_count {
                 let Some(path) = take_closest(&mut self.on_disk) else { break };
                 snapshots::remove(&path);
             }
         }
         if let Some(pace) = self.memory {
             self.in_memory.insert(step, snapshot);
-            while self.in_memory.len() > pace.most {
+            while self.in_memory.len() > pace.max_count {
                 take_closest(&mut self.in_memory);
             }
         }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_budget_too_small_for_two_keeps_none() {
         assert_eq!(SnapshotInterval::new(10, 6, 100), None);
-        assert_eq!(SnapshotInterval::new(60, 6, 100), Some(SnapshotInterval { most: 10, every: 5 }));
-        assert_eq!(SnapshotInterval::new(1 << 30, 1, 100), Some(SnapshotInterval { most: 96, every: 1 }));
+        assert_eq!(SnapshotInterval::new(60, 6, 100), Some(SnapshotInterval { max_count: 10, every: 5 }));
+        assert_eq!(SnapshotInterval::new(1 << 30, 1, 100), Some(SnapshotInterval { max_count: 96, every: 1 }));
     }
 }

@@ -1,4 +1,4 @@
-//! The tokens that a trained model knows, where nobody chose any: found when a run is opened, and recorded in its settings.
+//! The tokens of a trained model, where none were chosen: found when a run is opened, and recorded in its settings.
 
 use super::{Plan, RunError};
 use crate::{config::Value, corpus::TokenizerSpec};

@@ -29,27 +29,27 @@ use crate::{
     telemetry::{Args, Command, Event, Inbox, Level, RunHandle, RunState, Sink},
 };
 
-/// How a run is driven.
+/// The options of driving a run.
 #[derive(Default)]
 pub struct DriveOptions {
     /// Begin at once (headless) rather than paused (window).
     pub start: bool,
-    /// After the last step stay and answer questions; otherwise return.
+    /// True to stay after the last step and answer questions; else the run returns.
     pub stay: bool,
-    /// The run's folder: told of every event, and where checkpoints go.
+    /// The run's folder: it records every event, and checkpoints go there.
     pub writer: Option<Writer>,
-    /// Go on from here.
+    /// The checkpoint to continue from.
     pub from: Option<Checkpoint>,
     /// The process that it runs in, if that waits for its end.
     pub process: Option<Process>,
     /// Begin although the estimate is that memory does not suffice.
     pub insist_memory: bool,
-    /// The sinks already know the run's past (a replay): do not tell it from the start. Its folder is
-    /// taken up again only if it is told to run.
+    /// The sinks already have the run's past (a replay), so it is not sent again. Its folder is reopened only if the
+    /// run continues.
     pub replayed: Option<PathBuf>,
 }
 
-/// How a run and its process know of each other's end.
+/// Channels by which a run and its process learn of each other's end.
 pub struct Process {
     /// Dropped when the run has ended and its record is complete.
     pub alive: Sender<Infallible>,
@@ -57,7 +57,7 @@ pub struct Process {
     pub ending: Receiver<Infallible>,
 }
 
-/// How it ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     pub state: RunState,
@@ -67,7 +67,7 @@ pub struct Outcome {
 /// Commands that may wait; a slider sends at most one a frame.
 const QUEUE: usize = 1024;
 
-/// Drives a run on a thread of its own. The returned handle's inbox is told as well as `sinks`.
+/// Drives a run on a thread of its own. Events go to the returned handle's inbox as well as to `sinks`.
 pub fn spawn(plan: Plan, options: DriveOptions, mut sinks: Vec<Box<dyn Sink>>) -> Result<RunHandle, RunError> {
     let (commands, receiver) = bounded(QUEUE);
     let inbox = Arc::new(Inbox::default());
@@ -138,7 +138,7 @@ enum WaitOutcome {
     Shutdown,
 }
 
-/// How the loop goes on after its commands.
+/// The continuation of the loop after its commands.
 enum LoopControl {
     Continue,
     Stop,
@@ -327,7 +327,7 @@ impl Worker {
         LoopControl::Continue
     }
 
-    /// A replayed run that is told to run again goes on in its own folder, or not at all.
+    /// Makes a replayed run that continues use its own folder, or fails.
     fn resume_folder(&mut self) {
         let Some(folder) = self.options.replayed.take() else { return };
         match self.resumed(&folder) {

@@ -80,7 +80,7 @@ pub struct HeadlinePoint {
 
 /// The headline numbers that one event tells, each of one variant; those that compare variants are told by no event alone.
 pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
-    let of = |headline: &Headline, place: &str, variant, step, value| HeadlinePoint {
+    let point = |headline: &Headline, place: &str, variant, step, value| HeadlinePoint {
         key: headline.key(place),
         variant,
         step,
@@ -90,12 +90,12 @@ pub fn headline_points(lab: &Lab, event: &Event) -> Vec<HeadlinePoint> {
         match (headline.source, event) {
             (Source::Scalar { channel, value }, Event::Step(s)) => {
                 let of_channel = s.scalars.iter().filter(|(name, _)| name.as_str() == channel);
-                of_channel.map(|(_, v)| of(headline, "", s.variant, s.step, value(*v))).collect()
+                of_channel.map(|(_, v)| point(headline, "", s.variant, s.step, value(*v))).collect()
             }
             (Source::Measured { channel, read }, Event::Sample(s))
                 if s.request.is_none() && s.channel.as_str() == channel =>
             {
-                read(&s.payload).into_iter().map(|(place, v)| of(headline, &place, s.variant, s.step, v)).collect()
+                read(&s.payload).into_iter().map(|(place, v)| point(headline, &place, s.variant, s.step, v)).collect()
             }
             _ => vec![],
         }
@@ -154,7 +154,7 @@ impl HeadlineReader {
         for (i, headline) in self.headlines.iter().enumerate() {
             let read = match headline.source {
                 Source::Measured { channel, read } if sample.request.is_none() => Some((channel, read)),
-                Source::Asked { channel, read } => Some((channel, read)),
+                Source::AnyOrigin { channel, read } => Some((channel, read)),
                 _ => None,
             };
             let Some((_, read)) = read.filter(|(channel, _)| *channel == sample.channel.as_str()) else { continue };
@@ -190,7 +190,7 @@ impl HeadlineReader {
                     Some((step, x)) => (step, vec![(String::new(), x)]),
                     None => continue,
                 },
-                Source::Measured { .. } | Source::Asked { .. } => match self.measured.get(&(i, v)) {
+                Source::Measured { .. } | Source::AnyOrigin { .. } => match self.measured.get(&(i, v)) {
                     Some((step, numbers)) => (*step, numbers.clone()),
                     None => continue,
                 },

@@ -12,7 +12,7 @@ use crate::{
 /// The headline numbers of a folder, with its run and its lab.
 pub struct RunHeadlines {
     pub info: Arc<RunInfo>,
-    /// `None` where this version does not know the lab; then there are no headline numbers.
+    /// `None` where this version has no such lab; then there are no headline numbers.
     pub lab: Option<&'static Lab>,
     pub found: HeadlineValues,
 }

@@ -226,7 +226,7 @@ impl EventSummary {
 
 /// Over the seeds of each group, in the order of the run's variants.
 fn losses(info: &RunInfo, last: &HashMap<usize, (f64, f64)>) -> Vec<run_table::GroupLoss> {
-    let of = |group: &&str| {
+    let group_loss = |group: &&str| {
         let members: Vec<usize> = (0..info.variants.len()).filter(|i| info.variants[*i].group == **group).collect();
         let label = match members.as_slice() {
             [one] => info.variants[*one].label.as_str(),
@@ -236,5 +236,5 @@ fn losses(info: &RunInfo, last: &HashMap<usize, (f64, f64)>) -> Vec<run_table::G
         let (train, held_out): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
         run_table::group_loss(group, label, &train, &held_out)
     };
-    info.groups().iter().map(of).collect()
+    info.groups().iter().map(group_loss).collect()
 }

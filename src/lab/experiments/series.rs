@@ -82,8 +82,8 @@ impl SeriesReader {
             let Some(first) = info.variants.first() else { continue };
             for (v, variant) in info.variants.iter().enumerate().filter(|(_, v)| v.group != first.group) {
                 let partner = info.variants.iter().position(|o| o.group == first.group && o.seed == variant.seed);
-                let of = |v: usize| self.values.get(&(plain.to_owned(), v));
-                let (Some(own), Some(reference)) = (of(v), partner.and_then(of)) else { continue };
+                let values_of = |v: usize| self.values.get(&(plain.to_owned(), v));
+                let (Some(own), Some(reference)) = (values_of(v), partner.and_then(values_of)) else { continue };
                 let less = own.iter().filter_map(|(step, x)| Some((*step, x - reference.get(step)?)));
                 let less: BTreeMap<u64, f64> = less.collect();
                 self.values.insert((headline.id.to_owned(), v), less);

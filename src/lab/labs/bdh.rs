@@ -138,7 +138,7 @@ impl Training<'_> {
             ));
         }
         let vocab = self.corpus.vocab;
-        let like = AlibiGptSpec::like(self.spec()?.parameters(vocab), vocab);
+        let like = AlibiGptSpec::with_parameters_near(self.spec()?.parameters(vocab), vocab);
         Ok(Variant::new("alibi_gpt", "GPT with ALiBi", ModelSpec::AlibiGpt(like)))
     }
 

@@ -122,7 +122,7 @@ fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
 /// The network and what runs beside it, in the order that fixes their colours.
 fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
     let (full, on) = (network(&s.network)?, &s.compare);
-    let of = |change: fn(&mut SpcnSpec)| {
+    let changed = |change: fn(&mut SpcnSpec)| {
         let mut spec = full.clone();
         change(&mut spec);
         ModelSpec::Spcn(spec)
@@ -131,15 +131,20 @@ fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
     let embedding = |std| WordInput::Embedding { width: on.bigru_embedding, std };
     let CompareSettings { no_unit_norm, words, .. } = *on;
     let all = [
-        (true, "network", "network", of(|_| ())),
-        (on.forward_only, "forward_only", "forward only", of(|s| s.backward = false)),
-        (on.no_slow_trace, "no_slow_trace", "no slow trace", of(|s| s.slow_trace = false)),
-        (on.no_spa, "no_spa", "no SPA", of(|s| s.buffer = 0)),
-        (on.no_spa_no_slow, "no_spa_no_slow", "no SPA, no slow trace", of(|s| (s.buffer, s.slow_trace) = (0, false))),
-        (on.no_learning, "no_learning", "no learning", of(|s| s.rate = 0.0)),
-        (on.one_sweep, "one_sweep", "one sweep", of(|s| s.sweeps = 1)),
-        (no_unit_norm, "no_unit_norm", "no unit norm", of(|s| s.unit_norm = false)),
-        (words, "words", "no network", of(|s| s.network = false)),
+        (true, "network", "network", changed(|_| ())),
+        (on.forward_only, "forward_only", "forward only", changed(|s| s.backward = false)),
+        (on.no_slow_trace, "no_slow_trace", "no slow trace", changed(|s| s.slow_trace = false)),
+        (on.no_spa, "no_spa", "no SPA", changed(|s| s.buffer = 0)),
+        (
+            on.no_spa_no_slow,
+            "no_spa_no_slow",
+            "no SPA, no slow trace",
+            changed(|s| (s.buffer, s.slow_trace) = (0, false)),
+        ),
+        (on.no_learning, "no_learning", "no learning", changed(|s| s.rate = 0.0)),
+        (on.one_sweep, "one_sweep", "one sweep", changed(|s| s.sweeps = 1)),
+        (no_unit_norm, "no_unit_norm", "no unit norm", changed(|s| s.unit_norm = false)),
+        (words, "words", "no network", changed(|s| s.network = false)),
         (on.bigru, "bigru", "BiGRU", bigru(embedding(1.0))),
         (on.bigru_one_hot, "bigru_one_hot", "BiGRU, one-hot", bigru(WordInput::OneHot)),
         (on.bigru_small, "bigru_small", "BiGRU, N(0, .02)", bigru(embedding(0.02))),

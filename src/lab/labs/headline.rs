@@ -75,7 +75,7 @@ pub enum Source {
     /// The newest measurement of this type that was made by schedule.
     Measured { channel: &'static str, read: ReadNumbers },
     /// The newest measurement of this type, whoever asked for it.
-    Asked { channel: &'static str, read: ReadNumbers },
+    AnyOrigin { channel: &'static str, read: ReadNumbers },
 }
 
 impl Source {
@@ -85,20 +85,20 @@ impl Source {
             Self::Scalar { channel, .. }
             | Self::BesideFirst { channel }
             | Self::Measured { channel, .. }
-            | Self::Asked { channel, .. } => channel,
+            | Self::AnyOrigin { channel, .. } => channel,
         }
     }
 
     /// True if it is read from a measurement rather than from a step's scalars.
     pub fn is_measured(&self) -> bool {
-        matches!(self, Self::Measured { .. } | Self::Asked { .. })
+        matches!(self, Self::Measured { .. } | Self::AnyOrigin { .. })
     }
 }
 
 /// A [`ReadNumbers`] of a measurement by its type.
 macro_rules! read {
     ($measurement:ty, $read:expr) => {
-        |payload| match <$measurement as $crate::telemetry::Measurement>::of(payload) {
+        |payload| match <$measurement as $crate::telemetry::Measurement>::from_payload(payload) {
             Some(measured) => {
                 let read: fn(&$measurement) -> _ = $read;
                 $crate::labs::headline::IntoNumbers::into_numbers(read(measured))
@@ -121,15 +121,15 @@ macro_rules! measured {
 pub(crate) use measured;
 
 /// Like [`measured!`], but also for measurements that a person asked for.
-macro_rules! asked {
+macro_rules! any_origin {
     ($measurement:ty, $read:expr) => {
-        $crate::labs::headline::Source::Asked {
+        $crate::labs::headline::Source::AnyOrigin {
             channel: <$measurement as $crate::telemetry::Measurement>::CHANNEL,
             read: $crate::labs::headline::read!($measurement, $read),
         }
     };
 }
-pub(crate) use asked;
+pub(crate) use any_origin;
 
 /// One number, perhaps none, or several by place.
 pub trait IntoNumbers {

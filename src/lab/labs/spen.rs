@@ -132,14 +132,14 @@ fn mechanisms(m: &MechanismSettings, base: &SpenSpec) -> Vec<Variant> {
 
 /// The predictors over fixed traces that are turned on.
 fn predictors(s: &settings::PredictorSettings, base: &SpenSpec) -> Vec<Variant> {
-    let of = |predictor, values| SpenSpec { predictor, values, ..base.clone() };
+    let predictor_spec = |predictor, values| SpenSpec { predictor, values, ..base.clone() };
     let (traces, input) = (PredictorValues::Traces, PredictorValues::Input);
     let (linear, softmax) = (Predictor::LinearAttention, Predictor::SoftmaxAttention);
     let all = [
-        (s.linear_traces, "linear_traces", "linear, from traces", of(linear, traces)),
-        (s.linear_input, "linear_input", "linear, from input", of(linear, input)),
-        (s.softmax_traces, "softmax_traces", "softmax, from traces", of(softmax, traces)),
-        (s.softmax_input, "softmax_input", "softmax, from input", of(softmax, input)),
+        (s.linear_traces, "linear_traces", "linear, from traces", predictor_spec(linear, traces)),
+        (s.linear_input, "linear_input", "linear, from input", predictor_spec(linear, input)),
+        (s.softmax_traces, "softmax_traces", "softmax, from traces", predictor_spec(softmax, traces)),
+        (s.softmax_input, "softmax_input", "softmax, from input", predictor_spec(softmax, input)),
     ];
     let chosen = all.into_iter().filter(|(on, ..)| *on);
     chosen.map(|(_, id, label, spec)| Variant::new(id, label, ModelSpec::Spen(spec))).collect()

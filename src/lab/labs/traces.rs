@@ -13,7 +13,7 @@ use crate::{
     config::{Config, ConfigError, Settings, settings, whole_numbers},
     models::{
         ModelSpec,
-        recover::{Reader, RecoverSpec},
+        recover::{ReaderInput, RecoverSpec},
     },
     telemetry::measurements::RecoverabilityArgs,
     trainer::{Plan, RunSettings, TrainSettings},
@@ -169,20 +169,20 @@ fn distances(text: &str, window: usize) -> Result<Vec<usize>, ConfigError> {
 }
 
 /// Readers in the order that fixes their colours: (id, label, what it sees).
-fn readers(s: &TracesLabSettings) -> Vec<(&'static str, String, Reader)> {
+fn readers(s: &TracesLabSettings) -> Vec<(&'static str, String, ReaderInput)> {
     let alphas = [s.traces.alpha_fast, s.traces.alpha_medium, s.traces.alpha_slow];
-    let single = |name: &str, alpha: f64| (format!("{name}, α {alpha}"), Reader::Single { alpha });
+    let single = |name: &str, alpha: f64| (format!("{name}, α {alpha}"), ReaderInput::Single { alpha });
     let [fast, medium, slow] = [single("fast", alphas[0]), single("medium", alphas[1]), single("slow", alphas[2])];
     let mut all = vec![
         ("fast", fast.0, fast.1),
         ("medium", medium.0, medium.1),
         ("slow", slow.0, slow.1),
-        ("three", "three traces".to_owned(), Reader::Three { alphas }),
-        ("attention", "attention, three traces".to_owned(), Reader::Attention { alphas }),
-        ("raw", "attention, raw tokens".to_owned(), Reader::Raw),
+        ("three", "three traces".to_owned(), ReaderInput::Three { alphas }),
+        ("attention", "attention, three traces".to_owned(), ReaderInput::Attention { alphas }),
+        ("raw", "attention, raw tokens".to_owned(), ReaderInput::Raw),
     ];
     if s.recoverability.past {
-        all.push(("past", "attention, all past traces".to_owned(), Reader::AttentionPast { alphas }));
+        all.push(("past", "attention, all past traces".to_owned(), ReaderInput::AttentionPast { alphas }));
     }
     all
 }
@@ -199,7 +199,7 @@ fn plan(config: &Config, s: &TracesLabSettings) -> Result<Plan, ConfigError> {
             ),
         ));
     }
-    let variant = |(id, label, reader): (&'static str, String, Reader)| {
+    let variant = |(id, label, reader): (&'static str, String, ReaderInput)| {
         let model = RecoverSpec {
             reader,
             distances: distances.clone(),

@@ -50,7 +50,7 @@ fn properties(chain: &MarkovChain) -> ChainProperties {
         closed_classes: stationary.len(),
         stationary: (stationary.len() == 1).then(|| stationary[0].clone().into()),
         mixing_time: chain.mixing_time(),
-        least_mixing_time: moduli.get(1).map_or(0.0, |m| min_mixing_time(*m)),
+        min_mixing_time: moduli.get(1).map_or(0.0, |m| min_mixing_time(*m)),
         moduli: moduli.into(),
         row_entropy: chain.row_entropies().into(),
         uniform_entropy: (1..=chain.states()).map(|t| (t as f64).ln()).collect(),

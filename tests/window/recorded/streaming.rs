@@ -48,9 +48,9 @@ fn warm_up(step: u64) -> WarmUp {
 fn fast_weights(step: u64) -> FastWeights {
     let (rates, limits) = ([1e-5, 1e-4, 1e-3, 1e-2], [1.0, 10.0, 100.0]);
     let baseline = [4.2, 62.0];
-    let setting = |rate: f64, most_precision: f64, changes: [f64; 2]| FastWeightSetting {
+    let setting = |rate: f64, max_precision: f64, changes: [f64; 2]| FastWeightSetting {
         rate,
-        most_precision,
+        max_precision,
         perplexity: changes.iter().zip(baseline).map(|(c, plain)| plain * (1.0 + c)).collect(),
         change: changes.to_vec().into(),
         change_low: changes.iter().map(|c| c - 0.01).collect(),
@@ -95,7 +95,7 @@ fn uncertainty(step: u64) -> Uncertainty {
         streams: 16,
         skipped: 300,
         rate: 0.0,
-        most_precision: 1e6,
+        max_precision: 1e6,
         texts: (0..4).map(text).collect(),
         notes: vec![],
     }

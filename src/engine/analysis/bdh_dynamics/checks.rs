@@ -7,7 +7,7 @@ use super::{
     drift::Drift,
     equations::{Equations, Layer},
     normfree::{Normfree, Unrolled, Weights},
-    number::{Bounded, Gap, Number},
+    number::{Bounded, Discrepancy, Number},
     rules::System,
 };
 
@@ -49,29 +49,33 @@ fn given(pulse: &[f64]) -> Vec<Bounded> {
 }
 
 /// Table 1 against equation (6), for each token: X, A and Y in every layer, and sigma.
-pub fn rules_are_equations(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
+pub fn rules_are_equations(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
     let weights = model.bounded();
     let system = Model::system(&weights, &model.drift, model.layers);
     compare_rules(&system, &mut model.equations(&weights), pulses)
 }
 
 /// The same for any graphs.
-pub fn compare_rules(system: &System<Bounded>, equations: &mut Equations<Bounded>, pulses: &[Vec<f64>]) -> Vec<Gap> {
+pub fn compare_rules(
+    system: &System<Bounded>,
+    equations: &mut Equations<Bounded>,
+    pulses: &[Vec<f64>],
+) -> Vec<Discrepancy> {
     let mut state = system.rest();
     let token = |pulse: &Vec<f64>| {
         let wanted = equations.token(&given(pulse));
-        let mut gap = Gap::default();
+        let mut gap = Discrepancy::default();
         system.arrive(&mut state, &given(pulse));
         while let Some(round) = system.round(&mut state) {
             let Some(layer) = round.layer.and_then(|l| wanted.get(l)) else { continue };
             gap = match round.kernel {
-                0 => gap.join(Gap::between(&state.x, &layer.x)).join(Gap::between(&state.a, &layer.a)),
-                2 => gap.join(Gap::between(&state.y, &layer.y)),
+                0 => gap.join(Discrepancy::between(&state.x, &layer.x)).join(Discrepancy::between(&state.a, &layer.a)),
+                2 => gap.join(Discrepancy::between(&state.y, &layer.y)),
                 _ => gap,
             };
         }
         for (l, sigma) in equations.sigma.iter().enumerate() {
-            gap = gap.join(Gap::between(&system.drifted(&state, l).data, &sigma.data));
+            gap = gap.join(Discrepancy::between(&system.drifted(&state, l).data, &sigma.data));
         }
         gap
     };
@@ -80,7 +84,7 @@ pub fn compare_rules(system: &System<Bounded>, equations: &mut Equations<Bounded
 
 /// Equation (6) on G_x = D_x E, G_y = D_y E, G_s = 1 against Normfree's equation (7), for each token: X and Y
 /// in every layer, and E sigma against rho. Observation 4.
-pub fn normfree_is_bdh(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
+pub fn normfree_is_bdh(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
     let weights = model.bounded();
     let mut dense = model.equations(&weights);
     let mut low = Normfree::new(weights.clone(), model.drift.clone(), model.layers);
@@ -88,26 +92,29 @@ pub fn normfree_is_bdh(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
         let (a, b) = (dense.token(&given(pulse)), low.token(&given(pulse)));
         let mut gap = layers(&a, &b);
         for (sigma, rho) in dense.sigma.iter().zip(&low.rho) {
-            gap = gap.join(Gap::between(&weights.e.product(sigma).data, &rho.data));
+            gap = gap.join(Discrepancy::between(&weights.e.product(sigma).data, &rho.data));
         }
         gap
     };
     pulses.iter().map(token).collect()
 }
 
-fn layers(a: &[Layer<Bounded>], b: &[Layer<Bounded>]) -> Gap {
+fn layers(a: &[Layer<Bounded>], b: &[Layer<Bounded>]) -> Discrepancy {
     let both = a.iter().zip(b);
-    both.fold(Gap::default(), |gap, (a, b)| gap.join(Gap::between(&a.x, &b.x)).join(Gap::between(&a.y, &b.y)))
+    both.fold(Discrepancy::default(), |gap, (a, b)| {
+        gap.join(Discrepancy::between(&a.x, &b.x)).join(Discrepancy::between(&a.y, &b.y))
+    })
 }
 
 /// The state of equation (7) against the sum over all past tokens of equations (4) and (5), for each token.
-pub fn state_is_attention(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
+pub fn state_is_attention(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
     let weights = model.bounded();
     let mut state = Normfree::new(weights.clone(), model.drift.clone(), model.layers);
     let mut past = Unrolled::new(weights, model.drift.clone(), model.layers);
     let token = |pulse: &Vec<f64>| {
         let (a, b) = (state.token(&given(pulse)), past.token(&given(pulse)));
-        let answers = a.iter().zip(&b).fold(Gap::default(), |gap, (a, b)| gap.join(Gap::between(&a.a, &b.a)));
+        let answers =
+            a.iter().zip(&b).fold(Discrepancy::default(), |gap, (a, b)| gap.join(Discrepancy::between(&a.a, &b.a)));
         answers.join(layers(&a, &b))
     };
     pulses.iter().map(token).collect()
@@ -117,7 +124,7 @@ pub fn state_is_attention(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SquareCheck {
     /// H^e^2\[V\] - H^i^2\[V\] against D E, entry by entry.
-    pub construction: Gap,
+    pub construction: Discrepancy,
     /// Edges of H^e and of H^i, and what 2 n d allows.
     pub edges: [usize; 2],
     pub allowed: usize,
@@ -131,7 +138,7 @@ pub fn squares(model: &Model) -> [SquareCheck; 2] {
         let (plus, minus) = (excite.square(), inhibit.square());
         let difference: Vec<Bounded> = plus.data.iter().zip(&minus.data).map(|(p, m)| *p - *m).collect();
         SquareCheck {
-            construction: Gap::between(&difference, &d.product(&w.e).data),
+            construction: Discrepancy::between(&difference, &d.product(&w.e).data),
             edges: [excite.edges.len(), inhibit.edges.len()],
             // E' has at most n d entries above zero, and so has each of D^e and D^i.
             allowed: 2 * w.n() * w.d(),
@@ -140,7 +147,7 @@ pub fn squares(model: &Model) -> [SquareCheck; 2] {
 }
 
 /// Two steps of H^e and H^i against one of G = D E, for each token's pulse (wires) and answer (prods).
-pub fn two_steps_are_one(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
+pub fn two_steps_are_one(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy> {
     let w = model.bounded();
     let (wires, prods) = (circuit::circuits(&w.dx, &w.e), circuit::circuits(&w.dy, &w.e));
     let (gx, gy) = (w.gx(), w.gy());
@@ -149,7 +156,8 @@ pub fn two_steps_are_one(model: &Model, pulses: &[Vec<f64>]) -> Vec<Gap> {
     };
     let token = |pulse: &Vec<f64>| {
         let z = given(pulse);
-        Gap::between(&both(&wires, &z), &gx.times(&z)).join(Gap::between(&both(&prods, &z), &gy.times(&z)))
+        Discrepancy::between(&both(&wires, &z), &gx.times(&z))
+            .join(Discrepancy::between(&both(&prods, &z), &gy.times(&z)))
     };
     pulses.iter().map(token).collect()
 }

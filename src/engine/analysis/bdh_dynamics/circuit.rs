@@ -18,11 +18,11 @@ pub struct Edge<N> {
 /// edge from col to row.
 pub fn parts<N: Number>(g: &Dense<N>) -> [Vec<Edge<N>>; 2] {
     let minus = |v: N| (N::ZERO - v).positive();
-    let of = |part: &dyn Fn(N) -> N| {
+    let edges = |part: &dyn Fn(N) -> N| {
         let entry = |i: usize| Edge { from: i % g.cols, to: i / g.cols, weight: part(g.data[i]) };
         (0..g.data.len()).map(entry).filter(|e| e.weight.value() > 0.0).collect()
     };
-    [of(&N::positive), of(&minus)]
+    [edges(&N::positive), edges(&minus)]
 }
 
 /// H^e and H^i of Claim 3 on V + S: nodes `0 .. n` are the neurons, `n .. n + s` the hidden layer.

@@ -18,7 +18,7 @@ pub struct Drift {
 
 impl Drift {
     /// U = 1 over `n` columns: nothing is forgotten.
-    pub fn still(n: usize) -> Self {
+    pub fn identity(n: usize) -> Self {
         Self { keep: vec![1.0; n], turns: vec![] }
     }
 

@@ -20,7 +20,7 @@ pub use dense::Dense;
 pub use drift::Drift;
 pub use equations::{Equations, Layer};
 pub use normfree::{Normfree, Unrolled, Weights};
-pub use number::{Bounded, Gap, Number, ROUNDOFF};
+pub use number::{Bounded, Discrepancy, Number, ROUNDOFF};
 pub use rules::{Flow, KERNELS, Kernel, Round, State, Synapse, System};
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub trait Number:
     /// Returns a number that is exactly `value` because it is given, not computed.
     fn exact(value: f64) -> Self;
     fn value(self) -> f64;
-    /// How far the value may be from what exact arithmetic gives.
+    /// The bound of the value's distance from exact arithmetic.
     fn error(self) -> f64;
     /// (v)^+ = max(0, v).
     fn positive(self) -> Self;
@@ -34,7 +34,7 @@ impl Number for f64 {
         self
     }
 
-    /// Not known.
+    /// The error of a float is not known, and given as 0.
     fn error(self) -> f64 {
         0.0
     }
@@ -113,19 +113,19 @@ impl Number for Bounded {
 
 /// The difference between two computations of the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Gap {
-    /// Largest difference.
+pub struct Discrepancy {
+    /// The largest difference.
     pub error: f64,
     /// Largest difference that rounding could explain.
     pub bound: f64,
     /// Largest share that one number's difference has in its own bound: above 1 the two are not the same
     /// computation.
     pub share: f64,
-    /// Largest value compared.
+    /// The largest compared value.
     pub size: f64,
 }
 
-impl Gap {
+impl Discrepancy {
     pub fn between<N: Number>(a: &[N], b: &[N]) -> Self {
         let mut gap = Self { error: if a.len() == b.len() { 0.0 } else { f64::INFINITY }, ..Self::default() };
         for (a, b) in a.iter().zip(b) {
@@ -175,7 +175,7 @@ mod tests {
             let forwards = sum(&terms);
             terms.reverse();
             let backwards = sum(&terms);
-            prop_assert!(Gap::between(&[forwards], &[backwards]).is_rounding());
+            prop_assert!(Discrepancy::between(&[forwards], &[backwards]).is_rounding());
             let scale: f64 = terms.iter().map(|(a, b)| (a * b).abs()).sum();
             prop_assert!(forwards.error() <= 2.0 * (terms.len() as f64 + 2.0) * ROUNDOFF * scale, "far too wide");
         }
@@ -184,9 +184,9 @@ mod tests {
     #[test]
     fn a_gap_that_rounding_does_not_explain_is_found() {
         let third = Bounded::exact(1.0) * Bounded::exact(1.0 / 3.0);
-        assert!(Gap::between(&[third], &[third]).is_rounding());
-        assert!(!Gap::between(&[third], &[third + Bounded::exact(1e-12)]).is_rounding());
-        assert!(!Gap::between(&[Bounded::exact(f64::NAN)], &[third]).is_rounding());
-        assert!(!Gap::between(&[third], &[]).is_rounding(), "unequal lengths are unequal");
+        assert!(Discrepancy::between(&[third], &[third]).is_rounding());
+        assert!(!Discrepancy::between(&[third], &[third + Bounded::exact(1e-12)]).is_rounding());
+        assert!(!Discrepancy::between(&[Bounded::exact(f64::NAN)], &[third]).is_rounding());
+        assert!(!Discrepancy::between(&[third], &[]).is_rounding(), "unequal lengths are unequal");
     }
 }

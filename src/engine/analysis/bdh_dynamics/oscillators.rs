@@ -68,7 +68,7 @@ pub struct Oscillators {
     threshold: f64,
 }
 
-/// Where the energy is.
+/// The parts of the energy.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Energy {
     /// Half the sum of x^2 + y^2.
@@ -86,7 +86,7 @@ impl Energy {
 }
 
 impl Oscillators {
-    /// At rest. At least 2 particles, and as many as 64 are drawn from `spec.seed`.
+    /// The system at rest. It has at least 2 particles, and as many as 64 are drawn from `spec.seed`.
     pub fn new(spec: OscillatorsSpec) -> Self {
         let n = spec.particles.clamp(2, 64);
         let mut rng = ChaCha8Rng::seed_from_u64(spec.seed);
@@ -162,7 +162,7 @@ impl Oscillators {
     }
 
     /// x', y' and sigma' of the interaction alone.
-    fn rates(&self, x: &[f64], y: &[f64], sigma: &[f64]) -> Moving {
+    fn rates(&self, x: &[f64], y: &[f64], sigma: &[f64]) -> OscillatorState {
         let n = self.n();
         let over = |edges: &[(usize, usize)], source: &[f64], rate: f64| -> Vec<f64> {
             let mut sum = vec![0.0; n];
@@ -172,23 +172,27 @@ impl Oscillators {
         let (wires, prods) =
             (over(&self.wires, y, self.spec.wires), over(&self.prods, &pull(sigma, x), self.spec.prods));
         let grown = |k: usize| if k / n == k % n { 0.0 } else { GROWTH * y[k / n] * x[k % n] };
-        Moving {
+        OscillatorState {
             x: (0..n).map(|j| (1.0 - x[j]) * wires[j]).collect(),
             y: (0..n).map(|j| (1.0 - y[j]) * prods[j] * x[j]).collect(),
             sigma: (0..n * n).map(grown).collect(),
         }
     }
 
-    fn interacting(&self, rates: &Moving, h: f64) -> Moving {
+    fn interacting(&self, rates: &OscillatorState, h: f64) -> OscillatorState {
         let go = |from: &[f64], rate: &[f64]| -> Vec<f64> { from.iter().zip(rate).map(|(v, r)| v + h * r).collect() };
         // A step too long for the pull would pass the stop at 1.
         let stop = |v: Vec<f64>| v.into_iter().map(|v| v.clamp(0.0, 1.0)).collect();
-        Moving { x: stop(go(&self.x, &rates.x)), y: stop(go(&self.y, &rates.y)), sigma: go(&self.sigma, &rates.sigma) }
+        OscillatorState {
+            x: stop(go(&self.x, &rates.x)),
+            y: stop(go(&self.y, &rates.y)),
+            sigma: go(&self.sigma, &rates.sigma),
+        }
     }
 }
 
 /// x, y and sigma, or their rates.
-struct Moving {
+struct OscillatorState {
     x: Vec<f64>,
     y: Vec<f64>,
     sigma: Vec<f64>,

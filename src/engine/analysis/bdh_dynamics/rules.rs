@@ -163,7 +163,7 @@ impl<N: Number> System<N> {
         &self.synapses
     }
 
-    /// Nothing has been read.
+    /// The state before the first token.
     pub fn rest(&self) -> State<N> {
         let zeros = || vec![N::ZERO; self.n];
         State {

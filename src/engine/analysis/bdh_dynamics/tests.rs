@@ -32,10 +32,10 @@ impl Draw {
 
 /// Nothing, damping, rotation, both.
 fn drifts(n: usize) -> [Drift; 4] {
-    [Drift::still(n), Drift::damping(n, 0.8), Drift::rope(n), Drift::rope(n).and_damping(0.9)]
+    [Drift::identity(n), Drift::damping(n, 0.8), Drift::rope(n), Drift::rope(n).and_damping(0.9)]
 }
 
-fn all_rounding(gaps: &[Gap]) -> bool {
+fn all_rounding(gaps: &[Discrepancy]) -> bool {
     gaps.iter().all(|g| g.is_rounding())
 }
 
@@ -113,7 +113,7 @@ fn damping_fades_a_memory_and_rotation_turns_it() {
         equations.sigma[0].data.clone()
     };
     // y x^T has one entry, 1; U has acted once more than there were idle tokens.
-    assert_eq!(sigma_after(Drift::still(n), 5), [1.0, 0.0, 0.0, 0.0]);
+    assert_eq!(sigma_after(Drift::identity(n), 5), [1.0, 0.0, 0.0, 0.0]);
     assert!((sigma_after(Drift::damping(n, 0.5), 3)[0] - 0.0625).abs() < 1e-15);
     let quarter = Drift::rotation(n, &[std::f64::consts::FRAC_PI_2]);
     let turned = sigma_after(quarter, 1);
@@ -125,7 +125,7 @@ fn each_round_says_what_it_did_to_whom() {
     // 0 -wires-> 1; 1 prods 0 and 1; synapses everywhere.
     let edge = |from, to, weight| Edge { from, to, weight };
     let (wires, prods) = ([vec![edge(0, 1, 2.0)], vec![]], [vec![edge(0, 1, 1.0), edge(1, 1, 1.0)], vec![]]);
-    let system = System::new(2, 1, wires, prods, System::complete(2), Drift::still(2));
+    let system = System::new(2, 1, wires, prods, System::complete(2), Drift::identity(2));
     let mut state = system.rest();
     assert!(system.is_done(&state) && system.round(&mut state.clone()).is_none());
     let arrived = system.arrive(&mut state, &[1.0, 0.0]);

@@ -26,9 +26,9 @@ pub fn first_order_correction(plane: &FastSlowPlane, p: Point) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DistanceAt {
     pub epsilon: f64,
-    /// To f = 0.
+    /// The distance to f = 0.
     pub to_critical: f64,
-    /// To x = h0 + eps h1.
+    /// The distance to x = h0 + eps h1.
     pub to_first_order: f64,
 }
 
@@ -36,7 +36,7 @@ pub struct DistanceAt {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManifoldDistances {
     pub points: Vec<DistanceAt>,
-    /// Where it is measured: the ends of a stretch of a stable branch, upstream first.
+    /// The ends of the stretch of a stable branch where it is measured, upstream first.
     pub stretch: [Point; 2],
     /// d log(distance) / d log(eps), fitted to the eps up to [`FITTED`]; the theorem's are 1 and 2.
     pub slopes: [f64; 2],
@@ -103,7 +103,7 @@ fn longest_stretch(plane: &FastSlowPlane, manifold: &CriticalManifold) -> Option
     best.filter(|b| length(*b) > 0.0)
 }
 
-/// How far the slow flow comes along these points in the time that a stretch takes.
+/// The distance that the slow flow covers along these points in the time that a stretch takes.
 fn reached<'a>(plane: &FastSlowPlane, mut points: impl Iterator<Item = &'a Point>) -> Point {
     let mut at = points.next().copied().unwrap_or_default();
     let mut time = 0.0;

@@ -5,7 +5,7 @@ use super::{
     trajectory::{SolveLimits, StopReason, Trajectory, solve},
 };
 
-/// Slow time after which a trajectory is taken to have settled, and over which it is then looked at.
+/// The slow time after which a trajectory is taken to have settled, and over which it is then observed.
 const SETTLING: f64 = 24.0;
 const WATCHED: f64 = 24.0;
 /// A smaller range of x is rest.
@@ -16,12 +16,12 @@ const REST: f64 = 1e-3;
 pub enum LongTerm {
     Rest(Point),
     Cycle {
-        /// Slow time.
+        /// The period in slow time.
         period: f64,
-        /// Largest x less least.
+        /// The difference of the largest and the least x.
         amplitude: f64,
     },
-    /// It leaves the plane that is looked at.
+    /// It leaves the shown plane.
     Leaves,
     /// Neither rest nor a whole cycle in the time that is watched.
     Undecided,

@@ -7,7 +7,7 @@ use super::{formulas::Formulas, jacobian::Jacobian};
 /// (x, y): fast before slow.
 pub type Point = [f64; 2];
 
-/// Which f and g.
+/// The equations of f and g.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Equations {
     /// f = x - x^3/3 - y, g = x - a. Van der Pol's oscillator in Lienard's form with a constant force a; a Hopf point at
@@ -72,7 +72,7 @@ impl FastSlowPlane {
         self.jacobian(p).f_x
     }
 
-    /// The part of the plane that is looked at.
+    /// The shown part of the plane.
     pub fn bounds(&self) -> Bounds {
         match &self.equations {
             Equations::VanDerPol => Bounds { x: [-2.5, 2.5], y: [-1.4, 1.4] },

@@ -11,18 +11,18 @@ const MIN_GROWTH: f64 = 0.2;
 /// A step shorter than this share of the span is no step.
 const SHORTEST: f64 = 1e-15;
 
-/// How a trajectory is solved, and where it ends.
+/// The parameters of a trajectory's solve, with the limits where it ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SolveLimits {
     pub epsilon: f64,
     /// Error of a step, absolute and relative to the state.
     pub tolerance: f64,
-    /// Slow time.
+    /// The slow time at which it ends.
     pub until: f64,
     /// Longest step, in slow time.
     pub longest_step: f64,
     pub max_steps: usize,
-    /// Outside of these it ends.
+    /// The bounds outside of which it ends.
     pub bounds: Bounds,
 }
 
@@ -79,7 +79,7 @@ fn velocity(plane: &FastSlowPlane, p: Point, epsilon: f64) -> Point {
     [plane.f(p) / epsilon, plane.g(p)]
 }
 
-/// One step: where it leads, and the estimated error in units of the tolerance (NaN where there is no value).
+/// One step: the next point, and the estimated error in units of the tolerance (NaN where there is no value).
 fn rodas3(plane: &FastSlowPlane, p: Point, step: f64, limits: &SolveLimits) -> (Point, f64) {
     let epsilon = limits.epsilon;
     let j = plane.jacobian(p);

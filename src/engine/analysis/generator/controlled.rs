@@ -5,10 +5,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Generator, GeneratorError, classes, limit};
 
-/// How a slow control enters.
+/// The action of a slow control on the rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Control {
-    /// Numbers of y.
+    /// The number of components of y.
     pub dims: usize,
     /// Scale of the tilts: each is drawn evenly from -strength to strength.
     pub strength: f64,
@@ -18,7 +18,7 @@ pub struct Control {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlledGenerator {
     base: Generator,
-    /// One matrix, n x n, for each number of y.
+    /// The tilts, n x n for each number of y.
     tilts: Vec<Vec<f64>>,
 }
 
@@ -38,7 +38,7 @@ impl ControlledGenerator {
         &self.base
     }
 
-    /// Numbers of y.
+    /// The number of components of y.
     pub fn dims(&self) -> usize {
         self.tilts.len()
     }

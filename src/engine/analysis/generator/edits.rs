@@ -4,13 +4,13 @@ use super::{Generator, GeneratorError};
 
 /// One changed rate; states count from 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Edit {
+pub struct RateEdit {
     pub from: usize,
     pub to: usize,
     pub rate: f64,
 }
 
-impl Edit {
+impl RateEdit {
     /// # Errors
     /// Same as [`Generator::with_rate`].
     pub fn apply(self, a: &Generator) -> Result<Generator, GeneratorError> {
@@ -22,7 +22,7 @@ impl Edit {
 ///
 /// # Errors
 /// If a part is none; the message shows it and how it is written.
-pub fn read_edits(text: &str) -> Result<Vec<Edit>, GeneratorError> {
+pub fn read_edits(text: &str) -> Result<Vec<RateEdit>, GeneratorError> {
     let parts = text.split([',', ';', ' ', '\n', '\t']).filter(|part| !part.is_empty());
     parts
         .map(|part| {
@@ -30,7 +30,7 @@ pub fn read_edits(text: &str) -> Result<Vec<Edit>, GeneratorError> {
                 let (states, rate) = part.split_once('=')?;
                 let (from, to) = states.split_once('>')?;
                 let state = |words: &str| words.trim().parse::<usize>().ok()?.checked_sub(1);
-                Some(Edit { from: state(from)?, to: state(to)?, rate: rate.trim().parse().ok()? })
+                Some(RateEdit { from: state(from)?, to: state(to)?, rate: rate.trim().parse().ok()? })
             };
             edit().ok_or_else(|| {
                 GeneratorError::text(format!(
@@ -42,9 +42,10 @@ pub fn read_edits(text: &str) -> Result<Vec<Edit>, GeneratorError> {
 }
 
 /// The same as text; of two changes of the same rate the later stands.
-pub fn write_edits(edits: &[Edit]) -> String {
-    let is_last =
-        |(k, edit): &(usize, &Edit)| !edits[k + 1..].iter().any(|later| (later.from, later.to) == (edit.from, edit.to));
+pub fn write_edits(edits: &[RateEdit]) -> String {
+    let is_last = |(k, edit): &(usize, &RateEdit)| {
+        !edits[k + 1..].iter().any(|later| (later.from, later.to) == (edit.from, edit.to))
+    };
     let kept = edits.iter().enumerate().filter(is_last);
     kept.map(|(_, e)| format!("{}>{}={}", e.from + 1, e.to + 1, e.rate)).collect::<Vec<_>>().join(", ")
 }
@@ -56,7 +57,7 @@ mod tests {
     #[test]
     fn changes_are_read_as_they_were_written() {
         let edits = read_edits("3>5=0.4, 5>3=0;1>2=1e-3").unwrap();
-        assert_eq!(edits[0], Edit { from: 2, to: 4, rate: 0.4 });
+        assert_eq!(edits[0], RateEdit { from: 2, to: 4, rate: 0.4 });
         assert_eq!(read_edits(&write_edits(&edits)).unwrap(), edits);
         assert_eq!(write_edits(&read_edits("1>2=3 1>2=4").unwrap()), "1>2=4");
         assert_eq!(read_edits("  ").unwrap(), []);

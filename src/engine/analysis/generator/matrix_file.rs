@@ -9,7 +9,7 @@ use super::{Generator, GeneratorError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatrixKind {
-    /// Rates from the column's state to the row's; the diagonal is not looked at.
+    /// Rates from the column's state to the row's; the diagonal is ignored.
     Rates,
     /// Probabilities of going from the row's state to the column's, as in a map of attention.
     Transitions,

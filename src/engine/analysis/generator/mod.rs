@@ -18,14 +18,14 @@ mod topology;
 
 pub use super::communicating_classes::{Class, closed_classes};
 pub use controlled::{Control, ControlledGenerator};
-pub use edits::{Edit, read_edits, write_edits};
+pub use edits::{RateEdit, read_edits, write_edits};
 pub use matrix_file::{MatrixKind, read_matrix};
 pub use paths::paths;
 pub use relaxation::{Relaxation, euler, exact, limit, relative_entropy};
 pub use spectrum::{Spectrum, second_modulus, spectrum};
 pub use topology::{Topology, TopologySettings};
 
-/// Most states of a generator.
+/// The limit of states of a generator.
 pub const MAX_STATES: usize = 64;
 
 /// The reason why numbers are no generator, in words.
@@ -57,12 +57,12 @@ pub fn classes(a: &Generator) -> Vec<Class> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generator {
     n: usize,
-    /// Row by row, n x n.
+    /// The rates row by row, n x n.
     rates: Vec<f64>,
 }
 
 impl Generator {
-    /// A generator from rates, row by row; the diagonal of `rates` is not looked at.
+    /// A generator from rates, row by row; the diagonal of `rates` is ignored.
     ///
     /// # Errors
     /// If they do not fill a matrix of 2 to [`MAX_STATES`] states, or a rate is negative or no number.

@@ -31,7 +31,7 @@ impl Relaxation {
     }
 }
 
-/// sum x log(x / p) in nats, 0 log 0 = 0; infinite where x has mass that p has not, NaN where x has a negative entry.
+/// sum x log(x / p) in nats, 0 log 0 = 0; infinite where x has mass and p has none, NaN where x has a negative entry.
 pub fn relative_entropy(x: &[f64], p: &[f64]) -> f64 {
     let term = |(x, p): (&f64, &f64)| match *x {
         0.0 => 0.0,
@@ -72,7 +72,7 @@ pub fn exact(a: &Generator, start: &[f64], dt: f64, steps: usize, limit: &[f64])
     all
 }
 
-/// Where the flow from `start` leads: each closed class gets the mass that is in it or will reach it. With one closed
+/// The limit of the flow from `start`: each closed class gets the mass that is in it or will reach it. With one closed
 /// class that is its stationary distribution, whatever the start.
 pub fn limit(a: &Generator, classes: &[Class], start: &[f64]) -> Vec<f64> {
     let closed: Vec<(&Class, &Vec<f64>)> =

@@ -3,7 +3,7 @@
 use super::Generator;
 use crate::analysis::eigenvalues::eigenvalues;
 
-/// Eigenvalues and what holds them.
+/// The eigenvalues, and the discs that hold them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum {
     /// Eigenvalues as (real, imaginary): first those of the kernel, 0 up to rounding, then by falling real part.

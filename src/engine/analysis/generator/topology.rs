@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Generator, GeneratorError, MAX_STATES};
 
-/// Which states are joined.
+/// The topology of the states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topology {

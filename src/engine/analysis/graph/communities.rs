@@ -16,7 +16,7 @@ pub struct Communities {
     pub modularity: f64,
 }
 
-/// How much to try.
+/// The effort of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Search {
     pub seed: u64,
@@ -138,7 +138,7 @@ impl Level {
         &self.links[self.starts[v]..self.starts[v + 1]]
     }
 
-    /// One node for each of `count` groups.
+    /// The graph with one node for each of `count` groups.
     fn merged(&self, group: &[u32], count: usize) -> Self {
         let (mut out, mut into) = (vec![0.0; count], vec![0.0; count]);
         for v in 0..self.nodes() {
@@ -147,7 +147,7 @@ impl Level {
         }
         let mut members: Vec<u32> = (0..self.nodes() as u32).collect();
         members.sort_by_key(|v| group[*v as usize]);
-        let mut near = Nearby::new(count);
+        let mut near = CommunityWeights::new(count);
         let (mut starts, mut links) = (vec![0], vec![]);
         for same in members.chunk_by(|a, b| group[*a as usize] == group[*b as usize]) {
             let home = group[same[0] as usize];
@@ -162,12 +162,12 @@ impl Level {
 
 /// Weight from one node to each community nearby: written, read, and wiped where it was written. A
 /// community joined by links of no weight may be found more than once, which changes nothing.
-struct Nearby {
+struct CommunityWeights {
     weight: Vec<f64>,
     found: Vec<u32>,
 }
 
-impl Nearby {
+impl CommunityWeights {
     fn new(n: usize) -> Self {
         Self { weight: vec![0.0; n], found: vec![] }
     }
@@ -258,8 +258,8 @@ fn one_round(whole: &Level, of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
     }
 }
 
-/// Moves nodes to the community that gains most, in random order; the neighbours of a node that moved
-/// are looked at again. Algorithm A.2.
+/// Moves nodes to the community that gains most, in random order; the neighbours of a moved node are visited again.
+/// Algorithm A.2.
 fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
     let n = level.nodes();
     if level.m <= 0.0 {
@@ -278,7 +278,7 @@ fn move_nodes(level: &Level, of: &mut [u32], rng: &mut ChaCha8Rng) {
     queue.shuffle(rng);
     let mut queue = std::collections::VecDeque::from(queue);
     let mut waits = vec![true; n];
-    let mut near = Nearby::new(n);
+    let mut near = CommunityWeights::new(n);
     let scale = 1.0 / level.m;
     while let Some(v) = queue.pop_front() {
         let v = v as usize;
@@ -356,7 +356,7 @@ fn refine(level: &Level, of: &[u32], rng: &mut ChaCha8Rng) -> Vec<u32> {
     };
     let mut order: Vec<u32> = (0..n as u32).collect();
     order.shuffle(rng);
-    let mut near = Nearby::new(n);
+    let mut near = CommunityWeights::new(n);
     for v in order {
         let v = v as usize;
         let c = of[v] as usize;

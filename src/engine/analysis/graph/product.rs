@@ -20,7 +20,7 @@ pub struct Product<'a> {
     same: bool,
 }
 
-/// Which entries make edges.
+/// The sign of the entries that make edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sign {
     /// G > beta.
@@ -48,7 +48,7 @@ const TILE: usize = 256;
 const BINS: usize = 1 << 16;
 
 impl Sign {
-    /// Which entries are compared with beta.
+    /// The size of an entry that is compared with beta.
     fn size(self, g: f32) -> f32 {
         match self {
             Sign::Excitatory => g,
@@ -110,7 +110,7 @@ impl<'a> Product<'a> {
         self.rows().div_ceil(TILE)
     }
 
-    /// How the entries are spread.
+    /// The distribution of the entries.
     pub fn spread(&self) -> Spread {
         let counts = Mutex::new(vec![0u64; BINS]);
         // sums of blocks are added in their order, so that threads do not change them

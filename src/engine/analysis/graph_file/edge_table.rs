@@ -22,7 +22,7 @@ pub fn write(graph: &GraphFile) -> String {
     // a second column of these names would be taken for the first
     let names: Vec<&str> = names.filter(|name| Column::named(name).is_none() && seen.insert(*name)).collect();
     // A reader would trim a bare name, or take it for a comment: then every name is quoted.
-    let is_plain = |words: &str| words.trim() == words && !words.contains([';', '\t', '#']);
+    let is_plain = |text: &str| text.trim() == text && !text.contains([';', '\t', '#']);
     let plain = graph.nodes.iter().all(|n| is_plain(&n.id)) && names.iter().all(|n| is_plain(n) && !n.is_empty());
     let style = if plain { QuoteStyle::Necessary } else { QuoteStyle::NonNumeric };
     let mut rows = WriterBuilder::new().quote_style(style).from_writer(vec![]);
@@ -50,7 +50,7 @@ enum Column {
     Source,
     Target,
     Weight,
-    /// Directed or Undirected.
+    /// The column that says Directed or Undirected.
     Direction,
     Value(String),
 }
@@ -116,8 +116,8 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
                     "directed" => true,
                     "undirected" => false,
                     _ => {
-                        let words = format!("the type `{}` should be Directed or Undirected", short(&field.text));
-                        return Err(GraphFileError::new(line, words));
+                        let message = format!("the type `{}` should be Directed or Undirected", short(&field.text));
+                        return Err(GraphFileError::new(line, message));
                     }
                 });
             }
@@ -133,8 +133,8 @@ fn edge(fields: &[Field], columns: &[Column], line: usize) -> Result<(PendingEdg
     }
     let (Some(from), Some(to)) = (from, to) else {
         let found = short(&fields.iter().map(|f| f.text.as_str()).collect::<Vec<_>>().join(" "));
-        let words = format!("`{found}` names no two nodes; write source, target and perhaps weight on each line");
-        return Err(GraphFileError::new(line, words));
+        let message = format!("`{found}` names no two nodes; write source, target and perhaps weight on each line");
+        return Err(GraphFileError::new(line, message));
     };
     Ok((PendingEdge { ends: [from, to], weight, values, line }, directed))
 }
@@ -158,8 +158,8 @@ fn header(fields: &[Field], line: usize) -> Result<Option<Vec<Column>>, GraphFil
         if let Column::Value(name) = column
             && !seen.insert(name)
         {
-            let words = format!("two columns are called `{}`; give each its own name", short(name));
-            return Err(GraphFileError::new(line, words));
+            let message = format!("two columns are called `{}`; give each its own name", short(name));
+            return Err(GraphFileError::new(line, message));
         }
     }
     Ok(Some(columns))
@@ -215,12 +215,12 @@ impl Iterator for FieldRows<'_> {
         }
         self.text = self.text.get(end..).unwrap_or_default();
         if inside {
-            let words = "a quote that begins here never ends; close it or remove it";
-            return Some((began, Err(GraphFileError::new(began, words))));
+            let message = "a quote that begins here never ends; close it or remove it";
+            return Some((began, Err(GraphFileError::new(began, message))));
         }
         if fields.len() > MAX_COLUMNS {
-            let words = format!("a line of more than {MAX_COLUMNS} columns; a table of edges has two or three");
-            return Some((began, Err(GraphFileError::new(began, words))));
+            let message = format!("a line of more than {MAX_COLUMNS} columns; a table of edges has two or three");
+            return Some((began, Err(GraphFileError::new(began, message))));
         }
         for field in fields.iter_mut().filter(|f| !f.quoted) {
             field.text = field.text.trim().to_owned();

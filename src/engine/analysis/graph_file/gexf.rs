@@ -15,8 +15,8 @@ pub fn write(graph: &GraphFile) -> String {
     let namespaces = [("xmlns", "http://gexf.net/1.3"), ("xmlns:viz", "http://gexf.net/1.3/viz"), ("version", "1.3")];
     xml.open("gexf", &namespaces);
     xml.open("meta", &[]);
-    xml.words("creator", &[], "Orrery");
-    xml.words("description", &[], &graph.title);
+    xml.text_element("creator", &[], "Orrery");
+    xml.text_element("description", &[], &graph.title);
     xml.close("meta");
     let edge_type = if graph.directed { "directed" } else { "undirected" };
     xml.open("graph", &[("defaultedgetype", edge_type), ("mode", "static")]);
@@ -61,8 +61,8 @@ fn write_values<'a>(xml: &mut XmlWriter, values: impl Iterator<Item = &'a NamedV
     }
     xml.open("attvalues", &[]);
     for named in values {
-        let (place, words) = (columns.place(named).to_string(), named.1.to_string());
-        xml.empty("attvalue", &[("for", &place), ("value", &words)]);
+        let (place, text) = (columns.place(named).to_string(), named.1.to_string());
+        xml.empty("attvalue", &[("for", &place), ("value", &text)]);
     }
     xml.close("attvalues");
 }
@@ -85,7 +85,7 @@ fn write_node(xml: &mut XmlWriter, node: &FileNode, id: &str, columns: &ValueCol
 /// `ids`: of the edge by its number, where it has none of its own, and of both ends.
 fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ids: &[&str; 3], columns: &ValueColumns<'_>) {
     let own = |name: &str| match value(&edge.values, name) {
-        Some(AttributeValue::Text(words)) => Some(words.as_str()),
+        Some(AttributeValue::Text(text)) => Some(text.as_str()),
         _ => None,
     };
     let weight = edge.weight.to_string();
@@ -131,7 +131,7 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         let line = xml.line();
         match piece {
             XmlPart::Open(name, at) => reading.open(&name, &at, line)?,
-            XmlPart::Text(words) if reading.in_title => reading.graph.title.push_str(&words),
+            XmlPart::Text(text) if reading.in_title => reading.graph.title.push_str(&text),
             XmlPart::Text(_) => {}
             XmlPart::Close(name) => reading.close(&name, line)?,
         }
@@ -228,8 +228,8 @@ impl GexfReader {
     fn value(&mut self, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
         let id = attribute(at, "for").or(attribute(at, "id")).unwrap_or_default();
         let names = if self.edge.is_some() { &self.edge_names } else { &self.node_names };
-        let (Some(words), true) = (attribute(at, "value"), names.get(id).is_some()) else { return Ok(()) };
-        let Some((mut name, value)) = names.read(id, words, line)? else { return Ok(()) };
+        let (Some(text), true) = (attribute(at, "value"), names.get(id).is_some()) else { return Ok(()) };
+        let Some((mut name, value)) = names.read(id, text, line)? else { return Ok(()) };
         if self.edge.is_some() && name == NETWORKX_KEY {
             "key".clone_into(&mut name);
         }

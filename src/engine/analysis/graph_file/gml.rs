@@ -9,7 +9,7 @@ use super::{
     value,
 };
 
-/// Lists within lists.
+/// The limit of lists within lists.
 const DEEPEST: usize = 64;
 
 pub fn write(graph: &GraphFile) -> String {
@@ -75,16 +75,16 @@ fn write_value(out: &mut String, indent: usize, name: &str, value: &AttributeVal
         AttributeValue::Integer(v) => writeln!(out, "{v}"),
         AttributeValue::Boolean(v) => writeln!(out, "{}", u8::from(*v)),
         AttributeValue::Float(v) => writeln!(out, "{}", real(*v)),
-        AttributeValue::Text(words) | AttributeValue::Json(words) => writeln!(out, "\"{}\"", escaped(words)),
+        AttributeValue::Text(text) | AttributeValue::Json(text) => writeln!(out, "\"{}\"", escaped(text)),
     };
 }
 
 /// Writes the number with a point, without which it would be an integer.
 fn real(v: f64) -> String {
-    let words = format!("{v:?}");
-    match words.split_once('e') {
+    let digits = format!("{v:?}");
+    match digits.split_once('e') {
         Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0e{exponent}"),
-        _ => words,
+        _ => digits,
     }
 }
 
@@ -237,13 +237,13 @@ enum Token {
 struct Tokens<'a> {
     text: &'a str,
     at: usize,
-    /// From 1.
+    /// The line number, from 1.
     line: usize,
 }
 
 impl Tokens<'_> {
-    fn wrong(&self, words: impl Into<String>) -> GraphFileError {
-        GraphFileError::new(self.line, words)
+    fn wrong(&self, message: impl Into<String>) -> GraphFileError {
+        GraphFileError::new(self.line, message)
     }
 
     fn cut_off(&self) -> GraphFileError {
@@ -303,8 +303,8 @@ impl Tokens<'_> {
         }
         match AttributeValue::guess(word) {
             AttributeValue::Text(_) => {
-                let words = format!("`{}` is neither a key nor a number; write strings in quotes", short(word));
-                Err(self.wrong(words))
+                let message = format!("`{}` is neither a key nor a number; write strings in quotes", short(word));
+                Err(self.wrong(message))
             }
             number => Ok(Token::Value(number)),
         }
@@ -319,7 +319,7 @@ impl Tokens<'_> {
         self.at += end + 2;
         self.line += raw.matches('\n').count();
         // an & that begins no reference is one
-        let words = quick_xml::escape::unescape(raw).map_or_else(|_| raw.to_owned(), |words| words.into_owned());
-        Ok(Token::Value(AttributeValue::Text(words)))
+        let text = quick_xml::escape::unescape(raw).map_or_else(|_| raw.to_owned(), |text| text.into_owned());
+        Ok(Token::Value(AttributeValue::Text(text)))
     }
 }

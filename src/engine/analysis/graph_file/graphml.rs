@@ -23,17 +23,17 @@ pub fn write(graph: &GraphFile) -> String {
     let edge_type = if graph.directed { "directed" } else { "undirected" };
     xml.open("graph", &[("id", "G"), ("edgedefault", edge_type)]);
     if !graph.title.is_empty() {
-        xml.words("data", &[("key", "title")], &graph.title);
+        xml.text_element("data", &[("key", "title")], &graph.title);
     }
     write_values(&mut xml, &graph.values, "g", &of_graph);
     let ids = xml_ids(graph);
     for (node, id) in graph.nodes.iter().zip(&ids) {
         xml.open("node", &[("id", id)]);
         if let Some(label) = &node.label {
-            xml.words("data", &[("key", "label")], label);
+            xml.text_element("data", &[("key", "label")], label);
         }
         for (key, v) in node.taken() {
-            xml.words("data", &[("key", key)], &v.to_string());
+            xml.text_element("data", &[("key", key)], &v.to_string());
         }
         write_values(&mut xml, &node.values, "v", &of_nodes);
         xml.close("node");
@@ -80,7 +80,7 @@ fn write_keys(xml: &mut XmlWriter, graph: &GraphFile) {
 fn write_values(xml: &mut XmlWriter, values: &[NamedValue], prefix: &str, columns: &ValueColumns<'_>) {
     for named in values {
         let key = format!("{prefix}{}", columns.place(named));
-        xml.words("data", &[("key", &key)], &named.1.to_string());
+        xml.text_element("data", &[("key", &key)], &named.1.to_string());
     }
 }
 
@@ -96,11 +96,11 @@ fn write_edge(xml: &mut XmlWriter, edge: &FileEdge, ends: [&str; 2], columns: &V
     }
     xml.open("edge", &at);
     if !edge.is_unweighted {
-        xml.words("data", &[("key", "weight")], &edge.weight.to_string());
+        xml.text_element("data", &[("key", "weight")], &edge.weight.to_string());
     }
     for named in edge.values.iter().filter(|v| !is_id(v)) {
         let key = format!("e{}", columns.place(named));
-        xml.words("data", &[("key", &key)], &named.1.to_string());
+        xml.text_element("data", &[("key", &key)], &named.1.to_string());
     }
     xml.close("edge");
 }
@@ -127,9 +127,9 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
         let line = xml.line();
         match piece {
             XmlPart::Open(name, at) => reading.open(&name, &at, line)?,
-            XmlPart::Text(words) => {
+            XmlPart::Text(part) => {
                 if let Some((_, text)) = &mut reading.data {
-                    text.push_str(&words);
+                    text.push_str(&part);
                 }
             }
             XmlPart::Close(name) => reading.close(&name, line)?,
@@ -146,8 +146,8 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
 impl GraphmlReader {
     fn open(&mut self, name: &str, at: &[(String, String)], line: usize) -> Result<(), GraphFileError> {
         let needed = |key: &str| {
-            let words = || format!("a <{name}> has no `{key}`; every one needs it");
-            attribute(at, key).map(str::to_owned).ok_or_else(|| GraphFileError::new(line, words()))
+            let message = || format!("a <{name}> has no `{key}`; every one needs it");
+            attribute(at, key).map(str::to_owned).ok_or_else(|| GraphFileError::new(line, message()))
         };
         match name {
             "graphml" => self.is_graphml = true,
@@ -207,16 +207,16 @@ impl GraphmlReader {
     /// A datum of what is open.
     fn take(&mut self, key: &str, text: &str, line: usize) -> Result<(), GraphFileError> {
         let Some((name, value)) = self.keys.read(key, text, line)? else { return Ok(()) };
-        let words = || value.to_string();
+        let content = || value.to_string();
         match (&mut self.edge, &mut self.node, name.as_str()) {
-            (Some(edge), _, "weight") => edge.weight = Some(number(&words(), "an edge's weight", line)?),
+            (Some(edge), _, "weight") => edge.weight = Some(number(&content(), "an edge's weight", line)?),
             (Some(edge), ..) => give(&mut edge.values, &name, value, line)?,
-            (None, Some((node, _)), "label") => node.label = Some(words()).filter(|label| *label != node.id),
+            (None, Some((node, _)), "label") => node.label = Some(content()).filter(|label| *label != node.id),
             (None, Some(_), "x" | "y") if !value.is_number() => {
-                number(&words(), &format!("a node's {name}"), line)?;
+                number(&content(), &format!("a node's {name}"), line)?;
             }
             (None, Some((_, values)), _) => give(values, &name, value, line)?,
-            (None, None, "description") => self.graph.title = words(),
+            (None, None, "description") => self.graph.title = content(),
             (None, None, _) => give(&mut self.graph.values, &name, value, line)?,
         }
         Ok(())

@@ -67,13 +67,13 @@ pub fn read(text: &str) -> Result<GraphFile, GraphFileError> {
     let mut reading = NodeLinkReader::default();
     let read = DeserializeSeed::deserialize(GraphSeed(&mut reading), &mut json).and_then(|()| json.end());
     read.map_err(|e| {
-        let words = e.to_string();
-        let said = words.rsplit_once(" at line ").map_or(words.as_str(), |(said, _)| said);
-        let words = match e.is_data() {
+        let message = e.to_string();
+        let said = message.rsplit_once(" at line ").map_or(message.as_str(), |(said, _)| said);
+        let message = match e.is_data() {
             true => said.to_owned(),
             false => format!("this is not well-formed JSON ({said}); the file may be cut off"),
         };
-        GraphFileError::new(e.line().max(1), words)
+        GraphFileError::new(e.line().max(1), message)
     })?;
     let NodeLinkReader { mut graph, nodes, edges, found, .. } = reading;
     if !found.nodes || !found.edges {
@@ -216,7 +216,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
             if let Some(read) = read {
                 // a key that is there twice: as everywhere in JSON, the last one counts
                 self.0.retain(|(n, _)| *n != name);
-                give(self.0, &name, read, 0).map_err(|e| A::Error::custom(e.words))?;
+                give(self.0, &name, read, 0).map_err(|e| A::Error::custom(e.message))?;
             }
         }
         Ok(())
@@ -243,7 +243,7 @@ impl NodeLinkReader {
         let (id, is_json_id) = id_of(take(&mut values, "id").unwrap_or(place));
         let label = take(&mut values, "label").map(|label| label.to_string()).filter(|label| *label != id);
         let node = FileNode { id, is_json_id, label, ..FileNode::default() }.with_values(values);
-        self.nodes.add(node, 0).map(|_| ()).map_err(|e| e.words)
+        self.nodes.add(node, 0).map(|_| ()).map_err(|e| e.message)
     }
 
     fn take_edge(&mut self, mut values: Vec<NamedValue>) -> Result<(), String> {
@@ -260,7 +260,7 @@ impl NodeLinkReader {
         let edge = PendingEdge { ends, weight, values, line: 1 };
         if self.found.nodes {
             for (id, end) in edge.ends.iter().zip(["source", "target"]) {
-                self.nodes.find(id, end, 0).map_err(|e| e.words)?;
+                self.nodes.find(id, end, 0).map_err(|e| e.message)?;
             }
         }
         self.edges.push(edge);

@@ -145,8 +145,8 @@ pub fn give(
     line: usize,
 ) -> Result<(), GraphFileError> {
     if values.len() >= MAX_VALUES {
-        let words = format!("one item has more than {MAX_VALUES} values; leave some out");
-        return Err(GraphFileError::new(line, words));
+        let message = format!("one item has more than {MAX_VALUES} values; leave some out");
+        return Err(GraphFileError::new(line, message));
     }
     values.push((name.to_owned(), value));
     Ok(())
@@ -192,9 +192,9 @@ impl ValueNames {
         line: usize,
     ) -> Result<(), GraphFileError> {
         if name.len() > LONGEST_NAME || id.len() > LONGEST_NAME {
-            let words =
+            let message =
                 format!("`{}` is too long a name ({} bytes); shorten it", short(name), name.len().max(id.len()));
-            return Err(GraphFileError::new(line, words));
+            return Err(GraphFileError::new(line, message));
         }
         if self.0.len() >= MAX_VALUES && !self.0.contains_key(id) {
             return Err(GraphFileError::new(line, format!("more than {MAX_VALUES} kinds of values; leave some out")));
@@ -207,7 +207,7 @@ impl ValueNames {
         self.0.get(id).map(|(name, of_type)| (name.as_str(), *of_type))
     }
 
-    /// A text as the value that `id` names; what the file has not named is called by its id.
+    /// Parses a text as the value that `id` names; a value without a name in the file is named by its id.
     pub fn read(&self, id: &str, text: &str, line: usize) -> Result<Option<NamedValue>, GraphFileError> {
         let (name, of_type) = self.get(id).unwrap_or((id, None));
         let read = match of_type {

@@ -17,9 +17,9 @@ pub enum XmlPart {
     Text(String),
 }
 
-/// Elements within elements.
+/// The limit of elements within elements.
 const DEEPEST: usize = 64;
-/// Attributes of one element.
+/// The limit of attributes of one element.
 const MAX_ATTRIBUTES: usize = 256;
 
 pub struct Xml<'a> {
@@ -46,8 +46,8 @@ impl<'a> Xml<'a> {
         self.counted.1
     }
 
-    fn wrong(&mut self, words: impl Into<String>) -> GraphFileError {
-        GraphFileError::new(self.line(), words)
+    fn wrong(&mut self, message: impl Into<String>) -> GraphFileError {
+        GraphFileError::new(self.line(), message)
     }
 
     /// The next piece; `None` at the end of the file.
@@ -59,8 +59,8 @@ impl<'a> Xml<'a> {
             let event = self.reader.read_event();
             return match event {
                 Err(e) => {
-                    let words = format!("this is not well-formed XML ({e}); the file may be cut off");
-                    Err(self.wrong(words))
+                    let message = format!("this is not well-formed XML ({e}); the file may be cut off");
+                    Err(self.wrong(message))
                 }
                 Ok(Event::Start(e)) => {
                     self.depth += 1;
@@ -81,7 +81,7 @@ impl<'a> Xml<'a> {
                     Ok(Some(XmlPart::Close(local(e.name().as_ref()))))
                 }
                 Ok(Event::Text(e)) => match e.decode() {
-                    Ok(words) => Ok(Some(XmlPart::Text(words.into_owned()))),
+                    Ok(text) => Ok(Some(XmlPart::Text(text.into_owned()))),
                     Err(e) => Err(self.wrong(format!("this text cannot be read ({e}); save the file as UTF-8"))),
                 },
                 Ok(Event::CData(e)) => Ok(Some(XmlPart::Text(String::from_utf8_lossy(&e).into_owned()))),
@@ -89,7 +89,7 @@ impl<'a> Xml<'a> {
                     let name = String::from_utf8_lossy(&e).into_owned();
                     let resolved = quick_xml::escape::unescape(&format!("&{name};")).map(|s| s.into_owned());
                     match resolved {
-                        Ok(words) => Ok(Some(XmlPart::Text(words))),
+                        Ok(text) => Ok(Some(XmlPart::Text(text))),
                         Err(_) => Err(self.wrong(format!("`&{name};` means nothing here; write the sign itself"))),
                     }
                 }
@@ -111,16 +111,16 @@ impl<'a> Xml<'a> {
             let attribute = match attribute {
                 Ok(a) => a,
                 Err(e) => {
-                    let words = format!("an attribute cannot be read ({e}); write name=\"value\"");
-                    return Err(self.wrong(words));
+                    let message = format!("an attribute cannot be read ({e}); write name=\"value\"");
+                    return Err(self.wrong(message));
                 }
             };
             let raw = String::from_utf8_lossy(&attribute.value).into_owned();
             match quick_xml::escape::unescape(&raw) {
                 Ok(value) => attributes.push((local(attribute.key.as_ref()), value.into_owned())),
                 Err(e) => {
-                    let words = format!("an attribute's value cannot be read ({e}); write & as &amp;");
-                    return Err(self.wrong(words));
+                    let message = format!("an attribute's value cannot be read ({e}); write & as &amp;");
+                    return Err(self.wrong(message));
                 }
             }
         }
@@ -165,10 +165,10 @@ impl XmlWriter {
         self.event(Event::Empty(element(name, attributes)));
     }
 
-    /// An element with these words.
-    pub fn words(&mut self, name: &str, attributes: &[(&str, &str)], words: &str) {
+    /// An element with this text in it.
+    pub fn text_element(&mut self, name: &str, attributes: &[(&str, &str)], text: &str) {
         self.open(name, attributes);
-        self.event(Event::Text(BytesText::from_escaped(escaped(words))));
+        self.event(Event::Text(BytesText::from_escaped(escaped(text))));
         self.close(name);
     }
 

@@ -16,7 +16,7 @@ pub struct Pyramid {
 /// The coarsest level that is used has 4 x 4 cells: in any coarser one all cells touch.
 const COARSEST: u32 = 2;
 
-/// Where the cells of a level begin: 16 + 64 + .. before it.
+/// The index of the first cell of a level: 16 + 64 + .. cells lie before it.
 pub fn first_cell(level: u32) -> usize {
     ((1usize << (2 * level)) - (1 << (2 * COARSEST))) / 3
 }

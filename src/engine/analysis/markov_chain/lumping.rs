@@ -14,11 +14,11 @@ pub struct Partition {
     blocks: usize,
 }
 
-/// How far a lumping is from exact.
+/// The distance of a lumping from an exact one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LumpingError {
-    /// For each block: how far its states' probabilities of stepping into one block differ, for the block where they
-    /// differ most. 0 for all is Kemeny and Snell's condition.
+    /// The difference between the probabilities with which the states of a block step into one block, for the block
+    /// where it is largest. 0 for all is Kemeny and Snell's condition.
     pub of_block: Vec<f64>,
     pub largest: f64,
     pub mean: f64,

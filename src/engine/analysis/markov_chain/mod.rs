@@ -23,7 +23,7 @@ pub const MIXED: f64 = 0.25;
 /// A chain that has not mixed after two to this power of steps is taken never to mix: rounding alone would move it.
 const MAX_DOUBLINGS: usize = 40;
 
-/// How far a matrix is from row-stochastic.
+/// The distance of a matrix from row-stochastic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stochasticity {
     /// Largest |row sum - 1|.
@@ -236,8 +236,8 @@ impl MarkovChain {
         QuasiStationary { distribution: v, survival }
     }
 
-    /// Where a chain that began on any transient state alike is after 2^40 steps, if it has not been absorbed. It steps by
-    /// (Q + I) / 2, which has the same eigenvectors and no period.
+    /// The distribution after 2^40 steps of a chain that began uniformly on the transient states, given that it has not
+    /// been absorbed. It steps by (Q + I) / 2, which has the same eigenvectors and no period.
     fn quasi_by_powers(&self, states: &[usize]) -> QuasiStationary {
         let m = states.len();
         let q: Vec<f64> = states.iter().flat_map(|i| states.iter().map(|j| self.at(*i, *j))).collect();

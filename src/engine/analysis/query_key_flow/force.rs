@@ -7,7 +7,7 @@ use super::Matrix;
 pub enum Force {
     /// f(q) = second silu(first q), without biases; in general no gradient of anything.
     Learned {
-        /// Each (d, d), (outputs, inputs).
+        /// The weights, (d, d), (outputs, inputs).
         first: Matrix,
         second: Matrix,
     },

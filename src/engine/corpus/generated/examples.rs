@@ -4,19 +4,19 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Questions;
 
-/// One example.
+/// An example of the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::corpus) struct Example {
-    /// ASCII.
+    /// The symbols, in ASCII.
     pub symbols: Vec<u8>,
-    /// Where the queries stand, ascending; the answer is the symbol after each.
+    /// The positions of the queries, ascending; the answer is the symbol after each.
     pub queries: Vec<usize>,
 }
 
 /// Makes the examples of a task.
 pub(in crate::corpus) trait Examples: Sync {
     /// The fewest symbols of an example.
-    fn least(&self) -> usize;
+    fn min_len(&self) -> usize;
 
     /// A description of an example: "4 pairs and a question for each".
     fn parts(&self) -> String;

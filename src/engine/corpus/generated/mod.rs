@@ -1,5 +1,5 @@
-//! Text made by us: prose of several domains, and the tasks that ask for a fact stated long before.
-//! Deterministic by seed. Knows no tokens.
+//! Text made by us: prose of several domains, and the tasks that ask for a fact stated long before. Deterministic by
+//! seed.
 
 mod data;
 pub mod domains;
@@ -42,9 +42,9 @@ pub struct Generated {
 pub struct Questions {
     /// A guesser that answers the share of questions that [`super::Corpus::guess`] tells.
     pub guess: &'static str,
-    /// The share that somebody answers who has not read the text, where that is less.
+    /// The expected share of right answers without reading the text, where that is less.
     pub blind: Option<f64>,
-    /// How a person reads a passage.
+    /// A short instruction for a person who reads a passage.
     pub how_to_read: &'static str,
 }
 
@@ -135,7 +135,7 @@ impl Generated {
         domains::DEBATES.contains(&domain)
     }
 
-    /// How much of the parliament this is, if it is one.
+    /// The extent of the parliament, if this is one.
     pub fn extent(&self) -> Option<Extent> {
         match self.recipe {
             Recipe::Parliament(extent) => Some(extent),

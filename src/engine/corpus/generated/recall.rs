@@ -1,6 +1,5 @@
-//! Multi-query associative recall (Arora et al. 2024, "Zoology", arXiv 2312.04927): pairs of a key and a value
-//! first, then every key once more, and after it the value that stood beside it. Made to order for any length.
-//! Knows neither tokens nor models.
+//! Multi-query associative recall (Arora et al. 2024, "Zoology", arXiv 2312.04927): pairs of a key and a value first,
+//! then every key once more, and after it the value that stood beside it. Made to order for any length.
 //!
 //! Like the reference: keys of an example are distinct and so are its values, queries stand at even distances from the
 //! end of the pairs, and the distances follow a power law, so that most queries come soon. Two things differ, so that a
@@ -47,7 +46,7 @@ const BLANK: u8 = b'.';
 /// Exponent of the power law of distances: the x-th place is asked at as often as x^(a - 1).
 const POWER: f64 = 0.01;
 
-/// How much an example has to remember.
+/// The sizes of an example of recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Recall {
     /// The number of pairs, at most as many as there are keys.
@@ -56,7 +55,7 @@ struct Recall {
 
 impl Examples for Recall {
     /// Every pair, and every query with its answer.
-    fn least(&self) -> usize {
+    fn min_len(&self) -> usize {
         4 * self.pairs
     }
 
@@ -142,7 +141,7 @@ mod tests {
         #[test]
         fn every_query_is_of_another_key_and_its_answer_right(seed: u64, pairs in 1usize..=26, more in 0usize..200) {
             let recall = Recall { pairs };
-            let len = recall.least() + more;
+            let len = recall.min_len() + more;
             let example = recall.example(&mut ChaCha8Rng::seed_from_u64(seed), len);
             let symbols = &example.symbols;
             prop_assert_eq!(symbols.len(), len);

@@ -1,6 +1,6 @@
 //! Repeat after me: random letters, a colon, and the same letters again, one sequence after another. Only the
-//! repetition can be known, and only by whoever still knows the letters and their order. Made to order for any length.
-//! Knows neither tokens nor models.
+//! repetition can be predicted, and only by a model that still holds the letters and their order. Generated for any
+//! length.
 
 use super::{
     Generated, Questions, Recipe,
@@ -33,8 +33,8 @@ const fn turn(letters: usize) -> usize {
 }
 
 impl Examples for RepeatAfterMe {
-    /// One sequence.
-    fn least(&self) -> usize {
+    /// The length of one sequence with its repetition.
+    fn min_len(&self) -> usize {
         turn(SHORTEST)
     }
 
@@ -92,7 +92,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_follows_a_colon_is_what_stood_before_it(seed: u64, more in 0usize..200) {
-            let len = RepeatAfterMe.least() + more;
+            let len = RepeatAfterMe.min_len() + more;
             let Example { symbols, queries } = RepeatAfterMe.example(&mut ChaCha8Rng::seed_from_u64(seed), len);
             prop_assert_eq!(symbols.len(), len);
             let text = String::from_utf8(symbols.clone()).unwrap();

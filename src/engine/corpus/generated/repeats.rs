@@ -1,5 +1,5 @@
-//! Words that nobody knows, repeated until everybody does: a fixed warm-up of 13 letters, then a random
-//! word of 8 letters eight times, again and again (arXiv 2509.26507, section 6.4). Knows no neurons.
+//! Unknown words, repeated until they are known: a fixed warm-up of 13 letters, then a random word of 8 letters eight
+//! times, again and again (arXiv 2509.26507, section 6.4).
 
 use super::{Generated, Recipe};
 use rand::{Rng, SeedableRng};

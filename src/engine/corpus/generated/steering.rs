@@ -1,5 +1,5 @@
-//! The language of the steering preset: short sentences that say of a thing that it is good, bad or
-//! neither. About ninety words; every sentence is well-formed English. Knows no tokens and no models.
+//! The language of the steering preset: short sentences that say of a thing that it is good, bad or neither. About
+//! ninety words; every sentence is well-formed English.
 
 use super::{Generated, Recipe, template::pick};
 use rand::Rng;
@@ -17,7 +17,7 @@ pub(in crate::corpus) const CORPUS: Generated = Generated {
 pub const GOOD: [&str; 6] = ["good", "lovely", "wonderful", "fine", "pleasant", "splendid"];
 /// The class that u = -1 leads to.
 pub const BAD: [&str; 6] = ["bad", "awful", "terrible", "poor", "dreadful", "horrid"];
-/// Neither.
+/// Words of the neutral class.
 pub const NEUTRAL: [&str; 6] = ["ordinary", "familiar", "typical", "different", "simple", "average"];
 
 /// Nouns of the steering prompts. Of the first half good things are said more often, of the second half
@@ -92,7 +92,7 @@ impl Sentence {
     }
 }
 
-/// Which way the language leans on a noun.
+/// The class that the language prefers after a noun.
 pub fn leans_good(noun: &str) -> bool {
     NOUNS[..NOUNS.len() / 2].contains(&noun) || HELD_OUT_NOUNS[..HELD_OUT_NOUNS.len() / 2].contains(&noun)
 }

@@ -1,5 +1,5 @@
-//! The tasks: a fact is stated at the start of a window and asked for far later, with filler between.
-//! Made to order for any length, without end. Knows neither tokens nor models.
+//! The tasks: a fact is stated at the start of a window and asked for far later, with filler between. Made to order for
+//! any length, without end.
 
 use super::{
     Generated, Questions, Recipe,
@@ -30,7 +30,7 @@ pub(in crate::corpus) const FACTS_SYMBOLS: Generated = Generated {
     recipe: Recipe::Task(FactStyle::Symbols),
 };
 
-/// Which task.
+/// The form of the fact task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::corpus) enum FactStyle {
     /// Single symbols (the paper's lab in PyTorch): `#7` then letters, then `?7`.
@@ -113,7 +113,7 @@ pub(super) struct Facts {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scene {
-    /// States the name; one sentence.
+    /// Sentences that state the name, one of which is used.
     pub fact: Vec<String>,
     /// Asks for it; the answer is the name and a full stop.
     pub ask: Vec<String>,
@@ -124,7 +124,7 @@ pub(super) struct Scene {
 const LETTERS: &[u8; 16] = b"abcdefghijklmnop";
 
 /// The fewest tokens of a window that can hold one question.
-pub(in crate::corpus) fn least(style: FactStyle, spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
+pub(in crate::corpus) fn min_len(style: FactStyle, spacing: usize, measure: &dyn Fn(&str) -> usize) -> usize {
     match style {
         FactStyle::Symbols => spacing + 4,
         FactStyle::Story => measure(&DATA.longest_fact) + block(spacing, measure),

@@ -1,5 +1,5 @@
-//! Symbols without any rule: each drawn alike and on its own, so that the context of a symbol tells
-//! nothing about it. What a reader can name, it must have kept. Knows no words.
+//! Symbols without any rule: each drawn alike and on its own, so that the context of a symbol tells nothing about it.
+//! What a reader can name, it must have kept.
 
 use super::{Generated, Recipe};
 use rand::Rng;

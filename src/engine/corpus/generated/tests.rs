@@ -64,7 +64,7 @@ fn made(corpus: &Generated) -> String {
             .collect();
     }
     if let Some(recall) = corpus.recall() {
-        let examples = (0..50).map(|i| format!("{:?}", recall.example(&mut rng(i), recall.least() + 3 * i as usize)));
+        let examples = (0..50).map(|i| format!("{:?}", recall.example(&mut rng(i), recall.min_len() + 3 * i as usize)));
         return format!("{}{}", recall.every_symbol(), examples.collect::<String>());
     }
     SEEDS_AND_SIZES.map(|(seed, size)| corpus.text(seed, size)).concat()

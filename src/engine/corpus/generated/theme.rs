@@ -18,9 +18,9 @@ pub(super) struct Theme {
     pub roles: Vec<String>,
     pub mates: Vec<String>,
     pub words: Lexicon,
-    /// Where and when; two of them open a document.
+    /// Sentences of place and time; two of them open a document.
     pub open: Vec<String>,
-    /// Introduces A and what belongs to A; the lasting facts are said here.
+    /// Introduces A and what belongs to A; states the lasting facts.
     pub meet: Vec<String>,
     /// Surroundings: sentences that fit anywhere and name no one.
     pub ambient: Vec<String>,

@@ -1,5 +1,5 @@
-//! Writes prose from a [`Theme`]: chooses a plot, two people and lasting facts, then puts sentences
-//! together with correct articles, capitals and pronouns. Knows no particular theme.
+//! Writes prose from a [`Theme`]: chooses a plot, two people and lasting facts, then puts sentences together with
+//! correct articles, capitals and pronouns.
 //!
 //! Its slots in a template: `{word}` draws from the theme's word list, `{$word}` draws once and then stays the
 //! same for the whole document (`{$word/2}` a second, different one), `{A}` and `{B}` are the two people by name,

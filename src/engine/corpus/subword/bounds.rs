@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// No tokeniser has more ids.
+/// The limit of a tokeniser's ids.
 const MAX_IDS: usize = 1 << 22;
 /// Ids may have gaps: this many, and so many times the number of tokens.
 const GAPS: usize = 1 << 16;

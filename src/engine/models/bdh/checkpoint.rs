@@ -13,9 +13,9 @@ pub struct Checkpoint {
     pub spec: BdhSpec,
     /// V
     pub vocab: usize,
-    /// What the file says of the number of layers, which shared weights do not tell.
+    /// The number of layers in the file, which shared weights do not tell.
     pub layers: Option<usize>,
-    /// What was inferred or is different here, in words.
+    /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,
     weights: Vec<(&'static str, Tensor)>,
     device: Device,

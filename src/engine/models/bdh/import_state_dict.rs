@@ -18,13 +18,13 @@ pub(super) const NAMES: [[&str; 5]; 2] =
     [["embed.weight", "encoder", "encoder_v", "decoder", "lm_head"], ["emb.weight", "Dx", "Dy", "E", "readout"]];
 /// Turns a token by neuron, `(1, 1, 1, N)`: a buffer of the public code.
 pub(super) const FREQUENCIES: &str = "attn.freqs";
-/// What the number of layers is called in configs.
+/// The names of the number of layers in configs.
 const LAYERS: [&str; 5] = ["n_layer", "n_layers", "num_layers", "layers", "L"];
 /// Base of krychu/bdh's rotary frequencies.
 const THETA_KRYCHU: f32 = 10_000.0;
 /// Frequencies closer than this share are the same.
 const SAME: f32 = 1e-5;
-/// Names that a message lists.
+/// The number of names that a message lists.
 const LISTED: usize = 6;
 
 /// A checkpoint whose tensors all fit; not yet loaded.
@@ -32,14 +32,14 @@ pub struct ImportedStateDict {
     /// The asked one with the file's sizes. It names no file: a model made of it is a new one.
     pub spec: BdhSpec,
     pub vocab: usize,
-    /// What was inferred or is different here, in words.
+    /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,
     /// The number of layers is the asked one.
     pub layers_unsaid: bool,
     file: Weights,
     /// Names in the file, in the order of [`NAMES`].
     names: [String; 5],
-    /// Whether neurons lie in halves, not in pairs.
+    /// True if neurons lie in halves, not in pairs.
     halves: bool,
 }
 
@@ -49,7 +49,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let file = Weights::open(path)?;
     let shown = path.display();
     let all: Vec<(&str, &[usize])> = file.tensors().collect();
-    let Some(Group { prefix, known, names }) = group(&all) else {
+    let Some(TensorGroup { prefix, known, names }) = group(&all) else {
         let some: Vec<&str> = all.iter().take(LISTED).map(|(n, _)| *n).collect();
         bail!(
             "`{shown}` holds no BDH: among its {} tensors ({}{}) is none of {}, nor of {}",
@@ -76,12 +76,12 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     }
 
     let tensors = names.each_ref().map(|n| (n.as_str(), shape(n).unwrap_or(&[])));
-    let Sizes { heads, d_model, n, vocab, neurons } =
-        Sizes::of(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
+    let TensorSizes { heads, d_model, n, vocab, neurons } =
+        TensorSizes::from_tensors(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
 
     let mut notes = vec![];
-    let said_layers = said_layers(&file);
-    let layers = said_layers.unwrap_or_else(|| {
+    let file_layers = layers_in_file(&file);
+    let layers = file_layers.unwrap_or_else(|| {
         notes.push(format!(
             "`{shown}` does not say how many layers its model had, and shared weights do not tell: `model.layers` = {} is taken",
             asked.layers
@@ -121,7 +121,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         notes.push(format!("`{shown}` has no gates: `model.gated` is taken as off"));
     }
     spec.check().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be opened: {e}")))?;
-    Ok(ImportedStateDict { spec, vocab, notes, layers_unsaid: said_layers.is_none(), file, names, halves })
+    Ok(ImportedStateDict { spec, vocab, notes, layers_unsaid: file_layers.is_none(), file, names, halves })
 }
 
 impl ImportedStateDict {
@@ -147,23 +147,23 @@ impl ImportedStateDict {
     }
 }
 
-/// What the shapes of the weights tell.
-struct Sizes {
+/// The sizes that the shapes of the weights tell.
+struct TensorSizes {
     heads: usize,
     d_model: usize,
     /// A head
     n: usize,
     vocab: usize,
-    /// Of all heads
+    /// The neurons of all heads.
     neurons: usize,
 }
 
-impl Sizes {
+impl TensorSizes {
     /// The sizes that the most of the five weights, in the order of [`NAMES`], agree with.
     ///
     /// # Errors
     /// In words, and names the tensor that does not fit beside the others.
-    fn of(tensors: &[(&str, &[usize]); 5]) -> std::result::Result<Self, String> {
+    fn from_tensors(tensors: &[(&str, &[usize]); 5]) -> std::result::Result<Self, String> {
         let [embed, encoder, encoder_v, _, lm_head] = tensors;
         for (sides, (name, shape), what) in
             [(3, encoder, "three sides, (heads, width, neurons a head)"), (2, embed, "two sides, (vocabulary, width)")]
@@ -203,12 +203,12 @@ impl Sizes {
 }
 
 /// A model among a file's tensors.
-struct Group {
-    /// What its tensors' names begin with.
+struct TensorGroup {
+    /// The prefix of its tensors' names.
     prefix: String,
-    /// Which of [`NAMES`].
+    /// The index in [`NAMES`] of the code that its names come from.
     known: usize,
-    /// In the order of [`NAMES`]; empty where there is none.
+    /// Its names, in the order of [`NAMES`]; empty where there is none.
     names: [String; 5],
 }
 
@@ -217,14 +217,14 @@ fn plain(name: &str) -> String {
     name.replace("_orig_mod.", "")
 }
 
-/// Whether a tensor beside the weights may be left out: what can be computed.
+/// True if a tensor beside the weights may be left out because it can be computed.
 fn bookkeeping(rest: &str) -> bool {
     rest == FREQUENCIES || rest.starts_with("linear_attn.rotary.") || rest == "pos_idx"
 }
 
 /// The model of most weights; of equals, the one under the shortest prefix (not an average kept beside it).
-fn group(all: &[(&str, &[usize])]) -> Option<Group> {
-    let mut found: Vec<Group> = vec![];
+fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
+    let mut found: Vec<TensorGroup> = vec![];
     let mut places: HashMap<(usize, String), usize> = HashMap::new();
     for (name, _) in all {
         for (known, names) in NAMES.iter().enumerate() {
@@ -235,19 +235,19 @@ fn group(all: &[(&str, &[usize])]) -> Option<Group> {
                 };
                 let prefix = name.strip_suffix(wanted).unwrap_or_default().to_owned();
                 let at = *places.entry((known, before.to_owned())).or_insert_with(|| {
-                    found.push(Group { prefix, known, names: Default::default() });
+                    found.push(TensorGroup { prefix, known, names: Default::default() });
                     found.len() - 1
                 });
                 found[at].names[i] = (*name).to_owned();
             }
         }
     }
-    let has = |g: &Group| g.names.iter().filter(|n| !n.is_empty()).count();
+    let has = |g: &TensorGroup| g.names.iter().filter(|n| !n.is_empty()).count();
     // `emb.weight` alone is no BDH
     found.into_iter().filter(|g| has(g) >= 2).max_by_key(|g| (has(g), std::cmp::Reverse(g.prefix.len())))
 }
 
-fn said_layers(file: &Weights) -> Option<usize> {
+fn layers_in_file(file: &Weights) -> Option<usize> {
     let named = |path: &str| LAYERS.contains(&path.rsplit('.').next().unwrap_or(path));
     file.metadata().filter(|(path, _)| named(path)).find_map(|(_, v)| v.parse().ok().filter(|n| (1..=1024).contains(n)))
 }

@@ -6,7 +6,7 @@ use super::synapse_edit::SynapseEdit;
 use crate::models::capabilities::{Action, Intervention, Part, SynapseShape, Target};
 
 /// An intervention as a model applies it.
-pub(super) enum Edit {
+pub(super) enum ActivationEdit {
     Neurons(NeuronEdit),
     Synapses(SynapseEdit),
 }
@@ -39,13 +39,13 @@ impl Action {
 impl Intervention {
     /// # Errors
     /// If a neuron or the layer is none of the model's, or the amount is no finite number.
-    pub(super) fn edit(&self, shape: &SynapseShape, device: &Device) -> Result<Edit> {
+    pub(super) fn edit(&self, shape: &SynapseShape, device: &Device) -> Result<ActivationEdit> {
         let line = self.action.line()?;
         match &self.target {
             Target::Neurons { neurons, part, layer } => {
                 check_neurons(neurons, shape)?;
                 check_layer(*layer, shape)?;
-                Ok(Edit::Neurons(NeuronEdit::new((*part, *layer), neurons, line, (shape, device))?))
+                Ok(ActivationEdit::Neurons(NeuronEdit::new((*part, *layer), neurons, line, (shape, device))?))
             }
             Target::Synapses(synapses) => {
                 for synapse in synapses {
@@ -55,7 +55,7 @@ impl Intervention {
                         bail!("a synapse ends in layer 1 or above: no y comes before layer 0")
                     }
                 }
-                Ok(Edit::Synapses(SynapseEdit::new(synapses, line, shape)))
+                Ok(ActivationEdit::Synapses(SynapseEdit::new(synapses, line, shape)))
             }
         }
     }
@@ -96,7 +96,7 @@ impl NeuronEdit {
     }
 }
 
-impl Edit {
+impl ActivationEdit {
     /// The activation `(B, nh, T, N)` as it is after the change, if it is one of those that are changed.
     pub(super) fn activation(&self, part: Part, layer: usize, activation: Tensor) -> Result<Tensor> {
         match self {

@@ -32,16 +32,16 @@ fn provenance(of: &BdhSpec) -> Vec<usize> {
     }
 }
 
-/// What came of it.
+/// The result of a merge.
 pub struct Merged {
     pub spec: BdhSpec,
     pub weights: Vec<(String, Tensor)>,
-    /// What was done with each tensor, in words.
+    /// Notes on the treatment of each tensor.
     pub notes: Vec<String>,
 }
 
-/// What two models must share.
-fn same(what: &str, names: [&str; 2], of: [usize; 2]) -> Result<()> {
+/// Tests that a size that both models must share is the same in both.
+fn check_equal(what: &str, names: [&str; 2], of: [usize; 2]) -> Result<()> {
     if of[0] != of[1] {
         bail!(
             "{} has {what} {} and {} has {}; only models that differ in neurons alone can be merged",
@@ -56,9 +56,9 @@ fn same(what: &str, names: [&str; 2], of: [usize; 2]) -> Result<()> {
 
 /// The sizes of two models as one, the first one's neurons first in each head. Errors say what does not fit.
 pub fn side_by_side(names: [&str; 2], s: &BdhSpec, t: &BdhSpec) -> Result<BdhSpec> {
-    same("width (D)", names, [s.d_model, t.d_model])?;
-    same("heads", names, [s.heads, t.heads])?;
-    same("layers", names, [s.layers, t.layers])?;
+    check_equal("width (D)", names, [s.d_model, t.d_model])?;
+    check_equal("heads", names, [s.heads, t.heads])?;
+    check_equal("layers", names, [s.layers, t.layers])?;
     if s.position != t.position || s.form != t.form {
         bail!(
             "{} and {} treat time or residuals differently ({:?} {:?}, {:?} {:?})",
@@ -92,7 +92,7 @@ pub fn side_by_side(names: [&str; 2], s: &BdhSpec, t: &BdhSpec) -> Result<BdhSpe
 pub fn merge(a: &Parent, b: &Parent) -> Result<Merged> {
     let (s, t) = (&a.spec, &b.spec);
     let vocab = |p: &Parent| p.get("embed.weight")?.dim(0);
-    same("vocabulary", [&a.name, &b.name], [vocab(a)?, vocab(b)?])?;
+    check_equal("vocabulary", [&a.name, &b.name], [vocab(a)?, vocab(b)?])?;
     let spec = side_by_side([&a.name, &b.name], s, t)?;
     let (heads, d) = (s.heads, s.d_model);
     let parts = [s.per_head(), t.per_head()];

@@ -1,12 +1,11 @@
-//! The forward pass: a fused path where nothing is looked at, and a composed one that also knows gates,
-//! the paper's form and states.
+//! The forward pass: a fused path for plain layers, and a composed one for gates, the paper's form, states and taps.
 
 use candle_core::{D, Result, Tensor};
 
 use super::{
-    intervention::Edit,
+    intervention::ActivationEdit,
     spec::{BdhSpec, Form},
-    synapse_edit::{Attended, Written},
+    synapse_edit::{AttentionInput, LayerOutput},
 };
 use crate::{
     models::capabilities::{Part, State},
@@ -22,7 +21,7 @@ use crate::{
     },
 };
 
-/// Of every norm.
+/// The epsilon of every norm.
 const EPS: f64 = 1e-5;
 /// Standard deviation of every initial weight.
 const STD: f64 = 0.02;
@@ -32,39 +31,39 @@ pub(super) fn ln(x: &Tensor) -> Result<Tensor> {
     layer_norm(x, None, None, EPS)
 }
 
-/// Weights of BDH-GPU'.
+/// The weights that only BDH-GPU' has.
 struct Gates {
     weight: Tensor, // (nh, D)
     bias: Tensor,   // (nh)
     merge: Tensor,  // (L)
 }
 
-/// What the layers hand on to one another beside v.
+/// The values that layers hand on to one another beside v.
 #[derive(Default)]
-struct Carried {
-    /// x of the layer before, in the forms that add it up.
+struct LayerCarry {
+    /// The x of the layer before, in the forms that add it up.
     x: Option<Tensor>, // (B, nh, T, N)
-    /// What the layer before wrote, where a synapse from it is changed.
-    written: Option<Written>,
+    /// The output of the layer before, where a synapse from it is changed.
+    written: Option<LayerOutput>,
 }
 
-/// What is done to activations on their way.
-pub(super) enum Change {
+/// A change of activations during the forward pass.
+pub(super) enum ForwardChange {
     Nothing,
     /// Some of y is dropped, while training.
     Drop(Dropout),
-    /// Somebody intervenes.
-    Edit(Edit),
+    /// An edit of neurons or synapses.
+    Edit(ActivationEdit),
 }
 
-impl Change {
-    /// Whether a synapse that ends in this layer is changed.
+impl ForwardChange {
+    /// True if a synapse that ends in this layer is changed.
     fn wants_written(&self, layer: usize) -> bool {
-        matches!(self, Self::Edit(Edit::Synapses(edit)) if edit.changes(layer))
+        matches!(self, Self::Edit(ActivationEdit::Synapses(edit)) if edit.changes(layer))
     }
 }
 
-/// One set of weights for all layers. Named as in the public code.
+/// The weights, one set for all layers, named as in the public code.
 pub(super) struct Net {
     pub(super) spec: BdhSpec,
     embed: Tensor,              // (V, D)
@@ -105,17 +104,17 @@ impl Net {
         tokens: &Tensor,
         tap: &mut Tap,
         mut state: Option<&mut State>,
-        change: &Change,
+        change: &ForwardChange,
     ) -> Result<Tensor> {
         let mut v = ln(&embedding(&self.embed, tokens)?)?; // (B,T,D)
-        let mut carried = Carried::default();
+        let mut carried = LayerCarry::default();
         let mut merged: Option<Tensor> = None;
         let mut encoders = None; // (2 nh, D, N), for all layers
         for layer in 0..self.spec.layers {
             tap.offer(&format!("layers.{layer}.v"), || Ok(v.clone()))?;
             // the one operation keeps its x and y to itself, and a change wants them
             let mut wrote = None;
-            let read = if matches!(change, Change::Nothing) && self.fuses(layer, tap, state.is_some()) {
+            let read = if matches!(change, ForwardChange::Nothing) && self.fuses(layer, tap, state.is_some()) {
                 let both = match encoders.take() {
                     Some(both) => both,
                     None => Tensor::cat(&[&self.encoder, &self.encoder_v], 0)?,
@@ -126,8 +125,8 @@ impl Net {
             } else {
                 let y = self.composed(layer, &v, &mut carried, tap, state.as_deref_mut(), change)?; // (B,T,n)
                 let y = match change {
-                    Change::Drop(drop) => drop.apply(&y, layer as u64)?,
-                    Change::Nothing | Change::Edit(_) => y,
+                    ForwardChange::Drop(drop) => drop.apply(&y, layer as u64)?,
+                    ForwardChange::Nothing | ForwardChange::Edit(_) => y,
                 };
                 let read = linear_transposed(&y, &self.decoder)?;
                 wrote = change.wants_written(layer + 1).then_some(y);
@@ -138,7 +137,7 @@ impl Net {
                 Form::Paper => read.clone(),
             };
             v = ln(&sum)?;
-            carried.written = wrote.map(|y| Written::new(y, &read, &sum, (self.spec.form, EPS))).transpose()?;
+            carried.written = wrote.map(|y| LayerOutput::new(y, &read, &sum, (self.spec.form, EPS))).transpose()?;
             if let Some(gates) = &self.gates {
                 let share = candle_nn::ops::softmax(&gates.merge, D::Minus1)?.narrow(0, layer, 1)?;
                 let part = v.broadcast_mul(&share)?;
@@ -154,7 +153,7 @@ impl Net {
         Ok(merged.unwrap_or(v))
     }
 
-    /// Whether the one operation gives all that is wanted of this layer.
+    /// True if the fused operation gives all that is wanted of this layer.
     fn fuses(&self, layer: usize, tap: &Tap, carries: bool) -> bool {
         let looked_at = tap.is_on() && ["x", "y"].iter().any(|part| tap.wants(&format!("layers.{layer}.{part}")));
         self.spec.form == Form::Code && self.gates.is_none() && !carries && !looked_at
@@ -165,10 +164,10 @@ impl Net {
         &self,
         layer: usize,
         v: &Tensor,
-        carried: &mut Carried,
+        carried: &mut LayerCarry,
         tap: &mut Tap,
         mut state: Option<&mut State>,
-        change: &Change,
+        change: &ForwardChange,
     ) -> Result<Tensor> {
         let (b, t, d) = v.dims3()?;
         let alone = v.unsqueeze(1)?; // (B,1,T,D)
@@ -179,7 +178,7 @@ impl Net {
             }
             carried.x = Some(x.clone());
         }
-        if let Change::Edit(edit) = change {
+        if let ForwardChange::Edit(edit) = change {
             x = edit.activation(Part::X, layer, x)?;
         }
         let open = match &self.gates {
@@ -197,8 +196,8 @@ impl Net {
         };
         let before = state.as_ref().map(|s| (&s.layers[layer], s.at));
         let (mut a, after) = past(&x, &values, before, &self.spec.attention())?;
-        if let (Change::Edit(Edit::Synapses(edit)), Some(written)) = (change, &carried.written) {
-            let attended = Attended { x: &x, open: open.as_ref(), decoder: &self.decoder };
+        if let (ForwardChange::Edit(ActivationEdit::Synapses(edit)), Some(written)) = (change, &carried.written) {
+            let attended = AttentionInput { x: &x, open: open.as_ref(), decoder: &self.decoder };
             let mut none = vec![];
             let traces = state.as_mut().map_or(&mut none, |s| &mut s.traces);
             a = edit.attention((layer, a), written, &attended, traces)?;
@@ -208,7 +207,7 @@ impl Net {
         }
         let a = ln(&a)?; // (B,nh,T,D)
         let mut y = (a.broadcast_matmul(&self.encoder_v.unsqueeze(0)?)?.relu()? * &x)?; // (B,nh,T,N)
-        if let Change::Edit(edit) = change {
+        if let ForwardChange::Edit(edit) = change {
             y = edit.activation(Part::Y, layer, y)?;
         }
         tap.offer(&format!("layers.{layer}.x"), || Ok(x))?;

@@ -14,14 +14,14 @@ use crate::{
     nn::fused::linear_attention::LinearAttentionSpec,
 };
 
-/// U of the state space: what time does to a trace.
+/// The state transition U: the effect of time on a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
-    /// Pairs of neurons turn.
+    /// Rotary position: pairs of neurons rotate.
     #[default]
     Rope,
-    /// Traces fade.
+    /// ALiBi: traces decay.
     Alibi,
     Both,
     Nothing,
@@ -41,7 +41,7 @@ impl Position {
     }
 }
 
-/// How a layer joins what was before.
+/// The way in which a layer joins its input and the residual stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
@@ -64,7 +64,7 @@ impl Form {
     }
 }
 
-/// State that outlives a batch.
+/// The state that outlives a batch, and when it is reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Carry {
     /// Rows of a batch; each has a state of its own.
@@ -87,7 +87,7 @@ pub struct BdhSpec {
     pub layers: usize,
     pub position: Position,
     pub form: Form,
-    /// Whether gradients reach keys and values (backpropagation through time).
+    /// True if gradients reach keys and values (backpropagation through time).
     pub through_past: bool,
     /// BDH-GPU', our reading of one sentence of appendix B.2: each head weighs what it writes into its
     /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
@@ -95,14 +95,14 @@ pub struct BdhSpec {
     pub carry: Option<Carry>,
     /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
     pub dropout: f64,
-    /// Turns a token by pair of neurons `(N / 2)`, where they are not the usual ones: a merged model's.
+    /// Rotation per token by pair of neurons `(N / 2)`, where it differs from the usual: in a merged model.
     pub frequencies: Option<Arc<[f32]>>,
-    /// Of a merged model: neurons of each head by the model that they come from, in order.
+    /// The neurons of each head of a merged model, by the model that they come from, in order.
     #[serde(alias = "heritage")]
     pub provenance: Vec<usize>,
     /// A checkpoint to begin from ([`super::import_state_dict`]); then the sizes above are the file's.
     pub weights: Option<PathBuf>,
-    /// Two of these side by side, to be the heir of two such models; weights are drawn.
+    /// True to build two of these side by side, as the target of a merge; weights are drawn.
     pub twofold: bool,
 }
 
@@ -137,7 +137,7 @@ impl BdhSpec {
         self.neurons / self.heads.max(1)
     }
 
-    /// As [`SynapseShape::parameters`].
+    /// See [`SynapseShape::parameters`].
     pub fn parameters(&self, vocab: usize) -> usize {
         self.shape().parameters(vocab)
     }
@@ -149,9 +149,9 @@ impl BdhSpec {
         SynapseShape { d_model, heads, neurons, layers, attention: self.attention(), position, form, gated, provenance }
     }
 
-    /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). The one operation of a layer saves x, y before
-    /// its gate, attention's result and, of texts no longer than a head has neurons, the scores; where a layer is
-    /// composed of operations, each of them keeps its own.
+    /// See [`FamilySpec::memory`](crate::models::FamilySpec::memory). The fused operation of a layer saves x, y before
+    /// its gate, attention's result and, for texts no longer than a head has neurons, the scores; where a layer is
+    /// composed of operations, each of them saves its own.
     pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
         let (d, h, n, layers) = (self.d_model as f64, self.heads as f64, self.neurons as f64, self.layers as f64);
         let positions = step.positions();

@@ -25,22 +25,22 @@ use crate::{
     telemetry::Synapse,
 };
 
-/// Synapses and what they will hold: sigma -> scale sigma + value.
+/// Edits of synapses: sigma -> scale sigma + value.
 pub(super) struct SynapseEdit {
     synapses: Vec<(Synapse, Rotation)>,
     scale: f64,
     value: f64,
 }
 
-/// What a layer wrote for the next one.
-pub(super) struct Written {
+/// The output of a layer for the next one.
+pub(super) struct LayerOutput {
     y: Tensor, // (B, T, n)
     /// g of every token, `(B T)`.
     gain: Vec<f64>,
 }
 
-/// What attention read in the layer of a change.
-pub(super) struct Attended<'a> {
+/// The input of attention in the layer of a change.
+pub(super) struct AttentionInput<'a> {
     pub x: &'a Tensor, // (B, nh, T, N)
     /// Gates `(B, nh, T, 1)` of BDH-GPU'.
     pub open: Option<&'a Tensor>,
@@ -50,14 +50,14 @@ pub(super) struct Attended<'a> {
 /// sd of every row of `(.., D)`, with the norms' epsilon.
 fn deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
     let d = rows.dims().last().copied().unwrap_or(1).max(1);
-    let of = |row: &[f64]| {
+    let deviation = |row: &[f64]| {
         let mean = row.iter().sum::<f64>() / d as f64;
         (row.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / d as f64 + eps).sqrt()
     };
-    Ok(host::to_f64(rows)?.chunks(d).map(of).collect())
+    Ok(host::to_f64(rows)?.chunks(d).map(deviation).collect())
 }
 
-impl Written {
+impl LayerOutput {
     /// `read` `(B, T, D)`: E y before its norm; `sum`: what the outer norm is applied to, where the form has one.
     pub(super) fn new(y: Tensor, read: &Tensor, sum: &Tensor, (form, eps): (Form, f64)) -> Result<Self> {
         let inner = deviations(read, eps)?;
@@ -71,19 +71,19 @@ impl Written {
     }
 
     /// g y(i) at every token, `(B T)`.
-    fn of(&self, i: usize) -> Result<Vec<f64>> {
+    fn scaled_y(&self, i: usize) -> Result<Vec<f64>> {
         let y = host::to_f64(&self.y.narrow(2, i, 1)?)?;
         Ok(y.iter().zip(&self.gain).map(|(y, g)| y * g).collect())
     }
 }
 
 impl SynapseEdit {
-    /// Each synapse once.
+    /// The edit of these synapses, each of which occurs once.
     pub(super) fn new(synapses: &[Synapse], (scale, value): (f64, f64), shape: &SynapseShape) -> Self {
         let mut all = synapses.to_vec();
         all.sort_unstable();
         all.dedup();
-        Self { synapses: all.into_iter().map(|s| (s, Rotation::of(shape, s.j))).collect(), scale, value }
+        Self { synapses: all.into_iter().map(|s| (s, Rotation::for_neuron(shape, s.j))).collect(), scale, value }
     }
 
     pub(super) fn changes(&self, layer: usize) -> bool {
@@ -95,8 +95,8 @@ impl SynapseEdit {
     pub(super) fn attention(
         &self,
         (layer, a): (usize, Tensor),
-        written: &Written,
-        attended: &Attended<'_>,
+        written: &LayerOutput,
+        attended: &AttentionInput<'_>,
         traces: &mut Vec<[f64; 2]>,
     ) -> Result<Tensor> {
         let (rows, heads, t, d) = a.dims4()?;
@@ -113,7 +113,7 @@ impl SynapseEdit {
             let column = |of: usize| host::to_f64(&attended.x.narrow(1, head, 1)?.narrow(3, of, 1)?); // (B T)
             // a head of an odd number of neurons does not turn
             let (x, partner) = (column(within)?, column((within ^ 1).min(per_head - 1))?);
-            let mut wrote = written.of(synapse.i)?;
+            let mut wrote = written.scaled_y(synapse.i)?;
             if let Some(open) = attended.open {
                 let open = host::to_f64(&open.narrow(1, head, 1)?)?;
                 wrote.iter_mut().zip(open).for_each(|(w, o)| *w *= o);

@@ -9,20 +9,20 @@ use crate::{
     nn::{fused::linear_attention::Recurrence, host},
 };
 
-/// Of every norm.
+/// The epsilon of every norm.
 const EPS: f32 = 1e-5;
 
 pub struct TokenReader {
     recurrence: Recurrence,
     embed: Tensor,     // (V, D)
     lm_head: Vec<f32>, // (D, V)
-    /// By layer, `(nh, N, D)` each.
+    /// The state of each layer, `(nh, N, D)`.
     layers: Vec<Vec<f32>>,
     at: usize,
 }
 
 impl TokenReader {
-    /// Goes on after what `state`, of one row, has read; `None` for a form or a device that it does not know.
+    /// Continues after the tokens that `state`, of one row, has read; `None` for an unsupported form or device.
     ///
     /// # Errors
     /// If the device fails.

@@ -1,5 +1,4 @@
-//! Where a model's attention can be tapped, and what uniform attention would look like there. It
-//! does not know how the weights are computed.
+//! Where a model's attention can be tapped, and what uniform attention would look like there.
 
 /// One attention layer of a forward pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,13 +18,13 @@ pub struct AttentionLayer {
 
 impl AttentionLayer {
     /// A layer at token rate.
-    pub fn of_tokens(path: impl Into<String>, window: Option<usize>) -> Self {
+    pub fn at_token_rate(path: impl Into<String>, window: Option<usize>) -> Self {
         Self { path: path.into(), tokens_per_position: 1, window, sees_itself: true, is_differential: false }
     }
 
     /// Layers `<name>.0`, `<name>.1`, ... at token rate.
     pub fn stack(name: &str, layers: usize, window: Option<usize>) -> Vec<Self> {
-        (0..layers).map(|i| Self::of_tokens(format!("{name}.{i}"), window)).collect()
+        (0..layers).map(|i| Self::at_token_rate(format!("{name}.{i}"), window)).collect()
     }
 
     /// The layer, said to be differential or not.
@@ -64,13 +63,13 @@ impl AttentionLayer {
         weights
     }
 
-    /// Whether uniform attention is the same in both, along the same text.
+    /// True if uniform attention is the same in both layers along the same text.
     pub fn has_uniform_of(&self, other: &Self) -> bool {
         let seen = |layer: &Self| (layer.tokens_per_position, layer.window, layer.sees_itself);
         seen(self) == seen(other)
     }
 
-    /// How many positions query `t` may see.
+    /// The number of positions that query `t` may see.
     pub fn seen(&self, t: usize) -> usize {
         self.end_of_sight(t).min(self.window.unwrap_or(usize::MAX).max(1))
     }
@@ -87,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_window_limits_what_uniform_attention_sees() {
-        let layer = |window| AttentionLayer::of_tokens("layers.0", window);
+        let layer = |window| AttentionLayer::at_token_rate("layers.0", window);
         assert!((layer(Some(2)).uniform_entropy(4) - 3.0 * 2f64.ln() / 4.0).abs() < 1e-12);
         assert!((layer(None).uniform_entropy(3) - 6f64.ln() / 3.0).abs() < 1e-12);
         assert_eq!(layer(None).uniform_entropy(0), 0.0);
@@ -96,10 +95,10 @@ mod tests {
 
     #[test]
     fn strictly_causal_attention_sees_the_past_alone() {
-        let layer = AttentionLayer::of_tokens("blocks.0", None).strictly_causal();
+        let layer = AttentionLayer::at_token_rate("blocks.0", None).strictly_causal();
         assert_eq!((layer.seen(0), layer.seen(3)), (0, 3));
         assert_eq!(layer.uniform_weights(3), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.5, 0.0]);
         assert!((layer.uniform_entropy(3) - 2f64.ln() / 3.0).abs() < 1e-12);
-        assert!(!layer.has_uniform_of(&AttentionLayer::of_tokens("blocks.0", None)));
+        assert!(!layer.has_uniform_of(&AttentionLayer::at_token_rate("blocks.0", None)));
     }
 }

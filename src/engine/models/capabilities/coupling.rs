@@ -1,4 +1,4 @@
-//! Two streams of different speed and the gate between them. It does not know what the streams compute.
+//! Two streams of different speed and the gate between them.
 
 use candle_core::Result;
 
@@ -10,25 +10,25 @@ use crate::nn::pooling::Upsample;
 pub struct TwoTimescales {
     /// Tokens of a block.
     pub pool: usize,
-    /// Times that the slow stream is read back into the fast one.
+    /// The number of times that the slow stream is read back into the fast one.
     pub rounds: usize,
     /// Channels of both streams.
     pub width: usize,
 }
 
 impl TwoTimescales {
-    /// Where the fast stream `(B, T, D)` before a round's coupling is tapped.
+    /// The tap path of the fast stream `(B, T, D)` before a round's coupling.
     pub fn fast_tap(&self, round: usize) -> String {
         format!("x.r{round}")
     }
 
-    /// Where a round's slow stream, brought back to token rate `(B, T, D)`, is tapped.
+    /// The tap path of a round's slow stream, brought back to token rate `(B, T, D)`.
     pub fn slow_tap(&self, round: usize) -> String {
         format!("y_up.r{round}")
     }
 }
 
-/// How the slow stream enters the fast one. A probe that changes it restores it.
+/// The coupling of the slow stream into the fast one. A probe that changes it restores it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CouplingSettings {
     /// s in s tanh(gamma).

@@ -1,5 +1,4 @@
-//! Models with a state that follows a differential equation over depth tau in [0, 1]. It does not know how
-//! the equation is solved.
+//! Models with a state that follows a differential equation over depth tau in [0, 1].
 
 use candle_core::{DType, Result, Tensor};
 
@@ -12,7 +11,7 @@ use crate::ode::{Field, SharedField};
 /// Controls that enter the field.
 pub const CONTROLS: usize = 4;
 
-/// What enters the right-hand side from outside.
+/// The control that enters the right-hand side from outside.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowControl {
     /// Control vector; a planar field uses the first two numbers.
@@ -22,7 +21,7 @@ pub struct FlowControl {
 }
 
 impl Default for FlowControl {
-    /// No control, and the field as it was trained.
+    /// The default is no control, and the field as it was trained.
     fn default() -> Self {
         Self { u: [0.0; CONTROLS], alpha: 1.0 }
     }
@@ -38,7 +37,7 @@ pub enum FlowModel<'a> {
 }
 
 impl FlowModel<'_> {
-    /// As the runtime parameters stand.
+    /// The control that the runtime parameters set.
     pub fn control(&self) -> FlowControl {
         match self {
             FlowModel::Language(model) => model.control(),
@@ -49,7 +48,7 @@ impl FlowModel<'_> {
 
 /// Tokens are embedded, carried by the flow from tau = 0 to 1, and read as logits.
 pub trait LanguageFlow {
-    /// As the runtime parameters stand.
+    /// The control that the runtime parameters set.
     fn control(&self) -> FlowControl;
 
     /// H at tau = 0 without gradients: tokens u32 `(B, T)` -> `(B, T, D)`.
@@ -58,7 +57,7 @@ pub trait LanguageFlow {
     /// dH/dtau for states `(B, T, D)`, one control for all rows, without gradients for the weights.
     fn field(&self, control: FlowControl) -> Result<Box<dyn Field + '_>>;
 
-    /// As [`LanguageFlow::field`], with gradients for the weights that are returned beside it.
+    /// Like [`LanguageFlow::field`], with gradients for the weights that are returned beside it.
     fn learning_field(&self, control: FlowControl) -> Result<(SharedField, Vec<Tensor>)>;
 
     /// H at tau = 1 `(B, T, D)` -> logits `(B, T, V)`, without gradients.
@@ -81,10 +80,10 @@ pub trait LanguageFlow {
 
 /// Points of the plane in one of several fields.
 pub trait PlanarFlow {
-    /// As the runtime parameters stand.
+    /// The control that the runtime parameters set.
     fn control(&self) -> FlowControl;
 
-    /// The field that is looked at unless another is asked for.
+    /// The field that is used unless another is requested.
     fn default_field(&self) -> PlanarField;
 
     /// The type of a state's numbers.
@@ -94,16 +93,16 @@ pub trait PlanarFlow {
     fn field(&self, which: PlanarField, control: FlowControl) -> Box<dyn Field + '_>;
 }
 
-/// What the second stage teaches.
+/// The task of the second stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steering {
     /// Updates of the first stage: language modelling with u = 0. Update `language_steps + 1` is the
     /// first of the second.
     pub language_steps: u64,
-    /// Ids that u0 = +1 is to lead to, and u0 = -1.
+    /// Ids that u0 = +1 should lead to; `minus` holds those of u0 = -1.
     pub plus: Vec<u32>,
     pub minus: Vec<u32>,
-    /// Steer at the end of this one prompt, whatever the batches hold.
+    /// The one prompt at whose end the model is steered, whatever the batches hold.
     #[serde(default)]
     pub prompt: Option<Vec<u32>>,
     /// Take a few steps more or fewer from update to update, so that what is learned is the flow's and not

@@ -78,11 +78,11 @@ pub struct Capabilities<'m> {
     pub fixed_point: Option<&'m dyn FixedPointModel>,
     /// The reader of past tokens.
     pub recovery: Option<&'m dyn RecoveryModel>,
-    /// How queries and keys evolve before they are scored, if those of any layer may.
+    /// The evolution of queries and keys before they are scored, if those of any layer may evolve.
     pub query_key_dynamics: Option<&'m dyn QueryKeyDynamics>,
     /// Represents every word of a sentence.
     pub sentence_encoder: Option<&'m dyn SentenceEncoder>,
-    /// How levels settle on a word.
+    /// The settling of levels on a word.
     pub settling: Option<&'m dyn SettlingModel>,
     /// Tags every word of a sentence.
     pub sequence_tagger: Option<&'m dyn SequenceTagger>,
@@ -98,6 +98,6 @@ pub struct CapabilitiesMut<'m> {
     /// The model's own rule of learning, if it does not learn by gradients. The trainer then calls this for an update and
     /// neither asks for a loss nor runs an optimiser.
     pub local_learning: Option<&'m mut dyn LocalLearning>,
-    /// As [`Capabilities::coupling`], to change its settings.
+    /// Like [`Capabilities::coupling`], to change its settings.
     pub coupling: Option<&'m mut dyn CouplingModel>,
 }

@@ -1,11 +1,11 @@
-//! Attention whose queries and keys evolve as a coupled system before they meet (arXiv 2604.01683): what the evolution is in
-//! each layer, as numbers. It does not know how a layer scores.
+//! Attention whose queries and keys evolve as a coupled system before they meet (arXiv 2604.01683): what the evolution
+//! is in each layer, as numbers.
 
 use candle_core::Result;
 
 pub use crate::nn::fused::evolution::Scheme;
 
-/// How the queries and keys of one layer evolve: `steps` steps of dq/dt = k, dk/dt = f(q).
+/// The evolution of the queries and keys of one layer: `steps` steps of dq/dt = k, dk/dt = f(q).
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerDynamics {
     /// f(q) = second silu(first q): its two weights, each (d, d), (outputs, inputs), row by row; all heads share them.

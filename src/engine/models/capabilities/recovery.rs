@@ -1,4 +1,4 @@
-//! Readers that name the token k steps back. It does not know what a reader sees.
+//! Readers that name the token k steps back.
 
 use candle_core::{Result, Tensor};
 
@@ -15,5 +15,5 @@ pub trait RecoveryModel {
     fn answers(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor>;
 
     /// The tokens that should be named: u32 `(P, B, K)`.
-    fn wanted(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor>;
+    fn target_ids(&self, tokens: &Tensor, positions: &[usize]) -> Result<Tensor>;
 }

@@ -1,12 +1,11 @@
 //! Models that say something of every word of a sentence: by vectors, which a probe reads, or by tags that they were
-//! trained for. It does not know what the tags mean.
+//! trained for.
 
 use std::ops::Range;
 
 use candle_core::Result;
 
-/// A model that represents every word of a sentence by vectors, level by level, without having been told what the words
-/// are.
+/// A model that represents every word of a sentence by vectors, level by level, trained without labels of the words.
 pub trait SentenceEncoder {
     /// The encoder with the present weights, which reads any number of sentences and learns nothing.
     fn freeze(&self) -> Result<Box<dyn FrozenEncoder>>;
@@ -14,14 +13,14 @@ pub trait SentenceEncoder {
 
 /// An encoder whose weights stay as they are.
 pub trait FrozenEncoder: Send + Sync {
-    /// One a level, from below.
+    /// The features of each level, lowest first.
     fn levels(&self) -> Vec<LevelFeatures>;
 
     /// The features of all words of all sentences (ids), in order: for each level `(words, width)`, row by row.
     fn encode(&self, sentences: &[&[u32]]) -> Vec<Vec<f32>>;
 }
 
-/// How the features of a level lie in a row.
+/// The layout of the features of a level in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelFeatures {
     pub width: usize,
@@ -39,12 +38,12 @@ pub trait SequenceTagger {
 
 /// A model whose levels settle on every word of a sentence before the next is read.
 pub trait SettlingModel {
-    /// How it settles on a sentence (ids) that is read from the left or from the right, with the present weights, learning
-    /// nothing. An error if it does not read in this direction.
+    /// Settles on a sentence (ids) that is read from the left or from the right, with the present weights, learning
+    /// nothing. Fails if it does not read in this direction.
     fn settle(&self, sentence: &[u32], from_right: bool) -> Result<Vec<SettledLevel>>;
 }
 
-/// What one level did while a sentence was read; words in the order of the sentence, whichever way it was read.
+/// The values of one level while a sentence was read; words in the order of the sentence, whichever way it was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SettledLevel {
     pub units: usize,

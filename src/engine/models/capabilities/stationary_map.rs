@@ -1,5 +1,4 @@
-//! A learned map from a slow control to the stationary distribution of the generator that it sets. It does not know how
-//! the map is learned.
+//! A learned map from a slow control to the stationary distribution of the generator that it sets.
 
 use candle_core::Result;
 

@@ -1,14 +1,13 @@
-//! Models that read a text part by part, with weights that stay as they are or with fast weights that a text changes. It
-//! does not know what a model keeps between the parts.
+//! Models that read a text part by part, with weights that stay as they are or with fast weights that a text changes.
 
 use candle_core::{Result, Tensor};
 
 /// A model that reads texts part by part.
 pub trait StreamingModel {
-    /// Texts that are read from their beginnings.
+    /// A stream of texts that are read from their beginnings.
     fn stream(&self) -> Box<dyn TextStream + '_>;
 
-    /// Whether it keeps every token that was read, so that a token costs more the later it comes.
+    /// True if it keeps every token that was read, so that later tokens cost more.
     fn keeps_all_tokens(&self) -> bool;
 
     /// The coefficient of the slowest moving average, if it is the same for every channel and token and never trained.
@@ -17,7 +16,7 @@ pub trait StreamingModel {
 
 /// A model whose predictors can go on learning while it reads.
 pub trait FastWeightModel {
-    /// Texts that are read from their beginnings, each with fast weights of its own.
+    /// A stream of texts that are read from their beginnings, each with fast weights of its own.
     fn stream_with_fast_weights(&self, rule: &FastWeightRule) -> Box<dyn TextStream + '_>;
 }
 
@@ -32,13 +31,13 @@ pub trait TextStream {
     }
 }
 
-/// How fast weights learn from the tokens of a text: W <- W + eta pi e h^T.
+/// The learning rule of fast weights on the tokens of a text: W <- W + eta pi e h^T.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FastWeightRule {
     /// eta.
     pub rate: f64,
     /// pi_max, the largest precision 1 / v of the error.
-    pub most_precision: f64,
-    /// Whether they add to the trained weights, or to nothing.
+    pub max_precision: f64,
+    /// True if they add to the trained weights; else they replace them.
     pub has_base: bool,
 }

@@ -1,14 +1,14 @@
-//! Blocks whose only view of the past are exponential moving averages of their input, and where they are tapped. It does
-//! not know who reads them.
+//! Blocks whose only view of the past are exponential moving averages of their input, and where they are tapped.
 
 /// A stack of blocks with three traces, a prediction from them, and a sparse feed-forward layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceBlocks {
     pub blocks: usize,
-    /// Of a token's state and of each trace.
+    /// The channels of a token's state and of each trace.
     pub channels: usize,
-    /// Of the feed-forward layer, and how many of them are kept for a token.
+    /// The units of the feed-forward layer.
     pub units: usize,
+    /// Units that are kept for a token.
     pub kept: usize,
 }
 
@@ -23,7 +23,7 @@ impl TraceBlocks {
         format!("{}.{part}", Self::path(block))
     }
 
-    /// What a block is called.
+    /// The tap path of a block.
     pub fn path(block: usize) -> String {
         format!("blocks.{block}")
     }

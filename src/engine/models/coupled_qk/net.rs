@@ -1,4 +1,4 @@
-//! The computation graph of the coupled query-key family. It does not know how it is trained.
+//! The computation graph of the coupled query-key family.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::{
 pub(super) struct Net {
     pub(super) embed: Tensor,  // (V, D)
     positions: Option<Tensor>, // (P, D)
-    most: usize,               // P
+    max_positions: usize,      // P
     pub(super) layers: Vec<Block>,
     norm: Norm,
 }
@@ -41,10 +41,10 @@ impl Net {
             false => Some(p.normal("pos.weight", (spec.positions, spec.d_model), EMBEDDING_STD)?),
         };
         let layers = (0..spec.layers).map(|layer| block(p, spec, layer)).collect::<Result<_>>()?;
-        Ok(Self { embed, positions, most: spec.positions, layers, norm: Norm::rms(p, "norm", spec.d_model)? })
+        Ok(Self { embed, positions, max_positions: spec.positions, layers, norm: Norm::rms(p, "norm", spec.d_model)? })
     }
 
-    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks.
+    /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks.
     pub(super) fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self { layers: block::with_shared_weights(&self.layers, accumulator)?, ..self.clone() })
     }
@@ -60,8 +60,8 @@ impl Net {
     /// The next token `(B, 1)`, after those that were read into the caches, one a layer -> normalised `(B, 1, D)`.
     pub(super) fn read_next(&self, token: &Tensor, caches: &mut [KeyValueCache]) -> Result<Tensor> {
         let at = caches.first().map_or(0, KeyValueCache::len);
-        if at >= self.most {
-            bail!("{} tokens were read, and the model has positions for no more", self.most);
+        if at >= self.max_positions {
+            bail!("{} tokens were read, and the model has positions for no more", self.max_positions);
         }
         let x = embed_from(token, &self.embed, (self.positions.as_ref(), at))?;
         let x = self.layers.iter().zip(caches).try_fold(x, |x, (layer, cache)| layer.read_next(&x, cache))?;

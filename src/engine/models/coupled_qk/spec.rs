@@ -1,4 +1,4 @@
-//! Sizes of the coupled query-key family, and which attention it has. It does not know how one is computed.
+//! Sizes of the coupled query-key family, and which attention it has.
 
 use crate::config::choices;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::nn::{attention::EvolutionSpec, fused::evolution::Scheme};
 /// Query heads of a key head in grouped-query attention.
 const GROUP: usize = 4;
 
-/// How attention is scored, in the order of the paper's tables.
+/// The score of attention, in the order of the paper's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QkVariant {
@@ -55,7 +55,7 @@ impl QkVariant {
         }
     }
 
-    /// What a legend calls it.
+    /// The name in a legend.
     pub fn label(self) -> &'static str {
         match self {
             Self::Standard => "standard",
@@ -69,7 +69,7 @@ impl QkVariant {
         }
     }
 
-    /// Whether the second half's attention is subtracted from the first's.
+    /// True if the second half's attention is subtracted from the first's.
     pub fn is_differential(self) -> bool {
         matches!(self, Self::Diff | Self::DiffEuler | Self::DiffHamiltonian)
     }
@@ -144,7 +144,7 @@ impl CoupledQkSpec {
         if self.variant == QkVariant::Gqa { (self.heads / GROUP).max(1) } else { self.heads }
     }
 
-    /// How queries and keys of a layer evolve, if they do.
+    /// The evolution of a layer's queries and keys, if they evolve.
     pub fn evolution(&self, layer: usize) -> Option<EvolutionSpec> {
         let evolves = match self.evolved {
             EvolvedLayers::All => true,

@@ -77,8 +77,8 @@ impl Net {
         })
     }
 
-    /// For a training step, whose rounds all use the same blocks and whose accumulator, if there is one, takes their
-    /// weights.
+    /// The net for a training step, whose rounds all use the same blocks and whose accumulator, if there is one, takes
+    /// their weights.
     pub(super) fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         let shared = |blocks| block::with_shared_weights(blocks, accumulator);
         Ok(Self { pre: shared(&self.pre)?, slow: shared(&self.slow)?, post: shared(&self.post)?, ..self.clone() })

@@ -8,7 +8,7 @@ use crate::models::step_memory::{self, BlockSizes, StepMemory, StepSizes};
 
 use crate::nn::pooling::Upsample;
 
-/// How a round's fast state approaches its equilibrium, with the slow state held.
+/// The approach of a round's fast state to its equilibrium, with the slow state held.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
 pub enum Approach {
@@ -94,8 +94,8 @@ impl Default for FastSlowSpec {
 }
 
 impl FastSlowSpec {
-    /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). Each round saves what it passes through;
-    /// an equilibrium is solved without a graph, and keeps one of Post at its solution.
+    /// See [`FamilySpec::memory`](crate::models::FamilySpec::memory). Each round saves what it passes through; an
+    /// equilibrium is solved without a graph, and saves one application of Post at its solution.
     pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
         let block = BlockSizes {
             d_model: self.d_model,

@@ -1,15 +1,14 @@
-//! Sizes of the GPT family: with learned positions, and with ALiBi. It does not know what they are compared
-//! with beyond a number of parameters.
+//! Sizes of the GPT family: with learned positions, and with ALiBi.
 
 use serde::{Deserialize, Serialize};
 
-/// Widths are multiples of this.
+/// The step of widths.
 const STEP: usize = 8;
 /// Width over layers of usual models, and how far from it a search goes.
 const SLIM: usize = 6;
 const WIDE: usize = 64;
 const USUAL: f64 = 20.0;
-/// Channels of a head, about.
+/// The approximate width of a head.
 const HEAD: usize = 32;
 
 /// Sizes with learned positions. At width 256, 50,257 tokens and 128 positions: 30,503,424 parameters.
@@ -51,7 +50,7 @@ impl AlibiGptSpec {
     }
 
     /// The sizes that come closest to so many parameters; of two as close, the less unusual one.
-    pub fn like(parameters: usize, vocab: usize) -> Self {
+    pub fn with_parameters_near(parameters: usize, vocab: usize) -> Self {
         let at = |d_model: usize, layers: usize| {
             let heads = (d_model / HEAD).max(1);
             // heads divide the width

@@ -60,7 +60,7 @@ impl FieldNet {
         self.layer.step(h, &self.row(tau, pushed)?, &self.alpha, length)
     }
 
-    /// What time and control add to the state `(B or 1, 1, D)`.
+    /// The row that time and control add to the state `(B or 1, 1, D)`.
     fn row(&self, tau: f64, pushed: &Tensor) -> Result<Tensor> {
         let tau = Tensor::full(tau as f32, (1, 1), pushed.device())?.to_dtype(pushed.dtype())?;
         let time = self.time2.forward(&Act::Silu.apply(&self.time1.forward(&tau)?)?)?.unsqueeze(1)?; // (1,1,D)
@@ -76,8 +76,8 @@ impl FieldNet {
         &self.alpha
     }
 
-    /// For a training step, whose accumulator, if there is one, takes the weights of the block and alpha. Weights that
-    /// are shared already stay as they are.
+    /// The net for a training step, whose accumulator, if there is one, takes the weights of the block and alpha.
+    /// Weights that are shared already stay as they are.
     fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self { layer: self.layer.with_shared_weights_and_scale(&self.alpha, accumulator)?, ..self.clone() })
     }
@@ -140,7 +140,8 @@ impl Net {
         })
     }
 
-    /// For a training step, whose accumulator, if there is one, takes the weights of the blocks and of the field.
+    /// The net for a training step, whose accumulator, if there is one, takes the weights of the blocks and of the
+    /// field.
     pub fn with_shared_weights(&self, accumulator: Option<&GradAccumulator>) -> Result<Self> {
         Ok(Self {
             head_layers: block::with_shared_weights(&self.head_layers, accumulator)?,
@@ -162,7 +163,7 @@ impl Net {
         self.ln.forward(&x)
     }
 
-    /// What the head reads -> logits `(.., V)`.
+    /// The input of the head -> logits `(.., V)`.
     pub fn logits(&self, read: &Tensor) -> Result<Tensor> {
         linear(read, &self.head)
     }

@@ -43,8 +43,8 @@ impl Default for OdeFlowSpec {
 }
 
 impl OdeFlowSpec {
-    /// As [`FamilySpec::memory`](crate::models::FamilySpec::memory). Every evaluation of the field saves as a layer
-    /// does. Steering keeps a copy of the field, follows it as well, and has the log-probabilities of both.
+    /// See [`FamilySpec::memory`](crate::models::FamilySpec::memory). Every evaluation of the field saves as much as a
+    /// layer does. Steering keeps a copy of the field, follows it as well, and has the log-probabilities of both.
     pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
         let block = BlockSizes::gpt2(self.d_model, self.heads);
         let (d, n) = (self.d_model as f64, step.positions());

@@ -14,7 +14,7 @@ use crate::{
     ode::SolverOptions,
 };
 
-/// Under which names the field of the first stage is kept, and the field's own.
+/// The prefixes of the field of the first stage, which is kept, and of the trained field.
 const BEFORE: &str = "before.";
 const FIELD: &str = "field.";
 
@@ -28,7 +28,7 @@ const TURNS: [f64; 3] = [1.0, -1.0, 0.0];
 pub struct Steered {
     pub spec: Steering,
     before: FieldNet,
-    /// Whether the present update is of the second stage.
+    /// True if the present update belongs to the second stage.
     pub steers: bool,
     /// The present update.
     step: u64,
@@ -47,7 +47,7 @@ impl Steered {
         Ok(Self { spec: steering.clone(), before, steers: false, step: 0 })
     }
 
-    /// Before update `step`: which stage it is, which weights hold still, and at the turn the copy.
+    /// Prepares update `step`: sets the stage, freezes weights, and at the turn copies the field.
     pub fn begin_step(&mut self, params: &mut Params, step: u64) -> Result<()> {
         let last = self.spec.language_steps;
         if step == last + 1 {
@@ -76,8 +76,8 @@ impl Steered {
         let u: Vec<f32> = (0..b).flat_map(|row| [turn(row) as f32, 0.0, 0.0, 0.0]).collect();
         let u = Tensor::from_vec(u, (b, CONTROLS), device)?;
         let start = inference_net.start(&batch.tokens, &mut Tap::off())?; // (B, T, D)
-        let asked = asked(&batch.targets, t)?;
-        let of = |holds: &dyn Fn(usize, bool) -> bool| -> Vec<u32> {
+        let asked = answer_mask(&batch.targets, t)?;
+        let select = |holds: &dyn Fn(usize, bool) -> bool| -> Vec<u32> {
             (0..b * t).filter(|&i| holds(i / t, asked[i])).map(|i| i as u32).collect()
         };
 
@@ -88,7 +88,7 @@ impl Steered {
         let mut parts = vec![];
         let mut total = Tensor::zeros((), start.dtype(), device)?;
         for (name, wanted, ids) in [("steer/plus", 1.0, &self.spec.plus), ("steer/minus", -1.0, &self.spec.minus)] {
-            let positions = of(&|row, asked| asked && turn(row) == wanted);
+            let positions = select(&|row, asked| asked && turn(row) == wanted);
             if positions.is_empty() {
                 continue;
             }
@@ -97,7 +97,7 @@ impl Steered {
             parts.push((name, logp.detach().exp()?.mean_all()?));
             total = (total - logp.mean_all()?)?;
         }
-        let rest = of(&|row, asked| !asked || turn(row) == 0.0);
+        let rest = select(&|row, asked| !asked || turn(row) == 0.0);
         if !rest.is_empty() {
             let rest = Tensor::new(rest, device)?;
             let before = self.before.carry(&start, &u.zeros_like()?, 1.0, options)?;
@@ -110,7 +110,7 @@ impl Steered {
     }
 }
 
-/// One prompt once for each control, asked for where it ends.
+/// A batch of one prompt once for each control, asked for the word after its end.
 fn one_prompt(ids: &[u32], device: &Device) -> Result<Batch> {
     let mut targets = vec![IGNORE; ids.len()];
     match targets.last_mut() {
@@ -120,8 +120,8 @@ fn one_prompt(ids: &[u32], device: &Device) -> Result<Batch> {
     Batch::from_ids(&ids.repeat(TURNS.len()), &targets.repeat(TURNS.len()), TURNS.len(), ids.len(), device)
 }
 
-/// Which of the positions `(B T)` ask for a word.
-fn asked(targets: &Tensor, t: usize) -> Result<Vec<bool>> {
+/// A mask of the positions `(B T)` that ask for a word.
+fn answer_mask(targets: &Tensor, t: usize) -> Result<Vec<bool>> {
     let asked: Vec<bool> = host::to_u32(targets)?.into_iter().map(|target| target != IGNORE).collect();
     if !asked.contains(&true) {
         candle_core::bail!("a steering batch of windows of {t} tokens asks for no word; make the window longer");

@@ -1,8 +1,7 @@
 //! One hierarchy of predictive columns that reads a sentence in one direction (arXiv 2604.08556, section 3): settling,
-//! the precision-gated Hebbian update of the feedback weights, and traces. Plain slices; it knows no tensor, no corpus
-//! and no role.
+//! the precision-gated Hebbian update of the feedback weights, and traces. Plain slices.
 //!
-//! What the paper leaves open is chosen so, level l from 0 (below) up, all of it in 32 bits:
+//! The paper leaves these choices open; here they are, level l from 0 (below) up, all in 32 bits:
 //! - A sweep goes through the levels bottom-up, in place. Within it, level l sees the new state of level l - 1, the old
 //!   one of level l + 1 and its own old one. Level 0 has the word's column of its feedforward weights as input.
 //! - States are carried from word to word; states, traces and episodic buffer are zero at a sentence's start.
@@ -13,9 +12,9 @@
 
 use super::sparse::{Sparse, add_columns, axpy};
 
-/// How a hierarchy settles and learns.
+/// The rules by which a hierarchy settles and learns.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rule {
+pub struct HierarchyRule {
     /// Settling sweeps a word.
     pub sweeps: usize,
     /// Weights of the three pathways (equation 1).
@@ -23,29 +22,29 @@ pub struct Rule {
     pub feedback: f32,
     pub lateral: f32,
     pub retrieval: Retrieval,
-    /// Whether a state is divided by its length.
+    /// True if a state is divided by its length.
     pub unit_norm: bool,
     /// eta; 0 leaves the feedback weights as they are.
     pub rate: f32,
-    /// lambda_d: what feedback weights lose at each word.
+    /// lambda_d: the decay of feedback weights at each word.
     pub decay: f32,
     pub precision: PrecisionRule,
 }
 
-/// How the episodic buffer is asked (sparse predictive attention, SPA).
+/// The query of the episodic buffer (sparse predictive attention, SPA).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retrieval {
     /// Settled states that are kept; 0 keeps none.
     pub window: usize,
-    /// Of which so many are mixed.
+    /// The number of states that are mixed.
     pub best: usize,
     /// Scores are cosines rather than dot products.
     pub cosine: bool,
-    /// What the mixture is multiplied by.
+    /// The factor on the mixture.
     pub gain: f32,
 }
 
-/// How precisions follow errors.
+/// The rule by which precisions follow errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrecisionRule {
     /// Share of the new squared error in the running variance.
@@ -60,13 +59,13 @@ pub struct PrecisionRule {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
     pub units: usize,
-    /// Units that are kept.
+    /// The number of units that are kept.
     pub active: usize,
     /// Coefficient of the fast trace, and of the slow one.
     pub traces: [f32; 2],
-    /// `(inputs, units)`, frozen.
+    /// The frozen feedforward weights `(inputs, units)`.
     pub feedforward: Vec<f32>,
-    /// `(units, units)`, frozen.
+    /// The frozen lateral weights `(units, units)`.
     pub lateral: Vec<f32>,
     /// `(units above, units)`, learned; empty at the top.
     pub feedback: Vec<f32>,
@@ -96,13 +95,13 @@ impl Level {
 /// The levels, from below.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hierarchy {
-    pub rule: Rule,
+    pub rule: HierarchyRule,
     levels: Vec<Level>,
     /// Feedback weights are the stored ones times this: decay multiplies one number rather than all.
     scale: f32,
 }
 
-/// What a hierarchy holds while it reads a sentence, of one level.
+/// The state of one level while a sentence is read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LevelState {
     /// x, the settled state.
@@ -117,7 +116,7 @@ pub struct LevelState {
     buffer: Vec<Sparse>,
 }
 
-/// What a hierarchy holds while it reads a sentence.
+/// The state of a hierarchy while it reads a sentence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     pub levels: Vec<LevelState>,
@@ -128,7 +127,7 @@ pub struct State {
 }
 
 impl Hierarchy {
-    pub fn new(rule: Rule, levels: Vec<Level>) -> Self {
+    pub fn new(rule: HierarchyRule, levels: Vec<Level>) -> Self {
         let mut hierarchy = Self { rule, levels, scale: 1.0 };
         hierarchy.levels.iter_mut().for_each(|l| refresh_precision(l, &rule.precision));
         hierarchy
@@ -183,7 +182,7 @@ impl Hierarchy {
         add_columns(&mut held.predicted, &self.levels[l].feedback, &above.x, self.scale);
     }
 
-    /// One level's part of a sweep.
+    /// Settles one level within a sweep.
     fn settle(&self, state: &mut State, l: usize, word: usize) {
         self.predict(state, l);
         let (level, rule) = (&self.levels[l], &self.rule);
@@ -211,7 +210,7 @@ impl Hierarchy {
     /// Learns from the settled word: precisions follow the errors, then gate the update of the feedback weights
     /// (equations 2 and 3; as printed, the precision enters twice).
     pub fn learn(&mut self, state: &State) {
-        let Rule { rate, decay, precision, .. } = self.rule;
+        let HierarchyRule { rate, decay, precision, .. } = self.rule;
         self.scale *= 1.0 - decay;
         for (l, above) in (0..self.levels.len()).zip(state.levels.iter().skip(1)) {
             let (level, held) = (&mut self.levels[l], &state.levels[l]);
@@ -220,7 +219,7 @@ impl Hierarchy {
             for (((v, pi), gated), (x, xhat)) in variances.zip(&mut gated).zip(held.dense.iter().zip(&held.predicted)) {
                 let r = x - xhat;
                 *v += precision.follow * (r * r - *v);
-                *pi = precision.of(*v, level.units);
+                *pi = precision.precision(*v, level.units);
                 *gated = rate * *pi * (*pi * r);
             }
             if rate > 0.0 {
@@ -265,7 +264,7 @@ impl LevelState {
 
 impl State {
     /// A single level whose units are words.
-    pub fn of_words(vocab: usize) -> Self {
+    pub fn from_vocab(vocab: usize) -> Self {
         Self { levels: vec![LevelState::new(vocab)], ..Self::default() }
     }
 
@@ -280,7 +279,7 @@ impl State {
 }
 
 impl PrecisionRule {
-    fn of(&self, variance: f32, units: usize) -> f32 {
+    fn precision(&self, variance: f32, units: usize) -> f32 {
         let v = if self.per_unit { variance * units as f32 } else { variance };
         (1.0 / (v + 1e-8)).clamp(self.min, self.max)
     }
@@ -289,7 +288,7 @@ impl PrecisionRule {
 fn refresh_precision(level: &mut Level, rule: &PrecisionRule) {
     level.precision = match level.variance.is_empty() {
         true => vec![1.0; level.units],
-        false => level.variance.iter().map(|v| rule.of(*v, level.units)).collect(),
+        false => level.variance.iter().map(|v| rule.precision(*v, level.units)).collect(),
     };
 }
 

@@ -1,5 +1,4 @@
-//! Reading sentences word by word in one direction, with a network or without, and the features of their words. It does
-//! not know where weights come from.
+//! Reading sentences word by word in one direction, with a network or without, and the features of their words.
 
 use super::hierarchy::{Hierarchy, Level, State};
 use crate::{
@@ -7,8 +6,8 @@ use crate::{
     nn::kernels::threads,
 };
 
-/// What reads in one direction.
-pub(super) enum Reader {
+/// A reader of one direction.
+pub(super) enum DirectionReader {
     Network(Box<Hierarchy>),
     /// The words themselves, one-hot, and their traces with these coefficients.
     Words {
@@ -17,7 +16,7 @@ pub(super) enum Reader {
     },
 }
 
-impl Reader {
+impl DirectionReader {
     /// Reads a sentence and learns from every word, or not. Returns the sum over words of the squared error of what level 0
     /// was predicted to be; without a network nothing is predicted, and the error of a word is 1.
     pub fn read_through(&mut self, sentence: &[u32], from_right: bool, learns: bool) -> f64 {
@@ -35,7 +34,7 @@ impl Reader {
         error
     }
 
-    /// Calls `word` with the place of every word of a sentence and what is held once it is settled.
+    /// Calls `word` with the position of every word of a sentence and the state after it is settled.
     fn visit(&self, sentence: &[u32], from_right: bool, mut word: impl FnMut(usize, &State)) {
         let mut state = self.start();
         for at in order(sentence.len(), from_right) {
@@ -54,7 +53,7 @@ impl Reader {
     fn start(&self) -> State {
         match self {
             Self::Network(hierarchy) => hierarchy.start(),
-            Self::Words { vocab, .. } => State::of_words(*vocab),
+            Self::Words { vocab, .. } => State::from_vocab(*vocab),
         }
     }
 
@@ -69,7 +68,7 @@ pub(super) fn order(len: usize, from_right: bool) -> impl Iterator<Item = usize>
     (0..len).map(move |i| if from_right { len - 1 - i } else { i })
 }
 
-/// How a hierarchy settles on a sentence.
+/// Settles a hierarchy on a sentence.
 pub(super) fn settle(hierarchy: &mut Hierarchy, sentence: &[u32], from_right: bool) -> Vec<SettledLevel> {
     let (words, sweeps) = (sentence.len(), hierarchy.rule.sweeps);
     let start = |level: &Level| SettledLevel {
@@ -107,7 +106,7 @@ pub(super) fn settle(hierarchy: &mut Hierarchy, sentence: &[u32], from_right: bo
 /// All directions, frozen. A row of a level's features: activations by direction, then by direction the fast trace and
 /// the slow one.
 pub(super) struct Encoder {
-    pub readers: Vec<Reader>,
+    pub readers: Vec<DirectionReader>,
     /// Traces that are features: 1 is the fast one alone.
     pub traces: usize,
 }

@@ -1,5 +1,5 @@
 //! Vectors of which few entries are not zero, and the products with them: a matrix times such a vector is a sum of few
-//! columns. It does not know what the entries stand for.
+//! columns.
 
 use crate::nn::kernels::{arch::arch, order::ordered};
 

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     DIRECTIONS, Spcn,
-    hierarchy::{PrecisionRule, Retrieval, Rule},
+    hierarchy::{HierarchyRule, PrecisionRule, Retrieval},
 };
 use crate::models::{
     FamilySpec, Trainable,
     step_memory::{StepMemory, StepSizes},
 };
 
-/// One level.
+/// Sizes of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LevelSpec {
     pub units: usize,
@@ -26,13 +26,14 @@ pub struct LevelSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpcnSpec {
-    /// Without, the state is the word itself, one-hot, and nothing settles or learns: what traces alone can do.
+    /// False: the state is the word itself, one-hot, and nothing settles or learns, which shows the share of traces
+    /// alone.
     pub network: bool,
-    /// From below.
+    /// The levels, lowest first.
     pub levels: Vec<LevelSpec>,
-    /// Whether a second hierarchy reads from right to left.
+    /// True if a second hierarchy reads from right to left.
     pub backward: bool,
-    /// Whether there is a slow trace beside the fast one.
+    /// True if there is a slow trace beside the fast one.
     pub slow_trace: bool,
     /// The slow coefficient as a share of the fast one.
     pub slow_share: f64,
@@ -44,18 +45,18 @@ pub struct SpcnSpec {
     pub lateral: f64,
     /// Settled states in the episodic buffer; 0 is no sparse predictive attention (SPA).
     pub buffer: usize,
-    /// Of which so many are mixed.
+    /// The number of states that are mixed.
     pub retrieved: usize,
-    /// Whether the buffer is asked by cosine rather than dot product.
+    /// True if the buffer is queried by cosine rather than dot product.
     pub cosine: bool,
-    /// What the retrieved mixture is multiplied by.
+    /// The factor on the retrieved mixture.
     pub gain: f64,
     pub unit_norm: bool,
     /// eta of the feedback weights; 0 learns nothing.
     pub rate: f64,
-    /// What feedback weights lose at each word.
+    /// The decay of feedback weights at each word.
     pub decay: f64,
-    /// Bounds of precisions.
+    /// The bounds of precisions.
     pub precision: [f64; 2],
     /// Precisions are 1 / (d v) rather than 1 / v.
     pub precision_per_unit: bool,
@@ -111,8 +112,8 @@ impl SpcnSpec {
         [fast as f32, (self.slow_share * fast) as f32]
     }
 
-    pub(super) fn rule(&self) -> Rule {
-        Rule {
+    pub(super) fn rule(&self) -> HierarchyRule {
+        HierarchyRule {
             sweeps: self.sweeps,
             feedforward: self.feedforward as f32,
             feedback: self.feedback as f32,

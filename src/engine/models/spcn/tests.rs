@@ -35,7 +35,7 @@ struct Dense {
 }
 
 impl Dense {
-    fn of(net: &Spcn, direction: &str) -> Self {
+    fn from_net(net: &Spcn, direction: &str) -> Self {
         let columns = |name: &str, l: usize| -> Vec<Vec<f64>> {
             let d = net.spec.levels[l].units;
             let values = net.values(&format!("{direction}.{l}.{name}")).unwrap();
@@ -162,12 +162,12 @@ fn settling_learning_and_traces_are_the_equations() {
     for spec in [tiny(), second, fast, SpcnSpec { buffer: 0, sweeps: 1, ..tiny() }] {
         let net = Spcn::new(&spec, VOCAB, 7, &Device::Cpu).unwrap();
         for (direction, from_right) in [("forward", false), ("backward", true)] {
-            let mut dense = Dense::of(&net, direction);
+            let mut dense = Dense::from_net(&net, direction);
             let mut reader = net.reader(direction).unwrap();
             for _ in 0..6 {
                 for sentence in SENTENCES {
                     let words: Vec<u32> = reading::order(sentence.len(), from_right).map(|i| sentence[i]).collect();
-                    let Reader::Network(hierarchy) = &mut reader else { panic!("no network") };
+                    let DirectionReader::Network(hierarchy) = &mut reader else { panic!("no network") };
                     let mut state = hierarchy.start();
                     for (&word, wanted) in words.iter().zip(dense.read(&words)) {
                         hierarchy.read(&mut state, word as usize, &mut |_| {});
@@ -181,7 +181,7 @@ fn settling_learning_and_traces_are_the_equations() {
                     }
                 }
             }
-            let Reader::Network(hierarchy) = &mut reader else { panic!("no network") };
+            let DirectionReader::Network(hierarchy) = &mut reader else { panic!("no network") };
             for (l, level) in hierarchy.levels().iter().enumerate().take(2) {
                 let rows = &dense.feedback[l];
                 let flat: Vec<f64> = (0..rows[0].len()).flat_map(|c| rows.iter().map(move |row| row[c])).collect();

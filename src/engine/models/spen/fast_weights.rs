@@ -1,5 +1,5 @@
-//! Fast weights that a static predictor learns while it reads (PGHU at inference): W_base h + W_fast h predicts, and the
-//! precision-gated error of every token changes W_fast. It does not know what is read.
+//! Fast weights that a static predictor learns while it reads (PGHU at inference): W_base h + W_fast h predicts, and
+//! the precision-gated error of every token changes W_fast.
 
 use candle_core::{Result, Tensor};
 
@@ -17,7 +17,7 @@ use crate::{
 
 /// Share of a new squared error in its running variance, and what is added to it: those of the grammar network.
 const FOLLOW: f32 = 0.01;
-const LEAST_VARIANCE: f32 = 1e-8;
+const MIN_VARIANCE: f32 = 1e-8;
 
 /// The fast weights of one block, for each text that is read at once.
 #[derive(Debug, Clone)]
@@ -31,19 +31,19 @@ pub(super) struct FastWeights {
 }
 
 impl FastWeights {
-    /// Of a predictor with these trained weights `(D, D)`.
+    /// Fast weights for a predictor with these trained weights `(D, D)`.
     pub fn new(rule: &FastWeightRule, trained: &Tensor) -> Self {
         let rule_of_block = HebbianRule {
             rate: rule.rate as f32,
-            max_precision: rule.most_precision as f32,
+            max_precision: rule.max_precision as f32,
             follow: FOLLOW,
-            min_variance: LEAST_VARIANCE,
+            min_variance: MIN_VARIANCE,
         };
         let base = rule.has_base.then(|| trained.clone());
         Self { rule: rule_of_block, base, texts: vec![], inverse_precision: vec![] }
     }
 
-    /// What the prediction from the slow trace's direction leaves of the input, both `(B, T, D)`; W_fast learns from it.
+    /// The error of the prediction from the slow trace's direction, both `(B, T, D)`; W_fast learns from it.
     pub fn error(&mut self, direction: &Tensor, x: &Tensor) -> Result<Tensor> {
         let (b, t, d) = x.dims3()?;
         self.texts.resize_with(b, || FastWeightState::new(d));

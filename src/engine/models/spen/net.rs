@@ -1,11 +1,10 @@
-//! The computation graph of the SPEN family, over a whole text or from where an earlier part ended. It does not know how
-//! it is trained.
+//! The computation graph of the SPEN family, over a whole text or from where an earlier part ended.
 
 use candle_core::{D, Result, Tensor, bail};
 
 use super::{
     fast_weights::FastWeights,
-    predictor::{Past, Prediction, unit},
+    predictor::{Prediction, PredictorPast, unit},
     spec::SpenSpec,
     traces::Traces,
 };
@@ -28,11 +27,11 @@ pub(super) struct Net {
     norm: Norm,
 }
 
-/// What a block keeps of the tokens that were read; nothing before the first.
+/// The state of a block after the tokens that were read; empty before the first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlockState {
     traces: Option<[Tensor; 3]>, // (B, D) each
-    past: Option<Past>,
+    past: Option<PredictorPast>,
     fast: Option<FastWeights>,
 }
 
@@ -43,9 +42,9 @@ impl BlockState {
     }
 }
 
-/// What reading a text gives.
+/// The result of reading a text.
 pub(super) struct Encoded {
-    /// Normalised, `(B, T, D)`.
+    /// The normalised input, `(B, T, D)`.
     pub x: Tensor,
     /// The load-balancing loss, summed over blocks.
     pub balance: Tensor,
@@ -63,12 +62,12 @@ impl Net {
         })
     }
 
-    /// What every block keeps before the first token.
+    /// The state of every block before the first token.
     pub(super) fn start(&self) -> Vec<BlockState> {
         vec![BlockState::default(); self.blocks.len()]
     }
 
-    /// As [`Net::start`], where every static predictor goes on learning.
+    /// Like [`Net::start`], where every static predictor goes on learning.
     pub(super) fn start_with_fast_weights(&self, rule: &FastWeightRule) -> Vec<BlockState> {
         let fast = |block: &Block| block.prediction.trained_map().map(|map| FastWeights::new(rule, map));
         self.blocks.iter().map(|block| BlockState { fast: fast(block), ..BlockState::default() }).collect()

@@ -1,6 +1,5 @@
-//! What a block expects its input to be, from the slow trace, and from the past where it is an attention. All forms are
-//! strictly causal in what they look up: the present token is not among the values. It does not know what becomes of the
-//! error.
+//! Predicts the input of a block from the slow trace, and from the past where the predictor is an attention. All forms
+//! are strictly causal in what they look up: the present token is not among the values.
 
 use candle_core::{D, Result, Tensor, bail};
 
@@ -10,7 +9,7 @@ use crate::nn::{Params, Tap, fused::linear::linear, layers::input_proj};
 /// Decay of linear attention's past at every token.
 const DECAY: f64 = 0.999;
 /// Least length that a trace is divided by.
-const LEAST: f64 = 1e-6;
+const MIN_LENGTH: f64 = 1e-6;
 
 #[derive(Debug, Clone)]
 pub(super) enum Prediction {
@@ -18,9 +17,9 @@ pub(super) enum Prediction {
     Attention { maps: [Tensor; 3], values: PredictorValues, heads: Option<usize> },
 }
 
-/// What of the past a predictor keeps while it streams.
+/// The part of the past that a predictor keeps while it streams.
 #[derive(Debug, Clone)]
-pub(super) enum Past {
+pub(super) enum PredictorPast {
     /// Sum over the past of decayed k v^T, `(B, D, D)`.
     Sum(Tensor),
     /// Keys and values `(B, H, T, d)`.
@@ -58,9 +57,9 @@ impl Prediction {
         &self,
         slow: &Tensor,
         x: &Tensor,
-        past: Option<Past>,
+        past: Option<PredictorPast>,
         (path, tap): (&str, &mut Tap),
-    ) -> Result<(Tensor, Option<Past>)> {
+    ) -> Result<(Tensor, Option<PredictorPast>)> {
         let direction = unit(slow)?;
         let (maps, values, heads) = match self {
             Self::Static(map) => return Ok((linear(&direction, map)?, None)),
@@ -86,7 +85,7 @@ impl Prediction {
 
 /// x `(.., D)` divided by its length, or by the least one.
 pub(super) fn unit(x: &Tensor) -> Result<Tensor> {
-    let length = x.sqr()?.sum_keepdim(D::Minus1)?.maximum(LEAST * LEAST)?.sqrt()?;
+    let length = x.sqr()?.sum_keepdim(D::Minus1)?.maximum(MIN_LENGTH * MIN_LENGTH)?.sqrt()?;
     x.broadcast_div(&length)
 }
 
@@ -96,10 +95,15 @@ fn constant(values: Vec<f32>, shape: (usize, usize), like: &Tensor) -> Result<Te
 }
 
 /// sum over s < t of decay^(t-1-s) (q_t . k_s) v_s, with q, k, v `(B, T, D)`.
-fn linear_attention(q: &Tensor, k: &Tensor, v: &Tensor, past: Option<Past>) -> Result<(Tensor, Past)> {
+fn linear_attention(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    past: Option<PredictorPast>,
+) -> Result<(Tensor, PredictorPast)> {
     let (b, t, d) = q.dims3()?;
     let before = match past {
-        Some(Past::Sum(sum)) => sum,
+        Some(PredictorPast::Sum(sum)) => sum,
         _ => Tensor::zeros((b, d, d), q.dtype(), q.device())?,
     };
     let power = |n: usize| DECAY.powi(n as i32) as f32;
@@ -111,18 +115,22 @@ fn linear_attention(q: &Tensor, k: &Tensor, v: &Tensor, past: Option<Past>) -> R
     let y = (scores.matmul(v)? + q.matmul(&before)?.broadcast_mul(&since)?)?;
     let until = constant((0..t).rev().map(power).collect(), (t, 1), q)?;
     let added = k.broadcast_mul(&until)?.t()?.contiguous()?.matmul(v)?; // (B,D,D)
-    Ok((y, Past::Sum(((before * f64::from(power(t)))? + added)?)))
+    Ok((y, PredictorPast::Sum(((before * f64::from(power(t)))? + added)?)))
 }
 
 /// Softmax over the tokens before the present one; the first of all predicts nothing. Returns the weights `(B, H, T, N)`
 /// too.
-fn softmax_attention([q, k, v]: [&Tensor; 3], heads: usize, past: Option<Past>) -> Result<(Tensor, Past, Tensor)> {
+fn softmax_attention(
+    [q, k, v]: [&Tensor; 3],
+    heads: usize,
+    past: Option<PredictorPast>,
+) -> Result<(Tensor, PredictorPast, Tensor)> {
     let (b, t, wide) = q.dims3()?;
     let d = wide / heads;
     let by_head = |x: &Tensor| x.reshape((b, t, heads, d))?.transpose(1, 2)?.contiguous();
     let (q, k, v) = (by_head(q)?, by_head(k)?, by_head(v)?);
     let (k, v) = match past {
-        Some(Past::All([ks, vs])) => (Tensor::cat(&[&ks, &k], 2)?, Tensor::cat(&[&vs, &v], 2)?),
+        Some(PredictorPast::All([ks, vs])) => (Tensor::cat(&[&ks, &k], 2)?, Tensor::cat(&[&vs, &v], 2)?),
         _ => (k, v),
     };
     let n = k.dim(2)?;
@@ -136,5 +144,5 @@ fn softmax_attention([q, k, v]: [&Tensor; 3], heads: usize, past: Option<Past>) 
     let scores = (q.matmul(&k.t()?)? / (d as f64).sqrt())?.broadcast_add(&mask)?; // (B,H,T,N)
     let weights = candle_nn::ops::softmax(&scores, D::Minus1)?.broadcast_mul(&reads)?;
     let y = weights.matmul(&v)?.transpose(1, 2)?.reshape((b, t, wide))?;
-    Ok((y, Past::All([k, v]), weights))
+    Ok((y, PredictorPast::All([k, v]), weights))
 }

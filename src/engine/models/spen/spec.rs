@@ -1,11 +1,11 @@
-//! Sizes and switches of the SPEN family, and what they cost. It builds nothing.
+//! `x` `(.., D)` divided by its length, or by [`MIN_LENGTH`] where that is larger.
 
 use serde::{Deserialize, Serialize};
 
 /// Coefficients a of the three traces, fast to slow: those of the paper, and where learned ones begin.
 pub const COEFFICIENTS: [f64; 3] = [0.5, 0.1, 0.02];
 
-/// What determines how much of a trace a token replaces.
+/// The gate that determines how much of a trace a token replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceGate {
@@ -18,7 +18,7 @@ pub enum TraceGate {
     InputDependent,
 }
 
-/// How a block predicts its input from what came before.
+/// The form of a block's prediction of its input from earlier tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Predictor {
@@ -31,7 +31,7 @@ pub enum Predictor {
     SoftmaxAttention,
 }
 
-/// What an attention predictor reads at the tokens that it finds.
+/// The values that an attention predictor reads at the tokens that it finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PredictorValues {
@@ -56,7 +56,7 @@ pub struct SpenSpec {
     pub predictor: Predictor,
     #[serde(default)]
     pub values: PredictorValues,
-    /// Of softmax attention.
+    /// Heads of softmax attention.
     #[serde(default = "default_heads")]
     pub heads: usize,
 }

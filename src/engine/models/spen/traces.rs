@@ -1,4 +1,4 @@
-//! The three exponential moving averages of a block's input. It does not know who reads them.
+//! The three exponential moving averages of a block's input.
 
 use candle_core::{Result, Tensor};
 

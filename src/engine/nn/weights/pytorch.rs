@@ -77,7 +77,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Takes in everything under the open path: tensors, numbers, words; leaves out what it does not know.
+    /// Takes in everything under the open path: tensors, numbers, words; leaves out everything else.
     fn go(&mut self, node: usize, depth: usize) -> Result<(), String> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {

@@ -7,9 +7,9 @@ use rand_chacha::ChaCha8Rng;
 use super::{
     super::{
         Answer, Probe, ProbeInputs, Progress,
-        synapses::{Null, continuation, read_rows, request},
+        synapses::{MatchedNull, continuation, read_rows, request},
     },
-    LEVEL, PRESETS, Question, given,
+    ConceptQuestion, LEVEL, PRESETS, given,
     question::extent,
 };
 use crate::{
@@ -28,13 +28,13 @@ use crate::{
 /// Makes a [`ConceptEffect`]; nothing where nothing is changed.
 pub struct ConceptEffectProbe;
 
-/// Sentences read at once.
+/// The number of sentences read at once.
 const ROWS: usize = 8;
 
 /// A sentence and what follows it.
-struct Followed {
+struct FollowUp {
     ids: Vec<u32>,
-    /// Where what follows begins.
+    /// The position where the follow-up begins.
     from: usize,
     with: bool,
 }
@@ -59,7 +59,7 @@ impl Probe for ConceptEffectProbe {
         let before = run.losses(None, 0)?;
         let own = changes(&before, &run.losses(Some(&asked.change), 1)?);
         let texts: Vec<&[u32]> = rows.iter().map(|r| r.ids.as_slice()).collect();
-        let null = Null::of(model, &texts, &asked.change, cx.device)?;
+        let null = MatchedNull::new(model, &texts, &asked.change, cx.device)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x636f_6e63);
         let mut drawn = vec![];
         for draw in 0..args.draws {
@@ -68,16 +68,16 @@ impl Probe for ConceptEffectProbe {
             drawn.push(changes(&before, &run.losses(Some(&change), draw + 3)?));
         }
         let side = |with: bool| ConceptSide {
-            sentences: rows.iter().filter(|r| r.with == with).map(|r| shown(cx.corpus, r)).collect(),
-            loss: of_side(&rows, &before, with).into(),
-            change: of_side(&rows, &own, with).into(),
-            null_draws: drawn.iter().map(|d| mean(&of_side(&rows, d, with))).collect::<Vec<_>>().into(),
+            sentences: rows.iter().filter(|r| r.with == with).map(|r| row_text(cx.corpus, r)).collect(),
+            loss: side_values(&rows, &before, with).into(),
+            change: side_values(&rows, &own, with).into(),
+            null_draws: drawn.iter().map(|d| mean(&side_values(&rows, d, with))).collect::<Vec<_>>().into(),
         };
         let per_head = model.shape().per_head();
         let mut measured = ConceptEffect {
             concept,
             names: [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat(),
-            action: asked.words,
+            action: asked.description,
             follows,
             with: side(true),
             without: side(false),
@@ -98,16 +98,16 @@ impl Probe for ConceptEffectProbe {
     }
 }
 
-fn shown(corpus: &Corpus, row: &Followed) -> String {
+fn row_text(corpus: &Corpus, row: &FollowUp) -> String {
     format!("{} | {}", corpus.decode(&row.ids[..row.from]), corpus.decode(&row.ids[row.from..]))
 }
 
 /// The rows read as the model is, or under a change.
 struct Test<'a> {
     model: &'a dyn SynapseModel,
-    rows: &'a [Followed],
+    rows: &'a [FollowUp],
     device: &'a Device,
-    /// How often all rows are read.
+    /// The number of times that all rows are read.
     readings: usize,
     progress: Progress<'a>,
 }
@@ -141,7 +141,7 @@ fn changes(before: &[f64], after: &[f64]) -> Vec<f64> {
     before.iter().zip(after).map(|(b, a)| a - b).collect()
 }
 
-fn of_side(rows: &[Followed], values: &[f64], with: bool) -> Vec<f64> {
+fn side_values(rows: &[FollowUp], values: &[f64], with: bool) -> Vec<f64> {
     rows.iter().zip(values).filter(|(r, _)| r.with == with).map(|(_, v)| *v).collect()
 }
 
@@ -150,7 +150,7 @@ fn followed(
     cx: &ProbeInputs<'_>,
     model: &dyn SynapseModel,
     args: &ConceptEffectArgs,
-) -> Result<(String, Vec<Followed>, String)> {
+) -> Result<(String, Vec<FollowUp>, String)> {
     let (count, length) = (args.sentences, args.length);
     let question = match (given(args.with.as_deref()), given(args.without.as_deref())) {
         (None, None) => {
@@ -167,18 +167,18 @@ fn followed(
                     .collect();
                 return Ok((class.name().to_owned(), rows, "the text's own follow-up".to_owned()));
             }
-            Question::preset(id, cx.corpus, false).ok_or_else(|| Error::Msg(format!("there is no concept `{id}`")))?
+            ConceptQuestion::preset(id, cx.corpus, false)
+                .ok_or_else(|| Error::Msg(format!("there is no concept `{id}`")))?
         }
-        (with, without) => {
-            Question::own(with.unwrap_or_default(), without.unwrap_or_default(), cx.corpus).map_err(Error::Msg)?
-        }
+        (with, without) => ConceptQuestion::own(with.unwrap_or_default(), without.unwrap_or_default(), cx.corpus)
+            .map_err(Error::Msg)?,
     };
     let mut rows = vec![];
-    for item in spread(question.of(SplitSide::BothNew), |i| i.with, count) {
+    for item in spread(question.items_in(SplitSide::BothNew), |i| i.with, count) {
         let said = continuation(model, &item.ids, length, (cx.device, cx.progress))?;
         let ids = [item.ids.as_slice(), &said].concat();
         if !said.is_empty() {
-            rows.push(Followed { from: item.ids.len(), ids, with: item.with });
+            rows.push(FollowUp { from: item.ids.len(), ids, with: item.with });
         }
     }
     let follows = format!("the {length} tokens that the model itself says, each the likeliest");
@@ -191,15 +191,15 @@ fn with_follow_up(
     sentence: &Sentence,
     k: usize,
     all: &[(crate::corpus::generated::parliament::Class, Vec<String>)],
-) -> Option<Followed> {
+) -> Option<FollowUp> {
     let own = &all.iter().find(|(class, _)| *class == sentence.class)?.1;
     let follow_up = own.get(k % own.len().max(1))?;
     let from = corpus.encode(&sentence.text).len();
     let ids = corpus.encode(&format!("{} {follow_up}", sentence.text));
-    (from > 0 && ids.len() > from).then_some(Followed { ids, from, with: sentence.with })
+    (from > 0 && ids.len() > from).then_some(FollowUp { ids, from, with: sentence.with })
 }
 
-/// At most `count` of each side, evenly from all.
+/// Chooses at most `count` items of each side, spread evenly over all.
 fn spread<T>(all: impl Iterator<Item = T>, is_with: impl Fn(&T) -> bool, count: usize) -> Vec<T> {
     let (with, without): (Vec<T>, Vec<T>) = all.partition(is_with);
     let some = |side: Vec<T>| {
@@ -245,7 +245,7 @@ fn judge(m: &mut ConceptEffect) {
     };
 }
 
-/// "+2.98e-8", "0".
+/// Formats a change with its sign: "+2.98e-8", "0".
 fn signed(value: f64) -> String {
     if value == 0.0 { "0".to_owned() } else { format!("{value:+.2e}") }
 }

@@ -1,5 +1,5 @@
-//! Whether a model knows what a noun is: after a sentence, does it expect the follow-ups of that noun's class?
-//! It tests behaviour and not synapses: no synapse can stand for what a model does not know.
+//! Tests how well a model knows what a noun is: after a sentence, does it expect the follow-ups of that noun's class?
+//! It tests behaviour and not synapses: no synapse can stand for missing knowledge.
 
 use super::question::extent;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     nn::{Device, Result, Tap, Tensor, host},
 };
 
-/// One of so many sentences is tested; prime to the numbers of frames and languages, so that all take part.
+/// Every seventh sentence is tested; seven is prime to the numbers of frames and languages, so that all take part.
 const EVERY: usize = 7;
 
 /// The share of sentences (of the confirmation half of the nouns, with the concept and without) in
@@ -25,8 +25,8 @@ pub fn knows(model: &dyn Trainable, corpus: &Corpus, concept: Class, device: &De
     if corpus.source().parliament().is_none_or(|p| p.naive) {
         return Ok([f64::NAN; 2]);
     }
-    let of = |part| share(model, corpus, concept, part, device);
-    Ok([of(SplitSide::NewNouns)?, of(SplitSide::BothNew)?])
+    let share_in = |part| share(model, corpus, concept, part, device);
+    Ok([share_in(SplitSide::NewNouns)?, share_in(SplitSide::BothNew)?])
 }
 
 fn share(model: &dyn Trainable, corpus: &Corpus, concept: Class, asked_in: SplitSide, device: &Device) -> Result<f64> {
@@ -63,8 +63,8 @@ fn likelihoods(
     let v = logits.dim(2)?;
     let log_probs = host::to_f32(&candle_nn::ops::log_softmax(&logits, candle_core::D::Minus1)?)?;
     // Position s tells of token s + 1.
-    let of = |(b, row): (usize, &Vec<u32>)| -> f64 {
+    let log_likelihood = |(b, row): (usize, &Vec<u32>)| -> f64 {
         (from..row.len()).map(|s| f64::from(log_probs[(b * t + s - 1) * v + row[s] as usize])).sum()
     };
-    Ok(rows.iter().enumerate().map(of).collect())
+    Ok(rows.iter().enumerate().map(log_likelihood).collect())
 }

@@ -1,6 +1,6 @@
 //! Turns a search into the measurement that a run records. It computes no statistics of its own.
 
-use super::{FoundSynapse, Question, SearchResult, SentenceOrigin, Strength, Verdict};
+use super::{ConceptQuestion, ConceptVerdict, FoundSynapse, SearchResult, SentenceOrigin, Strength};
 use crate::{
     corpus::generated::parliament::labelled::SplitSide,
     nn::{Error, Result},
@@ -14,11 +14,11 @@ use crate::{
 
 /// `random`: the same search in models with random weights.
 pub(super) fn concept_search(
-    question: &Question,
+    question: &ConceptQuestion,
     search: &SearchResult,
     random: &[SearchResult],
 ) -> Result<ConceptSearch> {
-    let verdict = Verdict::of(question, search, random);
+    let verdict = ConceptVerdict::new(question, search, random);
     let mut synapses = vec![];
     for (k, s) in search.synapses.iter().enumerate() {
         synapses.push(concept_synapse(question, s, verdict.confirmed.contains(&k))?);
@@ -33,7 +33,7 @@ pub(super) fn concept_search(
         concept: question.concept.clone(),
         contrast: question.contrast.clone(),
         is_own: question.origin == SentenceOrigin::Own,
-        verdict: verdict.words,
+        verdict: verdict.text,
         searched: search.searched,
         per_head: search.per_head,
         synapses,
@@ -42,7 +42,7 @@ pub(super) fn concept_search(
     })
 }
 
-fn concept_synapse(question: &Question, s: &FoundSynapse, confirmed: bool) -> Result<ConceptSynapse> {
+fn concept_synapse(question: &ConceptQuestion, s: &FoundSynapse, confirmed: bool) -> Result<ConceptSynapse> {
     let both_new = s.strength(SplitSide::BothNew);
     let of_both_new = |f: &dyn Fn(&Strength) -> f64| both_new.map_or(f64::NAN, f);
     let language = |(l, code): (usize, &String)| LanguageCorrelation {

@@ -27,7 +27,7 @@ mod search;
 
 pub use effect::ConceptEffectProbe;
 pub use knowledge::knows;
-pub use question::{Item, Noun, PRESETS, Question, SentenceOrigin, english};
+pub use question::{ConceptQuestion, ConceptSentence, Noun, PRESETS, SentenceOrigin, english};
 pub use reading::Scalar;
 pub use search::{FoundSynapse, Procedure, SearchResult, Strength};
 
@@ -41,9 +41,9 @@ use crate::{
     telemetry::{measurements::ConceptSearchArgs, neuron_name},
 };
 
-/// What the paper reports (section 6.3): one trained model, no random-weights baseline.
+/// The value that the paper reports (section 6.3): one trained model, no random-weights baseline.
 pub const PAPER: f64 = 0.86;
-/// How far above the best of the random models a synapse must lie.
+/// The margin by which a synapse must exceed the best of the random models.
 pub const MARGIN: f64 = 0.4;
 /// The corrected p that confirms.
 pub const LEVEL: f64 = 0.05;
@@ -56,7 +56,7 @@ const RANDOM: usize = 3;
 /// If the model has no synapses or fewer than two layers.
 pub fn find(
     model: &dyn Trainable,
-    question: &Question,
+    question: &ConceptQuestion,
     how: &Procedure,
     device: &Device,
     progress: Progress<'_>,
@@ -69,7 +69,7 @@ pub fn find(
 
 fn find_in(
     model: &dyn SynapseModel,
-    question: &Question,
+    question: &ConceptQuestion,
     how: &Procedure,
     device: &Device,
     progress: Progress<'_>,
@@ -77,7 +77,7 @@ fn find_in(
     if model.shape().layers < 2 {
         candle_core::bail!("a synapse joins two layers; this model has one")
     }
-    search::search(&reading::Reader { model, device }, question, how, progress)
+    search::search(&reading::SentenceReader { model, device }, question, how, progress)
 }
 
 /// An untrained model of the same sizes and as many tokens.
@@ -95,17 +95,17 @@ fn random_like(model: &dyn SynapseModel, vocab: usize, seed: u64, device: &Devic
 
 /// The outcome of a search against the same search in random models.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub struct ConceptVerdict {
     /// The confirmed synapses, by their place in the ranking.
     pub confirmed: Vec<usize>,
     /// The greatest correlation on new nouns in new frames that any of ten synapses has in any random model.
     pub random: f64,
-    /// In a sentence or two.
-    pub words: String,
+    /// The verdict in a sentence or two.
+    pub text: String,
 }
 
-impl Verdict {
-    pub fn of(question: &Question, search: &SearchResult, random: &[SearchResult]) -> Self {
+impl ConceptVerdict {
+    pub fn new(question: &ConceptQuestion, search: &SearchResult, random: &[SearchResult]) -> Self {
         let best_random = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
         let languages = question.languages.len().min(2);
         let confirmed: Vec<usize> = (0..search.synapses.len())
@@ -116,18 +116,18 @@ impl Verdict {
                     && s.r(SplitSide::BothNew) >= best_random + MARGIN
             })
             .collect();
-        let words = verdict_words(question, search, &confirmed, random.len(), best_random);
-        Self { confirmed, random: best_random, words }
+        let text = verdict_text(question, search, &confirmed, random.len(), best_random);
+        Self { confirmed, random: best_random, text }
     }
 }
 
 /// The verdict in a sentence or two, in the words of whose sentences they are.
-fn verdict_words(q: &Question, search: &SearchResult, confirmed: &[usize], models: usize, random: f64) -> String {
+fn verdict_text(q: &ConceptQuestion, search: &SearchResult, confirmed: &[usize], models: usize, random: f64) -> String {
     let kept = match q.origin {
         SentenceOrigin::Parliament => "on new nouns in new frames",
         SentenceOrigin::Own => "on sentences that took no part in the search",
     };
-    let (concept, many) = (q.words(), q.languages.len() > 1);
+    let (concept, many) = (q.label(), q.languages.len() > 1);
     let Some(&k) = confirmed.first() else {
         let languages = if many { ", two languages" } else { "" };
         return format!(
@@ -189,21 +189,21 @@ fn given(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// What is asked about.
-fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<Question> {
+/// The question that the arguments ask.
+fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<ConceptQuestion> {
     if let Some(path) = given(args.sentences.as_deref()) {
-        let words = |e: CorpusError| Error::Msg(e.to_string());
-        let lines = LabelledLines::read(Path::new(path.trim())).map_err(words)?;
-        let concept = lines.concept(given(args.label.as_deref()).map(str::trim)).map_err(words)?;
-        return Question::of_lines(&lines, concept, &|text| corpus.try_encode(text)).map_err(Error::Msg);
+        let error = |e: CorpusError| Error::Msg(e.to_string());
+        let lines = LabelledLines::read(Path::new(path.trim())).map_err(error)?;
+        let concept = lines.concept(given(args.label.as_deref()).map(str::trim)).map_err(error)?;
+        return ConceptQuestion::from_lines(&lines, concept, &|text| corpus.try_encode(text)).map_err(Error::Msg);
     }
     match (given(args.with.as_deref()), given(args.without.as_deref())) {
         (None, None) => {
             let id = given(args.preset.as_deref()).unwrap_or("currency");
             let built_in = match corpus.source().parliament() {
-                Some(_) => Question::preset(id, corpus, false).map(Ok),
+                Some(_) => ConceptQuestion::preset(id, corpus, false).map(Ok),
                 // a model of other texts may not have all letters of all languages
-                None => Question::built_in(id, &|text| corpus.try_encode(text)).map(|found| found.map(|q| q.0)),
+                None => ConceptQuestion::built_in(id, &|text| corpus.try_encode(text)).map(|found| found.map(|q| q.0)),
             };
             match built_in {
                 Some(question) => question.map_err(|e| Error::Msg(e.to_string())),
@@ -211,7 +211,7 @@ fn question(args: &ConceptSearchArgs, corpus: &Corpus) -> Result<Question> {
             }
         }
         (with, without) => {
-            Question::own(with.unwrap_or_default(), without.unwrap_or_default(), corpus).map_err(Error::Msg)
+            ConceptQuestion::own(with.unwrap_or_default(), without.unwrap_or_default(), corpus).map_err(Error::Msg)
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Sentences with and without a concept, each on a side of the split: made from the parliament's labelled
-//! sentences, from two lists of a person's own, or from a file of labelled sentences. It knows no model.
+//! Sentences with and without a concept, each on a side of the split: made from the parliament's labelled sentences,
+//! from two lists of a person's own, or from a file of labelled sentences.
 
 use std::collections::HashMap;
 
@@ -32,58 +32,58 @@ pub fn english(id: &str) -> String {
     all.iter().filter(|s| s.language == 0).flat_map(|s| [s.text.as_str(), "\n"]).collect()
 }
 
-/// One sentence as the search sees it.
+/// A sentence in the form that the search reads.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
-    /// Non-empty.
+pub struct ConceptSentence {
+    /// The ids of its tokens; never empty.
     pub ids: Vec<u32>,
-    /// Index into [`Question::languages`].
+    /// Index into [`ConceptQuestion::languages`].
     pub language: usize,
-    /// Index into [`Question::nouns`]: sentences about one noun, in whatever language, are drawn together.
+    /// Index into [`ConceptQuestion::nouns`]: sentences about one noun, in whatever language, are drawn together.
     pub noun: usize,
     pub part: SplitSide,
     pub with: bool,
 }
 
-/// What sentences are about.
+/// A subject of sentences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noun {
-    /// In the first language that has it; of own sentences the sentence or its group.
+    /// The noun in the first language that has it; of own sentences the sentence or its group.
     pub name: String,
     /// Kind of noun: "currency"; of own sentences "with" or "without", or their label.
     pub class: String,
     pub with: bool,
 }
 
-/// Whose sentences they are.
+/// The origin of the sentences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentenceOrigin {
-    /// Those of the parliament: nouns in frames, of each of which half confirm.
+    /// Sentences of the parliament: nouns in frames, half of each of which confirm.
     Parliament,
-    /// Somebody's own, of which every second one, or every second group, confirms.
+    /// Somebody's own sentences, of which every second one, or every second group, confirms.
     Own,
 }
 
 /// A concept and its sentences.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
-    /// In words: "currency", "own sentences", the label of a file.
+pub struct ConceptQuestion {
+    /// The name of the concept: "currency", "own sentences", the label of a file.
     pub concept: String,
-    /// What it is told from: the other labels of a file; empty where the concept says it.
+    /// The other labels of a file, against which the concept stands; empty where the concept names its contrast.
     pub contrast: Vec<String>,
     pub origin: SentenceOrigin,
     pub languages: Vec<String>,
     pub nouns: Vec<Noun>,
-    pub items: Vec<Item>,
+    pub items: Vec<ConceptSentence>,
 }
 
-impl Question {
+impl ConceptQuestion {
     /// The question of a preset. With `rehearsal` the confirmation half is left alone: the search half is split once
     /// more, nouns by nouns and frames of the training text against fresh ones, so that a procedure can be
     /// chosen without looking. None if there is no such preset.
     pub fn preset(id: &str, corpus: &Corpus, rehearsal: bool) -> Option<Self> {
         let &(_, _, naive) = PRESETS.iter().find(|p| p.0 == id)?;
-        Self::of_parliament(id, &extent(corpus, naive), rehearsal, &|text| corpus.encode(text))
+        Self::from_parliament(id, &extent(corpus, naive), rehearsal, &|text| corpus.encode(text))
     }
 
     /// The question of a preset in the languages whose every character `encode` knows, and the codes of those that are left
@@ -108,7 +108,7 @@ impl Question {
         if left.is_empty() {
             return unsaid.into_iter().flatten().next().map(Err);
         }
-        let mut question = Self::of_parliament(id, &extent, false, &|text| encode(text).unwrap_or_default())?;
+        let mut question = Self::from_parliament(id, &extent, false, &|text| encode(text).unwrap_or_default())?;
         question.items.retain(|item| left.contains(&CODES[item.language]));
         question.items.iter_mut().for_each(|item| {
             item.language = left.iter().position(|l| *l == CODES[item.language]).unwrap_or_default();
@@ -117,7 +117,7 @@ impl Question {
         Some(Ok((question, out)))
     }
 
-    fn of_parliament(id: &str, extent: &Extent, rehearsal: bool, encode: &dyn Fn(&str) -> Vec<u32>) -> Option<Self> {
+    fn from_parliament(id: &str, extent: &Extent, rehearsal: bool, encode: &dyn Fn(&str) -> Vec<u32>) -> Option<Self> {
         let &(_, concept, naive) = PRESETS.iter().find(|p| p.0 == id)?;
         let mut question = Self {
             concept: concept.name().to_owned() + if naive { ", naive corpus" } else { "" },
@@ -147,7 +147,7 @@ impl Question {
             };
             let ids = encode(&s.text);
             if !ids.is_empty() {
-                question.items.push(Item { ids, language: s.language, noun, part, with: s.with });
+                question.items.push(ConceptSentence { ids, language: s.language, noun, part, with: s.with });
             }
         }
         Some(question)
@@ -178,7 +178,7 @@ impl Question {
                 let part = if i % 2 == 0 { SplitSide::Search } else { SplitSide::BothNew };
                 let noun = question.nouns.len();
                 question.nouns.push(Noun { name: (*line).to_owned(), class: name.to_owned(), with });
-                question.items.push(Item { ids, language, noun, part, with });
+                question.items.push(ConceptSentence { ids, language, noun, part, with });
             }
         }
         Ok(question)
@@ -209,7 +209,7 @@ impl Question {
     ///
     /// # Errors
     /// If the tokeniser cannot say a sentence.
-    pub fn of_lines(
+    pub fn from_lines(
         lines: &LabelledLines,
         concept: &str,
         encode: &dyn Fn(&str) -> Result<Vec<u32>, CorpusError>,
@@ -238,27 +238,28 @@ impl Question {
                 return Err(format!("\"{}\" has no tokens that the tokeniser can say.", line.sentence));
             }
             let language = question.language_of(&line.sentence);
-            question.items.push(Item { ids, language, noun, part: part_of[noun], with });
+            question.items.push(ConceptSentence { ids, language, noun, part: part_of[noun], with });
         }
         Ok(question)
     }
 
-    pub fn of(&self, part: SplitSide) -> impl Iterator<Item = &Item> {
+    pub fn items_in(&self, part: SplitSide) -> impl Iterator<Item = &ConceptSentence> {
         self.items.iter().filter(move |i| i.part == part)
     }
 
     /// The concept in words: "currency", "weather against sport, food".
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         match self.contrast.as_slice() {
             [] => self.concept.clone(),
             some => format!("\u{201c}{}\u{201d} against {}", self.concept, some.join(", ")),
         }
     }
 
-    /// In words, for `about`.
+    /// A description for `about`.
     pub fn describe(&self) -> String {
-        let count = |part| (self.of(part).filter(|i| i.with).count(), self.of(part).filter(|i| !i.with).count());
+        let count =
+            |part| (self.items_in(part).filter(|i| i.with).count(), self.items_in(part).filter(|i| !i.with).count());
         let ((a, b), (c, d)) = (count(SplitSide::Search), count(SplitSide::BothNew));
-        format!("{}: searched with {a} + {b} sentences, confirmed with {c} + {d}", self.words())
+        format!("{}: searched with {a} + {b} sentences, confirmed with {c} + {d}", self.label())
     }
 }

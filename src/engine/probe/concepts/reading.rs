@@ -1,7 +1,7 @@
-//! Reads sentences and gives values of neurons and synapses: sums over a sentence, taken on the device, so
-//! that the full sigma is never formed. It does not know which sentences have the concept.
+//! Reads sentences and gives values of neurons and synapses: sums over a sentence, taken on the device, so that the
+//! full sigma is never formed.
 
-use super::question::Item;
+use super::question::ConceptSentence;
 use crate::{
     models::capabilities::{SynapseModel, TextReader},
     nn::{Device, Result, Tap, Tensor, host},
@@ -16,9 +16,9 @@ const AT_ONCE: usize = 1 << 22;
 /// the sentence (bdh.md, Reading mode; raw, without the turn of RoPE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalar {
-    /// At the sentence's end, divided by its tokens.
+    /// The value at the sentence's end, divided by its tokens.
     Mean,
-    /// At the sentence's end.
+    /// The value at the sentence's end.
     Sum,
     /// Its greatest step at one token.
     Peak,
@@ -29,7 +29,7 @@ impl Scalar {
 }
 
 /// The short list of a layer: neurons y of the layer before, neurons x of this one.
-pub(super) struct Side {
+pub(super) struct ShortList {
     pub layer: usize,
     pub y: Vec<usize>,
     pub x: Vec<usize>,
@@ -59,16 +59,16 @@ impl ReadBatch<'_> {
     }
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct SentenceReader<'a> {
     pub model: &'a dyn SynapseModel,
     pub device: &'a Device,
 }
 
-impl Reader<'_> {
+impl SentenceReader<'_> {
     /// Calls `f` with batches of sentences of about equal length.
     fn each(
         &self,
-        items: &[&Item],
+        items: &[&ConceptSentence],
         progress: Progress<'_>,
         mut f: impl FnMut(&ReadBatch<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -103,7 +103,7 @@ impl Reader<'_> {
     /// `(n)` each.
     pub fn neurons(
         &self,
-        items: &[&Item],
+        items: &[&ConceptSentence],
         progress: Progress<'_>,
         mut f: impl FnMut(usize, usize, &[f32], &[f32]),
     ) -> Result<()> {
@@ -127,14 +127,14 @@ impl Reader<'_> {
     /// Every pair of the given neurons of a layer, `(sentence, ys, xs)` row-major: one list a layer.
     pub fn pairs(
         &self,
-        items: &[&Item],
-        sides: &[Side],
+        items: &[&ConceptSentence],
+        sides: &[ShortList],
         scalar: Scalar,
         progress: Progress<'_>,
     ) -> Result<Vec<Vec<f32>>> {
         let mut all: Vec<Vec<f32>> = sides.iter().map(|s| vec![0.0; items.len() * s.y.len() * s.x.len()]).collect();
         self.each(items, progress, |read| {
-            for (Side { layer, y: ys, x: xs }, all) in sides.iter().zip(&mut all) {
+            for (ShortList { layer, y: ys, x: xs }, all) in sides.iter().zip(&mut all) {
                 let y = read.activations("y", layer - 1, Some(ys))?; // (B,T,K)
                 let x = read.activations("x", *layer, Some(xs))?;
                 let size = ys.len() * xs.len();
@@ -157,7 +157,7 @@ impl Reader<'_> {
     /// The given synapses, `(synapse, sentence)`: a list each.
     pub fn synapses(
         &self,
-        items: &[&Item],
+        items: &[&ConceptSentence],
         synapses: &[Synapse],
         scalar: Scalar,
         progress: Progress<'_>,
@@ -169,9 +169,9 @@ impl Reader<'_> {
                 if here.is_empty() {
                     continue;
                 }
-                let of = |f: fn(&Synapse) -> usize| here.iter().map(|&k| f(&synapses[k])).collect::<Vec<_>>();
-                let y = read.activations("y", layer - 1, Some(&of(|p| p.i)))?; // (B,T,K)
-                let steps = (y * read.activations("x", layer, Some(&of(|p| p.j)))?)?;
+                let neurons = |f: fn(&Synapse) -> usize| here.iter().map(|&k| f(&synapses[k])).collect::<Vec<_>>();
+                let y = read.activations("y", layer - 1, Some(&neurons(|p| p.i)))?; // (B,T,K)
+                let steps = (y * read.activations("x", layer, Some(&neurons(|p| p.j)))?)?;
                 let found = match scalar {
                     Scalar::Peak => steps.max(1)?,
                     _ => steps.sum(1)?,

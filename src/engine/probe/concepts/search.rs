@@ -1,9 +1,8 @@
 //! The search itself: a short list of neurons, a ranking of their pairs, and the confirmation of the first.
-//! It does not know how its result is recorded or shown.
 
 use super::{
-    question::{Item, Question},
-    reading::{Reader, Scalar, Side},
+    question::{ConceptQuestion, ConceptSentence},
+    reading::{Scalar, SentenceReader, ShortList},
 };
 use crate::{
     analysis::{clustered_tests::Clusters, multiple_testing::holm},
@@ -19,11 +18,11 @@ pub struct Procedure {
     pub scalar: Scalar,
     /// Neurons a side and layer whose pairs are searched.
     pub per_side: usize,
-    /// Synapses that are confirmed.
+    /// The number of synapses that are confirmed.
     pub confirmed: usize,
-    /// Standard errors (over nouns) taken off a correlation before it is ranked.
+    /// The number of standard errors (over nouns) taken off a correlation before it is ranked.
     pub caution: f64,
-    /// How often clusters are shuffled, or drawn again.
+    /// The number of permutations of clusters, or of draws.
     pub draws: usize,
 }
 
@@ -33,7 +32,7 @@ impl Default for Procedure {
     }
 }
 
-/// How well a synapse separates sentences with the concept from others, in one part of the split.
+/// The strength with which a synapse separates sentences with the concept from others, in one part of the split.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strength {
     pub part: SplitSide,
@@ -52,7 +51,7 @@ pub struct Strength {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundSynapse {
     pub synapse: Synapse,
-    /// In the order of [`SplitSide::ALL`]; parts without sentences are left out.
+    /// The strengths in the order of [`SplitSide::ALL`]; parts without sentences are left out.
     pub strengths: Vec<Strength>,
     /// p on new nouns in new frames, corrected for how many synapses were confirmed (Holm).
     pub holm: f64,
@@ -70,7 +69,7 @@ impl FoundSynapse {
         self.strength(part).map_or(f64::NAN, |s| s.r)
     }
 
-    /// In how many languages its correlation on new nouns in new frames is significant (corrected p at most
+    /// The number of languages in which its correlation on new nouns in new frames is significant (corrected p at most
     /// 0.05).
     pub fn significant_languages(&self) -> usize {
         self.strength(SplitSide::BothNew).map_or(0, |s| s.p_by_language.iter().filter(|p| **p <= 0.05).count())
@@ -80,11 +79,11 @@ impl FoundSynapse {
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchResult {
-    /// How many pairs were ranked.
+    /// The number of ranked pairs.
     pub searched: usize,
     /// Neurons N of a head.
     pub per_head: usize,
-    /// In the order of the ranking.
+    /// The synapses in the order of the ranking.
     pub synapses: Vec<FoundSynapse>,
 }
 
@@ -94,7 +93,7 @@ impl SearchResult {
         self.synapses.iter().map(|s| s.r(SplitSide::BothNew)).fold(f64::NAN, f64::max)
     }
 
-    /// That of the synapse ranked first.
+    /// The correlation of the synapse ranked first.
     pub fn first(&self) -> f64 {
         self.synapses.first().map_or(f64::NAN, |s| s.r(SplitSide::BothNew))
     }
@@ -102,18 +101,18 @@ impl SearchResult {
 
 /// The procedure applied to one model.
 pub(super) fn search(
-    reader: &Reader<'_>,
-    question: &Question,
+    reader: &SentenceReader<'_>,
+    question: &ConceptQuestion,
     how: &Procedure,
     progress: Progress<'_>,
 ) -> Result<SearchResult> {
-    let items: Vec<&Item> = question.of(SplitSide::Search).collect();
+    let items: Vec<&ConceptSentence> = question.items_in(SplitSide::Search).collect();
     let sides = shortlist(reader, question, &items, how, progress.piece(0, 4))?;
     let values = reader.pairs(&items, &sides, how.scalar, progress.piece(1, 4))?;
     let ranking = progress.piece(2, 4);
     let strata = Strata::new(question, &items);
     let mut ranked: Vec<(f64, Synapse)> = vec![];
-    for (i, (Side { layer, y: ys, x: xs }, values)) in sides.iter().zip(&values).enumerate() {
+    for (i, (ShortList { layer, y: ys, x: xs }, values)) in sides.iter().zip(&values).enumerate() {
         let size = ys.len() * xs.len();
         for pair in 0..size {
             if pair % 64 == 0 {
@@ -126,14 +125,14 @@ pub(super) fn search(
     }
     let searched = ranked.len();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let chosen = varied(&ranked, how.confirmed);
+    let chosen = limit_per_neuron(&ranked, how.confirmed);
     let per_head = reader.model.shape().per_head();
     Ok(SearchResult { searched, per_head, synapses: confirm(reader, question, &chosen, how, progress.piece(3, 4))? })
 }
 
 /// The first of a ranking with no neuron of a side more than twice: ten synapses of one neuron would be one
 /// finding.
-fn varied(ranked: &[(f64, Synapse)], count: usize) -> Vec<Synapse> {
+fn limit_per_neuron(ranked: &[(f64, Synapse)], count: usize) -> Vec<Synapse> {
     let mut taken: Vec<Synapse> = vec![];
     for (_, synapse) in ranked {
         let shared = |same: fn(&Synapse, &Synapse) -> bool| taken.iter().filter(|t| same(t, synapse)).count();
@@ -151,13 +150,13 @@ fn varied(ranked: &[(f64, Synapse)], count: usize) -> Vec<Synapse> {
 
 /// Sums of a neuron over the sentences of one language, with and without the concept.
 #[derive(Clone, Copy, Default)]
-struct Moments {
+struct ConceptMoments {
     n: [f64; 2],
     sum: [f64; 2],
     squares: [f64; 2],
 }
 
-impl Moments {
+impl ConceptMoments {
     fn add(&mut self, with: bool, v: f32) {
         let (side, v) = (usize::from(with), f64::from(v));
         self.n[side] += 1.0;
@@ -176,16 +175,17 @@ impl Moments {
 
 /// The most selective y and x of each layer.
 fn shortlist(
-    reader: &Reader<'_>,
-    question: &Question,
-    items: &[&Item],
+    reader: &SentenceReader<'_>,
+    question: &ConceptQuestion,
+    items: &[&ConceptSentence],
     how: &Procedure,
     progress: Progress<'_>,
-) -> Result<Vec<Side>> {
+) -> Result<Vec<ShortList>> {
     let (n, layers) = (reader.model.shape().neurons, reader.model.shape().layers);
     let languages = question.languages.len().max(1);
     // [layer][side][neuron * languages + language]
-    let mut moments = vec![[vec![Moments::default(); n * languages], vec![Moments::default(); n * languages]]; layers];
+    let mut moments =
+        vec![[vec![ConceptMoments::default(); n * languages], vec![ConceptMoments::default(); n * languages]]; layers];
     reader.neurons(items, progress, |i, layer, y, x| {
         for (side, values) in moments[layer].iter_mut().zip([y, x]) {
             for (neuron, v) in values.iter().enumerate() {
@@ -193,15 +193,17 @@ fn shortlist(
             }
         }
     })?;
-    let most = |side: &[Moments]| -> Vec<usize> {
-        let mean: Vec<f64> =
-            side.chunks(languages).map(|m| m.iter().map(Moments::selectivity).sum::<f64>() / m.len() as f64).collect();
+    let most = |side: &[ConceptMoments]| -> Vec<usize> {
+        let mean: Vec<f64> = side
+            .chunks(languages)
+            .map(|m| m.iter().map(ConceptMoments::selectivity).sum::<f64>() / m.len() as f64)
+            .collect();
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&a, &b| mean[b].total_cmp(&mean[a]).then(a.cmp(&b)));
         order.truncate(how.per_side);
         order
     };
-    Ok((1..layers).map(|layer| Side { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) }).collect())
+    Ok((1..layers).map(|layer| ShortList { layer, y: most(&moments[layer][0]), x: most(&moments[layer][1]) }).collect())
 }
 
 /// Sentences by language, ready to be ranked within each.
@@ -212,7 +214,7 @@ struct Strata {
 }
 
 impl Strata {
-    fn new(question: &Question, items: &[&Item]) -> Self {
+    fn new(question: &ConceptQuestion, items: &[&ConceptSentence]) -> Self {
         let mut languages = vec![vec![]; question.languages.len()];
         items.iter().enumerate().for_each(|(i, item)| languages[item.language].push((i, item.noun, item.with)));
         Self { languages, nouns: question.nouns.len() }
@@ -261,13 +263,13 @@ impl Strata {
 }
 
 fn confirm(
-    reader: &Reader<'_>,
-    question: &Question,
+    reader: &SentenceReader<'_>,
+    question: &ConceptQuestion,
     chosen: &[Synapse],
     how: &Procedure,
     progress: Progress<'_>,
 ) -> Result<Vec<FoundSynapse>> {
-    let items: Vec<&Item> = question.items.iter().collect();
+    let items: Vec<&ConceptSentence> = question.items.iter().collect();
     let values = reader.synapses(&items, chosen, how.scalar, progress.piece(0, 2))?;
     let mut synapses = vec![];
     for (i, (&synapse, values)) in chosen.iter().zip(&values).enumerate() {
@@ -281,17 +283,23 @@ fn confirm(
     Ok(synapses)
 }
 
-fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how: &Procedure) -> Option<Strength> {
-    let of = |language: Option<usize>| -> Vec<(f64, &Item)> {
-        let chosen = |i: &&Item| i.part == part && language.is_none_or(|l| i.language == l);
+fn strength(
+    q: &ConceptQuestion,
+    items: &[&ConceptSentence],
+    values: &[f64],
+    part: SplitSide,
+    how: &Procedure,
+) -> Option<Strength> {
+    let values_in = |language: Option<usize>| -> Vec<(f64, &ConceptSentence)> {
+        let chosen = |i: &&ConceptSentence| i.part == part && language.is_none_or(|l| i.language == l);
         values.iter().copied().zip(items.iter().copied()).filter(|(_, i)| chosen(i)).collect()
     };
-    let all = of(None);
+    let all = values_in(None);
     if all.is_empty() {
         return None;
     }
     // Only nouns of this part take part in the shuffle.
-    let clusters = |some: &[(f64, &Item)]| {
+    let clusters = |some: &[(f64, &ConceptSentence)]| {
         let mut nouns: Vec<usize> = some.iter().map(|(_, i)| i.noun).collect();
         nouns.sort_unstable();
         nouns.dedup();
@@ -301,7 +309,7 @@ fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how:
     };
     let pooled = clusters(&all);
     // The seeds are fixed: the same question has the same answer.
-    let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&of(Some(l)))).collect();
+    let languages: Vec<Clusters> = (0..q.languages.len()).map(|l| clusters(&values_in(Some(l)))).collect();
     let p_of = |c: &Clusters, seed: u64| c.permutation_p(how.draws, seed);
     let confirms = part == SplitSide::BothNew;
     Some(Strength {
@@ -318,7 +326,7 @@ fn strength(q: &Question, items: &[&Item], values: &[f64], part: SplitSide, how:
     })
 }
 
-fn by_noun(question: &Question, items: &[&Item], values: &[f64]) -> Vec<f64> {
+fn by_noun(question: &ConceptQuestion, items: &[&ConceptSentence], values: &[f64]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); question.nouns.len()];
     for (v, item) in values.iter().zip(items) {
         sums[item.noun].0 += v;

@@ -8,7 +8,7 @@ mod search;
 mod tally;
 
 pub use search::{ContextSearch, Followed, search};
-pub use tally::{BINS, FoundWindow, ReadWindow, Tally, TokenTally, bin_edge};
+pub use tally::{ActivationTally, BINS, FoundWindow, ReadWindow, TokenTally, bin_edge};
 
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
@@ -25,10 +25,10 @@ use crate::{
     },
 };
 
-/// Tokens in the list of those that drive it.
+/// The number of tokens in the list of those that drive it.
 const TOKENS: usize = 12;
-/// Tokens of all passages together.
-const MOST_SHOWN: usize = 1 << 16;
+/// The limit of the tokens of all passages together.
+const MAX_SHOWN: usize = 1 << 16;
 
 /// Makes a [`TopContexts`].
 pub struct TopContextsProbe;
@@ -47,7 +47,12 @@ impl Probe for TopContextsProbe {
         let TopContextsArgs { tokens, window, top, .. } = *args;
         let (span, what) = span(args.span);
         let (shape, most) = (model.shape(), if tokens == 0 { usize::MAX } else { tokens });
-        let how = ContextSearch { followed: followed(args, shape)?, window, top: top.min(MOST_SHOWN / window), most };
+        let how = ContextSearch {
+            followed: followed(args, shape)?,
+            window,
+            top: top.min(MAX_SHOWN / window),
+            max_tokens: most,
+        };
         let bytes = cx.corpus.span_bytes(span);
         if bytes == 0 {
             candle_core::bail!("{} is made window by window and has no running text: choose a text", cx.corpus.name())
@@ -82,7 +87,7 @@ impl Probe for TopContextsProbe {
     }
 }
 
-/// What is asked about.
+/// The activation that the arguments ask for.
 fn followed(args: &TopContextsArgs, shape: &SynapseShape) -> Result<Followed> {
     let layer = usize::try_from(args.layer).ok();
     let part = match args.of {
@@ -113,7 +118,7 @@ fn span(kind: SpanKind) -> (TextSpan, &'static str) {
     }
 }
 
-/// How ids are shown and become text.
+/// Converts ids to shown text.
 pub struct ShownText<'a> {
     pub tokens: &'a dyn Fn(&[u32]) -> Vec<String>,
     pub decode: &'a dyn Fn(&[u32]) -> String,
@@ -122,7 +127,7 @@ pub struct ShownText<'a> {
 
 /// The measurement of a search. `is_cut`: the text goes on after what was read.
 pub fn top_contexts(
-    tally: &Tally,
+    tally: &ActivationTally,
     how: &ContextSearch,
     per_head: usize,
     shown: &ShownText<'_>,
@@ -155,7 +160,7 @@ pub fn top_contexts(
     };
     let (bin_edges, bin_counts) = histogram(&tally.bins);
     TopContexts {
-        followed: how.followed.words(per_head),
+        followed: how.followed.label(per_head),
         symbol: symbol.to_owned(),
         neuron,
         read: tally.read,

@@ -1,32 +1,31 @@
-//! Reads a text in windows and tallies one activation of it. It does not know where the text comes from, nor how what is found
-//! is recorded.
+//! Reads a text in windows and tallies one activation of it.
 
-use super::tally::{ReadWindow, Tally};
+use super::tally::{ActivationTally, ReadWindow};
 use crate::{
     models::capabilities::{Part, ReadTokens, SynapseModel, SynapseShape, TextReader},
     nn::{Result, Tensor, host},
     telemetry::{Synapse, neuron_name},
 };
 
-/// What is followed through the text. Neuron i of head h has number h N + i.
+/// The activation that is followed through the text. Neuron i of head h has number h N + i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Followed {
     /// A neuron's activation in one layer, or the greatest of all layers.
     Neuron { neuron: usize, part: Part, layer: Option<usize> },
-    /// What a token adds to the synapse (i, j): y(i) of layer l - 1 times x(j) of layer l.
+    /// The amount that a token adds to the synapse (i, j): y(i) of layer l - 1 times x(j) of layer l.
     Synapse(Synapse),
 }
 
-/// How it is searched for.
+/// The options of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextSearch {
     pub followed: Followed,
     /// Tokens of a window; each is read from an empty state.
     pub window: usize,
-    /// How many windows are kept.
+    /// The number of windows that are kept.
     pub top: usize,
     /// Reading ends after so many tokens.
-    pub most: usize,
+    pub max_tokens: usize,
 }
 
 /// Values of one activation of one layer that a batch may hold.
@@ -63,8 +62,8 @@ impl Followed {
         }
     }
 
-    /// In words: "y of neuron 0:12, greatest of all layers".
-    pub fn words(self, per_head: usize) -> String {
+    /// A description: "y of neuron 0:12, greatest of all layers".
+    pub fn label(self, per_head: usize) -> String {
         let name = |neuron| neuron_name(neuron, per_head);
         match self {
             Self::Neuron { neuron, part, layer } => {
@@ -78,7 +77,7 @@ impl Followed {
         }
     }
 
-    /// What is measured: the greatest of these products of activations, layer by layer.
+    /// The products of activations of which the greatest is measured, layer by layer.
     fn products(self, layers: usize) -> Vec<Vec<Factor>> {
         match self {
             Self::Neuron { neuron, part, layer } => {
@@ -93,7 +92,7 @@ impl Followed {
     }
 }
 
-/// One activation.
+/// An activation that is a factor of a product.
 struct Factor {
     layer: usize,
     part: Part,
@@ -150,16 +149,16 @@ pub fn search(
     how: &ContextSearch,
     next: &mut dyn FnMut() -> Result<Option<Vec<u32>>>,
     told: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<Tally> {
+) -> Result<ActivationTally> {
     how.followed.check(model.shape())?;
     let window = how.window.max(1);
     let rows = (AT_ONCE / model.shape().neurons.max(1) / window).clamp(1, ROWS);
-    let mut tally = Tally::new(how.top.max(1));
+    let mut tally = ActivationTally::new(how.top.max(1));
     let (mut waiting, mut taken, mut is_over) = (vec![], 0, false);
     while !is_over {
-        match next()?.filter(|_| taken < how.most) {
+        match next()?.filter(|_| taken < how.max_tokens) {
             Some(ids) => {
-                let room = (how.most - taken).min(ids.len());
+                let room = (how.max_tokens - taken).min(ids.len());
                 taken += room;
                 waiting.extend_from_slice(&ids[..room]);
             }

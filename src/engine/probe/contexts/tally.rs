@@ -1,4 +1,4 @@
-//! What is kept of an activation over a text of any length: how often it fires, how its values are spread, which tokens drive
+//! Tallies an activation over a text of any length: how often it fires, how its values are spread, which tokens drive
 //! it, and the windows with the greatest. Memory does not grow with the text. It sees no model.
 
 use std::{
@@ -35,14 +35,14 @@ pub struct ReadWindow<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundWindow {
     pub value: f32,
-    /// Of the value.
+    /// The layer of the value.
     pub layer: usize,
     /// Place of the window's first token in the text.
     pub from: usize,
     /// Place of the value in the window.
     pub token: usize,
     pub ids: Vec<u32>,
-    /// At each token of the window.
+    /// The value at each token of the window.
     pub values: Vec<f32>,
 }
 
@@ -68,19 +68,19 @@ impl Ord for FoundWindow {
     }
 }
 
-/// What one token drives, over the text.
+/// The share of one token in the activation, over the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TokenTally {
-    /// How often the text has it.
+    /// The number of times that the token occurs.
     pub count: usize,
-    /// At how many of these the value is above zero.
+    /// The number of its occurrences where the value is above zero.
     pub fires: usize,
     pub sum: f64,
 }
 
-/// Over all windows so far.
-pub struct Tally {
-    most: usize,
+/// The tally over all windows so far.
+pub struct ActivationTally {
+    capacity: usize,
     pub read: usize,
     pub fires: usize,
     pub sum: f64,
@@ -91,18 +91,18 @@ pub struct Tally {
     heap: BinaryHeap<Reverse<FoundWindow>>,
 }
 
-impl Tally {
-    /// Keeps the `most` windows with the greatest values.
-    pub fn new(most: usize) -> Self {
+impl ActivationTally {
+    /// Keeps the `capacity` windows with the greatest values.
+    pub fn new(capacity: usize) -> Self {
         Self {
-            most,
+            capacity,
             read: 0,
             fires: 0,
             sum: 0.0,
             greatest: 0.0,
             bins: vec![0; BINS],
             tokens: HashMap::new(),
-            heap: BinaryHeap::with_capacity(most + 1),
+            heap: BinaryHeap::with_capacity(capacity + 1),
         }
     }
 
@@ -128,7 +128,7 @@ impl Tally {
         let value = window.values[token];
         self.greatest = self.greatest.max(value);
         // an equal value later in the text does not replace one before it
-        let is_full = self.heap.len() >= self.most;
+        let is_full = self.heap.len() >= self.capacity;
         if is_full && self.heap.peek().is_none_or(|Reverse(least)| value <= least.value) {
             return;
         }
@@ -140,7 +140,7 @@ impl Tally {
             ids: window.ids.to_vec(),
             values: window.values.to_vec(),
         }));
-        if self.heap.len() > self.most {
+        if self.heap.len() > self.capacity {
             self.heap.pop();
         }
     }
@@ -165,8 +165,8 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn told(windows: &[&[f32]], most: usize) -> Tally {
-        let mut tally = Tally::new(most);
+    fn tally_windows(windows: &[&[f32]], capacity: usize) -> ActivationTally {
+        let mut tally = ActivationTally::new(capacity);
         let mut from = 0;
         for values in windows {
             let ids: Vec<u32> = (from..from + values.len()).map(|i| i as u32 % 3).collect();
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_greatest_are_kept_and_of_equal_ones_the_first() {
-        let tally = told(&[&[0.0, 2.0], &[1.0, 2.0], &[5.0, 0.5], &[0.0, 0.0], &[2.0, 0.0]], 2);
+        let tally = tally_windows(&[&[0.0, 2.0], &[1.0, 2.0], &[5.0, 0.5], &[0.0, 0.0], &[2.0, 0.0]], 2);
         let found: Vec<(f32, usize, usize)> = tally.windows().iter().map(|w| (w.value, w.from, w.token)).collect();
         assert_eq!(found, [(5.0, 4, 0), (2.0, 0, 1)]);
         assert_eq!((tally.read, tally.fires, tally.sum, tally.greatest), (10, 6, 12.5, 5.0));
@@ -197,6 +197,6 @@ mod tests {
             assert!(bin_edge(bin) <= value && value < bin_edge(bin + 1), "{value} in {bin}");
         }
         assert_eq!((bin_of(1e-30), bin_of(1e30)), (0, BINS - 1));
-        assert_eq!(told(&[&[1.0, 1.1, 0.0, 2.0]], 1).bins.iter().sum::<u64>(), 3);
+        assert_eq!(tally_windows(&[&[1.0, 1.1, 0.0, 2.0]], 1).bins.iter().sum::<u64>(), 3);
     }
 }

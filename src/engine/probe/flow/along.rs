@@ -8,7 +8,7 @@ use crate::{
     telemetry::measurements::{self, FlowAlongArgs, FlowMotion},
 };
 
-/// Depths that are looked at: 0, 1/16, ... 1.
+/// The number of sampled depths: 0, 1/16, ... 1.
 pub const DEPTHS: usize = 17;
 /// Rounds of power iteration at each depth; the vector found at the depth before is the first guess.
 const ROUNDS: usize = 6;
@@ -31,10 +31,10 @@ impl Probe for FlowAlong {
     }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let (input, params) = FlowInput::of(model, &args.flow, cx)?;
+        let (input, params) = FlowInput::from_args(model, &args.flow, cx)?;
         let rhs = input.rhs(params.control)?;
         let (_, states, _) = basis::states_at(&input, &rhs, &depths(), &params.options)?;
-        let motion = Motion::of(&rhs, &states)?;
+        let motion = Motion::new(&rhs, &states)?;
         let along = measurements::FlowAlong { motion: motion.measured(), sigma: sigmas(&rhs, &states)?.into() };
         let about = format!("{}, {}", input.describe(), params.describe());
         Ok(vec![Answer::new(along, about, input.tokens)])
@@ -53,7 +53,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    pub fn of(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Self> {
+    pub fn new(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Self> {
         let depths: Vec<f64> = (0..states.len()).map(|i| i as f64 / (states.len() - 1).max(1) as f64).collect();
         let velocities: Vec<Vec<f64>> =
             depths.iter().zip(states).map(|(t, h)| host::to_f64(&rhs(*t, h)?)).collect::<Result<_>>()?;
@@ -81,7 +81,7 @@ impl Motion {
         self.bend.windows(2).map(|w| 0.5 * (w[0] + w[1])).sum::<f64>() / (n - 1) as f64
     }
 
-    /// Of states at [`depths`].
+    /// The measured motion of states at [`depths`].
     pub fn measured(self) -> FlowMotion {
         FlowMotion { taus: depths().into(), velocity: self.velocity.into(), curvature: self.curvature.into() }
     }
@@ -99,12 +99,12 @@ fn sigmas(rhs: &Rhs<'_>, states: &[Tensor]) -> Result<Vec<f64>> {
         };
         let mut sigma = 0.0;
         for _ in 0..ROUNDS {
-            let pushed = forwards(rhs, t, state, &direction)?;
+            let pushed = jvp(rhs, t, state, &direction)?;
             sigma = norm(&pushed)?;
             if !(sigma > 0.0 && sigma.is_finite()) {
                 break;
             }
-            direction = unit(&back(rhs, t, state, &pushed)?)?;
+            direction = unit(&vjp(rhs, t, state, &pushed)?)?;
         }
         found.push(sigma);
         guess = Some(direction);
@@ -128,7 +128,7 @@ fn unit(x: &Tensor) -> Result<Tensor> {
 }
 
 /// J d by a central difference.
-fn forwards(rhs: &Rhs<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result<Tensor> {
+fn jvp(rhs: &Rhs<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result<Tensor> {
     let nudge = NUDGE * norm(state)?.max(1e-3);
     let ahead = rhs(t, &(state + (direction * nudge)?)?)?;
     let behind = rhs(t, &(state - (direction * nudge)?)?)?;
@@ -136,7 +136,7 @@ fn forwards(rhs: &Rhs<'_>, t: f64, state: &Tensor, direction: &Tensor) -> Result
 }
 
 /// J^T g by differentiating g · F(H).
-fn back(rhs: &Rhs<'_>, t: f64, state: &Tensor, g: &Tensor) -> Result<Tensor> {
+fn vjp(rhs: &Rhs<'_>, t: f64, state: &Tensor, g: &Tensor) -> Result<Tensor> {
     let at = candle_core::Var::from_tensor(state)?;
     let product = (rhs(t, at.as_tensor())? * g.detach())?.sum_all()?;
     let grads = product.backward()?;

@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Places on a path in the plane for each depth otherwise looked at.
+/// The number of points on a path in the plane for each sampled depth.
 const FINER: usize = 8;
 /// Words whose probability is shown.
 const RANKS: usize = 12;
@@ -40,14 +40,14 @@ impl Probe for FlowAnswer {
     }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let (input, params) = FlowInput::of(model, args, cx)?;
+        let (input, params) = FlowInput::from_args(model, args, cx)?;
         let rhs = input.rhs(params.control)?;
         // In the plane nothing else costs anything, and paths bend more.
         let every = if input.planar_field().is_some() { FINER } else { 1 };
         let last = (DEPTHS - 1) * every;
         let times: Vec<f64> = (0..=last).map(|i| i as f64 / last as f64).collect();
         let (trace, states, end) = states_at(&input, &rhs, &times, &params.options)?;
-        let basis = Basis::of(&input, &params)?;
+        let basis = Basis::new(&input, &params)?;
         let paths = paths(&input, &basis, &times, &states)?;
         let coarse: Vec<Tensor> = states.into_iter().step_by(every).collect();
         let FlowControl { u, alpha } = params.control;
@@ -58,7 +58,7 @@ impl Probe for FlowAnswer {
             outcome: outcome(&input, &params, cx, &end)?,
             paths,
             trace: solver_trace(&trace),
-            motion: Motion::of(&rhs, &coarse)?.measured(),
+            motion: Motion::new(&rhs, &coarse)?.measured(),
         };
         let about = format!("{}, {}", input.describe(), params.describe());
         Ok(vec![Answer::new(answer, about, input.tokens)])
@@ -67,8 +67,8 @@ impl Probe for FlowAnswer {
 
 fn outcome(input: &FlowInput<'_>, params: &SolveParams, cx: &ProbeInputs<'_>, end: &Tensor) -> Result<FlowOutcome> {
     Ok(match input.target() {
-        super::Target::Words(model) => FlowOutcome::Language(language(input, model, params, cx, end)?),
-        super::Target::Plane(_, field) => FlowOutcome::Plane(PlanarOutcome { field: field.id().to_owned() }),
+        super::FlowTarget::Language(model) => FlowOutcome::Language(language(input, model, params, cx, end)?),
+        super::FlowTarget::Plane(_, field) => FlowOutcome::Plane(PlanarOutcome { field: field.id().to_owned() }),
     })
 }
 
@@ -106,7 +106,7 @@ fn language(
     })
 }
 
-/// Where each token (or start) is carried, in the basis, at every depth looked at.
+/// The path of each token (or start), in the basis, at every sampled depth.
 fn paths(input: &FlowInput<'_>, basis: &Basis, times: &[f64], states: &[Tensor]) -> Result<FlowPaths> {
     let mut places: Vec<Vec<f32>> = vec![vec![]; input.tokens.len()];
     for state in states {

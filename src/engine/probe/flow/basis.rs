@@ -8,7 +8,7 @@ use crate::{
     ode::{self, Method, SolverOptions},
 };
 
-/// The controls whose paths span it, and where they are looked at.
+/// The controls whose paths span the basis, and the depths at which they are sampled.
 const CONTROLS: [f64; 3] = [-1.0, 0.0, 1.0];
 const STEPS: usize = 4;
 
@@ -24,7 +24,7 @@ impl Basis {
     /// The first three principal components of the displacements H(tau) - H(0) of all tokens, at u0 in
     /// {-1, 0, 1} (the other controls as asked) and four depths. Of displacements, because the tokens
     /// themselves lie far apart and would take the axes. In the plane: its own axes.
-    pub fn of(input: &FlowInput<'_>, params: &SolveParams) -> Result<Self> {
+    pub fn new(input: &FlowInput<'_>, params: &SolveParams) -> Result<Self> {
         let starts = input.rows(&input.start)?;
         let dims = starts.first().map_or(0, Vec::len);
         let options = SolverOptions { keep_states: true, ..SolverOptions::fixed(Method::EULER, STEPS) };

@@ -1,5 +1,5 @@
-//! What a steering claims, by the measure that it was trained on, beside what it does to words: the same
-//! model asked on prompts whose nouns no steering prompt had, for the words of both classes.
+//! Compares the claim of a steering, by the measure that it was trained on, with its effect on words: the same model
+//! asked on prompts whose nouns no steering prompt had, for the words of both classes.
 
 use super::{
     FlowInput, SolveParams,
@@ -18,7 +18,7 @@ use crate::{
     telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
 
-/// In the model's own Euler steps. Makes a [`measurements::FlowClaims`].
+/// Makes a [`measurements::FlowClaims`], with the model's own Euler steps.
 pub struct FlowClaims;
 
 /// A flow of words with a control that was trained to steer it.
@@ -39,9 +39,9 @@ impl Probe for FlowClaims {
 
     fn ask(steered: SteeredFlow<'_>, args: &FlowClaimsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let SteeredFlow { model, classes } = steered;
-        let (input, params) = FlowInput::of(FlowModel::Language(model), &args.flow, cx)?;
+        let (input, params) = FlowInput::from_args(FlowModel::Language(model), &args.flow, cx)?;
         let one = classes.prompt.is_some() || args.published;
-        let (good, bad) = (words::whole(cx.corpus, &GOOD), words::whole(cx.corpus, &BAD));
+        let (good, bad) = (words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD));
         let held_out = steering::prompts(&HELD_OUT_NOUNS);
         let at_held_out = |classes: [&[u32]; 2]| -> Result<ClassShares> {
             let groups = groups(&held_out, model, cx)?;
@@ -60,7 +60,7 @@ impl Probe for FlowClaims {
             })?,
         };
         let text = |ids: &[u32]| ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
-        let continued = |u0: f64| continued(&input, &params, model, cx, u0);
+        let continued = |u0: f64| continue_prompt(&input, &params, model, cx, u0);
         let claims = measurements::FlowClaims {
             classes: ClassTokens { plus: text(&classes.plus), minus: text(&classes.minus) },
             own,
@@ -76,7 +76,7 @@ impl Probe for FlowClaims {
     }
 }
 
-/// From the shares of plus and of minus at a control.
+/// The class shares from the shares of plus and of minus at a control.
 fn class_shares(prompts: usize, at: impl Fn(f64) -> Result<Vec<f64>>) -> Result<ClassShares> {
     let both = |u0: f64| -> Result<[f64; 2]> {
         let all = at(u0)?;
@@ -100,7 +100,7 @@ fn next_at(input: &FlowInput<'_>, params: &SolveParams, model: &dyn LanguageFlow
 }
 
 /// The prompt and how it goes on.
-fn continued(
+fn continue_prompt(
     input: &FlowInput<'_>,
     params: &SolveParams,
     model: &dyn LanguageFlow,

@@ -24,7 +24,7 @@ use crate::{
     telemetry::measurements::FlowArgs,
 };
 
-/// What is asked for when nobody types a prompt.
+/// The default prompt.
 const PROMPT: &str = "The tea was";
 /// Starts of the playground lie on a ring of this radius.
 const STARTS: usize = 12;
@@ -33,7 +33,7 @@ const RING: f64 = 2.0;
 /// A right-hand side that can be solved: `(t, state) -> velocity`.
 pub(super) type Rhs<'a> = Box<dyn Fn(f64, &Tensor) -> Result<Tensor> + 'a>;
 
-/// How the flow is driven and solved; what the arguments leave open is as the runtime parameters stand.
+/// The control and the solver of a flow; arguments that are left open take the runtime parameters.
 #[derive(Debug, Clone)]
 pub(super) struct SolveParams {
     pub control: FlowControl,
@@ -41,7 +41,7 @@ pub(super) struct SolveParams {
 }
 
 impl SolveParams {
-    fn of(args: &FlowArgs, standing: FlowControl) -> Self {
+    fn new(args: &FlowArgs, standing: FlowControl) -> Self {
         let asked = [args.u0, args.u1, args.u2, args.u3];
         let mut u = standing.u;
         u.iter_mut().zip(asked).for_each(|(u, asked)| *u = asked.unwrap_or(*u));
@@ -63,7 +63,7 @@ impl SolveParams {
         FlowControl { u: [u0, u1, u2, u3], ..self.control }
     }
 
-    /// In words, for `about`.
+    /// A description for `about`.
     fn describe(&self) -> String {
         let (o, [u0, u1, u2, u3]) = (&self.options, self.control.u);
         let how = if o.method.is_adaptive() {
@@ -75,36 +75,36 @@ impl SolveParams {
     }
 }
 
-/// What is carried: a prompt's hidden states, or points of the plane.
+/// The states that flow: a prompt's hidden states, or points of the plane.
 pub(super) struct FlowInput<'a> {
-    target: Target<'a>,
+    target: FlowTarget<'a>,
     /// State at tau = 0: `(1, T, D)` of a prompt, `(N, 2)` of the plane.
     pub start: Tensor,
     pub ids: Vec<u32>,
     pub tokens: Vec<String>,
     pub prompt: String,
-    /// Whose state is followed.
+    /// The token whose state is followed.
     pub token: usize,
 }
 
-/// What the flow belongs to.
+/// The model that has the flow.
 #[derive(Clone, Copy)]
-pub(super) enum Target<'a> {
-    Words(&'a dyn LanguageFlow),
+pub(super) enum FlowTarget<'a> {
+    Language(&'a dyn LanguageFlow),
     Plane(&'a dyn PlanarFlow, PlanarField),
 }
 
 impl<'a> FlowInput<'a> {
     /// Input and parameters of a question.
-    fn of(model: FlowModel<'a>, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<(Self, SolveParams)> {
+    fn from_args(model: FlowModel<'a>, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<(Self, SolveParams)> {
         let input = match model {
-            FlowModel::Language(model) => Self::of_words(model, args, cx)?,
-            FlowModel::Planar(model) => Self::of_plane(model, args, cx)?,
+            FlowModel::Language(model) => Self::from_prompt(model, args, cx)?,
+            FlowModel::Planar(model) => Self::from_plane(model, args, cx)?,
         };
-        Ok((input, SolveParams::of(args, model.control())))
+        Ok((input, SolveParams::new(args, model.control())))
     }
 
-    fn of_words(model: &'a dyn LanguageFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
+    fn from_prompt(model: &'a dyn LanguageFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
         let prompt = match args.prompt.as_deref().filter(|typed| !typed.trim().is_empty()) {
             Some(typed) => typed.to_owned(),
             None if model.steering().is_some() => PROMPT.to_owned(),
@@ -124,10 +124,10 @@ impl<'a> FlowInput<'a> {
         let tokens = ids.iter().map(|&id| cx.corpus.token_text(id)).collect();
         let start = model.embed(&Tensor::from_slice(&ids, (1, ids.len()), cx.device)?)?.detach(); // (1,T,D)
         let token = followed(args.token, ids.len());
-        Ok(Self { target: Target::Words(model), start, ids, tokens, prompt, token })
+        Ok(Self { target: FlowTarget::Language(model), start, ids, tokens, prompt, token })
     }
 
-    fn of_plane(model: &'a dyn PlanarFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
+    fn from_plane(model: &'a dyn PlanarFlow, args: &FlowArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
         let field = args.field.unwrap_or(model.default_field());
         let ring: Vec<f64> = (0..STARTS)
             .flat_map(|i| {
@@ -138,14 +138,14 @@ impl<'a> FlowInput<'a> {
         let start = Tensor::from_vec(ring, (STARTS, 2), cx.device)?.to_dtype(model.dtype())?;
         let tokens = (0..STARTS).map(|i| format!("start {i}")).collect();
         let token = followed(args.token, STARTS);
-        Ok(Self { target: Target::Plane(model, field), start, ids: vec![], tokens, prompt: String::new(), token })
+        Ok(Self { target: FlowTarget::Plane(model, field), start, ids: vec![], tokens, prompt: String::new(), token })
     }
 
     /// The right-hand side at a control; depth runs from 0 to 1 (in the plane: over the whole time).
     pub fn rhs(&self, control: FlowControl) -> Result<Rhs<'a>> {
         let field = match self.target {
-            Target::Words(model) => model.field(control)?,
-            Target::Plane(model, field) => model.field(field, control),
+            FlowTarget::Language(model) => model.field(control)?,
+            FlowTarget::Plane(model, field) => model.field(field, control),
         };
         Ok(Box::new(move |t, y| field.at(t, y)))
     }
@@ -156,29 +156,29 @@ impl<'a> FlowInput<'a> {
         Ok(host::to_f64(state)?.chunks(dims).map(<[f64]>::to_vec).collect())
     }
 
-    pub fn target(&self) -> Target<'a> {
+    pub fn target(&self) -> FlowTarget<'a> {
         self.target
     }
 
     /// The model, where words come out at the end.
     pub fn model(&self) -> Option<&'a dyn LanguageFlow> {
         match self.target {
-            Target::Words(model) => Some(model),
-            Target::Plane(..) => None,
+            FlowTarget::Language(model) => Some(model),
+            FlowTarget::Plane(..) => None,
         }
     }
 
     pub fn planar_field(&self) -> Option<PlanarField> {
         match self.target {
-            Target::Words(_) => None,
-            Target::Plane(_, field) => Some(field),
+            FlowTarget::Language(_) => None,
+            FlowTarget::Plane(_, field) => Some(field),
         }
     }
 
     fn describe(&self) -> String {
         match self.target {
-            Target::Words(_) => format!("\"{}\"", self.prompt),
-            Target::Plane(_, field) => format!("{} starts in the field {}", self.tokens.len(), field.id()),
+            FlowTarget::Language(_) => format!("\"{}\"", self.prompt),
+            FlowTarget::Plane(_, field) => format!("{} starts in the field {}", self.tokens.len(), field.id()),
         }
     }
 }

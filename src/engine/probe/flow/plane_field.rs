@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// How much further than the paths the plane is shown, as a share of their extent.
+/// The margin of the shown plane around the paths, as a share of their extent.
 const MARGIN: f64 = 0.5;
 /// Half the side of the square shown in a playground.
 const PLAYGROUND: f64 = 3.2;
@@ -32,10 +32,10 @@ impl Probe for FlowField {
     }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let (input, params) = FlowInput::of(model, &args.flow, cx)?;
+        let (input, params) = FlowInput::from_args(model, &args.flow, cx)?;
         let (tau, n) = (args.tau, args.cells);
         let rhs = input.rhs(params.control)?;
-        let basis = Basis::of(&input, &params)?;
+        let basis = Basis::new(&input, &params)?;
         let state = if tau > 0.0 {
             let (_, mut states, _) = states_at(&input, &rhs, &[0.0, tau], &params.options)?;
             states.pop().unwrap_or_else(|| input.start.clone())

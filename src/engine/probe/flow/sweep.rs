@@ -39,7 +39,7 @@ pub struct SweptModel<'m> {
 }
 
 impl<'m> SweptModel<'m> {
-    fn of(model: &'m dyn Trainable) -> Option<Self> {
+    fn from_model(model: &'m dyn Trainable) -> Option<Self> {
         model.capabilities().flow.map(|flow| Self { model, flow })
     }
 }
@@ -50,7 +50,7 @@ impl Probe for FlowSweep {
     const TAKES_LONG: bool = true;
 
     fn subject(model: &mut dyn Trainable) -> Option<SweptModel<'_>> {
-        SweptModel::of(model)
+        SweptModel::from_model(model)
     }
 
     fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
@@ -63,7 +63,7 @@ impl Probe for FlowSweep {
             Some(model) => model,
             None => frozen_model::copy(swept.model, cx)?,
         };
-        let Some(of_model) = SweptModel::of(frozen.weights.as_ref()) else { return Ok(vec![]) };
+        let Some(of_model) = SweptModel::from_model(frozen.weights.as_ref()) else { return Ok(vec![]) };
         let (mut found, is_all) = measured(of_model, args, upto, cx)?;
         found.step = Some(frozen.step);
         if !is_all {
@@ -73,9 +73,9 @@ impl Probe for FlowSweep {
     }
 }
 
-/// So many points of a sweep, and whether that is all of it.
+/// The first `upto` points of a sweep, and true if the sweep is complete.
 fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &ProbeInputs<'_>) -> Result<(Answer, bool)> {
-    let (input, params) = FlowInput::of(swept.flow, &args.flow, cx)?;
+    let (input, params) = FlowInput::from_args(swept.flow, &args.flow, cx)?;
     let sweep = match args.kind {
         FlowSweepKind::Nfe => solvers::evaluations(&input, &params),
         FlowSweepKind::Tolerance => solvers::tolerance(&input, &params),
@@ -107,7 +107,7 @@ fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &Probe
     Ok((found, done == total))
 }
 
-/// What to measure at each point of a range, and how the measured columns become a measurement.
+/// The measurement at each point of a range, and the way from the measured columns to a payload.
 pub(super) struct Sweep<'a> {
     about: String,
     /// Points of the range.
@@ -140,7 +140,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// One column over the whole range, NaN where nothing was measured.
+    /// A column over the whole range, NaN where nothing was measured.
     fn column(&self, i: usize) -> Numbers {
         let value = |point: usize| self.points.get(&point).and_then(|p| p.get(i)).copied().unwrap_or(f64::NAN);
         (0..self.progress.total).map(value).collect()
@@ -155,9 +155,9 @@ fn spread(low: f64, high: f64, n: usize) -> Vec<f64> {
 /// The columns of each point that was measured.
 type Points = BTreeMap<usize, Vec<f64>>;
 
-/// Points by what they were measured on. A few sweeps are remembered; the oldest is forgotten first.
+/// Points of recent sweeps by their question. A few sweeps are remembered; the oldest is forgotten first.
 static REMEMBERED: Mutex<Vec<(u64, Points)>> = Mutex::new(vec![]);
-const MOST_REMEMBERED: usize = 12;
+const MAX_REMEMBERED: usize = 12;
 
 fn remembered(key: u64) -> Points {
     let all = REMEMBERED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -168,12 +168,12 @@ fn remember(key: u64, points: &Points) {
     let mut all = REMEMBERED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     all.retain(|(k, _)| *k != key);
     all.push((key, points.clone()));
-    if all.len() > MOST_REMEMBERED {
+    if all.len() > MAX_REMEMBERED {
         all.remove(0);
     }
 }
 
-/// Tells questions apart, but not how far they are asked for.
+/// The key of a sweep: its arguments without the number of points that are asked for.
 fn question(args: &FlowSweepArgs) -> FlowSweepArgs {
     FlowSweepArgs { upto: None, begin: None, ..args.clone() }
 }

@@ -1,5 +1,5 @@
-//! What comes out at the end of a flow: the next word's distribution, how much of it each class has,
-//! and how the text goes on.
+//! Readouts at the end of a flow: the next word's distribution, the share of each class in it, and the continuation of
+//! the text.
 
 use super::{FlowInput, SolveParams};
 use crate::{
@@ -20,7 +20,7 @@ pub fn next(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<f64>> {
     Ok(softmax(&host::to_f64(&logits.narrow(1, last, 1)?)?))
 }
 
-/// As [`next`] for each row of `(B, T, D)`.
+/// Like [`next`] for each row of `(B, T, D)`.
 pub fn next_of_rows(model: &dyn LanguageFlow, end: &Tensor) -> Result<Vec<Vec<f64>>> {
     let logits = model.finish(end)?;
     let (_, t, v) = logits.dims3()?;
@@ -42,14 +42,14 @@ pub fn mass(p: &[f64], ids: &[u32]) -> f64 {
 
 /// The token of a bare space, of a corpus in which words are tokens and so are the spaces between them.
 pub fn space(corpus: &Corpus) -> Option<u32> {
-    match (corpus.encode(" ").as_slice(), whole(corpus, &GOOD[..1]).is_empty()) {
+    match (corpus.encode(" ").as_slice(), single_token_ids(corpus, &GOOD[..1]).is_empty()) {
         ([space], false) => Some(*space),
         _ => None,
     }
 }
 
 /// The ids of those words that are one known token each.
-pub fn whole(corpus: &Corpus, words: &[&str]) -> Vec<u32> {
+pub fn single_token_ids(corpus: &Corpus, words: &[&str]) -> Vec<u32> {
     words.iter().map(|w| corpus.encode(w)).filter(|ids| ids.len() == 1 && ids[0] != 0).flatten().collect()
 }
 

@@ -1,6 +1,6 @@
 //! How a distribution relaxes under a generator: forward Euler, the exact flow, and single particles.
 
-use super::Asked;
+use super::GeneratorQuery;
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
     models::{Trainable, capabilities::StationaryMap},
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Particles that are followed, and those whose paths are told.
+/// The number of simulated particles, and of those whose paths are in the measurement.
 const PARTICLES: usize = 500;
 const TOLD: usize = 3;
 
@@ -28,7 +28,7 @@ impl Probe for GeneratorFlowProbe {
     }
 
     fn ask(map: &dyn StationaryMap, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let asked = Asked::of(map, &args.generator)?;
+        let asked = GeneratorQuery::new(map, &args.generator)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let (share, steps) = (args.dt, args.steps);
         let start = args.start.min(n).checked_sub(1);
@@ -79,7 +79,7 @@ fn distributions(flow: &Relaxation, n: usize) -> Result<Array> {
     Array::new([flow.states.len(), n], all).map_err(candle_core::Error::wrap)
 }
 
-/// By step, the largest difference between the share of the particles in a state and its probability.
+/// The largest difference between the share of the particles in a state and its probability, by step.
 fn sampling_error(particles: &[Vec<usize>], flow: &Relaxation) -> Vec<f64> {
     let at_step = |(k, p): (usize, &Vec<f64>)| {
         let mut counts = vec![0.0; p.len()];

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Held-out controls.
+/// The number of held-out controls.
 const HELD_OUT: usize = 512;
 /// The map reaches so many times as far as the training did.
 const REACH: f64 = 2.0;
@@ -46,15 +46,15 @@ impl Probe for StationaryMapProbe {
                 y
             })
             .collect();
-        let over_plane = errors(map, &plane, &wanted(map, &plane)?)?;
+        let over_plane = errors(map, &plane, &stationary_distributions(map, &plane)?)?;
         let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 0x6865_6C64);
         let inside: Vec<Vec<f64>> =
             (0..HELD_OUT).map(|_| (0..dims).map(|_| rng.random_range(-range..=range)).collect()).collect();
         let outside: Vec<Vec<f64>> = (0..HELD_OUT).map(|_| between(&mut rng, dims, range, reach)).collect();
-        let inside_wanted = wanted(map, &inside)?;
+        let inside_wanted = stationary_distributions(map, &inside)?;
         let within = errors(map, &inside, &inside_wanted)?;
         // What a map answers that does not look at y.
-        let middle = wanted(map, &[vec![0.0; dims]])?.swap_remove(0);
+        let middle = stationary_distributions(map, &[vec![0.0; dims]])?.swap_remove(0);
         let measured = StationaryMapError {
             range,
             reach,
@@ -62,8 +62,8 @@ impl Probe for StationaryMapProbe {
                 .map_err(candle_core::Error::wrap)?,
             held_out: mean(within.iter().map(|e| e.sum)),
             held_out_largest: mean(within.iter().map(|e| e.largest)),
-            outside: mean(errors(map, &outside, &wanted(map, &outside)?)?.iter().map(|e| e.sum)),
-            ignoring: mean(inside_wanted.iter().map(|p| MapError::of(&middle, p).sum)),
+            outside: mean(errors(map, &outside, &stationary_distributions(map, &outside)?)?.iter().map(|e| e.sum)),
+            ignoring: mean(inside_wanted.iter().map(|p| MapError::new(&middle, p).sum)),
         };
         let about = format!("{} states, {HELD_OUT} held-out controls", map.generator().base().len());
         Ok(vec![Answer::new(measured, about, vec![])])
@@ -88,19 +88,19 @@ struct MapError {
 }
 
 impl MapError {
-    fn of(phi: &[f64], p: &[f64]) -> Self {
+    fn new(phi: &[f64], p: &[f64]) -> Self {
         let apart = || phi.iter().zip(p).map(|(phi, p)| (phi - p).abs());
         Self { sum: apart().sum(), largest: apart().fold(0.0, f64::max) }
     }
 }
 
 /// The stationary distribution at each control.
-fn wanted(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+fn stationary_distributions(map: &dyn StationaryMap, ys: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
     ys.iter().map(|y| map.generator().uniform_limit(y).map_err(candle_core::Error::wrap)).collect()
 }
 
 fn errors(map: &dyn StationaryMap, ys: &[Vec<f64>], wanted: &[Vec<f64>]) -> Result<Vec<MapError>> {
-    Ok(map.predict(ys)?.iter().zip(wanted).map(|(phi, p)| MapError::of(phi, p)).collect())
+    Ok(map.predict(ys)?.iter().zip(wanted).map(|(phi, p)| MapError::new(phi, p)).collect())
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {

@@ -19,16 +19,16 @@ pub use map_error::StationaryMapProbe;
 pub use state::GeneratorProbe;
 
 /// A generator as it is asked about.
-struct Asked<'a> {
+struct GeneratorQuery<'a> {
     map: &'a dyn StationaryMap,
     control: Vec<f64>,
     is_edited: bool,
     generator: Generator,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> GeneratorQuery<'a> {
     /// The generator at the control, with its changed rates, and cut if that is asked.
-    fn of(map: &'a dyn StationaryMap, args: &GeneratorArgs) -> Result<Self> {
+    fn new(map: &'a dyn StationaryMap, args: &GeneratorArgs) -> Result<Self> {
         let control = control(map, [args.y0, args.y1, args.y2, args.y3]);
         let edited = || -> std::result::Result<(Generator, bool), GeneratorError> {
             let mut generator = map.generator().at(&control)?;

@@ -1,6 +1,6 @@
 //! A generator at a control: its rates, its classes with their stationary distributions, its spectrum.
 
-use super::Asked;
+use super::GeneratorQuery;
 use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
     models::{Trainable, capabilities::StationaryMap},
@@ -24,7 +24,7 @@ impl Probe for GeneratorProbe {
     }
 
     fn ask(map: &dyn StationaryMap, args: &GeneratorArgs, _: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let asked = Asked::of(map, args)?;
+        let asked = GeneratorQuery::new(map, args)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let classes = classes(a);
         let closed = closed_classes(&classes);

@@ -1,6 +1,6 @@
 //! Modularity at a fixed number of edges, cheap enough to be asked every few steps.
 
-use super::{Compact, Factors, Question, weighed};
+use super::{CompactGraph, Factors, GraphQuery, weighed};
 use crate::{
     analysis::graph::null_models,
     models::{Trainable, capabilities::SynapseModel},
@@ -9,7 +9,7 @@ use crate::{
     telemetry::measurements::{GraphCurveArgs, ModularityAtStep},
 };
 
-/// Searches a measurement.
+/// The number of searches of a measurement.
 const RESTARTS: usize = 2;
 
 /// Makes a [`ModularityAtStep`].
@@ -26,20 +26,20 @@ impl Probe for GraphCurve {
     }
 
     fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = Question::from(&args.graph);
-        let factors = Factors::of(model, &question)?;
+        let question = GraphQuery::from(&args.graph);
+        let factors = Factors::new(model, &question)?;
         let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
         let edges = weighed(&found.edges, question.weighted);
-        let model = Compact::of(&edges);
-        let other = Compact::of(&null_models::degree_preserving(&edges, cx.seed ^ 3));
-        let modularity = |c: &Compact| c.communities(RESTARTS, Some(0), cx.seed).map(|found| found.modularity);
+        let model = CompactGraph::from_edges(&edges);
+        let other = CompactGraph::from_edges(&null_models::degree_preserving(&edges, cx.seed ^ 3));
+        let modularity = |c: &CompactGraph| c.communities(RESTARTS, Some(0), cx.seed).map(|found| found.modularity);
         let measured = ModularityAtStep {
             edges: edges.len(),
             model: modularity(&model)?,
             degree_preserving: modularity(&other)?,
             carrying: model.neurons.len() as f64 / factors.neurons().max(1) as f64,
         };
-        let about = format!("{}, best of {RESTARTS} searches", question.words());
+        let about = format!("{}, best of {RESTARTS} searches", question.label());
         Ok(vec![Answer::new(measured, about, vec![])])
     }
 }

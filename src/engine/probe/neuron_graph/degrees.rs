@@ -13,7 +13,7 @@ use crate::{
 
 const RATIO: f64 = 1.3;
 /// A tail of fewer neurons says nothing.
-const LEAST_TAIL: usize = 50;
+const MIN_TAIL: usize = 50;
 
 pub(super) fn measured(out: &[u32], into: &[u32]) -> GraphDegrees {
     GraphDegrees { outgoing: distribution(out), incoming: distribution(into) }
@@ -23,7 +23,7 @@ pub(super) fn measured(out: &[u32], into: &[u32]) -> GraphDegrees {
 fn distribution(degrees: &[u32]) -> DegreeDistribution {
     let bins = log_bins(degrees, RATIO);
     let present: Vec<u32> = degrees.iter().copied().filter(|d| *d > 0).collect();
-    let power_law = power_law::fit(&present, LEAST_TAIL).map(|law| {
+    let power_law = power_law::fit(&present, MIN_TAIL).map(|law| {
         let share = law.tail as f64 / present.len() as f64;
         let from = |b: &DegreeBin| b.middle >= f64::from(law.k_min);
         let over = |p: &dyn Fn(f64) -> f64| -> Numbers {

@@ -2,7 +2,7 @@
 
 use candle_core::bail;
 
-use super::Question;
+use super::GraphQuery;
 use crate::{
     analysis::graph::{
         Edge, null_models,
@@ -27,7 +27,7 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    pub fn of(model: &dyn SynapseModel, question: &Question) -> Result<Self> {
+    pub fn new(model: &dyn SynapseModel, question: &GraphQuery) -> Result<Self> {
         let shape = model.shape().clone();
         let weight = |name: &str| -> Result<Tensor> {
             match model.params().get(name) {
@@ -70,13 +70,13 @@ impl Factors {
         }
     }
 
-    /// How many neurons there are to carry edges.
+    /// The number of neurons that can carry edges.
     pub fn neurons(&self) -> usize {
         let (rows, cols) = (self.a.len() / self.width, self.b.len() / self.width);
         if self.same { rows } else { rows + cols }
     }
 
-    /// G(n, m): `m` pairs drawn from those that G has.
+    /// G(n, m): `m` pairs drawn from the pairs that G has.
     pub fn uniform(&self, m: usize, seed: u64) -> Vec<Edge> {
         let (rows, cols) = (self.a.len() / self.width, self.b.len() / self.width);
         let drawn =
@@ -84,12 +84,12 @@ impl Factors {
         drawn.into_iter().map(|(i, j, w)| (self.from(i), self.to(j), w)).collect()
     }
 
-    /// Row i of the whole graph's G: what y_i does to every neuron.
+    /// Row i of the whole graph's G: the effect of y_i on every neuron.
     pub fn effects_of(&self, i: usize) -> Vec<f32> {
         along(&self.b, &self.a[i * self.width..][..self.width])
     }
 
-    /// Column j of the whole graph's G: what every neuron does to neuron j.
+    /// Column j of the whole graph's G: the effect of every neuron on neuron j.
     pub fn effects_on(&self, j: usize) -> Vec<f32> {
         along(&self.a, &self.b[j * self.width..][..self.width])
     }
@@ -110,10 +110,10 @@ impl Factors {
     }
 
     /// The edges asked for, numbered as the model's neurons.
-    pub fn edges(&self, question: &Question, spread: &Spread) -> Result<Strongest> {
+    pub fn edges(&self, question: &GraphQuery, spread: &Spread) -> Result<Strongest> {
         let product = self.product()?;
         let found = match question.beta > 0.0 {
-            true => product.above(question.beta, super::MOST_EDGES, question.sign, spread),
+            true => product.above(question.beta, super::MAX_EDGES, question.sign, spread),
             false => product.strongest(question.edges, question.sign, spread),
         };
         Ok(self.numbered(found))
@@ -149,7 +149,7 @@ impl Factors {
         }
     }
 
-    /// Which of two merged models it comes from.
+    /// The one of two merged models that the neuron comes from.
     pub fn provenance(&self, neuron: usize) -> Option<f64> {
         self.shape.parent(neuron).map(|p| p as f64)
     }
@@ -164,7 +164,7 @@ impl Factors {
     }
 }
 
-/// Each row times one vector.
+/// The product of each row with one vector.
 fn along(rows: &[f32], v: &[f32]) -> Vec<f32> {
     rows.chunks_exact(v.len()).map(|r| r.iter().zip(v).map(|(a, b)| a * b).sum()).collect()
 }

@@ -1,7 +1,7 @@
 //! The thresholded graph at one threshold: its spread of entries, its neurons with communities, its
 //! degrees with their fits.
 
-use super::{Compact, Factors, Question, degrees, spread, weighed};
+use super::{CompactGraph, Factors, GraphQuery, degrees, spread, weighed};
 use crate::{
     analysis::graph::{
         Graph as Csr,
@@ -32,14 +32,14 @@ impl Probe for NeuronGraph {
     }
 
     fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = Question::from(args);
-        let factors = Factors::of(model, &question)?;
+        let question = GraphQuery::from(args);
+        let factors = Factors::new(model, &question)?;
         let entries = factors.product()?.spread();
         let found = factors.edges(&question, &entries)?;
-        let compact = Compact::of(&weighed(&found.edges, question.weighted));
+        let compact = CompactGraph::from_edges(&weighed(&found.edges, question.weighted));
         let counted = count(compact.neurons.len(), &compact.edges);
-        let about = format!("{}, entries above {:.4}", question.words(), found.beta);
-        let cut = Cut { factors: &factors, question: &question, entries: &entries, found: &found };
+        let about = format!("{}, entries above {:.4}", question.label(), found.beta);
+        let cut = CutInputs { factors: &factors, question: &question, entries: &entries, found: &found };
         let neurons = neurons(&cut, &compact, &counted, cx.seed)?;
         let histogram = spread::histogram(&entries, found.beta, found.edges.len());
         Ok(vec![
@@ -59,33 +59,33 @@ pub fn neuron_graph(
     args: &NeuronGraphArgs,
     seed: u64,
 ) -> Result<(measurements::NeuronGraph, String)> {
-    let question = Question::from(args);
-    let factors = Factors::of(model, &question)?;
+    let question = GraphQuery::from(args);
+    let factors = Factors::new(model, &question)?;
     let entries = factors.product()?.spread();
     let found = factors.edges(&question, &entries)?;
-    let compact = Compact::of(&weighed(&found.edges, question.weighted));
+    let compact = CompactGraph::from_edges(&weighed(&found.edges, question.weighted));
     let counted = count(compact.neurons.len(), &compact.edges);
-    let cut = Cut { factors: &factors, question: &question, entries: &entries, found: &found };
-    let about = format!("{}, entries above {:.4}", question.words(), found.beta);
+    let cut = CutInputs { factors: &factors, question: &question, entries: &entries, found: &found };
+    let about = format!("{}, entries above {:.4}", question.label(), found.beta);
     Ok((neurons(&cut, &compact, &counted, seed)?, about))
 }
 
-/// What a graph was cut from.
-struct Cut<'a> {
+/// The inputs that a graph was cut from.
+struct CutInputs<'a> {
     factors: &'a Factors,
-    question: &'a Question,
+    question: &'a GraphQuery,
     entries: &'a Spread,
     found: &'a Strongest,
 }
 
 /// The neurons that carry edges, with their communities; `compact` holds the edges by new numbers.
 fn neurons(
-    cut: &Cut<'_>,
-    compact: &Compact,
+    cut: &CutInputs<'_>,
+    compact: &CompactGraph,
     degrees: &(Vec<u32>, Vec<u32>),
     seed: u64,
 ) -> Result<measurements::NeuronGraph> {
-    let Cut { factors, question, entries, found } = cut;
+    let CutInputs { factors, question, entries, found } = cut;
     let communities = compact.communities(question.restarts, None, seed)?;
     let csr = Csr::new(compact.neurons.len(), &compact.edges, true).map_err(candle_core::Error::wrap)?;
     let core = coreness(&csr);

@@ -10,7 +10,7 @@ mod neuron;
 mod null_models;
 mod spread;
 
-pub use crate::telemetry::measurements::MOST_EDGES;
+pub use crate::telemetry::measurements::MAX_EDGES;
 pub use curve::GraphCurve;
 pub use full_graph::{NeuronGraph, neuron_graph};
 pub use neuron::GraphNeuron;
@@ -28,24 +28,24 @@ use crate::{
     telemetry::measurements::{Matrix, NeuronGraphArgs},
 };
 
-/// What is wanted, as the analysis takes it.
+/// The question in the form that the analysis takes.
 #[derive(Debug, Clone, PartialEq)]
-struct Question {
+struct GraphQuery {
     /// The matrix of decoders that the effect goes through.
     through: Matrix,
-    /// From and to a head, from 0; the whole graph otherwise.
+    /// The source head and the target head, from 0; `None` for the whole graph.
     heads: Option<(usize, usize)>,
     sign: Sign,
-    /// So many edges,
+    /// The number of edges.
     edges: usize,
-    /// or all entries larger than this, if it is above 0.
+    /// All entries larger than this instead, if it is above 0.
     beta: f32,
     /// Edges count by their size, not each as 1.
     weighted: bool,
     restarts: usize,
 }
 
-impl From<&NeuronGraphArgs> for Question {
+impl From<&NeuronGraphArgs> for GraphQuery {
     fn from(args: &NeuronGraphArgs) -> Self {
         let NeuronGraphArgs { matrix, from_head, to_head, sign, edges, beta, weighted, restarts } = *args;
         let heads = from_head.checked_sub(1).zip(to_head.checked_sub(1));
@@ -53,9 +53,9 @@ impl From<&NeuronGraphArgs> for Question {
     }
 }
 
-impl Question {
-    /// In words, for `about`.
-    fn words(&self) -> String {
+impl GraphQuery {
+    /// A description for `about`.
+    fn label(&self) -> String {
         let what = if self.through == Matrix::Y { "G_y = E D_y" } else { "G_x = E D_x" };
         let heads = self.heads.map_or(String::new(), |(a, b)| format!(", head {} to head {}", a + 1, b + 1));
         let sign = match self.sign {
@@ -67,15 +67,15 @@ impl Question {
     }
 }
 
-/// Edges between the neurons that have any, numbered anew.
-struct Compact {
+/// Edges between the neurons that have any, numbered consecutively.
+struct CompactGraph {
     /// New number -> number in the model, rising.
     neurons: Vec<u32>,
     edges: Vec<Edge>,
 }
 
-impl Compact {
-    fn of(edges: &[Edge]) -> Self {
+impl CompactGraph {
+    fn from_edges(edges: &[Edge]) -> Self {
         let mut neurons: Vec<u32> = edges.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
         neurons.sort_unstable();
         neurons.dedup();

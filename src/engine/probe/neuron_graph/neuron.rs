@@ -3,7 +3,7 @@
 
 use candle_core::bail;
 
-use super::{Factors, Question};
+use super::{Factors, GraphQuery};
 use crate::{
     corpus::Corpus,
     models::{Trainable, capabilities::SynapseModel},
@@ -28,8 +28,8 @@ impl Probe for GraphNeuron {
     }
 
     fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = Question { heads: None, ..Question::from(&args.graph) };
-        let factors = Factors::of(model, &question)?;
+        let question = GraphQuery { heads: None, ..GraphQuery::from(&args.graph) };
+        let factors = Factors::new(model, &question)?;
         let i = args.neuron.unwrap_or_else(|| factors.loudest());
         if i >= factors.neurons() {
             bail!("there is no neuron {i}; the model has {}", factors.neurons());
@@ -52,7 +52,7 @@ impl Probe for GraphNeuron {
             reads: ranked(&reads, cx.corpus),
             writes: ranked(&writes, cx.corpus),
         };
-        let about = format!("{}, {}", factors.label(i), question.words());
+        let about = format!("{}, {}", factors.label(i), question.label());
         Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
@@ -67,8 +67,8 @@ fn strongest(effects: &[f32], own: usize) -> Vec<(usize, f32)> {
     all
 }
 
-/// For each token: how much the neuron's row of E adds to its logit (before the norm, which scales all
-/// alike), and what the token's embedding gives the neuron in the first layer.
+/// Two values for each token: the amount that the neuron's row of E adds to its logit (before the norm, which scales
+/// all alike), and the amount that the token's embedding gives the neuron in the first layer.
 fn tokens(model: &dyn SynapseModel, factors: &Factors, i: usize) -> Result<(Vec<f32>, Vec<f32>)> {
     let get = |name: &str| match model.params().get(name) {
         Some(w) => Ok(w.as_tensor().detach()),

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::{Compact, Factors, Question, weighed};
+use super::{CompactGraph, Factors, GraphQuery, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
     models::{Trainable, capabilities::SynapseModel},
@@ -26,11 +26,11 @@ impl Probe for GraphModularity {
 
     fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let restarts = args.searches.unwrap_or(args.graph.restarts);
-        let question = Question { restarts, ..Question::from(&args.graph) };
-        let factors = Factors::of(model, &question)?;
+        let question = GraphQuery { restarts, ..GraphQuery::from(&args.graph) };
+        let factors = Factors::new(model, &question)?;
         let measured = measured(&factors, &question, args.most, cx.seed, cx.progress)?;
         let edges = if question.weighted { "weighted" } else { "each edge as 1" };
-        let about = format!("{}, {edges}, best of {restarts} searches", question.words());
+        let about = format!("{}, {edges}, best of {restarts} searches", question.label());
         Ok(vec![Answer::new(measured, about, vec![])])
     }
 }
@@ -39,7 +39,7 @@ impl Probe for GraphModularity {
 struct Ranked(Vec<(u32, u32, f32)>);
 
 impl Ranked {
-    fn of(factors: &Factors, question: &Question, most: usize) -> Result<Self> {
+    fn new(factors: &Factors, question: &GraphQuery, most: usize) -> Result<Self> {
         let Strongest { mut edges, .. } = factors.strongest(most, question.sign, &factors.product()?.spread())?;
         edges.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then((a.0, a.1).cmp(&(b.0, b.1))));
         Ok(Self(edges))
@@ -52,22 +52,22 @@ impl Ranked {
 
 fn measured(
     factors: &Factors,
-    question: &Question,
+    question: &GraphQuery,
     most: usize,
     seed: u64,
     progress: Progress<'_>,
 ) -> Result<measurements::GraphModularity> {
-    let model = Ranked::of(factors, question, most)?;
+    let model = Ranked::new(factors, question, most)?;
     let sizes: Vec<usize> = (0..).map(|k| 1000 << k).take_while(|m| *m <= most.min(model.0.len())).collect();
     // nothing that large: the little there is
     let sizes = if sizes.is_empty() && !model.0.is_empty() { vec![model.0.len()] } else { sizes };
-    let thin = Ranked::of(&factors.random(false, seed ^ 1), question, most)?;
-    let matched = Ranked::of(&factors.random(true, seed ^ 2), question, most)?;
+    let thin = Ranked::new(&factors.random(false, seed ^ 1), question, most)?;
+    let matched = Ranked::new(&factors.random(true, seed ^ 2), question, most)?;
     // A search takes about as long as the graph has edges.
     let (work, done) = (5 * sizes.iter().sum::<usize>(), Cell::new(0));
     let q = |edges: &[Edge]| -> Result<f64> {
         progress.at(done.get(), work)?;
-        let communities = Compact::of(edges).communities(question.restarts, Some(0), seed)?;
+        let communities = CompactGraph::from_edges(edges).communities(question.restarts, Some(0), seed)?;
         done.set(done.get() + edges.len());
         Ok(communities.modularity)
     };
@@ -80,7 +80,7 @@ fn measured(
             q(&matched.first(m, question.weighted))?,
             q(&thin.first(m, question.weighted))?,
             q(&factors.uniform(m, seed ^ 4))?,
-            Compact::of(&given).neurons.len() as f64 / factors.neurons().max(1) as f64,
+            CompactGraph::from_edges(&given).neurons.len() as f64 / factors.neurons().max(1) as f64,
         ];
         columns.iter_mut().zip(values).for_each(|(c, v)| c.push(v));
     }

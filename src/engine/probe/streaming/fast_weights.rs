@@ -1,8 +1,8 @@
-//! Fast weights that go on learning while a model reads: a sweep over their learning rate and the limit of precisions, and
-//! what remains of the model without the trained weights. It does not know how fast weights learn.
+//! Fast weights that go on learning while a model reads: a sweep over their learning rate and the limit of precisions,
+//! and what remains of the model without the trained weights.
 
 use super::{
-    reading::{Reader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts, mean},
     texts::StreamTexts,
 };
 use crate::{
@@ -16,14 +16,14 @@ use crate::{
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
 };
 
-/// eta and pi_max; 0.001 with 100 is what the paper began with, and 1 what it ended with.
+/// The swept values of eta; those of pi_max follow. The paper began with 0.001 and 100, and ended with 0.001 and 1.
 const RATES: [f64; 4] = [1e-5, 1e-4, 1e-3, 1e-2];
 const LIMITS: [f64; 3] = [1.0, 10.0, 100.0];
-/// With W_base = 0: nothing learned, and the paper's tuned setting.
+/// Settings with W_base = 0: nothing learned, and the paper's tuned setting.
 const WITHOUT_BASE: [(f64, f64); 2] = [(0.0, 1.0), (1e-4, 1.0)];
 const FOREIGN: usize = 1;
-const LEAST_TOKENS: usize = 50;
-const MOST_VALUES: usize = 8;
+const MIN_TOKENS: usize = 50;
+const MAX_VALUES: usize = 8;
 
 /// Makes a [`FastWeights`].
 pub struct FastWeightSweep;
@@ -46,23 +46,23 @@ impl Probe for FastWeightSweep {
     fn ask(model: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let LearningReader { learning: model, plain } = model;
         let (rates, limits) = (numbers(&args.rates, "rates", &RATES)?, numbers(&args.limits, "limits", &LIMITS)?);
-        let texts = StreamTexts::of(cx.corpus, (args.streams, args.tokens), LEAST_TOKENS, FOREIGN)?;
-        let reader = Reader { texts: &texts, device: cx.device };
+        let texts = StreamTexts::new(cx.corpus, (args.streams, args.tokens), MIN_TOKENS, FOREIGN)?;
+        let reader = StreamReader { texts: &texts, device: cx.device };
         let (n, all) = (texts.texts.len(), rates.len() * limits.len() + WITHOUT_BASE.len() + 1);
         let mut baseline: Vec<TokenCosts> = vec![];
         for text in 0..n {
             baseline.push(reader.read_all(text, plain.stream().as_mut(), cx.progress.piece(text, all * n))?);
         }
-        let sweep = Sweep { reader: &reader, model, baseline: &baseline };
+        let sweep = RuleSweep { reader: &reader, model, baseline: &baseline };
         let progress = |i: usize| cx.progress.piece(i + 1, all);
         let grid = rates.iter().flat_map(|rate| limits.iter().map(move |limit| (*rate, *limit)));
-        let of = |(rate, most_precision), has_base| FastWeightRule { rate, most_precision, has_base };
+        let rule = |(rate, max_precision), has_base| FastWeightRule { rate, max_precision, has_base };
         let with_base =
-            grid.enumerate().map(|(i, at)| sweep.measure(&of(at, true), progress(i))).collect::<Result<Vec<_>>>()?;
+            grid.enumerate().map(|(i, at)| sweep.measure(&rule(at, true), progress(i))).collect::<Result<Vec<_>>>()?;
         let from = with_base.len();
         let without_base = WITHOUT_BASE.into_iter().enumerate();
         let without_base = without_base
-            .map(|(i, at)| sweep.measure(&of(at, false), progress(from + i)))
+            .map(|(i, at)| sweep.measure(&rule(at, false), progress(from + i)))
             .collect::<Result<Vec<_>>>()?;
         let found = FastWeights {
             texts: texts.texts.iter().map(|t| t.name.clone()).collect(),
@@ -87,30 +87,30 @@ fn numbers(given: &str, name: &str, usual: &[f64]) -> Result<Vec<f64>> {
     let values: Option<Vec<f64>> = given.split(',').map(|v| v.trim().parse().ok()).collect();
     let is_fit = |v: &f64| v.is_finite() && *v > 0.0;
     match values {
-        Some(mut values) if values.len() <= MOST_VALUES && values.iter().all(is_fit) => {
+        Some(mut values) if values.len() <= MAX_VALUES && values.iter().all(is_fit) => {
             values.sort_by(f64::total_cmp);
             values.dedup();
             Ok(values)
         }
         _ => candle_core::bail!(
-            "`{given}` is no list of {name}: give up to {MOST_VALUES} positive numbers with commas between them"
+            "`{given}` is no list of {name}: give up to {MAX_VALUES} positive numbers with commas between them"
         ),
     }
 }
 
-struct Sweep<'a> {
-    reader: &'a Reader<'a>,
+struct RuleSweep<'a> {
+    reader: &'a StreamReader<'a>,
     model: &'a dyn FastWeightModel,
-    /// One a text.
+    /// The costs of each text without fast weights.
     baseline: &'a [TokenCosts],
 }
 
-impl Sweep<'_> {
-    /// All texts with one rule.
+impl RuleSweep<'_> {
+    /// Measures all texts with one rule.
     fn measure(&self, rule: &FastWeightRule, progress: Progress<'_>) -> Result<FastWeightSetting> {
         let mut found = FastWeightSetting {
             rate: rule.rate,
-            most_precision: rule.most_precision,
+            max_precision: rule.max_precision,
             perplexity: vec![].into(),
             change: vec![].into(),
             change_low: vec![].into(),

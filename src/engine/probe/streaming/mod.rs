@@ -1,5 +1,5 @@
-//! What reading on does to a model whose weights stay as they are, or that goes on learning while it reads: texts that
-//! are streamed side by side, the run's own and foreign ones.
+//! Measures the effect of continued reading on a model whose weights stay as they are, or that goes on learning while
+//! it reads: texts that are streamed side by side, the run's own and foreign ones.
 
 mod fast_weights;
 mod reading;

@@ -1,4 +1,4 @@
-//! Reads streams part by part and keeps what every token cost. It does not know which model reads.
+//! Reads streams part by part and keeps what every token cost.
 
 use candle_core::D;
 
@@ -12,12 +12,12 @@ use crate::{
 /// Tokens of each stream that are read at once.
 const AT_ONCE: usize = 100;
 
-/// What every token of all streams of one text cost, `(rows, len)`.
+/// The loss of every token of all streams of one text, `(rows, len)`.
 pub(super) struct TokenCosts {
     pub len: usize,
-    /// Nats.
+    /// The loss of each token, nats.
     pub nats: Vec<f64>,
-    /// U; empty without fast weights.
+    /// The uncertainty U of each token; empty without fast weights.
     pub uncertainty: Vec<f64>,
 }
 
@@ -33,18 +33,18 @@ impl TokenCosts {
     }
 }
 
-/// NaN of nothing.
+/// The mean; NaN for an empty slice.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Who reads, and who is told.
-pub(super) struct Reader<'a> {
+/// The texts that are read, and the device.
+pub(super) struct StreamReader<'a> {
     pub texts: &'a StreamTexts,
     pub device: &'a Device,
 }
 
-impl Reader<'_> {
+impl StreamReader<'_> {
     /// The tokens `from` to `to` of all streams of a text, by a reader that stands at `from`.
     pub fn read(
         &self,

@@ -1,36 +1,35 @@
-//! The texts that are streamed: the run's own held-out text, and generated domains that it has nothing of. It does not know
-//! who reads them.
+//! The texts that are streamed: the run's own held-out text, and generated domains that it has nothing of.
 
 use crate::{
     corpus::{Corpus, generated::domains},
     nn::{Error, Result},
 };
 
-/// Of all generated domains, which are taken first: those least like prose.
+/// The order in which generated domains are taken: those least like prose come first.
 const FOREIGN: [usize; 8] = [1, 5, 4, 3, 7, 2, 6, 0];
-/// Of the foreign texts; they are the same for every run.
+/// The seed of the foreign texts; they are the same for every run.
 const SEED: u64 = 0x0f0e_1c7e;
-/// Bytes that are tried for each token that is wanted.
+/// Numbers of bytes that are tried for each token.
 const BYTES: [usize; 3] = [2, 8, 32];
-/// A text of which more cannot be said says nothing of the model.
-const MOST_UNKNOWN: f64 = 0.05;
+/// A text with a larger share of unknown tokens is left out: its loss says little about the model.
+const MAX_UNKNOWN: f64 = 0.05;
 
 /// Streams of one domain: `rows` texts of `len` tokens.
 pub(super) struct StreamText {
     pub name: String,
     /// `(rows, len)`.
     pub inputs: Vec<u32>,
-    /// What comes after each, `(rows, len)`.
+    /// The target of each token, `(rows, len)`.
     pub targets: Vec<u32>,
 }
 
-/// As many streams of each domain, equally long.
+/// Streams of several texts, equally many and equally long for each.
 pub(super) struct StreamTexts {
     /// The run's own text first.
     pub texts: Vec<StreamText>,
     pub rows: usize,
     pub len: usize,
-    /// Domains that were left out, and why.
+    /// Domains that were left out, with the reason.
     pub notes: Vec<String>,
 }
 
@@ -40,8 +39,8 @@ impl StreamTexts {
     ///
     /// # Errors
     /// If the corpus is not running text, or shorter still.
-    pub fn of(corpus: &Corpus, (rows, len): (usize, usize), least: usize, foreign: usize) -> Result<Self> {
-        let own = own(corpus, rows, len, least)?;
+    pub fn new(corpus: &Corpus, (rows, len): (usize, usize), least: usize, foreign: usize) -> Result<Self> {
+        let own = own_streams(corpus, rows, len, least)?;
         let (rows, len) = (own.0, own.1);
         let mut texts = vec![own.2];
         let mut notes = vec![];
@@ -74,14 +73,14 @@ impl StreamTexts {
         self.len = len;
     }
 
-    /// What was read, in words.
+    /// A description of the texts that were read.
     pub fn about(&self) -> String {
         format!("{} streams of {} tokens a text", self.rows, self.len)
     }
 }
 
 /// Rows, tokens, and the streams of the run's own held-out text.
-fn own(corpus: &Corpus, rows: usize, len: usize, least: usize) -> Result<(usize, usize, StreamText)> {
+fn own_streams(corpus: &Corpus, rows: usize, len: usize, least: usize) -> Result<(usize, usize, StreamText)> {
     if !corpus.source().is_running_text() {
         return Err(Error::Msg(format!(
             "{} is made window by window, and no text of it goes on: choose running text as the corpus.",
@@ -124,7 +123,7 @@ fn foreign_text(corpus: &Corpus, domain: usize, rows: usize, len: usize) -> std:
     }
     ids.truncate(needed);
     let unknown = unknown_share(corpus, &ids);
-    if unknown > MOST_UNKNOWN {
+    if unknown > MAX_UNKNOWN {
         return Err(format!("{name} left out: the tokeniser does not know {:.0}% of its tokens", 100.0 * unknown));
     }
     Ok(StreamText { name, inputs: ids[..needed - 1].to_vec(), targets: ids[1..].to_vec() })
@@ -138,5 +137,5 @@ fn unknown_share(corpus: &Corpus, ids: &[u32]) -> f64 {
     ids.iter().filter(|id| **id == 0).count() as f64 / ids.len().max(1) as f64
 }
 
-/// How a tokeniser shows what it cannot say.
+/// The text that a tokeniser shows for unknown tokens.
 const UNKNOWN: &str = "<unk>";

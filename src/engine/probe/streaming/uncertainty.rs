@@ -1,8 +1,8 @@
-//! Whether the running variance of a prediction's error tells foreign text from the run's own, window by window, beside the
-//! model's own surprise. It does not know how the variance is kept.
+//! Tests how well the running variance of a prediction's error tells foreign text from the run's own, window by window,
+//! beside the model's own surprise.
 
 use super::{
-    reading::{Reader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts, mean},
     texts::StreamTexts,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 const SKIPPED: usize = 300;
 const FOREIGN: usize = 3;
 /// Tokens of the longest stream.
-const MOST: usize = 20_000;
+const MAX_TOKENS: usize = 20_000;
 
 /// Makes an [`Uncertainty`].
 pub struct UncertaintyProbe;
@@ -35,17 +35,17 @@ impl Probe for UncertaintyProbe {
     }
 
     fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let &UncertaintyArgs { window, streams, tokens, rate, most_precision } = args;
-        let rule = FastWeightRule { rate, most_precision, has_base: true };
+        let &UncertaintyArgs { window, streams, tokens, rate, most_precision: max_precision } = args;
+        let rule = FastWeightRule { rate, max_precision, has_base: true };
         let least = SKIPPED + window;
-        let sizes = (streams, tokens.clamp(least, MOST));
-        let texts = StreamTexts::of(cx.corpus, sizes, least, FOREIGN)?;
-        let reader = Reader { texts: &texts, device: cx.device };
+        let sizes = (streams, tokens.clamp(least, MAX_TOKENS));
+        let texts = StreamTexts::new(cx.corpus, sizes, least, FOREIGN)?;
+        let reader = StreamReader { texts: &texts, device: cx.device };
         let mut read = vec![];
         for i in 0..texts.texts.len() {
             let mut stream = model.stream_with_fast_weights(&rule);
             let costs = reader.read_all(i, stream.as_mut(), cx.progress.piece(i, texts.texts.len()))?;
-            read.push(Windows::of(&costs, window));
+            read.push(WindowMeans::new(&costs, window));
         }
         let names = texts.texts.iter().map(|t| t.name.clone());
         let found = Uncertainty {
@@ -53,8 +53,8 @@ impl Probe for UncertaintyProbe {
             streams: texts.rows,
             skipped: SKIPPED,
             rate: rule.rate,
-            most_precision: rule.most_precision,
-            texts: names.enumerate().map(|(i, name)| of_text(name, &read, i)).collect(),
+            max_precision: rule.max_precision,
+            texts: names.enumerate().map(|(i, name)| compare_text(name, &read, i)).collect(),
             notes: texts.notes.clone(),
         };
         Ok(vec![Answer::new(found, texts.about(), vec![])])
@@ -62,13 +62,13 @@ impl Probe for UncertaintyProbe {
 }
 
 /// Mean U and mean nats of every window, stream by stream.
-struct Windows {
+struct WindowMeans {
     uncertainty: Vec<Vec<f64>>,
     surprise: Vec<Vec<f64>>,
 }
 
-impl Windows {
-    fn of(costs: &TokenCosts, window: usize) -> Self {
+impl WindowMeans {
+    fn new(costs: &TokenCosts, window: usize) -> Self {
         let means = |values: &[f64]| -> Vec<Vec<f64>> {
             values.chunks(costs.len).map(|row| row[SKIPPED..].chunks_exact(window).map(mean).collect()).collect()
         };
@@ -77,8 +77,8 @@ impl Windows {
 }
 
 /// A text against the first; of the first, its later streams against its earlier ones.
-fn of_text(name: String, read: &[Windows], i: usize) -> UncertaintyText {
-    let of = |values: fn(&Windows) -> &Vec<Vec<f64>>| {
+fn compare_text(name: String, read: &[WindowMeans], i: usize) -> UncertaintyText {
+    let separation = |values: fn(&WindowMeans) -> &Vec<Vec<f64>>| {
         let (these, own) = (values(&read[i]), values(&read[0]));
         let half = own.len() / 2;
         if i == 0 { auroc(&own[half..], &own[..half]) } else { auroc(these, own) }
@@ -88,7 +88,7 @@ fn of_text(name: String, read: &[Windows], i: usize) -> UncertaintyText {
         name,
         uncertainty: read[i].uncertainty.concat().into(),
         surprise: read[i].surprise.concat().into(),
-        by_uncertainty: measured(of(|w| &w.uncertainty)),
-        by_surprise: measured(of(|w| &w.surprise)),
+        by_uncertainty: measured(separation(|w| &w.uncertainty)),
+        by_surprise: measured(separation(|w| &w.surprise)),
     }
 }

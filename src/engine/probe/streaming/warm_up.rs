@@ -2,7 +2,7 @@
 //! read with empty traces. What is merely easier text is easier for both.
 
 use super::{
-    reading::{Reader, TokenCosts, mean},
+    reading::{StreamReader, TokenCosts, mean},
     texts::StreamTexts,
 };
 use crate::{
@@ -13,12 +13,12 @@ use crate::{
     telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
 };
 
-/// Tokens after which what the slowest trace still holds is told.
+/// Numbers of tokens after which the retention of the slowest trace is measured.
 const MARKS: [usize; 2] = [50, 200];
 /// The longest stream of a model that keeps every token.
-const MOST_KEPT: usize = 1000;
+const MAX_KEPT: usize = 1000;
 /// The longest stream of other models.
-const MOST: usize = 50_000;
+const MAX_TOKENS: usize = 50_000;
 const FOREIGN: usize = 2;
 
 /// Makes a [`WarmUp`]. A model that keeps every token reads at most 1,000 of each stream.
@@ -35,12 +35,12 @@ impl Probe for WarmUpProbe {
 
     fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let window = args.window;
-        let most = if model.keeps_all_tokens() { MOST_KEPT.max(2 * window) } else { MOST };
+        let most = if model.keeps_all_tokens() { MAX_KEPT.max(2 * window) } else { MAX_TOKENS };
         let tokens = args.tokens.clamp(2 * window, most);
         let sizes = (args.streams, tokens - tokens % window);
-        let mut texts = StreamTexts::of(cx.corpus, sizes, window, FOREIGN)?;
+        let mut texts = StreamTexts::new(cx.corpus, sizes, window, FOREIGN)?;
         texts.cut_to_windows(window);
-        let reader = Reader { texts: &texts, device: cx.device };
+        let reader = StreamReader { texts: &texts, device: cx.device };
         let mut found = vec![];
         for (i, text) in texts.texts.iter().enumerate() {
             let progress = cx.progress.piece(i, texts.texts.len());
@@ -60,9 +60,9 @@ impl Probe for WarmUpProbe {
     }
 }
 
-/// Every window of a text by a reader that begins there.
+/// Reads every window of a text from its beginning with a reader of its own.
 fn read_by_window(
-    reader: &Reader<'_>,
+    reader: &StreamReader<'_>,
     text: usize,
     window: usize,
     model: &dyn StreamingModel,

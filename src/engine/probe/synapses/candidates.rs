@@ -19,7 +19,7 @@ const MAX_LAYERS: usize = 12;
 /// Bytes of the beginning of a text that candidates read; fewer where the model is large, but never fewer than the least.
 const MAX_BYTES: usize = 4 << 10;
 const MIN_BYTES: usize = 512;
-/// Neurons times bytes that candidates read.
+/// The limit of neurons times bytes that candidates read.
 const MAX_ACTIVATIONS: usize = 1 << 24;
 /// A model's bytes have at least so many ids.
 const BYTES: usize = 256;
@@ -28,7 +28,7 @@ const HELD_OUT: f64 = 0.1;
 /// A tokeniser and a number of layers, and what the text costs with them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// Place among the tokenisers.
+    /// The index of the best tokeniser.
     pub tokenizer: usize,
     pub layers: usize,
     pub loss: TextLoss,
@@ -56,10 +56,10 @@ fn best(tried: &[Candidate]) -> Option<&Candidate> {
     measured.min_by(|a, b| a.loss.bits_per_byte().total_cmp(&b.loss.bits_per_byte()))
 }
 
-/// Every candidate, and the best.
+/// The candidates, and the best of them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
-    /// By tokeniser, then by layers; empty where there was nothing to choose.
+pub struct CandidateChoice {
+    /// Candidates by tokeniser, then by layers; empty where there was nothing to choose.
     pub tried: Vec<Candidate>,
     /// Place of the best among the tokenisers.
     pub tokenizer: usize,
@@ -68,7 +68,7 @@ pub struct Choice {
     pub bytes: usize,
 }
 
-/// Why nothing is chosen.
+/// The reason why nothing is chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum ChoiceError {
     /// No tokeniser can read the text.
@@ -93,9 +93,9 @@ pub fn choose<M: SynapseModel>(
     text: &[u8],
     known: Option<usize>,
     form: ReadingForm,
-) -> std::result::Result<Choice, ChoiceError> {
+) -> std::result::Result<CandidateChoice, ChoiceError> {
     if let (Some(layers), [_]) = (known, tokenizers) {
-        return Ok(Choice { tried: vec![], tokenizer: 0, layers, bytes: 0 });
+        return Ok(CandidateChoice { tried: vec![], tokenizer: 0, layers, bytes: 0 });
     }
     let model = open(known.unwrap_or(MAX_LAYERS))?;
     let head = beginning(text, (MAX_ACTIVATIONS / model.shape().neurons.max(1)).clamp(MIN_BYTES, MAX_BYTES));
@@ -117,7 +117,7 @@ pub fn choose<M: SynapseModel>(
         Ok(Some(nats.into_iter().map(|nats| TextLoss::new(&ids, bytes, nats)).collect()))
     })?;
     match (best(&tried).copied(), refusal) {
-        (Some(best), _) => Ok(Choice { tokenizer: best.tokenizer, layers: best.layers, tried, bytes: head.len() }),
+        (Some(best), _) => Ok(CandidateChoice { tokenizer: best.tokenizer, layers: best.layers, tried, bytes: head.len() }),
         (None, Some(refusal)) => Err(refusal.into()),
         (None, None) => Err(ChoiceError::Mismatch(
             "the beginning of the text is too short to tell which layers and tokens the model was trained with: give both, or a longer text".to_owned(),
@@ -125,7 +125,7 @@ pub fn choose<M: SynapseModel>(
     }
 }
 
-/// So many first bytes, without a part of a character.
+/// The first bytes of a text, without a part of a character.
 fn beginning(text: &[u8], most: usize) -> &[u8] {
     let mut end = text.len().min(most);
     while end < text.len() && end > most - 4 && text[end] & 0xC0 == 0x80 {
@@ -191,7 +191,7 @@ fn other_tokens(corpus: &Corpus, seed: u64) -> Vec<(&'static str, Corpus)> {
     opened.filter(|(_, c)| c.vocab() == vocab && c.describe() != own).collect()
 }
 
-/// Nats of all windows after 1, 2, .. layers.
+/// The loss of all windows after 1, 2, .. layers, nats.
 fn window_nats(model: &dyn SynapseModel, windows: &Windows, progress: Progress<'_>) -> Result<Vec<f64>> {
     let layers = model.shape().layers;
     let reader = TextReader::new(model).tapping((1..layers).map(|l| format!("layers.{l}.v")));

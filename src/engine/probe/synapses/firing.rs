@@ -1,5 +1,4 @@
-//! Reads a text in chunks, however long it is, and gives the activations of each layer chunk by chunk. It
-//! does not know what is measured on them.
+//! Reads a text in chunks, however long it is, and gives the activations of each layer chunk by chunk.
 
 use candle_core::{D, Device, Result, Tensor};
 

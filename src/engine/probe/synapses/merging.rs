@@ -1,5 +1,5 @@
-//! What merging with another model would keep: held-out losses of this model, of the other and of both
-//! side by side, on every text at hand.
+//! Estimates the effect of merging with another model: held-out losses of this model, of the other and of both side by
+//! side, on every text at hand.
 
 use std::path::Path;
 
@@ -58,7 +58,7 @@ impl Probe for Merging {
     }
 }
 
-/// One a text, nats a token. `texts`: names and windows.
+/// The loss of each text, nats a token. `texts`: names and windows.
 fn losses(model: &dyn Trainable, texts: &[(String, Windows)], device: &Device) -> Result<Array> {
     let losses = texts.iter().map(|(_, windows)| Ok(loss(model, windows, device)? as f32));
     Array::new([texts.len()], losses.collect::<Result<_>>()?).map_err(candle_core::Error::wrap)

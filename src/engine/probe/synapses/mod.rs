@@ -13,13 +13,13 @@ mod texts;
 mod trained_bdh;
 
 pub use activity::Activity;
-pub use candidates::{Candidate, Candidates, Choice, ChoiceError, choose};
+pub use candidates::{Candidate, CandidateChoice, Candidates, ChoiceError, choose};
 pub use intervention::{Effect, EffectOptions, InterventionProbe, Request, effect, request};
-pub(super) use intervention::{Null, continuation, read_rows};
+pub(super) use intervention::{MatchedNull, continuation, read_rows};
 pub use logit_lens::LogitLensProbe;
 pub use merging::Merging;
 pub use query_key_maps::QueryKeyMapsProbe;
-pub use reading::Reading;
+pub use reading::ReadingProbe;
 pub use surprise::Surprise;
 pub use texts::Texts;
 pub use trained_bdh::TrainedBdhProbe;

@@ -18,7 +18,7 @@ use crate::{
 pub struct QueryKeyMapsProbe;
 
 /// Magnitudes up to this are kept in half precision.
-const HALF_MOST: f32 = 6e4;
+const MAX_HALF: f32 = 6e4;
 
 impl Probe for QueryKeyMapsProbe {
     type Args = QueryKeyMapsArgs;
@@ -56,7 +56,7 @@ fn query_key_layer(products: &Tensor) -> Result<QueryKeyLayer> {
     let values = host::to_f32(products)?;
     let most = |map: &[f32]| map.iter().fold(0f32, |most, v| most.max(v.abs()));
     let greatest: Vec<f32> = values.chunks((t * t).max(1)).map(most).collect();
-    let fits = greatest.iter().all(|g| *g < HALF_MOST);
+    let fits = greatest.iter().all(|g| *g < MAX_HALF);
     let products = Array::new([heads, t, t], values).map_err(Error::wrap)?;
     Ok(QueryKeyLayer {
         products: if fits { products.half_precision() } else { products },

@@ -17,7 +17,7 @@ use crate::{
 /// Makes a [`measurements::Surprise`].
 pub struct Surprise;
 
-/// Which repetitions count as known.
+/// The repetitions that count as known.
 const KNOWN: std::ops::Range<usize> = 4..8;
 
 impl Probe for Surprise {
@@ -36,9 +36,9 @@ impl Probe for Surprise {
         if ids.len() != text.len() {
             candle_core::bail!("surprise is measured letter by letter; choose the tokeniser byte or char");
         }
-        let (trained, octaves) = Means::of(model, &ids, cx)?.into_parts();
+        let (trained, octaves) = PeriodMeans::measure(model, &ids, cx)?.into_parts();
         let random = random(model, cx)?;
-        let (random_weights, _) = Means::of(synapses_of(random.as_ref())?, &ids, cx)?.into_parts();
+        let (random_weights, _) = PeriodMeans::measure(synapses_of(random.as_ref())?, &ids, cx)?.into_parts();
         let about = format!(
             "mean over {periods} new words of {WORD} letters, each read 8 times after {WARM} fixed letters and a period of another word"
         );
@@ -50,8 +50,8 @@ impl Probe for Surprise {
 const OCTAVES: usize = 8;
 
 /// Means over periods, by position in the period.
-struct Means {
-    /// One entry a layer.
+struct PeriodMeans {
+    /// The means of each layer.
     layers: Vec<LayerMeans>,
     loss: Vec<f64>,
 }
@@ -65,8 +65,8 @@ struct LayerMeans {
     octaves: [Vec<f64>; 2],
 }
 
-impl Means {
-    fn of(model: &dyn SynapseModel, ids: &[u32], cx: &ProbeInputs<'_>) -> Result<Self> {
+impl PeriodMeans {
+    fn measure(model: &dyn SynapseModel, ids: &[u32], cx: &ProbeInputs<'_>) -> Result<Self> {
         let n = model.shape().neurons;
         let per_head = model.shape().per_head();
         let groups = speeds(&model.shape().turns());
@@ -122,7 +122,7 @@ fn speeds(turns: &[f32]) -> Vec<usize> {
     groups
 }
 
-/// 0 while the word is new, 1 while it is known, nothing in between and in the warm-up.
+/// The phase: 0 while the word is new, 1 while it is known, `None` in between and in the warm-up.
 fn phase(at: usize) -> Option<usize> {
     let repetition = at.checked_sub(WARM)? / WORD;
     match repetition {

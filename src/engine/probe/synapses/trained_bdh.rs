@@ -1,4 +1,4 @@
-//! What an opened BDH is, and whether it can read the text at hand.
+//! Describes an opened BDH and tests whether it can read the text at hand.
 
 use std::collections::HashMap;
 

@@ -59,8 +59,8 @@ pub struct ChainProperties {
     /// single one, or none is reached.
     pub mixing_time: Option<u64>,
     /// No chain with this second eigenvalue mixes in fewer steps.
-    #[serde(with = "Float")]
-    pub least_mixing_time: f64,
+    #[serde(rename = "least_mixing_time", with = "Float")]
+    pub min_mixing_time: f64,
     /// -sum alpha ln alpha of each row, nats, `(T)`.
     pub row_entropy: Numbers,
     /// ln of the number of positions that each query may see, nats, `(T)`.

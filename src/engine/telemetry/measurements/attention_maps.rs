@@ -42,7 +42,7 @@ impl AttentionLayer {
         self.weights.cols()
     }
 
-    /// What is known of the layer beside its weights.
+    /// The layer's entry without its weights.
     pub fn without_weights(&self) -> Self {
         Self {
             path: self.path.clone(),
@@ -53,7 +53,7 @@ impl AttentionLayer {
         }
     }
 
-    /// What a row and a column is, in words.
+    /// A description of a row and a column.
     pub fn axis(&self) -> String {
         match self.tokens_per_position {
             1 => "tokens".to_owned(),

@@ -1,4 +1,4 @@
-//! What the attention maps of every layer and head are like, in numbers.
+//! Statistics of the attention maps of every layer and head.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

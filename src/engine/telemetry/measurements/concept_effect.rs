@@ -1,5 +1,5 @@
-//! Whether a neuron or a synapse that tells a concept is used for it: what an intervention does to the tokens that follow
-//! sentences with the concept, and to those that follow others.
+//! Measures the use of a neuron or a synapse that tells a concept: the effect of an intervention on the tokens that
+//! follow sentences with the concept, and on those that follow others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What fast weights that learn while a model reads do to its perplexity.
+//! The effect of fast weights that learn while a model reads on its perplexity.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,8 +37,8 @@ pub struct FastWeightSetting {
     #[serde(with = "Float")]
     pub rate: f64,
     /// pi_max.
-    #[serde(with = "Float")]
-    pub most_precision: f64,
+    #[serde(rename = "most_precision", with = "Float")]
+    pub max_precision: f64,
     /// By text; NaN or infinite where the model has diverged.
     pub perplexity: Numbers,
     /// Change of the perplexity against the baseline, by text; 0.1 for 10% more.

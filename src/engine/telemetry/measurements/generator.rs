@@ -48,7 +48,7 @@ pub struct StateClass {
 }
 
 impl StateClass {
-    /// Whether it cannot be left.
+    /// True if it cannot be left.
     pub fn is_closed(&self) -> bool {
         !self.stationary.is_empty()
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{NeuronGraphArgs, measurement, neuron_graph::MOST_EDGES};
+use super::{NeuronGraphArgs, measurement, neuron_graph::MAX_EDGES};
 use crate::config::arguments;
 use crate::telemetry::number::{Float, Numbers};
 
@@ -30,7 +30,7 @@ arguments! {
     /// Modularity at 1,000, 2,000, 4,000 and so on edges, beside null models.
     pub struct GraphModularityArgs asks "graph_modularity" with graph: NeuronGraphArgs {
         /// Largest number of edges that is measured.
-        #[range(1..=MOST_EDGES)]
+        #[range(1..=MAX_EDGES)]
         most: usize = 64_000,
         /// Searches for communities in place of `restarts`.
         #[range(1..=100)]

@@ -1,4 +1,4 @@
-//! What an intervention on neurons or synapses changes in what a model says.
+//! The effect of an intervention on neurons or synapses on a model's predictions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a model would say if it ended earlier.
+//! The predictions of a model if it ended at an earlier layer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What merging two models keeps: held-out losses of both and of the merged one.
+//! The effect of merging two models: held-out losses of both and of the merged one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

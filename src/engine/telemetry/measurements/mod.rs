@@ -1,6 +1,6 @@
 //! Every measurement, one struct a file, and the one list of them.
 //!
-//! A probe returns such a struct, a view asks for it by its type ([`Measurement::of`]), and a run
+//! A probe returns such a struct, a view asks for it by its type ([`Measurement::from_payload`]), and a run
 //! folder holds its JSON. No part of it is named by a string on any side.
 //!
 //! A field's documentation gives its unit, its shape and the symbol of the source; `orrery schema`
@@ -90,14 +90,14 @@ pub use logit_lens::{LogitLens, LogitLensArgs};
 pub use merging::{Merging, MergingArgs, ModelLosses};
 pub use neuron_graph::{
     ColumnType, DegreeDistribution, EntriesAbove, EntryHistogram, FileGraph, GraphColumn, GraphDegrees, GraphEdges,
-    GraphSummary, LognormalFit, MOST_EDGES, Matrix, NeuronGraph, NeuronGraphArgs, NeuronGroups, PowerLawFit,
+    GraphSummary, LognormalFit, MAX_EDGES, Matrix, NeuronGraph, NeuronGraphArgs, NeuronGroups, PowerLawFit,
 };
 pub use next_tokens::{NextTokens, NextTokensArgs};
 pub use pair_attention::{LayerPairAttention, PairAttention, PairAttentionArgs};
 pub use position_losses::{PositionLosses, PositionLossesArgs};
 pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs};
 pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths, QueryKeyPathsArgs};
-pub use reading::{LayerFiring, NeuronTrace, Reading, ReadingArgs, SynapseRank, SynapseTrace};
+pub use reading::{LayerFiring, NeuronTrace, ReadingArgs, SynapseRank, SynapseReading, SynapseTrace};
 pub use reading_candidates::{ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs};
 pub use recoverability::{Recoverability, RecoverabilityArgs};
 pub use residual::{Residual, ResidualArgs, ResidualCurve, ResidualMethod};
@@ -129,7 +129,7 @@ pub trait Measurement:
     const PROBE: &'static str = <Self::Args as Arguments>::PROBE;
 
     /// The measurement in a payload, if it is this one.
-    fn of(payload: &Payload) -> Option<&Self>;
+    fn from_payload(payload: &Payload) -> Option<&Self>;
 
     fn into_payload(self) -> Payload;
 }
@@ -150,7 +150,7 @@ struct PayloadLine<P> {
 }
 
 impl MeasurementEntry {
-    const fn of<M: Measurement>() -> Self {
+    const fn new<M: Measurement>() -> Self {
         Self {
             channel: M::CHANNEL,
             probe: M::PROBE,
@@ -176,11 +176,11 @@ impl MeasurementEntry {
 
 macro_rules! measurements {
     ($($name:ident),* $(,)?) => {
-        /// What a sample holds: one of the measurements, or what this version has no type for.
+        /// The payload of a sample: one of the measurements, or raw JSON where this version has no type for it.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Payload {
             $($name($name),)*
-            /// A channel that this version does not know: kept as it was read.
+            /// A channel that this version has no type for: kept as it was read.
             Unknown(serde_json::Value),
         }
 
@@ -204,7 +204,7 @@ macro_rules! measurements {
         }
 
         /// Every measurement, by channel.
-        pub static MEASUREMENTS: &[MeasurementEntry] = &[$(MeasurementEntry::of::<$name>()),*];
+        pub static MEASUREMENTS: &[MeasurementEntry] = &[$(MeasurementEntry::new::<$name>()),*];
 
         $(impl From<$name> for Payload {
             fn from(m: $name) -> Self {
@@ -247,7 +247,7 @@ measurements! {
     StationaryMapError,
     GapBySize,
     Activity,
-    Reading,
+    SynapseReading,
     Surprise,
     InterventionEffect,
     LogitLens,
@@ -290,11 +290,11 @@ impl Payload {
         }
     }
 
-    /// As [`Payload::decode`], from the field `payload` of a line of JSON. Nothing but the measurement itself is made
-    /// of it, which for a known channel takes a few times the line's bytes whatever the line holds.
+    /// Like [`Payload::decode`], from the field `payload` of a line of JSON. Only the measurement itself is built,
+    /// which for a known channel takes a few times the line's bytes whatever the line holds.
     ///
     /// # Errors
-    /// As [`Payload::decode`], and if the line is no JSON object with a payload.
+    /// Those of [`Payload::decode`], and if the line is no JSON object with a payload.
     pub fn decode_line(channel: &str, line: &[u8]) -> serde_json::Result<Self> {
         match MEASUREMENTS.iter().find(|m| m.channel == channel) {
             Some(entry) => (entry.decode_line)(line),
@@ -302,7 +302,7 @@ impl Payload {
         }
     }
 
-    /// Whether this version has a type for the channel.
+    /// True if this version has a type for the channel.
     pub fn is_known(channel: &str) -> bool {
         MEASUREMENTS.iter().any(|m| m.channel == channel)
     }
@@ -316,7 +316,7 @@ macro_rules! measurement {
 
             const CHANNEL: &'static str = $channel;
 
-            fn of(payload: &$crate::telemetry::Payload) -> Option<&Self> {
+            fn from_payload(payload: &$crate::telemetry::Payload) -> Option<&Self> {
                 if let $crate::telemetry::Payload::$name(m) = payload { Some(m) } else { None }
             }
 

@@ -201,7 +201,7 @@ choices! {
 }
 
 /// More edges would neither be drawn nor fit a message.
-pub const MOST_EDGES: usize = 400_000;
+pub const MAX_EDGES: usize = 400_000;
 
 arguments! {
     /// The graph of the neurons, cut at a threshold.
@@ -215,7 +215,7 @@ arguments! {
         /// Entries that make edges: those above the threshold, those below its negative, or both.
         sign: Sign = Sign::Excitatory,
         /// Number of edges, the strongest entries.
-        #[range(1..=MOST_EDGES)]
+        #[range(1..=MAX_EDGES)]
         edges: usize = 16_000,
         /// Threshold above which every entry is an edge; 0 takes the number of edges instead.
         beta: f64 = 0.0,

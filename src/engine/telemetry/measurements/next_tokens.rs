@@ -1,4 +1,4 @@
-//! What a language model takes to be the next token after a text, and how it goes on.
+//! A language model's distribution of the next token after a text, and its continuation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What chosen synapses of a BDH hold while a text is read.
+//! The values of chosen synapses of a BDH while a text is read.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,8 @@ use crate::telemetry::number::{Float, Numbers};
 
 /// A text read token by token. Every list of values has one entry a token.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Reading {
+#[serde(rename = "Reading")]
+pub struct SynapseReading {
     /// l: the synapses lead from y of layer l - 1 to x of layer l.
     pub layer: usize,
     /// Neurons N of a head; 0 in runs of earlier versions, which do not say.
@@ -102,4 +103,4 @@ arguments! {
     }
 }
 
-measurement!(Reading, channel: "synapses.reading", asked: ReadingArgs);
+measurement!(SynapseReading, channel: "synapses.reading", asked: ReadingArgs);

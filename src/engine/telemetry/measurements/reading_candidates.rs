@@ -1,4 +1,4 @@
-//! What a text costs a model under each number of layers and in each kind of tokens that it may have been trained with.
+//! The loss of a text under each number of layers and each kind of tokens that a model may have been trained with.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -88,7 +88,7 @@ impl RoleCounts {
 
 impl RoleAccuracy {
     /// The answers from these features, if they were asked for.
-    pub fn of_features(&self, features: RoleFeatures, level: usize) -> Option<&RoleRepresentation> {
+    pub fn by_features(&self, features: RoleFeatures, level: usize) -> Option<&RoleRepresentation> {
         self.representations.iter().find(|r| r.features == features && r.level == level && !r.projected)
     }
 

@@ -1,4 +1,4 @@
-//! What is lost by somebody who knows only how often tokens come.
+//! The loss of a predictor that has only the frequencies of tokens.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Whether the running variance of a prediction's error tells foreign text from a run's own.
+//! The power of the running variance of a prediction's error to tell foreign text from a run's own.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ pub struct Uncertainty {
     #[serde(with = "Float")]
     pub rate: f64,
     /// pi_max.
-    #[serde(with = "Float")]
-    pub most_precision: f64,
+    #[serde(rename = "most_precision", with = "Float")]
+    pub max_precision: f64,
     /// The run's own held-out text first, then foreign domains.
     pub texts: Vec<UncertaintyText>,
     /// Domains that were left out, and why.

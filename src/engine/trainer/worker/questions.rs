@@ -7,7 +7,7 @@ use super::Worker;
 use crate::{
     store::Writer,
     telemetry::{Event, Level, Question, QuestionState},
-    trainer::{RunError, answering::Job, snapshots::Source},
+    trainer::{RunError, answering::AnswerJob, snapshots::Source},
 };
 
 impl Worker {
@@ -21,7 +21,7 @@ impl Worker {
     }
 
     /// The question with the weights that it is put to: of the variants asked, as they are or as they were.
-    fn job(&mut self, question: Question) -> Result<Job, RunError> {
+    fn job(&mut self, question: Question) -> Result<AnswerJob, RunError> {
         let n = self.run.variants.len();
         let all: Vec<usize> = match question.variant {
             Some(i) if i < n => vec![i],
@@ -43,14 +43,14 @@ impl Worker {
         }
         if at.is_some() {
             let variants = begun.into_iter().map(|i| (i, step)).collect();
-            return Ok(Job { question, variants, weights });
+            return Ok(AnswerJob { question, variants, weights });
         }
         let mut now = vec![None; n];
         for &i in &begun {
             now[i] = Some(self.run.weights(i)?);
         }
         let variants = begun.into_iter().map(|i| (i, self.run.step_of(i))).collect();
-        Ok(Job { question, variants, weights: Source::Memory(now) })
+        Ok(AnswerJob { question, variants, weights: Source::Memory(now) })
     }
 
     /// Tells what has been answered meanwhile.
@@ -60,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// Which steps of this run's past can be asked about, where there is a folder that has some.
+    /// Finds the steps of this run's past that can be asked about, where there is a folder that has some.
     pub(super) fn find_snapshots(&mut self) {
         let replayed = self.options.replayed.clone();
         let folder = replayed.or_else(|| self.options.writer.as_ref().and_then(Writer::folder));

@@ -78,7 +78,7 @@ pub trait FilteredRow {
 /// # Errors
 /// If a term has no value; in words that name the term.
 pub fn parse(line: &str) -> Result<Vec<Term>, String> {
-    words(line).iter().map(|word| Term::parse(word)).collect()
+    split_quoted(line).iter().map(|word| Term::parse(word)).collect()
 }
 
 impl Term {
@@ -146,7 +146,7 @@ impl Test {
 }
 
 /// Words apart by blanks, of which those in quotes are one.
-fn words(line: &str) -> Vec<String> {
+fn split_quoted(line: &str) -> Vec<String> {
     let (mut all, mut inside, mut word) = (vec![], false, String::new());
     for c in line.chars() {
         match c {

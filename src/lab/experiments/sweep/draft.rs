@@ -243,7 +243,7 @@ pub fn objectives(lab: &Lab, config: &Config) -> Vec<String> {
         }
     }
     let ranks = lab.headlines.iter().filter(|h| h.better != Better::Neither);
-    let of = |h: &crate::labs::headline::Headline| -> Vec<String> {
+    let rank_ids = |h: &crate::labs::headline::Headline| -> Vec<String> {
         let compares = matches!(h.source, Source::BesideFirst { .. });
         match groups.len() {
             0 | 1 if compares => vec![],
@@ -251,7 +251,7 @@ pub fn objectives(lab: &Lab, config: &Config) -> Vec<String> {
             _ => groups.iter().skip(usize::from(compares)).map(|group| format!("{} of {group}", h.id)).collect(),
         }
     };
-    ranks.flat_map(of).collect()
+    ranks.flat_map(rank_ids).collect()
 }
 
 #[cfg(test)]

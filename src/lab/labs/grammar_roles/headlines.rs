@@ -36,6 +36,6 @@ pub static ALL: &[Headline] = &[
 
 /// The share of right answers of a tagger itself, or read from activation and traces of the lowest level.
 fn share(m: &RoleAccuracy, which: usize) -> Option<f64> {
-    let named = m.of_features(RoleFeatures::Tags, 0).or_else(|| m.of_features(RoleFeatures::Both, 0))?;
+    let named = m.by_features(RoleFeatures::Tags, 0).or_else(|| m.by_features(RoleFeatures::Both, 0))?;
     named.finite.then(|| m.shares(named)[which])
 }

@@ -1,7 +1,7 @@
 //! The lab's result: how few neurons fire, and whether a synapse stands for a concept.
 
 use crate::{
-    labs::headline::{Better, Digits, Headline, asked, common::LOSS, measured},
+    labs::headline::{Better, Digits, Headline, any_origin, common::LOSS, measured},
     telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, TextLosses},
 };
 
@@ -24,7 +24,7 @@ const CONCEPT: Headline = Headline {
     better: Better::Higher,
     digits: Digits::Decimals(2),
     absent: "nobody searched this run for a concept (view *Concepts*, or `orrery study concepts`)",
-    source: asked!(ConceptSearch, |m| m.synapses.first().map(|s| s.correlation.both_new)),
+    source: any_origin!(ConceptSearch, |m| m.synapses.first().map(|s| s.correlation.both_new)),
 };
 
 pub static ALL: &[Headline] = &[
@@ -57,7 +57,7 @@ pub static ALL: &[Headline] = &[
         name: "concept, random weights",
         about: "The largest such correlation of the synapse ranked first in a model of random weights.",
         better: Better::Neither,
-        source: asked!(ConceptSearch, |m| {
+        source: any_origin!(ConceptSearch, |m| {
             m.random_weights.iter().map(|r| r.first).filter(|r| r.is_finite()).reduce(f64::max)
         }),
         ..CONCEPT

@@ -55,7 +55,7 @@ impl Machine {
         let gain = if given.gain.is_finite() { given.gain } else { 1.0 };
         weights.dy.data.iter_mut().for_each(|v| *v *= gain);
         let n = weights.n();
-        let drift = if given.rotates { Drift::rope(n) } else { Drift::still(n) }.and_damping(given.keep);
+        let drift = if given.rotates { Drift::rope(n) } else { Drift::identity(n) }.and_damping(given.keep);
         let layers = given.layers.clamp(1, 64);
         let pulses = dense(&given.pulses).filter(|m| m.cols == n)?;
         let system = Model::system(&weights, &drift, layers);

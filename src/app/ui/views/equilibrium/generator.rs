@@ -11,7 +11,7 @@ use super::{
     settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
-    analysis::generator::{Edit, read_edits, write_edits},
+    analysis::generator::{RateEdit, read_edits, write_edits},
     config::Value,
     labs::equilibrium::settings::{EquilibriumSettings, GeneratorSettings},
     telemetry::measurements::GeneratorState,
@@ -89,7 +89,7 @@ impl GeneratorView {
                 format!("{moved:.2e}").parse().unwrap_or(moved)
             }
         };
-        set_rate(cx, Edit { from, to, rate });
+        set_rate(cx, RateEdit { from, to, rate });
     }
 
     fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -112,7 +112,7 @@ impl GeneratorView {
 }
 
 /// Adds one changed rate to the settings.
-fn set_rate(cx: &mut ViewCx<'_>, edit: Edit) {
+fn set_rate(cx: &mut ViewCx<'_>, edit: RateEdit) {
     let text = settings(cx).generator.edits;
     let mut edits = read_edits(&text).unwrap_or_default();
     edits.push(edit);

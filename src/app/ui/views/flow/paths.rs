@@ -116,7 +116,7 @@ impl Paths {
 
     fn ghost_paths(&self, run: RunNumber) -> Vec<Path> {
         let ghost = self.compared.get(&run).and_then(|c| c.ghost.as_deref());
-        ghost.and_then(FlowAnswer::of).map_or(vec![], |answer| paths(&answer.paths))
+        ghost.and_then(FlowAnswer::from_payload).map_or(vec![], |answer| paths(&answer.paths))
     }
 
     fn has_streaks(&self) -> bool {

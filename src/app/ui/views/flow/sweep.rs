@@ -174,7 +174,7 @@ impl Sweep {
     }
 
     fn evaluations(&self) -> Option<&FlowSweepNfe> {
-        self.payload(NFE).and_then(FlowSweepNfe::of)
+        self.payload(NFE).and_then(FlowSweepNfe::from_payload)
     }
 
     fn chart(&self, theme: &Theme) -> Chart<'static> {

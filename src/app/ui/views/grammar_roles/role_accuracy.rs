@@ -94,13 +94,13 @@ impl RoleAccuracyView {
                 (RoleFeatures::Traces, "traces", cx.theme.trace(1), Sign::Diamond),
                 (RoleFeatures::Both, "both", cx.theme.text, Sign::Disc),
             ] {
-                let Some(of) = found.value.of_features(features, 0).filter(|r| r.finite) else { continue };
+                let Some(of) = found.value.by_features(features, 0).filter(|r| r.finite) else { continue };
                 entries.push(Entry { label: label.to_owned(), colour, sign, counts: counts(of) });
             }
         }
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let Some(found) = measured(cx, variant) else { continue };
-            let Some(of) = found.value.of_features(RoleFeatures::Tags, 0) else { continue };
+            let Some(of) = found.value.by_features(RoleFeatures::Tags, 0) else { continue };
             let colour = variant_colour(cx.mirror, variant, cx.theme);
             entries.push(Entry { label: info.label.clone(), colour, sign: Sign::Cross, counts: counts(of) });
         }

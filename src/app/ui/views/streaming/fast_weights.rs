@@ -77,7 +77,7 @@ impl Cell<'_> {
             false => String::new(),
         };
         let (perplexity, change) = (self.of(&s.perplexity), change_words(self.of(&s.change)));
-        let setting = format!("\u{3b7} = {}, \u{3c0} at most {}", short(s.rate), short(s.most_precision));
+        let setting = format!("\u{3b7} = {}, \u{3c0} at most {}", short(s.rate), short(s.max_precision));
         format!("{name}\n{setting}{base}\nperplexity {}: {change}{interval}", short(perplexity))
     }
 }
@@ -213,7 +213,7 @@ impl View for FastWeightsView {
             table.row(plain.into_iter().chain(["0".to_owned(), String::new(), String::new()]));
             let all = found.sweep.iter().map(|s| ("W_pred", s)).chain(found.without_base.iter().map(|s| ("0", s)));
             for (base, s) in all {
-                let setting = [name.clone(), base.to_owned(), s.rate.to_string(), s.most_precision.to_string()];
+                let setting = [name.clone(), base.to_owned(), s.rate.to_string(), s.max_precision.to_string()];
                 let numbers = [&s.perplexity, &s.change, &s.change_low, &s.change_high].map(|list| of(list));
                 table.row(setting.into_iter().chain(numbers));
             }

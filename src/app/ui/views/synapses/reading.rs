@@ -70,16 +70,16 @@ const MOST_WRITTEN: f64 = 2000.0;
 /// The reading that is shown, and the synapse in focus within it.
 #[derive(Clone, Copy)]
 struct Shown<'a> {
-    measured: Measured<'a, measurements::Reading>,
+    measured: Measured<'a, measurements::SynapseReading>,
     /// Index of the synapse in focus.
     focus: usize,
 }
 
 impl<'a> Shown<'a> {
     fn of(cx: &ViewCx<'a>) -> Option<Self> {
-        let answered = cx.answered::<measurements::Reading>();
-        let is_asked = |m: &Measured<'_, measurements::Reading>| m.sample.request.is_some();
-        let measured = match (answered, cx.latest::<measurements::Reading>()) {
+        let answered = cx.answered::<measurements::SynapseReading>();
+        let is_asked = |m: &Measured<'_, measurements::SynapseReading>| m.sample.request.is_some();
+        let measured = match (answered, cx.latest::<measurements::SynapseReading>()) {
             // The schedule reads what the run was begun with.
             (Some(answer), _) if is_asked(&answer) && cx.is_set_otherwise(&SETTINGS) => answer,
             (Some(answer), Some(latest)) if !cx.follow || answer.sample.step >= latest.sample.step => answer,
@@ -87,13 +87,13 @@ impl<'a> Shown<'a> {
             (Some(answer), None) => answer,
             (None, None) => return None,
         };
-        let reading: &'a measurements::Reading = measured.value;
+        let reading: &'a measurements::SynapseReading = measured.value;
         let in_focus = |k: &usize| cx.selection.get() == synapse(reading, *k).as_ref();
         let focus = (0..reading.synapses.len()).find(in_focus).unwrap_or(0);
         Some(Self { measured, focus })
     }
 
-    fn reading(&self) -> &'a measurements::Reading {
+    fn reading(&self) -> &'a measurements::SynapseReading {
         self.measured.value
     }
 
@@ -122,7 +122,7 @@ impl<'a> Shown<'a> {
 }
 
 /// The synapse of number `k` in a reading.
-fn synapse(reading: &measurements::Reading, k: usize) -> Option<Synapse> {
+fn synapse(reading: &measurements::SynapseReading, k: usize) -> Option<Synapse> {
     reading.synapses.get(k).map(|s| Synapse { layer: reading.layer, i: s.i, j: s.j })
 }
 
@@ -153,7 +153,7 @@ impl Reading {
             (args.layer, args.i, args.j) = (Some(s.layer), Some(s.i), Some(s.j));
         }
         let variant = Some(cx.selection.variant);
-        cx.ask::<measurements::Reading>(variant, &args, Freshness::Steps(STALE_AFTER));
+        cx.ask::<measurements::SynapseReading>(variant, &args, Freshness::Steps(STALE_AFTER));
     }
 
     /// How many tokens the model writes after the text, and at which temperature.
@@ -317,7 +317,7 @@ impl View for Reading {
                 ui,
                 ui.available_size(),
                 cx.theme,
-                &cx.why_nothing::<measurements::Reading>(words),
+                &cx.why_nothing::<measurements::SynapseReading>(words),
             );
             return;
         };

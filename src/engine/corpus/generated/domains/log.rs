@@ -4,7 +4,7 @@ use super::words::WORDS;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-/// With their shares in ten.
+/// Status codes with their shares in ten.
 const STATUS: [(u16, usize); 4] = [(200, 7), (304, 1), (404, 1), (500, 1)];
 /// Most requests that wait for an end.
 const OPEN: usize = 4;

@@ -1,7 +1,7 @@
 //! A grammar of six sentence structures whose words have twenty grammatical roles (arXiv 2604.08556, section 4): which
 //! role a word has depends on the words around it, on both sides, and never on the word alone. Two vocabularies share
-//! determiners and function words and have no content word in common, so that what is learned on one can be asked on the
-//! other. It knows neither ids of a tokeniser nor models.
+//! determiners and function words and have no content word in common, so that what is learned on one can be asked on
+//! the other.
 //!
 //! The paper names sizes, roles and structures; how noun phrases are drawn, and the words, are ours.
 
@@ -34,7 +34,7 @@ macro_rules! roles {
         }
 
         impl Role {
-            /// In the order of their numbers.
+            /// The roles in the order of their numbers.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$role),*];
 
             /// The paper's name.
@@ -86,7 +86,7 @@ impl Role {
     }
 }
 
-/// How a sentence is built.
+/// The structure of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structure {
@@ -111,7 +111,7 @@ impl Structure {
 /// Words of the longest sentence.
 pub const LONGEST: usize = 11;
 
-/// How sentences are drawn.
+/// The distribution of sentences.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Grammar {
@@ -133,7 +133,7 @@ impl Default for Grammar {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     pub structure: Structure,
-    /// Ids: places in [`words`].
+    /// The ids of the words: places in [`words`].
     pub words: Vec<u32>,
     pub roles: Vec<Role>,
 }

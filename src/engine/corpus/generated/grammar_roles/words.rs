@@ -21,7 +21,7 @@ pub(super) struct RoleWords {
     pub(super) structures: BTreeMap<Structure, Vec<Role>>,
 }
 
-/// Which content words a sentence is made of. The two have none in common.
+/// The set of content words in a sentence. The two sets are disjoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vocabulary {
     /// A, which is learned and probed.

@@ -91,7 +91,7 @@ pub fn sentences(concept: Class, extent: &Extent) -> Vec<Sentence> {
                 for (language, spoken) in extent.languages().iter().enumerate() {
                     for ((class, entity), is) in [(with, true), (without, false)] {
                         all.push(Sentence {
-                            text: said(spoken, (class, entity), frame, naive),
+                            text: sentence_text(spoken, (class, entity), frame, naive),
                             language,
                             class,
                             entity,
@@ -109,7 +109,7 @@ pub fn sentences(concept: Class, extent: &Extent) -> Vec<Sentence> {
     all
 }
 
-fn said(language: &Language, (class, entity): (Class, usize), frame: usize, naive: bool) -> String {
+fn sentence_text(language: &Language, (class, entity): (Class, usize), frame: usize, naive: bool) -> String {
     let sentence = if naive { language.naive(class, entity, frame) } else { language.sentence(class, entity, frame) };
     format!("<F:{}>{sentence}", language.code)
 }
@@ -136,8 +136,8 @@ fn frames(part: SplitSide, i: usize, extent: &Extent) -> Vec<usize> {
 pub fn follow_ups(sentence: &Sentence, extent: &Extent) -> Vec<(Class, Vec<String>)> {
     let extent = extent.clamped();
     let Some(spoken) = LANGUAGES.get(sentence.language) else { return vec![] };
-    let of = |class: Class| {
+    let follow_ups_of_class = |class: Class| {
         (0..extent.follow_ups).map(move |k| spoken.follow_up(class, (sentence.class, sentence.entity), k)).collect()
     };
-    Class::ALL[..extent.kinds].iter().map(|&class| (class, of(class))).collect()
+    Class::ALL[..extent.kinds].iter().map(|&class| (class, follow_ups_of_class(class))).collect()
 }

@@ -109,7 +109,7 @@ pub(super) fn text(rng: &mut ChaCha8Rng, size: usize, extent: &Extent) -> String
 /// Sentences of a paragraph of a debate.
 const PARAGRAPH: usize = 6;
 
-/// At least `size` bytes of what is said in one language, by its number in [`CODES`], without marks.
+/// At least `size` bytes of sentences in one language, by its number in [`CODES`], without marks.
 pub(super) fn debate(rng: &mut ChaCha8Rng, size: usize, language: usize) -> String {
     let (extent, language) = (Extent::WHOLE, &LANGUAGES[language % LANGUAGES.len()]);
     let mut text = String::with_capacity(size + 1024);

@@ -1,5 +1,5 @@
-//! What a model writes after a prompt, token by token, by its recurrent form: the state is of fixed size, so that a
-//! token costs the same however many came before.
+//! Generates text after a prompt, token by token, by the recurrent form: the state is of fixed size, so that a token
+//! costs the same however many came before.
 
 use candle_core::{Result, Tensor};
 use rand::{Rng, SeedableRng};
@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{State, SynapseModel, SynapseShape};
 use crate::nn::{Tap, host};
 
-/// How the next token is drawn.
+/// The sampling of the next token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
     /// Divides the logits; 0 takes the likeliest token always.
@@ -67,15 +67,15 @@ pub fn generate(
 
 /// Neurons times tokens of one stretch of a text that is read as a stream.
 const AT_ONCE: usize = 1 << 22;
-const LEAST_AT_ONCE: usize = 16;
-const MOST_AT_ONCE: usize = 256;
+const MIN_AT_ONCE: usize = 16;
+const MAX_AT_ONCE: usize = 256;
 
 /// Tokens of one stretch of a text that is read as a stream.
 pub fn stretch(shape: &SynapseShape) -> usize {
-    (AT_ONCE / shape.neurons.max(1)).clamp(LEAST_AT_ONCE, MOST_AT_ONCE)
+    (AT_ONCE / shape.neurons.max(1)).clamp(MIN_AT_ONCE, MAX_AT_ONCE)
 }
 
-/// Of the last position of `(1, T, V)`.
+/// The logits of the last position of `(1, T, V)`.
 fn last_logits(logits: &Tensor) -> Result<Vec<f32>> {
     let t = logits.dim(1)?;
     host::to_f32(&logits.narrow(1, t - 1, 1)?)

@@ -3,7 +3,7 @@
 
 use crate::telemetry::Synapse;
 
-/// Which of a neuron's two activations is changed.
+/// The one of a neuron's two activations that is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// x, right after its ReLU: the neuron as a key and a query, and with it y, which is a multiple of x. Where x is carried
@@ -13,16 +13,16 @@ pub enum Part {
     Y,
 }
 
-/// What becomes of a value a: an activation, or what a synapse holds.
+/// An action on a value a: an activation, or the value of a synapse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Action {
-    /// s a; 0 silences it.
+    /// The value is scaled to s a; 0 silences it.
     Scale(f64),
-    /// This value, at every token.
+    /// The value is clamped to this one, at every token.
     Clamp(f64),
 }
 
-/// What is changed.
+/// The target of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// An activation of neurons.
@@ -33,7 +33,7 @@ pub enum Target {
         /// The one layer where it is done, counted from 0; in all of them where none is given.
         layer: Option<usize>,
     },
-    /// What synapses hold, each in the layer of its x.
+    /// The values of synapses, each in the layer of its x.
     Synapses(Vec<Synapse>),
 }
 

@@ -32,16 +32,16 @@ pub use text_reader::{ReadTokens, ReadingForm, TextReader};
 /// `(heads, D, N)`, `decoder` `(n, D)`. Taps: `layers.l.x`, `layers.l.y` `(B, heads, T, N)` (activity),
 /// `layers.l.v` `(B, T, D)`.
 pub trait SynapseModel: Model {
-    /// Neurons, heads, layers, and what time does to a trace; those of the file, where the weights came from one.
+    /// Neurons, heads, layers, and the effect of time on a trace; those of the file, where the weights came from one.
     fn shape(&self) -> &SynapseShape;
 
-    /// Whether the number of layers is certain, rather than taken where a file does not say it.
+    /// True if the number of layers is certain, false if it was assumed because a file does not give it.
     fn layers_are_known(&self) -> bool;
 
     /// Reads tokens u32 `(B, T)` after all that `state` has read and adds them to it: logits `(B, T, V)`.
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor>;
 
-    /// As [`SynapseModel::read`], while something is done to chosen neurons.
+    /// Like [`SynapseModel::read`], while chosen neurons are changed.
     ///
     /// # Errors
     /// If there is no such neuron or layer, or the amount is not finite.
@@ -75,10 +75,10 @@ pub trait TokenRecurrence {
 
 /// A model of a checkpoint, and what a merge with it gives.
 pub struct MergedModels {
-    /// What the checkpoint is called: the stem of its file.
+    /// The name of the checkpoint: the stem of its file.
     pub name: String,
     pub other: Box<dyn SynapseModel>,
     pub merged: Box<dyn SynapseModel>,
-    /// What was done to the weights, in words, a line an entry.
+    /// Notes on the treatment of the weights, a line an entry.
     pub notes: Vec<String>,
 }

@@ -1,4 +1,5 @@
-//! What neurons do while a text is read: x and y of every token, the synapses that they write, and the logits.
+//! Records the activity of neurons while a text is read: x and y of every token, the synapses that they write, and the
+//! logits.
 
 use super::{ReadTokens, SynapseModel, SynapseShape, TextReader, stretch};
 use crate::{
@@ -6,7 +7,7 @@ use crate::{
     nn::{Error, Tensor},
 };
 
-/// Why activations are not recorded.
+/// The reason why activations are not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The layers are not there, or the tensors would be too large.
@@ -17,7 +18,7 @@ pub enum RecordingError {
     Failed(#[from] Error),
 }
 
-/// What is wanted.
+/// The values that a recording keeps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recording {
     /// `layers.l.x` `(nh, T, N)`.
@@ -33,11 +34,11 @@ pub struct Recording {
     pub layers: Vec<usize>,
 }
 
-/// Tensors by name, by name.
+/// Tensors with their names, sorted by name.
 pub type Activations = Vec<(String, Tensor)>;
 
-/// No more is held at once.
-const MOST_BYTES: u64 = 16 << 30;
+/// The limit of the memory of a recording.
+const MAX_BYTES: u64 = 16 << 30;
 
 impl Recording {
     fn layers(&self, shape: &SynapseShape) -> Result<Vec<usize>, RecordingError> {
@@ -80,7 +81,7 @@ pub fn record(model: &dyn SynapseModel, ids: &[u32], wanted: &Recording) -> Resu
     if wanted.sigma {
         paths.extend(layers.iter().filter(|l| **l > 0).map(|l| format!("layers.{}.y", l - 1)));
     }
-    let mut kept = Recorded::default();
+    let mut kept = RecordedTensors::default();
     TextReader::new(model).tapping(paths).stream(ids, stretch(shape), |read| {
         layers.iter().try_for_each(|layer| kept.layer(*layer, &read, wanted))?;
         if wanted.logits {
@@ -99,25 +100,25 @@ pub fn record(model: &dyn SynapseModel, ids: &[u32], wanted: &Recording) -> Resu
 fn check_size(bytes: u64) -> Result<(), RecordingError> {
     // parts are joined, and a file's bytes are made of them
     let free = check_memory(bytes.saturating_mul(2));
-    if bytes <= MOST_BYTES && free.is_ok() {
+    if bytes <= MAX_BYTES && free.is_ok() {
         return Ok(());
     }
-    let why = free.err().map_or_else(|| format!("the most is {}", size(MOST_BYTES)), |e| e.to_string());
+    let why = free.err().map_or_else(|| format!("the most is {}", size(MAX_BYTES)), |e| e.to_string());
     Err(RecordingError::Refused(format!(
         "these activations would be {} ({why}): ask for fewer layers, leave out sigma, or give a shorter text",
         size(bytes)
     )))
 }
 
-/// What has been read so far.
+/// The values recorded so far.
 #[derive(Default)]
-struct Recorded {
-    /// To be joined along the tokens.
+struct RecordedTensors {
+    /// Recorded tensors by path, to be joined along the tokens.
     parts: Vec<(String, Vec<Tensor>)>,
     sigmas: Activations,
 }
 
-impl Recorded {
+impl RecordedTensors {
     fn append(&mut self, name: String, part: Tensor) {
         match self.parts.iter_mut().find(|(n, _)| *n == name) {
             Some((_, all)) => all.push(part),

@@ -1,14 +1,14 @@
-//! What time does to the trace of one neuron of x.
+//! The effect of time on the trace of one neuron of x.
 
 use super::SynapseShape;
 use crate::nn::fused::linear_attention::decays;
 
-/// What one token does to the trace of a neuron of x and of the neuron that turns with it: rotary position
-/// turns the pair, and a damped model lets both decay.
+/// The effect of one token on the trace of a neuron of x and of the neuron that rotates with it: rotary position turns
+/// the pair, and a damped model lets both decay.
 #[derive(Debug, Clone, Copy)]
 pub struct Rotation {
     cos: f64,
-    /// Of the partner's share in the neuron's own trace.
+    /// The factor of the partner's share in the neuron's own trace.
     sin: f64,
     decay: f64,
 }
@@ -17,7 +17,7 @@ impl Rotation {
     pub const NONE: Self = Self { cos: 1.0, sin: 0.0, decay: 1.0 };
 
     /// U of neuron j: a key written s tokens ago meets a query turned by s tokens more.
-    pub fn of(shape: &SynapseShape, j: usize) -> Self {
+    pub fn for_neuron(shape: &SynapseShape, j: usize) -> Self {
         let (per_head, attention) = (shape.per_head(), &shape.attention);
         let (head, within) = (j / per_head, j % per_head);
         let decay = if attention.damped { f64::from(decays(shape.heads)[head]) } else { 1.0 };

@@ -13,15 +13,15 @@ pub struct SynapseShape {
     pub neurons: usize,
     /// L
     pub layers: usize,
-    /// How attention rotates and damps what was written before.
+    /// The rotation and damping of what attention wrote before.
     pub attention: LinearAttentionSpec,
-    /// Id of what time does to a synapse: `rope`, `alibi`, `both` or `nothing`.
+    /// The id of the effect of time on a synapse: `rope`, `alibi`, `both` or `nothing`.
     pub position: &'static str,
     /// Id of its residuals: `code`, `paper` or `both`.
     pub form: &'static str,
     /// The logits are a learned mean over all layers, of which no single one is the last.
     pub gated: bool,
-    /// Of a merged model: neurons of each head by the model that they come from, in order.
+    /// The neurons of each head of a merged model, by the model that they come from, in order.
     pub provenance: Vec<usize>,
 }
 
@@ -42,7 +42,7 @@ impl SynapseShape {
         self.attention.pair_frequencies(self.per_head())
     }
 
-    /// Which of the merged models a neuron comes from, counted from 0, if this is a merged one.
+    /// The merged model that a neuron comes from, counted from 0, if this is a merged one.
     pub fn parent(&self, neuron: usize) -> Option<usize> {
         let mut left = neuron % self.per_head().max(1);
         self.provenance.iter().position(|n| {

@@ -1,23 +1,23 @@
-//! What is kept of all that was read: a state of fixed size, so that there is no limit to its past.
+//! The recurrent state of a text: it has a fixed size, so that there is no limit to its past.
 
 use candle_core::{Device, Result, Tensor};
 
 use super::SynapseShape;
 
-/// What has been read, and how much of it.
+/// The state after the tokens that were read, and their number.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// By layer.
+    /// The state of each layer.
     pub layers: Vec<Tensor>, // (B, nh, N, D)
-    /// Tokens read.
+    /// The number of tokens read.
     pub at: usize,
-    /// Of synapses that are changed, by synapse and row: what the synapse holds, and what the one that turns with it
-    /// does. Empty until such a change is read under.
+    /// The values of changed synapses and of their partners under rotation, by synapse and row. Empty until a text is
+    /// read under such a change.
     pub traces: Vec<[f64; 2]>,
 }
 
 impl State {
-    /// Nothing read yet, for this many rows.
+    /// The state before the first token, for this many rows.
     pub fn empty(shape: &SynapseShape, rows: usize, device: &Device) -> Result<Self> {
         let sizes = (rows, shape.heads, shape.per_head(), shape.d_model);
         let zeros = || Tensor::zeros(sizes, candle_core::DType::F32, device);

@@ -1,4 +1,4 @@
-//! What each token of a text costs a model that is not trained meanwhile.
+//! The loss of each token of a text under a model that is not trained meanwhile.
 
 use candle_core::{Result, Tensor};
 
@@ -10,9 +10,9 @@ use crate::nn::host;
 pub struct TextLoss {
     /// Tokens scored: all but the text's first.
     pub tokens: usize,
-    /// Bytes that those stand for.
+    /// The bytes of those tokens.
     pub bytes: usize,
-    /// Nats of all of them.
+    /// The sum of their losses, nats.
     pub nats: f64,
 }
 
@@ -22,12 +22,12 @@ impl TextLoss {
         Self { tokens: ids.len().saturating_sub(1), bytes, nats }
     }
 
-    /// Mean cross-entropy; NaN of nothing.
+    /// Mean cross-entropy; NaN without tokens.
     pub fn nats_per_token(&self) -> f64 {
         self.nats / self.tokens as f64
     }
 
-    /// Comparable between tokenisers; NaN of nothing.
+    /// The loss in bits a byte, comparable between tokenisers; NaN without bytes.
     pub fn bits_per_byte(&self) -> f64 {
         self.nats / std::f64::consts::LN_2 / self.bytes as f64
     }
@@ -47,7 +47,7 @@ fn nats_of(logits: &[f32], target: u32) -> f64 {
 }
 
 impl TextReader<'_> {
-    /// Nats of every token but the first; `report` is told how many have been read.
+    /// The loss of every token but the first, nats; `report` receives the number of tokens read so far.
     ///
     /// # Errors
     /// If the device fails.

@@ -5,11 +5,11 @@ use candle_core::{Result, Tensor};
 use super::{State, SynapseModel, SynapseShape, stretch};
 use crate::nn::Tap;
 
-/// How a text is read that may be longer than what the model was trained on.
+/// The form in which a text is read that may be longer than the window of training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadingForm {
-    /// As one text: every token sees all that came before it. A short text is read by the parallel form, a longer one by the
-    /// exact recurrence.
+    /// The text is one stream: every token sees all that came before it. A short text is read by the parallel form, a
+    /// longer one by the exact recurrence.
     Streamed,
     /// In windows of so many tokens by the parallel form, each from an empty state. A window predicts the token after
     /// each of its own, the first of the next window included, so that every token but the text's first is scored once.
@@ -42,7 +42,7 @@ pub(super) fn longest_at_once(shape: &SynapseShape) -> usize {
 pub struct ReadTokens<'t> {
     /// Position of the first of them in the text.
     pub from: usize,
-    /// Row by row.
+    /// The ids, row by row.
     pub ids: &'t [u32],
     /// `(rows, T, V)`
     pub logits: Tensor,
@@ -72,7 +72,7 @@ impl<'a> TextReader<'a> {
         Self { model, paths: vec![] }
     }
 
-    /// Also keeps the activations whose paths begin so.
+    /// Also keeps the activations whose paths have these prefixes.
     pub fn tapping<P: Into<String>>(self, paths: impl IntoIterator<Item = P>) -> Self {
         Self { paths: paths.into_iter().map(Into::into).collect(), ..self }
     }
@@ -85,7 +85,7 @@ impl<'a> TextReader<'a> {
         self.pass(0, ids, rows, None)
     }
 
-    /// As one stream by the recurrent form, so many tokens at once.
+    /// Reads the text as one stream by the recurrent form, so many tokens at once.
     ///
     /// # Errors
     /// Those of the model and of `each`.
@@ -104,8 +104,8 @@ impl<'a> TextReader<'a> {
         Ok(())
     }
 
-    /// In windows that follow one another, each from an empty state, as many side by side as a stretch of a stream has
-    /// tokens; the last is as long as the text has tokens left.
+    /// Reads the text in windows that follow one another, each from an empty state, as many side by side as a stretch
+    /// of a stream has tokens; the last is as long as the text has tokens left.
     ///
     /// # Errors
     /// Those of the model and of `each`.
@@ -129,7 +129,7 @@ impl<'a> TextReader<'a> {
         Ok(())
     }
 
-    /// In this form.
+    /// Reads the text in this form.
     ///
     /// # Errors
     /// Those of the model and of `each`.

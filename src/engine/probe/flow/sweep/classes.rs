@@ -1,5 +1,5 @@
-//! What a control does to words: the classes' shares against u, and at which depth a straight cut can
-//! tell from a state which way it was steered.
+//! Measures the effect of a control on words: the classes' shares against u, and the depth from which a linear
+//! classifier can tell from a state which way it was steered.
 
 use super::{super::words, Columns, FlowInput, SolveParams, Sweep, spread};
 use crate::{
@@ -23,13 +23,13 @@ const RIDGE: f64 = 1e-3;
 const CHANCE: f64 = 0.5;
 
 /// Prompts of one length: ids `(B, T)`.
-pub struct Group {
+pub struct PromptGroup {
     tokens: Tensor,
     rows: usize,
 }
 
 /// Prompts longer than the model's positions are left out (letter by letter some are).
-pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>) -> Result<Vec<Group>> {
+pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>) -> Result<Vec<PromptGroup>> {
     let mut by_length: std::collections::BTreeMap<usize, Vec<u32>> = Default::default();
     let space = words::space(cx.corpus);
     for prompt in prompts {
@@ -42,7 +42,7 @@ pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>
         .filter(|(len, _)| (1..=model.positions()).contains(len))
         .map(|(len, ids)| {
             let rows = ids.len() / len;
-            Ok(Group { tokens: Tensor::from_vec(ids, (rows, len), cx.device)?, rows })
+            Ok(PromptGroup { tokens: Tensor::from_vec(ids, (rows, len), cx.device)?, rows })
         })
         .collect()
 }
@@ -60,7 +60,7 @@ pub fn shares(
     model: &dyn LanguageFlow,
     params: &SolveParams,
     u0: f64,
-    groups: &[Group],
+    groups: &[PromptGroup],
     classes: &[&[u32]],
 ) -> Result<Vec<f64>> {
     let field = model.field(params.at_u0(u0))?;
@@ -83,10 +83,10 @@ pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeIn
     let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
     let nouns: Vec<&str> = NOUNS.iter().step_by(NOUNS.len() / TRAINED).copied().collect();
     let trained = groups(&steering::prompts(&nouns), model, cx)?;
-    let neutral = words::whole(cx.corpus, &NEUTRAL);
+    let neutral = words::single_token_ids(cx.corpus, &NEUTRAL);
     // Where spaces are tokens the classes are of words all the same, whatever the model was steered to.
     let (plus, minus) = match words::space(cx.corpus) {
-        Some(_) => (words::whole(cx.corpus, &GOOD), words::whole(cx.corpus, &BAD)),
+        Some(_) => (words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD)),
         None => (classes.plus.clone(), classes.minus.clone()),
     };
     let x = spread(-2.0, 2.0, CONTROLS);
@@ -107,7 +107,8 @@ pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeIn
     }))
 }
 
-/// How often a cut that never saw a noun tells from the last token's state whether u0 was +1 or -1.
+/// The accuracy with which a classifier that never saw a noun tells from the last token's state whether u0 was +1 or
+/// -1.
 pub fn layers<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, _) = steered(input)?;
     let nouns: Vec<&str> = NOUNS.iter().chain(&HELD_OUT_NOUNS).copied().collect();

@@ -1,5 +1,5 @@
-//! Models of sweeps that are not finished: a sweep asked for point by point is of the weights as they were
-//! when it was begun, however far the run has got meanwhile. It does not know what is measured.
+//! Models of sweeps that are not finished: a sweep asked for point by point is of the weights as they were when it was
+//! begun, however far the run has got meanwhile.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,10 +17,11 @@ pub struct FrozenModel {
     pub weights: Box<dyn Trainable>,
 }
 
-/// By their questions. The oldest goes first; who goes on with its sweep begins anew.
+/// Frozen models by their question. The oldest is dropped first; a sweep whose model was dropped begins anew.
 static HELD: Mutex<Vec<(u64, FrozenModel)>> = Mutex::new(vec![]);
-/// As many as there may be variants and kinds under way: they are as large as what is trained.
-const MOST: usize = 4;
+/// The limit allows as many as there may be variants and kinds under way: frozen models are as large as the trained
+/// ones.
+const MAX_MODELS: usize = 4;
 
 pub fn take(question: u64) -> Option<FrozenModel> {
     let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -30,7 +31,7 @@ pub fn take(question: u64) -> Option<FrozenModel> {
 
 pub fn keep(question: u64, model: FrozenModel) {
     let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    if all.len() == MOST {
+    if all.len() == MAX_MODELS {
         all.remove(0);
     }
     all.push((question, model));

@@ -1,4 +1,4 @@
-//! What gradients cost and how far off they are, by the way they are taken, against the steps of the solve.
+//! Measures cost and error of gradients by the gradient method, against the steps of the solve.
 
 use super::{Columns, FlowInput, SolveParams, Sweep};
 use crate::{
@@ -11,12 +11,12 @@ use crate::{
 const STEPS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 /// Steps of the solve whose gradients count as the flow's own.
 const FINE: usize = 96;
-/// Weighs the end into one number.
+/// The loss of the end state.
 const LOSS: &str = "mean square of the end";
 
 /// Distance of the gradients of all weights of the field from the fine ones, relative to them.
 pub fn error<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep<'a>> {
-    let gradients = Gradients::of(input, params)?;
+    let gradients = Gradients::new(input, params)?;
     let fine = gradients.take(Gradient::Backprop, FINE)?.0;
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let distance = |way| Ok(distance(&gradients.take(way, STEPS[i])?.0, &fine));
@@ -31,7 +31,7 @@ pub fn error<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep
 
 /// Most MiB held between the start of the solve and the end of its backward pass.
 pub fn memory<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Sweep<'a>> {
-    let gradients = Gradients::of(input, params)?;
+    let gradients = Gradients::new(input, params)?;
     let measure = move |i: usize| -> Result<Vec<f64>> {
         let held = |way| Ok(gradients.take(way, STEPS[i])?.1.map_or(f64::NAN, |b| b as f64 / f64::from(1 << 20)));
         Gradient::ALL.into_iter().map(held).collect()
@@ -65,7 +65,7 @@ struct Gradients<'a> {
 }
 
 impl<'a> Gradients<'a> {
-    fn of(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Self> {
+    fn new(input: &'a FlowInput<'_>, params: &SolveParams) -> Result<Self> {
         let Some(model) = input.model() else {
             candle_core::bail!("the field of the plane is not trained through a solve")
         };
@@ -79,8 +79,8 @@ impl<'a> Gradients<'a> {
             let options = SolverOptions::fixed(Method::RK4, steps);
             let end = ode::solve_with(way, &field, &weights, self.start, (0.0, 1.0), &options)?.end;
             let grads = end.sqr()?.mean_all()?.backward()?;
-            let of = |w: &Tensor| grads.get(w).map_or(Ok(vec![0.0; w.elem_count()]), host::to_f64);
-            Ok(weights.iter().map(of).collect::<Result<Vec<_>>>()?.concat())
+            let gradient = |w: &Tensor| grads.get(w).map_or(Ok(vec![0.0; w.elem_count()]), host::to_f64);
+            Ok(weights.iter().map(gradient).collect::<Result<Vec<_>>>()?.concat())
         });
         Ok((all?, most))
     }

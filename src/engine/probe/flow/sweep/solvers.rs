@@ -1,5 +1,5 @@
-//! What solvers make of a flow: evaluations against the control and the tolerance, with the ladder
-//! that explains some of their jumps, and how far Euler's steps are from the flow itself.
+//! Compares solvers on a flow: evaluations against the control and the tolerance, with the bound on step growth that
+//! explains some of their jumps, and the distance of Euler's steps from the flow itself.
 
 use super::{
     super::{along, answer::step_policy},
@@ -23,9 +23,9 @@ const TOLERANCES: [f64; 9] = [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e
 const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Controls at which invariance is measured.
 const COMPARED: [f64; 3] = [-1.0, 0.0, 1.0];
-/// What it is measured against.
+/// The tolerance of the reference solution.
 const REFERENCE: f64 = 1e-6;
-/// Percent; the source's own flow and measure.
+/// The divergence in percent that the source reports of its own flow.
 const SOURCE_DIVERGENCE: f64 = 0.068;
 
 fn solvers() -> impl Iterator<Item = (Method, Policy)> {
@@ -62,7 +62,7 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
             None => SolverOptions::fixed(Method::RK4, along::DEPTHS - 1),
         };
         let bend = match super::super::basis::states_at(input, &rhs, &along::depths(), &fine) {
-            Ok((_, states, _)) => along::Motion::of(&rhs, &states)?.total_bend(),
+            Ok((_, states, _)) => along::Motion::new(&rhs, &states)?.total_bend(),
             Err(_) => f64::NAN,
         };
         facts.push(if bend.is_finite() { bend } else { f64::NAN });
@@ -76,7 +76,7 @@ pub fn evaluations<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<
     })
 }
 
-/// What was measured of solver i.
+/// The curve that was measured of solver i.
 fn nfe_curve(columns: &Columns, (method, policy): (Method, Policy), i: usize) -> NfeCurve {
     let [nfe, h_init, capped, accepted, rejected] = [0, 1, 2, 3, 4].map(|fact| columns.column(FACTS * i + fact));
     let steps =
@@ -120,7 +120,7 @@ pub fn tolerance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'a
     })
 }
 
-/// How far the state after m Euler steps is from dopri5's, in percent of the latter's size.
+/// The distance of the state after m Euler steps from dopri5's, in percent of the latter's size.
 pub fn invariance<'a>(input: &'a FlowInput<'_>, params: &SolveParams) -> Sweep<'a> {
     let params = params.clone();
     let measure = move |i: usize| -> Result<Vec<f64>> {

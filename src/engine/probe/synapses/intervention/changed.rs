@@ -12,11 +12,11 @@ use crate::{
 /// Tokens read at once.
 const CHUNK: usize = 128;
 /// Numbers of a text's log-probabilities that are held at once: half a gigabyte.
-const MOST: usize = 1 << 27;
+const MAX_LOGITS: usize = 1 << 27;
 /// Rows of log-probabilities that are compared at once.
 const ROWS: usize = 512;
 
-/// Tokens `(B, T)` after what `state` has read: logits `(B, T, V)`.
+/// Reads tokens `(B, T)` after those of `state`: logits `(B, T, V)`.
 fn read(model: &dyn SynapseModel, tokens: &Tensor, state: &mut State, change: Option<&Intervention>) -> Result<Tensor> {
     match change {
         Some(change) => model.read_changed(tokens, state, change),
@@ -25,22 +25,22 @@ fn read(model: &dyn SynapseModel, tokens: &Tensor, state: &mut State, change: Op
 }
 
 /// A text read once.
-pub(super) struct Reading {
+pub(super) struct ForwardPass {
     logits: Tensor, // (T, V)
     /// Logits after the last token.
     pub last: Vec<f32>,
     /// -ln p of each token, nats; NaN at the first.
     pub loss: Vec<f64>,
-    /// Each the likeliest.
+    /// The continuation: the likeliest token at each position.
     pub continuation: Vec<u32>,
 }
 
-impl Reading {
+impl ForwardPass {
     /// `length`: tokens to write after the text.
     ///
     /// # Errors
     /// If the text is empty or too long to be compared, or the change fits no model of this kind.
-    pub fn of(
+    pub fn run(
         model: &dyn SynapseModel,
         ids: &[u32],
         (change, length): (Option<&Intervention>, usize),
@@ -55,8 +55,8 @@ impl Reading {
             progress.at(k * CHUNK, ids.len())?;
             let logits = next(part)?;
             let vocab = logits.dim(1)?;
-            if ids.len().saturating_mul(vocab) > MOST {
-                let most = MOST / vocab.max(1);
+            if ids.len().saturating_mul(vocab) > MAX_LOGITS {
+                let most = MAX_LOGITS / vocab.max(1);
                 bail!("a text of {} tokens is too long to be compared token by token: give at most {most}", ids.len())
             }
             last = host::to_f32(&logits.get(part.len() - 1)?)?;
@@ -85,8 +85,10 @@ impl Reading {
         Ok(Self { logits, last, loss, continuation })
     }
 
-    /// KL(self || other) of the next token's distribution at each position, nats. In double precision from the logits on, where
-    /// rounding of the logits counts by its square alone, so that the least of changes is told from it.
+    /// KL(self
+    ///
+    ///  other) of the next token's distribution at each position, nats. In double precision from the logits on, where
+    /// rounding of the logits enters only by its square, so that even a small change stands out from it.
     pub fn divergence(&self, other: &Self) -> Result<Vec<f64>> {
         let (mut all, (tokens, vocab)) = (vec![], self.logits.dims2()?);
         for from in (0..tokens).step_by(ROWS) {
@@ -116,7 +118,7 @@ pub(in crate::probe) fn continuation(
     length: usize,
     at: (&Device, Progress<'_>),
 ) -> Result<Vec<u32>> {
-    Ok(Reading::of(model, ids, (None, length), at)?.continuation)
+    Ok(ForwardPass::run(model, ids, (None, length), at)?.continuation)
 }
 
 /// The first of the greatest.

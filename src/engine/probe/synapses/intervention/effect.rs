@@ -1,13 +1,12 @@
-//! An intervention on one text against the model as it is, and against random targets. It knows no corpus: ids in, numbers
-//! out.
+//! An intervention on one text against the model as it is, and against random targets.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{
     super::super::Progress,
-    changed::Reading,
-    null::{Draw, Null},
+    changed::ForwardPass,
+    null::{MatchedNull, NullDraw},
     request::Request,
 };
 use crate::{
@@ -15,12 +14,12 @@ use crate::{
     nn::{Device, Result},
 };
 
-/// What else is done than to read.
+/// Options of an effect beside the text itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EffectOptions {
-    /// Random targets.
+    /// The number of random targets.
     pub draws: usize,
-    /// Tokens of the continuations.
+    /// The number of tokens of the continuations.
     pub length: usize,
     pub seed: u64,
 }
@@ -49,7 +48,7 @@ pub struct Effect {
     pub last_before: Vec<f32>,
     /// The same with the change.
     pub last_after: Vec<f32>,
-    /// Ids, each the likeliest.
+    /// The ids of the continuation: the likeliest token at each position.
     pub continuation_before: Vec<u32>,
     /// The same with the change.
     pub continuation_after: Vec<u32>,
@@ -68,15 +67,15 @@ pub fn effect(
 ) -> Result<Effect> {
     let readings = options.draws + 3;
     let read = |change: Option<&Intervention>, length: usize, at: usize| {
-        Reading::of(model, ids, (change, length), (device, progress.piece(at, readings)))
+        ForwardPass::run(model, ids, (change, length), (device, progress.piece(at, readings)))
     };
     let before = read(None, options.length, 0)?;
     let after = read(Some(&asked.change), options.length, 1)?;
-    let null = Null::of(model, &[ids], &asked.change, device)?;
+    let null = MatchedNull::new(model, &[ids], &asked.change, device)?;
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed ^ 0x6e75_6c6c);
     let (mut null_divergence, mut null_draws, mut activity) = (vec![0.0; ids.len()], vec![], 0.0);
     for draw in 0..options.draws {
-        let Some(Draw { target, activity: own }) = null.draw(&asked.change.target, &mut rng) else { break };
+        let Some(NullDraw { target, activity: own }) = null.draw(&asked.change.target, &mut rng) else { break };
         activity += own / options.draws as f64;
         let random = read(Some(&Intervention { target, ..asked.change.clone() }), 0, draw + 3)?;
         let divergence = before.divergence(&random)?;

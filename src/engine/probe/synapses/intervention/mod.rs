@@ -1,4 +1,4 @@
-//! What a text becomes while chosen neurons or synapses are silenced, scaled or held at a value, beside random ones that
+//! Measures the effect on a text of silencing, scaling or holding chosen neurons or synapses, beside random ones that
 //! are as active.
 
 mod changed;
@@ -10,7 +10,7 @@ pub use effect::{Effect, EffectOptions, effect};
 pub use request::{Request, request};
 
 pub(in crate::probe) use changed::{continuation, read_rows};
-pub(in crate::probe) use null::Null;
+pub(in crate::probe) use null::MatchedNull;
 
 use super::super::{
     Answer, Probe, ProbeInputs,
@@ -28,7 +28,7 @@ use crate::{
 /// Makes an [`InterventionEffect`]; nothing where nothing is named.
 pub struct InterventionProbe;
 
-/// Likely tokens listed.
+/// The number of likely tokens that are listed.
 const LIKELY: usize = 8;
 
 impl Probe for InterventionProbe {
@@ -52,7 +52,7 @@ impl Probe for InterventionProbe {
             is_typed: !args.text.is_empty(),
             neurons: asked.neuron_names(per_head),
             synapses: asked.synapse_names(per_head),
-            action: asked.words.clone(),
+            action: asked.description.clone(),
             firing: found.firing,
             null_firing: found.null_firing,
             sigma: found.sigma.is_finite().then_some(Number(found.sigma)),

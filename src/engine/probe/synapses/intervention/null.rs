@@ -12,11 +12,11 @@ use crate::{
 
 /// A random neuron or synapse is one of so many that are nearest in activity.
 const ALIKE: usize = 32;
-/// Neurons at either end of the synapses that are looked through.
+/// The number of neurons at either end of the synapses among which others are searched.
 const ENDS: usize = 256;
 
-/// What is as active as the target of a change, and how active both are.
-pub(in crate::probe) enum Null {
+/// Null model of a change: other neurons or synapses that are as active as its target, with their activity.
+pub(in crate::probe) enum MatchedNull {
     Neurons {
         neurons: Vec<usize>,
         firing: Vec<f64>,
@@ -24,23 +24,23 @@ pub(in crate::probe) enum Null {
     },
     Synapses {
         synapses: Vec<Synapse>,
-        /// sigma of each.
+        /// The sigma of each synapse.
         sigma: Vec<f64>,
-        /// Of each, the nearest others with their sigma, nearest first.
+        /// For each synapse, the nearest others with their sigma, nearest first.
         nearest: Vec<Vec<(Synapse, f64)>>,
     },
 }
 
 /// A random target like the given one, and its mean activity.
-pub(in crate::probe) struct Draw {
+pub(in crate::probe) struct NullDraw {
     pub target: Target,
     /// Firing share of neurons, or sigma of synapses.
     pub activity: f64,
 }
 
-impl Null {
+impl MatchedNull {
     /// Reads the texts, each from an empty state, to learn how active everything is.
-    pub fn of(model: &dyn SynapseModel, texts: &[&[u32]], change: &Intervention, device: &Device) -> Result<Self> {
+    pub fn new(model: &dyn SynapseModel, texts: &[&[u32]], change: &Intervention, device: &Device) -> Result<Self> {
         match &change.target {
             Target::Neurons { neurons, .. } => {
                 let firing = firing_shares(model, texts, device)?;
@@ -69,13 +69,14 @@ impl Null {
         }
     }
 
-    /// As many others as `target` has, each of the same heads and about as active; nothing if there are too few others.
-    pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<Draw> {
+    /// Draws as many others as `target` has, each of the same heads and about as active; `None` if there are too few
+    /// others.
+    pub fn draw(&self, target: &Target, rng: &mut ChaCha8Rng) -> Option<NullDraw> {
         match (self, target) {
             (Self::Neurons { neurons, firing, ranks }, Target::Neurons { part, layer, .. }) => {
                 let neurons = ranks.alike(neurons, firing, rng)?;
                 let activity = mean_of(firing, &neurons);
-                Some(Draw { target: Target::Neurons { neurons, part: *part, layer: *layer }, activity })
+                Some(NullDraw { target: Target::Neurons { neurons, part: *part, layer: *layer }, activity })
             }
             (Self::Synapses { synapses, nearest, .. }, _) => {
                 let (mut drawn, mut sum): (Vec<Synapse>, f64) = (vec![], 0.0);
@@ -87,7 +88,7 @@ impl Null {
                     drawn.push(*synapse);
                 }
                 let activity = sum / drawn.len().max(1) as f64;
-                Some(Draw { target: Target::Synapses(drawn), activity })
+                Some(NullDraw { target: Target::Synapses(drawn), activity })
             }
             _ => None,
         }
@@ -137,7 +138,8 @@ impl Ranks {
         Self { per_head, by_firing, place }
     }
 
-    /// As many other neurons, each of the same head as one of these and about as active; none if there are too few others.
+    /// Draws as many other neurons, each of the same head as one of these and about as active; `None` if there are too
+    /// few others.
     fn alike(&self, neurons: &[usize], firing: &[f64], rng: &mut ChaCha8Rng) -> Option<Vec<usize>> {
         let mut taken = vec![false; self.place.len()];
         neurons.iter().for_each(|n| taken[*n] = true);

@@ -1,4 +1,4 @@
-//! What somebody asks to be changed, and it in words. It reads no text.
+//! The requested change, and its description. It reads no text.
 
 use crate::{
     models::capabilities::{Action, Intervention, Part, SynapseShape, Target},
@@ -10,21 +10,21 @@ use crate::{
     },
 };
 
-/// A change and what is said of it.
+/// A change with its description.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub change: Intervention,
     /// "x and y silenced in every layer"
-    pub words: String,
+    pub description: String,
 }
 
-/// How a synapse of the model is written.
+/// The name of a synapse of the model.
 pub(super) fn name_of(synapse: &Synapse, per_head: usize) -> String {
     synapse.name(per_head)
 }
 
 impl Request {
-    /// Whether nothing is named.
+    /// True if nothing is named.
     pub fn is_empty(&self) -> bool {
         match &self.change.target {
             Target::Neurons { neurons, .. } => neurons.is_empty(),
@@ -49,12 +49,12 @@ impl Request {
     }
 }
 
-/// What the arguments of the probe ask for.
+/// The request in the arguments of the probe.
 ///
 /// # Errors
 /// If one of the names is no neuron or synapse of the model.
 pub fn request(args: &ChangeArgs, shape: &SynapseShape) -> Result<Request> {
-    let words = candle_core::Error::Msg;
+    let error = candle_core::Error::Msg;
     let amount = args.amount;
     let (action, done) = match args.action {
         ActionKind::Silence => (Action::Scale(0.0), "silenced".to_owned()),
@@ -62,11 +62,11 @@ pub fn request(args: &ChangeArgs, shape: &SynapseShape) -> Result<Request> {
         ActionKind::Clamp => (Action::Clamp(amount), format!("held at {amount}")),
     };
     if args.target == TargetKind::Synapses {
-        let found = read_synapses(&args.synapses, shape.layers, shape.heads, shape.per_head()).map_err(words)?;
+        let found = read_synapses(&args.synapses, shape.layers, shape.heads, shape.per_head()).map_err(error)?;
         let change = Intervention { target: Target::Synapses(found), action };
-        return Ok(Request { change, words: format!("\u{3c3} {done}") });
+        return Ok(Request { change, description: format!("\u{3c3} {done}") });
     }
-    let neurons = read_neurons(&args.neurons, shape.heads, shape.per_head()).map_err(words)?;
+    let neurons = read_neurons(&args.neurons, shape.heads, shape.per_head()).map_err(error)?;
     let (part, named) = match args.part {
         ChangedPart::X => (Part::X, "x and y"),
         ChangedPart::Y => (Part::Y, "y"),
@@ -74,5 +74,5 @@ pub fn request(args: &ChangeArgs, shape: &SynapseShape) -> Result<Request> {
     let layer = usize::try_from(args.layer).ok();
     let place = layer.map_or("every layer".to_owned(), |l| format!("layer {l}"));
     let change = Intervention { target: Target::Neurons { neurons, part, layer }, action };
-    Ok(Request { change, words: format!("{named} {done} in {place}") })
+    Ok(Request { change, description: format!("{named} {done} in {place}") })
 }

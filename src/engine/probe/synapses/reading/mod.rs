@@ -17,15 +17,15 @@ use crate::{
         measurements::{self, ReadingArgs, SynapseTrace},
     },
 };
-use paths::{End, first_pass, highest, second_pass};
+use paths::{SynapseEnd, first_pass, highest, second_pass};
 
-/// Makes a [`measurements::Reading`].
-pub struct Reading;
+/// Makes a [`measurements::SynapseReading`].
+pub struct ReadingProbe;
 
-/// Neurons followed at each end.
+/// The number of neurons followed at each end.
 const FOLLOWED: usize = 48;
 
-impl Probe for Reading {
+impl Probe for ReadingProbe {
     type Args = ReadingArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
@@ -34,14 +34,14 @@ impl Probe for Reading {
     }
 
     fn ask(model: &dyn SynapseModel, args: &ReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let question = Question::new(model, args, cx)?;
+        let question = ReadingQuery::new(model, args, cx)?;
         let ids = question.written_on()?;
         Ok(vec![question.answer(question.read(&ids)?, &ids)])
     }
 }
 
 /// A model, the text that it reads, and what is followed meanwhile.
-struct Question<'a> {
+struct ReadingQuery<'a> {
     model: &'a dyn SynapseModel,
     args: &'a ReadingArgs,
     cx: &'a ProbeInputs<'a>,
@@ -52,7 +52,7 @@ struct Question<'a> {
     synapse: Option<Synapse>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> ReadingQuery<'a> {
     /// # Errors
     /// If a neuron is not one of the model's, or the text has no tokens.
     fn new(model: &'a dyn SynapseModel, args: &'a ReadingArgs, cx: &'a ProbeInputs<'a>) -> Result<Self> {
@@ -66,8 +66,8 @@ impl<'a> Question<'a> {
         Ok(Self { model, args, cx, passage, layer, synapse })
     }
 
-    /// What synapses hold while these tokens are read, which begin with the text.
-    fn read(&self, ids: &[u32]) -> Result<measurements::Reading> {
+    /// The values of synapses while these tokens are read, which begin with the text.
+    fn read(&self, ids: &[u32]) -> Result<measurements::SynapseReading> {
         let (peaks, tokens) = first_pass(self, ids)?;
         let mut ends = peaks.map(|p| highest(&p, FOLLOWED));
         if let Some(synapse) = self.synapse {
@@ -80,23 +80,23 @@ impl<'a> Question<'a> {
         let paths = second_pass(self, ids, &ends)?;
         let chosen = paths.choose(self.args.rank, self.synapse);
         let shape = self.model.shape();
-        let rotation = |j: usize| if self.args.rotated { Rotation::of(shape, j) } else { Rotation::NONE };
+        let rotation = |j: usize| if self.args.rotated { Rotation::for_neuron(shape, j) } else { Rotation::NONE };
         let trace = |s: &Synapse| SynapseTrace { i: s.i, j: s.j, sigma: paths.sigma(*s, rotation(s.j)).into() };
-        Ok(measurements::Reading {
+        Ok(measurements::SynapseReading {
             layer: self.layer,
             per_head: shape.per_head(),
             written: ids.len() - self.passage.ids.len(),
             temperature: self.args.temperature,
             synapses: chosen.iter().map(trace).collect(),
-            y: paths.traces(End::Y, chosen.iter().map(|s| s.i).collect()),
-            x: paths.traces(End::X, chosen.iter().map(|s| s.j).collect()),
+            y: paths.traces(SynapseEnd::Y, chosen.iter().map(|s| s.i).collect()),
+            x: paths.traces(SynapseEnd::X, chosen.iter().map(|s| s.j).collect()),
             firing: tokens.firing,
             loss: tokens.loss.into(),
         })
     }
 
     /// A reading of these tokens, in words.
-    fn answer(&self, reading: measurements::Reading, ids: &[u32]) -> Answer {
+    fn answer(&self, reading: measurements::SynapseReading, ids: &[u32]) -> Answer {
         let how = if self.args.rotated { "as the model sees it" } else { "without rotation" };
         let read = match reading.written {
             0 => self.passage.about.clone(),

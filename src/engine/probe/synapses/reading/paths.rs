@@ -2,7 +2,7 @@
 
 use super::{
     super::firing::{self, Activation, LayerActivations},
-    Question,
+    ReadingQuery,
 };
 use crate::{
     models::capabilities::Rotation,
@@ -13,20 +13,20 @@ use crate::{
     },
 };
 
-/// Synapses in the measurement.
+/// The number of synapses in the measurement.
 const MEASURED: usize = 12;
 
-/// What is measured at every token.
+/// The values that are measured at every token.
 pub(super) struct TokenValues {
-    /// One entry a layer.
+    /// The firing of each layer.
     pub firing: Vec<LayerFiring>,
-    /// Nats.
+    /// The loss of each token, nats.
     pub loss: Vec<f64>,
 }
 
 /// The largest values of y of the layer before and of x of the layer, `(n)` each, and the values at every
 /// token.
-pub(super) fn first_pass(question: &Question<'_>, ids: &[u32]) -> Result<([Vec<f32>; 2], TokenValues)> {
+pub(super) fn first_pass(question: &ReadingQuery<'_>, ids: &[u32]) -> Result<([Vec<f32>; 2], TokenValues)> {
     let (model, layer) = (question.model, question.layer);
     let (layers, n) = (model.shape().layers, model.shape().neurons);
     let mut peaks = [vec![0f32; n], vec![0f32; n]];
@@ -60,7 +60,7 @@ pub(super) fn highest(values: &[f32], count: usize) -> Vec<usize> {
 
 /// The two ends of a synapse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum SynapseEnd {
     Y = 0,
     X = 1,
 }
@@ -73,11 +73,11 @@ pub(super) struct Paths {
     ends: [Vec<usize>; 2],
     y: Vec<Vec<f32>>,
     x: Vec<Vec<f32>>,
-    /// Of the neurons that rotary position turns together with those of x.
+    /// The values of the neurons that rotate together with those of x.
     partners: Vec<Vec<f32>>,
 }
 
-pub(super) fn second_pass(question: &Question<'_>, ids: &[u32], ends: &[Vec<usize>; 2]) -> Result<Paths> {
+pub(super) fn second_pass(question: &ReadingQuery<'_>, ids: &[u32], ends: &[Vec<usize>; 2]) -> Result<Paths> {
     let layer = question.layer;
     let empty = |n: &Vec<usize>| vec![Vec::with_capacity(ids.len()); n.len()];
     let mut paths =
@@ -98,15 +98,15 @@ pub(super) fn second_pass(question: &Question<'_>, ids: &[u32], ends: &[Vec<usiz
 }
 
 impl Paths {
-    fn index(&self, end: End, neuron: usize) -> usize {
+    fn index(&self, end: SynapseEnd, neuron: usize) -> usize {
         self.ends[end as usize].iter().position(|n| *n == neuron).unwrap_or_default()
     }
 
     /// The values of some neurons of one end, in ascending order of their numbers, each once.
-    pub fn traces(&self, end: End, mut neurons: Vec<usize>) -> Vec<NeuronTrace> {
+    pub fn traces(&self, end: SynapseEnd, mut neurons: Vec<usize>) -> Vec<NeuronTrace> {
         neurons.sort_unstable();
         neurons.dedup();
-        let values = if end == End::Y { &self.y } else { &self.x };
+        let values = if end == SynapseEnd::Y { &self.y } else { &self.x };
         let trace = |neuron: usize| NeuronTrace {
             neuron,
             values: values[self.index(end, neuron)].iter().map(|v| f64::from(*v)).collect(),
@@ -145,7 +145,7 @@ impl Paths {
 
     /// The synapse after every token.
     pub fn sigma(&self, synapse: Synapse, rotation: Rotation) -> Vec<f64> {
-        let (y, b) = (&self.y[self.index(End::Y, synapse.i)], self.index(End::X, synapse.j));
+        let (y, b) = (&self.y[self.index(SynapseEnd::Y, synapse.i)], self.index(SynapseEnd::X, synapse.j));
         let (mut own, mut partner) = (0f64, 0f64);
         let tokens = y.iter().zip(self.x[b].iter().zip(&self.partners[b]));
         let sigma = tokens.map(|(y, (x, p))| {
@@ -184,7 +184,7 @@ mod tests {
                 x: vec![column(j)],
                 partners: vec![column(j ^ 1)],
             };
-            let sigmas = paths.sigma(Synapse { layer: 1, i: 0, j }, Rotation::of(&shape, j));
+            let sigmas = paths.sigma(Synapse { layer: 1, i: 0, j }, Rotation::for_neuron(&shape, j));
             for (now, sigma) in sigmas.iter().enumerate() {
                 // A query with neuron j alone, turned to `now`.
                 let mut one = vec![0f32; 8];

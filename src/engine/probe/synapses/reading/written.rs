@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::Question;
+use super::ReadingQuery;
 use crate::{
     models::capabilities::{Sampling, generate},
     nn::Result,
     telemetry::measurements,
 };
 
-impl Question<'_> {
+impl ReadingQuery<'_> {
     /// The text and what the model writes after it, which is shown as it comes.
     pub(super) fn written_on(&self) -> Result<Vec<u32>> {
         let (given, write) = (self.passage.ids.len(), self.args.write);
@@ -34,22 +34,22 @@ impl Question<'_> {
     }
 }
 
-/// Between two showings of what was written so far.
+/// The interval at which partial texts are shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
-/// Reading what was written so far may take this share of the time, or the text would wait for it.
+/// The share of the time that reading a partial text may take, or the text would wait for it.
 const READING_SHARE: f64 = 0.25;
 
-/// What is shown of a text while it is written: every token, and what synapses held when it was last read.
+/// The part of a text that is shown while it is written: every token, and the values of synapses when it was last read.
 #[derive(Default)]
 struct WrittenSoFar {
     shown: Option<Instant>,
-    /// What was read last, and when and how long that took.
-    read: Option<(measurements::Reading, Instant, Duration)>,
+    /// The last reading, its time and its duration.
+    read: Option<(measurements::SynapseReading, Instant, Duration)>,
 }
 
 impl WrittenSoFar {
     /// The first token at once and without a reading, which takes longer than to write it.
-    fn show(&mut self, question: &Question<'_>, ids: &[u32]) -> Result<()> {
+    fn show(&mut self, question: &ReadingQuery<'_>, ids: &[u32]) -> Result<()> {
         if !question.cx.progress.is_watched() || self.shown.is_some_and(|at| at.elapsed() < SHOWN_EVERY) {
             return Ok(());
         }
@@ -63,7 +63,7 @@ impl WrittenSoFar {
         }
         let reading = match &self.read {
             Some((reading, ..)) => reading.clone(),
-            None => measurements::Reading {
+            None => measurements::SynapseReading {
                 layer: question.layer,
                 per_head: question.model.shape().per_head(),
                 written: 0,
@@ -77,7 +77,7 @@ impl WrittenSoFar {
         };
         let written = ids.len() - question.passage.ids.len();
         self.shown = Some(Instant::now());
-        question.cx.progress.show(question.answer(measurements::Reading { written, ..reading }, ids));
+        question.cx.progress.show(question.answer(measurements::SynapseReading { written, ..reading }, ids));
         Ok(())
     }
 }
@@ -94,7 +94,7 @@ mod tests {
         use crate::{
             corpus::{Corpus, CorpusSpec, Source, TokenizerSpec},
             models::bdh::{Bdh, BdhSpec},
-            probe::{Answer, Probe, ProbeInputs, Progress, synapses::Reading},
+            probe::{Answer, Probe, ProbeInputs, Progress, synapses::ReadingProbe},
             telemetry::{Measurement, measurements::ReadingArgs},
         };
         let folder = tempfile::tempdir()?;
@@ -108,7 +108,7 @@ mod tests {
         let (shown, never) = (RefCell::new(vec![]), AtomicBool::new(false));
         let report = |_| ();
         let show = |so_far: Answer| {
-            let reading = measurements::Reading::of(&so_far.payload).cloned().unwrap();
+            let reading = measurements::SynapseReading::from_payload(&so_far.payload).cloned().unwrap();
             shown.borrow_mut().push((reading, so_far.tokens));
             // who takes so long to look is shown the next token too, however fast the model writes
             if shown.borrow().len() <= 2 {
@@ -118,8 +118,8 @@ mod tests {
         let progress = Progress::new(&report, &never).showing(&show);
         let (corpus, device) = (&corpus, &Device::Cpu);
         let cx = ProbeInputs { step: 0, corpus, texts: &[], device, seed: 0, progress };
-        let whole = Reading::ask(&model, &args, &cx)?.remove(0);
-        let unseen = Reading::ask(&model, &args, &ProbeInputs { progress: Progress::none(), ..cx })?.remove(0);
+        let whole = ReadingProbe::ask(&model, &args, &cx)?.remove(0);
+        let unseen = ReadingProbe::ask(&model, &args, &ProbeInputs { progress: Progress::none(), ..cx })?.remove(0);
         assert_eq!(unseen.tokens, whole.tokens, "who looks changes nothing");
         let shown = shown.into_inner();
         assert!((3..200).contains(&shown.len()), "{} times", shown.len());

@@ -1,4 +1,4 @@
-//! What a steering reaches by the measure that it was trained on, beside what it does to words.
+//! The claim of a steering by the measure that it was trained on, beside its effect on words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is measured of a flow over depth: answers at a control, fields, sweeps, claims.
+//! Measurements of a flow over depth: answers at a control, fields, sweeps, claims.
 
 use super::measurement;
 

@@ -80,7 +80,7 @@ fn of_spectrum(chain: &ChainProperties, facts: &mut Vec<Fact>) {
                   a causal matrix the eigenvalues are its diagonal, so this is the largest weight of a position on itself.",
         });
     }
-    let bound = match chain.least_mixing_time {
+    let bound = match chain.min_mixing_time {
         least if least.is_finite() => format!(" (at least {})", least.ceil()),
         _ => String::new(),
     };

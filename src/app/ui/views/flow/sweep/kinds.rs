@@ -47,12 +47,12 @@ impl SweepKind {
             needs,
             request: |cx, args| cx.ask_now::<M>(None, args),
             newest: |cx, dropped| newest::<M>(cx, dropped),
-            progress: |payload| M::of(payload).map(M::progress),
+            progress: |payload| M::from_payload(payload).map(M::progress),
             chart: |kind, payload, theme| {
                 let empty = format!("{} Press Measure; it goes on in the background.", kind.about);
                 let (x, y) = M::axes();
                 let chart = Chart::new(kind.name, x, y).empty(empty);
-                match payload.and_then(M::of) {
+                match payload.and_then(M::from_payload) {
                     Some(sweep) => sweep.draw(chart, theme),
                     None => chart,
                 }

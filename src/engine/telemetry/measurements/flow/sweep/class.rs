@@ -1,4 +1,4 @@
-//! What a control does to the classes of words.
+//! The effect of a control on the classes of words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What gradients through a solve hold in memory.
+//! The memory of gradients through a solve.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a flow costs in time.
+//! The time that a flow costs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
