@@ -37,7 +37,7 @@ impl Canvas<'_> {
             }
         }
         if let (Some(over), Some(x)) = (over, exact_x) {
-            self.readout(over, at_x, &format!("{} {}", self.chart.x.label, value_words_of_x(x)), &rows);
+            self.readout(over, at_x, &format!("{} {}", self.chart.x.label, x_label(x)), &rows);
         }
     }
 
@@ -77,6 +77,6 @@ impl Canvas<'_> {
 }
 
 /// Steps and positions are whole; anything else has four digits.
-fn value_words_of_x(x: f64) -> String {
+fn x_label(x: f64) -> String {
     if x.fract() == 0.0 && x.abs() < 1e12 { format!("{x:.0}") } else { value_label(x) }
 }

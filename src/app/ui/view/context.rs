@@ -53,7 +53,7 @@ impl<'a> ViewCx<'a> {
         let answer = self.in_focus(|v| mirror.answer(v, M::CHANNEL).filter(|s| self.is_known(s)));
         let is_outdated = scheduled.is_none_or(|(_, s)| !self.is_of_present_settings(s));
         let newer = answer.filter(|(_, s)| is_outdated && (scheduled.is_none() || self.is_of_present_settings(s)));
-        newer.or(scheduled).and_then(Measured::of)
+        newer.or(scheduled).and_then(Measured::new)
     }
 
     /// Whether it had been measured at the shown step.
@@ -102,7 +102,7 @@ impl<'a> ViewCx<'a> {
         let mirror: &'a Mirror = self.mirror;
         self.in_focus(|v| self.shown_answer::<M>(v))
             .or_else(|| self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step)))
-            .and_then(Measured::of)
+            .and_then(Measured::new)
     }
 
     fn shown_answer<M: Measurement>(&self, variant: usize) -> Option<&'a Sample> {
@@ -115,12 +115,12 @@ impl<'a> ViewCx<'a> {
     /// What one variant's schedule had measured at the shown step.
     pub fn scheduled<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
         let mirror: &'a Mirror = self.mirror;
-        mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::of((variant, sample)))
+        mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::new((variant, sample)))
     }
 
     /// The newest answer of one variant.
     pub fn answer_of<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
-        self.shown_answer::<M>(variant).and_then(|sample| Measured::of((variant, sample)))
+        self.shown_answer::<M>(variant).and_then(|sample| Measured::new((variant, sample)))
     }
 
     /// What is known of one variant at the shown step: the answer to what was asked, and what the schedule measured.
@@ -307,7 +307,7 @@ impl<M> Clone for Measured<'_, M> {
 impl<M> Copy for Measured<'_, M> {}
 
 impl<'a, M: Measurement> Measured<'a, M> {
-    fn of((variant, sample): (usize, &'a Sample)) -> Option<Self> {
+    fn new((variant, sample): (usize, &'a Sample)) -> Option<Self> {
         sample.measurement().map(|value| Self { variant, sample, value })
     }
 

@@ -6,17 +6,17 @@ use crate::{
 };
 
 /// Differential weights of at least this size have the last colour.
-const MOST_DIFFERENCE: f32 = 0.25;
+const MAX_DIFFERENCE: f32 = 0.25;
 /// Smallest weight with a colour of its own on the logarithmic scale.
-const LEAST_WEIGHT: f32 = 1e-3;
+const MIN_WEIGHT: f32 = 1e-3;
 
 /// Colours of weights between 0 and 1, in `map`. Differential weights may be negative, so that they have no logarithm:
 /// their colours diverge from 0.
-pub fn of_weights(is_differential: bool, is_linear: bool, map: ColourMap, theme: &Theme) -> Colours {
+pub fn weight_colours(is_differential: bool, is_linear: bool, map: ColourMap, theme: &Theme) -> Colours {
     if is_differential {
-        return around_zero(MOST_DIFFERENCE, theme);
+        return around_zero(MAX_DIFFERENCE, theme);
     }
-    let range = if is_linear { [0.0, 1.0] } else { [LEAST_WEIGHT, 1.0] };
+    let range = if is_linear { [0.0, 1.0] } else { [MIN_WEIGHT, 1.0] };
     Colours { map, range, log: !is_linear }
 }
 
@@ -47,8 +47,8 @@ mod tests {
     #[test]
     fn differential_weights_have_colours_on_both_sides_of_zero() {
         let theme = Theme::dark();
-        let colours = of_weights(true, false, ColourMap::Viridis, &theme);
-        assert!(colours.range == [-MOST_DIFFERENCE, MOST_DIFFERENCE] && !colours.log);
-        assert!(of_weights(false, false, ColourMap::Viridis, &theme).log);
+        let colours = weight_colours(true, false, ColourMap::Viridis, &theme);
+        assert!(colours.range == [-MAX_DIFFERENCE, MAX_DIFFERENCE] && !colours.log);
+        assert!(weight_colours(false, false, ColourMap::Viridis, &theme).log);
     }
 }

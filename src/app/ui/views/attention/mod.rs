@@ -100,7 +100,7 @@ impl Attention {
     }
 
     fn colours(&self, layer: &AttentionLayer, theme: &Theme) -> Colours {
-        colours::of_weights(layer.is_differential, self.linear, self.map, theme)
+        colours::weight_colours(layer.is_differential, self.linear, self.map, theme)
     }
 
     fn hold(&mut self, payload: &Arc<Payload>, heads: &[Head<'_>]) {
@@ -115,7 +115,7 @@ impl Attention {
     fn grid_ui(&self, ui: &mut Ui, heads: &[Head<'_>], rect: Rect, cx: &mut ViewCx<'_>) {
         let layers = layers(heads);
         let most = heads.iter().map(|h| h.head + 1).max().unwrap_or(1);
-        let grid = Grid::of(rect, layers.len(), most);
+        let grid = Grid::new(rect, layers.len(), most);
         let picked = chosen(heads, cx.selection).map(|h| (h.layer.path.as_str(), h.head));
         let painter = ui.painter_at(rect.expand(2.0));
         for (i, layer) in layers.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Attention {
                 cx.selection.layer = Some(h.layer.path.clone());
                 cx.selection.head = Some(h.head);
             }
-            response.on_hover_text(words_of(h));
+            response.on_hover_text(head_text(h));
         }
     }
 
@@ -200,7 +200,7 @@ impl Attention {
                     cx.selection.clear::<ChainText>();
                     cx.act(PageAction::ShowView("attention_chain"));
                 }
-                let words = egui::RichText::new(words_of(h)).color(cx.theme.secondary).size(12.0);
+                let words = egui::RichText::new(head_text(h)).color(cx.theme.secondary).size(12.0);
                 ui.add(egui::Label::new(words).truncate());
             }
         });
@@ -208,7 +208,7 @@ impl Attention {
 }
 
 /// A head in words: its entropy against uniform, and why a slow map is cheap.
-fn words_of(h: &Head<'_>) -> String {
+fn head_text(h: &Head<'_>) -> String {
     let entropy = format!(": entropy {:.2} of {:.2} nats (uniform)", h.entropy(), h.uniform_entropy());
     let entropy = match h.layer.is_differential {
         true => format!("{entropy}, of |w| / \u{3a3}|w|: differential weights may be negative"),
@@ -241,7 +241,7 @@ const NAME_WIDTH: f32 = 56.0;
 const NAME_HEIGHT: f32 = 18.0;
 
 impl Grid {
-    pub fn of(rect: Rect, layers: usize, heads: usize) -> Self {
+    pub fn new(rect: Rect, layers: usize, heads: usize) -> Self {
         let (l, h) = (layers.max(1) as f32, heads.max(1) as f32);
         let across = (rect.width() / l - GAP).min((rect.height() - NAME_HEIGHT) / h - GAP);
         let down = ((rect.width() - NAME_WIDTH) / h - GAP).min(rect.height() / l - GAP);

@@ -157,7 +157,7 @@ impl Checks {
             let (verdict, colour) = if equal { ("equal", theme.text) } else { ("differs", theme.error) };
             write(right[2], i + 1, Align2::RIGHT_TOP, verdict, small.clone(), colour);
         }
-        let words = edge_words(&checks.wires);
+        let words = edge_sentence(&checks.wires);
         let mut job = eframe::egui::text::LayoutJob::simple_singleline(words, small, theme.secondary);
         job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(rect.width());
         painter.galley(rect.min + vec2(0.0, ROW * 6.0), painter.layout_job(job), theme.secondary);
@@ -171,7 +171,7 @@ impl Checks {
 }
 
 /// What the construction takes in edges.
-fn edge_words(wires: &ConstructionCheck) -> String {
+fn edge_sentence(wires: &ConstructionCheck) -> String {
     format!(
         "H for the wires: {} + {} edges, 2nd = {} allowed each; G has {} pairs",
         wires.excitatory_edges, wires.inhibitory_edges, wires.allowed_edges, wires.pairs

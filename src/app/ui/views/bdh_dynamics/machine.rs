@@ -49,7 +49,7 @@ fn dense(array: &Array) -> Option<Dense<f64>> {
 
 impl Machine {
     /// At rest, on these weights; `None` if they do not fit together.
-    pub fn of(measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
+    pub fn from_weights(measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
         let given = measured.value;
         let mut weights = Weights::new(dense(&given.e)?, dense(&given.d_x)?, dense(&given.d_y)?)?;
         let gain = if given.gain.is_finite() { given.gain } else { 1.0 };
@@ -80,7 +80,7 @@ impl Machine {
 
     /// The same place of the same reading on other weights.
     pub fn replayed_on(&self, measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
-        let mut other = Self::of(measured)?;
+        let mut other = Self::from_weights(measured)?;
         let rounds = match self.system.is_done(&self.state) {
             true => usize::MAX,
             false => 4 * self.state.layer + self.state.kernel,

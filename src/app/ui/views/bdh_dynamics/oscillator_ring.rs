@@ -20,7 +20,7 @@ const FAINTEST: f64 = 0.004;
 
 /// What of the graphs is drawn besides the connectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct VisibleEdges {
     pub wires: bool,
     pub prods: bool,
 }
@@ -32,7 +32,7 @@ pub(super) struct OscillatorRing {
 }
 
 impl OscillatorRing {
-    pub fn of(rect: Rect, n: usize) -> Self {
+    pub fn new(rect: Rect, n: usize) -> Self {
         Self { centre: rect.center(), radius: (0.5 * rect.width().min(rect.height()) - 4.0).max(20.0), n: n.max(1) }
     }
 
@@ -53,7 +53,14 @@ impl OscillatorRing {
         near.filter(|(_, d)| *d < (0.16 * self.radius).max(14.0)).map(|(i, _)| i)
     }
 
-    pub fn paint(&self, painter: &Painter, theme: &Theme, toy: &Oscillators, chosen: Option<usize>, shown: Shown) {
+    pub fn paint(
+        &self,
+        painter: &Painter,
+        theme: &Theme,
+        toy: &Oscillators,
+        chosen: Option<usize>,
+        shown: VisibleEdges,
+    ) {
         painter.circle_stroke(self.centre, self.radius * REST, Stroke::new(1.0, theme.line));
         let active = |from: usize, source: &[f64]| source.get(from).map_or(0.0, |v| (*v as f32).clamp(0.0, 1.0));
         let pull = toy.pull();

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, fmt::Write as _};
 
 use eframe::egui::{Rect, RichText, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
 
-use super::oscillator_ring::{OscillatorRing, Shown};
+use super::oscillator_ring::{OscillatorRing, VisibleEdges};
 use crate::{
     analysis::bdh_dynamics::oscillators::{Energy, Oscillators, OscillatorsSpec},
     config::Config,
@@ -38,7 +38,7 @@ pub struct OscillatorsView {
     /// Seconds not yet gone.
     owed: f64,
     past: VecDeque<(f64, Energy)>,
-    shown: Shown,
+    shown: VisibleEdges,
     chart: ChartState,
 }
 
@@ -50,7 +50,7 @@ impl OscillatorsView {
             last: None,
             owed: 0.0,
             past: VecDeque::new(),
-            shown: Shown { wires: true, prods: true },
+            shown: VisibleEdges { wires: true, prods: true },
             chart: ChartState::default(),
         })
     }
@@ -137,7 +137,7 @@ impl OscillatorsView {
         let Some((_, toy)) = &mut self.toy else { return };
         let response = ui.allocate_rect(rect, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "particles on a circle"));
-        let ring = OscillatorRing::of(rect, toy.n());
+        let ring = OscillatorRing::new(rect, toy.n());
         let under = response.hover_pos().and_then(|p| ring.particle_at(toy, p));
         if response.clicked()
             && let Some(i) = response.interact_pointer_pos().and_then(|p| ring.particle_at(toy, p))

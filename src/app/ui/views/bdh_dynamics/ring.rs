@@ -23,7 +23,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    pub fn of(rect: Rect, n: usize) -> Self {
+    pub fn new(rect: Rect, n: usize) -> Self {
         Self { centre: rect.center(), radius: (0.5 * rect.width().min(rect.height()) - 8.0).max(20.0), n: n.max(1) }
     }
 

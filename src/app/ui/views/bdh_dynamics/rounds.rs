@@ -18,7 +18,7 @@ const SMALL_ROW: f32 = 32.0;
 const LEFT: f32 = 46.0;
 
 /// The least that the table and its sentence want.
-pub(super) fn least_height() -> f32 {
+pub(super) fn min_height() -> f32 {
     4.0 * SMALL_ROW + 4.0
 }
 

@@ -74,7 +74,7 @@ const BAR: f32 = 12.0;
 pub struct Neuron;
 
 /// A row of a list.
-struct Row {
+struct ScoreRow {
     label: String,
     value: f64,
     /// The neuron it stands for.
@@ -95,7 +95,7 @@ impl Neuron {
     }
 
     /// Why nothing is shown.
-    fn empty_words(cx: &ViewCx<'_>) -> String {
+    fn empty_text(cx: &ViewCx<'_>) -> String {
         let Some(neuron) = cx.selection.neuron else { return EMPTY.to_owned() };
         cx.why_nothing::<GraphNeuron>(&format!("Of neuron {neuron} nothing was measured by step {}.", cx.step))
     }
@@ -107,14 +107,14 @@ impl Neuron {
         cx.ask::<GraphNeuron>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
     }
 
-    fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<Row> {
+    fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<ScoreRow> {
         let name = |p: &Partner| neuron_name(p.neuron as usize, shown.per_head as usize);
-        let row = |p: &Partner| Row { label: name(p), value: p.entry, neuron: Some(p.neuron) };
+        let row = |p: &Partner| ScoreRow { label: name(p), value: p.entry, neuron: Some(p.neuron) };
         partners.iter().map(row).collect()
     }
 
-    fn token_rows(tokens: &[TokenScore]) -> Vec<Row> {
-        tokens.iter().map(|t| Row { label: visible_text(&t.token), value: t.score, neuron: None }).collect()
+    fn token_rows(tokens: &[TokenScore]) -> Vec<ScoreRow> {
+        tokens.iter().map(|t| ScoreRow { label: visible_text(&t.token), value: t.score, neuron: None }).collect()
     }
 
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &GraphNeuron) {
@@ -179,7 +179,7 @@ impl Neuron {
     }
 
     /// A list with a bar a row; gives the neuron that was clicked.
-    fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[Row]) -> Option<u32> {
+    fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[ScoreRow]) -> Option<u32> {
         let mut picked = None;
         ui.label(RichText::new(heading).size(theme::SMALL).color(cx.theme.secondary)).on_hover_text(about);
         let most = rows.iter().map(|r| r.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
@@ -224,7 +224,7 @@ impl View for Neuron {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         Self::keep_fresh(cx);
         let Some(shown) = Self::shown(cx) else {
-            empty_ui(ui, ui.available_size(), cx.theme, &Self::empty_words(cx));
+            empty_ui(ui, ui.available_size(), cx.theme, &Self::empty_text(cx));
             return;
         };
         ui.spacing_mut().item_spacing.y = 2.0;

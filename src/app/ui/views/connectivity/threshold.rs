@@ -150,7 +150,7 @@ impl Threshold {
         }
     }
 
-    fn words(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
+    fn summary(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
         let held = self.held.and_then(|b| Some((b, Self::edges_at(histogram, Self::sign(cx), b)?)));
         let (beta, edges) = held.unwrap_or((histogram.beta, histogram.edges as f64));
         let summary = shown::<NeuronGraph>(cx).and_then(|graph| graph.value.summary.as_ref());
@@ -196,7 +196,7 @@ impl View for Threshold {
         if cx.has_controls {
             Self::controls_ui(ui, cx);
         }
-        let words = self.words(cx, histogram.value);
+        let words = self.summary(cx, histogram.value);
         ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
         let drawn = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
         let range = self.state.zoom_x.or(chart.x.fixed);

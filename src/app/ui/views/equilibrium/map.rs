@@ -25,7 +25,7 @@ const PAPER: f64 = 0.031;
 
 /// What a narrow tile shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Shown {
+enum MapPicture {
     #[default]
     Map,
     History,
@@ -35,7 +35,7 @@ enum Shown {
 #[derive(Default)]
 pub struct StationaryMapView {
     history: ChartState,
-    shown: Shown,
+    shown: MapPicture,
 }
 
 impl StationaryMapView {
@@ -139,7 +139,11 @@ impl View for StationaryMapView {
         };
         let map = measured.value;
         if cx.has_controls && ui.available_width() <= WIDE {
-            picture_ui(ui, &mut self.shown, &[(Shown::Map, "over the control"), (Shown::History, "over steps")]);
+            picture_ui(
+                ui,
+                &mut self.shown,
+                &[(MapPicture::Map, "over the control"), (MapPicture::History, "over steps")],
+            );
         }
         verdict_ui(ui, cx.theme, verdict(map));
         let room = ui.available_size();
@@ -149,7 +153,7 @@ impl View for StationaryMapView {
                 Self::map_ui(ui, cx, size, map);
                 Self::history(cx).show(ui, size, cx.theme, &mut self.history);
             });
-        } else if self.shown == Shown::Map {
+        } else if self.shown == MapPicture::Map {
             Self::map_ui(ui, cx, room, map);
         } else {
             Self::history(cx).show(ui, room, cx.theme, &mut self.history);

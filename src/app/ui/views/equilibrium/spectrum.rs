@@ -26,7 +26,7 @@ const WIDEST: f32 = 1e5;
 
 /// What a narrow tile shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Shown {
+enum SpectrumPicture {
     #[default]
     Plane,
     Gaps,
@@ -36,7 +36,7 @@ enum Shown {
 #[derive(Default)]
 pub struct SpectrumView {
     gaps: ChartState,
-    shown: Shown,
+    shown: SpectrumPicture,
 }
 
 impl SpectrumView {
@@ -157,7 +157,11 @@ impl View for SpectrumView {
         let state = measured.value;
         let dt = settings(cx).flow.dt * state.step_bound;
         if cx.has_controls && ui.available_width() <= WIDE {
-            picture_ui(ui, &mut self.shown, &[(Shown::Plane, "eigenvalues"), (Shown::Gaps, "gap by size")]);
+            picture_ui(
+                ui,
+                &mut self.shown,
+                &[(SpectrumPicture::Plane, "eigenvalues"), (SpectrumPicture::Gaps, "gap by size")],
+            );
         }
         verdict_ui(ui, cx.theme, verdict(state, dt));
         let room = ui.available_size();
@@ -167,7 +171,7 @@ impl View for SpectrumView {
                 plane_ui(ui, cx.theme, size, state, dt);
                 Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps);
             });
-        } else if self.shown == Shown::Plane {
+        } else if self.shown == SpectrumPicture::Plane {
             plane_ui(ui, cx.theme, room, state, dt);
         } else {
             Self::gaps(cx, state.gap).show(ui, room, cx.theme, &mut self.gaps);

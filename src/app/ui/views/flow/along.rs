@@ -66,7 +66,7 @@ impl Along {
         let (words, short) = LINES[k];
         let y = Axis::new(words).include(&[0.0]);
         let mut chart = Chart::new(short, Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y).empty(EMPTY);
-        if let Some(answer) = Answer::of_focus(cx) {
+        if let Some(answer) = Answer::in_focus(cx) {
             let points = match k {
                 0 => points(&answer.motion, &answer.motion.velocity),
                 1 => points(&answer.motion, &answer.motion.curvature),
@@ -94,7 +94,7 @@ impl Along {
 
 /// Of which variant the stretch is asked, and after which answer.
 fn question(cx: &ViewCx<'_>) -> Option<(Option<usize>, Freshness)> {
-    let answer = Answer::of_focus(cx)?;
+    let answer = Answer::in_focus(cx)?;
     answer.sample.request.map(|request| (Some(answer.variant), Freshness::FollowsAnswer(request)))
 }
 
@@ -126,7 +126,7 @@ impl View for Along {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match Answer::of_focus(cx) {
+        match Answer::in_focus(cx) {
             Some(a) => format!("step {} \u{b7} along the solved path \u{b7} {}", a.sample.step, a.sample.about),
             None => "speed, curvature and stretch over depth".to_owned(),
         }

@@ -24,12 +24,12 @@ pub struct Path {
 
 impl<'a> Answer<'a> {
     /// Of the variant in focus, else of the first that has answered.
-    pub fn of_focus(cx: &ViewCx<'a>) -> Option<Self> {
+    pub fn in_focus(cx: &ViewCx<'a>) -> Option<Self> {
         cx.answered::<FlowAnswer>()
     }
 
     /// Of every variant that has a flow, with its label.
-    pub fn of_variants(cx: &ViewCx<'a>) -> Vec<(&'a str, Self)> {
+    pub fn by_variant(cx: &ViewCx<'a>) -> Vec<(&'a str, Self)> {
         let mirror: &'a crate::ui::mirror::Mirror = cx.mirror;
         let each = mirror.variants().iter().enumerate();
         let found = each.filter_map(|(v, info)| {
@@ -41,7 +41,7 @@ impl<'a> Answer<'a> {
 
     /// Whose answer it is, where there are several, and a dot.
     pub fn whose(&self, cx: &ViewCx<'a>) -> String {
-        match (Self::of_variants(cx).len(), cx.mirror.variants().get(self.variant)) {
+        match (Self::by_variant(cx).len(), cx.mirror.variants().get(self.variant)) {
             (2.., Some(info)) => format!("{} \u{b7} ", info.label),
             _ => String::new(),
         }
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::telemetry::Array;
 
-    fn of(taus: &[f64], shape: [usize; 3], places: &[f32]) -> FlowPaths {
+    fn flow_paths(taus: &[f64], shape: [usize; 3], places: &[f32]) -> FlowPaths {
         let places = Array::new(shape, places.to_vec()).unwrap();
         FlowPaths { taus: taus.to_vec().into(), places, explained: vec![].into() }
     }
@@ -112,13 +112,13 @@ mod tests {
     #[test]
     fn a_path_is_followed_between_its_states() {
         let first = [0.0, 0.0, 0.0, 1.0, 2.0, 4.0, 3.0, 2.0, 4.0];
-        let found = paths(&of(&[0.0, 0.25, 1.0], [2, 3, 3], &[first, [7.0; 9]].concat()));
+        let found = paths(&flow_paths(&[0.0, 0.25, 1.0], [2, 3, 3], &[first, [7.0; 9]].concat()));
         assert_eq!((found[0].token, found[1].token), (0, 1));
         assert_eq!(found[0].at(0.125), [0.5, 1.0, 2.0]);
         assert_eq!(found[0].at(1.0), [3.0, 2.0, 4.0]);
         assert_eq!(found[0].at(2.0), [3.0, 2.0, 4.0]);
-        let plane = paths(&of(&[0.0], [1, 1, 2], &[5.0, 6.0]));
+        let plane = paths(&flow_paths(&[0.0], [1, 1, 2], &[5.0, 6.0]));
         assert_eq!(plane[0].at(0.5), [5.0, 6.0, 0.0]);
-        assert!(paths(&of(&[0.0], [1, 2, 2], &[1.0; 4])).is_empty(), "a state without a depth");
+        assert!(paths(&flow_paths(&[0.0], [1, 2, 2], &[1.0; 4])).is_empty(), "a state without a depth");
     }
 }

@@ -33,7 +33,7 @@ const NARROW: f32 = 84.0;
 const GAP: f32 = 14.0;
 
 /// A line of the table: what it says of the source, and of each variant.
-struct Row {
+struct ClaimRow {
     name: &'static str,
     source: &'static str,
     cells: Vec<String>,
@@ -43,7 +43,7 @@ struct Row {
 
 enum TableLine {
     Heading(&'static str),
-    Row(Row),
+    Row(ClaimRow),
 }
 
 /// Variants that were steered, with their labels.
@@ -65,10 +65,10 @@ fn class(tokens: &[String]) -> String {
 
 fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
     let row = |name, source, figures, cell: &dyn Fn(&FlowClaims) -> String| {
-        TableLine::Row(Row { name, source, figures, cells: claims.iter().map(|c| cell(c)).collect() })
+        TableLine::Row(ClaimRow { name, source, figures, cells: claims.iter().map(|c| cell(c)).collect() })
     };
     let share = |name, source, of: fn(&FlowClaims) -> f64| row(name, source, true, &|c| percent(of(c)));
-    let words =
+    let word_share =
         |name, of: fn(&ClassShares) -> f64| row(name, "", true, &|c| percent(c.words.as_ref().map_or(f64::NAN, of)));
     let says = |name, of: fn(&ClaimedContinuations) -> &String| row(name, "", false, &|c| of(&c.continuations).clone());
     let one = |c: &FlowClaims| c.own.prompts == 1;
@@ -86,10 +86,10 @@ fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
         share("P(bad), u = \u{2212}1", SOURCE[1], |c| c.own.minus),
         share("P(good), u = 0", SOURCE[2], |c| c.own.plus_unsteered),
         TableLine::Heading("By the words good, lovely, .. and bad, awful, .. after 8 other nouns"),
-        words("P(good words), u = +1", |s| s.plus),
-        words("P(bad words), u = \u{2212}1", |s| s.minus),
-        words("P(good words), u = 0", |s| s.plus_unsteered),
-        words("P(bad words), u = 0", |s| s.minus_unsteered),
+        word_share("P(good words), u = +1", |s| s.plus),
+        word_share("P(bad words), u = \u{2212}1", |s| s.minus),
+        word_share("P(good words), u = 0", |s| s.plus_unsteered),
+        word_share("P(bad words), u = 0", |s| s.minus_unsteered),
         TableLine::Heading("It says"),
         says("u = +1", |s| &s.plus),
         says("u = 0", |s| &s.unsteered),

@@ -26,7 +26,7 @@ enum Way {
 }
 
 impl Way {
-    fn words(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Way::Sweep => "sweep",
             Way::Sine => "sine",
@@ -119,9 +119,9 @@ impl Motion {
                     }
                 });
             combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "control that moves"));
-            let combo = ComboBox::from_id_salt("way").selected_text(self.way.words()).width(64.0).show_ui(ui, |ui| {
+            let combo = ComboBox::from_id_salt("way").selected_text(self.way.label()).width(64.0).show_ui(ui, |ui| {
                 for way in [Way::Sine, Way::Sweep] {
-                    ui.selectable_value(&mut self.way, way, way.words());
+                    ui.selectable_value(&mut self.way, way, way.label());
                 }
             });
             combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "way of moving"));
@@ -155,7 +155,7 @@ impl Motion {
 
     fn begin_recording(&mut self) {
         let when = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-        let folder = format!("steering-u{}-{}-{when}", self.dim, self.way.words());
+        let folder = format!("steering-u{}-{}-{when}", self.dim, self.way.label());
         let mut table = String::from("frame,u0,u1,u2,u3,p_plus,p_minus,top_word,p_top_word,nfe,h_init\n");
         table.reserve(64 * FRAMES);
         self.note.clear();
@@ -177,7 +177,7 @@ impl Motion {
             State::Recording(recording) => {
                 let (dim, way) = (self.dim, self.way);
                 match recording.drive(cx, now, ui.ctx().content_rect(), dim, way) {
-                    Step::Going => {}
+                    Step::Running => {}
                     Step::Done(words) => {
                         self.note = words;
                         self.state = State::Rest;
@@ -190,7 +190,7 @@ impl Motion {
 }
 
 enum Step {
-    Going,
+    Running,
     Done(String),
 }
 
@@ -226,7 +226,7 @@ impl Recording {
                 }
             }
         }
-        Step::Going
+        Step::Running
     }
 }
 
@@ -236,7 +236,7 @@ fn row(cx: &ViewCx<'_>, frame: usize) -> String {
     for v in FlowSettings::u(cx) {
         let _ = write!(out, ",{v}");
     }
-    let answer = Answer::of_focus(cx);
+    let answer = Answer::in_focus(cx);
     let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
     let classes = answer.and_then(|a| a.value.classes());
     let plus = number(classes.map(|c| c.plus.probability));

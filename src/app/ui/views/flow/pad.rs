@@ -60,7 +60,7 @@ impl Default for Pad {
 impl Pad {
     /// Remembers what the newest answer says of its place.
     pub fn learn(&mut self, cx: &ViewCx<'_>) {
-        let Some(answer) = Answer::of_focus(cx) else { return };
+        let Some(answer) = Answer::in_focus(cx) else { return };
         let Some((language, classes)) = answer.value.language().zip(answer.value.classes()) else { return };
         let (request, step, solver) = (answer.sample.request, answer.sample.step, &answer.value.solver);
         let situation = Situation {
@@ -158,11 +158,11 @@ impl Pad {
 
     /// Which pair: a menu.
     pub fn pair_ui(&mut self, ui: &mut Ui, width: f32) {
-        let words = |(i, j): (usize, usize)| format!("{} and {}", name_of(i), name_of(j));
-        let combo = ComboBox::from_id_salt("pad pair").selected_text(words(self.pair)).width(width);
+        let pair_label = |(i, j): (usize, usize)| format!("{} and {}", name_of(i), name_of(j));
+        let combo = ComboBox::from_id_salt("pad pair").selected_text(pair_label(self.pair)).width(width);
         let shown = combo.show_ui(ui, |ui| {
             for pair in (0..4).flat_map(|i| (i + 1..4).map(move |j| (i, j))) {
-                ui.selectable_value(&mut self.pair, pair, words(pair));
+                ui.selectable_value(&mut self.pair, pair, pair_label(pair));
             }
         });
         shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "pair of the pad"));
@@ -177,7 +177,7 @@ pub fn tidy(v: f64) -> f64 {
 }
 
 /// A control's value as it is shown.
-pub fn words_of(u: [f64; 4]) -> String {
+pub fn control_text(u: [f64; 4]) -> String {
     let all: Vec<String> = u.iter().map(|v| number::short(*v).replace('-', "\u{2212}")).collect();
     format!("({})", all.join(", "))
 }

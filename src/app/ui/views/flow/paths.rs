@@ -89,7 +89,7 @@ impl Paths {
 
     /// Keeps the ghost and asks for the field of the flow that is shown.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
-        let Some(answer) = Answer::of_focus(cx) else { return };
+        let Some(answer) = Answer::in_focus(cx) else { return };
         let payload = &answer.sample.payload;
         let compared = self.compared.at(cx.mirror.run);
         let newer = compared.shown.as_ref().is_none_or(|p| !Arc::ptr_eq(p, payload));
@@ -158,7 +158,7 @@ impl Paths {
                 choose(ui);
                 return;
             }
-            let now = behind.words();
+            let now = behind.label();
             let shown = ComboBox::from_id_salt("behind").selected_text(now).width(54.0).show_ui(ui, choose);
             shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "behind the paths"));
             shown.response.on_hover_text("What is drawn behind the paths: nothing, or the field at this \u{3c4}.");
@@ -289,7 +289,7 @@ impl Paths {
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of_focus(cx)?;
+        let answer = Answer::in_focus(cx)?;
         let mut out = String::from("shown,token,word,tau,component_1,component_2,component_3\n");
         let ghost = self.ghost_paths(cx.mirror.run);
         for (what, all) in [("now", paths(&answer.paths)), ("before", ghost)] {
@@ -335,7 +335,7 @@ impl View for Paths {
         keep_fresh(ui, cx);
         self.behind = self.chosen.unwrap_or_else(|| Behind::usual(ui));
         self.follow(cx);
-        let answer = Answer::of_focus(cx);
+        let answer = Answer::in_focus(cx);
         let all = answer.map(|a| paths(&a.paths)).unwrap_or_default();
         let Some(answer) = answer.filter(|_| !all.is_empty()) else {
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
@@ -358,7 +358,7 @@ impl View for Paths {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::of_focus(cx) else { return "the states over depth".to_owned() };
+        let Some(answer) = Answer::in_focus(cx) else { return "the states over depth".to_owned() };
         let pace = if self.behind == Behind::Flowing && !cx.still && self.has_streaks() {
             format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_label(f64::from(self.streaks.dt) * PACE))
         } else {
@@ -382,7 +382,7 @@ impl View for Paths {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of_focus(cx)?;
+        let answer = Answer::in_focus(cx)?;
         let all = paths(&answer.paths);
         let ghost = self.ghost_paths(cx.mirror.run);
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);

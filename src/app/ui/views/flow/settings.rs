@@ -73,7 +73,7 @@ pub const PROMPT: TextSetting = TextSetting {
 impl NumberSetting {
     /// As it is set; where the settings are of another lab, as the answer has it.
     pub fn value(&self, cx: &ViewCx<'_>) -> f64 {
-        let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value)).filter(|v| v.is_finite());
+        let used = || Answer::in_focus(cx).map(|a| (self.used)(a.value)).filter(|v| v.is_finite());
         cx.setting(self.key).and_then(|v| v.as_f64()).or_else(used).unwrap_or_default()
     }
 }
@@ -82,7 +82,7 @@ impl TextSetting {
     /// As it is asked; where it is left to the probe, as the answer has it.
     pub fn value(&self, cx: &ViewCx<'_>) -> String {
         let asked = OdeFlowSettings::held_args(&cx.config_now()).and_then(|args| (self.asked)(&args));
-        let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value));
+        let used = || Answer::in_focus(cx).map(|a| (self.used)(a.value));
         asked.or_else(used).unwrap_or_default()
     }
 }
@@ -182,6 +182,6 @@ pub fn keep_fresh(ui: &Ui, cx: &mut ViewCx<'_>) {
 
 /// Whether what is shown answers what was last asked, the field behind the paths and all.
 pub fn is_answered(cx: &ViewCx<'_>) -> bool {
-    let field = || Answer::of_focus(cx).is_some_and(|a| cx.is_waiting_for::<FlowField>(Some(a.variant)));
+    let field = || Answer::in_focus(cx).is_some_and(|a| cx.is_waiting_for::<FlowField>(Some(a.variant)));
     !cx.is_waiting_for::<FlowAnswer>(None) && !field()
 }

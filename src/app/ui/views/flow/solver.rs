@@ -86,11 +86,11 @@ fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
 impl View for Solver {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(ui, cx);
-        let Some(answer) = Answer::of_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
+        let Some(answer) = Answer::in_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
             return;
         };
-        let (account, attempts) = (Account::of(answer.value), &answer.value.trace.attempts);
+        let (account, attempts) = (Account::new(answer.value), &answer.value.trace.attempts);
         let theme = cx.theme;
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_size();
@@ -124,7 +124,7 @@ impl View for Solver {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::of_focus(cx) else { return "steps, error and cost of a solve".to_owned() };
+        let Some(answer) = Answer::in_focus(cx) else { return "steps, error and cost of a solve".to_owned() };
         let (sample, solver) = (answer.sample, &answer.value.solver);
         if sample.about.contains(&solver.method) {
             return format!("step {} \u{b7} {}{}", sample.step, answer.whose(cx), sample.about);
@@ -137,7 +137,7 @@ impl View for Solver {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let attempts = &Answer::of_focus(cx)?.value.trace.attempts;
+        let attempts = &Answer::in_focus(cx)?.value.trace.attempts;
         let mut out = String::from("attempt,tau,h,error_over_tolerance,accepted,growth_capped\n");
         for (i, a) in attempts.iter().enumerate() {
             let error = if a.error.is_finite() { a.error.to_string() } else { String::new() };
@@ -152,6 +152,6 @@ impl View for Solver {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::steps_chart(cx, &Answer::of_focus(cx)?.value.trace.attempts).svg(&self.states[0], cx.theme)
+        Self::steps_chart(cx, &Answer::in_focus(cx)?.value.trace.attempts).svg(&self.states[0], cx.theme)
     }
 }

@@ -12,7 +12,7 @@ use super::{
     answer::{Answer, SPACE},
     method::{field_ui, solver_ui},
     motion::Motion,
-    pad::{Pad, REACH, name_of, tidy, words_of},
+    pad::{Pad, REACH, control_text, name_of, tidy},
     settings::{ALPHA, FlowSettings, PROMPT, U, keep_fresh},
     word_bars::{class_of, mass_bars, next_bars},
 };
@@ -57,7 +57,7 @@ impl Steer {
 
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let u = FlowSettings::u(cx);
-        let answer = Answer::of_focus(cx);
+        let answer = Answer::in_focus(cx);
         let plane = answer.is_some_and(|a| a.planar_field().is_some());
         let trained = answer.map(|a| a.trained_controls());
         if plane {
@@ -116,7 +116,7 @@ impl Steer {
     }
 
     fn prompt_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if Answer::of_focus(cx).is_some_and(|a| a.planar_field().is_some()) {
+        if Answer::in_focus(cx).is_some_and(|a| a.planar_field().is_some()) {
             return;
         }
         let shown = PROMPT.value(cx);
@@ -135,7 +135,7 @@ impl Steer {
                 cx.set(PROMPT.key, Value::Text(typed.trim().to_owned()));
             }
         });
-        let Some(answer) = Answer::of_focus(cx) else { return };
+        let Some(answer) = Answer::in_focus(cx) else { return };
         let tokens = &answer.sample.tokens;
         if tokens.is_empty() {
             return;
@@ -194,7 +194,7 @@ impl Steer {
 
 /// The answer; of several variants side by side, and the one of them that was clicked.
 fn answers_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) -> Option<usize> {
-    let all = Answer::of_variants(cx);
+    let all = Answer::by_variant(cx);
     if all.len() < 2 {
         Steer::answer_ui(ui, cx, answer);
         return None;
@@ -254,7 +254,7 @@ impl View for Steer {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.motion.drive(ui, cx);
         self.pad.learn(cx);
-        let answer = Answer::of_focus(cx);
+        let answer = Answer::in_focus(cx);
         if answer.is_none() && !cx.can_ask() {
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
             return;
@@ -300,13 +300,13 @@ impl View for Steer {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::of_focus(cx) else {
+        let Some(answer) = Answer::in_focus(cx) else {
             return "turn u, and the flow is solved again".to_owned();
         };
         let used = answer.control.u;
         let is_in_subtitle = answer.sample.about.contains("u = ");
         let u = if !is_in_subtitle && used.iter().all(|v| v.is_finite()) {
-            format!(" \u{b7} u = {}", words_of(used))
+            format!(" \u{b7} u = {}", control_text(used))
         } else {
             String::new()
         };
@@ -314,7 +314,7 @@ impl View for Steer {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of_focus(cx)?.value;
+        let answer = Answer::in_focus(cx)?.value;
         let mut out = String::from("what,name,class,steered,at_u_0\n");
         let theme = cx.theme;
         for (what, bars) in [("next word", next_bars(answer, theme)), ("mass", mass_bars(answer, theme))] {
@@ -335,8 +335,8 @@ impl View for Steer {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of_focus(cx).filter(|a| !next_bars(a.value, cx.theme).is_empty())?;
-        let columns = Answer::of_variants(cx).len().max(1) as f32;
+        let answer = Answer::in_focus(cx).filter(|a| !next_bars(a.value, cx.theme).is_empty())?;
+        let columns = Answer::by_variant(cx).len().max(1) as f32;
         let size = vec2(32.0 + 360.0 * columns, 420.0);
         Some(drawing("steering", size, cx.theme, |ui| {
             let inside = ui.max_rect().shrink(16.0);

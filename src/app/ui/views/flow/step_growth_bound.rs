@@ -44,7 +44,7 @@ pub struct Account {
 }
 
 impl Account {
-    pub fn of(answer: &FlowAnswer) -> Self {
+    pub fn new(answer: &FlowAnswer) -> Self {
         let (trace, solver) = (&answer.trace, &answer.solver);
         Self {
             nfe: trace.nfe,

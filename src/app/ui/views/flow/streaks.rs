@@ -48,7 +48,7 @@ impl Behind {
         if software { Behind::Still } else { Behind::Flowing }
     }
 
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         BEHIND.iter().find(|b| b.0 == self).map_or("", |b| b.1)
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use eframe::egui::{Button, ComboBox, ProgressBar, RichText, TextStyle, Ui, WidgetInfo, accesskit::Role};
 
 use self::{
-    charts::{Under, under},
+    charts::{LowerChart, lower_chart},
     kinds::{KINDS, NFE, Needs, SweepKind},
 };
 use super::{answer::Answer, settings::FlowSettings};
@@ -41,7 +41,7 @@ struct SweepResult {
 #[derive(Default)]
 pub struct Sweep {
     kind: usize,
-    going: Option<Going>,
+    going: Option<RunningSweep>,
     results: [Option<SweepResult>; KINDS.len()],
     /// The whole result of a kind from before it was begun again, for who cancels that.
     before: [Option<SweepResult>; KINDS.len()],
@@ -52,7 +52,7 @@ pub struct Sweep {
     /// Answers to requests up to this one were cancelled.
     dropped: [u64; KINDS.len()],
     states: [ChartState; KINDS.len()],
-    below: [ChartState; Under::ALL.len()],
+    below: [ChartState; LowerChart::ALL.len()],
     run: Option<Arc<RunInfo>>,
     /// Why the last one ended, where it was not asked to.
     note: String,
@@ -60,7 +60,7 @@ pub struct Sweep {
 
 /// What is waited for while a sweep goes on.
 #[derive(Debug, Clone, Copy)]
-struct Going {
+struct RunningSweep {
     request: u64,
     kind: usize,
     begins: bool,
@@ -89,7 +89,7 @@ impl Sweep {
         self.asked[kind] = Some(flow.clone());
         let args = FlowSweepArgs { flow, kind: KINDS[kind].id, upto: Some(upto), begin: begins.then_some(true) };
         self.note.clear();
-        self.going = Some(Going { request: (KINDS[kind].request)(cx, &args), kind, begins });
+        self.going = Some(RunningSweep { request: (KINDS[kind].request)(cx, &args), kind, begins });
     }
 
     fn begin(&mut self, cx: &mut ViewCx<'_>, kind: usize) {
@@ -132,7 +132,7 @@ impl Sweep {
                 });
             }
         }
-        let Some(Going { request, kind, begins }) = self.going else { return };
+        let Some(RunningSweep { request, kind, begins }) = self.going else { return };
         let came = self.results[kind].as_ref().filter(|t| t.request.is_some_and(|r| r >= request));
         if let Some(result) = came {
             if begins {
@@ -154,7 +154,7 @@ impl Sweep {
     /// What can be measured of the flow that is there: words only where there are words, classes only where
     /// it is steered.
     fn kinds(cx: &ViewCx<'_>) -> Vec<usize> {
-        let answer = Answer::of_focus(cx);
+        let answer = Answer::in_focus(cx);
         let plane = answer.is_some_and(|a| a.planar_field().is_some());
         let steered = answer.is_none_or(|a| a.trained_controls() > 0);
         let fits = |kind: &SweepKind| match kind.needs {
@@ -183,14 +183,14 @@ impl Sweep {
     }
 
     /// The charts under the main one that a tile of this height has room for.
-    fn beneath(&self, height: f32, theme: &Theme) -> Vec<Under> {
+    fn lower_charts(&self, height: f32, theme: &Theme) -> Vec<LowerChart> {
         let room = match height {
             _ if self.kind != NFE || height <= LOW => 0,
             h if h > TALL => 3,
             _ => 2,
         };
-        let shown = Under::ALL.into_iter().take(room);
-        shown.filter(|which| !under(self.evaluations(), *which, theme).is_empty()).collect()
+        let shown = LowerChart::ALL.into_iter().take(room);
+        shown.filter(|which| !lower_chart(self.evaluations(), *which, theme).is_empty()).collect()
     }
 
     fn kinds_ui(&mut self, ui: &mut Ui, kinds: &[usize], wide: bool) {
@@ -285,19 +285,20 @@ impl View for Sweep {
         }
         let room = ui.available_size();
         let theme = cx.theme;
-        let (main, beneath) = (self.chart(theme), self.beneath(room.y, theme));
-        if beneath.is_empty() || main.is_empty() {
+        let (main, lower_charts) = (self.chart(theme), self.lower_charts(room.y, theme));
+        if lower_charts.is_empty() || main.is_empty() {
             main.show(ui, room, theme, &mut self.states[self.kind]);
             return;
         }
-        let each = if beneath.len() > 2 { 0.19 } else { 0.24 };
-        let share = 1.0 - each * beneath.len() as f32;
-        let lower: Vec<Chart<'_>> = beneath.iter().map(|which| under(self.evaluations(), *which, theme)).collect();
+        let each = if lower_charts.len() > 2 { 0.19 } else { 0.24 };
+        let share = 1.0 - each * lower_charts.len() as f32;
+        let lower: Vec<Chart<'_>> =
+            lower_charts.iter().map(|which| lower_chart(self.evaluations(), *which, theme)).collect();
         let charts = std::iter::once((main, share)).chain(lower.into_iter().map(|c| (c, each)));
         let charts: Vec<(Chart<'static>, f32)> = charts.collect();
         let mut states = vec![&mut self.states[self.kind]];
-        let below = self.below.iter_mut().zip(Under::ALL);
-        states.extend(below.filter(|(_, which)| beneath.contains(which)).map(|(s, _)| s));
+        let below = self.below.iter_mut().zip(LowerChart::ALL);
+        states.extend(below.filter(|(_, which)| lower_charts.contains(which)).map(|(s, _)| s));
         stacked_ui(ui, theme, charts, &mut states);
     }
 
@@ -315,8 +316,8 @@ impl View for Sweep {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let mut main = self.chart(cx.theme);
         if self.kind == NFE {
-            for which in Under::ALL {
-                main.lines.extend(under(self.evaluations(), which, cx.theme).lines);
+            for which in LowerChart::ALL {
+                main.lines.extend(lower_chart(self.evaluations(), which, cx.theme).lines);
             }
         }
         main.csv(&self.states[self.kind])

@@ -73,7 +73,7 @@ impl Training {
         chart
     }
 
-    fn words(cx: &ViewCx<'_>) -> Vec<String> {
+    fn summary(cx: &ViewCx<'_>) -> Vec<String> {
         let each = Self::norms(cx).into_iter().map(|(label, _, curve, _)| {
             let [low, high, n] = count(curve);
             format!("{label}: {low} vanished, {high} exploded of {n} steps")
@@ -95,7 +95,7 @@ impl PanelView for Training {
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        for words in Self::words(cx) {
+        for words in Self::summary(cx) {
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         }
     }

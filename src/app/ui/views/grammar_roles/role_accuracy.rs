@@ -55,7 +55,7 @@ struct Entry<'a> {
 }
 
 /// A row: one role, or several together.
-struct Row {
+struct RoleRow {
     name: String,
     roles: Vec<usize>,
 }
@@ -107,16 +107,16 @@ impl RoleAccuracyView {
         entries
     }
 
-    fn rows(cx: &ViewCx<'_>) -> Vec<Row> {
+    fn rows(cx: &ViewCx<'_>) -> Vec<RoleRow> {
         let all = (0..cx.mirror.variants().len()).find_map(|v| measured(cx, v));
         let Some(accuracy) = shown(cx).or(all).map(|m| m.value) else { return vec![] };
         let roles = 0..accuracy.roles.len();
         let deep = roles.clone().filter(|r| accuracy.deep[*r]).collect();
         let mut rows = vec![
-            Row { name: "all roles".to_owned(), roles: roles.clone().collect() },
-            Row { name: "deep roles".to_owned(), roles: deep },
+            RoleRow { name: "all roles".to_owned(), roles: roles.clone().collect() },
+            RoleRow { name: "deep roles".to_owned(), roles: deep },
         ];
-        rows.extend(roles.map(|r| Row { name: accuracy.roles[r].clone(), roles: vec![r] }));
+        rows.extend(roles.map(|r| RoleRow { name: accuracy.roles[r].clone(), roles: vec![r] }));
         rows
     }
 
@@ -155,7 +155,7 @@ impl RoleAccuracyView {
         });
     }
 
-    fn canvas_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], entries: &[Entry<'_>]) {
+    fn canvas_ui(ui: &mut Ui, theme: &Theme, rows: &[RoleRow], entries: &[Entry<'_>]) {
         let names = rows.iter().map(|r| width_of(ui, &r.name)).fold(0.0, f32::max) + 10.0;
         let width = ui.available_width();
         let panels = if width > names + 300.0 { 2 } else { 1 };
@@ -202,7 +202,7 @@ impl RoleAccuracyView {
             }
             let under = response.hover_pos().map(|p| ((p.y - below - AXIS) / row).floor());
             if let Some(of) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
-                response.on_hover_text_at_pointer(words(of, entries));
+                response.on_hover_text_at_pointer(row_text(of, entries));
             }
         });
     }
@@ -236,7 +236,7 @@ fn draw_entry(painter: &Painter, theme: &Theme, entry: &Entry<'_>, at: Pos2) {
 }
 
 fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
-    let words = |at: Pos2, align, text: &str, colour| {
+    let draw_text = |at: Pos2, align, text: &str, colour| {
         painter.text(at, align, text, FontId::proportional(theme::SMALL), colour);
     };
     for share in [0.0f32, 0.25, 0.5, 0.75, 1.0] {
@@ -244,9 +244,9 @@ fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
         painter.vline(x, plot.top() + AXIS - 2.0..=plot.bottom(), Stroke::new(1.0, theme.line));
     }
     let y = plot.top() + AXIS / 2.0 - 1.0;
-    words(pos2(plot.left(), y), Align2::LEFT_CENTER, "0", theme.secondary);
-    words(pos2(plot.right(), y), Align2::RIGHT_CENTER, "1", theme.secondary);
-    words(pos2(plot.center().x, y), Align2::CENTER_CENTER, title, theme.text);
+    draw_text(pos2(plot.left(), y), Align2::LEFT_CENTER, "0", theme.secondary);
+    draw_text(pos2(plot.right(), y), Align2::RIGHT_CENTER, "1", theme.secondary);
+    draw_text(pos2(plot.center().x, y), Align2::CENTER_CENTER, title, theme.text);
 }
 
 fn draw_share(painter: &Painter, entry: &Entry<'_>, (right, of): (f64, f64), (plot, y): (Rect, f32)) {
@@ -278,7 +278,7 @@ fn draw_sign(painter: &Painter, entry: &Entry<'_>, at: Pos2) {
 }
 
 /// The exact numbers of a row.
-fn words(row: &Row, entries: &[Entry<'_>]) -> String {
+fn row_text(row: &RoleRow, entries: &[Entry<'_>]) -> String {
     let mut words = row.name.clone();
     for entry in entries {
         let part = |counts: &RoleCounts| {

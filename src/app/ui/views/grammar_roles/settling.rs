@@ -99,7 +99,7 @@ impl SettlingView {
         let (rect, response) = ui.allocate_exact_size(ui.available_size().max(LEAST), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "settling of a sentence"));
         let words = &found.sample.tokens;
-        let stage = Stage::of(rect, found.value, words.len());
+        let stage = Stage::new(rect, found.value, words.len());
         if (response.clicked() || response.dragged())
             && let Some(word) = response.interact_pointer_pos().and_then(|p| stage.word_at(p, words.len()))
         {

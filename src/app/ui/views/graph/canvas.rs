@@ -26,7 +26,7 @@ const QUIET: u8 = 2;
 /// Points of an arrowhead.
 const ARROW: f32 = 8.0;
 /// More edges than this have no arrowheads but those of the selected node: they would hide one another.
-const MOST_ARROWS: usize = 3_000;
+const MAX_ARROWS: usize = 3_000;
 
 /// The graph as the card takes it.
 pub fn shape_of(network: &Network) -> GraphShape {
@@ -63,7 +63,7 @@ pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
 impl NeuronGraph {
     pub(super) fn canvas_ui(&mut self, ui: &mut Ui, network: &Arc<Network>, rect: Rect, cx: &mut ViewCx<'_>) {
         let response = ui.interact(rect, ui.scope_id().with("graph canvas"), Sense::click_and_drag());
-        let name = format!("graph of {}", network.size_words());
+        let name = format!("graph of {}", network.size_label());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
         let before = (self.camera, self.motion.step, self.motion.dragged);
         self.handle_pointer(ui, network, rect, &response, cx);
@@ -90,7 +90,7 @@ impl NeuronGraph {
 
     /// Whether all edges that are seen have heads.
     pub(super) fn has_arrows(&self, network: &Network) -> bool {
-        network.is_directed() && network.edges_above(self.threshold) <= MOST_ARROWS
+        network.is_directed() && network.edges_above(self.threshold) <= MAX_ARROWS
     }
 
     fn paint(&mut self, ui: &Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) -> Result<(), String> {

@@ -42,7 +42,7 @@ impl NeuronGraph {
         if let Some(kind) = self.kind()
             && let Some(column) = network.numbers(kind)
         {
-            words = format!("{words} \u{b7} {} {}", column.name, column.words(node as usize));
+            words = format!("{words} \u{b7} {} {}", column.name, column.text(node as usize));
         }
         if let Some(kind) = self.kind()
             && let Some(group) = network.group(kind, node)
@@ -99,7 +99,7 @@ impl NeuronGraph {
         if network.file.is_none() {
             return;
         }
-        let given = network.columns.iter().map(|c| (&c.name, c.words(node as usize))).filter(|(_, w)| !w.is_empty());
+        let given = network.columns.iter().map(|c| (&c.name, c.text(node as usize))).filter(|(_, w)| !w.is_empty());
         for (name, words) in given.take(VALUES) {
             let font = FontId::proportional(theme::SMALL);
             let words = format!("{name} {words}");

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Groups of numbers: with so many different ones or fewer, whole numbers are names.
-const MOST_NAMES: usize = 10;
+const MAX_NAMES: usize = 10;
 
 /// Values under one name.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ impl Column {
     }
 
     /// What a file says of the items at these places.
-    pub fn of(column: &GraphColumn, places: &[usize]) -> Self {
+    pub fn from_file(column: &GraphColumn, places: &[usize]) -> Self {
         let name = column.name.clone();
         let is_text = matches!(column.of, ColumnType::Text | ColumnType::Json);
         let number = |at: &usize| column.numbers.get(*at).copied().unwrap_or(f64::NAN);
@@ -60,7 +60,7 @@ impl Column {
     }
 
     /// The value of an item in words; empty where there is none.
-    pub fn words(&self, at: usize) -> String {
+    pub fn text(&self, at: usize) -> String {
         match &self.values {
             ColumnValues::Numbers(numbers) => {
                 let number = numbers.get(at).copied().unwrap_or(f64::NAN);
@@ -99,7 +99,7 @@ impl Column {
                     if !different.contains(&v) {
                         different.push(v);
                     }
-                    if different.len() > MOST_NAMES {
+                    if different.len() > MAX_NAMES {
                         return None;
                     }
                 }
@@ -131,7 +131,7 @@ mod tests {
     fn texts_are_named_by_frequency_and_few_whole_numbers_are_groups() {
         let texts = ["b", "a", "b"].map(|t| Some(t.to_owned())).into_iter().chain([None]).collect();
         let column = GraphColumn { name: "kind".into(), of: ColumnType::Text, numbers: vec![].into(), texts };
-        let column = Column::of(&column, &[0, 1, 2, 3]);
+        let column = Column::from_file(&column, &[0, 1, 2, 3]);
         let (of, names) = column.groups().unwrap();
         assert_eq!((of, names), (vec![Some(0), Some(1), Some(0), None], vec!["b".to_owned(), "a".to_owned()]));
         let numbers = |v: &[f64]| Column { name: "n".into(), values: ColumnValues::Numbers(v.to_vec()) };
@@ -139,6 +139,6 @@ mod tests {
         assert_eq!((of, names), (vec![Some(1), Some(0), None], vec!["-1".to_owned(), "3".to_owned()]));
         assert_eq!(numbers(&[0.5, 1.0]).groups(), None);
         assert_eq!(numbers(&[0.5, f64::NAN, -1.0]).range(), Some([-1.0, 0.5]));
-        assert_eq!((column.words(3), numbers(&[12.0]).words(0)), (String::new(), "12".to_owned()));
+        assert_eq!((column.text(3), numbers(&[12.0]).text(0)), (String::new(), "12".to_owned()));
     }
 }

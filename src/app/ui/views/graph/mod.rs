@@ -7,8 +7,8 @@ use eframe::egui::{self, Rect, Ui, UiBuilder, pos2, vec2};
 
 use self::{
     camera::Camera,
-    motion::{Maker, Motion},
-    network::{ColourBy, Network, Shown},
+    motion::{LayoutDevice, Motion},
+    network::{ColourBy, Network, NetworkCache},
     node_style::{Emphasis, Palette, SizeBy, Wanted},
 };
 use super::{View, ViewCx, connectivity};
@@ -46,7 +46,7 @@ const HEAD: f32 = 30.0;
 /// View `neuron_graph`.
 #[derive(Default)]
 pub struct NeuronGraph {
-    shown: Shown,
+    shown: NetworkCache,
     /// Of which what is shown is.
     run: Option<RunNumber>,
     /// As a person chose it; until then the first kind that was measured.
@@ -92,7 +92,7 @@ impl NeuronGraph {
     fn follow(&mut self, cx: &ViewCx<'_>) {
         if self.run.replace(cx.mirror.run) != Some(cx.mirror.run) {
             // Places and colours are kept from step to step, and not from run to run.
-            (self.shown, self.palette_kind, self.motion) = (Shown::default(), None, self.motion.of_another_run());
+            (self.shown, self.palette_kind, self.motion) = (NetworkCache::default(), None, self.motion.fresh());
         }
         let before = self.shown.network.clone();
         if !self.shown.take(connectivity::shown(cx)) {
@@ -134,11 +134,11 @@ impl NeuronGraph {
 
     /// Moves the layout on; true if another frame is needed.
     fn advance(&mut self, ui: &Ui, network: &Network, cx: &ViewCx<'_>) -> bool {
-        let maker = Maker::of(gpu::target(ui.ctx()));
+        let device = LayoutDevice::new(gpu::target(ui.ctx()));
         // A card that has to be played by the processor lays large graphs out over frames all the
         // same, unless nobody would see the next frame.
-        let affordable = maker != Maker::SoftCard || network.len() <= 4096 || gpu::is_still(ui.ctx());
-        self.motion.advance(network, maker, cx.still && affordable)
+        let affordable = device != LayoutDevice::SoftwareGpu || network.len() <= 4096 || gpu::is_still(ui.ctx());
+        self.motion.advance(network, device, cx.still && affordable)
     }
 }
 
@@ -171,10 +171,10 @@ impl View for NeuronGraph {
         let sample = measured.sample;
         let Some(network) = &self.shown.network else { return format!("step {} \u{b7} {}", sample.step, sample.about) };
         match &network.file {
-            None => format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_words(), sample.about),
+            None => format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_label(), sample.about),
             Some(file) => {
                 let found = file.modularity.map_or(String::new(), |q| format!(" \u{b7} communities of Q = {q:.3}"));
-                format!("{} \u{b7} {}{found}", sample.about, network.size_words())
+                format!("{} \u{b7} {}{found}", sample.about, network.size_label())
             }
         }
     }
@@ -189,7 +189,7 @@ impl View for NeuronGraph {
 
     /// The edges, and of both ends what is known of them.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let network = Network::of(connectivity::shown(cx)?.value)?;
+        let network = Network::from_graph(connectivity::shown(cx)?.value)?;
         let mut out = Table::new(
             ["source", "target", "weight", "source_label", "target_label"]
                 .into_iter()
@@ -199,7 +199,7 @@ impl View for NeuronGraph {
         for (at, (from, to, weight)) in network.edges.iter().enumerate() {
             let ends = [*from, *to].map(|i| network.id(i));
             let words = [weight.to_string(), label(*from), label(*to)];
-            out.row(ends.into_iter().chain(words).chain(network.edge_columns.iter().map(|c| c.words(at))));
+            out.row(ends.into_iter().chain(words).chain(network.edge_columns.iter().map(|c| c.text(at))));
         }
         (!network.edges.is_empty()).then(|| out.finish())
     }

@@ -18,30 +18,30 @@ use crate::{
 
 /// Who makes the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Maker {
-    Card,
+pub enum LayoutDevice {
+    Gpu,
     /// A software adapter: the steps cost training its time.
-    SoftCard,
+    SoftwareGpu,
     /// No adapter that computes: steps are made here, one a frame.
-    Here,
+    Cpu,
 }
 
-impl Maker {
-    pub fn of(target: Option<gpu::Target>) -> Self {
+impl LayoutDevice {
+    pub fn new(target: Option<gpu::Target>) -> Self {
         match target {
-            Some(t) if t.compute && t.software => Self::SoftCard,
-            Some(t) if t.compute => Self::Card,
-            _ => Self::Here,
+            Some(t) if t.compute && t.software => Self::SoftwareGpu,
+            Some(t) if t.compute => Self::Gpu,
+            _ => Self::Cpu,
         }
     }
 
     /// Steps a frame.
     fn pace(self, nodes: usize) -> u64 {
         match self {
-            Self::Card => 3,
-            Self::SoftCard if nodes <= 600 => 3,
-            Self::SoftCard if nodes <= 1200 => 2,
-            Self::SoftCard | Self::Here => 1,
+            Self::Gpu => 3,
+            Self::SoftwareGpu if nodes <= 600 => 3,
+            Self::SoftwareGpu if nodes <= 1200 => 2,
+            Self::SoftwareGpu | Self::Cpu => 1,
         }
     }
 }
@@ -95,7 +95,7 @@ impl Default for Motion {
 
 impl Motion {
     /// A layout that knows nothing of where this one's neurons were.
-    pub fn of_another_run(&self) -> Self {
+    pub fn fresh(&self) -> Self {
         Self { seed: self.seed, ..Self::default() }
     }
 
@@ -185,22 +185,22 @@ impl Motion {
     }
 
     /// Moves on by a frame; true if another frame is needed soon. `at_once`: straight to rest.
-    pub fn advance(&mut self, network: &Network, maker: Maker, at_once: bool) -> bool {
-        if maker != Maker::Here {
+    pub fn advance(&mut self, network: &Network, device: LayoutDevice, at_once: bool) -> bool {
+        if device != LayoutDevice::Cpu {
             self.listen();
         }
         let rest = self.schedule.rest();
-        let held_here = if self.dragged.is_some() { rest } else { 0 };
+        let drag_steps = if self.dragged.is_some() { rest } else { 0 };
         if !self.paused && self.step < rest {
-            let wanted = if at_once { rest } else { (self.step + maker.pace(network.len())).min(rest) };
-            match maker {
-                Maker::Here => self.step_here(network, wanted),
+            let wanted = if at_once { rest } else { (self.step + device.pace(network.len())).min(rest) };
+            match device {
+                LayoutDevice::Cpu => self.step_on_cpu(network, wanted),
                 _ => self.step = wanted,
             }
-        } else if maker == Maker::Here && held_here > 0 {
-            self.put_here();
+        } else if device == LayoutDevice::Cpu && drag_steps > 0 {
+            self.place_dragged();
         }
-        let behind = maker != Maker::Here && self.known != (self.start_revision, self.step);
+        let behind = device != LayoutDevice::Cpu && self.known != (self.start_revision, self.step);
         behind || !self.paused && self.step < rest
     }
 
@@ -214,25 +214,25 @@ impl Motion {
         }
     }
 
-    fn put_here(&mut self) {
+    fn place_dragged(&mut self) {
         if let Some((node, place)) = self.dragged
             && let Some(slot) = self.places.get_mut(node as usize)
             && *slot != place
         {
             *slot = place;
-            self.shown_anew();
+            self.upload_places();
         }
     }
 
     /// Places that were computed here are uploaded as a new start.
-    fn shown_anew(&mut self) {
+    fn upload_places(&mut self) {
         self.start = Arc::new(self.places.clone());
         self.start_revision = unique();
         self.known = (self.start_revision, self.step);
     }
 
-    fn step_here(&mut self, network: &Network, wanted: u64) {
-        self.put_here();
+    fn step_on_cpu(&mut self, network: &Network, wanted: u64) {
+        self.place_dragged();
         let held: Vec<bool> = (0..network.len() as u32).map(|i| self.holds(network, i)).collect();
         let repulsion = Repulsion::for_nodes(network.len());
         let each = match repulsion {
@@ -245,7 +245,7 @@ impl Motion {
             self.places = layout::step(&network.springs, &Laws::default(), repulsion, turn, &held, &self.places);
             self.step += 1;
         }
-        self.shown_anew();
+        self.upload_places();
     }
 
     /// Whether a node stays where it is: pinned, or under a hand.

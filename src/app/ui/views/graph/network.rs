@@ -32,7 +32,7 @@ impl ColourBy {
     const NEURONS: [Self; 4] = [Self::Community, Self::Head, Self::Octave, Self::Provenance];
 
     /// Each node's group, if it is known.
-    fn of(self, groups: &NeuronGroups) -> Option<&[Option<u32>]> {
+    fn node_groups(self, groups: &NeuronGroups) -> Option<&[Option<u32>]> {
         let of_nodes = match self {
             Self::Community => &groups.community,
             Self::Head => &groups.head,
@@ -106,7 +106,7 @@ pub struct Network {
 
 impl Network {
     /// `None` where there is no node, or where lists that must have one length do not.
-    pub fn of(graph: &NeuronGraph) -> Option<Self> {
+    pub fn from_graph(graph: &NeuronGraph) -> Option<Self> {
         let n = graph.neurons.len();
         if n == 0 {
             return None;
@@ -147,7 +147,7 @@ impl Network {
     fn take_groups(&mut self, graph: &NeuronGraph) {
         let n = self.len();
         for kind in ColourBy::NEURONS {
-            if let Some(of_nodes) = kind.of(&graph.groups).filter(|of_nodes| of_nodes.len() == n) {
+            if let Some(of_nodes) = kind.node_groups(&graph.groups).filter(|of_nodes| of_nodes.len() == n) {
                 self.groups.insert(kind, of_nodes.to_vec());
             }
         }
@@ -181,7 +181,7 @@ impl Network {
         let Some(file) = &graph.file else { return };
         let all: Vec<usize> = (0..n).collect();
         for column in &file.node_values {
-            let column = Column::of(column, &all);
+            let column = Column::from_file(column, &all);
             if let Some((of, names)) = column.groups() {
                 let at = self.columns.len();
                 self.groups.insert(ColourBy::Groups(at), of);
@@ -189,7 +189,7 @@ impl Network {
             }
             self.columns.push(column);
         }
-        self.edge_columns = file.edge_values.iter().map(|column| Column::of(column, kept)).collect();
+        self.edge_columns = file.edge_values.iter().map(|column| Column::from_file(column, kept)).collect();
         self.file = Some(FileWords {
             directed: file.directed,
             weighted: file.weighted,
@@ -322,7 +322,7 @@ impl Network {
     }
 
     /// "2,000 neurons, 20,000 edges".
-    pub fn size_words(&self) -> String {
+    pub fn size_label(&self) -> String {
         use crate::ui::widgets::number::grouped;
         let (nodes, edges) = (grouped(self.len() as u64), grouped(self.edges.len() as u64));
         let kind = match &self.file {
@@ -354,12 +354,12 @@ fn spread(positions: &[f32]) -> Option<Vec<[f32; 2]>> {
 
 /// The network of the payload shown last, read once.
 #[derive(Debug, Default)]
-pub struct Shown {
+pub struct NetworkCache {
     payload: Option<Arc<Payload>>,
     pub network: Option<Arc<Network>>,
 }
 
-impl Shown {
+impl NetworkCache {
     /// Takes what is to be shown; true if it is another graph than before.
     pub fn take(&mut self, graph: Option<Measured<'_, NeuronGraph>>) -> bool {
         let same = match (&self.payload, graph.map(|g| &g.sample.payload)) {
@@ -369,7 +369,7 @@ impl Shown {
         };
         if !same {
             self.payload = graph.map(|g| g.sample.payload.clone());
-            self.network = graph.and_then(|g| Network::of(g.value)).map(Arc::new);
+            self.network = graph.and_then(|g| Network::from_graph(g.value)).map(Arc::new);
         }
         !same
     }

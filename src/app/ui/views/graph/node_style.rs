@@ -55,7 +55,7 @@ impl Palette {
     /// shares most of its neurons with an earlier one keeps that one's colour.
     pub fn new(network: &Network, kind: Option<ColourBy>, theme: &Theme, before: Option<&Self>) -> Self {
         if let Some(column) = kind.and_then(|k| network.numbers(k)) {
-            return Self::of_numbers(column, network.len(), theme);
+            return Self::from_numbers(column, network.len(), theme);
         }
         let groups = kind.and_then(|k| network.groups(k).map(|g| (k, g)));
         let Some((kind, of_nodes)) = groups else {
@@ -104,7 +104,7 @@ impl Palette {
     }
 
     /// A sequential map over the numbers' range; nodes without one are grey.
-    fn of_numbers(column: &Column, nodes: usize, theme: &Theme) -> Self {
+    fn from_numbers(column: &Column, nodes: usize, theme: &Theme) -> Self {
         let [low, high] = column.range().unwrap_or([0.0, 1.0]);
         let log = low > 0.0 && high > LOGARITHMIC * low;
         let scale = Colours { map: ColourMap::Viridis, range: [low as f32, high as f32], log };

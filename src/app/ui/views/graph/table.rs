@@ -8,7 +8,7 @@ use eframe::egui::{
 
 use super::{
     drawing::one_line,
-    network::{Network, Shown},
+    network::{Network, NetworkCache},
     table_filter::{Cells, NamedRow, terms},
 };
 use crate::{
@@ -42,7 +42,7 @@ type Sort = Option<(usize, bool)>;
 /// View `graph_table`.
 #[derive(Default)]
 pub struct GraphTable {
-    shown: Shown,
+    shown: NetworkCache,
     listed: Listed,
     filter: String,
     sort: Sort,
@@ -92,24 +92,24 @@ impl Cells for Item<'_> {
             (Listed::Nodes, 1) => f64::NAN,
             (Listed::Nodes, 2 | 3) => self.group(column).map_or(f64::NAN, f64::from),
             (Listed::Nodes, c) => network.columns.get(c - 4).map_or(f64::NAN, |c| c.number(at)),
-            (Listed::Edges, 0 | 1) => self.words(column).parse().unwrap_or(f64::NAN),
+            (Listed::Edges, 0 | 1) => self.text(column).parse().unwrap_or(f64::NAN),
             (Listed::Edges, 2) => network.edges.get(at).map_or(f64::NAN, |e| f64::from(e.2)),
             (Listed::Edges, c) => network.edge_columns.get(c - 3).map_or(f64::NAN, |c| c.number(at)),
         }
     }
 
-    fn words(&self, column: usize) -> String {
+    fn text(&self, column: usize) -> String {
         let (network, at) = (self.network, self.at);
         let name = |node: u32| network.labels.get(node as usize).cloned().unwrap_or_default();
         match (self.listed, column) {
             (Listed::Nodes, 0) => network.id(at as u32),
             (Listed::Nodes, 1) => name(at as u32),
             (Listed::Nodes, 2 | 3) => self.group(column).map_or(String::new(), |g| g.to_string()),
-            (Listed::Nodes, c) => network.columns.get(c - 4).map_or(String::new(), |c| c.words(at)),
+            (Listed::Nodes, c) => network.columns.get(c - 4).map_or(String::new(), |c| c.text(at)),
             (Listed::Edges, 0) => network.edges.get(at).map_or(String::new(), |e| name(e.0)),
             (Listed::Edges, 1) => network.edges.get(at).map_or(String::new(), |e| name(e.1)),
             (Listed::Edges, 2) => network.edges.get(at).map_or(String::new(), |e| e.2.to_string()),
-            (Listed::Edges, c) => network.edge_columns.get(c - 3).map_or(String::new(), |c| c.words(at)),
+            (Listed::Edges, c) => network.edge_columns.get(c - 3).map_or(String::new(), |c| c.text(at)),
         }
     }
 }
@@ -140,10 +140,10 @@ impl GraphTable {
         };
         let mut rows: Vec<u32> = (0..self.count(network) as u32).filter(shown).collect();
         if let Some((column, falls)) = self.sort.filter(|(column, _)| *column < names.len()) {
-            sort(&mut rows, |at| (item(at).number(column), item(at).words(column)), falls);
+            sort(&mut rows, |at| (item(at).number(column), item(at).text(column)), falls);
         }
         let wide = |column: usize| {
-            let sampled = rows.iter().take(SAMPLED).map(|at| item(*at).words(column).chars().count());
+            let sampled = rows.iter().take(SAMPLED).map(|at| item(*at).text(column).chars().count());
             let most = sampled.max().unwrap_or(0).max(names[column].chars().count() + 2);
             (most as f32 * 7.4 + 16.0).clamp(WIDTHS.0, WIDTHS.1)
         };
@@ -179,7 +179,7 @@ impl GraphTable {
     /// Whether the first of the listed rows that says anything in a column says a number.
     fn holds_numbers(&self, network: &Network, column: usize) -> bool {
         let mut items = self.rows.iter().map(|at| Item { network, listed: self.listed, at: *at as usize });
-        items.find(|item| !item.words(column).is_empty()).is_some_and(|item| !item.number(column).is_nan())
+        items.find(|item| !item.text(column).is_empty()).is_some_and(|item| !item.number(column).is_nan())
     }
 
     /// Names of the columns, over numbers to the right as they are; a click sorts by one.
@@ -215,7 +215,7 @@ impl GraphTable {
     fn row_ui(&self, ui: &mut Ui, network: &Network, at: u32, cx: &ViewCx<'_>) -> Response {
         let item = Item { network, listed: self.listed, at: at as usize };
         let (row, response) = ui.allocate_exact_size(vec2(self.widths.iter().sum(), ROW), Sense::click());
-        let name = format!("{} {}", item.words(0), item.words(1));
+        let name = format!("{} {}", item.text(0), item.text(1));
         let is_selected = cx.selection.neuron.is_some_and(|neuron| self.neurons(network, at).contains(&Some(neuron)));
         response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &name));
         if is_selected || response.hovered() {
@@ -231,7 +231,7 @@ impl GraphTable {
                 true => (Side::Left, FontId::proportional(theme::SMALL)),
                 false => (Side::Right, theme::numbers()),
             };
-            cell(ui, place, item.words(column), how, cx.theme.text);
+            cell(ui, place, item.text(column), how, cx.theme.text);
         }
         response
     }
@@ -280,7 +280,7 @@ impl GraphTable {
         let mut out = Table::new(names.iter().copied());
         for at in rows {
             let item = Item { network, listed: self.listed, at: *at as usize };
-            out.row((0..names.len()).map(|column| item.words(column)));
+            out.row((0..names.len()).map(|column| item.text(column)));
         }
         out.finish()
     }
@@ -351,7 +351,7 @@ impl View for GraphTable {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let network = match &self.shown.network {
             Some(network) => network.clone(),
-            None => Network::of(connectivity::shown(cx)?.value)?.into(),
+            None => Network::from_graph(connectivity::shown(cx)?.value)?.into(),
         };
         let all: Vec<u32> = (0..self.count(&network) as u32).collect();
         Some(self.csv_of(&network, if self.made_for.is_some() { &self.rows } else { &all }))

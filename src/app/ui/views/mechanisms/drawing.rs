@@ -52,8 +52,8 @@ struct HeightScale {
 }
 
 impl HeightScale {
-    fn of(rect: Rect, panel: &Panel, steps: &[Step]) -> Self {
-        let reached = steps.iter().filter_map(|s| s.of(panel.score));
+    fn new(rect: Rect, panel: &Panel, steps: &[Step]) -> Self {
+        let reached = steps.iter().filter_map(|s| s.reached(panel.score));
         let mut values: Vec<f64> =
             reached.flat_map(|r| r.seeds.iter().copied().chain([r.mean - r.sd, r.mean + r.sd])).collect();
         if panel.shows_levels {
@@ -87,7 +87,7 @@ impl HeightScale {
 /// Fills `size`.
 pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, steps: &[Step], panels: &[Panel]) {
     let (sheet, response) = ui.allocate_exact_size(size.max(vec2(160.0, 120.0)), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, words_of(steps)));
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, steps_text(steps)));
     let painter = ui.painter_at(sheet);
     let column = (sheet.width() - LEFT - RIGHT) / steps.len().max(1) as f32;
     let numbers = match (column < NARROW, sheet.height() < LOW) {
@@ -109,11 +109,11 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
         let top = sheet.top() + TOP + k as f32 * (each + TOP + GAP);
         let rect =
             Rect::from_min_max(pos2(sheet.left() + LEFT, top), pos2(sheet.right() - RIGHT, top + each.max(20.0)));
-        let scale = HeightScale::of(rect, panel, steps);
+        let scale = HeightScale::new(rect, panel, steps);
         axis(&painter, theme, panel, &scale);
         let mut before: Option<f32> = None;
         for (i, step) in steps.iter().enumerate() {
-            let Some(reached) = step.of(panel.score).filter(|r| r.mean.is_finite()) else {
+            let Some(reached) = step.reached(panel.score).filter(|r| r.mean.is_finite()) else {
                 before = None;
                 continue;
             };
@@ -273,7 +273,7 @@ fn explained(step: &Step) -> String {
 }
 
 /// For a screen reader.
-fn words_of(steps: &[Step]) -> String {
+fn steps_text(steps: &[Step]) -> String {
     let each = steps.iter().map(|s| explained(s).replace('\n', ", "));
     format!("staircase: {}", each.collect::<Vec<_>>().join("; "))
 }

@@ -61,7 +61,7 @@ impl Mechanisms {
     /// One panel a score that was measured.
     fn panels(&self, cx: &ViewCx<'_>, steps: &[Step]) -> Vec<Panel> {
         let panel = |score: Score| {
-            steps.iter().any(|step| step.of(score).is_some()).then(|| Panel {
+            steps.iter().any(|step| step.reached(score).is_some()).then(|| Panel {
                 score,
                 levels: levels(cx, score),
                 shows_levels: self.shows_baselines,

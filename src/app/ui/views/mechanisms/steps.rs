@@ -70,7 +70,7 @@ pub struct Step {
 }
 
 impl Step {
-    pub fn of(&self, score: Score) -> Option<&Reached> {
+    pub fn reached(&self, score: Score) -> Option<&Reached> {
         match score {
             Score::Loss => self.loss.as_ref(),
             Score::Recall => self.recall.as_ref(),

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Painter, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
 
-use super::{PhasePlane, Source, scene::Scene, shown::Shown};
+use super::{PhasePlane, Source, portrait::PhasePortrait, scene::Scene};
 use crate::ui::{
     theme::Theme,
     view::ViewCx,
@@ -14,7 +14,7 @@ use crate::ui::{
 
 impl PhasePlane {
     /// The camera set on what is shown, and the patch of the plane that is in sight: left, right, low, high.
-    pub(super) fn frame(&self, sheet: Rect, shown: &Shown) -> (Frame, [f32; 4]) {
+    pub(super) fn frame(&self, sheet: Rect, shown: &PhasePortrait) -> (Frame, [f32; 4]) {
         let frame = self.camera.frame(sheet.shrink2(vec2(18.0, 20.0)), shown.fitted(self.close).into_iter());
         let zero = frame.at([0.0; 3]);
         let (x, y) = (|at: f32| (at - zero.x) / frame.scale, |at: f32| (zero.y - at) / frame.scale);
@@ -22,7 +22,7 @@ impl PhasePlane {
     }
 
     /// The field behind the paths, computed again where another is looked at.
-    fn follow_field(&mut self, source: &Source, shown: &Shown, patch: [f32; 4]) {
+    fn follow_field(&mut self, source: &Source, shown: &PhasePortrait, patch: [f32; 4]) {
         let of = match source {
             // neither the start nor the steps change the field
             Source::Toy(toy, _) => Source::Toy(*toy, toy.settings()),
@@ -44,7 +44,7 @@ impl PhasePlane {
         &mut self,
         ui: &mut Ui,
         cx: &mut ViewCx<'_>,
-        (source, shown): (&Source, &Shown),
+        (source, shown): (&Source, &PhasePortrait),
         size: Vec2,
     ) {
         let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
@@ -77,12 +77,18 @@ impl PhasePlane {
     }
 
     /// A hand sets the start of a toy; on paths of tokens it names and selects one.
-    fn point(&mut self, response: &Response, cx: &mut ViewCx<'_>, frame: &Frame, (source, shown): (&Source, &Shown)) {
+    fn point(
+        &mut self,
+        response: &Response,
+        cx: &mut ViewCx<'_>,
+        frame: &Frame,
+        (source, shown): (&Source, &PhasePortrait),
+    ) {
         if let Source::Toy(toy, _) = source {
             if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {
                 let zero = frame.at([0.0; 3]);
                 let kept = |v: f32| (f64::from(v / frame.scale).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
-                self.toys.of_mut(*toy).start = [kept(at.x - zero.x), kept(zero.y - at.y)];
+                self.toys.get_mut(*toy).start = [kept(at.x - zero.x), kept(zero.y - at.y)];
                 response.ctx.request_repaint();
             }
             return;
@@ -107,7 +113,13 @@ impl PhasePlane {
 }
 
 /// All but what is behind, which is the graphics card's.
-pub(super) fn paint(painter: &Painter, theme: &Theme, (sheet, frame): (Rect, &Frame), shown: &Shown, patch: [f32; 4]) {
+pub(super) fn paint(
+    painter: &Painter,
+    theme: &Theme,
+    (sheet, frame): (Rect, &Frame),
+    shown: &PhasePortrait,
+    patch: [f32; 4],
+) {
     let scene = Scene { painter, frame, theme, sheet };
     scene.paint(shown);
     if patch.iter().all(|v| v.is_finite()) {

@@ -28,14 +28,14 @@ mod controls;
 mod learned;
 mod numbers;
 mod plane;
+mod portrait;
 mod scene;
-mod shown;
 mod tile;
 mod toy;
 
 use learned::Learned;
 use plane::PlaneChoice;
-use shown::Shown;
+use portrait::PhasePortrait;
 use toy::{Toy, ToySettings};
 
 /// Training steps after which an answer is asked anew.
@@ -52,14 +52,14 @@ enum Mode {
 struct Toys([ToySettings; 2]);
 
 impl Toys {
-    fn of_mut(&mut self, toy: Toy) -> &mut ToySettings {
+    fn get_mut(&mut self, toy: Toy) -> &mut ToySettings {
         match toy {
             Toy::Harmonic => &mut self.0[0],
             Toy::DoubleWell => &mut self.0[1],
         }
     }
 
-    fn of(&self, toy: Toy) -> ToySettings {
+    fn get(&self, toy: Toy) -> ToySettings {
         match toy {
             Toy::Harmonic => self.0[0],
             Toy::DoubleWell => self.0[1],
@@ -94,7 +94,7 @@ pub struct PhasePlane {
     /// A text of one's own; empty reads a held-out passage.
     text: String,
     read: Option<Read>,
-    shown: KeyedCache<Source, Option<Arc<Shown>>>,
+    shown: KeyedCache<Source, Option<Arc<PhasePortrait>>>,
     camera: Camera,
     /// Fits the token in focus alone: tokens lie far apart, and each is moved a little.
     close: bool,
@@ -145,14 +145,14 @@ impl PhasePlane {
         let focus = cx.selection.variant;
         let args = self.args(cx);
         cx.ask::<QueryKeyPaths>(Some(focus), &args, Freshness::Steps(STALE));
-        if self.of_variant(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
+        if self.variant_paths(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
             // some other variant may have what this one lacks
             cx.ask::<QueryKeyPaths>(None, &args, Freshness::Steps(STALE));
         }
     }
 
     /// What one variant answered, or its schedule measured: of the head that is selected if there is such, else the newer.
-    fn of_variant<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
+    fn variant_paths<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
         let is_between = [Some(variant), None].into_iter().any(|of| cx.is_waiting_for::<QueryKeyPaths>(of));
         let typed = cx.known(variant).find(|m: &Measured<'a, QueryKeyPaths>| m.is_typed && !self.text.is_empty());
         if typed.is_some() || !self.text.is_empty() && !is_between {
@@ -165,10 +165,10 @@ impl PhasePlane {
 
     /// Of the variant in focus; where its queries and keys do not evolve, of the first whose do.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, QueryKeyPaths>> {
-        let of_focus = self.of_variant(cx, cx.selection.variant);
+        let of_focus = self.variant_paths(cx, cx.selection.variant);
         let others = (0..cx.mirror.variants().len()).filter(|v| *v != cx.selection.variant);
         let mut evolving =
-            of_focus.into_iter().chain(others.filter_map(|v| self.of_variant(cx, v))).filter(|m| evolves(m.value));
+            of_focus.into_iter().chain(others.filter_map(|v| self.variant_paths(cx, v))).filter(|m| evolves(m.value));
         evolving.next().or(of_focus)
     }
 
@@ -180,7 +180,7 @@ impl PhasePlane {
             return;
         };
         if self.read.as_ref().is_none_or(|r| !Arc::ptr_eq(&r.payload, payload)) {
-            let learned = Learned::of(evolution).map(Arc::new);
+            let learned = Learned::new(evolution).map(Arc::new);
             self.read = Some(Read { payload: payload.clone(), number: unique(), learned });
         }
     }
@@ -196,7 +196,7 @@ impl PhasePlane {
 
     fn source(&self, cx: &ViewCx<'_>) -> Option<Source> {
         match self.mode(cx) {
-            Mode::Toy(toy) => Some(Source::Toy(toy, self.toys.of(toy))),
+            Mode::Toy(toy) => Some(Source::Toy(toy, self.toys.get(toy))),
             Mode::Learned => {
                 let (read, learned) = (self.read.as_ref()?, self.learned()?);
                 let last = learned.starts.len().checked_sub(1)?;
@@ -207,12 +207,12 @@ impl PhasePlane {
     }
 
     /// Computes what is shown, once for each source.
-    fn compute(&mut self, source: &Source) -> Option<Arc<Shown>> {
+    fn compute(&mut self, source: &Source) -> Option<Arc<PhasePortrait>> {
         if self.shown.get(source).is_none_or(Option::is_none) {
             let shown = match source {
-                Source::Toy(toy, settings) => Shown::of_toy(*toy, *settings),
+                Source::Toy(toy, settings) => PhasePortrait::from_toy(*toy, *settings),
                 Source::Token(_, token, stepping, plane) => {
-                    Shown::of_token(&*self.learned()?, *token, *stepping, *plane)
+                    PhasePortrait::from_token(&*self.learned()?, *token, *stepping, *plane)
                 }
             };
             *self.shown.at(source.clone()) = Some(Arc::new(shown));

@@ -7,9 +7,9 @@ use eframe::egui::{Align, Label, Layout, Pos2, Rect, RichText, Sense, Ui, UiBuil
 use super::{
     Mode, PhasePlane, Source, canvas, evolves,
     learned::Learned,
-    numbers::{STACKED, STACKED_WIDTH, TABLE, numbers_ui, overflow_words, words_of},
-    scene::share_words,
-    shown::Shown,
+    numbers::{STACKED, STACKED_WIDTH, TABLE, integrator_label, numbers_ui, overflow_sentence},
+    portrait::PhasePortrait,
+    scene::share_label,
 };
 use crate::{
     telemetry::measurements::QueryKeyPaths,
@@ -29,7 +29,7 @@ const NOBODY: &str = "No variant of this run evolves its queries and keys before
 
 impl PhasePlane {
     /// What the picture is, in a few sentences.
-    fn caption(&self, source: &Source, shown: &Shown) -> String {
+    fn caption(&self, source: &Source, shown: &PhasePortrait) -> String {
         match source {
             Source::Toy(toy, _) => format!(
                 "{}. Grey: levels of energy, the start\u{2019}s own lighter; the true path never leaves it. The blob is \
@@ -39,7 +39,7 @@ impl PhasePlane {
             Source::Token(_, token, ..) => {
                 let Some(learned) = self.learned() else { return String::new() };
                 let (own, share) = (learned.own, shown.plane.shares.map_or(1.0, |[a, b]| a + b));
-                let close = match learned.off.get(*token).copied().flatten().zip(learned.most_off()) {
+                let close = match learned.off.get(*token).copied().flatten().zip(learned.max_error()) {
                     Some((off, most)) => format!(
                         "the same steps here end {} from it ({} at most over {} tokens)",
                         value_label(off),
@@ -55,8 +55,8 @@ impl PhasePlane {
                      so there is no energy to keep.",
                     value_label(own.dt),
                     own.steps,
-                    words_of(own.integrator),
-                    share_words(share),
+                    integrator_label(own.integrator),
+                    share_label(share),
                 )
             }
         }
@@ -94,7 +94,7 @@ impl PhasePlane {
     }
 
     /// The picture, and the numbers beside it or, in a high tile, below.
-    fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, shown: &Shown) {
+    fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, shown: &PhasePortrait) {
         let learned: Option<(Arc<Learned>, usize)> = match source {
             Source::Token(_, token, ..) => self.learned().map(|l| (l, *token)),
             Source::Toy(..) => None,
@@ -139,11 +139,11 @@ impl PhasePlane {
     /// What has to be said before the picture: whose queries and keys these are, what overflows.
     fn notices_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
         let focus = cx.selection.variant;
-        let of_focus = self.of_variant(cx, focus);
+        let of_focus = self.variant_paths(cx, focus);
         let lacks = of_focus.filter(|m| !evolves(m.value));
         let Some((_, shown)) = lacks.zip(measured).filter(|(_, m)| m.variant != focus) else { return };
         let label = |v: usize| cx.mirror.variants().get(v).map_or(String::new(), |v| v.label.clone());
-        let has = |v: &usize| self.of_variant(cx, *v).is_some_and(|m| evolves(m.value));
+        let has = |v: &usize| self.variant_paths(cx, *v).is_some_and(|m| evolves(m.value));
         let others: Vec<(usize, String)> = (0..cx.mirror.variants().len()).filter(has).map(|v| (v, label(v))).collect();
         let words = format!("\u{201c}{}\u{201d} scores queries and keys as they are projected. Shown:", label(focus));
         ui.horizontal_wrapped(|ui| {
@@ -199,12 +199,12 @@ impl PhasePlane {
         }
     }
 
-    fn overflow_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, source: &Source, shown: &Shown) {
+    fn overflow_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, source: &Source, shown: &PhasePortrait) {
         let (dt, steps) = match source {
             Source::Toy(_, settings) => (settings.dt, settings.steps),
             Source::Token(_, _, stepping, _) => *stepping,
         };
-        if let Some(words) = overflow_words(shown, steps, dt) {
+        if let Some(words) = overflow_sentence(shown, steps, dt) {
             let text = RichText::new(format!("! {words}")).size(theme::SMALL).color(cx.theme.error);
             ui.add(Label::new(text).wrap());
         }
@@ -243,7 +243,7 @@ impl View for PhasePlane {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         if let Mode::Toy(toy) = self.mode(cx) {
-            return format!("computed, no model: {} toy, {}", toy.words(), toy.formula());
+            return format!("computed, no model: {} toy, {}", toy.label(), toy.formula());
         }
         let Some(m) = self.measured(cx) else { return "queries and keys under their evolution".to_owned() };
         let label = cx.mirror.variants().get(m.variant).map_or("", |v| v.label.as_str());
@@ -266,7 +266,7 @@ impl View for PhasePlane {
                 let _ = writeln!(out, "{what},{token},{step},{x},{y}");
             }
         };
-        shown.tracks.iter().for_each(|t| rows(words_of(t.integrator), token, &t.places));
+        shown.tracks.iter().for_each(|t| rows(integrator_label(t.integrator), token, &t.places));
         shown.others.iter().for_each(|o| rows("other token", o.token, &o.places));
         if let Some(end) = shown.model_end {
             rows("model's end", token, &[end]);

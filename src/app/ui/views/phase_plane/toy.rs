@@ -41,7 +41,7 @@ impl Toy {
         }
     }
 
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Toy::Harmonic => "harmonic",
             Toy::DoubleWell => "double well",

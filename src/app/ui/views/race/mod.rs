@@ -107,7 +107,7 @@ impl Race {
         ui.horizontal(|ui| {
             for over in Over::ALL {
                 let can = over != Over::Operations || counts_operations;
-                let button = ui.add_enabled(can, egui::Button::selectable(self.over == over, over.words()));
+                let button = ui.add_enabled(can, egui::Button::selectable(self.over == over, over.label()));
                 let button = button.on_disabled_hover_text("The operations of these models are not counted.");
                 if button.clicked() {
                     self.over = over;
@@ -174,7 +174,7 @@ impl Race {
         };
         [
             racer.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
-            verdict_words(racer.verdict),
+            verdict_sentence(racer.verdict),
             reach(Over::Tokens),
             reach(Over::Seconds),
             abbreviated(racer.params as f64),
@@ -191,7 +191,7 @@ fn widths_in(room: f32) -> [f32; 7] {
     widths
 }
 
-fn verdict_words(verdict: Verdict) -> String {
+fn verdict_sentence(verdict: Verdict) -> String {
     let signed = |v: f64| format!("{v:+.3}").replace('-', "\u{2212}");
     match verdict {
         Verdict::First => String::new(),

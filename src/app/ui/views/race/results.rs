@@ -25,7 +25,7 @@ pub enum Over {
 impl Over {
     pub const ALL: [Over; 3] = [Over::Tokens, Over::Seconds, Over::Operations];
 
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Over::Tokens => "tokens",
             Over::Seconds => "seconds",
@@ -147,15 +147,15 @@ fn operations(mirror: &Mirror) -> Vec<Option<f64>> {
     info.variants.iter().map(|v| of(&v.id)).collect()
 }
 
-fn held_out(mirror: &Mirror, variant: usize) -> Option<&Curve> {
+fn held_out_curve(mirror: &Mirror, variant: usize) -> Option<&Curve> {
     mirror.curve(variant, channels::LOSS_HELD_OUT)
 }
 
 /// The steps up to `step` at which all seeds were measured.
 fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, (tokens, flops): (usize, Option<f64>)) -> Vec<Mark> {
-    let curves: Option<Vec<&Curve>> = group.members.iter().map(|v| held_out(mirror, *v)).collect();
+    let curves: Option<Vec<&Curve>> = group.members.iter().map(|v| held_out_curve(mirror, *v)).collect();
     let Some((curves, first)) = curves.and_then(|c| Some((c.clone(), *c.first()?))) else { return vec![] };
-    let mut clocks: Vec<Clock> = group.members.iter().map(|v| Clock::of(mirror, *v)).collect();
+    let mut clocks: Vec<Clock> = group.members.iter().map(|v| Clock::new(mirror, *v)).collect();
     let mut marks = vec![];
     for (at, _) in first.points(0, step) {
         let exact = |c: &&Curve| c.point_at(at).filter(|p| p.0 == at).map(|p| p.1);
@@ -179,7 +179,7 @@ struct Clock {
 }
 
 impl Clock {
-    fn of(mirror: &Mirror, variant: usize) -> Self {
+    fn new(mirror: &Mirror, variant: usize) -> Self {
         let curve = mirror.curve(variant, channels::STEP_MS);
         Self { steps: curve.map_or(vec![], |c| c.points(0, u64::MAX).collect()), next: 0, seconds: 0.0 }
     }
@@ -198,7 +198,7 @@ impl Clock {
 fn verdict(mirror: &Mirror, (first, other): (&SeedGroup, &SeedGroup), step: u64) -> Verdict {
     let mut differences = vec![];
     for (a, b) in first.pairs_by_seed(other, mirror) {
-        let (Some(a), Some(b)) = (held_out(mirror, a), held_out(mirror, b)) else { continue };
+        let (Some(a), Some(b)) = (held_out_curve(mirror, a), held_out_curve(mirror, b)) else { continue };
         let (Some(a), Some(b)) = (a.point_at(step), b.point_at(step)) else { continue };
         if a.0 == b.0 {
             differences.push(b.1 - a.1);

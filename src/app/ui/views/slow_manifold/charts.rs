@@ -15,7 +15,7 @@ use crate::{
 /// A canard stays on the repelling branch for at least this share of the time.
 const CANARD: f64 = 0.15;
 /// More folds than these are not listed.
-const MOST_NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// Distances on log axes with the theorem's slopes, and the present eps.
 pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'static> {
@@ -65,7 +65,7 @@ pub fn facts(field: &Field, run: &Run) -> Vec<String> {
         LongTerm::Undecided => "No whole cycle in the time that was solved.".to_owned(),
     });
     let folds: Vec<String> = field.manifold.folds.iter().map(|[x, y]| format!("({x:.2}, {y:.2})")).collect();
-    if !folds.is_empty() && folds.len() <= MOST_NAMED {
+    if !folds.is_empty() && folds.len() <= MAX_NAMED {
         facts.push(format!("Folds at {}.", folds.join(" and ")));
     }
     if run.trajectory.end == StopReason::GaveUp {

@@ -19,7 +19,7 @@ const POINTS: usize = 24;
 const ROUNDS: usize = 12;
 
 /// What a manifold constrains, in a sentence or two.
-pub fn words_of(meaning: ManifoldMeaning) -> &'static str {
+pub fn explanation(meaning: ManifoldMeaning) -> &'static str {
     match meaning {
         ManifoldMeaning::Operator => {
             "M1 constrains an operator: Sinkhorn\u{2019}s iteration makes a positive matrix doubly stochastic, so that \

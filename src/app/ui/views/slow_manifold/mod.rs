@@ -69,9 +69,9 @@ impl SlowManifold {
 
     /// Computes what is shown, once for each source; a sentence where it cannot be.
     fn make_field(&mut self, settings: &SlowManifoldSettings) -> Option<String> {
-        let source = Source::of(settings);
+        let source = Source::new(settings);
         let kept = self.fields.at(source.clone());
-        match kept.get_or_insert_with(|| Field::of(&source).map(Arc::new).map_err(|e| sentence(&e))) {
+        match kept.get_or_insert_with(|| Field::new(&source).map(Arc::new).map_err(|e| sentence(&e))) {
             Ok(field) => {
                 self.made = Some(Made { source, field: field.clone() });
                 None
@@ -95,7 +95,7 @@ impl SlowManifold {
     fn run(&mut self, made: &Made, epsilon: f64) -> Arc<Run> {
         let start = self.start(&made.field);
         let kept = self.runs.at((made.source.clone(), epsilon, start));
-        kept.get_or_insert_with(|| Arc::new(Run::of(&made.field, epsilon, start))).clone()
+        kept.get_or_insert_with(|| Arc::new(Run::solve(&made.field, epsilon, start))).clone()
     }
 
     /// What was last computed.

@@ -31,8 +31,8 @@ const SPARSE: f32 = 16.0;
 const SPARSE_SOFTWARE: f32 = 34.0;
 /// Most of them on a card, where the processor draws, and where it must bring all of them up to date at once.
 const MOST: u32 = 50_000;
-const MOST_SOFTWARE: u32 = 5_000;
-const MOST_SOFTWARE_STILL: u32 = 2_500;
+const MAX_SOFTWARE: u32 = 5_000;
+const MAX_SOFTWARE_STILL: u32 = 2_500;
 /// Standard deviation of the pointer's influence, as a share of a side.
 const STIR_RADIUS: f32 = 0.06;
 
@@ -119,8 +119,8 @@ impl ParticleLayer {
         let rect = sheet.rect;
         let (sparse, most) = match (target.software, flowing) {
             (false, _) => (SPARSE, MOST),
-            (true, true) => (SPARSE_SOFTWARE, MOST_SOFTWARE),
-            (true, false) => (SPARSE_SOFTWARE, MOST_SOFTWARE_STILL),
+            (true, true) => (SPARSE_SOFTWARE, MAX_SOFTWARE),
+            (true, false) => (SPARSE_SOFTWARE, MAX_SOFTWARE_STILL),
         };
         let pixels = ui.pixels_per_point();
         let particles = Particles {
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn the_pointer_carries_what_is_near_and_nothing_else() {
-        let source = Source::of(&SlowManifoldSettings::default());
-        let of = Field::of(&source).unwrap();
+        let source = Source::new(&SlowManifoldSettings::default());
+        let of = Field::new(&source).unwrap();
         let field = sampled(&of, 0.05, &of.bounds);
         let moved = stirred(&field, Stir { at: [0.5, 0.5], velocity: [3.0, -2.0] });
         assert_eq!(moved.data[SAMPLES * (SAMPLES / 2) + SAMPLES / 2], [3.0, -2.0]);
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn smaller_eps_makes_only_x_faster() {
-        let source = Source::of(&SlowManifoldSettings::default());
-        let field = Field::of(&source).unwrap();
+        let source = Source::new(&SlowManifoldSettings::default());
+        let field = Field::new(&source).unwrap();
         let (one, tenth) = (sampled(&field, 0.1, &field.bounds), sampled(&field, 0.01, &field.bounds));
         for (a, b) in one.data.iter().zip(&tenth.data) {
             assert!((a[0] * 10.0 - b[0]).abs() <= 1e-4 * b[0].abs() && a[1] == b[1]);

@@ -49,7 +49,7 @@ const UNTIL: f64 = 10.0;
 const FAR: f64 = 0.04;
 
 impl Source {
-    pub fn of(settings: &SlowManifoldSettings) -> Self {
+    pub fn new(settings: &SlowManifoldSettings) -> Self {
         let is_written = settings.system == PlanarSystem::Formulas;
         let formulas = is_written.then(|| [settings.f.clone(), settings.g.clone()]);
         Self { system: settings.system, a: settings.a, formulas }
@@ -58,7 +58,7 @@ impl Source {
 
 impl Field {
     /// Errors: formulas that cannot be read, or that have no finite value somewhere in sight.
-    pub fn of(source: &Source) -> Result<Self, PlaneError> {
+    pub fn new(source: &Source) -> Result<Self, PlaneError> {
         let equations = match (source.system, &source.formulas) {
             (PlanarSystem::FitzHughNagumo, _) => Equations::FitzHughNagumo,
             (PlanarSystem::CubicFold, _) => Equations::CubicFold,
@@ -118,7 +118,7 @@ fn equilibria(plane: &FastSlowPlane, manifold: &CriticalManifold) -> Vec<Point> 
 }
 
 impl Run {
-    pub fn of(field: &Field, epsilon: f64, start: Point) -> Self {
+    pub fn solve(field: &Field, epsilon: f64, start: Point) -> Self {
         let plane = &field.plane;
         let limits = SolveLimits {
             epsilon,
@@ -149,8 +149,8 @@ mod tests {
     use super::*;
 
     fn shown(settings: &SlowManifoldSettings) -> (Field, Run) {
-        let field = Field::of(&Source::of(settings)).unwrap();
-        let run = Run::of(&field, settings.epsilon, field.usual_start());
+        let field = Field::new(&Source::new(settings)).unwrap();
+        let run = Run::solve(&field, settings.epsilon, field.usual_start());
         (field, run)
     }
 
@@ -177,9 +177,9 @@ mod tests {
     #[test]
     fn formulas_are_part_of_the_source_only_where_they_are_used() {
         let written = |f: &str, system| SlowManifoldSettings { f: f.into(), system, ..Default::default() };
-        let source = |f, system| Source::of(&written(f, system));
+        let source = |f, system| Source::new(&written(f, system));
         assert_eq!(source("x(", PlanarSystem::VanDerPol), source("y", PlanarSystem::VanDerPol));
         assert_ne!(source("x", PlanarSystem::Formulas), source("y", PlanarSystem::Formulas));
-        assert!(Field::of(&source("x(", PlanarSystem::Formulas)).is_err());
+        assert!(Field::new(&source("x(", PlanarSystem::Formulas)).is_err());
     }
 }

@@ -35,9 +35,9 @@ const MEANINGS: [(ManifoldMeaning, &str); 3] = [
 ];
 /// Width of what stands beside the picture, as a share; and the least room for it, points.
 const SIDE: f32 = 0.38;
-const LEAST_SIDE: f32 = 230.0;
+const MIN_SIDE: f32 = 230.0;
 /// A lower chart says nothing.
-const LEAST_CHART: f32 = 110.0;
+const MIN_CHART: f32 = 110.0;
 /// What an arrow key moves the start by, as a share of the plane.
 const KEY_STEP: f64 = 0.02;
 /// Zoom of one press of + or -.
@@ -53,7 +53,7 @@ impl SlowManifold {
             ui.spacing_mut().item_spacing.x = 4.0;
             for (meaning, words) in MEANINGS {
                 let is_shown = settings.meaning == meaning;
-                if ui.selectable_label(is_shown, words).on_hover_text(meanings::words_of(meaning)).clicked() {
+                if ui.selectable_label(is_shown, words).on_hover_text(meanings::explanation(meaning)).clicked() {
                     cx.set(SlowManifoldSettings::meaning.name, meaning.to_value());
                 }
             }
@@ -79,7 +79,8 @@ impl SlowManifold {
     /// M1 or M2.
     fn constraint_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, meaning: ManifoldMeaning) {
         ui.add(
-            Label::new(RichText::new(meanings::words_of(meaning)).size(theme::SMALL).color(cx.theme.secondary)).wrap(),
+            Label::new(RichText::new(meanings::explanation(meaning)).size(theme::SMALL).color(cx.theme.secondary))
+                .wrap(),
         );
         let words = match meaning {
             ManifoldMeaning::Operator => {
@@ -91,7 +92,7 @@ impl SlowManifold {
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary)).wrap());
         let room = ui.available_size().max(vec2(40.0, 40.0));
         let (outer, response) = ui.allocate_exact_size(room, Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, meanings::words_of(meaning)));
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, meanings::explanation(meaning)));
         self.size = room;
         paint_constraint(ui, cx, outer, meaning);
     }
@@ -109,19 +110,19 @@ impl SlowManifold {
         };
         legend_ui(ui, cx.theme);
         let room = ui.available_size();
-        let is_beside = room.x > 1.1 * room.y && room.x > 2.0 * LEAST_SIDE;
-        let has_side = is_beside || room.y > 2.0 * LEAST_CHART + 120.0;
+        let is_beside = room.x > 1.1 * room.y && room.x > 2.0 * MIN_SIDE;
+        let has_side = is_beside || room.y > 2.0 * MIN_CHART + 120.0;
         let folded = if has_side { 0.0 } else { cx.height_of_controls(22.0) };
         let (outer, _) = ui.allocate_exact_size(room - vec2(0.0, folded), Sense::hover());
         let (canvas, side) = match (has_side, is_beside) {
             (false, _) => (outer, None),
             (true, true) => {
-                let width = (room.x * SIDE).max(LEAST_SIDE);
+                let width = (room.x * SIDE).max(MIN_SIDE);
                 let cut = outer.right() - width;
                 (outer.with_max_x(cut - 8.0), Some(outer.with_min_x(cut)))
             }
             (true, false) => {
-                let cut = outer.bottom() - (room.y * SIDE).max(LEAST_CHART + 60.0);
+                let cut = outer.bottom() - (room.y * SIDE).max(MIN_CHART + 60.0);
                 (outer.with_max_y(cut - 6.0), Some(outer.with_min_y(cut)))
             }
         };
@@ -148,7 +149,7 @@ impl SlowManifold {
         let words = words.join(" ");
         let font = eframe::egui::FontId::proportional(theme::SMALL);
         let high = ui.painter().layout(words.clone(), font, cx.theme.secondary, ui.available_width()).size().y + 6.0;
-        let has_room = ui.available_height() - high >= LEAST_CHART;
+        let has_room = ui.available_height() - high >= MIN_CHART;
         let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
         charts::distance_chart(&made.field, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
         if !has_room && !cx.has_controls {

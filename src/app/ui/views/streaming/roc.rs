@@ -23,7 +23,7 @@ const MARK: f32 = 3.5;
 const FIGURE: f32 = 34.0;
 
 /// One text: by the uncertainty, and by the model's surprise.
-pub struct Row<'a> {
+pub struct RocRow<'a> {
     pub name: &'a str,
     pub areas: [Auroc; 2],
 }
@@ -42,7 +42,7 @@ fn draw_mark(painter: &Painter, which: usize, at: Pos2, colour: Color32) {
 }
 
 /// Draws the rows into this much room.
-pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[Row<'_>]) {
+pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "AUROC by text"));
     let painter = ui.painter_at(rect);
@@ -81,7 +81,7 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[Row<'_>]) {
     }
     let under = response.hover_pos().map(|p| ((p.y - plot.top()) / row).floor());
     if let Some(of) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
-        response.on_hover_text_at_pointer(words(of));
+        response.on_hover_text_at_pointer(row_text(of));
     }
 }
 
@@ -106,14 +106,14 @@ fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
         }
     }
     let y = plot.top() - 10.0;
-    let words = |x: f32, align, words: &str| painter.text(pos2(x, y), align, words, small.clone(), theme.secondary);
-    words(plot.left(), Align2::LEFT_CENTER, "0");
-    words(plot.center().x, Align2::CENTER_CENTER, "chance 0.5");
-    words(plot.right(), Align2::RIGHT_CENTER, "1");
+    let draw_text = |x: f32, align, words: &str| painter.text(pos2(x, y), align, words, small.clone(), theme.secondary);
+    draw_text(plot.left(), Align2::LEFT_CENTER, "0");
+    draw_text(plot.center().x, Align2::CENTER_CENTER, "chance 0.5");
+    draw_text(plot.right(), Align2::RIGHT_CENTER, "1");
 }
 
 /// The exact numbers of a row.
-fn words(of: &Row<'_>) -> String {
+fn row_text(of: &RocRow<'_>) -> String {
     let mut words = of.name.to_owned();
     for (name, area) in NAMES.iter().zip(of.areas) {
         // writing to a string does not fail

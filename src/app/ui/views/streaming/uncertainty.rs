@@ -5,7 +5,7 @@ use eframe::egui::{Ui, vec2};
 
 use super::{
     CONTROLS, measure_ui,
-    roc::{Row, roc_ui, wanted_height},
+    roc::{RocRow, roc_ui, wanted_height},
     shown, subtitle_of, variants_ui, why_nothing,
 };
 use crate::{
@@ -146,8 +146,8 @@ impl View for UncertaintyView {
 }
 
 /// Foreign texts first; the own one is held against itself.
-fn rows(found: &Uncertainty) -> Vec<Row<'_>> {
-    let of = |name, text: &UncertaintyText| Row { name, areas: [text.by_uncertainty, text.by_surprise] };
+fn rows(found: &Uncertainty) -> Vec<RocRow<'_>> {
+    let of = |name, text: &UncertaintyText| RocRow { name, areas: [text.by_uncertainty, text.by_surprise] };
     let foreign = found.texts.iter().skip(1).map(|text| of(&text.name, text));
     foreign.chain(found.texts.first().map(|own| of("own text, halves", own))).collect()
 }

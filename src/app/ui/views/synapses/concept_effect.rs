@@ -88,7 +88,7 @@ struct Across {
 }
 
 impl Across {
-    fn of(rect: Rect, m: &ConceptEffect) -> Self {
+    fn new(rect: Rect, m: &ConceptEffect) -> Self {
         let all = [&m.with, &m.without].into_iter().flat_map(|s| s.change.iter().chain(s.null_draws.iter()));
         let (low, high) = all.filter(|v| v.is_finite()).fold((0f64, 0f64), |(l, h), v| (l.min(*v), h.max(*v)));
         let pad = ((high - low) * 0.05).max(1e-12);
@@ -134,7 +134,7 @@ type Side<'a> = (&'a str, &'a ConceptSide, Color32);
 fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
     let size = vec2(ui.available_width(), 2.0 * HIGH + 22.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    let (painter, across) = (ui.painter_at(rect), Across::of(rect, m));
+    let (painter, across) = (ui.painter_at(rect), Across::new(rect, m));
     let sides: [Side<'_>; 2] = [("with it", &m.with, theme.accent), ("without it", &m.without, theme.cool)];
     painter.vline(across.at(0.0), rect.top()..=rect.top() + 2.0 * HIGH, Stroke::new(1.0, theme.grey()));
     for (k, side) in sides.into_iter().enumerate() {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
-use self::drawing::{Row, Scale, nouns_ui, rows_ui};
+use self::drawing::{Scale, SynapseRow, nouns_ui, rows_ui};
 use crate::{
     config::Choice,
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
@@ -72,10 +72,10 @@ fn synapse(s: &ConceptSynapse) -> Synapse {
     Synapse { layer: s.layer, i: s.i, j: s.j }
 }
 
-fn row(search: &ConceptSearch, s: &ConceptSynapse) -> Row {
+fn row(search: &ConceptSearch, s: &ConceptSynapse) -> SynapseRow {
     let r = &s.correlation;
     let name = |neuron| neuron_name(neuron, search.per_head);
-    Row {
+    SynapseRow {
         name: format!("layer {}  y {} \u{2192} x {}", s.layer, name(s.i), name(s.j)),
         search: r.search,
         new: r.both_new,
@@ -229,7 +229,7 @@ impl View for Concepts {
         }
         Self::verdict_ui(ui, cx, search);
         super::concept_effect::test_ui(ui, cx, search);
-        let rows: Vec<Row> = search.synapses.iter().map(|s| row(search, s)).collect();
+        let rows: Vec<SynapseRow> = search.synapses.iter().map(|s| row(search, s)).collect();
         let focus = search.synapses.iter().position(|s| cx.selection.get() == Some(&synapse(s))).unwrap_or(0);
         let below = if ui.available_height() > 260.0 { 116.0 } else { 0.0 };
         let scale = Scale { random: [best_random(search, |r| r.search), best_random(search, |r| r.best)] };

@@ -33,7 +33,7 @@ use crate::{
 
 /// View `reading`.
 #[derive(Default)]
-pub struct Reading {
+pub struct ReadingView {
     state: ChartState,
     playhead: Playhead,
     /// The text while it is typed.
@@ -65,18 +65,18 @@ const SETTINGS: [&str; 7] = [
     ReadingSettings::temperature.name,
 ];
 /// The most tokens that are written from here.
-const MOST_WRITTEN: f64 = 2000.0;
+const MAX_WRITTEN: f64 = 2000.0;
 
 /// The reading that is shown, and the synapse in focus within it.
 #[derive(Clone, Copy)]
-struct Shown<'a> {
+struct ShownReading<'a> {
     measured: Measured<'a, measurements::Reading>,
     /// Index of the synapse in focus.
     focus: usize,
 }
 
-impl<'a> Shown<'a> {
-    fn of(cx: &ViewCx<'a>) -> Option<Self> {
+impl<'a> ShownReading<'a> {
+    fn find(cx: &ViewCx<'a>) -> Option<Self> {
         let answered = cx.answered::<measurements::Reading>();
         let is_asked = |m: &Measured<'_, measurements::Reading>| m.sample.request.is_some();
         let measured = match (answered, cx.latest::<measurements::Reading>()) {
@@ -138,7 +138,7 @@ fn nodes(traces: &[NeuronTrace], per_head: usize, cursor: usize) -> Vec<Node> {
     traces.iter().map(node).collect()
 }
 
-impl Reading {
+impl ReadingView {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
     }
@@ -168,7 +168,7 @@ impl Reading {
                 "So many tokens the model writes by itself after the text; they are underlined, and read like it.";
             let label = ui.label("and writes on").on_hover_text(tip).id;
             let mut count = self.write.unwrap_or(set as f64);
-            let drag = DragValue::new(&mut count).range(0.0..=MOST_WRITTEN).fixed_decimals(0).suffix(" tokens");
+            let drag = DragValue::new(&mut count).range(0.0..=MAX_WRITTEN).fixed_decimals(0).suffix(" tokens");
             if let Some(count) = settled(&ui.add(drag).labelled_by(label), count, &mut self.write) {
                 cx.set(ReadingSettings::write.name, Value::Int(count as i64));
             }
@@ -184,7 +184,7 @@ impl Reading {
 
     /// Follows what the model writes while it comes, its newest token in sight. What was there at once is played instead, from
     /// the end of the text on: once for each answer, and not while a model trains, whose answers follow one another.
-    fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &Shown<'_>) {
+    fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &ShownReading<'_>) {
         let request = shown.measured.sample.request;
         if request == self.played || !cx.has_controls {
             return;
@@ -203,7 +203,7 @@ impl Reading {
     }
 
     /// A page of tokens about the cursor; each as bright as the synapse gains there.
-    fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: Shown<'_>, cursor: usize) {
+    fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: ShownReading<'_>, cursor: usize) {
         let tokens = shown.tokens();
         let from = (cursor / PAGE) * PAGE;
         let page = &tokens[from.min(tokens.len())..(from + PAGE).min(tokens.len())];
@@ -224,7 +224,7 @@ impl Reading {
         }
     }
 
-    fn chart<'a>(cx: &ViewCx<'a>, shown: Shown<'a>, cursor: usize) -> Chart<'a> {
+    fn chart<'a>(cx: &ViewCx<'a>, shown: ShownReading<'a>, cursor: usize) -> Chart<'a> {
         let synapses = &shown.reading().synapses;
         let name = |neuron| neuron_name(neuron, shown.reading().per_head);
         let ends = synapses.get(shown.focus).map_or(String::new(), |s| format!("{}, {}", name(s.i), name(s.j)));
@@ -254,7 +254,7 @@ impl Reading {
         chart
     }
 
-    fn graph_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: Shown<'_>, cursor: usize, size: eframe::egui::Vec2) {
+    fn graph_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: ShownReading<'_>, cursor: usize, size: eframe::egui::Vec2) {
         let reading = shown.reading();
         let all = reading.synapses.iter().flat_map(|s| s.sigma.iter());
         let most = all.fold(1e-12, |m: f64, v| m.max(v.abs()));
@@ -277,7 +277,7 @@ impl Reading {
     }
 
     /// The values at the cursor, in words.
-    fn words_ui(ui: &mut Ui, cx: &ViewCx<'_>, shown: Shown<'_>, cursor: usize) {
+    fn sentence_ui(ui: &mut Ui, cx: &ViewCx<'_>, shown: ShownReading<'_>, cursor: usize) {
         let mut words = String::new();
         let reading = shown.reading();
         if let Some(v) = shown.sigma().get(cursor) {
@@ -304,14 +304,14 @@ fn settled(response: &Response, value: f64, meanwhile: &mut Option<f64>) -> Opti
     if is_busy { None } else { meanwhile.take() }
 }
 
-impl View for Reading {
+impl View for ReadingView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if cx.has_controls {
             text_ui(ui, cx, &mut self.typed);
             self.write_ui(ui, cx);
         }
         Self::ask(cx);
-        let Some(shown) = Shown::of(cx).filter(|s| !s.tokens().is_empty()) else {
+        let Some(shown) = ShownReading::find(cx).filter(|s| !s.tokens().is_empty()) else {
             let words = "A BDH reads this text as soon as there is one: press Space, or open a run or a checkpoint.";
             crate::ui::plot::empty_ui(
                 ui,
@@ -329,7 +329,7 @@ impl View for Reading {
             cx.selection.token = Some(now);
         }
         self.strip_ui(ui, cx, shown, now);
-        Self::words_ui(ui, cx, shown, now);
+        Self::sentence_ui(ui, cx, shown, now);
         let size = ui.available_size();
         let high = ((size.y - GRID) * 0.45).max(100.0);
         Self::chart(cx, shown, now).show(ui, vec2(size.x, high), cx.theme, &mut self.state);
@@ -337,14 +337,14 @@ impl View for Reading {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match Shown::of(cx) {
+        match ShownReading::find(cx) {
             Some(s) => format!("step {} \u{b7} {}", s.measured.sample.step, s.measured.sample.about),
             None => "what synapses hold while a text is read".to_owned(),
         }
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let shown = Shown::of(cx)?;
+        let shown = ShownReading::find(cx)?;
         let reading = shown.reading();
         let name = |neuron| neuron_name(neuron, reading.per_head);
         let of_synapses = reading.synapses.iter().map(|s| (format!("sigma {}>{}", name(s.i), name(s.j)), &s.sigma));
@@ -370,7 +370,7 @@ impl View for Reading {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let shown = Shown::of(cx)?;
+        let shown = ShownReading::find(cx)?;
         let cursor = cx.selection.token.unwrap_or(usize::MAX).min(shown.tokens().len().saturating_sub(1));
         Self::chart(cx, shown, cursor).svg(&self.state, cx.theme)
     }

@@ -51,7 +51,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    fn of(c: &Config) -> Option<Self> {
+    fn from_config(c: &Config) -> Option<Self> {
         let tune = c.value(MergingSettings::tune).ok().filter(|tune| *tune > 0)?;
         let after = c.value(MergingSettings::after).ok()?;
         Some(Self { base: c.value(TrainSettings::steps).ok()?, tune, after })
@@ -84,7 +84,7 @@ impl Lengths {
     }
 
     /// What happens at `step`, and how many steps remain.
-    fn words(self, step: u64) -> String {
+    fn status(self, step: u64) -> String {
         let left = self.total().saturating_sub(step);
         let now = match step {
             s if s < self.base => "The base learns its text; the children are copies of it, made when it is done.",
@@ -108,7 +108,7 @@ fn loss(all: &Measurements<'_>, model: usize, text: usize) -> Option<f64> {
 
 /// The settings of the run, or those that a run would be made of.
 fn lengths(cx: &ViewCx<'_>) -> Option<Lengths> {
-    Lengths::of(cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config))
+    Lengths::from_config(cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config))
 }
 
 /// Whether this is a run of stages, or would be one with the present settings.
@@ -126,7 +126,7 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     choices_ui(ui, cx);
     ui.add_space(GRID);
     boxes_ui(ui, cx, lengths);
-    ui.label(RichText::new(lengths.words(cx.step)).color(cx.theme.secondary));
+    ui.label(RichText::new(lengths.status(cx.step)).color(cx.theme.secondary));
     let all = measurements(cx);
     let Some(first) = all.iter().flatten().next() else {
         ui.label(RichText::new("Nothing measured yet: press Space to begin.").color(cx.theme.secondary));
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(l.at(2, 675).0, 0.25);
         assert_eq!(l.at(3, 899), (0.0, "at step 900".to_owned()));
         assert_eq!(l.at(3, 900), (1.0, "made".to_owned()));
-        assert!(l.words(650).ends_with("250 steps left.") && !l.words(900).contains("left"));
+        assert!(l.status(650).ends_with("250 steps left.") && !l.status(900).contains("left"));
     }
 
     #[test]

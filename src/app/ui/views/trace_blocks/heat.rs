@@ -28,7 +28,7 @@ pub const LEFT: f32 = 60.0;
 pub const BAR: f32 = 58.0;
 const GAP: f32 = 8.0;
 /// A map must be as high for the words of its colour bar to stand apart.
-const LEAST_BAR: f32 = 48.0;
+const MIN_BAR: f32 = 48.0;
 
 /// The maps, copied for the graphics card once.
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl Heat {
             let name = TRACES[trace];
             let font = FontId::proportional(theme::SMALL);
             painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, font, theme.trace(trace));
-            if each >= LEAST_BAR {
+            if each >= MIN_BAR {
                 let bar = Rect::from_min_size(pos2(rect.right() + 10.0, rect.top() + 4.0), vec2(8.0, each - 8.0));
                 colour_bar(&painter, bar, colours, theme);
             }

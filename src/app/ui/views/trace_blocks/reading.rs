@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     gpu::colour::ColourMap,
-    telemetry::measurements::{BlockReading, TraceReading as Reading, TraceReadingArgs},
+    telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
     ui::{
         plot::{Axis, Chart, ChartState, Line, empty_ui, value_label},
         questions::Freshness,
@@ -82,17 +82,17 @@ impl TraceReadingView {
     }
 
     /// Of the variant in focus: the reading of what is asked for, in as far as it is known.
-    fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, Reading>> {
+    fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
         let is_typed = !self.text.is_empty();
-        let fits = |m: &Reading| m.is_typed == is_typed && m.temperature == self.temperature;
+        let fits = |m: &TraceReading| m.is_typed == is_typed && m.temperature == self.temperature;
         cx.measured(cx.selection.variant, fits)
     }
 
-    fn block<'a>(&self, m: &Measured<'a, Reading>) -> Option<&'a BlockReading> {
+    fn block<'a>(&self, m: &Measured<'a, TraceReading>) -> Option<&'a BlockReading> {
         m.value.blocks.get(self.block).or(m.value.blocks.last())
     }
 
-    fn heat_of(&self, m: &Measured<'_, Reading>, token: usize) -> f64 {
+    fn heat_of(&self, m: &Measured<'_, TraceReading>, token: usize) -> f64 {
         match self.token_heat {
             TokenHeat::Surprise => m.value.surprise.get(token).copied().unwrap_or(f64::NAN),
             TokenHeat::Error => self.block(m).and_then(|b| b.error.get(token).copied()).unwrap_or(f64::NAN),
@@ -123,7 +123,7 @@ impl TraceReadingView {
     }
 
     /// The tokens that were read, and those that the model wrote, in their heat. Returns the token that was clicked.
-    fn tokens_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, Reading>, cursor: usize) -> Option<usize> {
+    fn tokens_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
         let tokens = &m.sample.tokens;
         let prompt = m.value.prompt.min(tokens.len());
         let all: Vec<f64> = (0..tokens.len()).map(|token| self.heat_of(m, token)).collect();
@@ -144,7 +144,7 @@ impl TraceReadingView {
     }
 
     /// What is known of the token at the cursor, and what the heat of the tokens means.
-    fn words_of(&self, m: &Measured<'_, Reading>, cursor: usize) -> String {
+    fn token_text(&self, m: &Measured<'_, TraceReading>, cursor: usize) -> String {
         let token = m.sample.tokens.get(cursor).map_or("", String::as_str);
         let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or("\u{2013}".to_owned(), value_label);
         let surprise = number(m.value.surprise.get(cursor).copied());
@@ -163,7 +163,7 @@ impl TraceReadingView {
         )
     }
 
-    fn lengths<'a>(&self, cx: &ViewCx<'a>, m: &Measured<'a, Reading>, cursor: usize) -> Chart<'a> {
+    fn lengths<'a>(&self, cx: &ViewCx<'a>, m: &Measured<'a, TraceReading>, cursor: usize) -> Chart<'a> {
         let mut chart = Chart::new("trace lengths", Axis::new("token"), Axis::new("length").include(&[0.0]));
         let Some(block) = self.block(m) else { return chart };
         for (trace, (words, norms)) in TRACES.into_iter().zip(&block.norms).enumerate() {
@@ -198,7 +198,7 @@ fn ground(theme: &Theme, share: f64) -> Option<Color32> {
 impl View for TraceReadingView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = cx.selection.variant;
-        cx.ask::<Reading>(Some(variant), &self.args(), Freshness::Steps(STALE));
+        cx.ask::<TraceReading>(Some(variant), &self.args(), Freshness::Steps(STALE));
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -209,7 +209,8 @@ impl View for TraceReadingView {
             self.controls_ui(ui, &paths);
         }
         let Some(m) = shown.filter(|m| !m.sample.tokens.is_empty()) else {
-            let words = cx.why_nothing::<Reading>("Nothing read yet. A run reads a passage at its start: press Space.");
+            let words =
+                cx.why_nothing::<TraceReading>("Nothing read yet. A run reads a passage at its start: press Space.");
             empty_ui(ui, ui.available_size(), cx.theme, &words);
             return;
         };
@@ -223,7 +224,7 @@ impl View for TraceReadingView {
             }
         }
         let mut clicked = self.tokens_ui(ui, cx, &m, cursor);
-        ui.label(RichText::new(self.words_of(&m, cursor)).size(theme::SMALL).color(cx.theme.secondary));
+        ui.label(RichText::new(self.token_text(&m, cursor)).size(theme::SMALL).color(cx.theme.secondary));
         let Some(block) = self.block(&m) else { return };
         let room = ui.available_height() - ui.spacing().item_spacing.y;
         let of = HeatOf {

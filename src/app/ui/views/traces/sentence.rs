@@ -28,7 +28,7 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    pub fn of(cx: &ViewCx<'_>) -> Self {
+    pub fn from_settings(cx: &ViewCx<'_>) -> Self {
         let set: TraceSettings = cx.config.group().unwrap_or_default();
         let sentence = cx.config.value(TraceSettings::sentence).unwrap_or_else(|_| SENTENCE.to_owned());
         let words: Vec<String> = sentence.split_whitespace().take(LONGEST).map(str::to_owned).collect();

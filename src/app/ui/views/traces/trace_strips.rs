@@ -48,7 +48,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn of(ui: &Ui, rect: Rect, s: &Sentence) -> Self {
+    fn new(ui: &Ui, rect: Rect, s: &Sentence) -> Self {
         let column = (rect.width() - NAMES_WIDTH) / s.words.len().max(1) as f32;
         let font = FontId::proportional(theme::SMALL);
         let wide = |w: &String| ui.painter().layout_no_wrap(w.clone(), font.clone(), egui::Color32::WHITE).size().x;
@@ -97,7 +97,7 @@ impl TraceStrips {
         let size = ui.available_size().max(LEAST);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces under the sentence"));
-        let stage = Stage::of(ui, rect, s);
+        let stage = Stage::new(ui, rect, s);
         let under = |p: Option<Pos2>| p.and_then(|p| stage.word_at(p, s.words.len()));
         if (response.clicked() || response.dragged())
             && let Some(word) = under(response.interact_pointer_pos())
@@ -193,7 +193,7 @@ impl View for TraceStrips {
         if cx.has_controls {
             Self::sentence_ui(ui, cx);
         }
-        let s = Sentence::of(cx);
+        let s = Sentence::from_settings(cx);
         if s.words.is_empty() {
             crate::ui::plot::empty_ui(
                 ui,
@@ -210,13 +210,13 @@ impl View for TraceStrips {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let s = Sentence::of(cx);
+        let s = Sentence::from_settings(cx);
         let cursor = s.cursor(cx.selection.token);
         format!("what is left of each word after word {} of {}", cursor + 1, s.words.len())
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let s = Sentence::of(cx);
+        let s = Sentence::from_settings(cx);
         let cursor = s.cursor(cx.selection.token);
         let mut csv =
             "word,text,words_ago,fast_left,medium_left,slow_left,fast_weight,medium_weight,slow_weight\n".to_owned();

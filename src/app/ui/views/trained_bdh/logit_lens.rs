@@ -52,7 +52,7 @@ struct Cell {
 }
 
 /// "1 layer".
-fn layers_words(layers: usize) -> String {
+fn layers_label(layers: usize) -> String {
     if layers == 1 { "1 layer".to_owned() } else { format!("{layers} layers") }
 }
 
@@ -99,7 +99,7 @@ impl LogitLensView {
         };
         for layers in 0..=m.layers {
             let loss = m.loss.get(layers).map_or(String::new(), |l| format!("{l:.3}"));
-            row(m.layers - layers, &layers_words(layers), &loss);
+            row(m.layers - layers, &layers_label(layers), &loss);
         }
         row(m.layers + 1, "the text", "nats");
         response.on_hover_text("Loss of the text after so many layers, nats a token.");
@@ -117,7 +117,7 @@ impl LogitLensView {
         };
         let seen = painter.clip_rect();
         // a cell at the edge of what is scrolled to has no words rather than half a word
-        let words = |cell: Rect, text: &str, font: FontId, colour| {
+        let draw_text = |cell: Rect, text: &str, font: FontId, colour| {
             if !seen.contains_rect(cell) {
                 return;
             }
@@ -130,7 +130,7 @@ impl LogitLensView {
                 let cell = place(m.layers - layers, token);
                 let p = share(first.probability as f32);
                 painter.rect_filled(cell, 1.0, theme.accent.gamma_multiply(0.06 + 0.62 * p));
-                words(cell, &first.token, FontId::proportional(11.0), theme.text);
+                draw_text(cell, &first.token, FontId::proportional(11.0), theme.text);
                 if tokens.get(token + 1) == Some(&first.token) {
                     painter.rect_stroke(cell, 1.0, Stroke::new(1.5, theme.warm), StrokeKind::Inside);
                 }
@@ -138,7 +138,7 @@ impl LogitLensView {
                     painter.rect_stroke(cell, 1.0, Stroke::new(2.0, theme.text), StrokeKind::Inside);
                 }
             }
-            words(place(m.layers + 1, token), text, FontId::monospace(12.0), theme.secondary);
+            draw_text(place(m.layers + 1, token), text, FontId::monospace(12.0), theme.secondary);
         }
         response.widget_info(|| {
             let of = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
@@ -155,7 +155,7 @@ impl LogitLensView {
         let read = m.sample.tokens.get(cell.token).map_or(String::new(), |t| visible_text(t));
         let words = format!(
             "after {}, at token {} \u{201c}{read}\u{201d}; a line across marks the whole model\u{2019}s",
-            layers_words(cell.layers),
+            layers_label(cell.layers),
             cell.token
         );
         ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));

@@ -60,7 +60,7 @@ impl Place {
         [self.layer, self.head]
     }
 
-    fn words(self) -> String {
+    fn label(self) -> String {
         format!("layer {} head {}", self.layer, self.head)
     }
 }
@@ -101,7 +101,7 @@ impl QueryKeyMapsView {
         for at in all {
             let Some(matrix) = matrix(maps, at) else { continue };
             // exactly zero: the key is not before the query
-            self.held.entry(at.key()).or_default().hold(payload, &at.words(), matrix, |v| v != 0.0);
+            self.held.entry(at.key()).or_default().hold(payload, &at.label(), matrix, |v| v != 0.0);
         }
     }
 
@@ -109,7 +109,7 @@ impl QueryKeyMapsView {
     fn grid_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, maps: &QueryKeyMaps, rect: Rect) {
         let all = places(maps);
         let heads = all.iter().map(|p| p.head + 1).max().unwrap_or(1);
-        let grid = Grid::of(rect, maps.layers.len(), heads);
+        let grid = Grid::new(rect, maps.layers.len(), heads);
         let picked = chosen(maps, cx.selection);
         let painter = ui.painter_at(rect.expand(2.0));
         for layer in 0..maps.layers.len() {
@@ -122,7 +122,7 @@ impl QueryKeyMapsView {
                 paint_map(ui, map, held, Self::colours(maps, at, cx.theme), cx.theme, None);
             }
             let response = ui.interact(map, ui.scope_id().with(("map", at.key())), Sense::click());
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, at.words()));
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, at.label()));
             let edge = match (picked == Some(at), response.hovered()) {
                 (true, _) => Some(egui::Stroke::new(2.0, cx.theme.accent)),
                 (_, true) => Some(egui::Stroke::new(1.0, cx.theme.text)),
@@ -131,7 +131,7 @@ impl QueryKeyMapsView {
             if let Some(edge) = edge {
                 painter.rect_stroke(map, 2.0, edge, StrokeKind::Outside);
             }
-            if response.on_hover_text(at.words()).clicked() {
+            if response.on_hover_text(at.label()).clicked() {
                 cx.selection.layer = Some(at.path());
                 cx.selection.head = Some(at.head);
             }
@@ -211,7 +211,7 @@ impl View for QueryKeyMapsView {
         self.hold(&m.sample.payload, m.value);
         Self::strip_ui(ui, cx, &m);
         let words = chosen(m.value, cx.selection)
-            .map_or(String::new(), |at| format!("{}; each map has a scale of its own", at.words()));
+            .map_or(String::new(), |at| format!("{}; each map has a scale of its own", at.label()));
         ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         let room = ui.available_size();
         let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);

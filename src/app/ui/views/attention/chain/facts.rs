@@ -57,21 +57,21 @@ fn facts(m: &AttentionChain, of: Option<Quantity>) -> Vec<Fact> {
     facts[0].value += &format!(" (least \u{3b1} {})", value_label(m.smallest));
     if let Some(chain) = &m.chain {
         let is_shown = |quantity| of.is_none_or(|of| of == quantity);
-        of_spectrum(chain, &mut facts);
+        add_spectrum_facts(chain, &mut facts);
         if is_shown(Quantity::Entropy) {
-            of_rows(chain, &mut facts);
+            add_rows_facts(chain, &mut facts);
         }
         if is_shown(Quantity::Stationary) || is_shown(Quantity::Steps) {
-            of_walks(chain, &mut facts);
+            add_walks_facts(chain, &mut facts);
         }
         if is_shown(Quantity::Lumping) {
-            of_lumping(chain, &mut facts);
+            add_lumping_facts(chain, &mut facts);
         }
     }
     facts
 }
 
-fn of_spectrum(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+fn add_spectrum_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     if let Some(second) = chain.moduli.get(1) {
         facts.push(Fact {
             name: "|\u{3bb}\u{2082}|",
@@ -92,7 +92,7 @@ fn of_spectrum(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     });
 }
 
-fn of_rows(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+fn add_rows_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     // The first query of causal attention has no choice.
     let free = || chain.row_entropy.iter().zip(&chain.uniform_entropy).filter(|(_, uniform)| **uniform > 0.0);
     let n = free().count() as f64;
@@ -108,7 +108,7 @@ fn of_rows(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     }
 }
 
-fn of_walks(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+fn add_walks_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     if let Some(most) = chain.steps_to_absorption.iter().copied().reduce(f64::max).filter(|most| *most > 0.0) {
         facts.push(Fact {
             name: "absorbed after at most",
@@ -127,7 +127,7 @@ fn of_walks(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     }
 }
 
-fn of_lumping(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+fn add_lumping_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     let l = &chain.lumping;
     let null = |n: crate::telemetry::measurements::NullError| format!("{:.3} \u{b1} {:.3}", n.mean, n.sd);
     facts.push(Fact {

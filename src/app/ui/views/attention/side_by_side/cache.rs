@@ -7,7 +7,7 @@ use super::source::Column;
 use crate::{telemetry::measurements::AttentionLayer, ui::plot::map_cells::MapCells};
 
 /// Cells of all kept maps together, at most: 64 MB.
-const MOST_CELLS: usize = 16 << 20;
+const MAX_CELLS: usize = 16 << 20;
 
 /// Maps by variant, layer, head and size. Run and step are those of the payload that each was copied from.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Cache {
     pub fn follow(&mut self, columns: &[Column<'_>]) {
         self.maps.retain(|_, held| columns.iter().any(|c| held.is_of(c.payload())));
         let cells: usize = self.maps.values().map(|held| held.cells().data.len()).sum();
-        if cells > MOST_CELLS {
+        if cells > MAX_CELLS {
             self.maps.clear();
         }
     }

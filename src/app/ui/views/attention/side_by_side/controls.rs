@@ -30,14 +30,15 @@ impl SideBySide {
     }
 
     fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let words = |length: Option<usize>| length.map_or("as measured".to_owned(), |n| format!("{n} tokens"));
+        let length_label = |length: Option<usize>| length.map_or("as measured".to_owned(), |n| format!("{n} tokens"));
         let before = self.prompt.clone();
-        let shown = if before.own.is_empty() { words(before.length) } else { "own text".to_owned() };
+        let shown = if before.own.is_empty() { length_label(before.length) } else { "own text".to_owned() };
         let response = choices_ui(ui, shown, |ui| {
             ui.label("held-out passage");
             for length in std::iter::once(None).chain(LENGTHS.map(Some)) {
-                if ui.selectable_label(before.own.is_empty() && before.length == length, words(length)).clicked() {
-                    self.prompt = PromptChoice::of_length(length);
+                if ui.selectable_label(before.own.is_empty() && before.length == length, length_label(length)).clicked()
+                {
+                    self.prompt = PromptChoice::with_length(length);
                     ui.close();
                 }
             }
@@ -123,10 +124,10 @@ impl SideBySide {
             return;
         }
         let variants = cx.mirror.variants();
-        let words = |v: usize| variants.get(v).map_or(String::new(), |v| format!("seed {}", v.seed));
-        ui.menu_button(words(cx.selection.variant), |ui| {
+        let variant_label = |v: usize| variants.get(v).map_or(String::new(), |v| format!("seed {}", v.seed));
+        ui.menu_button(variant_label(cx.selection.variant), |ui| {
             for variant in &group.members {
-                ui.selectable_value(&mut cx.selection.variant, *variant, words(*variant));
+                ui.selectable_value(&mut cx.selection.variant, *variant, variant_label(*variant));
             }
         })
         .response

@@ -77,7 +77,7 @@ impl Maps<'_, '_> {
 }
 
 /// Where a scale begins and ends.
-fn range_words(colours: Colours) -> String {
+fn range_label(colours: Colours) -> String {
     match colours.range {
         [from, to] if from == -to => format!("\u{b1}{to}"),
         [from, to] => format!("{from} to {to}"),
@@ -85,7 +85,7 @@ fn range_words(colours: Colours) -> String {
 }
 
 /// A weight in words.
-fn weight_words(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool) -> String {
+fn weight_label(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool) -> String {
     let Some((held, cell)) = held.zip(cell) else { return String::new() };
     if held.cells().rows != cell.positions {
         return "other text".to_owned();
@@ -153,9 +153,9 @@ impl SideBySide {
         let (cell, is_fine) = (self.cell(cx, sheet), sheet.is_fine());
         let mut window = self.window;
         let slots = self.slots(cx, sheet);
-        let words = |row: usize, col: usize, positions: usize| {
+        let describe = |row: usize, col: usize, positions: usize| {
             let cell = Cell { positions, row, col };
-            let weights = slots.iter().map(|s| (s, weight_words(s.held, Some(cell), s.is_difference)));
+            let weights = slots.iter().map(|s| (s, weight_label(s.held, Some(cell), s.is_difference)));
             let lines: Vec<String> = weights.map(|(s, weight)| format!("{}: {weight}", s.title)).collect();
             format!("{}\n{}", sheet.cell(cell), lines.join("\n"))
         };
@@ -167,7 +167,7 @@ impl SideBySide {
                 continue;
             };
             let positions = held.cells().rows;
-            let value = weight_words(Some(held), cell, slot.is_difference);
+            let value = weight_label(Some(held), cell, slot.is_difference);
             let title = Title { words: slot.title.clone(), colour: slot.colour, value };
             let map = MapUi {
                 name: &slot.name,
@@ -175,7 +175,7 @@ impl SideBySide {
                 colours: slot.colours,
                 row_label: "query",
                 col_label: "key",
-                describe: &|row, col| words(row, col, positions),
+                describe: &|row, col| describe(row, col, positions),
                 marked: cx.selection.token.filter(|_| is_fine && cell.is_none()),
                 cell: cell.filter(|c| c.positions == positions).map(|c| (c.row, c.col)),
                 frame: MapFrame { title: Some(title), ..frame(place.width()) },
@@ -222,11 +222,11 @@ impl SideBySide {
             let place = Rect::from_min_size(pos2(left + 1.0, rect.top() + 38.0), vec2(half - 20.0, 9.0));
             colour_bar(painter, place, colours, theme);
         };
-        bar(rect.left(), format!("weight, {}", range_words(sheet.colours)), sheet.colours);
+        bar(rect.left(), format!("weight, {}", range_label(sheet.colours)), sheet.colours);
         let difference = sheet.difference.as_ref().zip(self.cache.difference());
         if let Some(((.., words), (_, most))) = difference {
             let colours = around_zero(rounded_up(most), theme);
-            bar(rect.left() + half + GAP, format!("{words}, {}", range_words(colours)), colours);
+            bar(rect.left() + half + GAP, format!("{words}, {}", range_label(colours)), colours);
         }
     }
 }

@@ -64,7 +64,7 @@ struct Chosen {
 
 impl Chosen {
     /// What is selected where some variant has it, else the first.
-    fn of(cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Option<Self> {
+    fn from_selection(cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Option<Self> {
         let layers = || columns.iter().flat_map(|c| c.thumbnails);
         let is_selected = |l: &&AttentionLayer| Some(&l.path) == cx.selection.layer.as_ref();
         let layer = layers().find(is_selected).or_else(|| layers().next())?;
@@ -80,7 +80,7 @@ impl SideBySide {
 
     /// One scale for all: it has negative colours as soon as one of the maps may be negative.
     fn colours(&self, cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Colours {
-        colours::of_weights(is_differential(columns), self.is_linear, Default::default(), cx.theme)
+        colours::weight_colours(is_differential(columns), self.is_linear, Default::default(), cx.theme)
     }
 
     /// Indices of the variants that are subtracted, and the words for it.
@@ -122,7 +122,7 @@ impl SideBySide {
         let heads = overview.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
         let count = columns.len() + usize::from(difference.is_some());
         let names = overview::names_width(ui, overview.thumbnails);
-        let places = Places::of(rect, (overview.thumbnails.len(), heads), names, count);
+        let places = Places::new(rect, (overview.thumbnails.len(), heads), names, count);
         let colours = self.colours(cx, columns);
         let scope = |ui: &mut Ui, rect: Rect| ui.new_child(UiBuilder::new().max_rect(rect));
         self.overview_ui(&mut scope(ui, places.overview), cx, overview, chosen, colours);
@@ -139,13 +139,13 @@ fn is_differential(columns: &[Column<'_>]) -> bool {
 
 impl View for SideBySide {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let chosen = Chosen::of(cx, &self.prompt.columns(cx));
+        let chosen = Chosen::from_selection(cx, &self.prompt.columns(cx));
         self.prompt.ask(cx, chosen.as_ref().map(|c| c.layer.as_str()));
         let columns = self.prompt.columns(cx);
         if cx.has_controls && !groups(cx.mirror).is_empty() {
             self.controls_ui(ui, cx, &columns);
         }
-        match Chosen::of(cx, &columns) {
+        match Chosen::from_selection(cx, &columns) {
             Some(chosen) => self.shown_ui(ui, cx, &columns, &chosen),
             None => drop(empty_ui(ui, ui.available_size(), cx.theme, &self.prompt.why_nothing(cx))),
         }
@@ -153,7 +153,7 @@ impl View for SideBySide {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let columns = self.prompt.columns(cx);
-        let Some((first, chosen)) = columns.first().zip(Chosen::of(cx, &columns)) else {
+        let Some((first, chosen)) = columns.first().zip(Chosen::from_selection(cx, &columns)) else {
             return "maps of every variant on one text".to_owned();
         };
         let has_seeds = groups(cx.mirror).iter().any(|g| g.members.len() > 1);
@@ -166,7 +166,7 @@ impl View for SideBySide {
     /// The large maps, cell by cell, a column a variant.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let columns = self.prompt.columns(cx);
-        let chosen = Chosen::of(cx, &columns)?;
+        let chosen = Chosen::from_selection(cx, &columns)?;
         let maps: Vec<_> =
             columns.iter().filter_map(|c| Some((c, c.layer(&chosen.layer)?.weights.matrix(chosen.head)?))).collect();
         let size = maps.first().map(|(_, m)| m.rows)?;

@@ -44,7 +44,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(rect: Rect, names: f32, layers: usize, heads: usize) -> Self {
+    fn new(rect: Rect, names: f32, layers: usize, heads: usize) -> Self {
         let corner = rect.min + vec2(names, NAME + NUMBERS);
         let room = rect.max - corner;
         let pitch = (room.x / heads.max(1) as f32).min(room.y / layers.max(1) as f32);
@@ -74,7 +74,7 @@ impl SideBySide {
     ) {
         let (layers, rect, theme) = (column.thumbnails, ui.max_rect(), cx.theme);
         let heads = layers.iter().map(AttentionLayer::heads).max().unwrap_or(1);
-        let grid = Grid::of(rect, names_width(ui, layers), layers.len(), heads);
+        let grid = Grid::new(rect, names_width(ui, layers), layers.len(), heads);
         self.names_ui(ui, cx, column, &grid);
         for (i, layer) in layers.iter().enumerate() {
             for head in 0..layer.heads() {

@@ -40,12 +40,12 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn of(m: Measured<'a, AttentionMaps>) -> Self {
+    fn from_maps(m: Measured<'a, AttentionMaps>) -> Self {
         let layers = &m.value.layers;
         Self { variant: m.variant, sample: m.sample, thumbnails: layers, whole: layers }
     }
 
-    fn of_long(m: Measured<'a, LongAttentionMaps>) -> Self {
+    fn from_long_maps(m: Measured<'a, LongAttentionMaps>) -> Self {
         let LongAttentionMaps { thumbnails, layers } = m.value;
         Self { variant: m.variant, sample: m.sample, thumbnails, whole: layers }
     }
@@ -80,7 +80,7 @@ pub fn members(cx: &ViewCx<'_>) -> Vec<(SeedGroup, usize)> {
 
 impl PromptChoice {
     /// The held-out passage.
-    pub fn of_length(length: Option<usize>) -> Self {
+    pub fn with_length(length: Option<usize>) -> Self {
         Self { length, ..Self::default() }
     }
 
@@ -121,8 +121,8 @@ impl PromptChoice {
     /// What was measured of each variant of the shown seed.
     pub fn columns<'a>(&self, cx: &ViewCx<'a>) -> Vec<Column<'a>> {
         let of = |variant| match self.is_asked() {
-            true => cx.measured(variant, |_| true).map(Column::of_long),
-            false => cx.measured(variant, |_| true).map(Column::of),
+            true => cx.measured(variant, |_| true).map(Column::from_long_maps),
+            false => cx.measured(variant, |_| true).map(Column::from_maps),
         };
         members(cx).into_iter().filter_map(|(_, v)| of(v)).filter(|c| !c.thumbnails.is_empty()).collect()
     }

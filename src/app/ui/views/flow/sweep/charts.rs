@@ -154,7 +154,7 @@ fn gradients(mut chart: Chart<'static>, steps: &[usize], curves: &[GradientCurve
 
 /// What stands under the evaluations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Under {
+pub enum LowerChart {
     /// The first step, with the lengths at which one step fewer suffices.
     FirstStep,
     /// A measure that is not a count.
@@ -163,15 +163,15 @@ pub enum Under {
     FreeSteps,
 }
 
-impl Under {
-    pub const ALL: [Under; 3] = [Under::FirstStep, Under::Curvature, Under::FreeSteps];
+impl LowerChart {
+    pub const ALL: [LowerChart; 3] = [LowerChart::FirstStep, LowerChart::Curvature, LowerChart::FreeSteps];
 }
 
-pub fn under(sweep: Option<&FlowSweepNfe>, which: Under, theme: &Theme) -> Chart<'static> {
+pub fn lower_chart(sweep: Option<&FlowSweepNfe>, which: LowerChart, theme: &Theme) -> Chart<'static> {
     let (name, y) = match which {
-        Under::FirstStep => ("first step", Axis::new("h_init").log()),
-        Under::FreeSteps => ("free steps", Axis::new("uncapped steps").include(&[0.0])),
-        Under::Curvature => ("curvature", Axis::new("curvature").include(&[0.0])),
+        LowerChart::FirstStep => ("first step", Axis::new("h_init").log()),
+        LowerChart::FreeSteps => ("free steps", Axis::new("uncapped steps").include(&[0.0])),
+        LowerChart::Curvature => ("curvature", Axis::new("curvature").include(&[0.0])),
     };
     let mut chart = Chart::new(name, Axis::new(CONTROL), y);
     chart.legend = false;
@@ -184,14 +184,14 @@ pub fn under(sweep: Option<&FlowSweepNfe>, which: Under, theme: &Theme) -> Chart
         })
     };
     match which {
-        Under::FirstStep => chart.lines.extend(solvers("h_init", |c| &c.h_init)),
-        Under::FreeSteps => chart.lines.extend(solvers("free", |c| &c.free)),
-        Under::Curvature => {
+        LowerChart::FirstStep => chart.lines.extend(solvers("h_init", |c| &c.h_init)),
+        LowerChart::FreeSteps => chart.lines.extend(solvers("free", |c| &c.free)),
+        LowerChart::Curvature => {
             let look = (theme.series(0), Stroke::Solid);
             chart.lines.push(line("curvature", look, points(&sweep.u0, &sweep.curvature)));
         }
     }
-    if which == Under::FirstStep {
+    if which == LowerChart::FirstStep {
         chart.references.extend(rungs(sweep));
     }
     chart

@@ -39,7 +39,7 @@ struct Words {
 }
 
 impl SweepKind {
-    const fn of<M: SweepChart>(needs: Needs, Words { id, name, about }: Words) -> Self {
+    const fn new<M: SweepChart>(needs: Needs, Words { id, name, about }: Words) -> Self {
         Self {
             id,
             name,
@@ -80,7 +80,7 @@ pub enum Needs {
 pub const NFE: usize = 0;
 
 pub const KINDS: [SweepKind; 8] = [
-    SweepKind::of::<FlowSweepNfe>(
+    SweepKind::new::<FlowSweepNfe>(
         Needs::Flow,
         Words {
             id: FlowSweepKind::Nfe,
@@ -89,7 +89,7 @@ pub const KINDS: [SweepKind; 8] = [
                 not the flow.",
         },
     ),
-    SweepKind::of::<FlowSweepTolerance>(
+    SweepKind::new::<FlowSweepTolerance>(
         Needs::Flow,
         Words {
             id: FlowSweepKind::Tolerance,
@@ -97,7 +97,7 @@ pub const KINDS: [SweepKind; 8] = [
             about: "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
         },
     ),
-    SweepKind::of::<FlowSweepInvariance>(
+    SweepKind::new::<FlowSweepInvariance>(
         Needs::Flow,
         Words {
             id: FlowSweepKind::Invariance,
@@ -106,7 +106,7 @@ pub const KINDS: [SweepKind; 8] = [
                 nearly idle flow.",
         },
     ),
-    SweepKind::of::<FlowSweepClass>(
+    SweepKind::new::<FlowSweepClass>(
         Needs::Steering,
         Words {
             id: FlowSweepKind::Class,
@@ -114,7 +114,7 @@ pub const KINDS: [SweepKind; 8] = [
             about: "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
         },
     ),
-    SweepKind::of::<FlowSweepLayers>(
+    SweepKind::new::<FlowSweepLayers>(
         Needs::Steering,
         Words {
             id: FlowSweepKind::Layers,
@@ -122,7 +122,7 @@ pub const KINDS: [SweepKind; 8] = [
             about: "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
         },
     ),
-    SweepKind::of::<FlowSweepLatency>(
+    SweepKind::new::<FlowSweepLatency>(
         Needs::Words,
         Words {
             id: FlowSweepKind::Latency,
@@ -130,7 +130,7 @@ pub const KINDS: [SweepKind; 8] = [
             about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
         },
     ),
-    SweepKind::of::<FlowSweepGradientError>(
+    SweepKind::new::<FlowSweepGradientError>(
         Needs::Words,
         Words {
             id: FlowSweepKind::GradientError,
@@ -139,7 +139,7 @@ pub const KINDS: [SweepKind; 8] = [
                 made, the adjoint solves backwards and errs on its own.",
         },
     ),
-    SweepKind::of::<FlowSweepGradientMemory>(
+    SweepKind::new::<FlowSweepGradientMemory>(
         Needs::Words,
         Words {
             id: FlowSweepKind::GradientMemory,

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Sweeps that have a column; of more the last ones do.
-const MOST_SWEEPS: usize = 4;
+const MAX_SWEEPS: usize = 4;
 const WORDS: f32 = 36.0;
 const LABEL: f32 = 44.0;
 const HEAD: f32 = 16.0;
@@ -47,8 +47,8 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn of(rect: Rect, found: &Settling, words: usize) -> Self {
-        let shown = found.sweeps.min(MOST_SWEEPS);
+    pub(super) fn new(rect: Rect, found: &Settling, words: usize) -> Self {
+        let shown = found.sweeps.min(MAX_SWEEPS);
         let strip = (0.1 * rect.height()).clamp(16.0, 56.0);
         let above = WORDS + 2.0 * strip + HEAD + 2.0 * GAP;
         let columns = shown + 3;

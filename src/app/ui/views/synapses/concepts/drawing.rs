@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// One synapse.
-pub struct Row {
+pub struct SynapseRow {
     pub name: String,
     pub search: f64,
     pub new: f64,
@@ -46,7 +46,7 @@ const NARROW: f32 = 440.0;
 const LINE: f32 = 18.0;
 
 /// The least height of a line of dots, points, and what the line of several classes is called.
-const LEAST_LINE: f32 = 14.0;
+const MIN_LINE: f32 = 14.0;
 const OTHERS: &str = "others";
 
 /// Horizontal layout of a row, in points.
@@ -61,7 +61,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(rect: Rect, languages: usize) -> Self {
+    fn new(rect: Rect, languages: usize) -> Self {
         let right = rect.right() - LANGUAGE * languages as f32 - 8.0;
         let (roomy, narrow) = (rect.width() >= ROOMY, rect.width() < NARROW);
         let name = rect.left() + 4.0;
@@ -99,12 +99,12 @@ impl Columns {
 }
 
 /// Draws all rows under a line of column names; returns the index of a clicked one.
-pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], scale: Scale, focus: usize) -> Option<usize> {
+pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[SynapseRow], scale: Scale, focus: usize) -> Option<usize> {
     let width = ui.available_width();
     let languages = rows.first().map_or(0, |r| r.languages.len());
     let lines = if width < NARROW { 2.0 } else { 1.0 };
     let (head, _) = ui.allocate_exact_size(vec2(width, LINE * lines), Sense::hover());
-    let columns = Columns::of(head, languages);
+    let columns = Columns::new(head, languages);
     let small = FontId::proportional(theme::SMALL);
     let (upper, lower) = (head.top() + LINE / 2.0, head.bottom() - LINE / 2.0);
     let label = |x: f32, y: f32, align: Align2, words: &str| {
@@ -147,8 +147,8 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], scale: Scale, focus: us
     clicked
 }
 
-fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &Row, scale: Scale) {
-    let columns = Columns::of(rect, row.languages.len());
+fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &SynapseRow, scale: Scale) {
+    let columns = Columns::new(rect, row.languages.len());
     let [above, middle] = columns.middles(rect);
     let small = FontId::proportional(theme::SMALL);
     let number = FontId::monospace(theme::SMALL);
@@ -204,7 +204,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
         }
     }
     // where there is no room for all, those without the concept share a line
-    let rooms = ((rect.height() - 18.0) / LEAST_LINE).max(2.0) as usize;
+    let rooms = ((rect.height() - 18.0) / MIN_LINE).max(2.0) as usize;
     let is_crowded = classes.len() > rooms;
     if is_crowded {
         classes = vec![classes[0], OTHERS];

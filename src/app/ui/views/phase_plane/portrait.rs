@@ -43,7 +43,7 @@ pub struct Other {
 
 /// One picture.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct PhasePortrait {
     pub plane: Plane,
     pub tracks: [Track; 2],
     pub others: Vec<Other>,
@@ -89,8 +89,8 @@ impl Motion<'_> {
     }
 }
 
-impl Shown {
-    pub fn of_toy(toy: Toy, settings: ToySettings) -> Self {
+impl PhasePortrait {
+    pub fn from_toy(toy: Toy, settings: ToySettings) -> Self {
         let (plane, force) = (Plane::whole(), toy.force());
         let [q, k] = settings.start;
         let start = PhasePoint::new([q], [k]);
@@ -111,8 +111,8 @@ impl Shown {
     }
 
     /// Of a token of a text; `token` must be one.
-    pub fn of_token(learned: &Learned, token: usize, (dt, steps): (f64, usize), choice: PlaneChoice) -> Self {
-        let plane = Plane::of(&learned.points(), learned.width(), choice);
+    pub fn from_token(learned: &Learned, token: usize, (dt, steps): (f64, usize), choice: PlaneChoice) -> Self {
+        let plane = Plane::fit(&learned.points(), learned.width(), choice);
         let force = &learned.force;
         let motion = Motion { plane: &plane, force, dt, steps, start: &learned.starts[token] };
         let tracks = Integrator::ALL.map(|integrator| motion.track(integrator, None));
