@@ -221,7 +221,7 @@ impl GraphLayout {
         self.steps += turns.len() as u64;
     }
 
-    /// Row 0 names the box that is told at the end, rows 2.. the levels that are summed.
+    /// Row 0 names the box that is read back at the end, rows 2.. the levels that are summed.
     fn write_levels(&self, queue: &wgpu::Queue, last: usize) {
         let mut rows = vec![0u8; (LEVEL_ROWS * STRIDE) as usize];
         for (level, row) in rows.chunks_exact_mut(STRIDE as usize).enumerate() {

@@ -1,5 +1,4 @@
-//! How far a lesson has come: the step that is followed, what was guessed, and what the run says to a step's checks. It
-//! does not draw.
+//! How far a lesson has come: the step that is followed, what was guessed, and what the run says to a step's checks.
 
 use std::collections::BTreeMap;
 
@@ -52,9 +51,9 @@ struct JudgedInputs {
 pub enum Outcome {
     /// It holds: the sentence with its number.
     Holds(String),
-    /// It cannot be said yet, and what is missing.
+    /// The check cannot be decided yet, with what is missing.
     Waits(String),
-    /// It does not hold, with what was found.
+    /// The check fails, with the value that was found.
     Fails(String),
 }
 

@@ -112,7 +112,7 @@ impl Mirror {
         }
     }
 
-    /// How far the answer to the question with this number is; `None` before anything was told of it.
+    /// The state of the question with this number; `None` before anything was reported of it.
     pub fn question(&self, request: u64) -> Option<&QuestionState> {
         self.questions.get(&request)
     }

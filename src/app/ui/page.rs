@@ -159,8 +159,8 @@ impl Page {
 
     // ---- the run ----
 
-    /// Makes a new, paused run of the settings. What an earlier run reported stays in view until
-    /// the new one reports, and for good if there can be none.
+    /// Makes a new, paused run of the settings. The reports of an earlier run stay in view until the new run reports,
+    /// and for good if no new run can be made.
     pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {

@@ -32,7 +32,7 @@ use crate::{
 
 /// Points that have a colour of their own; more share a colour map, along the first axis.
 pub const OWN_COLOURS: usize = 7;
-/// Points whose bands are told apart; of more, that of the selected one is drawn.
+/// Most points whose bands are all drawn; with more, only that of the selected point is.
 const BANDS: usize = 16;
 
 /// The data and the choices that all pictures of a sweep are drawn from.

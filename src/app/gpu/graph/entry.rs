@@ -272,7 +272,7 @@ impl GraphEntry {
         }
     }
 
-    /// Colours and sizes, if they changed. What stands out is drawn last, and of the rest the large.
+    /// Colours and sizes, if they changed. Nodes that stand out are drawn last, and before them the large ones.
     pub fn styles(&mut self, queue: &wgpu::Queue, graph: &Graph) {
         if self.style_revision.replace(graph.style_revision) == Some(graph.style_revision) {
             return;

@@ -26,7 +26,7 @@ pub fn link(page: &Page) -> Permalink {
     }
 }
 
-/// Warnings for somebody who passes the link on; empty if there are none.
+/// Warnings for a user who passes the link on; empty if there are none.
 pub fn link_text(page: &Page, link: &Permalink) -> String {
     let mut words = vec![];
     if !page.pending().is_empty() && page.newest() > 0 {

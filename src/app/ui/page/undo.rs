@@ -39,7 +39,7 @@ impl Snapshot {
     }
 }
 
-/// The page as it was looked at last, to find what a person has changed since.
+/// The page after the last frame, to find what the user has changed since.
 #[derive(Default)]
 pub(super) struct LastFrame {
     page: Option<(Layout, Selection)>,
@@ -148,7 +148,7 @@ fn remember(page: &mut Page) {
     page.seen.page = Some((page.tiling.tree.clone(), page.selection.clone()));
 }
 
-/// Notes what a person changed of layout and selection in this frame. Called once a frame, after everything else.
+/// Records the user's changes of layout and selection in this frame. Called once a frame, after everything else.
 pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
     let now = ctx.input(|i| i.time);
     page.seen.now = now;
@@ -179,7 +179,7 @@ pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
     remember(page);
 }
 
-/// True if a person did something in this frame.
+/// True if the user did something in this frame.
 fn has_acted(ctx: &Context) -> bool {
     let acts = |e: &Event| {
         matches!(

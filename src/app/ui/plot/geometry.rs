@@ -90,7 +90,7 @@ pub struct Layout {
     /// The axes' words, shortened to the room there is.
     pub x_words: String,
     pub y_words: String,
-    /// Lines whose names found no room above, and where that is said.
+    /// Number of lines whose names found no room, and the position of that note.
     pub unnamed: Option<(usize, Pos2)>,
     pub margins: [f32; 2],
 }

@@ -1,5 +1,5 @@
 //! Where the words of zones, spans and reference lines stand: inside the plot, on no other label, and off the lines
-//! where there is room. It draws nothing.
+//! where there is room.
 
 use eframe::egui::{Align2, Pos2, Rect, pos2, vec2};
 
@@ -8,7 +8,7 @@ use super::{
     geometry::{Label, Layout, Measure, ROW},
 };
 
-/// Every label that has a place on no other one. What they name stands in the chart's list too.
+/// The labels that fit without overlapping another one. The list of the chart names all of them.
 pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -> Vec<Label> {
     let mut placed: Vec<Label> = vec![];
     for (words, anchors) in wanted(chart, layout) {

@@ -1,5 +1,5 @@
-//! A chart on the screen: the layout painted over `egui_plot`, and what a hand may do to it: read
-//! values off, zoom by drag, reset by double-click, change an axis' division by a click.
+//! A chart on the screen: the layout painted over `egui_plot`, and its interaction: read values off, zoom by drag,
+//! reset by double-click, change an axis' division by a click.
 
 use eframe::egui::{
     self, Align2, Color32, CornerRadius, CursorIcon, FontId, Id, LayerId, Order, Rect, Response, Sense, StrokeKind, Ui,

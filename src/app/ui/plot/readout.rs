@@ -1,5 +1,4 @@
-//! The values under the pointer: a line, a dot on each curve, and all of them in one box. It does not
-//! know what a hand did to get there.
+//! The values under the pointer: a line, a dot on each curve, and all of them in one box.
 
 use std::sync::Arc;
 

@@ -39,7 +39,7 @@ impl Scale {
         if !ticks.is_empty() {
             return ticks;
         }
-        // No round number lies inside, or they are not told apart: the ends say where one is.
+        // No round number lies inside, or their labels are equal: the ends label the axis instead.
         [from, to].into_iter().map(|p| (p, value_label(self.value(p).min(f64::MAX)))).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! A number over two settings: a cell a point, its colour the mean over seeds. What has no value yet has no colour.
+//! A number over two settings: a cell a point, its colour the mean over seeds. A point without a value has no colour.
 
 use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 

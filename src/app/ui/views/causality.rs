@@ -23,7 +23,7 @@ use crate::{
 pub struct Causality {
     /// A sentence of one's own; empty asks about a held-out passage.
     text: String,
-    /// What the changed token becomes; the token is the selected one of all views.
+    /// The replacement of the changed token, which is the selection shared by all views.
     replacement: KeyedCache<RunNumber, String>,
     coupling_scale: f64,
     show_wrong: bool,
@@ -151,7 +151,7 @@ fn leak(causality: &measurements::Causality) -> Option<std::ops::Range<usize>> {
     (first < causality.position).then_some(first..causality.position)
 }
 
-/// In words whether the wrong upsampling leaks here, and where it would.
+/// Says whether the wrong upsampling leaks here, and where it would.
 fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
     let Some(leaky) = &causality.leaky_upsample else { return };
     let (words, colour) = match leak(causality) {

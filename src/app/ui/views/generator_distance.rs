@@ -1,5 +1,5 @@
-//! How far a refining map is from a step of a Markov chain: the column sums of its one-step matrix, and its distance from
-//! the nearest generator over training. It does not compute a Jacobian.
+//! How far a refining map is from a step of a Markov chain: the column sums of its one-step matrix, and its distance
+//! from the nearest generator over training.
 
 use eframe::egui::{Label, RichText, Ui, vec2};
 
@@ -30,7 +30,7 @@ fn sorted(m: &GeneratorDistance) -> Vec<f64> {
     sums
 }
 
-/// What the numbers say.
+/// Describes the numbers in a sentence.
 fn sentence(m: &GeneratorDistance) -> String {
     let sums = sorted(m);
     let mean = sums.iter().sum::<f64>() / sums.len().max(1) as f64;

@@ -94,7 +94,7 @@ struct Contrast {
     spread: Spread,
 }
 
-/// By run, and whether held out.
+/// The contrasts by run and by split: training or held out.
 #[derive(Default)]
 struct Contrasts(KeyedCache<(RunNumber, bool), Vec<Contrast>>);
 

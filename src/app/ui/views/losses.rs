@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Which losses are drawn.
+/// The losses that are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LossChoice {
     Both,
@@ -51,7 +51,7 @@ impl Losses {
             let look = SeriesStyle { stroke, suffix, unnamed: shown == LossChoice::Both, seeds: Seeds::Spread };
             self.held_out.draw(&mut chart, cx.mirror, channels::LOSS_HELD_OUT, cx.theme, look);
         }
-        // The legend names each variant once; which stroke is which is said in the subtitle.
+        // The legend names each variant once; the subtitle explains the strokes.
         if shown == LossChoice::Both && chart.lines.iter().all(|l| !l.named) {
             chart.lines.iter_mut().for_each(|l| l.named = true);
         }

@@ -1,5 +1,5 @@
-//! How far every token's state is from the quasi-steady state as training goes on, and the gate beside it: does it help
-//! where the fast path is close? It does not apply the refining map.
+//! The distance of every token's state from the quasi-steady state over training, and the gate beside it: does it help
+//! where the fast path is close?
 
 use eframe::egui::{Label, RichText, Ui, vec2};
 
@@ -51,7 +51,7 @@ fn token(cx: &ViewCx<'_>, m: &TokenResiduals) -> Option<usize> {
     cx.selection.token.filter(|t| *t < tokens)
 }
 
-/// Whether the gate helps where the state is close, with its null model.
+/// Says whether the gate helps where the state is close, compared with a null model.
 fn sentence(b: &GateBenefit) -> String {
     let n = b.benefit.len();
     if b.correlation.is_nan() {

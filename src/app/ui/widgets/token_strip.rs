@@ -1,5 +1,4 @@
-//! A sentence as a row of tokens that can be pointed at and clicked, wrapped to the width. It does
-//! not know what is said about them.
+//! A sentence as a row of tokens that can be pointed at and clicked, wrapped to the width.
 
 use eframe::egui::{
     Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,

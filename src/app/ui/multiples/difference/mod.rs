@@ -55,7 +55,7 @@ pub enum Difference {
     Words(WordsDifference),
 }
 
-/// The state of the picture of a difference that a person can change.
+/// The part of a difference picture's state that the user can change.
 #[derive(Debug, Clone, Default)]
 pub struct DifferenceState {
     map: MapState,

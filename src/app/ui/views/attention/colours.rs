@@ -1,4 +1,4 @@
-//! The colours of attention weights. They do not know which maps they are for.
+//! The colours of attention weights.
 
 use crate::{
     gpu::colour::ColourMap,

@@ -218,7 +218,7 @@ fn head_text(h: &Head<'_>) -> String {
     format!("{} head {}{entropy}{cheap}", h.layer.path, h.head)
 }
 
-/// Under a map: the share of the uniform entropy that it has.
+/// Draws a bar under a map: its entropy as a share of that of uniform attention.
 fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) {
     let (entropy, uniform) = (h.entropy(), h.uniform_entropy());
     let share = if uniform > 0.0 { (entropy / uniform).clamp(0.0, 1.0) as f32 } else { 0.0 };
@@ -228,7 +228,7 @@ fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) 
     painter.rect_filled(Rect::from_min_size(track.min, vec2(track.width() * share, 3.0)), 1.0, colour);
 }
 
-/// Where the small maps stand.
+/// The layout of the small maps.
 pub(super) struct Grid {
     corner: egui::Pos2,
     side: f32,

@@ -16,16 +16,16 @@ use crate::{
 };
 
 struct Check {
-    /// In tables.
+    /// The column's name in tables.
     id: &'static str,
     of: CheckedPart,
     name: &'static str,
-    /// What equals what.
+    /// The two sides of the equation that is checked.
     claim: &'static str,
     about: &'static str,
 }
 
-/// Which part of the measurement a check is.
+/// The part of the measurement that a check belongs to.
 enum CheckedPart {
     ByToken(fn(&BdhDynamicsChecks) -> &CheckByToken),
     /// Claim 3, for wires and prods.
@@ -70,7 +70,7 @@ const CHECKED: [Check; 5] = [
     },
 ];
 
-/// Where an error of exactly zero is drawn.
+/// Height at which an error of exactly zero is drawn.
 const FLOOR: f64 = 1e-18;
 const ROW: f32 = 17.0;
 
@@ -170,7 +170,7 @@ impl Checks {
     }
 }
 
-/// What the construction takes in edges.
+/// Compares the number of edges of the construction with the number that is allowed.
 fn edge_sentence(wires: &ConstructionCheck) -> String {
     format!(
         "H for the wires: {} + {} edges, 2nd = {} allowed each; G has {} pairs",

@@ -1,5 +1,4 @@
-//! The rules at work on a model's weights: where they stand in the text, what the last round did, what its
-//! edges carried. It does not know how it is drawn.
+//! The rules at work on a model's weights: the position in the text, the last round, and the flow along its edges.
 
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use crate::{
 const SHOWN: usize = 90;
 /// Synapses that a picture can show.
 const REMEMBERED: usize = 60;
-/// Of the strongest one, what an edge must carry to be shown.
+/// The least flow of an edge that is drawn, as a share of the strongest edge's flow.
 const FAINTEST: f64 = 0.04;
 
-/// What came in: a token of the text, or a poke at a neuron.
+/// An input: a token of the text, or a poke at a neuron.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
     Token(usize),
@@ -24,7 +23,7 @@ pub(super) enum Arrival {
 }
 
 pub(super) struct Machine {
-    /// What the weights were read from.
+    /// The payload that the weights were read from; another payload means other weights.
     payload: Arc<Payload>,
     pub system: System<f64>,
     pub state: State<f64>,
@@ -32,7 +31,7 @@ pub(super) struct Machine {
     /// All that came in, the last of it perhaps not yet through.
     pub read: Vec<Arrival>,
     pub last: Option<Round>,
-    /// What the last round carried, the strongest edges.
+    /// The strongest flows of the last round.
     pub flows: Vec<Flow>,
     /// The same for all edges together, and how many carried anything.
     pub carried: usize,
@@ -48,7 +47,7 @@ fn dense(array: &Array) -> Option<Dense<f64>> {
 }
 
 impl Machine {
-    /// At rest, on these weights; `None` if they do not fit together.
+    /// A machine at rest with these weights; `None` if their shapes do not match.
     pub fn from_weights(measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
         let given = measured.value;
         let mut weights = Weights::new(dense(&given.e)?, dense(&given.d_x)?, dense(&given.d_y)?)?;
@@ -149,7 +148,7 @@ impl Machine {
         }
     }
 
-    /// Whether the round to come ends its token.
+    /// True where the next round is the last one of its token.
     fn at_last_round(&self) -> bool {
         self.state.layer + 1 == self.system.layers() && self.state.kernel == 3
     }
@@ -167,7 +166,7 @@ impl Machine {
         let pulse = match arrival {
             Arrival::Token(t) => self.pulses.get(t).cloned().unwrap_or_default(),
             Arrival::Poke(neuron) => {
-                // As strong as the strongest pulse of the text.
+                // A poke is as strong as the strongest pulse of the text.
                 let strength = self.pulses.iter().flatten().copied().fold(0.0, f64::max);
                 let mut pulse = vec![0.0; self.system.n()];
                 if let Some(p) = pulse.get_mut(neuron) {

@@ -10,15 +10,15 @@ use crate::{
     ui::theme::{self, Theme},
 };
 
-/// Where the particles rest, and how far a pulse of 1 moves them, as shares of the radius.
+/// Rest position of the particles, and their displacement by a pulse of 1, as shares of the radius.
 const REST: f32 = 0.74;
 const PUSH: f32 = 0.2;
-/// How far a connector of displacement 1 bulges, as a share of the radius.
+/// Bulge of a connector of displacement 1, as a share of the radius.
 const BULGE: f32 = 0.35;
 /// Connectors less displaced are not drawn.
 const FAINTEST: f64 = 0.004;
 
-/// What of the graphs is drawn besides the connectors.
+/// The edges that are drawn besides the connectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct VisibleEdges {
     pub wires: bool,

@@ -21,7 +21,7 @@ use crate::{
 const STEP: f64 = 1.0 / 240.0;
 /// Most that one frame may go on by, seconds of the toy: a frame that came late is not made up for.
 const MOST: f64 = 0.1;
-/// How much of the energy's past is shown, and how often it is noted, seconds.
+/// Length of the energy's history, and the interval of its samples, seconds.
 const PAST: f64 = 20.0;
 const NOTED: f64 = 0.05;
 /// Energy below which it has come to rest.
@@ -33,7 +33,7 @@ const BEGUN: f64 = 0.6;
 pub struct OscillatorsView {
     toy: Option<(OscillatorsSpec, Oscillators)>,
     playing: bool,
-    /// When it last went on, by egui's clock.
+    /// Time of the last step, by egui's clock.
     last: Option<f64>,
     /// Seconds not yet gone.
     owed: f64,
@@ -55,8 +55,8 @@ impl OscillatorsView {
         })
     }
 
-    /// The toy that the settings describe. What moves smoothly is changed as it runs; another number of
-    /// particles or another seed is another toy.
+    /// The toy that the settings describe. Continuous settings change the running toy; another number of particles or
+    /// another seed starts a new one.
     fn follow(&mut self, config: &Config) {
         let spec = spec_of(config);
         match &mut self.toy {
@@ -201,7 +201,7 @@ impl View for OscillatorsView {
             let right = Rect::from_min_max(room.min + vec2(side + 8.0, 0.0), room.max);
             (Rect::from_min_size(room.min, vec2(side, room.height())), right)
         } else {
-            // With little room the particles have it all.
+            // In a low tile the particles take all the room.
             let under = if room.height() > 360.0 { (0.26 * room.height()).clamp(96.0, 140.0) } else { 0.0 };
             let below = Rect::from_min_max(room.left_bottom() - vec2(0.0, under), room.max);
             (Rect::from_min_size(room.min, vec2(room.width(), room.height() - under - 4.0)), below)

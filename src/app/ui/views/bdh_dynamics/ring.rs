@@ -65,7 +65,7 @@ impl Ring {
         };
         let kernel = machine.last.as_ref().map(|r| r.kernel);
         for i in 0..self.n {
-            // What the last round changed stands out; the rest is as it was.
+            // Neurons that the last round changed stand out.
             let tone = |acts: bool, colour: Color32| {
                 if acts && changed.contains(&i) || chosen == Some(i) { colour } else { colour.gamma_multiply(0.55) }
             };
@@ -117,7 +117,7 @@ impl Ring {
         }
     }
 
-    /// What is remembered: the strongest synapses of the layer.
+    /// Draws the strongest synapses of the layer.
     fn synapses(&self, painter: &Painter, theme: &Theme, machine: &mut Machine, chosen: Option<usize>) {
         let all = machine.memory();
         let most = all.first().map_or(1.0, |s| s.2.abs());
@@ -129,7 +129,7 @@ impl Ring {
         }
     }
 
-    /// What went over edges in the last round: warm excites, cool inhibits, amber is a synapse's.
+    /// Draws the flows of the last round: warm colours excite, cool colours inhibit, amber flows through a synapse.
     fn flows(&self, painter: &Painter, theme: &Theme, machine: &Machine, chosen: Option<usize>) {
         let most = machine.flows.first().map_or(1.0, |f| f.amount.abs());
         let parameters = machine.last.as_ref().is_some_and(|r| r.kernel >= 2);
@@ -151,7 +151,7 @@ impl Ring {
     }
 }
 
-/// Where a picture that wants to be square stands in `room`.
+/// The largest centred square in `room`.
 pub(super) fn square(room: Rect) -> Rect {
     let side = room.width().min(room.height());
     Rect::from_center_size(pos2(room.center().x, room.top() + 0.5 * side), vec2(side, side))

@@ -25,14 +25,14 @@ use crate::{
 
 /// Seconds a round takes while playing.
 const PACE: f64 = 0.45;
-/// How far a run is read into before anybody steps, so that there is something to see.
+/// Tokens read before the user steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
 
 /// View `bdh_rules`.
 #[derive(Default)]
 pub struct Rules {
     machine: Option<Machine>,
-    /// When the last round was played; `None` while it stands.
+    /// Time of the last round played; `None` while paused.
     playing: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ impl Rules {
             None => Machine::from_weights(measured).map(|mut m| {
                 if m.next_token().is_some() {
                     m.read_to(SHOWN_FIRST.min(measured.sample.tokens.len().saturating_sub(1)));
-                    // And one token more, as far as its prods.
+                    // Then one more token, as far as its prods.
                     (0..4).for_each(|_| _ = m.step());
                 }
                 m
@@ -136,7 +136,7 @@ impl Rules {
     }
 }
 
-/// What there is to know of a neuron.
+/// The state and the strongest synapses of a neuron, for its tooltip.
 fn neuron_text(machine: &Machine, i: usize) -> String {
     let s = &machine.state;
     let mut words = format!("neuron {i}: X {:.4}, Y {:.4}, A {:.4}\nclick to poke it", s.x[i], s.y[i], s.a[i]);
@@ -147,7 +147,8 @@ fn neuron_text(machine: &Machine, i: usize) -> String {
     words
 }
 
-/// What the last round did; when a token is through, what comes next by the rules and by the model.
+/// Describes the last round and, after the last round of a token, the next token predicted by the rules and by the
+/// model.
 fn state_sentences(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> Vec<String> {
     let tokens = &measured.sample.tokens;
     let mut words = vec![sentence(machine, tokens)];

@@ -105,7 +105,7 @@ impl Modularity {
         let model = Line { width: 2.5, ..Line::new("this model", model_colour(cx), line(|m| m.model)) };
         let null = Line::new("same degrees", cx.theme.series(0), line(|m| m.degree_preserving));
         chart.lines.extend([model, null].into_iter().filter(|l| !l.data.is_empty()));
-        // these two know nothing of the model, so they stand still
+        // these two do not depend on the model, so that they are constant
         let measured = Self::shown(cx);
         let at = measured.and_then(|m| m.edges.iter().position(|n| Some(*n) == edges));
         if let (Some(measured), Some(at)) = (measured, at) {
@@ -146,7 +146,7 @@ impl Modularity {
         });
     }
 
-    /// From which number of edges on the model is above every graph of chance.
+    /// Says from which number of edges on the model's modularity is above that of every random graph.
     fn verdict(cx: &ViewCx<'_>) -> Option<String> {
         let measured = Self::shown(cx)?;
         let model = against(&measured, &measured.model);

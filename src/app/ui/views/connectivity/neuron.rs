@@ -66,7 +66,7 @@ const TOKENS: [TokenList; 2] = [
 const EMPTY: &str = "No neuron has been looked at yet. Pick one in the neuron graph; a run of that lab shows one before \
                      the first step.";
 const ROW: f32 = 18.0;
-/// What the scroll bar takes, which lies over what scrolls.
+/// Width of the scroll bar, which overlaps the list.
 const BAR: f32 = 12.0;
 
 /// View `graph_neuron`.
@@ -86,8 +86,8 @@ impl Neuron {
         Box::<Self>::default()
     }
 
-    /// What is known of the neuron in focus at the shown step: the answer about it where somebody asked, else what the
-    /// schedule measured, which chooses a neuron by itself. Nothing of another neuron while one is selected.
+    /// The measurement of the neuron in focus at the shown step: the answer if it was asked for, else the scheduled
+    /// one, which chooses a neuron by itself. While a neuron is selected, no other one is shown.
     fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphNeuron>> {
         let in_focus = |m: &Measured<'_, GraphNeuron>| cx.selection.neuron.is_none_or(|n| n == m.neuron);
         let answer = cx.answer_of(cx.selection.variant).filter(in_focus);
@@ -150,7 +150,7 @@ impl Neuron {
         });
     }
 
-    /// What the graph says of it: community and edges.
+    /// The neuron's community and edges in the graph.
     fn in_graph(cx: &ViewCx<'_>, neuron: u32) -> Option<String> {
         let graph = super::shown::<NeuronGraph>(cx)?;
         let Some(at) = graph.neurons.iter().position(|n| *n == neuron) else {

@@ -1,5 +1,4 @@
-//! How the entries of G are spread, with the threshold drawn over them: drag it and the graph is cut
-//! there.
+//! A histogram of the entries of G with the threshold drawn over it; dragging the threshold cuts the graph there.
 
 use eframe::egui::{
     Color32, CursorIcon, DragValue, Rect, RichText, Sense, Shape, Stroke as Pen, Ui, WidgetInfo, accesskit::Role, pos2,
@@ -29,7 +28,7 @@ const SIGNS: [(&str, &str); 3] = [
 #[derive(Default)]
 pub struct Threshold {
     state: ChartState,
-    /// Where the line is held.
+    /// The threshold while it is dragged.
     held: Option<f64>,
 }
 

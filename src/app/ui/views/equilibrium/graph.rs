@@ -1,8 +1,8 @@
-//! The states on a circle and the rates between them as lines, which a hand can change. It changes nothing itself.
+//! Draws the states on a circle and the rates between them as lines, and returns edits of the rates.
 
 use eframe::egui::{Align2, Color32, FontId, Pos2, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
 
-use super::matrix::{Rate, Touch, touch};
+use super::matrix::{Rate, RateEdit, touch};
 use crate::{
     telemetry::measurements::GeneratorState,
     ui::{theme::Theme, widgets::number},
@@ -10,7 +10,7 @@ use crate::{
 
 /// Most lines that are drawn: the strongest.
 const LINES: usize = 600;
-/// How near a pointer must come to a line, points.
+/// Distance from a line within which the pointer selects it, points.
 const NEAR: f32 = 6.0;
 /// A line keeps so far to the right of the way between its states, so that both directions are seen.
 const ASIDE: f32 = 2.5;
@@ -25,14 +25,14 @@ struct Edge {
     ends: [Pos2; 2],
 }
 
-/// Draws the graph; what a hand did to which rate.
+/// Draws the graph; returns the rate that was edited, and the edit.
 pub fn graph_ui(
     ui: &mut Ui,
     theme: &Theme,
     size: Vec2,
     state: &GeneratorState,
     marked: Option<Rate>,
-) -> Option<(Rate, Touch)> {
+) -> Option<(Rate, RateEdit)> {
     let n = state.states().max(1);
     let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("{n} states: the area of a disc is its stationary probability");

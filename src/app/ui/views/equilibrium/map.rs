@@ -1,5 +1,5 @@
-//! What a network has learned of the stationary distribution: where over the control its answer is wrong, inside of what it
-//! was trained on and beyond, and how the error falls over training.
+//! The error of a network that learns the stationary distribution: over the control, inside and outside the range of
+//! training, and over training steps.
 
 use eframe::egui::{Rect, Sense, Stroke as Pen, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
 
@@ -23,7 +23,7 @@ use crate::{
 /// The paper's held-out mean error at n = 12 (Remark 31).
 const PAPER: f64 = 0.031;
 
-/// What a narrow tile shows.
+/// The picture that a narrow tile shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum MapPicture {
     #[default]
@@ -113,7 +113,7 @@ impl StationaryMapView {
     }
 }
 
-/// What the network has learned, in words.
+/// Describes the error of the network in words.
 fn verdict(map: &StationaryMapError) -> String {
     let short = number::short;
     format!(

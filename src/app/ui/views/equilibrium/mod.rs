@@ -1,5 +1,5 @@
-//! Views of a generator that a person holds: its rates and where they lead, how distributions relax, its spectrum, and what
-//! a network has learned of it. They share one set of settings, so that one question serves them all.
+//! Views of an editable generator: its rates and their limits, the relaxation of distributions, its spectrum, and a
+//! network that learns it. They share one set of settings, so that one question serves them all.
 
 use eframe::egui::{ComboBox, RichText, Slider, Ui, WidgetInfo, accesskit::Role};
 
@@ -51,7 +51,7 @@ fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
     }
 }
 
-/// What stands where there is no answer.
+/// The text shown where there is no answer.
 fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
     cx.why_nothing::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; one of the task block has none.")
 }
@@ -59,7 +59,7 @@ fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
 /// Wider tiles have both of a view's pictures side by side, points; narrower ones the one that is chosen.
 const WIDE: f32 = 420.0;
 
-/// What a picture says, in words.
+/// Shows a sentence under the picture.
 fn verdict_ui(ui: &mut Ui, theme: &Theme, words: String) {
     ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
 }

@@ -1,5 +1,5 @@
-//! How distributions relax under a generator: distances on a logarithmic axis beside the theorem's slopes, relative entropy,
-//! mass, and single particles over the distribution that they are drawn from.
+//! The relaxation of distributions under a generator: distances on a logarithmic axis beside the theorem's slopes,
+//! relative entropy, mass, and single particles over the distribution that they are drawn from.
 
 use eframe::egui::{
     Align2, FontId, Sense, Shape, Slider, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -25,12 +25,12 @@ use crate::{
 
 /// Columns of the picture of particles: more steps are thinned.
 const COLUMNS: usize = 240;
-/// Where a line of the theorem's slope begins, as a share of the steps before the error is lost in rounding.
+/// Start of a line of the theorem's slope, as a share of the steps before the error is lost in rounding.
 const ANCHOR: f64 = 0.3;
 /// Errors below this are rounding.
 const ROUNDING: f64 = 1e-13;
 
-/// What is shown; a wide tile has the distances besides.
+/// The picture shown; a wide tile shows the distances as well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum RelaxationPicture {
     #[default]
@@ -185,7 +185,7 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
     }
 }
 
-/// What the step does, in words.
+/// Describes the effect of a step in words.
 fn verdict(flow: &GeneratorFlow) -> String {
     let share = flow.dt / flow.step_bound;
     let factor = flow.euler_slope.exp();

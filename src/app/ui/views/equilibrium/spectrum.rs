@@ -24,7 +24,7 @@ use crate::{
 /// Circles with a larger radius are left out, points.
 const WIDEST: f32 = 1e5;
 
-/// What a narrow tile shows.
+/// The picture that a narrow tile shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SpectrumPicture {
     #[default]
@@ -124,7 +124,7 @@ fn axes(painter: &Painter, plane: Plane, theme: &Theme) {
     painter.line_segment([plane.at(0.0, plane.y[0]), plane.at(0.0, plane.y[1])], pen);
 }
 
-/// What the picture says, in words.
+/// Describes the spectrum in words.
 fn verdict(state: &GeneratorState, dt: f64) -> String {
     let (kernel, gap) = (state.kernel(), number::short(state.gap));
     let all = state.eigenvalues.chunks_exact(2).skip(kernel);

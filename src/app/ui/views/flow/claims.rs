@@ -1,5 +1,5 @@
-//! The steering as published and corrected, side by side: what each was trained on, what it reaches by its
-//! own measure, and what it does to words on nouns that nobody steered with. It does not ask.
+//! The steering as published and corrected, side by side: the training data of each, its score by its own measure, and
+//! its effect on words after nouns that were not steered with.
 
 use std::fmt::Write as _;
 
@@ -148,7 +148,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
         });
 }
 
-/// Words of one column, broken where it ends.
+/// A cell of a column, with its text wrapped.
 fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
     ui.with_layout(Layout::top_down(Align::Min), |ui| {
         ui.set_width(width);

@@ -44,10 +44,10 @@ const TAUGHT: &str = "The control that steering was trained with: W_u u is added
 const UNTAUGHT: &str = "Enters the field as a trained control does, by W_u u, but no training gave it a meaning: its \
                         weights are about as they were drawn. It moves the words all the same.";
 
-/// At this width controls and answer stand side by side, points.
+/// Width from which controls and answer stand side by side, points.
 const WIDE: f32 = 640.0;
 const PAD: f32 = 120.0;
-/// In tiles narrower than the second, the pad is as small as this, points.
+/// Side of the pad in narrow tiles, and the width below which a tile is narrow, points.
 const SMALL_PAD: (f32, f32) = (88.0, 320.0);
 
 impl Steer {
@@ -143,7 +143,7 @@ impl Steer {
         let theme = cx.theme;
         let followed = cx.selection.token.unwrap_or(answer.token);
         let last = tokens.len() - 1;
-        // Where spaces are tokens themselves, none is drawn between them.
+        // No spaces are drawn between tokens where spaces are tokens themselves.
         let own = tokens.iter().any(|t| t == SPACE);
         let space = |i| if i < last && !own { " " } else { "" };
         let spaced: Vec<String> = tokens.iter().enumerate().map(|(i, t)| format!("{}{}", t.trim(), space(i))).collect();
@@ -175,7 +175,7 @@ impl Steer {
         let text = answer.running_text(continuation);
         if !text.trim().is_empty() {
             heading_ui(ui, theme, "and so on", "likeliest words");
-            // One text, so that it breaks between words.
+            // A single text breaks between words.
             let mut job = LayoutJob::default();
             let prompt = answer.running_text(&answer.sample.tokens);
             let glue = if text.starts_with(' ') || prompt.ends_with(' ') { "" } else { " " };
@@ -269,7 +269,7 @@ impl View for Steer {
         };
         ScrollArea::vertical().max_height(room.y).auto_shrink(false).show(ui, |ui| {
             if room.x < WIDE {
-                // What the dials do stands right under them; how it is solved, below.
+                // The effect of the dials stands right under them; the solver's settings follow below.
                 self.dials_ui(ui, cx);
                 self.motion.ui(ui, cx);
                 self.prompt_ui(ui, cx);

@@ -1,6 +1,5 @@
-//! The ladder of evaluations: a step is at most ten times as long as the one before, so the first
-//! step alone fixes how few there can be. Said in words and drawn as a strip. Pure arithmetic but
-//! for the strip.
+//! The ladder of evaluations: a step is at most ten times as long as the one before, so the first step alone fixes how
+//! few there can be. The account says so in sentences and draws it as a strip.
 
 use eframe::egui::{Align2, FontId, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
@@ -28,8 +27,8 @@ pub fn fewest(h: f64) -> u32 {
     (1..=RUNGS).find(|k| h >= rung(*k)).unwrap_or(RUNGS + 1)
 }
 
-/// What the solve says of itself.
-pub struct Account {
+/// The numbers of a solve that the explanation uses.
+pub struct SolveSummary {
     pub nfe: usize,
     pub h_init: f64,
     pub accepted: usize,
@@ -43,7 +42,7 @@ pub struct Account {
     pub method: String,
 }
 
-impl Account {
+impl SolveSummary {
     pub fn new(answer: &FlowAnswer) -> Self {
         let (trace, solver) = (&answer.trace, &answer.solver);
         Self {
@@ -99,7 +98,7 @@ impl Account {
         all
     }
 
-    /// Which of the two rules fixed the first step, and how far the next rung is.
+    /// Says which of the two rules fixed the first step, and how far the next rung is.
     fn first_step_rule(&self, least: u32, order: i32) -> Option<String> {
         let most = self.d1.max(self.d2);
         if !(most.is_finite() && most > 0.0) {
@@ -196,7 +195,7 @@ mod tests {
         let h = |m: f64| (0.01 / m).powf(0.2);
         let least = |m: f64| 2 + 6 * fewest(h(m));
         assert_eq!((least(1610.0), least(1611.0)), (14, 20));
-        let account = |m: f64, accepted| Account {
+        let account = |m: f64, accepted| SolveSummary {
             nfe: least(m) as usize,
             h_init: h(m),
             accepted,

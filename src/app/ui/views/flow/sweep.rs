@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// What was measured of a kind.
+/// The measurements of one kind of sweep.
 #[derive(Debug, Clone)]
 struct SweepResult {
     payload: Arc<Payload>,
@@ -43,7 +43,7 @@ pub struct Sweep {
     kind: usize,
     going: Option<RunningSweep>,
     results: [Option<SweepResult>; KINDS.len()],
-    /// The whole result of a kind from before it was begun again, for who cancels that.
+    /// The complete earlier result of a kind, restored if its repetition is cancelled.
     before: [Option<SweepResult>; KINDS.len()],
     /// The step of the model that is measured: what trains meanwhile is another one.
     begun: [Option<u64>; KINDS.len()],
@@ -58,7 +58,7 @@ pub struct Sweep {
     note: String,
 }
 
-/// What is waited for while a sweep goes on.
+/// A sweep in progress, and the request that it waits for.
 #[derive(Debug, Clone, Copy)]
 struct RunningSweep {
     request: u64,
@@ -114,7 +114,7 @@ impl Sweep {
         }
         for (kind, result) in self.results.iter_mut().enumerate() {
             let newest = (KINDS[kind].newest)(cx, self.dropped[kind]);
-            // What the schedule measured is of the shown step; the scrubber may have left it.
+            // A scheduled measurement belongs to the shown step, which the scrubber may have left.
             if result.as_ref().is_some_and(|r| r.request.is_none()) && newest.is_none() {
                 *result = None;
             }
@@ -151,8 +151,8 @@ impl Sweep {
         }
     }
 
-    /// What can be measured of the flow that is there: words only where there are words, classes only where
-    /// it is steered.
+    /// The kinds of sweep that apply to the present flow: words only where there are words, classes only where it is
+    /// steered.
     fn kinds(cx: &ViewCx<'_>) -> Vec<usize> {
         let answer = Answer::in_focus(cx);
         let plane = answer.is_some_and(|a| a.planar_field().is_some());

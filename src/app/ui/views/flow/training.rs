@@ -1,4 +1,4 @@
-//! How the flow learns: gradient norms of whole models and of the field alone, and its scale alpha.
+//! The training of the flow: gradient norms of whole models and of the field alone, and its scale alpha.
 
 use eframe::egui::{RichText, Ui};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Told every step by a model with a flow.
+/// Reported at every step by a model with a flow.
 const FIELD_NORM: &str = "flow/grad_norm";
 const ALPHA: &str = "flow/alpha";
 /// A gradient norm below the first has vanished, above the second it has exploded: six and two orders of

@@ -1,4 +1,4 @@
-//! The units of a level as a small picture of cells. It does not know what their values mean.
+//! The units of a level as a small picture of cells.
 
 use eframe::egui::{Color32, Mesh, Painter, Pos2, Rect, Shape, Vec2, pos2, vec2};
 
@@ -32,7 +32,7 @@ pub fn draw(
     grid(painter, corner, cell, (columns, values), colour);
 }
 
-/// As [`draw`], with so many columns and no ground.
+/// Paints the cells like [`draw`], with a given number of columns and no background.
 pub fn grid(
     painter: &Painter,
     corner: Pos2,

@@ -1,6 +1,5 @@
-//! How often each role is named rightly, within the vocabulary that was learned and in the other one: a mark with its 95%
-//! Wilson interval for what the probe reads, and one for every supervised tagger of the run. It does not know how probes
-//! are fitted.
+//! How often each role is named rightly, within the vocabulary that was learned and in the other one: a mark with its
+//! 95% Wilson interval for what the probe reads, and one for every supervised tagger of the run.
 
 use std::fmt::Write as _;
 
@@ -32,24 +31,24 @@ const MARK: f32 = 3.5;
 /// View `role_accuracy`.
 #[derive(Default)]
 pub struct RoleAccuracyView {
-    /// Only test sentences that do not occur in training, on the left.
+    /// Counts only test sentences that do not occur in training, on the left.
     only_new: bool,
 }
 
 /// The shape of a mark, so that colour is not the only sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum Marker {
     Ring,
     Diamond,
     Disc,
     Cross,
 }
 
-/// What is drawn in every row.
-struct Entry<'a> {
+/// A mark that is drawn in every row: a representation or a tagger.
+struct AccuracyEntry<'a> {
     label: String,
     colour: Color32,
-    sign: Sign,
+    sign: Marker,
     /// Within, and in transfer.
     counts: [&'a RoleCounts; 2],
 }
@@ -74,7 +73,7 @@ fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
     cx.in_focus(|v| measured(cx, v).filter(|m| reads_features(m.value))).map(|(_, m)| m)
 }
 
-/// As the run's schedule measures.
+/// The arguments of the run's schedule.
 fn args(cx: &ViewCx<'_>) -> RoleAccuracyArgs {
     GrammarRolesSettings::read(&cx.config_now()).map(|settings| settings.roles.args()).unwrap_or_default()
 }
@@ -84,25 +83,25 @@ impl RoleAccuracyView {
         Box::<Self>::default()
     }
 
-    fn entries<'a>(&self, cx: &ViewCx<'a>) -> Vec<Entry<'a>> {
+    fn entries<'a>(&self, cx: &ViewCx<'a>) -> Vec<AccuracyEntry<'a>> {
         let mut entries = vec![];
         let counts =
             |of: &'a RoleRepresentation| [if self.only_new { &of.within_new } else { &of.within }, &of.transfer];
         if let Some(found) = shown(cx) {
             for (features, label, colour, sign) in [
-                (RoleFeatures::Activation, "activation", cx.theme.secondary, Sign::Ring),
-                (RoleFeatures::Traces, "traces", cx.theme.trace(1), Sign::Diamond),
-                (RoleFeatures::Both, "both", cx.theme.text, Sign::Disc),
+                (RoleFeatures::Activation, "activation", cx.theme.secondary, Marker::Ring),
+                (RoleFeatures::Traces, "traces", cx.theme.trace(1), Marker::Diamond),
+                (RoleFeatures::Both, "both", cx.theme.text, Marker::Disc),
             ] {
                 let Some(of) = found.value.of_features(features, 0).filter(|r| r.finite) else { continue };
-                entries.push(Entry { label: label.to_owned(), colour, sign, counts: counts(of) });
+                entries.push(AccuracyEntry { label: label.to_owned(), colour, sign, counts: counts(of) });
             }
         }
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let Some(found) = measured(cx, variant) else { continue };
             let Some(of) = found.value.of_features(RoleFeatures::Tags, 0) else { continue };
             let colour = variant_colour(cx.mirror, variant, cx.theme);
-            entries.push(Entry { label: info.label.clone(), colour, sign: Sign::Cross, counts: counts(of) });
+            entries.push(AccuracyEntry { label: info.label.clone(), colour, sign: Marker::Cross, counts: counts(of) });
         }
         entries
     }
@@ -120,7 +119,7 @@ impl RoleAccuracyView {
         rows
     }
 
-    /// Whose features are shown, where there are several.
+    /// Chooses the variant whose features are shown, where there are several.
     fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let has_features = |v: &usize| measured(cx, *v).is_some_and(|m| reads_features(m.value));
         let variants: Vec<usize> = (0..cx.mirror.variants().len()).filter(has_features).collect();
@@ -155,7 +154,7 @@ impl RoleAccuracyView {
         });
     }
 
-    fn canvas_ui(ui: &mut Ui, theme: &Theme, rows: &[RoleRow], entries: &[Entry<'_>]) {
+    fn canvas_ui(ui: &mut Ui, theme: &Theme, rows: &[RoleRow], entries: &[AccuracyEntry<'_>]) {
         let names = rows.iter().map(|r| width_of(ui, &r.name)).fold(0.0, f32::max) + 10.0;
         let width = ui.available_width();
         let panels = if width > names + 300.0 { 2 } else { 1 };
@@ -212,10 +211,10 @@ fn width_of(ui: &Ui, text: &str) -> f32 {
     ui.painter().layout_no_wrap(text.to_owned(), FontId::proportional(theme::SMALL), Color32::WHITE).size().x
 }
 
-/// Where the legend's entries begin, row by row, in so much width.
-fn legend_places(ui: &Ui, entries: &[Entry<'_>], width: f32) -> Vec<Vec2> {
+/// The positions of the legend's entries, row by row, in a given width.
+fn legend_places(ui: &Ui, entries: &[AccuracyEntry<'_>], width: f32) -> Vec<Vec2> {
     let mut next = Vec2::ZERO;
-    let place = |entry: &Entry<'_>| {
+    let place = |entry: &AccuracyEntry<'_>| {
         let wide = width_of(ui, &entry.label) + 30.0;
         if next.x + wide > width && next.x > 0.0 {
             next = vec2(0.0, next.y + LEGEND);
@@ -228,7 +227,7 @@ fn legend_places(ui: &Ui, entries: &[Entry<'_>], width: f32) -> Vec<Vec2> {
 }
 
 /// Draws what one sign is.
-fn draw_entry(painter: &Painter, theme: &Theme, entry: &Entry<'_>, at: Pos2) {
+fn draw_entry(painter: &Painter, theme: &Theme, entry: &AccuracyEntry<'_>, at: Pos2) {
     let middle = at.y + LEGEND / 2.0;
     draw_sign(painter, entry, pos2(at.x + 6.0, middle));
     let font = FontId::proportional(theme::SMALL);
@@ -249,7 +248,7 @@ fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
     draw_text(pos2(plot.center().x, y), Align2::CENTER_CENTER, title, theme.text);
 }
 
-fn draw_share(painter: &Painter, entry: &Entry<'_>, (right, of): (f64, f64), (plot, y): (Rect, f32)) {
+fn draw_share(painter: &Painter, entry: &AccuracyEntry<'_>, (right, of): (f64, f64), (plot, y): (Rect, f32)) {
     if of == 0.0 {
         return;
     }
@@ -259,17 +258,17 @@ fn draw_share(painter: &Painter, entry: &Entry<'_>, (right, of): (f64, f64), (pl
     draw_sign(painter, entry, pos2(at(right / of), y));
 }
 
-fn draw_sign(painter: &Painter, entry: &Entry<'_>, at: Pos2) {
+fn draw_sign(painter: &Painter, entry: &AccuracyEntry<'_>, at: Pos2) {
     let stroke = Stroke::new(1.5, entry.colour);
     match entry.sign {
-        Sign::Ring => painter.circle_stroke(at, MARK - 0.5, stroke),
-        Sign::Disc => painter.circle_filled(at, MARK, entry.colour),
-        Sign::Diamond => {
+        Marker::Ring => painter.circle_stroke(at, MARK - 0.5, stroke),
+        Marker::Disc => painter.circle_filled(at, MARK, entry.colour),
+        Marker::Diamond => {
             let corners = [vec2(0.0, -1.0), vec2(1.0, 0.0), vec2(0.0, 1.0), vec2(-1.0, 0.0)];
             let points = corners.map(|c: Vec2| at + c * (MARK + 0.5)).to_vec();
             painter.add(Shape::convex_polygon(points, entry.colour, Stroke::NONE))
         }
-        Sign::Cross => {
+        Marker::Cross => {
             let d = vec2(MARK - 0.5, MARK - 0.5);
             painter.line_segment([at - d, at + d], stroke);
             painter.line_segment([at + vec2(d.x, -d.y), at + vec2(-d.x, d.y)], stroke)
@@ -278,7 +277,7 @@ fn draw_sign(painter: &Painter, entry: &Entry<'_>, at: Pos2) {
 }
 
 /// The exact numbers of a row.
-fn row_text(row: &RoleRow, entries: &[Entry<'_>]) -> String {
+fn row_text(row: &RoleRow, entries: &[AccuracyEntry<'_>]) -> String {
     let mut words = row.name.clone();
     for entry in entries {
         let part = |counts: &RoleCounts| {

@@ -1,6 +1,6 @@
-//! A sentence settled word by word: the levels' states after each sweep as pictures of their units, what was wrong with the
-//! prediction from above, how much each unit's error counts, the feedback weights, and the traces that grow under the
-//! sentence. It does not know how a level settles.
+//! A sentence settled word by word: the levels' states after each sweep as pictures of their units, what was wrong with
+//! the prediction from above, how much each unit's error counts, the feedback weights, and the traces that grow under
+//! the sentence.
 
 mod drawing;
 
@@ -17,7 +17,7 @@ use crate::{
         widgets::playhead::Playhead,
     },
 };
-use drawing::{QuestionTime, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
+use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 
 /// Seconds a sweep while it plays.
 const PACE: f64 = 0.35;
@@ -52,15 +52,15 @@ impl SettlingView {
         SettlingArgs { text: self.asked.text.trim().to_owned(), ..self.asked.clone() }
     }
 
-    fn moment(&self, found: &Settling, words: usize) -> QuestionTime {
+    fn moment(&self, found: &Settling, words: usize) -> ReadingPosition {
         let frames = (words * found.sweeps).max(1);
         let at = self.cursor.unwrap_or(frames - 1).min(frames - 1);
         let (read, sweep) = (at / found.sweeps.max(1), at % found.sweeps.max(1));
         let word = if found.from_right { words.saturating_sub(1 + read) } else { read };
-        QuestionTime { word, read: read + 1, sweep }
+        ReadingPosition { word, read: read + 1, sweep }
     }
 
-    /// Which sentence, read which way.
+    /// Chooses the sentence and the direction of reading.
     fn sentence_ui(&mut self, ui: &mut Ui, has_file: bool) {
         ui.horizontal(|ui| {
             let browsing = self.asked.text.trim().is_empty();

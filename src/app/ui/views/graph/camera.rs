@@ -1,4 +1,4 @@
-//! What part of the plane is seen: everything, or as a hand zoomed and moved it. It does not draw.
+//! The camera over the plane: the part that is visible, which is everything until the user zooms or pans.
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
 
@@ -15,7 +15,7 @@ pub struct Camera {
     chosen: Option<Window>,
 }
 
-/// From the plane to the screen.
+/// Maps the plane to the screen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Window {
     pub centre: [f32; 2],
@@ -58,7 +58,7 @@ impl Camera {
         self.chosen.unwrap_or_else(|| Window::around(places, rect))
     }
 
-    /// As the picture's shader wants it.
+    /// The camera in the form that the shader takes.
     pub fn for_picture(&self) -> graph::Camera {
         match self.chosen {
             None => graph::Camera::Fit { margin: MARGIN },
@@ -66,7 +66,7 @@ impl Camera {
         }
     }
 
-    /// How much larger than when everything is seen.
+    /// The magnification relative to the view of everything.
     pub fn zoom(&self, places: &[[f32; 2]], rect: Rect) -> f32 {
         self.chosen.map_or(1.0, |w| w.scale / Window::around(places, rect).scale)
     }

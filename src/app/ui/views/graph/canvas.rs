@@ -1,4 +1,4 @@
-//! The canvas: what the card is told to draw, and what a hand does on it.
+//! The canvas: the input of the renderer, and the interaction with the pointer.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl NeuronGraph {
         self.menu(&response, network, cx);
     }
 
-    /// Whether all edges that are seen have heads.
+    /// True where all visible edges have arrow heads: the graph is directed and they are few enough.
     pub(super) fn has_arrows(&self, network: &Network) -> bool {
         network.is_directed() && network.edges_above(self.threshold) <= MAX_ARROWS
     }
@@ -148,7 +148,7 @@ impl NeuronGraph {
     fn styles(&mut self, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
         let emphasis =
             node_style::Emphasis { selected: self.selected(cx), group: self.group, found: self.found.clone() };
-        let wanted = node_style::Wanted { kind: self.kind(), size: self.size, radius: radius(network, rect) };
+        let wanted = node_style::StyleParams { kind: self.kind(), size: self.size, radius: radius(network, rect) };
         let of = (
             emphasis,
             wanted,
@@ -193,7 +193,8 @@ impl NeuronGraph {
                     if let Some(slot) = self.motion.places.get_mut(node as usize) {
                         *slot = place;
                     }
-                    // With everything fitted in, the ground would move under the hand.
+                    // A fitted view would move under the pointer while a node is dragged, so that it becomes a fixed
+                    // one.
                     self.camera.pan(Vec2::ZERO, &self.motion.places, rect);
                     self.motion.nudge(network.len());
                 }

@@ -1,5 +1,5 @@
-//! Words over the canvas: the name of the neuron under the pointer, and a card of the selected one
-//! with its strongest partners.
+//! Text over the canvas: the name of the neuron under the pointer, and a card of the selected one with its strongest
+//! partners.
 
 use eframe::egui::{Align2, Color32, FontId, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
 
@@ -94,7 +94,7 @@ impl NeuronGraph {
         ui.painter().set(back, eframe::egui::Shape::rect_filled(ground, theme::CORNER, fill));
     }
 
-    /// What a file says of the node.
+    /// Shows the values of the node from the file.
     fn card_values_ui(&self, ui: &mut Ui, network: &Network, node: u32, cx: &ViewCx<'_>) {
         if network.file.is_none() {
             return;

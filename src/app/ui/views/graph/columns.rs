@@ -1,5 +1,5 @@
-//! Values of nodes and edges, one list a name: what a file says and what was measured, as the picture colours by and the
-//! table lists. It does not know which nodes they are of.
+//! Values of nodes and edges, one list a name: values from a file and measured ones, by which the picture is coloured
+//! and which the table lists.
 
 use std::collections::HashMap;
 
@@ -27,13 +27,13 @@ pub enum ColumnValues {
 }
 
 impl Column {
-    /// What was counted of every node.
+    /// A column of counts, one a node.
     pub fn counted(name: &str, counts: &[u32]) -> Self {
         let numbers = counts.iter().map(|c| f64::from(*c)).collect();
         Self { name: name.to_owned(), values: ColumnValues::Numbers(numbers) }
     }
 
-    /// What a file says of the items at these places.
+    /// The column of a file, restricted to the items at these places.
     pub fn from_file(column: &GraphColumn, places: &[usize]) -> Self {
         let name = column.name.clone();
         let is_text = matches!(column.of, ColumnType::Text | ColumnType::Json);
@@ -86,7 +86,7 @@ impl Column {
         (low <= high).then_some([low, high])
     }
 
-    /// As groups with names: of texts, and of whole numbers of which there are few different ones.
+    /// The column as named groups; `None` unless it holds texts, or whole numbers with few different values.
     pub fn groups(&self) -> Option<(Vec<Option<u32>>, Vec<String>)> {
         match &self.values {
             ColumnValues::Names { of, names } => Some((of.clone(), names.clone())),

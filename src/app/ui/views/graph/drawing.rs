@@ -14,7 +14,7 @@ use super::{
     camera::Window,
     canvas,
     network::Network,
-    node_style::{self, Emphasis, Wanted},
+    node_style::{self, Emphasis, StyleParams},
 };
 use crate::ui::{
     plot::{Paint, Svg, colour_bar::Colours, hex, value_label},
@@ -30,7 +30,7 @@ const MAX_EDGES: usize = 20_000;
 const STRENGTHS: f32 = 6.0;
 const ROW: f32 = 18.0;
 
-/// Words on one line, cut off with an ellipsis where they are too long.
+/// Text on one line, cut off with an ellipsis where it is too long.
 pub(super) fn one_line(ui: &Ui, words: String, font: FontId, colour: Color32, wide: f32) -> Arc<Galley> {
     let mut job = LayoutJob::simple_singleline(words, font, colour);
     job.wrap = TextWrapping::truncate_at_width(wide);
@@ -50,7 +50,7 @@ impl NeuronGraph {
         let at = |node: u32| window.at(places[node as usize], sheet);
         let radius = canvas::radius(network, sheet);
         let nobody = Emphasis::default();
-        let wanted = Wanted { kind: self.kind(), size: self.size, radius };
+        let wanted = StyleParams { kind: self.kind(), size: self.size, radius };
         let styles = node_style::node_styles(network, wanted, &self.palette, &nobody, |_| false);
         let mut svg = Svg::new(&network.size_label(), sheet.size(), cx.theme.panel);
         svg.raw("<g fill=\"none\" stroke-width=\"0.9\">\n");

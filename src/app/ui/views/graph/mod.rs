@@ -1,5 +1,5 @@
-//! The picture of the neuron graph: a layout that finds its own rest, colours by community, head,
-//! octave or provenance, and a hand that hovers, selects, drags, pins, searches and zooms.
+//! The picture of the neuron graph: a layout that finds its own rest, colours by community, head, octave or provenance,
+//! and interaction: hover, select, drag, pin, search and zoom.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use self::{
     camera::Camera,
     motion::{LayoutDevice, Motion},
     network::{ColourBy, Network, NetworkCache},
-    node_style::{Emphasis, Palette, SizeBy, Wanted},
+    node_style::{Emphasis, Palette, SizeBy, StyleParams},
 };
 use super::{View, ViewCx, connectivity};
 use crate::{
@@ -47,14 +47,14 @@ const HEAD: f32 = 30.0;
 #[derive(Default)]
 pub struct NeuronGraph {
     shown: NetworkCache,
-    /// Of which what is shown is.
+    /// The run of the graph that is shown.
     run: Option<RunNumber>,
-    /// As a person chose it; until then the first kind that was measured.
+    /// The user's choice of colouring; without one, the first kind that was measured.
     chosen: Option<ColourBy>,
     palette: Palette,
-    /// What the palette was made for.
+    /// The kind and theme that the palette was made for.
     palette_of: Option<(Option<ColourBy>, bool)>,
-    /// What its colours stood for last.
+    /// The kind that the colours stood for last.
     palette_kind: Option<Option<ColourBy>>,
     motion: Motion,
     camera: Camera,
@@ -69,16 +69,16 @@ pub struct NeuronGraph {
     picture: Picture,
 }
 
-/// What the graphics card is given. No other graph, start or styles have the same revisions: pictures outlive their
-/// views on the card, and must not be taken for one another's.
+/// The input of the renderer. Revisions are unique over all views, because pictures outlive their views on the GPU and
+/// must not be confused with one another.
 #[derive(Default)]
 struct Picture {
     shape: Arc<GraphShape>,
     shape_revision: u64,
     styles: Arc<Vec<gpu::graph::NodeStyle>>,
     style_revision: u64,
-    /// What the styles was made for.
-    styled_for: Option<(Emphasis, Wanted, bool, u64, u64)>,
+    /// The inputs that the styles were made from.
+    styled_for: Option<(Emphasis, StyleParams, bool, u64, u64)>,
     /// Frames since something moved: pictures at rest are drawn in full.
     quiet: u8,
 }
@@ -135,8 +135,8 @@ impl NeuronGraph {
     /// Moves the layout on; true if another frame is needed.
     fn advance(&mut self, ui: &Ui, network: &Network, cx: &ViewCx<'_>) -> bool {
         let device = LayoutDevice::new(gpu::target(ui.ctx()));
-        // A card that has to be played by the processor lays large graphs out over frames all the
-        // same, unless nobody would see the next frame.
+        // A software adapter lays large graphs out over several frames all the same, unless no further frame will be
+        // drawn.
         let affordable = device != LayoutDevice::SoftwareGpu || network.len() <= 4096 || gpu::is_still(ui.ctx());
         self.motion.advance(network, device, cx.still && affordable)
     }

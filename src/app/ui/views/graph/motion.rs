@@ -64,11 +64,11 @@ pub struct Motion {
     /// Step and start that they are of.
     known: (u64, u64),
     pub told: Arc<Mutex<NodePositions>>,
-    /// Where every neuron ever shown was last, by name.
+    /// The last position of every neuron ever shown, by name.
     kept: HashMap<u32, [f32; 2]>,
     /// Pinned neurons, by name.
     pub pinned: HashSet<u32>,
-    /// The node under a hand, and where it is held.
+    /// The dragged node, and its position.
     pub dragged: Option<(u32, [f32; 2])>,
     pub held_revision: u64,
 }
@@ -94,13 +94,13 @@ impl Default for Motion {
 }
 
 impl Motion {
-    /// A layout that knows nothing of where this one's neurons were.
+    /// A new layout with the same seed, without the present positions.
     pub fn fresh(&self) -> Self {
         Self { seed: self.seed, ..Self::default() }
     }
 
-    /// Another graph is shown: who was there stays there, others begin beside their neighbours, and
-    /// everybody finds a new balance.
+    /// Starts the layout of another graph: nodes that were shown keep their positions, others begin beside their
+    /// neighbours, and all find a new balance.
     pub fn take(&mut self, old: Option<&Network>, network: &Network) {
         if let Some(old) = old {
             self.kept.extend(old.names.iter().copied().zip(self.places.iter().copied()));
@@ -118,7 +118,7 @@ impl Motion {
         }
     }
 
-    /// From the start, by the same seed: the same picture.
+    /// Starts again with the same seed, which leads to the same picture.
     pub fn restart(&mut self, network: &Network) {
         let places = layout::start(network.names.iter().copied(), self.seed);
         self.begin(places, Schedule::fresh(network.len()));
@@ -149,7 +149,7 @@ impl Motion {
                 }
                 let k = 1.0 / near.len() as f32;
                 let middle = |axis: usize| near.iter().map(|p| p[axis] * k).sum::<f32>();
-                // Not all in one place: a little of where it would have begun.
+                // A share of the random start keeps new nodes from coinciding.
                 [middle(0) + 0.05 * begun[i][0], middle(1) + 0.05 * begun[i][1]]
             })
             .collect()
@@ -166,7 +166,7 @@ impl Motion {
         (all.saturating_sub(left), all)
     }
 
-    /// Warms it a little: somebody was moved.
+    /// Raises the temperature a little after nodes were moved.
     pub fn nudge(&mut self, nodes: usize) {
         let nudged = Schedule::nudged(nodes, self.step);
         if nudged.rest() > self.schedule.rest() {
@@ -248,13 +248,13 @@ impl Motion {
         self.upload_places();
     }
 
-    /// Whether a node stays where it is: pinned, or under a hand.
+    /// True for a node that does not move: it is pinned or dragged.
     pub fn holds(&self, network: &Network, node: u32) -> bool {
         self.dragged.is_some_and(|(d, _)| d == node)
             || network.names.get(node as usize).is_some_and(|name| self.pinned.contains(name))
     }
 
-    /// What the card makes a step with.
+    /// The parameters of each step on the GPU.
     pub fn turn(&self) -> Arc<dyn Fn(u64) -> StepParams + Send + Sync> {
         let schedule = self.schedule;
         Arc::new(move |step| {

@@ -1,5 +1,5 @@
-//! A graph of neurons as it was measured, ready for the picture: names, labels, edges, degrees
-//! and the groups that a neuron belongs to. It does not know where anything stands or looks like.
+//! A graph of neurons as it was measured, ready for the picture: names, labels, edges, degrees and the groups that a
+//! neuron belongs to.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,14 +13,14 @@ use crate::{
     ui::views::Measured,
 };
 
-/// What nodes can be coloured by, in the order it is offered.
+/// The groups and values that nodes can be coloured by, in the order of the menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColourBy {
     Community,
     Head,
     Octave,
     Provenance,
-    /// Of a file's graph: nodes that are joined at all.
+    /// Connected components, of a file's graph.
     Component,
     /// The groups of one of [`Network::columns`].
     Groups(usize),
@@ -61,12 +61,12 @@ impl ColourBy {
     }
 }
 
-/// What is known of a file's graph beyond nodes and edges.
+/// The metadata of a file's graph beyond nodes and edges.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct FileWords {
+pub struct FileMetadata {
     pub directed: bool,
     pub weighted: bool,
-    /// What the file calls the nodes, in their order.
+    /// The nodes' ids in the file, in their order.
     pub ids: Vec<String>,
     pub are_ids_numbers: bool,
     /// Values of nodes and of edges, in the types that the file gives them.
@@ -95,10 +95,10 @@ pub struct Network {
     /// Values of the edges, where a file gives them.
     pub edge_columns: Vec<Column>,
     /// `None`: the nodes are neurons of a model.
-    pub file: Option<FileWords>,
+    pub file: Option<FileMetadata>,
     /// |weight| of the edges that are drawn, rising.
     strengths: Vec<f32>,
-    /// Where a file says the nodes are.
+    /// The nodes' positions in the file.
     pub places: Option<Vec<[f32; 2]>>,
     /// Node of a name.
     nodes: HashMap<u32, u32>,
@@ -190,7 +190,7 @@ impl Network {
             self.columns.push(column);
         }
         self.edge_columns = file.edge_values.iter().map(|column| Column::from_file(column, kept)).collect();
-        self.file = Some(FileWords {
+        self.file = Some(FileMetadata {
             directed: file.directed,
             weighted: file.weighted,
             ids: if file.ids.len() == n { file.ids.clone() } else { self.names.iter().map(u32::to_string).collect() },
@@ -202,12 +202,12 @@ impl Network {
         });
     }
 
-    /// Whether edges lead from one node to the other.
+    /// True where edges have a direction.
     pub fn is_directed(&self) -> bool {
         self.file.as_ref().is_none_or(|file| file.directed)
     }
 
-    /// What a node is called in a file.
+    /// The id of a node in a file.
     pub fn id(&self, node: u32) -> String {
         let own = self.file.as_ref().and_then(|file| file.ids.get(node as usize)).cloned();
         own.or_else(|| self.names.get(node as usize).map(u32::to_string)).unwrap_or_default()
@@ -218,7 +218,7 @@ impl Network {
         if self.file.is_some() { "node" } else { "neuron" }
     }
 
-    /// How many of the edges that are drawn are at least this far from 0.
+    /// Number of drawn edges whose weight is at least this far from 0.
     pub fn edges_above(&self, threshold: f32) -> usize {
         self.strengths.len() - self.strengths.partition_point(|w| *w < threshold)
     }
@@ -256,7 +256,7 @@ impl Network {
         all.filter(|k| self.groups.contains_key(k)).chain(numbers.map(ColourBy::Numbers))
     }
 
-    /// What a kind is called.
+    /// The name of a kind.
     pub fn kind_name(&self, kind: ColourBy) -> &str {
         match kind {
             ColourBy::Community => "community",
@@ -268,7 +268,7 @@ impl Network {
         }
     }
 
-    /// What one of the groups of a kind is called.
+    /// The name of one of the groups of a kind.
     pub fn group_name(&self, kind: ColourBy, group: u32) -> String {
         let named = match kind {
             ColourBy::Groups(at) => self.group_names.get(&at).and_then(|names| names.get(group as usize)),
@@ -352,7 +352,7 @@ fn spread(positions: &[f32]) -> Option<Vec<[f32; 2]>> {
     Some(all.iter().map(|[x, y]| [((x - mx) * scale) as f32, (-(y - my) * scale) as f32]).collect())
 }
 
-/// The network of the payload shown last, read once.
+/// Converts each payload to a network once, and keeps the last one.
 #[derive(Debug, Default)]
 pub struct NetworkCache {
     payload: Option<Arc<Payload>>,
@@ -360,7 +360,7 @@ pub struct NetworkCache {
 }
 
 impl NetworkCache {
-    /// Takes what is to be shown; true if it is another graph than before.
+    /// Takes the measurement to show; true if it is another graph than before.
     pub fn take(&mut self, graph: Option<Measured<'_, NeuronGraph>>) -> bool {
         let same = match (&self.payload, graph.map(|g| &g.sample.payload)) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),

@@ -1,4 +1,4 @@
-//! What the rows of a graph's table answer to a filter: words, and conditions on columns such as `degree>5` or `kind=salt`.
+//! Filters the rows of a graph's table by words and by conditions on columns, such as `degree>5` or `kind=salt`.
 
 use crate::experiments::run_table::query::{self, FilteredRow, Term, Test};
 

@@ -1,5 +1,4 @@
-//! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before. It does not know
-//! where the numbers come from.
+//! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before.
 
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ pub struct Level {
 pub struct Panel {
     pub score: Score,
     pub levels: Vec<Level>,
-    /// Whether the axis goes as far as the levels.
+    /// Extends the axis as far as the levels.
     pub shows_levels: bool,
 }
 
@@ -198,7 +197,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
         let (side, high) = if y - rect.top() > 18.0 { (Align2::RIGHT_BOTTOM, -2.0) } else { (Align2::RIGHT_TOP, 2.0) };
         painter.text(pos2(rect.right(), y + high), side, words, font.clone(), theme.secondary);
     }
-    // As many as there is room for beside the title, the nearest first.
+    // Lists as many as there is room for beside the title, the nearest first.
     beyond.reverse();
     let fitting = (1..=beyond.len()).rev().map(|n| format!("below: {}", beyond[..n].join(", ")));
     let mut laid = fitting.map(|words| painter.layout_no_wrap(words, font.clone(), theme.secondary));
@@ -218,7 +217,7 @@ fn name_of(painter: &Painter, step: &Step, colour: Color32, width: f32) -> Arc<G
     painter.layout_job(job)
 }
 
-/// Under a step's name, so many of: what it reaches, the change, and what it takes.
+/// Draws up to `numbers` lines under a step's name: its score, the change, and its cost.
 fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &Step, numbers: usize) {
     let lines = [
         step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
@@ -237,7 +236,7 @@ fn signed(v: f64) -> String {
     format!("{v:+.3}").replace('-', "\u{2212}")
 }
 
-/// In words, for the pointer.
+/// The tooltip of a step.
 fn explained(step: &Step) -> String {
     let spread = |r: &Reached| match r.seeds.len() {
         0 | 1 => value_label(r.mean),

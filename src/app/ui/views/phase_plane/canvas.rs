@@ -1,4 +1,4 @@
-//! The picture in its tile: camera, field, paths, and what a hand does to them. It does not compute what is shown.
+//! The picture in its tile: camera, field, paths, and the interaction with them.
 
 use eframe::egui::{Painter, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
 
@@ -8,7 +8,7 @@ use crate::ui::{
     view::ViewCx,
     views::flow::{
         camera::{Frame, distance},
-        streaks::Behind,
+        streaks::Background,
     },
 };
 
@@ -53,9 +53,9 @@ impl PhasePlane {
         self.zoom(ui, &response);
         let (frame, patch) = self.frame(sheet, shown);
         let painter = ui.painter_at(sheet);
-        if self.behind != Behind::Nothing {
+        if self.behind != Background::Nothing {
             self.follow_field(source, shown, patch);
-            let flowing = self.behind == Behind::Flowing && !cx.still;
+            let flowing = self.behind == Background::Flowing && !cx.still;
             self.streaks.flow(ui, flowing);
             self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }

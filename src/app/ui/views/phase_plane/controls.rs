@@ -199,7 +199,7 @@ impl PhasePlane {
     }
 }
 
-/// Whether a hand moved it. What lies beyond the slider's ends stays as it is until then.
+/// True if the user moved the slider. A value beyond its ends stays as it is until then.
 fn dt_ui(ui: &mut Ui, dt: &mut f64, range: std::ops::RangeInclusive<f64>) -> bool {
     let label = ui.label("\u{394}t").on_hover_text(DT_TIP).id;
     let mut shown = if dt.is_finite() { dt.clamp(*range.start(), *range.end()) } else { 1.0 };

@@ -1,5 +1,5 @@
-//! What was measured of a model's queries and keys, as points and a force in f64, and how far this integration is from the
-//! model's own. It draws nothing.
+//! The queries and keys of a model as points and a force in f64, and the difference between this integration and the
+//! model's own.
 
 use crate::{
     analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint},
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// How a step is made, how long it is, how many there are.
+/// The integrator, the step size and the number of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stepping {
     pub integrator: Integrator,
@@ -23,11 +23,11 @@ pub struct Learned {
     pub force: Force,
     /// One a token.
     pub starts: Vec<PhasePoint>,
-    /// As the model evolved them.
+    /// The ends of the model's own evolution.
     pub ends: Vec<PhasePoint>,
-    /// As the model steps.
+    /// The model's own integrator, step and number of steps.
     pub own: Stepping,
-    /// By token, how far the model's end is from that of the same steps in f64; `None` where either overflows.
+    /// By token, the distance of the model's end from that of the same steps in f64; `None` where either overflows.
     pub off: Vec<Option<f64>>,
 }
 

@@ -9,7 +9,7 @@ use super::{
     Measured, View, ViewCx,
     flow::{
         camera::Camera,
-        streaks::{Behind, Streaks},
+        streaks::{Background, Streaks},
     },
 };
 use crate::{
@@ -41,7 +41,7 @@ use toy::{Toy, ToySettings};
 /// Training steps after which an answer is asked anew.
 const STALE: u64 = 25;
 
-/// What moves the points.
+/// The force on the points: that of a toy, or that of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Learned,
@@ -67,7 +67,7 @@ impl Toys {
     }
 }
 
-/// What a picture is computed from.
+/// The inputs of a picture.
 #[derive(Debug, Clone, PartialEq)]
 enum Source {
     Toy(Toy, ToySettings),
@@ -75,7 +75,7 @@ enum Source {
     Token(u64, usize, (f64, usize), PlaneChoice),
 }
 
-/// A measurement as it was read, with a number of its own.
+/// A measurement that was read, with a number that identifies it.
 struct Read {
     payload: Arc<Payload>,
     number: u64,
@@ -84,9 +84,9 @@ struct Read {
 
 /// View `phase_plane`.
 pub struct PhasePlane {
-    /// As a person chose it; until then the run's, or a toy where there is no run.
+    /// The user's choice; without one, the run's model, or a toy where there is no run.
     mode: Option<Mode>,
-    /// In place of the model's own.
+    /// Replaces the model's own value.
     dt: Option<f64>,
     steps: Option<usize>,
     toys: Toys,
@@ -98,14 +98,14 @@ pub struct PhasePlane {
     camera: Camera,
     /// Fits the token in focus alone: tokens lie far apart, and each is moved a little.
     close: bool,
-    /// Of the canvas when it was last shown, points.
+    /// Size of the canvas when it was last shown, points.
     size: Vec2,
-    chosen: Option<Behind>,
-    behind: Behind,
+    chosen: Option<Background>,
+    behind: Background,
     streaks: Streaks,
     /// Why the field behind is not to be seen.
     no_field: Option<String>,
-    /// What the streaks are of, and their patch.
+    /// The source of the streaks, and their patch.
     field_of: Option<(Source, [f32; 4])>,
 }
 
@@ -124,7 +124,7 @@ impl PhasePlane {
             close: false,
             size: vec2(480.0, 320.0),
             chosen: None,
-            behind: Behind::Still,
+            behind: Background::Still,
             streaks: Streaks::quiet(),
             no_field: None,
             field_of: None,
@@ -151,7 +151,8 @@ impl PhasePlane {
         }
     }
 
-    /// What one variant answered, or its schedule measured: of the head that is selected if there is such, else the newer.
+    /// The answer of one variant, or its scheduled measurement: that of the selected head if there is one, else the
+    /// newer.
     fn variant_paths<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
         let is_between = [Some(variant), None].into_iter().any(|of| cx.is_waiting_for::<QueryKeyPaths>(of));
         let typed = cx.known(variant).find(|m: &Measured<'a, QueryKeyPaths>| m.is_typed && !self.text.is_empty());
@@ -163,7 +164,8 @@ impl PhasePlane {
         of_passage.reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
     }
 
-    /// Of the variant in focus; where its queries and keys do not evolve, of the first whose do.
+    /// The paths of the variant in focus; where its queries and keys do not evolve, those of the first variant whose
+    /// do.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, QueryKeyPaths>> {
         let of_focus = self.variant_paths(cx, cx.selection.variant);
         let others = (0..cx.mirror.variants().len()).filter(|v| *v != cx.selection.variant);
@@ -189,7 +191,7 @@ impl PhasePlane {
         self.read.as_ref()?.learned.as_ref().ok().cloned()
     }
 
-    /// dt and n that are shown of a model: its own unless a hand moved them.
+    /// dt and n for a model: its own unless the user moved them.
     fn stepping(&self, learned: &Learned) -> (f64, usize) {
         (self.dt.unwrap_or(learned.own.dt), self.steps.unwrap_or(learned.own.steps))
     }
@@ -227,7 +229,7 @@ fn wanted(cx: &ViewCx<'_>) -> (usize, usize) {
     (layer.unwrap_or(0), cx.selection.head.unwrap_or(0))
 }
 
-/// Whether queries and keys of any layer evolve.
+/// True where queries and keys of any layer evolve.
 fn evolves(measured: &QueryKeyPaths) -> bool {
     measured.evolves.contains(&true)
 }

@@ -115,7 +115,7 @@ fn name_ui(ui: &mut Ui, theme: &Theme, row: &MetricRow) {
     ui.add(Label::new(name).sense(Sense::hover())).on_hover_text(row.tip);
 }
 
-/// As a table, or with each name above its values where there is no room for columns.
+/// Shows the numbers as a table, or with each name above its values where columns do not fit.
 pub fn numbers_ui(
     ui: &mut Ui,
     theme: &Theme,
@@ -152,7 +152,7 @@ pub fn numbers_ui(
     }
 }
 
-/// What overflows, in a sentence; nothing where nothing does.
+/// Says which integrator overflows, and when; `None` where neither does.
 pub fn overflow_sentence(shown: &PhasePortrait, steps: usize, dt: f64) -> Option<String> {
     let at = |t: &Track| Some((t.integrator, t.overflows_at?));
     let over: Vec<_> = shown.tracks.iter().filter_map(at).collect();

@@ -1,4 +1,4 @@
-//! A plane in the phase space of queries and keys: where a point lies on it, and the field along it. It draws nothing.
+//! A plane in the phase space of queries and keys: where a point lies on it, and the field along it.
 
 use crate::{
     analysis::{
@@ -8,7 +8,7 @@ use crate::{
     gpu::particles::VectorField,
 };
 
-/// Which plane is looked at.
+/// The plane that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaneChoice {
     /// One coordinate of q against the same of k; `None`: the one that varies most.
@@ -24,7 +24,7 @@ pub struct Plane {
     base: Vec<f64>,
     axes: [Vec<f64>; 2],
     pub names: [String; 2],
-    /// Of the points' variance, along each axis, 0..1; nothing for a space that is the plane.
+    /// Share of the points' variance along each axis, 0..1; `None` for a space that is the plane.
     pub shares: Option<[f64; 2]>,
     /// The coordinate of a pair.
     pub coordinate: Option<usize>,
@@ -34,7 +34,7 @@ pub struct Plane {
 const SAMPLES: usize = 29;
 
 impl Plane {
-    /// Of a system with one q and one k: the phase plane itself.
+    /// The plane of a system with one q and one k, which is its whole phase space.
     pub fn whole() -> Self {
         Self {
             base: vec![0.0; 2],
@@ -45,7 +45,7 @@ impl Plane {
         }
     }
 
-    /// Of these points, of which those that are no numbers count for nothing. `width`: d.
+    /// Fits a plane to the points that are finite. `width` is d.
     pub fn fit(points: &[&PhasePoint], width: usize, choice: PlaneChoice) -> Self {
         let rows: Vec<Vec<f64>> = points.iter().filter(|p| p.is_finite()).map(|p| p.coordinates().collect()).collect();
         let count = rows.len().max(1) as f64;

@@ -1,5 +1,5 @@
-//! The picture: levels of energy, the paths of both integrators, the other tokens, the blob, and the signs of starts and
-//! ends. It does not know where they come from.
+//! The picture: levels of energy, the paths of both integrators, the other tokens, the blob, and the signs of starts
+//! and ends.
 
 use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What it is painted with.
+/// The painter of the portrait, with its camera and theme.
 pub struct Scene<'a> {
     pub painter: &'a Painter,
     pub frame: &'a Frame,
@@ -80,7 +80,7 @@ impl Scene<'_> {
         for other in &shown.others {
             self.other(&other.places);
         }
-        // the path that a person looks for lies on top where both coincide
+        // where both paths coincide, the one of the better integrator lies on top
         for track in &shown.tracks {
             self.track(track);
         }
@@ -178,7 +178,7 @@ impl Scene<'_> {
     }
 }
 
-/// A share as a person reads it.
+/// A share in percent.
 pub fn share_label(share: f64) -> String {
     let percent = share * 100.0;
     if percent.is_finite() { format!("{percent:.0}%") } else { "no share".to_owned() }

@@ -1,4 +1,4 @@
-//! The tile: controls, what has to be said, the picture and its numbers, and what is written of them into files.
+//! The tile: controls, notices, the picture and its numbers, and their export into files.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
         plot::{drawing, empty_ui, quote, value_label},
         theme,
         view::{Measured, View, ViewCx},
-        views::flow::streaks::Behind,
+        views::flow::streaks::Background,
         widgets::token_strip::{Mark, token_strip_ui},
     },
 };
@@ -28,7 +28,7 @@ const NOBODY: &str = "No variant of this run evolves its queries and keys before
                       coupled variants do, by Euler's method or by leapfrog; and the two toys need no run.";
 
 impl PhasePlane {
-    /// What the picture is, in a few sentences.
+    /// Describes the picture in a few sentences.
     fn caption(&self, source: &Source, shown: &PhasePortrait) -> String {
         match source {
             Source::Toy(toy, _) => format!(
@@ -83,7 +83,7 @@ impl PhasePlane {
             self.step_ui(ui, mode, learned.as_deref());
             self.plane_ui(ui, cx, mode, (shown.plane.coordinate, learned.map_or(1, |l| l.width())));
         }
-        // What a slider set is drawn in this frame.
+        // A change by a slider is drawn in this frame.
         let source = self.source(cx).unwrap_or(source);
         let Some(shown) = self.compute(&source) else { return };
         if let Some(m) = measured {
@@ -101,7 +101,7 @@ impl PhasePlane {
         };
         let numbers = learned.as_ref().map(|(l, token)| (&**l, *token));
         let mut caption = self.caption(source, shown);
-        if let Some(why) = self.no_field.as_ref().filter(|_| self.behind != Behind::Nothing) {
+        if let Some(why) = self.no_field.as_ref().filter(|_| self.behind != Background::Nothing) {
             let _ = write!(caption, " No streaks: {why}.");
         }
         let room = ui.available_size();
@@ -136,7 +136,7 @@ impl PhasePlane {
         }
     }
 
-    /// What has to be said before the picture: whose queries and keys these are, what overflows.
+    /// Notices above the picture: the variant that the queries and keys belong to, and an overflow.
     fn notices_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
         let focus = cx.selection.variant;
         let of_focus = self.variant_paths(cx, focus);
@@ -211,7 +211,7 @@ impl PhasePlane {
     }
 }
 
-/// How high the caption is in a width, points.
+/// The height of the caption in a given width, points.
 fn caption_height(ui: &Ui, cx: &ViewCx<'_>, caption: &str, width: f32) -> f32 {
     let font = eframe::egui::FontId::proportional(theme::SMALL);
     ui.painter().layout(caption.to_owned(), font, cx.theme.secondary, width).size().y + 4.0
@@ -229,7 +229,7 @@ impl View for PhasePlane {
             Some(m) => self.read(m),
             None => self.read = None,
         }
-        self.behind = self.chosen.unwrap_or_else(|| Behind::usual(ui));
+        self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
         let chosen = if cx.has_controls { self.mode_ui(ui, cx, mode, measured.map(|m| m.value)) } else { None };
         self.notices_ui(ui, cx, measured);

@@ -1,18 +1,18 @@
-//! The two systems whose geometry is known, with one query and one key: levels of energy, and a blob of starts whose area
-//! is followed. It draws nothing.
+//! The two systems whose geometry is known, with one query and one key: levels of energy, and a blob of starts whose
+//! area is followed.
 
 use std::f64::consts::TAU;
 
 use crate::analysis::query_key_flow::{Evolution, Force, PhasePoint, enclosed_area};
 
-/// Which toy.
+/// A toy system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Toy {
     Harmonic,
     DoubleWell,
 }
 
-/// What a person may change of it.
+/// The settings of a toy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ToySettings {
     pub dt: f64,
@@ -77,7 +77,7 @@ impl Toy {
         Blob::around(start, self.radius())
     }
 
-    /// What is always in the picture: left, right, low, high.
+    /// The least extent of the picture: left, right, low, high.
     pub fn extent(self) -> [f64; 4] {
         match self {
             Toy::Harmonic => [-2.4, 2.4, -2.2, 2.2],

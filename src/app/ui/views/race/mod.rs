@@ -20,7 +20,7 @@ use crate::{
         widgets::number::abbreviated,
     },
 };
-use results::{Mark, Over, Racer, Verdict, results};
+use results::{Mark, RaceAxis, Racer, Verdict, results};
 
 /// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are
 /// measured one after the other at the same step, and the sum grows with each.
@@ -30,7 +30,7 @@ type Key = (RunNumber, u64, u64);
 #[derive(Default)]
 pub struct Race {
     state: ChartState,
-    over: Over,
+    over: RaceAxis,
     /// The loss to reach; `None`: the one that the first variant has now.
     target: Option<f64>,
     racers: KeyedCache<Key, Arc<Vec<Racer>>>,
@@ -105,8 +105,8 @@ impl Race {
 
     fn controls_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
         ui.horizontal(|ui| {
-            for over in Over::ALL {
-                let can = over != Over::Operations || counts_operations;
+            for over in RaceAxis::ALL {
+                let can = over != RaceAxis::Operations || counts_operations;
                 let button = ui.add_enabled(can, egui::Button::selectable(self.over == over, over.label()));
                 let button = button.on_disabled_hover_text("The operations of these models are not counted.");
                 if button.clicked() {
@@ -175,8 +175,8 @@ impl Race {
         [
             racer.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
             verdict_sentence(racer.verdict),
-            reach(Over::Tokens),
-            reach(Over::Seconds),
+            reach(RaceAxis::Tokens),
+            reach(RaceAxis::Seconds),
             abbreviated(racer.params as f64),
             racer.flops.map_or("\u{2013}".to_owned(), |f| abbreviated(1e-6 * f)),
         ]

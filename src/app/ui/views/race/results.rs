@@ -1,5 +1,5 @@
-//! Where each variant of a race stands: held-out loss over tokens, seconds and operations, what it took to reach a loss,
-//! and whether seeds tell it apart from the first. It does not know how that is drawn.
+//! The results of a race: held-out loss over tokens, seconds and operations, the cost of reaching a loss, and whether
+//! seeds distinguish a variant from the first.
 
 use crate::{
     analysis::statistics::mean_sd,
@@ -13,31 +13,31 @@ use crate::{
     },
 };
 
-/// What the race is run over.
+/// The horizontal axis of the race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Over {
+pub enum RaceAxis {
     #[default]
     Tokens,
     Seconds,
     Operations,
 }
 
-impl Over {
-    pub const ALL: [Over; 3] = [Over::Tokens, Over::Seconds, Over::Operations];
+impl RaceAxis {
+    pub const ALL: [RaceAxis; 3] = [RaceAxis::Tokens, RaceAxis::Seconds, RaceAxis::Operations];
 
     pub fn label(self) -> &'static str {
         match self {
-            Over::Tokens => "tokens",
-            Over::Seconds => "seconds",
-            Over::Operations => "operations",
+            RaceAxis::Tokens => "tokens",
+            RaceAxis::Seconds => "seconds",
+            RaceAxis::Operations => "operations",
         }
     }
 
     pub fn axis(self) -> &'static str {
         match self {
-            Over::Tokens => "tokens read",
-            Over::Seconds => "seconds of its own steps",
-            Over::Operations => "floating-point operations (GFLOP)",
+            RaceAxis::Tokens => "tokens read",
+            RaceAxis::Seconds => "seconds of its own steps",
+            RaceAxis::Operations => "floating-point operations (GFLOP)",
         }
     }
 }
@@ -57,16 +57,16 @@ pub struct Mark {
 }
 
 impl Mark {
-    pub fn along(&self, over: Over) -> f64 {
+    pub fn along(&self, over: RaceAxis) -> f64 {
         match over {
-            Over::Tokens => self.tokens,
-            Over::Seconds => self.seconds,
-            Over::Operations => self.gflop,
+            RaceAxis::Tokens => self.tokens,
+            RaceAxis::Seconds => self.seconds,
+            RaceAxis::Operations => self.gflop,
         }
     }
 }
 
-/// Whether two variants are told apart.
+/// The verdict on whether the seeds tell two variants apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
     /// It is the one that others are compared with.
@@ -94,8 +94,8 @@ pub struct Racer {
 }
 
 impl Racer {
-    /// Where its mean loss first reaches `loss`, between two measurements on the straight line between them.
-    pub fn reach(&self, loss: f64, over: Over) -> Option<f64> {
+    /// The position at which the mean loss first reaches `loss`, interpolated linearly between two measurements.
+    pub fn reach(&self, loss: f64, over: RaceAxis) -> Option<f64> {
         let mut before: Option<&Mark> = None;
         for mark in &self.marks {
             if mark.loss <= loss {
@@ -194,7 +194,7 @@ impl Clock {
     }
 }
 
-/// Of the newest measurement up to `step` that both have, by pairs of equal seeds.
+/// Compares the newest losses up to `step` that both variants have, in pairs of equal seeds.
 fn verdict(mirror: &Mirror, (first, other): (&SeedGroup, &SeedGroup), step: u64) -> Verdict {
     let mut differences = vec![];
     for (a, b) in first.pairs_by_seed(other, mirror) {
@@ -234,9 +234,9 @@ mod tests {
             marks: vec![mark(0, 3.0), mark(10, 2.0), mark(20, 1.5)],
             verdict: Verdict::First,
         };
-        assert_eq!(racer.reach(2.5, Over::Seconds), Some(5.0));
-        assert_eq!(racer.reach(1.75, Over::Tokens), Some(1500.0));
-        assert_eq!(racer.reach(3.5, Over::Tokens), Some(0.0));
-        assert_eq!(racer.reach(1.0, Over::Tokens), None);
+        assert_eq!(racer.reach(2.5, RaceAxis::Seconds), Some(5.0));
+        assert_eq!(racer.reach(1.75, RaceAxis::Tokens), Some(1500.0));
+        assert_eq!(racer.reach(3.5, RaceAxis::Tokens), Some(0.0));
+        assert_eq!(racer.reach(1.0, RaceAxis::Tokens), None);
     }
 }

@@ -1,5 +1,4 @@
-//! The distance of the true motion to the manifold against eps, and the facts beside the picture in words. It computes
-//! nothing.
+//! The distance of the true motion to the manifold against eps, and the facts beside the picture in words.
 
 use super::shown::{Field, Run};
 use crate::{
@@ -53,7 +52,7 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
     chart
 }
 
-/// What can be said of the trajectory and of the parameter.
+/// Sentences about the trajectory and about the parameter.
 pub fn facts(field: &Field, run: &Run) -> Vec<String> {
     let mut facts = vec![];
     facts.push(match run.long_term {

@@ -1,5 +1,4 @@
-//! Particles over the plane: the field as the GPU takes it, the time of the particles, and the pointer that stirs them. It
-//! does not know what else is drawn.
+//! Particles over the plane: the field as the GPU takes it, the time of the particles, and the pointer that stirs them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,11 +21,11 @@ use crate::{
 const PACE: f64 = 30.0;
 /// Samples of the field along each side.
 const SAMPLES: usize = 97;
-/// What the quicker slow motion crosses in a life, as a share of the height.
+/// The distance that the fastest slow motion crosses in a particle's life, as a share of the height.
 const REACH: f64 = 0.5;
 /// The longest way along x in a step, as a share of the width: what is faster is drawn slower, on its own path.
 const LONGEST: f32 = 0.05;
-/// One is drawn for so many pixels, by a graphics card and by the processor.
+/// Pixels for each particle, on a graphics card and on the processor.
 const SPARSE: f32 = 16.0;
 const SPARSE_SOFTWARE: f32 = 34.0;
 /// Most of them on a card, where the processor draws, and where it must bring all of them up to date at once.
@@ -55,7 +54,7 @@ pub struct ParticleLayer {
     dt: f64,
     flowed: f64,
     seen_at: Option<f64>,
-    /// When it was last stirred, in seconds of the window.
+    /// Time of the last stirring, in seconds of the window.
     stirred_at: Option<f64>,
 }
 
@@ -91,7 +90,7 @@ impl ParticleLayer {
         (self.stir, self.revision) = (stir, unique());
     }
 
-    /// Whether some of them are still where the pointer put them.
+    /// True while some particles are still where the pointer put them.
     pub fn is_stirred(&self, ui: &Ui) -> bool {
         let life = f64::from(LIFE) / PACE;
         self.seen_at.is_some() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
@@ -160,7 +159,7 @@ fn step_of(field: &VectorField) -> f64 {
     let mut speeds: Vec<f32> = field.data.iter().map(|v| v[1].abs()).filter(|v| v.is_finite()).collect();
     speeds.sort_by(f32::total_cmp);
     let quick = speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0);
-    // Where y rests, only the fast motion is left to pace them by.
+    // Where y rests, only the fast motion can set the pace.
     if quick > 1e-9 { REACH / f64::from(quick) / f64::from(LIFE) } else { 1.0 / f64::from(LIFE) }
 }
 

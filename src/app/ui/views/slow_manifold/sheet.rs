@@ -1,4 +1,4 @@
-//! From the plane to a rectangle of the screen and back; ticks and names of its axes. It does not know what is drawn.
+//! Maps the plane to a rectangle of the screen and back, and draws the ticks and names of its axes.
 
 use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Stroke, StrokeKind, pos2, vec2};
 

@@ -1,4 +1,4 @@
-//! What is shown, computed from settings alone: a system's manifolds, and a trajectory with its pace. It draws nothing.
+//! A system's manifolds and a trajectory with its pace, computed from settings alone.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use crate::{
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
 };
 
-/// What the manifolds depend on.
+/// The settings that the manifolds depend on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
     system: PlanarSystem,
     a: f64,
-    /// Only of the system whose formulas they are.
+    /// The formulas of a system that is given by formulas.
     formulas: Option<[String; 2]>,
 }
 
-/// What does not depend on eps.
+/// The parts of the picture that do not depend on eps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     pub system: PlanarSystem,
     pub plane: FastSlowPlane,
     pub bounds: Bounds,
     pub manifold: CriticalManifold,
-    /// Where the slow flow on the manifold rests: f = g = 0.
+    /// Equilibria of the slow flow on the manifold: f = g = 0.
     pub equilibria: Vec<Point>,
     pub distances: Option<ManifoldDistances>,
 }
 
-/// A trajectory and what becomes of it.
+/// A trajectory, its pace and its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub epsilon: f64,
     pub trajectory: Trajectory,
-    /// Of each segment, whether x moves on the fast timescale.
+    /// True for each segment in which x moves on the fast timescale.
     pub is_fast: Vec<bool>,
     pub long_term: LongTerm,
     /// Share of the time spent near the repelling branch: large for a canard.
@@ -73,7 +73,7 @@ impl Field {
         Ok(Self { system: source.system, plane, bounds, manifold, equilibria, distances })
     }
 
-    /// Where a trajectory starts until a person says otherwise: away from the manifold.
+    /// The default start of a trajectory, away from the manifold.
     pub fn usual_start(&self) -> Point {
         match self.system {
             PlanarSystem::CubicFold => self.bounds.at(0.06, 0.9),
@@ -104,7 +104,7 @@ impl Field {
     }
 }
 
-/// Where g changes its sign along the manifold.
+/// Finds the sign changes of g along the manifold.
 fn equilibria(plane: &FastSlowPlane, manifold: &CriticalManifold) -> Vec<Point> {
     let mut found = vec![];
     for pair in manifold.branches.iter().flat_map(|b| b.points.windows(2)) {

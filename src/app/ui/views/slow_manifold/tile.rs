@@ -1,5 +1,5 @@
-//! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and what is
-//! written of them into files.
+//! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and their
+//! export into files.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -9,7 +9,7 @@ use eframe::egui::{
 };
 
 use super::{
-    Made, SlowManifold, charts, meanings,
+    CachedField, SlowManifold, charts, meanings,
     scene::{Scene, legend_ui},
     settings,
     sheet::Sheet,
@@ -23,7 +23,7 @@ use crate::{
         plot::{drawing, empty_ui},
         theme,
         view::{View, ViewCx},
-        views::flow::streaks::Behind,
+        views::flow::streaks::Background,
         widgets::number::short,
     },
 };
@@ -38,7 +38,7 @@ const SIDE: f32 = 0.38;
 const MIN_SIDE: f32 = 230.0;
 /// A lower chart says nothing.
 const MIN_CHART: f32 = 110.0;
-/// What an arrow key moves the start by, as a share of the plane.
+/// The distance that an arrow key moves the start, as a share of the plane.
 const KEY_STEP: f64 = 0.02;
 /// Zoom of one press of + or -.
 const KEY_ZOOM: f64 = 1.25;
@@ -48,7 +48,7 @@ const HINT: &str = "A click starts the trajectory there, and a drag takes it alo
                     on its own path.";
 
 impl SlowManifold {
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, settings: &SlowManifoldSettings, behind: Behind) {
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, settings: &SlowManifoldSettings, behind: Background) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             for (meaning, words) in MEANINGS {
@@ -76,7 +76,7 @@ impl SlowManifold {
         });
     }
 
-    /// M1 or M2.
+    /// Shows the constraint M1 or M2.
     fn constraint_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, meaning: ManifoldMeaning) {
         ui.add(
             Label::new(RichText::new(meanings::explanation(meaning)).size(theme::SMALL).color(cx.theme.secondary))
@@ -97,7 +97,7 @@ impl SlowManifold {
         paint_constraint(ui, cx, outer, meaning);
     }
 
-    fn dynamical_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, epsilon: f64, behind: Behind) {
+    fn dynamical_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, epsilon: f64, behind: Background) {
         let Some(made) = self.made.clone() else {
             let size = ui.available_size();
             empty_ui(
@@ -138,7 +138,7 @@ impl SlowManifold {
         }
     }
 
-    fn side_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, made: &Made, run: &Run) {
+    fn side_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, made: &CachedField, run: &Run) {
         let mut words = charts::facts(&made.field, run);
         if self.particles.is_stirred(ui) {
             words.push("Stirred: the pointer carried particles off their paths.".to_owned());
@@ -165,26 +165,26 @@ impl SlowManifold {
         &mut self,
         ui: &mut Ui,
         cx: &ViewCx<'_>,
-        made: &Made,
+        made: &CachedField,
         outer: Rect,
-        (epsilon, behind): (f64, Behind),
+        (epsilon, behind): (f64, Background),
     ) -> Arc<Run> {
         self.size = outer.size();
         let sheet = Sheet::inside(outer, self.bounds(&made.field));
         let response = ui.interact(sheet.rect, ui.scope_id().with("plane"), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "slow manifold plane"));
-        let flowing = behind == Behind::Flowing && !cx.still;
+        let flowing = behind == Background::Flowing && !cx.still;
         self.point(ui, &response, &sheet, made);
         self.zoom(ui, &response, &sheet, made);
         let run = self.run(made, epsilon);
         let painter = ui.painter_at(outer);
-        if behind != Behind::Nothing {
+        if behind != Background::Nothing {
             self.particles.take(&made.source, &made.field, epsilon, &sheet.bounds);
             let held = response.interact_pointer_pos().filter(|_| response.dragged() && flowing);
             let velocity = ui.input(|i| i.pointer.velocity());
             self.particles.stir(ui, &sheet, held.map(|at| (at, velocity)));
             self.particles.flow(ui, flowing);
-            // Without an adapter there are no particles, and all else is there.
+            // Without an adapter the picture has no particles, but everything else.
             let _ = self.particles.paint(ui, &sheet, flowing, cx.theme);
         }
         paint_plane(&painter, cx, &sheet, made, Some(&run));
@@ -195,7 +195,7 @@ impl SlowManifold {
     }
 
     /// Scrolling zooms about the pointer, + and - about the middle; a double click and 0 show all of the plane.
-    fn zoom(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &Made) {
+    fn zoom(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &CachedField) {
         let all = made.field.bounds;
         let mut factor = 1.0;
         let mut about = sheet.bounds.at(0.5, 0.5);
@@ -220,7 +220,7 @@ impl SlowManifold {
     }
 
     /// A press or a drag starts the trajectory where it is; arrow keys move the start.
-    fn point(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &Made) {
+    fn point(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &CachedField) {
         let field = &made.field;
         let mut chosen = None;
         if response.clicked() || response.dragged() {
@@ -246,7 +246,7 @@ impl SlowManifold {
     }
 }
 
-fn paint_plane(painter: &eframe::egui::Painter, cx: &ViewCx<'_>, sheet: &Sheet, made: &Made, run: Option<&Run>) {
+fn paint_plane(painter: &eframe::egui::Painter, cx: &ViewCx<'_>, sheet: &Sheet, made: &CachedField, run: Option<&Run>) {
     let inside = painter.with_clip_rect(sheet.rect.intersect(painter.clip_rect()));
     Scene { painter: &inside, theme: cx.theme, sheet: *sheet }.paint(&made.field, run);
     sheet.axes(painter, cx.theme, meanings::axes_of(ManifoldMeaning::Dynamical));
@@ -265,7 +265,7 @@ fn paint_constraint(ui: &Ui, cx: &ViewCx<'_>, outer: Rect, meaning: ManifoldMean
 impl View for SlowManifold {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let before = settings(cx);
-        let behind = self.chosen.unwrap_or_else(|| Behind::usual(ui));
+        let behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {
             self.controls_ui(ui, cx, &before, behind);

@@ -1,4 +1,4 @@
-//! Changes of a perplexity as words and colours. It does not know what made them.
+//! Changes of a perplexity as words and colours.
 
 use eframe::egui::Color32;
 
@@ -19,7 +19,7 @@ pub fn change_label(change: f64) -> String {
     }
 }
 
-/// As [`change_label`], with a sign where the interval holds no change.
+/// The label of a change, marked where its interval includes 0.
 pub fn cell_label(change: f64, low: f64, high: f64) -> String {
     let is_told = !(low <= 0.0 && high >= 0.0);
     let words = change_label(change);

@@ -1,5 +1,5 @@
-//! What fast weights do to the perplexity of the run's own text and of a foreign one: a cell for each learning rate and
-//! limit of precisions, and what is left without the trained weights. It does not know how fast weights learn.
+//! The effect of fast weights on the perplexity of the run's own text and of a foreign one: a cell for each learning
+//! rate and limit of precisions, with and without the trained weights.
 
 use eframe::egui::{
     Align2, CornerRadius, FontId, Painter, Pos2, Rect, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -106,7 +106,7 @@ fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<
     grid.chain(without).collect()
 }
 
-/// What rows and columns of a panel are.
+/// Draws the names of a panel's rows and columns.
 fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize, (panel, row): (Rect, f32)) {
     let small = FontId::proportional(theme::SMALL);
     let draw_text = |at: Pos2, align, words: String, colour| painter.text(at, align, words, small.clone(), colour);

@@ -1,5 +1,4 @@
-//! Areas under ROC curves as marks with their intervals, a row a text, and the level of chance. It does not know what tells
-//! the texts apart.
+//! Areas under ROC curves as marks with their intervals, a row a text, and the level of chance.
 
 use std::fmt::Write as _;
 
@@ -85,7 +84,7 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
     }
 }
 
-/// What the signs are, the axis, and the level of chance.
+/// Draws the legend of the signs, the axis, and the level of chance.
 fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
     let small = FontId::proportional(theme::SMALL);
     let mut x = rect.left();
@@ -125,7 +124,7 @@ fn row_text(of: &RocRow<'_>) -> String {
     words
 }
 
-/// How high these rows want to be.
+/// The height that these rows need.
 pub fn wanted_height(rows: usize) -> f32 {
     HEAD + ROW * rows as f32
 }

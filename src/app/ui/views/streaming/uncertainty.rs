@@ -1,5 +1,5 @@
-//! How U, the inverse precision of a prediction's error, is spread over windows of the run's own text and of foreign ones,
-//! and how well it tells them apart beside the model's own surprise. It does not know how U comes about.
+//! How U, the inverse precision of a prediction's error, is spread over windows of the run's own text and of foreign
+//! ones, and how well it tells them apart beside the model's own surprise.
 
 use eframe::egui::{Ui, vec2};
 
@@ -26,7 +26,7 @@ const BINS: usize = 24;
 #[derive(Default)]
 pub struct UncertaintyView {
     state: ChartState,
-    /// Whether the histogram is that of the model's surprise.
+    /// Shows the histogram of the model's surprise instead of that of U.
     of_surprise: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes after
-//! traces were emptied. It does not know how a model reads.
+//! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes
+//! after traces were emptied.
 
 use eframe::egui::{Ui, vec2};
 
@@ -42,7 +42,7 @@ fn binned_difference(of: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
     points
 }
 
-/// What streaming saves, in words.
+/// The reduction of perplexity by streaming, in words.
 fn saved(text: &WarmUpText) -> String {
     match text.saved.is_finite() {
         true => format!("{}: {:.3} nats ({:.3} to {:.3})", text.name, text.saved, text.saved_low, text.saved_high),
@@ -76,7 +76,7 @@ impl WarmUpView {
         chart
     }
 
-    /// What reading with empty traces costs, by tokens since.
+    /// The extra loss after traces were emptied, by tokens since.
     fn after(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("tokens since traces were emptied").log();
         let mut chart = Chart::new("what empty traces cost", x, Axis::new("nats above streaming").include(&[0.0]));

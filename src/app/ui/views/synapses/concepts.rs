@@ -1,6 +1,5 @@
-//! Looks for a synapse that stands for a concept: what to look for, the synapses of the search with their
-//! correlations on new sentences, random weights beside each, and the verdict. It does not know how the
-//! search works.
+//! Looks for a synapse that stands for a concept: what to look for, the synapses of the search with their correlations
+//! on new sentences, random weights beside each, and the verdict.
 
 mod drawing;
 
@@ -24,7 +23,8 @@ use crate::{
     },
 };
 
-/// What can be looked for: id for the probe, name, tip. The last two are one's own sentences, typed and of a file.
+/// The concepts that can be searched for: id for the probe, name, tip. The last two are the user's own sentences, typed
+/// or from a file.
 const CONCEPTS: [(&str, &str, &str); 4] = [
     (
         "currency",
@@ -119,7 +119,7 @@ impl Concepts {
         Box::<Self>::default()
     }
 
-    /// Whether a search of any model is under way.
+    /// True while a search in any model is running.
     fn is_searching(cx: &ViewCx<'_>) -> bool {
         let mut variants = 0..cx.mirror.variants().len();
         cx.can_ask() && variants.any(|v| cx.is_waiting_for::<ConceptSearch>(Some(v)))
@@ -171,7 +171,7 @@ impl Concepts {
         }
     }
 
-    /// Whether what is shown answers what is chosen.
+    /// True where the search shown is of the chosen concept.
     fn shows(&self, search: &ConceptSearch) -> bool {
         let is_file = search.is_own && !search.contrast.is_empty();
         match self.chosen {

@@ -1,5 +1,4 @@
-//! This model, another, and both side by side: the held-out loss of each on every text. It does not know how
-//! models are merged.
+//! This model, another, and both side by side: the held-out loss of each on every text.
 
 use eframe::egui::{RichText, ScrollArea, Ui};
 

@@ -1,5 +1,4 @@
-//! A text read token by token: what the synapse in focus holds after each, and the graph of those that
-//! gained most. It does not know how a synapse is computed.
+//! A text read token by token: what the synapse in focus holds after each, and the graph of those that gained most.
 
 use std::fmt::Write as _;
 
@@ -38,7 +37,7 @@ pub struct ReadingView {
     playhead: Playhead,
     /// The text while it is typed.
     typed: Option<String>,
-    /// How much the model writes, and at which temperature, while they are dragged or typed.
+    /// Number of tokens that the model writes, and the temperature, while they are dragged or typed.
     write: Option<f64>,
     temperature: Option<f64>,
     /// The question whose answer was played last.
@@ -156,7 +155,7 @@ impl ReadingView {
         cx.ask::<measurements::Reading>(variant, &args, Freshness::Steps(STALE_AFTER));
     }
 
-    /// How many tokens the model writes after the text, and at which temperature.
+    /// Controls for the number of tokens that the model writes after the text, and the temperature.
     fn write_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (Ok(set), Ok(warm)) =
             (cx.config.value(ReadingSettings::write), cx.config.value(ReadingSettings::temperature))
@@ -182,8 +181,9 @@ impl ReadingView {
         });
     }
 
-    /// Follows what the model writes while it comes, its newest token in sight. What was there at once is played instead, from
-    /// the end of the text on: once for each answer, and not while a model trains, whose answers follow one another.
+    /// Follows what the model writes while it comes, its newest token in sight. An answer that came complete is played
+    /// instead, from the end of the text on: once for each answer, and not while a model trains, because its answers
+    /// replace one another.
     fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &ShownReading<'_>) {
         let request = shown.measured.sample.request;
         if request == self.played || !cx.has_controls {
@@ -295,7 +295,7 @@ impl ReadingView {
     }
 }
 
-/// What a field is set to once nobody drags it or types in it any more; `meanwhile` holds it until then.
+/// The value of a field once it is no longer dragged or typed in; `meanwhile` holds it until then.
 fn settled(response: &Response, value: f64, meanwhile: &mut Option<f64>) -> Option<f64> {
     if response.changed() {
         *meanwhile = Some(value);

@@ -1,5 +1,4 @@
-//! Which share of neurons fires while a word is new, and when it is known. It does not know how words are
-//! made or read.
+//! The share of neurons that fire while a word is new, and when it is known.
 
 use eframe::egui::Ui;
 

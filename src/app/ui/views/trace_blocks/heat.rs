@@ -1,5 +1,4 @@
-//! Three traces of a block as maps over the same tokens: a row a channel, a column a token. It does not know which model
-//! they are of.
+//! Three traces of a block as maps over the same tokens: a row a channel, a column a token.
 
 use std::sync::Arc;
 
@@ -36,8 +35,8 @@ pub struct Heat {
     held: [MapCells; 3],
 }
 
-/// What the maps are of.
-pub struct HeatOf<'a> {
+/// The traces that the maps show, and where they come from.
+pub struct HeatSource<'a> {
     /// `(tokens, channels)` each, fast to slow.
     pub traces: &'a [Array; 3],
     pub payload: &'a Arc<Payload>,
@@ -49,7 +48,7 @@ pub struct HeatOf<'a> {
 }
 
 impl Heat {
-    fn hold(&mut self, of: &HeatOf<'_>) {
+    fn hold(&mut self, of: &HeatSource<'_>) {
         for ((held, array), name) in self.held.iter_mut().zip(of.traces).zip(TRACES) {
             let (part, &[tokens, channels]) = (format!("{}.{name}", of.part), array.shape()) else { continue };
             let turned: Vec<f32> = (0..channels)
@@ -61,7 +60,7 @@ impl Heat {
     }
 
     /// Fills `height`; returns the token that was clicked.
-    pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, height: f32, of: &HeatOf<'_>) -> Option<usize> {
+    pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, height: f32, of: &HeatSource<'_>) -> Option<usize> {
         self.hold(of);
         let size = vec2(ui.available_width(), height);
         let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());

@@ -1,12 +1,12 @@
-//! A text read by a model of traces, and what it writes after it: surprise or prediction error as heat under the tokens,
-//! the three traces of a block channel by channel, and their lengths. It sees no model.
+//! A text read by a model of traces, and its continuation: surprise or prediction error as heat under the tokens, the
+//! three traces of a block channel by channel, and their lengths.
 
 use eframe::egui::{Color32, DragValue, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use super::{
     TRACES,
     block_choice::{block_ui, name},
-    heat::{self, Heat, HeatOf},
+    heat::{self, Heat, HeatSource},
 };
 use crate::{
     gpu::colour::ColourMap,
@@ -31,10 +31,10 @@ const STALE: u64 = 50;
 const PACE: f64 = 0.12;
 /// Height of the chart of lengths, as a share of what is left.
 const LENGTHS: f32 = 0.3;
-/// With less room there is none for the lengths, points.
+/// Height below which the lengths are not shown, points.
 const HIGH: f32 = 260.0;
 
-/// What colours a token.
+/// The quantity that colours a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum TokenHeat {
     #[default]
@@ -81,7 +81,7 @@ impl TraceReadingView {
         }
     }
 
-    /// Of the variant in focus: the reading of what is asked for, in as far as it is known.
+    /// The reading of the variant in focus with the present text and temperature, once it is known.
     fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
         let is_typed = !self.text.is_empty();
         let fits = |m: &TraceReading| m.is_typed == is_typed && m.temperature == self.temperature;
@@ -143,7 +143,7 @@ impl TraceReadingView {
         clicked
     }
 
-    /// What is known of the token at the cursor, and what the heat of the tokens means.
+    /// Describes the token at the cursor, and the heat of the tokens.
     fn token_text(&self, m: &Measured<'_, TraceReading>, cursor: usize) -> String {
         let token = m.sample.tokens.get(cursor).map_or("", String::as_str);
         let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or("\u{2013}".to_owned(), value_label);
@@ -227,7 +227,7 @@ impl View for TraceReadingView {
         ui.label(RichText::new(self.token_text(&m, cursor)).size(theme::SMALL).color(cx.theme.secondary));
         let Some(block) = self.block(&m) else { return };
         let room = ui.available_height() - ui.spacing().item_spacing.y;
-        let of = HeatOf {
+        let of = HeatSource {
             traces: &block.traces,
             payload: &m.sample.payload,
             part: block.path.clone(),

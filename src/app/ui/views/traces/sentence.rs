@@ -1,5 +1,4 @@
-//! The sentence of the Traces lab as its views see it: coefficients, words, codes and colours, read
-//! from the settings. It draws nothing.
+//! The sentence of the Traces lab as its views see it: coefficients, words, codes and colours, read from the settings.
 
 use eframe::egui::Color32;
 
@@ -15,7 +14,7 @@ pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];
 /// Shown by a lab that has no sentence: short enough for a small tile.
 const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs";
 
-/// What the views of traces read from the settings; a lab without them gets the paper's.
+/// The settings of the views of traces; a lab without them gets the paper's.
 pub struct Sentence {
     pub alphas: [f64; 3],
     pub words: Vec<String>,
@@ -73,7 +72,7 @@ impl Sentence {
     }
 }
 
-/// Words after this many are left out: columns would be too narrow to see.
+/// Most words that are shown; columns for more would be too narrow to see.
 const LONGEST: usize = 80;
 
 /// OKLCH (Ottosson 2020) to sRGB, clipped: colours of equal lightness.

@@ -1,5 +1,5 @@
-//! How a trace forgets: what is left of a word, its weight, and the answer to a step, for the three
-//! coefficients. Closed forms of the settings: it needs no run.
+//! The decay of a trace: the retained share of a word, its weight, and the step response, for the three coefficients.
+//! Closed forms of the settings: it needs no run.
 
 use eframe::egui::{RichText, Ui, Vec2, vec2};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Which curve is drawn.
+/// The curve that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum DecayCurve {
     #[default]

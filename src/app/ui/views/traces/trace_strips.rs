@@ -36,7 +36,7 @@ pub struct TraceStrips {
     playhead: Playhead,
 }
 
-/// Where things stand on the canvas.
+/// The layout of the canvas.
 struct Stage {
     rect: Rect,
     /// Width of one word's column.
@@ -141,7 +141,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
     }
 }
 
-/// One trace: a bar a word, as high as what is left of it.
+/// Draws a trace: a bar a word, as high as its retained share.
 fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, (trace, cursor): (usize, usize)) {
     let a = s.alphas[trace];
     let top = stage.top + stage.strip * trace as f32 + 8.0;
@@ -170,7 +170,7 @@ fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, (
     painter.hline(ends, bottom, Stroke::new(1.0, cx.theme.line));
 }
 
-/// What is left of the word under the pointer.
+/// Says in a tooltip how much of the word under the pointer each trace retains.
 fn explain(response: Response, s: &Sentence, word: usize, cursor: usize) {
     let name = s.words.get(word).map_or("", String::as_str);
     let mut words = match cursor.checked_sub(word) {

@@ -1,5 +1,5 @@
-//! What a text becomes while chosen neurons or synapses are silenced, scaled or held at a value, beside random ones that
-//! are as active. It sees no model.
+//! The effect on a text of silencing, scaling or clamping chosen neurons or synapses, beside random ones that are as
+//! active.
 
 use eframe::egui::{RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
@@ -40,7 +40,7 @@ const STALE: u64 = 50;
 const CHART: f32 = 0.5;
 const LEAST: f32 = 110.0;
 
-/// Whether it is known beyond the random draws: as often as a random set reaches it.
+/// Compares the effect with random draws: how many random sets reach it.
 fn verdict(m: &InterventionEffect) -> String {
     let (own, draws) = (m.mean_divergence(), m.null_draws.len());
     if m.sigma.is_some_and(|s| s.0 == 0.0) && own == 0.0 {
@@ -65,7 +65,7 @@ fn verdict(m: &InterventionEffect) -> String {
     )
 }
 
-/// What is changed, how active it and the random ones are, and what the text costs.
+/// Describes the change, the activity of the chosen and the random ones, and the loss of the text.
 fn details(m: &InterventionEffect) -> String {
     let (before, after) = (mean_loss(&m.loss_before), mean_loss(&m.loss_after));
     let activity = match (m.sigma, m.null_sigma) {
@@ -93,7 +93,7 @@ impl Intervention {
         Box::<Self>::default()
     }
 
-    /// What is done, as one sentence of controls.
+    /// The controls of the intervention, laid out as one sentence.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         text_ui(ui, cx, &mut self.typed);
         let Ok(target) = cx.config.value(ChangeSettings::target) else { return };

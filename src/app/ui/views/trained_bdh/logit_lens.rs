@@ -1,4 +1,4 @@
-//! What the model would say if it ended after fewer layers, at every place of a text. It sees no model.
+//! The logit lens: the prediction of the model if it ended after fewer layers, at every token of a text.
 
 use eframe::egui::{
     Align2, Color32, FontId, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role,
@@ -25,7 +25,7 @@ use crate::{
 /// View `logit_lens`.
 #[derive(Default)]
 pub struct LogitLensView {
-    /// The row that is looked at: after so many layers; the last where none was chosen.
+    /// The chosen row, by the number of layers before it; the last where none was chosen.
     layers: Option<usize>,
     typed: Option<String>,
 }
@@ -34,17 +34,17 @@ pub struct LogitLensView {
 const STALE: u64 = 25;
 /// A cell, points.
 const CELL: [f32; 2] = [30.0, 22.0];
-/// What the rows' names with their losses take at the left, points.
+/// Width of the rows' names with their losses at the left, points.
 const NAMES: f32 = 104.0;
-/// What a scroll bar takes.
+/// Width of a scroll bar.
 const BAR: f32 = 10.0;
-/// What the bars of a cell take at the bottom, points, and the least that the grid has.
+/// Height of a cell's bars at the bottom, points, and the least height of the grid.
 const BARS: f32 = 150.0;
 const LEAST: f32 = 120.0;
 /// Bars of a cell.
 const LIKELY: usize = 6;
 
-/// What is selected in the grid: rows from the top, layers falling.
+/// A cell of the grid, whose rows fall from the last layer to the first.
 #[derive(Clone, Copy, PartialEq)]
 struct Cell {
     layers: usize,

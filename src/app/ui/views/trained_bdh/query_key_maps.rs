@@ -1,5 +1,5 @@
-//! Products of queries and keys of every layer and head along the text that is read: small maps of all, one of them large, and
-//! the keys that the selected token answers to. It sees no model.
+//! Products of queries and keys of every layer and head along the text that is read: small maps of all, one of them
+//! large, and the keys that the selected token answers to.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What a chain is, in a sentence and in numbers. It draws no chart.
+//! Describes a chain in a sentence and in numbers.
 
 use eframe::egui::{Label, Sense, Ui, text::LayoutJob, text::TextFormat};
 
@@ -19,7 +19,7 @@ pub struct Fact {
     pub tip: &'static str,
 }
 
-/// What kind of chain it is.
+/// Classifies the chain in words.
 pub fn sentence(m: &AttentionChain) -> String {
     let Some(chain) = &m.chain else {
         let why = m.problem.as_deref().unwrap_or("its rows do not sum to 1");
@@ -155,7 +155,7 @@ fn add_lumping_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     });
 }
 
-/// As many to a row as fit.
+/// Lays the facts out in rows of as many as fit.
 pub fn facts_ui(ui: &mut Ui, theme: &Theme, m: &AttentionChain, of: Option<Quantity>) {
     ui.spacing_mut().interact_size.y = 15.0;
     ui.horizontal_wrapped(|ui| {

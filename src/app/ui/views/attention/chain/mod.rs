@@ -1,5 +1,5 @@
-//! One attention matrix as a step of a Markov chain: where walks end and linger, how long they take, and whether positions
-//! can be lumped into blocks. It does not compute any of it.
+//! One attention matrix as a step of a Markov chain: where walks end and linger, how long they take, and whether
+//! positions can be lumped into blocks.
 
 mod charts;
 mod facts;
@@ -45,13 +45,13 @@ pub struct AttentionChainView {
     state: ChartState,
 }
 
-/// Whether the selected layer is one of those that have attention, as far as is known.
+/// True where the newest chain, or else the newest attention maps, name this layer.
 fn has_layer(cx: &ViewCx<'_>, path: &str) -> bool {
     let maps = || cx.latest::<AttentionMaps>().is_some_and(|m| m.layers.iter().any(|l| l.path == path));
     cx.measured_in_focus::<AttentionChain>().map_or_else(maps, |m| m.layers.iter().any(|l| l == path))
 }
 
-/// Whether the variant in focus was asked and had nothing to say: a model without attention.
+/// True where the question to the variant in focus was answered without a chain: its model has no attention.
 fn is_without_attention(cx: &ViewCx<'_>) -> bool {
     let variant = cx.selection.variant;
     let request = cx.questions.request((AttentionChain::PROBE, Some(variant)));
@@ -213,7 +213,7 @@ impl View for AttentionChainView {
         }
     }
 
-    /// What is known of each position.
+    /// A row for each position.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.measured_in_focus::<AttentionChain>()?;
         let chain = m.chain.as_ref()?;

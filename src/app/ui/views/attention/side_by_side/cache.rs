@@ -1,5 +1,5 @@
 //! The cells of the maps that were looked at, kept between frames, so that nothing is copied or uploaded in a frame in
-//! which nothing changed. It does not know where they are drawn.
+//! which nothing changed.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ const MAX_CELLS: usize = 16 << 20;
 #[derive(Debug, Default)]
 pub struct Cache {
     maps: HashMap<String, MapCells>,
-    /// What is subtracted from what, by the numbers of their cells; the difference, and its largest magnitude.
+    /// The revisions of the two maps that were subtracted, their difference, and its largest magnitude.
     difference: Option<([u64; 2], MapCells, f32)>,
 }
 

@@ -1,4 +1,4 @@
-//! The row above the maps: text, scale, whose small maps, which difference, which seed. It does not draw maps.
+//! The row above the maps: text, scale, whose small maps, which difference, which seed.
 
 use eframe::egui::{
     PopupCloseBehavior, Response, TextEdit, Ui, WidgetInfo,
@@ -70,7 +70,7 @@ impl SideBySide {
         });
     }
 
-    /// Whose small maps are shown.
+    /// Chooses the variant whose small maps are shown.
     fn focus_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let all = members(cx);
         if all.len() < 2 {

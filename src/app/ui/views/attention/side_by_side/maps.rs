@@ -1,5 +1,4 @@
-//! The large maps beside one another, what is read off them, and the scales under them. It does not know which text
-//! they are of, nor how it was asked for.
+//! The large maps beside one another, the values under the pointer, and the scales under them.
 
 use eframe::egui::{
     Color32, FontId, Pos2, Rect, Ui, UiBuilder, pos2,
@@ -8,7 +7,7 @@ use eframe::egui::{
 };
 
 use super::{
-    Cell, Chosen, SideBySide,
+    Cell, SelectedHead, SideBySide,
     places::{GAP, frame},
     source::Column,
 };
@@ -28,10 +27,10 @@ use crate::{
     },
 };
 
-/// What is shown in one frame.
+/// The maps shown in one frame.
 pub struct Maps<'c, 'a> {
     pub columns: &'c [Column<'a>],
-    pub chosen: &'c Chosen,
+    pub chosen: &'c SelectedHead,
     pub colours: Colours,
     /// Variants of which the first is shown less the second, in words too.
     pub difference: Option<(usize, usize, String)>,
@@ -39,7 +38,7 @@ pub struct Maps<'c, 'a> {
 
 /// One map of the row.
 struct Slot<'c> {
-    /// What its canvas is called.
+    /// The accessible name of the canvas.
     name: String,
     title: String,
     colour: Color32,
@@ -70,13 +69,13 @@ impl Maps<'_, '_> {
         format!("{} looks at {}", self.position(cell.row), self.position(cell.col))
     }
 
-    /// Whether a position is a token.
+    /// True where each position is one token.
     fn is_fine(&self) -> bool {
         self.first().is_some_and(|(_, layer)| layer.tokens_per_position == 1)
     }
 }
 
-/// Where a scale begins and ends.
+/// The ends of a scale, as text.
 fn range_label(colours: Colours) -> String {
     match colours.range {
         [from, to] if from == -to => format!("\u{b1}{to}"),
@@ -99,7 +98,8 @@ fn weight_label(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool
 }
 
 impl SideBySide {
-    /// The cell whose weights are said: under the pointer, else the chosen one, whose query every view shares.
+    /// The cell whose weights are printed: the one under the pointer, else the chosen one, whose query every view
+    /// shares.
     fn cell(&self, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) -> Option<Cell> {
         let pinned = self.pinned.map(|cell| match cx.selection.token {
             Some(row) if sheet.is_fine() && row < cell.positions => Cell { row, ..cell },
@@ -198,7 +198,7 @@ impl SideBySide {
         }
     }
 
-    /// What is pointed at in words, and which colour is which weight.
+    /// Describes the cell under the pointer, and draws the colour scales.
     pub(super) fn foot_ui(&self, ui: &Ui, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) {
         let (painter, rect, theme) = (ui.painter(), ui.max_rect(), cx.theme);
         let words = match self.cell(cx, sheet) {
@@ -231,8 +231,8 @@ impl SideBySide {
     }
 }
 
-/// In place of a map that there is none of.
-fn nothing_ui(ui: &Ui, slot: &Slot<'_>, chosen: &Chosen, theme: &Theme) {
+/// Explains why a variant has no map, in the map's place.
+fn nothing_ui(ui: &Ui, slot: &Slot<'_>, chosen: &SelectedHead, theme: &Theme) {
     let rect = ui.max_rect();
     let words = match slot.is_difference {
         true => format!("{}: maps of other sizes", slot.title),

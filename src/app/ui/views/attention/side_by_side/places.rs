@@ -1,4 +1,4 @@
-//! Where the small maps, the large maps and their scales stand in a tile of any shape. It does not know what is in them.
+//! Lays out the small maps, the large maps and their scales in a tile of any shape.
 
 use eframe::egui::{Rect, Vec2, pos2, vec2};
 
@@ -16,7 +16,7 @@ const WIDEST: f32 = 0.42;
 const MIN_SMALL: f32 = 15.0;
 const NARROWEST: f32 = 88.0;
 
-/// Where the parts stand.
+/// The positions of the parts in the tile.
 pub struct Places {
     pub overview: Rect,
     /// One for each large map.
@@ -24,7 +24,7 @@ pub struct Places {
     pub foot: Rect,
 }
 
-/// What stands around a large map of this width, without its words.
+/// The frame around a large map of this width, without its texts.
 pub fn frame(width: f32) -> MapFrame {
     MapFrame { has_bar: false, has_ticks: width >= ROOM_FOR_TICKS, title: Some(Title::default()) }
 }
@@ -33,9 +33,9 @@ pub fn frame(width: f32) -> MapFrame {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Grid {
     cols: usize,
-    /// Of the map alone.
+    /// Side of the map without its frame, points.
     side: f32,
-    /// With its head.
+    /// Size of a map with its title.
     slot: Vec2,
 }
 
@@ -65,8 +65,8 @@ impl Grid {
 }
 
 impl Places {
-    /// `(layers, heads)`: of the small maps, left of which `names` points are taken by words; `count`: large maps. The
-    /// small maps get the room that the large ones cannot use.
+    /// `(layers, heads)` counts the small maps, `names` is the width of the labels to their left in points, and `count`
+    /// the number of large maps. The small maps get the room that the large ones cannot use.
     pub fn new(rect: Rect, (layers, heads): (usize, usize), names: f32, count: usize) -> Self {
         let shape = heads.max(1) as f32 / layers.max(1) as f32;
         let least = (names + heads as f32 * MIN_SMALL).min(rect.width() * WIDEST).max(NARROWEST);

@@ -1,4 +1,4 @@
-//! Along which text the maps are, whom they are of, and what is asked for them. It does not draw them.
+//! Chooses the text of the maps and the variants, and asks the questions that yield them.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl<'a> Column<'a> {
         of(self.whole).or_else(|| of(self.thumbnails))
     }
 
-    /// Whether the answer had no room for the whole maps of this layer.
+    /// True where the answer had no room for the whole maps of this layer.
     fn lacks(&self, path: &str) -> bool {
         self.thumbnails.iter().any(|l| l.path == path) && !self.whole.iter().any(|l| l.path == path)
     }
@@ -84,7 +84,7 @@ impl PromptChoice {
         Self { length, ..Self::default() }
     }
 
-    /// Whether the run does not measure it by itself.
+    /// True for a text that the run's schedule does not measure, so that it must be asked for.
     pub fn is_asked(&self) -> bool {
         self.length.is_some() || !self.own.is_empty()
     }
@@ -118,7 +118,7 @@ impl PromptChoice {
         }
     }
 
-    /// What was measured of each variant of the shown seed.
+    /// The measured maps of each variant of the shown seed.
     pub fn columns<'a>(&self, cx: &ViewCx<'a>) -> Vec<Column<'a>> {
         let of = |variant| match self.is_asked() {
             true => cx.measured(variant, |_| true).map(Column::from_long_maps),
@@ -148,7 +148,7 @@ impl PromptChoice {
         }
     }
 
-    /// Whether some variant is still being asked.
+    /// True while the answer of some variant is due.
     pub fn is_waiting(&self, cx: &ViewCx<'_>) -> bool {
         let of = |variant| cx.is_waiting_for::<LongAttentionMaps>(Some(variant));
         self.is_asked() && members(cx).into_iter().any(|(_, v)| of(v))

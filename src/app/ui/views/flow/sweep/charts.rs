@@ -1,4 +1,4 @@
-//! The charts of what was swept. It does not ask, and knows no model.
+//! The charts of a sweep.
 
 use std::fmt::Display;
 
@@ -31,7 +31,7 @@ pub trait SweepChart: Measurement<Args = FlowSweepArgs> {
     fn draw(&self, chart: Chart<'static>, theme: &Theme) -> Chart<'static>;
 }
 
-/// One line a measurement: its axes, and how it is drawn.
+/// Implements [`SweepChart`]: a line for each measurement, with its axes and its drawing.
 macro_rules! sweep_charts {
     ($($sweep:ty: ($x:expr, $y:expr), $draw:expr;)+) => { $(
         impl SweepChart for $sweep {
@@ -152,7 +152,7 @@ fn gradients(mut chart: Chart<'static>, steps: &[usize], curves: &[GradientCurve
     chart
 }
 
-/// What stands under the evaluations.
+/// A chart below the chart of the evaluations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LowerChart {
     /// The first step, with the lengths at which one step fewer suffices.

@@ -1,5 +1,4 @@
-//! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand. It does not know
-//! which sentence is shown, or why.
+//! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand.
 
 use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Response, Stroke, pos2, vec2};
 
@@ -20,16 +19,16 @@ const LABEL: f32 = 44.0;
 const HEAD: f32 = 16.0;
 const GAP: f32 = 8.0;
 
-/// Where reading has come to.
+/// The position of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct QuestionTime {
+pub(super) struct ReadingPosition {
     /// Place of the word in the sentence, and how many words have been read with it.
     pub(super) word: usize,
     pub(super) read: usize,
     pub(super) sweep: usize,
 }
 
-/// Where things stand on the canvas.
+/// The layout of the canvas.
 pub(super) struct Stage {
     rect: Rect,
     /// Width of a word's column.
@@ -111,7 +110,7 @@ pub(super) fn draw_words(
     theme: &Theme,
     stage: &Stage,
     found: &Measured<'_, Settling>,
-    moment: QuestionTime,
+    moment: ReadingPosition,
 ) {
     let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
     let width = |text: &str| painter.layout_no_wrap(text.to_owned(), small(), theme.text).size().x + 4.0;
@@ -126,7 +125,7 @@ pub(super) fn draw_words(
         let role = roles.get(i).map_or("", String::as_str);
         let colour = if role.is_empty() { theme.text } else { role_colour(role, theme) };
         let y = top + if in_one_row || i.is_multiple_of(2) { 8.0 } else { 25.0 };
-        // what has no room even so is told under the pointer, and where reading stands
+        // a word that still has no room is named under the pointer, as is the position of reading
         if in_one_row || width(word) <= 2.0 * stage.column || i == moment.word {
             let half = width(word) / 2.0;
             let least = stage.rect.left() + half;
@@ -146,7 +145,7 @@ pub(super) fn draw_traces(
     theme: &Theme,
     stage: &Stage,
     found: &Settling,
-    (words, moment): (usize, QuestionTime),
+    (words, moment): (usize, ReadingPosition),
 ) {
     let Some(level) = found.levels.first() else { return };
     for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
@@ -194,7 +193,7 @@ pub(super) fn draw_level(
     theme: &Theme,
     stage: &Stage,
     (place, level): (usize, &SettlingLevel),
-    (sweeps, moment): (usize, QuestionTime),
+    (sweeps, moment): (usize, ReadingPosition),
 ) {
     let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
     let at = pos2(stage.rect.left(), middle);
@@ -263,8 +262,8 @@ pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, swe
     debug_assert!(sweeps >= shown);
 }
 
-/// What is under the pointer.
-pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, moment: QuestionTime) {
+/// Explains the picture under the pointer in a tooltip.
+pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, moment: ReadingPosition) {
     let Some(at) = response.hover_pos() else { return };
     let tokens = &found.sample.tokens;
     if let Some(word) = stage.word_at(at, tokens.len()) {

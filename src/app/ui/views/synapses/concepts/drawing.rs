@@ -1,6 +1,5 @@
-//! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new
-//! nouns in new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
-//! It does not know how any of it was measured.
+//! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new nouns in
+//! new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
 
 use eframe::egui::{
     Align2, Color32, FontId, Painter, Rect, Sense, Stroke, Ui, WidgetInfo,
@@ -28,7 +27,7 @@ pub struct SynapseRow {
     pub details: String,
 }
 
-/// What random weights reach: in the search, on new nouns in new frames.
+/// The correlations of random weights: in the search, and on new nouns in new frames.
 #[derive(Clone, Copy)]
 pub struct Scale {
     pub random: [f64; 2],

@@ -1,5 +1,5 @@
-//! The passages of a text that drive a neuron or a synapse most, how its values are spread, and the tokens that it answers to.
-//! It sees no model.
+//! The passages of a text that drive a neuron or a synapse most, how its values are spread, and the tokens that it
+//! answers to.
 
 mod passages;
 
@@ -37,13 +37,13 @@ pub struct TopContextsView {
     chart: ChartState,
 }
 
-/// What the charts take at the bottom, points, and a height with room for them.
+/// Height of the charts at the bottom, points, and the least height of a tile that shows them.
 const BELOW: f32 = 150.0;
 const ROOMY: f32 = 270.0;
 /// Tokens in the list of those that drive it.
 const TOKENS: usize = 6;
 
-/// How often it fires, and how strongly.
+/// Describes how often and how strongly the neuron or synapse fires.
 fn verdict(m: &TopContexts) -> String {
     let read = grouped(m.read as u64);
     if m.fires == 0 {
@@ -96,7 +96,7 @@ impl TopContextsView {
         }
     }
 
-    /// What is followed, and the button that reads.
+    /// Chooses the neuron or synapse that is followed, and shows the button that starts a reading.
     fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if cx.config.value(ContextSettings::of).is_err() {
             return;

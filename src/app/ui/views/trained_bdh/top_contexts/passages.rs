@@ -1,5 +1,5 @@
-//! Passages one under another, the token that counts in the same place of each line (a concordance), each token as bright as
-//! its value. It does not know what was measured.
+//! Passages one under another, the token that counts in the same place of each line (a concordance), each token as
+//! bright as its value.
 
 use eframe::egui::{
     Align2, FontId, Painter, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -18,9 +18,9 @@ use crate::{
 
 const ROW: f32 = 20.0;
 const SIZE: f32 = 12.0;
-/// What the value takes at the left, points.
+/// Width of the value at the left, points.
 const VALUE: f32 = 58.0;
-/// Where the token begins, as a share of what the value leaves.
+/// Start of the token, as a share of the width that the value leaves.
 const MIDDLE: f32 = 0.62;
 
 /// Draws all; gives the one that was clicked.
