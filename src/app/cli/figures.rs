@@ -127,7 +127,7 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// How many figures were drawn, and the views that had nothing to show.
+/// The number of figures drawn, and the views that had nothing to show.
 pub struct DrawnFigures {
     pub figures: usize,
     pub empty: Vec<&'static str>,

@@ -91,7 +91,7 @@ pub struct GraphLayout {
     turns: wgpu::Buffer,
     /// Two bind groups: a step reads the first buffer of positions and writes the second, or the reverse.
     bound: [wgpu::BindGroup; 2],
-    /// Which of the two buffers of positions, and of the two boxes, is current.
+    /// Index of the current one of the two buffers of positions, and of the two boxes.
     now: usize,
     steps: u64,
 }

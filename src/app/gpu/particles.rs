@@ -23,7 +23,7 @@ pub const LIFE: u32 = 96;
 const CATCH_UP: f32 = 0.09;
 const WORKGROUP: u32 = 64;
 
-/// How a particle is moved in a step.
+/// The method that moves a particle in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Stepping {
     /// By the explicit midpoint rule.

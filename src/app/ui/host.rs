@@ -134,7 +134,7 @@ pub struct FoundSweep {
 /// The memory that a run of some settings would take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryNeed {
-    /// In words: "310 MB".
+    /// The size in words, such as "310 MB".
     pub words: String,
     /// Why it would not begin by itself: the estimate, what is free, and what to lower.
     pub refusal: Option<String>,

@@ -1,4 +1,4 @@
-//! How far a lesson has come: the step that is followed, what was guessed, and what the run says to a step's checks.
+//! The progress of a lesson: the present step, the guesses, and the results of the step's checks.
 
 use std::collections::BTreeMap;
 

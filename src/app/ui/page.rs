@@ -254,7 +254,7 @@ impl Page {
         }
     }
 
-    /// Words about settings, each called as its control is: `model.width` becomes “Width”.
+    /// Replaces the keys of settings in a text by the labels of their controls: `model.width` becomes “Width”.
     fn by_label(&self, words: &str) -> String {
         let named = |words: String, knob: &Knob| {
             words.replace(&format!("`{}`", knob.key), &format!("\u{201c}{}\u{201d}", knob.label))

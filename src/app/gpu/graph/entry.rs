@@ -11,7 +11,7 @@ use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::GraphPipelines};
 use crate::gpu::graph_layout::{GraphLayout, Kernels, MAX_STEPS};
 
-/// Which edges are drawn, of all in the order of their strength.
+/// The beginnings of the drawn edges, in the ascending order of strength.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct DrawnEdges {
     /// From here on they are strong enough to be seen.

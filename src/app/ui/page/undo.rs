@@ -50,7 +50,7 @@ pub(super) struct LastFrame {
     held_since: Option<f64>,
 }
 
-/// Which step is to be undone.
+/// Identifies the step that is to be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoKind {
     Undo,

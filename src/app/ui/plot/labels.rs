@@ -1,5 +1,5 @@
-//! Where the words of zones, spans and reference lines stand: inside the plot, on no other label, and off the lines
-//! where there is room.
+//! Places the labels of zones, spans and reference lines: inside the plot, on no other label, and off the lines where
+//! there is room.
 
 use eframe::egui::{Align2, Pos2, Rect, pos2, vec2};
 
@@ -120,7 +120,7 @@ fn cost(layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
     crossed.sum::<usize>() as f32 * 3.0
 }
 
-/// Words in rows no wider than `room`.
+/// Wraps a text into rows no wider than `room`.
 fn wrapped(words: &str, room: f32, measure: Measure<'_>) -> Vec<String> {
     let mut rows: Vec<String> = vec![];
     for word in words.split(' ') {

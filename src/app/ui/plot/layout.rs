@@ -308,7 +308,7 @@ impl Layout {
 
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
 const BEYOND: f32 = 16.0;
-/// Words cut to a width, with a sign that they go on.
+/// Cuts a text to a width, with an ellipsis.
 fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
     if measure(&words, false) <= room {
         return words;

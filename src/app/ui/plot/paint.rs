@@ -351,7 +351,7 @@ impl Canvas<'_> {
         clip::paint_dashed(&self.painter, &path, stroke, 5.0, 4.0);
     }
 
-    /// Words over lines: on a patch of the ground, so that they stay legible.
+    /// Draws text over lines on a patch of the background colour, so that it stays legible.
     pub(super) fn halo_text(&self, at: egui::Pos2, align: Align2, words: &str) {
         if words.is_empty() {
             return;

@@ -1,6 +1,6 @@
 //! Linear and logarithmic axes: mapping, ticks and the words on them. Pure arithmetic.
 
-/// How an axis is divided.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
     #[default]

@@ -1,5 +1,5 @@
-//! How far a refining map is from a step of a Markov chain: the column sums of its one-step matrix, and its distance
-//! from the nearest generator over training.
+//! The distance of a refining map from a step of a Markov chain: the column sums of its one-step matrix, and its
+//! distance from the nearest generator over training.
 
 use eframe::egui::{Label, RichText, Ui, vec2};
 

@@ -10,7 +10,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::ui::theme::{self, BOLD, Theme};
 
-/// How a run of letters looks.
+/// The style of a run of letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct SpanStyle {
     strong: bool,
@@ -276,7 +276,7 @@ impl Reader {
         }
     }
 
-    /// Words that have come to their end: a paragraph, or those of a list's item.
+    /// Ends a paragraph, or the text of a list's item.
     fn flush_text(&mut self) {
         let runs = std::mem::take(&mut self.runs);
         if runs.is_empty() {

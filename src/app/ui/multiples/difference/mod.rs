@@ -121,7 +121,7 @@ impl Difference {
 struct Pair<'a, M> {
     values: [&'a M; 2],
     samples: [&'a Sample; 2],
-    /// Whose they are, in words; empty where each run has one variant.
+    /// The labels of the two variants; empty where each run has one variant.
     variants: [String; 2],
 }
 

@@ -21,8 +21,8 @@ pub fn weight_colours(is_differential: bool, is_linear: bool, map: ColourMap, th
 }
 
 /// Colours that diverge from 0 and end at `most` on both sides.
-pub fn around_zero(most: f32, theme: &Theme) -> Colours {
-    Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-most, most], log: false }
+pub fn around_zero(max: f32, theme: &Theme) -> Colours {
+    Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-max, max], log: false }
 }
 
 /// The next of 1, 2 and 5 times a power of ten at or above a magnitude, and at least a thousandth: where a scale ends.
@@ -39,8 +39,8 @@ mod tests {
 
     #[test]
     fn a_scale_ends_at_a_round_number_above_what_it_shows() {
-        for (most, end) in [(0.0, 1e-3), (0.001, 0.001), (0.03, 0.05), (0.05, 0.05), (0.0501, 0.1), (0.7, 1.0)] {
-            assert!((rounded_up(most) - end).abs() < 1e-6, "{most}: {}", rounded_up(most));
+        for (max, end) in [(0.0, 1e-3), (0.001, 0.001), (0.03, 0.05), (0.05, 0.05), (0.0501, 0.1), (0.7, 1.0)] {
+            assert!((rounded_up(max) - end).abs() < 1e-6, "{max}: {}", rounded_up(max));
         }
     }
 

@@ -114,8 +114,8 @@ impl Attention {
     /// Small maps, a column a layer and a row a head (or turned, if they are larger so).
     fn grid_ui(&self, ui: &mut Ui, heads: &[Head<'_>], rect: Rect, cx: &mut ViewCx<'_>) {
         let layers = layers(heads);
-        let most = heads.iter().map(|h| h.head + 1).max().unwrap_or(1);
-        let grid = Grid::new(rect, layers.len(), most);
+        let max = heads.iter().map(|h| h.head + 1).max().unwrap_or(1);
+        let grid = Grid::new(rect, layers.len(), max);
         let picked = chosen(heads, cx.selection).map(|h| (h.layer.path.as_str(), h.head));
         let painter = ui.painter_at(rect.expand(2.0));
         for (i, layer) in layers.iter().enumerate() {
@@ -196,7 +196,7 @@ impl Attention {
                 );
                 if button.clicked() {
                     (cx.selection.layer, cx.selection.head) = (Some(h.layer.path.clone()), Some(h.head));
-                    // the maps are of the held-out passage
+                    // the maps here show the held-out passage, so that the chain must show it too
                     cx.selection.clear::<ChainText>();
                     cx.act(PageAction::ShowView("attention_chain"));
                 }

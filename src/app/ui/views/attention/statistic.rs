@@ -33,7 +33,7 @@ impl Statistic {
         }
     }
 
-    /// One a head.
+    /// The values of the statistic, one a head.
     pub(super) fn heads(self, layer: &LayerStatistics) -> &[f64] {
         match self {
             Self::Entropy => &layer.entropy,

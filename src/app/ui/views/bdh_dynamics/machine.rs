@@ -28,7 +28,7 @@ pub(super) struct Machine {
     pub system: System<f64>,
     pub state: State<f64>,
     pulses: Vec<Vec<f64>>,
-    /// All that came in, the last of it perhaps not yet through.
+    /// All inputs so far; the last one may still be in progress.
     pub read: Vec<Arrival>,
     pub last: Option<Round>,
     /// The strongest flows of the last round.
@@ -36,7 +36,7 @@ pub(super) struct Machine {
     /// The same for all edges together, and how many carried anything.
     pub carried: usize,
     /// Largest X, Y and |A| so far, for their bars.
-    pub most: [f64; 3],
+    pub max: [f64; 3],
     memory: Option<Vec<(usize, usize, f64)>>,
 }
 
@@ -68,7 +68,7 @@ impl Machine {
             last: None,
             flows: vec![],
             carried: 0,
-            most: [0.0; 3],
+            max: [0.0; 3],
             memory: None,
         })
     }
@@ -89,10 +89,10 @@ impl Machine {
                 break;
             }
             let last = k + 1 == self.read.len();
-            let most = if last { rounds.min(4 * other.system.layers()) } else { usize::MAX };
-            other.arrive(*arrival, last && most == 0);
+            let max = if last { rounds.min(4 * other.system.layers()) } else { usize::MAX };
+            other.arrive(*arrival, last && max == 0);
             let mut done = 0;
-            while done < most && other.round(last && done + 1 == most) {
+            while done < max && other.round(last && done + 1 == max) {
                 done += 1;
             }
         }
@@ -157,7 +157,7 @@ impl Machine {
         self.state = self.system.rest();
         self.read.clear();
         (self.last, self.flows, self.carried) = (None, vec![], 0);
-        self.most = [0.0; 3];
+        self.max = [0.0; 3];
         self.memory = None;
     }
 
@@ -200,15 +200,15 @@ impl Machine {
         self.carried = flows.len();
         flows.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()));
         flows.truncate(SHOWN);
-        let most = flows.first().map_or(0.0, |f| f.amount.abs());
-        flows.retain(|f| f.amount.abs() > FAINTEST * most);
+        let max = flows.first().map_or(0.0, |f| f.amount.abs());
+        flows.retain(|f| f.amount.abs() > FAINTEST * max);
         self.flows = flows;
     }
 
     fn measure(&mut self) {
         let largest = |v: &[f64]| v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-        for (most, v) in self.most.iter_mut().zip([&self.state.x, &self.state.y, &self.state.a]) {
-            *most = most.max(largest(v));
+        for (max, v) in self.max.iter_mut().zip([&self.state.x, &self.state.y, &self.state.a]) {
+            *max = max.max(largest(v));
         }
         self.memory = None;
     }

@@ -20,7 +20,7 @@ use crate::{
 /// One step of the integrator, seconds.
 const STEP: f64 = 1.0 / 240.0;
 /// Most that one frame may go on by, seconds of the toy: a frame that came late is not made up for.
-const MOST: f64 = 0.1;
+const MAX_ELAPSED: f64 = 0.1;
 /// Length of the energy's history, and the interval of its samples, seconds.
 const PAST: f64 = 20.0;
 const NOTED: f64 = 0.05;
@@ -75,7 +75,7 @@ impl OscillatorsView {
         }
     }
 
-    /// Goes on by so many seconds, in whole steps.
+    /// Advances by a number of seconds, in whole steps.
     fn go_on(&mut self, seconds: f64) {
         let Some((_, toy)) = &mut self.toy else { return };
         self.owed += seconds;
@@ -99,7 +99,7 @@ impl OscillatorsView {
         let now = ui.input(|i| i.time);
         let since = self.last.map_or(0.0, |l| now - l);
         // A picture that is drawn twice at one time goes on once.
-        self.go_on(since.clamp(0.0, MOST));
+        self.go_on(since.clamp(0.0, MAX_ELAPSED));
         self.last = Some(now);
         if self.toy.as_ref().is_some_and(|(_, t)| t.energy().total() < REST) {
             self.playing = false;
@@ -117,8 +117,8 @@ impl OscillatorsView {
             if ui.button("poke").on_hover_text("Pokes the next particle. Or click one.").clicked()
                 && let Some((_, toy)) = &mut self.toy
             {
-                let least = (0..toy.n()).min_by(|a, b| toy.x[*a].total_cmp(&toy.x[*b])).unwrap_or(0);
-                toy.poke(least);
+                let lowest = (0..toy.n()).min_by(|a, b| toy.x[*a].total_cmp(&toy.x[*b])).unwrap_or(0);
+                toy.poke(lowest);
                 self.playing = true;
             }
             if ui.button("rest").on_hover_text("Puts everything back to rest.").clicked()

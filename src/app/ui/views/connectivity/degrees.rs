@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Edges out of a neuron, or into it.
+/// A direction: edges out of a neuron, or into it.
 struct Side {
     name: &'static str,
     axis: &'static str,
@@ -48,8 +48,8 @@ impl Degrees {
             Line::new(format!("{side}: {label}"), colour, points).stroke(Stroke::Dashed)
         };
         // room for the signs at both ends
-        let most = found.degree.last().copied().unwrap_or(1.0);
-        chart.x = chart.x.include(&[0.8, 1.25 * most]);
+        let max = found.degree.last().copied().unwrap_or(1.0);
+        chart.x = chart.x.include(&[0.8, 1.25 * max]);
         let mut all = vec![
             Line::new(format!("{side}-degree"), cx.theme.text, points(&found.degree, &found.density))
                 .stroke(Stroke::Marks(Mark::Ring)),

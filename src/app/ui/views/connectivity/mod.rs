@@ -65,7 +65,7 @@ fn newest(cx: &ViewCx<'_>) -> Option<u64> {
 
 /// Asks when nothing is known, again when the settings differ from the run's own, and when the run has gone on since.
 pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
-    // a model that is only looked at has measured nothing by itself
+    // a model that does not train has no scheduled measurements
     let is_unknown = cx.latest::<EntryHistogram>().is_none();
     if is_unknown || !as_planned(cx) {
         let (variant, args) = (Some(cx.selection.variant), args(cx.config));

@@ -1,5 +1,5 @@
-//! One neuron of the graph: whom it raises and lowers most, who does so to it, which tokens make it
-//! fire and towards which tokens it writes. A partner is picked by a click.
+//! One neuron of the graph: the neurons that it excites and inhibits most, those that do so to it, the tokens that make
+//! it fire and the tokens that it writes towards. A click selects a partner.
 
 use eframe::egui::{
     Align2, DragValue, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -120,7 +120,7 @@ impl Neuron {
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &GraphNeuron) {
         let mut neuron = shown.neuron;
         let (heads, per_head) = (shown.heads as usize, shown.per_head as usize);
-        let most = match shown.heads * shown.per_head {
+        let max = match shown.heads * shown.per_head {
             0 => cx.config.value(BdhSettings::neurons).unwrap_or(1_000_000) as u32,
             known => known,
         };
@@ -132,7 +132,7 @@ impl Neuron {
                 )
                 .id;
             let drag = DragValue::new(&mut neuron)
-                .range(0..=most.saturating_sub(1))
+                .range(0..=max.saturating_sub(1))
                 .speed(0.2)
                 .custom_formatter(|n, _| neuron_name(n as usize, per_head))
                 .custom_parser(|text| match read_neurons(text, heads, per_head) {
@@ -182,7 +182,7 @@ impl Neuron {
     fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[ScoreRow]) -> Option<u32> {
         let mut picked = None;
         ui.label(RichText::new(heading).size(theme::SMALL).color(cx.theme.secondary)).on_hover_text(about);
-        let most = rows.iter().map(|r| r.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
+        let max = rows.iter().map(|r| r.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
         let wide = ui.available_width();
         for row in rows {
             let sense = if row.neuron.is_some() { Sense::click() } else { Sense::hover() };
@@ -196,7 +196,7 @@ impl Neuron {
             let from = rect.left() + words_wide;
             let bar = Rect::from_min_size(
                 pos2(from, rect.center().y - 4.0),
-                vec2((room as f64 * row.value.abs() / most) as f32, 8.0),
+                vec2((room as f64 * row.value.abs() / max) as f32, 8.0),
             );
             ui.painter().rect_filled(bar, 1.0, tone);
             let text = |at: Pos2, align, words: &str, colour| {

@@ -82,8 +82,8 @@ pub fn graph_ui(
 }
 
 /// The radius of a disc whose area stands for a probability, up to four times 1/n.
-fn disc_radius(p: f64, (most, n): (f32, usize)) -> f32 {
-    let even = (most * std::f32::consts::TAU / n as f32 * 0.2).min(10.0);
+fn disc_radius(p: f64, (max, n): (f32, usize)) -> f32 {
+    let even = (max * std::f32::consts::TAU / n as f32 * 0.2).min(10.0);
     let share = if p.is_finite() { (p * n as f64).clamp(0.0, 4.0) as f32 } else { 0.0 };
     (even * share.sqrt()).clamp(1.5, LARGEST)
 }

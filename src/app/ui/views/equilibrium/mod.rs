@@ -79,11 +79,11 @@ fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'stat
 const Y: [&str; 4] = ["y\u{2080}", "y\u{2081}", "y\u{2082}", "y\u{2083}"];
 
 /// Sliders for the first numbers of the control.
-fn control_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, most: usize) {
+fn control_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, max: usize) {
     let s = settings(cx);
     let ControlSettings { y0, y1, y2, y3 } = s.control;
     let keys = [ControlSettings::y0, ControlSettings::y1, ControlSettings::y2, ControlSettings::y3];
-    for (i, mut y) in [y0, y1, y2, y3].into_iter().enumerate().take(s.generator.controls.min(most)) {
+    for (i, mut y) in [y0, y1, y2, y3].into_iter().enumerate().take(s.generator.controls.min(max)) {
         ui.spacing_mut().slider_width = 70.0;
         let slider = Slider::new(&mut y, -4.0..=4.0).fixed_decimals(2).text(Y[i]);
         if ui.add(slider).on_hover_text("The slow control: it tilts every log rate.").changed() {

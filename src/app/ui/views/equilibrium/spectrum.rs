@@ -1,5 +1,5 @@
-//! The eigenvalues of a generator in the complex plane with the discs that hold them, and the spectral gap by the number of
-//! states.
+//! The eigenvalues of a generator in the complex plane with the Gershgorin discs that contain them, and the spectral
+//! gap by the number of states.
 
 use eframe::egui::{Align2, FontId, Painter, Sense, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
 

@@ -125,7 +125,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                 match part {
                     TableLine::Heading(words) => {
                         ui.end_row();
-                        // Over all columns, and in none of them.
+                        // The heading spans all columns.
                         let (at, font) = (ui.cursor().min, FontId::proportional(theme::SMALL));
                         let galley = ui.painter().layout(words.to_owned(), font, theme.secondary, room);
                         let high = galley.size().y + 2.0;

@@ -62,17 +62,17 @@ struct Recording {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
-    /// The value is to be set.
+    /// The next value has to be set.
     Set,
-    /// Its answer has not come, or has been in view for so many frames; since when it is waited for.
+    /// The answer is due, or has been in view for `seen` frames; `since` is the start of the wait.
     Waiting { seen: u8, since: f64 },
-    /// The picture was asked for and is taken of the next frame.
+    /// The picture was requested and is taken of the next frame.
     Taken { frames: u8 },
 }
 
 /// Pictures in a recording: one period.
 const FRAMES: usize = 60;
-/// Frames an answer must be in view before its picture is taken: what hangs on it is asked in the
+/// Frames that an answer must be in view before its picture is taken, because dependent questions are asked in the
 /// first of them.
 const SETTLED: u8 = 2;
 /// Frames that a value is held after its picture was asked for, which is taken of the next one.

@@ -1,5 +1,5 @@
 //! The paths of the tokens' states over depth, in the plane or space of largest variance, with the field's streaks
-//! behind them and a ghost of where they went before the last change.
+//! behind them and the paths before the last change as ghosts.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -192,7 +192,7 @@ impl Paths {
         self.point(&response, cx, &frame, all, &answer.sample.tokens);
     }
 
-    /// Paths, marks and words; what is behind them is the graphics card's.
+    /// Paints paths, marks and labels; the GPU paints the background.
     fn paint(
         &self,
         painter: &egui::Painter,
@@ -222,7 +222,7 @@ impl Paths {
                 paint_mark(painter, at, Mark::Cross, cx.theme.error);
             }
         }
-        // Starts of a playground are many and their numbers say little: the pointer names them.
+        // The many starts of a playground are not labelled; the pointer names them.
         let named = all.iter().filter(|p| Some(p.token) != followed && answer.planar_field().is_none());
         for path in named {
             scene.name(path, tokens, false);

@@ -72,7 +72,7 @@ impl Scene<'_> {
         let font = FontId::proportional(theme::SMALL);
         let galley = self.painter.layout_no_wrap(word.trim().to_owned(), font, colour);
         let (at, size) = (self.frame.at(*end), galley.size());
-        // Right of the end, left of it, above, below: the first that is free.
+        // The label goes right of the end, left of it, above or below, whichever is free first.
         let places = [
             vec2(8.0, -size.y / 2.0),
             vec2(-8.0 - size.x, -size.y / 2.0),

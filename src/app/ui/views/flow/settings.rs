@@ -131,7 +131,7 @@ impl FlowSettings {
         U.iter().map(|u| u.key).chain([ALPHA.key])
     }
 
-    /// The arguments of a question, the followed token among them.
+    /// The arguments of a question, including the followed token.
     pub fn args(cx: &ViewCx<'_>) -> FlowArgs {
         let args = OdeFlowSettings::held_args(&cx.config_now()).unwrap_or_default();
         FlowArgs { token: cx.selection.token.map_or(args.token, |token| token as i64), ..args }

@@ -167,9 +167,9 @@ impl Steer {
         }
         let next = next_bars(answer.value, theme);
         if !next.is_empty() {
-            let most = next.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-6, f64::max);
-            heading_ui(ui, theme, "next word", &format!("full width: {most:.2}"));
-            bars_ui(ui, theme, "next word", &next, most);
+            let max = next.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-6, f64::max);
+            heading_ui(ui, theme, "next word", &format!("full width: {max:.2}"));
+            bars_ui(ui, theme, "next word", &next, max);
         }
         let continuation = answer.value.language().map_or(&[][..], |l| &l.continuation);
         let text = answer.running_text(continuation);
@@ -192,7 +192,7 @@ impl Steer {
     }
 }
 
-/// The answer; of several variants side by side, and the one of them that was clicked.
+/// Shows the answers of all variants side by side; returns the variant that was clicked.
 fn answers_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) -> Option<usize> {
     let all = Answer::by_variant(cx);
     if all.len() < 2 {

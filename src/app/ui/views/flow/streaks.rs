@@ -52,7 +52,7 @@ impl Background {
         BEHIND.iter().find(|b| b.0 == self).map_or("", |b| b.1)
     }
 
-    /// All of them side by side, this one selected; the one that was clicked.
+    /// Shows all backgrounds side by side with this one selected; returns the one that was clicked.
     pub fn choice_ui(self, ui: &mut Ui) -> Option<Self> {
         let mut clicked = None;
         for (each, words, tip) in BEHIND {

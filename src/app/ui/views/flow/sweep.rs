@@ -78,8 +78,8 @@ impl Sweep {
         Box::<Self>::default()
     }
 
-    /// Asks until so many pieces are measured; those that are, are not measured again. From one: of the
-    /// model as it is now; then of the same.
+    /// Asks until `upto` pieces are measured, without measuring any piece again. The first piece fixes the model; the
+    /// others use the same one.
     fn ask(&mut self, cx: &mut ViewCx<'_>, kind: usize, upto: usize) {
         let begins = upto <= 1;
         let flow = match self.asked[kind].take().filter(|_| !begins) {

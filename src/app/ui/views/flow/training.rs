@@ -31,7 +31,7 @@ fn count(curve: &Curve) -> [usize; 3] {
 }
 
 impl Training {
-    /// Whole models, then the fields alone (dashed).
+    /// Gradient norms of whole models, then of the fields alone (dashed).
     fn norms<'a>(cx: &ViewCx<'a>) -> Vec<(String, usize, &'a Curve, Stroke)> {
         let mirror = cx.mirror;
         let each = mirror.variants().iter().enumerate();

@@ -2,7 +2,7 @@
 
 use eframe::egui::{Color32, Mesh, Painter, Pos2, Rect, Shape, Vec2, pos2, vec2};
 
-/// Columns and rows of the picture of so many units: about square, and wider than high.
+/// Columns and rows of the picture of a number of units: about square, and wider than high.
 pub fn cells(units: usize) -> [usize; 2] {
     let mut columns = 1;
     while columns * columns < units {

@@ -68,7 +68,7 @@ fn reads_features(of: &RoleAccuracy) -> bool {
     of.representations.iter().any(|r| r.features != RoleFeatures::Tags)
 }
 
-/// The variant in focus if features of it are read, else the first of which they are.
+/// The measurement of the variant in focus if it has one, else that of the first variant that has.
 fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
     cx.in_focus(|v| measured(cx, v).filter(|m| reads_features(m.value))).map(|(_, m)| m)
 }

@@ -23,7 +23,7 @@ use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, dr
 const PACE: f64 = 0.35;
 /// Steps after which a running network is asked again.
 const EVERY: u64 = 10;
-const LEAST: eframe::egui::Vec2 = vec2(300.0, 220.0);
+const MIN_SIZE: eframe::egui::Vec2 = vec2(300.0, 220.0);
 
 /// Sentences that can be browsed, by name.
 const SETS: [(SettlingSet, &str); 4] = [
@@ -96,7 +96,7 @@ impl SettlingView {
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, found: &Measured<'_, Settling>) {
-        let (rect, response) = ui.allocate_exact_size(ui.available_size().max(LEAST), Sense::click_and_drag());
+        let (rect, response) = ui.allocate_exact_size(ui.available_size().max(MIN_SIZE), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "settling of a sentence"));
         let words = &found.sample.tokens;
         let stage = Stage::new(rect, found.value, words.len());

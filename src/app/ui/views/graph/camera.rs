@@ -80,7 +80,7 @@ impl Camera {
         self.chosen = Some(Window { centre: [fixed[0] - off.x, fixed[1] - off.y], scale });
     }
 
-    /// Moves what is seen by so many points.
+    /// Moves the view by a number of points.
     pub fn pan(&mut self, by: Vec2, places: &[[f32; 2]], rect: Rect) {
         let window = self.window(places, rect);
         let centre = [window.centre[0] - by.x / window.scale, window.centre[1] - by.y / window.scale];

@@ -19,7 +19,7 @@ use crate::{
 
 /// Points that an arrow key moves the picture.
 const KEY_PAN: f32 = 40.0;
-/// While something moves, a processor that plays the card draws so many edges, the strongest.
+/// A software adapter draws only the strongest edges, as many as this, while something moves.
 const MOVING_EDGES: usize = 6_000;
 /// Frames without motion after which all edges are drawn again.
 const QUIET: u8 = 2;
@@ -53,7 +53,7 @@ pub(super) fn radius(network: &Network, rect: Rect) -> f32 {
     (0.155 * (rect.area() / network.len() as f32).sqrt()).clamp(1.0, 5.5)
 }
 
-/// Strength of an edge so that all of them together neither vanish nor smother.
+/// Opacity of an edge, chosen by the number of edges, so that they neither vanish nor cover the picture.
 pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
     let side = rect.area().sqrt().max(1.0);
     let layers = 0.12 * network.edges.len() as f32 / side;
@@ -144,7 +144,7 @@ impl NeuronGraph {
         Ok(())
     }
 
-    /// Colours, sizes and who stands out, when one of them changed.
+    /// Updates colours, sizes and emphasis when one of them changed.
     fn styles(&mut self, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
         let emphasis =
             node_style::Emphasis { selected: self.selected(cx), group: self.group, found: self.found.clone() };

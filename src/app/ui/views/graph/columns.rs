@@ -8,7 +8,7 @@ use crate::{
     ui::plot::value_label,
 };
 
-/// Groups of numbers: with so many different ones or fewer, whole numbers are names.
+/// Whole numbers count as names of groups if there are at most this many different ones.
 const MAX_NAMES: usize = 10;
 
 /// Values under one name.

@@ -106,11 +106,11 @@ impl NeuronGraph {
                 }
             }
             ui.radio_value(&mut self.size, SizeBy::Same, "one size");
-            let Some(most) = network.greatest_weight() else { return };
+            let Some(max) = network.greatest_weight() else { return };
             ui.separator();
             let label = ui.label("draw edges from |weight|").id;
             ui.horizontal(|ui| {
-                let drag = DragValue::new(&mut self.threshold).range(0.0..=most).speed(most / 300.0);
+                let drag = DragValue::new(&mut self.threshold).range(0.0..=max).speed(max / 300.0);
                 ui.add(drag).labelled_by(label).on_hover_text(
                     "Weaker edges are not drawn. Degrees, communities and components stay those of all edges; \
                      `orrery graph --threshold` cuts the graph itself.",

@@ -26,7 +26,7 @@ use crate::ui::{
 const SHEET: [f32; 2] = [1200.0, 900.0];
 /// More edges would make a file that few programs open; the strongest are drawn.
 const MAX_EDGES: usize = 20_000;
-/// Edges of one colour are drawn in so many strengths.
+/// Number of opacities in which edges of one colour are drawn.
 const STRENGTHS: f32 = 6.0;
 const ROW: f32 = 18.0;
 

@@ -102,7 +102,7 @@ impl NeuronGraph {
         self.palette_of = None;
         self.picture.styled_for = None;
         let Some(network) = &self.shown.network else { return };
-        // a threshold or a size may mean nothing in another graph
+        // a threshold or a size may not apply to another graph
         if before.as_ref().is_none_or(|before| before.columns.len() != network.columns.len()) {
             (self.size, self.threshold) = (SizeBy::default(), 0.0);
         }
@@ -156,7 +156,7 @@ impl View for NeuronGraph {
         if cx.has_controls {
             ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx));
         }
-        // what is coloured by may have been chosen just now, and styles are made with the palette of it
+        // the colouring may have been chosen in this frame, and the styles need its palette
         self.keep_palette(&network, cx);
         if body.height() > 40.0 {
             ui.scope_builder(UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, &network, body, cx));
@@ -187,7 +187,7 @@ impl View for NeuronGraph {
         self.drawing(cx)
     }
 
-    /// The edges, and of both ends what is known of them.
+    /// The edges, with the columns of both ends.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let network = Network::from_graph(connectivity::shown(cx)?.value)?;
         let mut out = Table::new(

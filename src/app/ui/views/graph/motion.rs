@@ -1,5 +1,5 @@
-//! The layout over time: where nodes begin, when steps are due, when it is at rest, who is held. The
-//! steps themselves are made on the graphics card, or here, by the same forces, where none computes.
+//! The layout over time: where nodes begin, when steps are due, when it is at rest, and which nodes are held. The steps
+//! run on the GPU or, without one, here with the same forces.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Who makes the steps.
+/// The device that runs the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutDevice {
     Gpu,
@@ -239,8 +239,8 @@ impl Motion {
             Repulsion::Exact => (network.len() * network.len()) as u64,
             Repulsion::Grid { levels } => network.len() as u64 * 27 * u64::from(levels),
         };
-        let most = (AT_ONCE / each.max(1)).max(1);
-        for _ in 0..most.min(wanted.saturating_sub(self.step)) {
+        let max = (AT_ONCE / each.max(1)).max(1);
+        for _ in 0..max.min(wanted.saturating_sub(self.step)) {
             let turn = self.schedule.turn(self.step + 1);
             self.places = layout::step(&network.springs, &Laws::default(), repulsion, turn, &held, &self.places);
             self.step += 1;
@@ -264,7 +264,7 @@ impl Motion {
     }
 }
 
-/// The forces, as the card takes them.
+/// The forces in the form that the GPU takes.
 pub fn laws(network: &Network) -> graph_layout::Laws {
     let Laws { repulsion, gravity, reach, softening, damping } = Laws::default();
     let levels = match Repulsion::for_nodes(network.len()) {

@@ -225,8 +225,8 @@ impl Network {
 
     /// The greatest |weight|, where weights differ.
     pub fn greatest_weight(&self) -> Option<f32> {
-        let (least, most) = (self.strengths.first()?, self.strengths.last()?);
-        (least < most).then_some(*most)
+        let (min, max) = (self.strengths.first()?, self.strengths.last()?);
+        (min < max).then_some(*max)
     }
 
     pub fn len(&self) -> usize {
@@ -292,7 +292,7 @@ impl Network {
     }
 
     /// The strongest edges out of a node, or into it: (partner, weight), strongest first.
-    pub fn partners(&self, node: u32, out: bool, most: usize) -> Vec<(u32, f32)> {
+    pub fn partners(&self, node: u32, out: bool, max: usize) -> Vec<(u32, f32)> {
         let directed = self.is_directed();
         let end = |e: &(u32, u32, f32)| match (out, e.0 == node, e.1 == node) {
             (true, true, _) => Some(e.1),
@@ -303,7 +303,7 @@ impl Network {
         };
         let mut all: Vec<(u32, f32)> = self.edges.iter().filter_map(|e| Some((end(e)?, e.2))).collect();
         all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        all.truncate(most);
+        all.truncate(max);
         all
     }
 

@@ -36,7 +36,7 @@ pub struct Palette {
     pub scale: Option<Colours>,
 }
 
-/// Numbers that are over so many times one another are coloured by their logarithms.
+/// Ratio of the largest to the smallest number above which colours are logarithmic.
 const LOGARITHMIC: f64 = 200.0;
 
 /// The quantity that a node's size stands for.
@@ -136,8 +136,8 @@ impl Palette {
     }
 }
 
-/// The colour of each of these groups: where most of its neurons wore one before, that one; the largest
-/// overlap chooses first, and who is left takes what is left.
+/// The colour of each of these groups: the one that most of its neurons had before, largest overlap first; the other
+/// groups take the colours that are left.
 fn ranks(
     network: &Network,
     of_nodes: &[Option<u32>],
@@ -165,7 +165,7 @@ fn ranks(
     given.into_iter().map(|rank| rank.or_else(|| free.next()).unwrap_or(Theme::GROUPS)).collect()
 }
 
-/// Who stands out.
+/// The nodes that stand out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Emphasis {
     pub selected: Option<u32>,

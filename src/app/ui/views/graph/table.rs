@@ -36,7 +36,7 @@ enum TableKind {
     Edges,
 }
 
-/// Column that is sorted by, and whether it falls.
+/// The column that is sorted by, and true for a descending order.
 type Sort = Option<(usize, bool)>;
 
 /// View `graph_table`.
@@ -144,8 +144,8 @@ impl GraphTable {
         }
         let wide = |column: usize| {
             let sampled = rows.iter().take(SAMPLED).map(|at| item(*at).text(column).chars().count());
-            let most = sampled.max().unwrap_or(0).max(names[column].chars().count() + 2);
-            (most as f32 * 7.4 + 16.0).clamp(WIDTHS.0, WIDTHS.1)
+            let max = sampled.max().unwrap_or(0).max(names[column].chars().count() + 2);
+            (max as f32 * 7.4 + 16.0).clamp(WIDTHS.0, WIDTHS.1)
         };
         self.widths = (0..names.len()).map(wide).collect();
         self.rows = rows;

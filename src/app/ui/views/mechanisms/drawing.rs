@@ -39,7 +39,8 @@ const RIGHT: f32 = 12.0;
 const TOP: f32 = 24.0;
 const GAP: f32 = 10.0;
 const LINE: f32 = 15.0;
-/// Narrower than this a column has no room for numbers, points; lower than this, the drawing none for all of them.
+/// Width below which a column has no room for numbers, and height below which the drawing has no room for all of them,
+/// points.
 const NARROW: f32 = 62.0;
 const LOW: f32 = 300.0;
 

@@ -1,5 +1,5 @@
-//! The rows of controls above the picture. They change the view's own settings and the shared selection; nothing is asked
-//! of a model because of them but what another head, layer or text is.
+//! The rows of controls above the picture. They change the view's own settings and the shared selection; only another
+//! head, layer or text asks a model again.
 
 use eframe::egui::{
     Button, ComboBox, DragValue, PopupCloseBehavior, Slider, SliderClamping, TextEdit, Ui, WidgetInfo,
@@ -211,7 +211,7 @@ fn dt_ui(ui: &mut Ui, dt: &mut f64, range: std::ops::RangeInclusive<f64>) -> boo
     changed
 }
 
-fn steps_ui(ui: &mut Ui, steps: &mut usize, most: usize) -> bool {
+fn steps_ui(ui: &mut Ui, steps: &mut usize, max: usize) -> bool {
     let label = ui.label("n").on_hover_text(STEPS_TIP).id;
-    ui.add(Slider::new(steps, 0..=most)).labelled_by(label).changed()
+    ui.add(Slider::new(steps, 0..=max)).labelled_by(label).changed()
 }

@@ -21,7 +21,7 @@ pub struct Stepping {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learned {
     pub force: Force,
-    /// One a token.
+    /// The starts, one a token.
     pub starts: Vec<PhasePoint>,
     /// The ends of the model's own evolution.
     pub ends: Vec<PhasePoint>,

@@ -1,4 +1,4 @@
-//! The live numbers beside the picture: what a step does to volume, whether it can be undone, what becomes of the energy.
+//! The live numbers beside the picture: the change of volume by a step, reversibility, and the drift of the energy.
 
 use eframe::egui::{Align, Label, Layout, RichText, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
 

@@ -155,7 +155,7 @@ fn extent(places: impl Iterator<Item = [f64; 2]>) -> [f64; 4] {
         return [-1.0, 1.0, -1.0, 1.0];
     }
     let [x0, x1, y0, y1] = all;
-    let least = |a: f64, b: f64| if b - a > 1e-9 { (a, b) } else { (a - 0.5, b + 0.5) };
-    let ((x0, x1), (y0, y1)) = (least(x0, x1), least(y0, y1));
+    let widened = |a: f64, b: f64| if b - a > 1e-9 { (a, b) } else { (a - 0.5, b + 0.5) };
+    let ((x0, x1), (y0, y1)) = (widened(x0, x1), widened(y0, y1));
     [x0, x1, y0, y1]
 }

@@ -40,10 +40,10 @@ impl PhasePlane {
                 let Some(learned) = self.learned() else { return String::new() };
                 let (own, share) = (learned.own, shown.plane.shares.map_or(1.0, |[a, b]| a + b));
                 let close = match learned.off.get(*token).copied().flatten().zip(learned.max_error()) {
-                    Some((off, most)) => format!(
+                    Some((off, max)) => format!(
                         "the same steps here end {} from it ({} at most over {} tokens)",
                         value_label(off),
-                        value_label(most),
+                        value_label(max),
                         learned.off.len()
                     ),
                     None => "it overflows 32 bits, so there is no end to compare with".to_owned(),
@@ -235,7 +235,7 @@ impl View for PhasePlane {
         self.notices_ui(ui, cx, measured);
         self.shown_ui(ui, cx, mode, measured);
         if chosen.is_some() {
-            // the next frame has read what the other mode shows
+            // the next frame shows the other mode, once its data are read
             self.mode = chosen;
             ui.ctx().request_repaint();
         }

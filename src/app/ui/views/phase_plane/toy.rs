@@ -64,7 +64,7 @@ impl Toy {
         }
     }
 
-    /// Half the width of its blob: in the double well small, so that all of it starts in one well.
+    /// Half the width of the blob; small in the double well, so that all of it starts in one well.
     fn radius(self) -> f64 {
         match self {
             Toy::Harmonic => 0.3,
@@ -137,12 +137,12 @@ impl Blob {
     fn around([q, k]: [f64; 2], radius: f64) -> Self {
         let on = |angle: f64, share: f64| [q + radius * share * angle.cos(), k + radius * share * angle.sin()];
         let outline = (0..CORNERS).map(|i| on(TAU * i as f64 / CORNERS as f64, 1.0)).collect();
-        // a sunflower's seeds lie evenly
+        // the spiral of sunflower seeds fills the disc evenly
         let seed = |i: usize| on(i as f64 * 2.399_963, ((i as f64 + 0.5) / INSIDE as f64).sqrt());
         Self { outline, inside: (0..INSIDE).map(seed).collect() }
     }
 
-    /// Every point after so many steps; `None` if one overflows.
+    /// Every point after a number of steps; `None` if one overflows.
     pub fn evolved(&self, evolution: &Evolution<'_>, steps: usize) -> Option<Self> {
         let moved = |all: &[[f64; 2]]| -> Option<Vec<[f64; 2]>> {
             let end = |[q, k]: [f64; 2]| evolution.end(&PhasePoint::new([q], [k]), steps);

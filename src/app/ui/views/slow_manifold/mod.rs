@@ -39,7 +39,7 @@ struct CachedField {
 pub struct SlowManifold {
     /// The start that the user chose, and its system.
     start: Option<(PlanarSystem, Point)>,
-    /// The part of the plane that is shown, where it is not all of it, and of which system.
+    /// The visible part of the plane and its system; `None` shows all of the plane.
     window: Option<(PlanarSystem, Bounds)>,
     fields: KeyedCache<Source, Option<Result<Arc<Field>, String>>>,
     runs: KeyedCache<(Source, f64, Point), Option<Arc<Run>>>,

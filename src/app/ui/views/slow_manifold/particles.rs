@@ -28,8 +28,9 @@ const LONGEST: f32 = 0.05;
 /// Pixels for each particle, on a graphics card and on the processor.
 const SPARSE: f32 = 16.0;
 const SPARSE_SOFTWARE: f32 = 34.0;
-/// Most of them on a card, where the processor draws, and where it must bring all of them up to date at once.
-const MOST: u32 = 50_000;
+/// The largest number of particles on a graphics card, on the processor, and on the processor when it must bring all of
+/// them up to date at once.
+const MAX_PARTICLES: u32 = 50_000;
 const MAX_SOFTWARE: u32 = 5_000;
 const MAX_SOFTWARE_STILL: u32 = 2_500;
 /// Standard deviation of the pointer's influence, as a share of a side.
@@ -116,8 +117,8 @@ impl ParticleLayer {
         }
         let target = gpu::target(ui.ctx()).ok_or("no graphics adapter, so no particles")?;
         let rect = sheet.rect;
-        let (sparse, most) = match (target.software, flowing) {
-            (false, _) => (SPARSE, MOST),
+        let (sparse, max) = match (target.software, flowing) {
+            (false, _) => (SPARSE, MAX_PARTICLES),
             (true, true) => (SPARSE_SOFTWARE, MAX_SOFTWARE),
             (true, false) => (SPARSE_SOFTWARE, MAX_SOFTWARE_STILL),
         };
@@ -130,7 +131,7 @@ impl ParticleLayer {
             settled: !flowing,
             dt: self.dt as f32,
             stepping: Stepping::StiffAlongX { longest: LONGEST },
-            drawn: ((rect.area() * pixels * pixels / sparse) as u32).clamp(64, most),
+            drawn: ((rect.area() * pixels * pixels / sparse) as u32).clamp(64, max),
             across: [rect.width(), 0.0],
             along: [0.0, -rect.height()],
             origin: [0.0, rect.height()],

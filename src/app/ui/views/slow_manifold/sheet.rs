@@ -17,7 +17,7 @@ pub struct Sheet {
     pub bounds: Bounds,
 }
 
-/// The least part of the plane that is shown is so many times smaller, along each axis.
+/// The largest magnification along each axis.
 const MAX_ZOOM: f64 = 200.0;
 /// Room for figures and names: left, above, right, below; points.
 const LEFT: f32 = 34.0;

@@ -83,15 +83,15 @@ impl Field {
         }
     }
 
-    /// Lines of x = h0 + eps h1, parted where it comes near a fold; with whether it attracts.
+    /// Lines of x = h0 + eps h1, cut near folds; true marks an attracting line.
     pub fn first_order_manifold(&self, epsilon: f64) -> Vec<(bool, Vec<Point>)> {
-        let most = FAR * self.bounds.width();
+        let max = FAR * self.bounds.width();
         let mut lines = vec![];
         for branch in &self.manifold.branches {
             let mut line = vec![];
             for p in &branch.points {
                 let correction = epsilon * first_order_correction(&self.plane, *p);
-                if correction.abs() <= most {
+                if correction.abs() <= max {
                     line.push([p[0] + correction, p[1]]);
                 } else if !line.is_empty() {
                     lines.push((branch.is_stable, std::mem::take(&mut line)));

@@ -7,7 +7,7 @@ use crate::{
     ui::{theme::Theme, widgets::number::short},
 };
 
-/// A change of this size has half of the colours' range or more; one of 100% has all of it.
+/// A change of this size takes at least half of the colour range; one of 100% takes all of it.
 const VISIBLE: f64 = 0.01;
 
 /// 0.045 is "+4.5%"; what is more than ten times as much is a factor; what is no number has diverged.

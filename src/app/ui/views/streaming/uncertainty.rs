@@ -1,5 +1,5 @@
-//! How U, the inverse precision of a prediction's error, is spread over windows of the run's own text and of foreign
-//! ones, and how well it tells them apart beside the model's own surprise.
+//! The distribution of U, the inverse precision of a prediction's error, over windows of the run's own text and of
+//! foreign ones, and how well it tells them apart beside the model's own surprise.
 
 use eframe::egui::{Ui, vec2};
 

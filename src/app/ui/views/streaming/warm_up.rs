@@ -17,7 +17,7 @@ const CHOICES: [usize; 4] = [1000, 2000, 4000, 10_000];
 const GAP: f32 = 6.0;
 /// Wider tiles have the charts side by side, points.
 const WIDE: f32 = 700.0;
-/// Each bin of positions ends so many times as far as the one before.
+/// Ratio of the ends of successive bins of positions.
 const RATIO: f64 = 1.4;
 
 /// View `warm_up`.

@@ -208,12 +208,12 @@ impl ReadingView {
         let from = (cursor / PAGE) * PAGE;
         let page = &tokens[from.min(tokens.len())..(from + PAGE).min(tokens.len())];
         let gains = shown.gains();
-        let most = gains.iter().copied().fold(1e-12, f64::max);
+        let max = gains.iter().copied().fold(1e-12, f64::max);
         let theme = cx.theme;
         let written = shown.first_written().saturating_sub(from).min(page.len());
         let pointed = written_strip_ui(ui, theme, page, written, |k| {
             let at = from + k;
-            let share = gains.get(at).map_or(0.0, |g| (g / most).clamp(0.0, 1.0)) as f32;
+            let share = gains.get(at).map_or(0.0, |g| (g / max).clamp(0.0, 1.0)) as f32;
             let read = at <= cursor;
             let ground = (read && share > 0.02).then(|| theme.warm.gamma_multiply(0.12 + 0.68 * share));
             Mark { ground, outline: (at == cursor).then_some(theme.accent) }
@@ -235,10 +235,9 @@ impl ReadingView {
         }
         let own = points(shown.sigma());
         let gains = shown.gains();
-        let most = gains.iter().copied().fold(1e-12, f64::max);
-        let stars: Vec<[f64; 2]> =
-            own.iter().zip(&gains).filter(|(_, g)| **g >= STAR * most).map(|(p, _)| *p).collect();
-        // the axis is that of the synapse in focus: another's values may be a hundred times as large
+        let max = gains.iter().copied().fold(1e-12, f64::max);
+        let stars: Vec<[f64; 2]> = own.iter().zip(&gains).filter(|(_, g)| **g >= STAR * max).map(|(p, _)| *p).collect();
+        // the axis fits the synapse in focus, because the values of another may be a hundred times as large
         let [low, high] = own.iter().fold([0.0f64; 2], |[low, high], p| [low.min(p[1]), high.max(p[1])]);
         if high > low {
             let room = 0.08 * (high - low);
@@ -257,13 +256,13 @@ impl ReadingView {
     fn graph_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: ShownReading<'_>, cursor: usize, size: eframe::egui::Vec2) {
         let reading = shown.reading();
         let all = reading.synapses.iter().flat_map(|s| s.sigma.iter());
-        let most = all.fold(1e-12, |m: f64, v| m.max(v.abs()));
+        let max = all.fold(1e-12, |m: f64, v| m.max(v.abs()));
         let per_head = reading.per_head;
         let (ys, xs) = (nodes(&reading.y, per_head, cursor), nodes(&reading.x, per_head, cursor));
         let edge = |(k, s): (usize, &measurements::SynapseTrace)| {
             let from = reading.y.iter().position(|n| n.neuron == s.i)?;
             let to = reading.x.iter().position(|n| n.neuron == s.j)?;
-            let strength = (s.sigma.get(cursor).copied().unwrap_or(0.0) / most) as f32;
+            let strength = (s.sigma.get(cursor).copied().unwrap_or(0.0) / max) as f32;
             let gains = ys[from].fires > 0.0 && xs[to].fires > 0.0;
             Some(Edge { from, to, strength, gains, chosen: k == shown.focus })
         };

@@ -74,8 +74,8 @@ impl Heat {
         let column = (map(0).width() / columns as f32).max(0.1);
         for (trace, held) in self.held.iter().enumerate() {
             let rect = map(trace);
-            let most = held.largest().max(f32::MIN_POSITIVE);
-            let colours = Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-most, most], log: false };
+            let max = held.largest().max(f32::MIN_POSITIVE);
+            let colours = Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-max, max], log: false };
             paint_map(ui, rect, held, colours, theme, None);
             let painter = ui.painter_at(sheet);
             painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);

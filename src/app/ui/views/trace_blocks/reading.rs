@@ -127,8 +127,8 @@ impl TraceReadingView {
         let tokens = &m.sample.tokens;
         let prompt = m.value.prompt.min(tokens.len());
         let all: Vec<f64> = (0..tokens.len()).map(|token| self.heat_of(m, token)).collect();
-        let [least, most] = range(&all);
-        let share = |token: usize| (all.get(token).copied().unwrap_or(f64::NAN) - least) / (most - least);
+        let [min, max] = range(&all);
+        let share = |token: usize| (all.get(token).copied().unwrap_or(f64::NAN) - min) / (max - min);
         let mark = |token: usize| Mark {
             ground: ground(cx.theme, share(token)),
             outline: (token == cursor).then_some(cx.theme.accent),
@@ -150,14 +150,14 @@ impl TraceReadingView {
         let surprise = number(m.value.surprise.get(cursor).copied());
         let errors = m.value.blocks.iter().map(|b| number(b.error.get(cursor).copied()));
         let all: Vec<f64> = (0..m.sample.tokens.len()).map(|token| self.heat_of(m, token)).collect();
-        let [least, most] = range(&all).map(value_label);
+        let [min, max] = range(&all).map(value_label);
         let heat = match self.token_heat {
             TokenHeat::Error => "error / input",
             TokenHeat::Surprise => "surprise (nats)",
         };
         format!(
-            "{} \u{201c}{token}\u{201d} \u{b7} surprise {surprise} nats \u{b7} error / input by block: {} \u{b7} colours: {heat}, {least} \
-             to {most}",
+            "{} \u{201c}{token}\u{201d} \u{b7} surprise {surprise} nats \u{b7} error / input by block: {} \u{b7} colours: {heat}, {min} \
+             to {max}",
             cursor + 1,
             errors.collect::<Vec<_>>().join(", ")
         )
@@ -182,8 +182,8 @@ impl TraceReadingView {
 /// The least and the greatest finite value; 0 and 1 where there is none.
 fn range(values: &[f64]) -> [f64; 2] {
     let finite = values.iter().copied().filter(|v| v.is_finite());
-    let [least, most] = finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(v), b.max(v)]);
-    if least <= most { [least, most] } else { [0.0, 1.0] }
+    let [min, max] = finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(v), b.max(v)]);
+    if min <= max { [min, max] } else { [0.0, 1.0] }
 }
 
 /// The ground of a token whose heat is this share of the way from the least to the most; text stays legible on it.

@@ -26,7 +26,7 @@ const PACE: f64 = 0.35;
 const NAMES_WIDTH: f32 = 84.0;
 
 /// Room in which the words and the numbers of three strips are whole.
-const LEAST: Vec2 = vec2(160.0, 190.0);
+const MIN_SIZE: Vec2 = vec2(160.0, 190.0);
 /// Width of a word that stands on its head.
 const TURNED: f32 = 14.0;
 
@@ -94,7 +94,7 @@ impl TraceStrips {
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
-        let size = ui.available_size().max(LEAST);
+        let size = ui.available_size().max(MIN_SIZE);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces under the sentence"));
         let stage = Stage::new(ui, rect, s);
@@ -121,7 +121,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
     let x = stage.left(cursor);
     let column = Rect::from_min_max(pos2(x, stage.rect.top()), pos2(x + stage.column, stage.rect.bottom()));
     painter.rect_filled(column, 2.0, cx.theme.accent.gamma_multiply(0.16));
-    // Columns that are narrower than a word have every second or third word above them; the one just read is there.
+    // Where columns are narrower than a word, only every second or third word is printed, and the one just read.
     let every = if stage.upright { 1 } else { (TURNED / stage.column.max(0.1)).ceil().max(1.0) as usize };
     for (i, word) in s.words.iter().enumerate().filter(|(i, _)| i.abs_diff(cursor).is_multiple_of(every)) {
         let colour = match i {

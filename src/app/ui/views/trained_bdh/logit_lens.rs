@@ -40,7 +40,7 @@ const NAMES: f32 = 104.0;
 const BAR: f32 = 10.0;
 /// Height of a cell's bars at the bottom, points, and the least height of the grid.
 const BARS: f32 = 150.0;
-const LEAST: f32 = 120.0;
+const MIN_GRID: f32 = 120.0;
 /// Bars of a cell.
 const LIKELY: usize = 6;
 
@@ -116,7 +116,7 @@ impl LogitLensView {
             Rect::from_min_size(corner, vec2(wide, high)).shrink(1.0)
         };
         let seen = painter.clip_rect();
-        // a cell at the edge of what is scrolled to has no words rather than half a word
+        // a cell at the edge of the visible area has no text rather than half a word
         let draw_text = |cell: Rect, text: &str, font: FontId, colour| {
             if !seen.contains_rect(cell) {
                 return;
@@ -209,7 +209,7 @@ impl View for LogitLensView {
         Self::legend_ui(ui, cx);
         let cell = self.cell(cx, &m);
         let room = ui.available_height();
-        let with_bars = room > BARS + LEAST;
+        let with_bars = room > BARS + MIN_GRID;
         let height = if with_bars { room - BARS } else { room };
         if let Some(clicked) = Self::grid_ui(ui, cx, &m, cell, height) {
             self.layers = Some(clicked.layers);

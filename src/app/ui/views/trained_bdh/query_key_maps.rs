@@ -173,10 +173,10 @@ impl QueryKeyMapsView {
         let last = m.sample.tokens.len().saturating_sub(1);
         let query = cx.selection.token.unwrap_or(last).min(last);
         let row = matrix.data.get(query * matrix.cols..(query + 1) * matrix.cols).unwrap_or_default();
-        let most = row.iter().fold(1e-12f32, |most, v| most.max(v.abs()));
+        let max = row.iter().fold(1e-12f32, |max, v| max.max(v.abs()));
         let theme = cx.theme;
         let mark = |t: usize| {
-            let value = row.get(t).copied().unwrap_or(0.0) / most;
+            let value = row.get(t).copied().unwrap_or(0.0) / max;
             let tone = if value < 0.0 { theme.cool } else { theme.warm };
             let strength = share(value.abs());
             Mark {

@@ -81,7 +81,7 @@ fn add_spectrum_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
         });
     }
     let bound = match chain.least_mixing_time {
-        least if least.is_finite() => format!(" (at least {})", least.ceil()),
+        min if min.is_finite() => format!(" (at least {})", min.ceil()),
         _ => String::new(),
     };
     facts.push(Fact {
@@ -109,10 +109,10 @@ fn add_rows_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
 }
 
 fn add_walks_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
-    if let Some(most) = chain.steps_to_absorption.iter().copied().reduce(f64::max).filter(|most| *most > 0.0) {
+    if let Some(max) = chain.steps_to_absorption.iter().copied().reduce(f64::max).filter(|max| *max > 0.0) {
         facts.push(Fact {
             name: "absorbed after at most",
-            value: format!("{} steps", value_label(most)),
+            value: format!("{} steps", value_label(max)),
             tip: "Expected applications of the matrix until a walk from the position where that takes longest is in a closed \
                   class: for causal attention, on the first token.",
         });

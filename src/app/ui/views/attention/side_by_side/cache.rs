@@ -59,7 +59,7 @@ impl Cache {
 
     /// The difference that was made last, and its largest magnitude.
     pub fn difference(&self) -> Option<(&MapCells, f32)> {
-        self.difference.as_ref().map(|(_, held, most)| (held, *most))
+        self.difference.as_ref().map(|(_, held, max)| (held, *max))
     }
 
     /// The name by which a map is held.

@@ -58,7 +58,7 @@ impl SideBySide {
     }
 
     fn scale_ui(&mut self, ui: &mut Ui, columns: &[Column<'_>]) {
-        // negative weights have no logarithm: there is but one scale for them
+        // negative weights have no logarithm, so that only the linear scale is left
         ui.add_enabled_ui(!is_differential(columns), |ui| {
             let why = "Differential weights may be negative, so that the scale of all maps is linear around 0.";
             ui.selectable_value(&mut self.is_linear, false, "log")

@@ -141,7 +141,7 @@ impl SideBySide {
                 title: words.clone(),
                 colour: cx.theme.text,
                 held: made.map(|(held, _)| held),
-                colours: around_zero(made.map_or(1.0, |(_, most)| rounded_up(most)), cx.theme),
+                colours: around_zero(made.map_or(1.0, |(_, max)| rounded_up(max)), cx.theme),
                 is_difference: true,
             });
         }
@@ -209,9 +209,9 @@ impl SideBySide {
             None => "Rows look at columns. Point at a cell for its weight in every map.".to_owned(),
         };
         let font = FontId::proportional(SMALL);
-        let said = |at: Pos2, words: String, colour: Color32, most: f32| {
+        let said = |at: Pos2, words: String, colour: Color32, max: f32| {
             let mut job = LayoutJob::simple_singleline(words, font.clone(), colour);
-            job.wrap = TextWrapping::truncate_at_width(most);
+            job.wrap = TextWrapping::truncate_at_width(max);
             painter.galley(at, painter.layout_job(job), colour);
         };
         said(rect.min + vec2(0.0, 4.0), words, theme.text, rect.width());
@@ -224,8 +224,8 @@ impl SideBySide {
         };
         bar(rect.left(), format!("weight, {}", range_label(sheet.colours)), sheet.colours);
         let difference = sheet.difference.as_ref().zip(self.cache.difference());
-        if let Some(((.., words), (_, most))) = difference {
-            let colours = around_zero(rounded_up(most), theme);
+        if let Some(((.., words), (_, max))) = difference {
+            let colours = around_zero(rounded_up(max), theme);
             bar(rect.left() + half + GAP, format!("{words}, {}", range_label(colours)), colours);
         }
     }

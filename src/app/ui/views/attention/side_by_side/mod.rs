@@ -39,7 +39,7 @@ pub struct SideBySide {
     pinned: Option<Cell>,
 }
 
-/// Which groups of variants are subtracted, by their ids; `None`: the last less the first.
+/// The ids of the groups of variants that are subtracted; `None` subtracts the first from the last.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Difference {
     is_hidden: bool,
@@ -47,7 +47,7 @@ struct Difference {
     less: Option<String>,
 }
 
-/// A query and a key of a text of so many positions.
+/// A query and a key of a text, and the number of its positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cell {
     positions: usize,

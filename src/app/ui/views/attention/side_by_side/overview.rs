@@ -57,7 +57,7 @@ impl Grid {
         Rect::from_min_size(self.corner + at, Vec2::splat(self.side))
     }
 
-    /// Every so many are numbered, so that words of this size stand apart.
+    /// The interval at which rows or columns are numbered, so that labels of this size do not touch.
     fn stride(&self, size: f32) -> usize {
         (size / (self.side + self.gap)).ceil().max(1.0) as usize
     }

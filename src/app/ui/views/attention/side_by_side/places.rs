@@ -69,14 +69,14 @@ impl Places {
     /// the number of large maps. The small maps get the room that the large ones cannot use.
     pub fn new(rect: Rect, (layers, heads): (usize, usize), names: f32, count: usize) -> Self {
         let shape = heads.max(1) as f32 / layers.max(1) as f32;
-        let least = (names + heads as f32 * MIN_SMALL).min(rect.width() * WIDEST).max(NARROWEST);
-        let most = (rect.height() * shape + names).min(rect.width() * WIDEST).max(least);
+        let min = (names + heads as f32 * MIN_SMALL).min(rect.width() * WIDEST).max(NARROWEST);
+        let max = (rect.height() * shape + names).min(rect.width() * WIDEST).max(min);
         let room = |wide: f32| vec2(rect.width() - wide - GAP, rect.height() - FOOT);
-        let widths = (0..=16).map(|i| least + (most - least) * i as f32 / 16.0);
+        let widths = (0..=16).map(|i| min + (max - min) * i as f32 / 16.0);
         let all: Vec<(f32, Grid)> = widths.map(|wide| (wide, Grid::fit(room(wide), count))).collect();
         let largest = all.iter().map(|(_, grid)| grid.side).fold(0.0, f32::max);
         let fits = all.into_iter().rev().find(|(_, grid)| grid.side >= 0.9 * largest);
-        let (wide, grid) = fits.unwrap_or((least, Grid::fit(room(least), count)));
+        let (wide, grid) = fits.unwrap_or((min, Grid::fit(room(min), count)));
         let left = rect.left() + wide + GAP;
         let slot = |i: usize| {
             let pitch = grid.slot + vec2(GAP, 6.0);

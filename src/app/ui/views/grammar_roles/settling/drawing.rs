@@ -128,8 +128,8 @@ pub(super) fn draw_words(
         // a word that still has no room is named under the pointer, as is the position of reading
         if in_one_row || width(word) <= 2.0 * stage.column || i == moment.word {
             let half = width(word) / 2.0;
-            let least = stage.rect.left() + half;
-            let x = (left + stage.column / 2.0).clamp(least, (stage.rect.right() - half).max(least));
+            let min = stage.rect.left() + half;
+            let x = (left + stage.column / 2.0).clamp(min, (stage.rect.right() - half).max(min));
             painter.text(pos2(x, y), Align2::CENTER_CENTER, word, small(), colour);
         }
         if in_one_row && with_roles {
@@ -157,7 +157,7 @@ pub(super) fn draw_traces(
             small(),
             theme.trace(2 * strip),
         );
-        let most = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let max = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let rows = (stage.strip - 4.0).floor().max(1.0) as usize;
         let is_read = |i: usize| if found.from_right { words - 1 - i < moment.read } else { i < moment.read };
         for i in (0..words).filter(|i| is_read(*i)) {
@@ -168,7 +168,7 @@ pub(super) fn draw_traces(
             let height = (stage.strip - 4.0) / lines.len() as f32;
             for (k, value) in lines.iter().enumerate().filter(|(_, v)| **v > 0.0) {
                 let at = pos2(stage.word_left(i) + 2.0, top + height * k as f32);
-                let strength = share(*value, most).sqrt();
+                let strength = share(*value, max).sqrt();
                 let line = Rect::from_min_size(at, vec2(stage.column - 4.0, height));
                 painter.rect_filled(line, 0.0, theme.trace(2 * strip).gamma_multiply(strength));
             }
@@ -177,8 +177,8 @@ pub(super) fn draw_traces(
 }
 
 /// A value as a share of the largest, 0 to 1; what is no number is as strong as can be, so that it is seen.
-fn share(value: f32, most: f32) -> f32 {
-    let share = value / most;
+fn share(value: f32, max: f32) -> f32 {
+    let share = value / max;
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }
 }
 
@@ -206,8 +206,8 @@ pub(super) fn draw_level(
         let row = if sweep <= moment.sweep { level.states.row(moment.word * sweeps + sweep) } else { None };
         let blank = vec![0.0; level.units];
         let values = row.unwrap_or(&blank);
-        let most = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, most)));
+        let max = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, max)));
         bitmap::draw(painter, corner, stage.cell, values, ground, colour);
         if sweep == moment.sweep {
             let frame = Rect::from_min_size(corner, bitmap::size(level.units, stage.cell)).expand(2.0);
@@ -216,9 +216,9 @@ pub(super) fn draw_level(
     }
     let is_settled = moment.sweep + 1 == sweeps;
     if let Some(errors) = level.errors.row(moment.word).filter(|_| is_settled) {
-        let most = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
+        let max = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
         let map = ColourMap::Diverging { dark: theme.dark };
-        let colour = |e: f32| (e != 0.0).then(|| colour_of(map, 0.5 + 0.5 * e / most));
+        let colour = |e: f32| (e != 0.0).then(|| colour_of(map, 0.5 + 0.5 * e / max));
         bitmap::draw(painter, stage.corner(place, shown), stage.cell, errors, ground, colour);
     }
     if level.feedback.rows() == 0 {
@@ -234,12 +234,12 @@ pub(super) fn draw_level(
 fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, (place, level): (usize, &SettlingLevel)) {
     let (rows, cols) = (level.feedback.rows(), level.feedback.cols());
     let side = (bitmap::size(level.units, stage.cell).y / rows.max(1) as f32).min(stage.picture / cols.max(1) as f32);
-    let most = level.feedback.data().iter().copied().fold(0f32, f32::max);
+    let max = level.feedback.data().iter().copied().fold(0f32, f32::max);
     let corner = stage.corner(place, stage.sweeps.1 + 2);
     let whole = Rect::from_min_size(corner, vec2(cols as f32, rows as f32) * side);
     painter.rect_filled(whole, 0.0, theme.raised);
-    if most > 0.0 {
-        let colour = |w: f32| Some(colour_of(ColourMap::Magma, w / most));
+    if max > 0.0 {
+        let colour = |w: f32| Some(colour_of(ColourMap::Magma, w / max));
         bitmap::grid(painter, corner, side, (cols, level.feedback.data()), colour);
     }
 }

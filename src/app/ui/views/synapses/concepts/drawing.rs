@@ -36,7 +36,7 @@ pub struct Scale {
 const HIGH: f32 = 30.0;
 const LANGUAGE: f32 = 22.0;
 /// The scale's ends.
-const LEAST: f64 = -0.4;
+const MIN_CORRELATION: f64 = -0.4;
 
 /// A row this wide has room for intervals.
 const ROOMY: f32 = 600.0;
@@ -80,7 +80,7 @@ impl Columns {
     }
 
     fn across(&self, r: f64) -> f32 {
-        let share = ((r - LEAST) / (1.0 - LEAST)).clamp(0.0, 1.0) as f32;
+        let share = ((r - MIN_CORRELATION) / (1.0 - MIN_CORRELATION)).clamp(0.0, 1.0) as f32;
         self.bars[0] + share * (self.bars[1] - self.bars[0])
     }
 
@@ -211,7 +211,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
     let first = classes.first().copied().unwrap_or_default();
     let row_of =
         |noun: &ConceptNoun| if is_crowded && noun.class != first { OTHERS.to_owned() } else { noun.class.clone() };
-    let most = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
+    let max = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
     let name = |class: &str| {
         let mut job = LayoutJob::simple_singleline(class.to_owned(), small.clone(), theme.text);
         job.wrap = TextWrapping::truncate_at_width(rect.width() * 0.3);
@@ -238,10 +238,10 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
         own.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut free: f32 = right;
         for (k, (v, noun)) in own.iter().enumerate() {
-            let x = left + (v / most).clamp(0.0, 1.0) * (right - left);
+            let x = left + (v / max).clamp(0.0, 1.0) * (right - left);
             painter.circle_filled(pos2(x, y), 3.0, colour.gamma_multiply(0.8));
             if let Some(far) = response.hover_pos().map(|at| at.distance(pos2(x, y))).filter(|far| *far < 12.0)
-                && pointed.as_ref().is_none_or(|(least, _)| far < *least)
+                && pointed.as_ref().is_none_or(|(min, _)| far < *min)
             {
                 pointed = Some((far, format!("{noun}: {v:.3} (mean over its sentences)")));
             }

@@ -134,9 +134,9 @@ impl TopContextsView {
         let label = ui.label("neuron").on_hover_text(tip).id;
         let (mut neuron, sizes) = (Self::neuron(cx), sizes(cx));
         let per_head = sizes.map_or(0, |s| s.1);
-        let most = sizes.map_or(u32::MAX as usize, |(heads, per_head)| (heads * per_head).max(1)) - 1;
+        let max = sizes.map_or(u32::MAX as usize, |(heads, per_head)| (heads * per_head).max(1)) - 1;
         let drag = DragValue::new(&mut neuron)
-            .range(0..=most)
+            .range(0..=max)
             .speed(0.2)
             .custom_formatter(|n, _| neuron_name(n as usize, per_head))
             .custom_parser(|text| match sizes.map(|(heads, per_head)| read_neurons(text, heads, per_head)) {
@@ -183,8 +183,8 @@ impl TopContextsView {
             before: Some(token.frequency),
         };
         let bars: Vec<Bar> = m.tokens.iter().take(TOKENS).map(bar).collect();
-        let most = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
-        bars_ui(ui, cx.theme, "tokens that drive it", &bars, most);
+        let max = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
+        bars_ui(ui, cx.theme, "tokens that drive it", &bars, max);
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, m: &TopContexts, size: Vec2) {
