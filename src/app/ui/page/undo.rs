@@ -211,18 +211,18 @@ fn selection_step(before: &Selection, now: &Selection, variants: &[VariantInfo])
     };
     let words = |n: &Option<usize>| n.map(|n| n.to_string());
     if before.neuron != now.neuron {
-        let of = |n: Option<u32>| n.map(|n| n.to_string());
-        return named("neuron", of(before.neuron), of(now.neuron));
+        let text = |n: Option<u32>| n.map(|n| n.to_string());
+        return named("neuron", text(before.neuron), text(now.neuron));
     }
     if let Some(SlotStep { noun, was, is }) = before.slot_step(now) {
         return named(noun, was, is);
     }
     if (before.head, &before.layer) != (now.head, &now.layer) {
-        let of = |s: &Selection| {
+        let text = |s: &Selection| {
             let layer = s.layer.as_ref().map_or(String::new(), |l| format!(" of {l}"));
             words(&s.head).map(|h| format!("{h}{layer}"))
         };
-        return named("head", of(before), of(now));
+        return named("head", text(before), text(now));
     }
     if before.variant != now.variant {
         let label = variants.get(now.variant).map_or(now.variant.to_string(), |v| v.label.clone());
@@ -243,7 +243,7 @@ fn layout_step(
     dragged: Option<TileId>,
 ) -> Option<(String, String)> {
     let (was, is) = (panes(before), panes(now));
-    let of = |ids: &[(&TileId, &String)]| match ids {
+    let name = |ids: &[(&TileId, &String)]| match ids {
         [(_, view)] => format!("tile {}", title(view)),
         many => format!("{} tiles", many.len()),
     };
@@ -252,8 +252,8 @@ fn layout_step(
     let step = |what: &str, name: String| Some((format!("{what} {name}"), name));
     match (closed.as_slice(), opened.as_slice()) {
         ([], []) => {}
-        (closed, []) => return step("close", format!("closed {}", of(closed))),
-        ([], opened) => return step("open", format!("opened {}", of(opened))),
+        (closed, []) => return step("close", format!("closed {}", name(closed))),
+        ([], opened) => return step("open", format!("opened {}", name(opened))),
         _ => return step("layout", "layout".into()),
     }
     if arrangement(before, true) == arrangement(now, true) {

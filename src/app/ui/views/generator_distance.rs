@@ -78,8 +78,8 @@ impl GeneratorDistanceView {
         chart.empty = "Measured at one step only so far.".to_owned();
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<GeneratorDistance>(variant);
-            let points = |of: fn(&GeneratorDistance) -> f64| -> Vec<[f64; 2]> {
-                history.iter().map(|(step, m)| [*step as f64, of(m)]).collect()
+            let points = |quantity: fn(&GeneratorDistance) -> f64| -> Vec<[f64; 2]> {
+                history.iter().map(|(step, m)| [*step as f64, quantity(m)]).collect()
             };
             if history.is_empty() {
                 continue;

@@ -124,8 +124,8 @@ impl WordsDifference {
     }
 
     pub(super) fn csv(&self, names: [&str; 2]) -> String {
-        let of = |what: &str| names.map(|name| format!("{what} in {name}"));
-        let ([rank_a, rank_b], [p_a, p_b]) = (of("rank"), of("probability"));
+        let headings = |what: &str| names.map(|name| format!("{what} in {name}"));
+        let ([rank_a, rank_b], [p_a, p_b]) = (headings("rank"), headings("probability"));
         let head = ["token", &rank_a, &p_a, &rank_b, &p_b, "difference at least", "difference at most"];
         let mut table = Table::new(head);
         for word in &self.words {

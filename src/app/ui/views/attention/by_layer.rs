@@ -106,8 +106,8 @@ impl AttentionByLayer {
         let Some(head) = cx.selection.head else { return };
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let layers = measured(cx, variant).map_or(&[][..], |m| &m.value.layers);
-            let of = |(i, layer): (usize, &LayerStatistics)| Some([i as f64, *statistic.heads(layer).get(head)?]);
-            let points: Vec<[f64; 2]> = layers.iter().enumerate().filter_map(of).collect();
+            let point = |(i, layer): (usize, &LayerStatistics)| Some([i as f64, *statistic.heads(layer).get(head)?]);
+            let points: Vec<[f64; 2]> = layers.iter().enumerate().filter_map(point).collect();
             let label = format!("{}, head {head}", info.label);
             let line = Line::new(label, variant_colour(cx.mirror, variant, cx.theme), points);
             chart.lines.push(line.stroke(Stroke::Marks(Mark::Ring)).unnamed());

@@ -36,8 +36,8 @@ pub(super) fn lines(statistic: Statistic) -> Vec<PaperLine> {
             vec![line(STANDARD, by_layer(STANDARD_RANK)), line(COUPLED, by_layer(COUPLED_RANK))]
         }
         // the value of one layer is a short line around the layer; a mean over layers is a horizontal line
-        Statistic::Entropy => ENTROPIES.map(|(of, y)| line(of, vec![[1.6, y], [2.0, y], [2.4, y]])).into(),
-        Statistic::TopShare => TOP_SHARES.map(|(of, y)| line(of, vec![[0.0, y], [LAYERS as f64 - 1.0, y]])).into(),
+        Statistic::Entropy => ENTROPIES.map(|(name, y)| line(name, vec![[1.6, y], [2.0, y], [2.4, y]])).into(),
+        Statistic::TopShare => TOP_SHARES.map(|(name, y)| line(name, vec![[0.0, y], [LAYERS as f64 - 1.0, y]])).into(),
         Statistic::Sink => vec![],
     }
 }

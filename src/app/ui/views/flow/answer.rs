@@ -67,16 +67,16 @@ impl<'a> Answer<'a> {
 }
 
 /// The paths by token.
-pub fn paths(of: &FlowPaths) -> Vec<Path> {
-    let [_, states, dims] = *of.places.shape() else { return vec![] };
-    if states != of.taus.len() || dims == 0 {
+pub fn paths(recorded: &FlowPaths) -> Vec<Path> {
+    let [_, states, dims] = *recorded.places.shape() else { return vec![] };
+    if states != recorded.taus.len() || dims == 0 {
         return vec![];
     }
     let place = |row: &[f32]| std::array::from_fn(|k| row.get(k).copied().unwrap_or(0.0));
-    (0..of.places.rows())
+    (0..recorded.places.rows())
         .filter_map(|token| {
-            let places = of.places.row(token)?.chunks(dims).map(place).collect();
-            Some(Path { token, places, taus: of.taus.to_vec() })
+            let places = recorded.places.row(token)?.chunks(dims).map(place).collect();
+            Some(Path { token, places, taus: recorded.taus.to_vec() })
         })
         .collect()
 }

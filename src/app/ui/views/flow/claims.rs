@@ -67,10 +67,12 @@ fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
     let row = |name, source, figures, cell: &dyn Fn(&FlowClaims) -> String| {
         TableLine::Row(ClaimRow { name, source, figures, cells: claims.iter().map(|c| cell(c)).collect() })
     };
-    let share = |name, source, of: fn(&FlowClaims) -> f64| row(name, source, true, &|c| percent(of(c)));
-    let word_share =
-        |name, of: fn(&ClassShares) -> f64| row(name, "", true, &|c| percent(c.words.as_ref().map_or(f64::NAN, of)));
-    let says = |name, of: fn(&ClaimedContinuations) -> &String| row(name, "", false, &|c| of(&c.continuations).clone());
+    let share = |name, source, read: fn(&FlowClaims) -> f64| row(name, source, true, &|c| percent(read(c)));
+    let word_share = |name, read: fn(&ClassShares) -> f64| {
+        row(name, "", true, &|c| percent(c.words.as_ref().map_or(f64::NAN, read)))
+    };
+    let says =
+        |name, read: fn(&ClaimedContinuations) -> &String| row(name, "", false, &|c| read(&c.continuations).clone());
     let one = |c: &FlowClaims| c.own.prompts == 1;
     vec![
         row("steered at", "one prompt", false, &|c| {

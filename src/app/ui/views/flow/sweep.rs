@@ -41,7 +41,7 @@ struct SweepResult {
 #[derive(Default)]
 pub struct Sweep {
     kind: usize,
-    going: Option<RunningSweep>,
+    running: Option<RunningSweep>,
     results: [Option<SweepResult>; KINDS.len()],
     /// The complete earlier result of a kind, restored if its repetition is cancelled.
     before: [Option<SweepResult>; KINDS.len()],
@@ -89,7 +89,7 @@ impl Sweep {
         self.asked[kind] = Some(flow.clone());
         let args = FlowSweepArgs { flow, kind: KINDS[kind].id, upto: Some(upto), begin: begins.then_some(true) };
         self.note.clear();
-        self.going = Some(RunningSweep { request: (KINDS[kind].request)(cx, &args), kind, begins });
+        self.running = Some(RunningSweep { request: (KINDS[kind].request)(cx, &args), kind, begins });
     }
 
     fn begin(&mut self, cx: &mut ViewCx<'_>, kind: usize) {
@@ -101,7 +101,7 @@ impl Sweep {
 
     /// Forgets what was measured since the beginning, and what may still come.
     fn cancel(&mut self, cx: &ViewCx<'_>, kind: usize) {
-        self.going = None;
+        self.running = None;
         self.dropped[kind] = cx.questions.last_number();
         self.results[kind] = self.before[kind].take();
         self.begun[kind] = None;
@@ -132,21 +132,21 @@ impl Sweep {
                 });
             }
         }
-        let Some(RunningSweep { request, kind, begins }) = self.going else { return };
+        let Some(RunningSweep { request, kind, begins }) = self.running else { return };
         let came = self.results[kind].as_ref().filter(|t| t.request.is_some_and(|r| r >= request));
         if let Some(result) = came {
             if begins {
                 self.begun[kind] = Some(result.step);
             }
-            self.going = None;
+            self.running = None;
             if let Some(progress) = self.progress(kind).filter(|p| p.done < p.total && cx.can_ask()) {
                 self.ask(cx, kind, progress.done + 1);
             }
             return;
         }
         match cx.mirror.question(request) {
-            Some(QuestionState::Refused(words)) => (self.going, self.note) = (None, words.clone()),
-            Some(QuestionState::Cancelled) => self.going = None,
+            Some(QuestionState::Refused(words)) => (self.running, self.note) = (None, words.clone()),
+            Some(QuestionState::Cancelled) => self.running = None,
             _ => {}
         }
     }
@@ -226,14 +226,14 @@ impl Sweep {
         }
         let kind = self.kind;
         let progress = self.progress(kind);
-        let going = self.going.is_some_and(|g| g.kind == kind);
+        let running = self.running.is_some_and(|g| g.kind == kind);
         ui.horizontal(|ui| {
             if !wide {
                 self.kinds_ui(ui, &kinds, false);
             }
             let SweepProgress { done, total } = progress.unwrap_or(SweepProgress { done: 0, total: 1 });
             let begun = done > 0 && done < total;
-            let words = match (going, begun, done >= total) {
+            let words = match (running, begun, done >= total) {
                 (true, ..) => "pause",
                 (_, true, _) => "go on",
                 (.., true) => "measure again",
@@ -241,29 +241,29 @@ impl Sweep {
             };
             let tip = "Pieces are measured between training steps, or while the run stands, all of them of the model \
                        and the dials as they are when it begins. One sweep at a time.";
-            let free = self.going.is_none_or(|g| g.kind == kind);
-            let button = ui.add_enabled(going || cx.can_ask() && free, Button::new(words));
+            let free = self.running.is_none_or(|g| g.kind == kind);
+            let button = ui.add_enabled(running || cx.can_ask() && free, Button::new(words));
             if button.on_hover_text(tip).clicked() {
-                match (going, begun) {
-                    (true, _) => self.going = None,
+                match (running, begun) {
+                    (true, _) => self.running = None,
                     (_, true) => self.ask(cx, kind, done + 1),
                     _ => self.begin(cx, kind),
                 }
             }
-            if going || begun {
+            if running || begun {
                 let tip = "Forgets what was measured since it began.";
                 if ui.button("cancel").on_hover_text(tip).clicked() {
                     self.cancel(cx, kind);
                 }
             }
-            if progress.is_some() && (going || begun) {
+            if progress.is_some() && (running || begun) {
                 let share = done as f32 / total.max(1) as f32;
                 let words = format!("{done} of {total}");
                 let room = (ui.available_width() - 80.0).clamp(30.0, 120.0);
                 let bar = ui.add(ProgressBar::new(share).desired_width(room).desired_height(14.0));
                 bar.widget_info(|| WidgetInfo::labeled(Role::ProgressIndicator, true, format!("sweep: {words}")));
                 ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
-            } else if going {
+            } else if running {
                 ui.label(RichText::new("measuring the first piece").color(cx.theme.secondary));
             }
         });
@@ -277,7 +277,7 @@ impl View for Sweep {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.follow(cx);
         if !cx.can_ask() {
-            self.going = None;
+            self.running = None;
         }
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {

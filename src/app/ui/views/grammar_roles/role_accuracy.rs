@@ -64,8 +64,8 @@ fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, RoleAccu
     cx.measured(variant, |_| true)
 }
 
-fn reads_features(of: &RoleAccuracy) -> bool {
-    of.representations.iter().any(|r| r.features != RoleFeatures::Tags)
+fn reads_features(measured: &RoleAccuracy) -> bool {
+    measured.representations.iter().any(|r| r.features != RoleFeatures::Tags)
 }
 
 /// The measurement of the variant in focus if it has one, else that of the first variant that has.
@@ -85,23 +85,27 @@ impl RoleAccuracyView {
 
     fn entries<'a>(&self, cx: &ViewCx<'a>) -> Vec<AccuracyEntry<'a>> {
         let mut entries = vec![];
-        let counts =
-            |of: &'a RoleRepresentation| [if self.only_new { &of.within_new } else { &of.within }, &of.transfer];
+        let counts = |r: &'a RoleRepresentation| [if self.only_new { &r.within_new } else { &r.within }, &r.transfer];
         if let Some(found) = shown(cx) {
             for (features, label, colour, sign) in [
                 (RoleFeatures::Activation, "activation", cx.theme.secondary, Marker::Ring),
                 (RoleFeatures::Traces, "traces", cx.theme.trace(1), Marker::Diamond),
                 (RoleFeatures::Both, "both", cx.theme.text, Marker::Disc),
             ] {
-                let Some(of) = found.value.of_features(features, 0).filter(|r| r.finite) else { continue };
-                entries.push(AccuracyEntry { label: label.to_owned(), colour, sign, counts: counts(of) });
+                let Some(representation) = found.value.of_features(features, 0).filter(|r| r.finite) else { continue };
+                entries.push(AccuracyEntry { label: label.to_owned(), colour, sign, counts: counts(representation) });
             }
         }
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let Some(found) = measured(cx, variant) else { continue };
-            let Some(of) = found.value.of_features(RoleFeatures::Tags, 0) else { continue };
+            let Some(representation) = found.value.of_features(RoleFeatures::Tags, 0) else { continue };
             let colour = variant_colour(cx.mirror, variant, cx.theme);
-            entries.push(AccuracyEntry { label: info.label.clone(), colour, sign: Marker::Cross, counts: counts(of) });
+            entries.push(AccuracyEntry {
+                label: info.label.clone(),
+                colour,
+                sign: Marker::Cross,
+                counts: counts(representation),
+            });
         }
         entries
     }
@@ -176,7 +180,7 @@ impl RoleAccuracyView {
                 let size = vec2(one - 2.0 * MARK, rect.bottom() - below);
                 let plot = Rect::from_min_size(pos2(left + MARK, below), size);
                 draw_axis(&painter, theme, plot, ["within", "transfer"][panel]);
-                for (i, of) in rows.iter().enumerate() {
+                for (i, item) in rows.iter().enumerate() {
                     let y = plot.top() + AXIS + row * (i as f32 + 0.5);
                     for (k, entry) in entries.iter().enumerate() {
                         let apart = (k as f32 - (entries.len() as f32 - 1.0) / 2.0) * (row - 6.0).max(2.0)
@@ -184,24 +188,24 @@ impl RoleAccuracyView {
                         draw_share(
                             &painter,
                             entry,
-                            entry.counts[panel].sum(|r| of.roles.contains(&r)),
+                            entry.counts[panel].sum(|r| item.roles.contains(&r)),
                             (plot, y + apart),
                         );
                     }
                 }
             }
-            for (i, of) in rows.iter().enumerate() {
+            for (i, item) in rows.iter().enumerate() {
                 let y = below + AXIS + row * (i as f32 + 0.5);
                 let font = FontId::proportional(theme::SMALL);
-                let colour = if of.roles.len() > 1 { theme.text } else { super::role_colour(&of.name, theme) };
-                painter.text(pos2(rect.left() + names - 10.0, y), Align2::RIGHT_CENTER, &of.name, font, colour);
+                let colour = if item.roles.len() > 1 { theme.text } else { super::role_colour(&item.name, theme) };
+                painter.text(pos2(rect.left() + names - 10.0, y), Align2::RIGHT_CENTER, &item.name, font, colour);
                 if i == 2 {
                     painter.hline(rect.x_range(), y - row / 2.0, Stroke::new(1.0, theme.line));
                 }
             }
             let under = response.hover_pos().map(|p| ((p.y - below - AXIS) / row).floor());
-            if let Some(of) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
-                response.on_hover_text_at_pointer(row_text(of, entries));
+            if let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
+                response.on_hover_text_at_pointer(row_text(item, entries));
             }
         });
     }
@@ -248,14 +252,14 @@ fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
     draw_text(pos2(plot.center().x, y), Align2::CENTER_CENTER, title, theme.text);
 }
 
-fn draw_share(painter: &Painter, entry: &AccuracyEntry<'_>, (right, of): (f64, f64), (plot, y): (Rect, f32)) {
-    if of == 0.0 {
+fn draw_share(painter: &Painter, entry: &AccuracyEntry<'_>, (right, total): (f64, f64), (plot, y): (Rect, f32)) {
+    if total == 0.0 {
         return;
     }
     let at = |share: f64| plot.left() + share as f32 * plot.width();
-    let (low, high) = wilson(right, of);
+    let (low, high) = wilson(right, total);
     painter.hline(at(low)..=at(high), y, Stroke::new(1.5, entry.colour.gamma_multiply(0.6)));
-    draw_sign(painter, entry, pos2(at(right / of), y));
+    draw_sign(painter, entry, pos2(at(right / total), y));
 }
 
 fn draw_sign(painter: &Painter, entry: &AccuracyEntry<'_>, at: Pos2) {
@@ -281,9 +285,9 @@ fn row_text(row: &RoleRow, entries: &[AccuracyEntry<'_>]) -> String {
     let mut words = row.name.clone();
     for entry in entries {
         let part = |counts: &RoleCounts| {
-            let (right, of) = counts.sum(|r| row.roles.contains(&r));
-            let (low, high) = wilson(right, of);
-            format!("{:.3} ({low:.3} to {high:.3})", right / of)
+            let (right, total) = counts.sum(|r| row.roles.contains(&r));
+            let (low, high) = wilson(right, total);
+            format!("{:.3} ({low:.3} to {high:.3})", right / total)
         };
         // writing to a string does not fail
         let _ =
@@ -321,10 +325,11 @@ impl View for RoleAccuracyView {
         for row in &rows {
             for entry in &entries {
                 for (counts, test) in entry.counts.iter().zip(["within", "transfer"]) {
-                    let (right, of) = counts.sum(|r| row.roles.contains(&r));
-                    let (low, high) = wilson(right, of);
+                    let (right, total) = counts.sum(|r| row.roles.contains(&r));
+                    let (low, high) = wilson(right, total);
                     let label = entry.label.replace('"', "\"\"");
-                    let _ = writeln!(csv, "{},\"{label}\",{test},{right},{of},{},{low},{high}", row.name, right / of);
+                    let _ =
+                        writeln!(csv, "{},\"{label}\",{test},{right},{total},{},{low},{high}", row.name, right / total);
                 }
             }
         }

@@ -52,7 +52,7 @@ impl SettlingView {
         SettlingArgs { text: self.asked.text.trim().to_owned(), ..self.asked.clone() }
     }
 
-    fn moment(&self, found: &Settling, words: usize) -> ReadingPosition {
+    fn position(&self, found: &Settling, words: usize) -> ReadingPosition {
         let frames = (words * found.sweeps).max(1);
         let at = self.cursor.unwrap_or(frames - 1).min(frames - 1);
         let (read, sweep) = (at / found.sweeps.max(1), at % found.sweeps.max(1));
@@ -107,15 +107,15 @@ impl SettlingView {
             self.cursor = Some((read + 1) * found.value.sweeps.max(1) - 1);
             self.playhead.stop();
         }
-        let moment = self.moment(found.value, words.len());
+        let position = self.position(found.value, words.len());
         let painter = ui.painter_at(rect);
-        draw_words(&painter, cx.theme, &stage, found, moment);
-        draw_traces(&painter, cx.theme, &stage, found.value, (words.len(), moment));
+        draw_words(&painter, cx.theme, &stage, found, position);
+        draw_traces(&painter, cx.theme, &stage, found.value, (words.len(), position));
         for (place, level) in found.value.levels.iter().enumerate().rev() {
-            draw_level(&painter, cx.theme, &stage, (place, level), (found.value.sweeps, moment));
+            draw_level(&painter, cx.theme, &stage, (place, level), (found.value.sweeps, position));
         }
         draw_headings(&painter, cx.theme, &stage, found.value.sweeps);
-        explain(response, &stage, found, moment);
+        explain(response, &stage, found, position);
     }
 }
 

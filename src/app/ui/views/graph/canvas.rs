@@ -149,21 +149,21 @@ impl NeuronGraph {
         let emphasis =
             node_style::Emphasis { selected: self.selected(cx), group: self.group, found: self.found.clone() };
         let wanted = node_style::StyleParams { kind: self.kind(), size: self.size, radius: radius(network, rect) };
-        let of = (
+        let inputs = (
             emphasis,
             wanted,
             cx.theme.dark,
             self.motion.held_revision,
             self.motion.dragged.map_or(0, |d| u64::from(d.0) + 1),
         );
-        if self.picture.styled_for.as_ref() == Some(&of) {
+        if self.picture.styled_for.as_ref() == Some(&inputs) {
             return;
         }
         let held = |node| self.motion.holds(network, node);
-        let all = node_style::node_styles(network, wanted, &self.palette, &of.0, held);
+        let all = node_style::node_styles(network, wanted, &self.palette, &inputs.0, held);
         self.picture.styles = Arc::new(all);
         self.picture.style_revision = unique();
-        self.picture.styled_for = Some(of);
+        self.picture.styled_for = Some(inputs);
     }
 
     fn handle_pointer(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {

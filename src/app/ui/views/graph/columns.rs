@@ -23,7 +23,7 @@ pub enum ColumnValues {
     /// NaN where there is none.
     Numbers(Vec<f64>),
     /// Place in the names; the most frequent first.
-    Names { of: Vec<Option<u32>>, names: Vec<String> },
+    Names { groups: Vec<Option<u32>>, names: Vec<String> },
 }
 
 impl Column {
@@ -71,8 +71,8 @@ impl Column {
                     v => value_label(v),
                 }
             }
-            ColumnValues::Names { of, names } => {
-                let place = of.get(at).copied().flatten();
+            ColumnValues::Names { groups, names } => {
+                let place = groups.get(at).copied().flatten();
                 place.and_then(|place| names.get(place as usize)).cloned().unwrap_or_default()
             }
         }
@@ -89,7 +89,7 @@ impl Column {
     /// The column as named groups; `None` unless it holds texts, or whole numbers with few different values.
     pub fn groups(&self) -> Option<(Vec<Option<u32>>, Vec<String>)> {
         match &self.values {
-            ColumnValues::Names { of, names } => Some((of.clone(), names.clone())),
+            ColumnValues::Names { groups, names } => Some((groups.clone(), names.clone())),
             ColumnValues::Numbers(numbers) => {
                 let mut different: Vec<f64> = vec![];
                 for v in numbers.iter().copied().filter(|v| v.is_finite()) {
@@ -119,8 +119,8 @@ fn names<'a>(count: usize, text: impl Fn(usize) -> Option<&'a str>) -> ColumnVal
     let mut sorted: Vec<(&str, usize)> = counts.into_iter().collect();
     sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let places: HashMap<&str, u32> = sorted.iter().zip(0..).map(|((words, _), at)| (*words, at)).collect();
-    let of = (0..count).map(|at| text(at).and_then(|words| places.get(words).copied())).collect();
-    ColumnValues::Names { of, names: sorted.iter().map(|(words, _)| (*words).to_owned()).collect() }
+    let groups = (0..count).map(|at| text(at).and_then(|words| places.get(words).copied())).collect();
+    ColumnValues::Names { groups, names: sorted.iter().map(|(words, _)| (*words).to_owned()).collect() }
 }
 
 #[cfg(test)]
@@ -132,11 +132,11 @@ mod tests {
         let texts = ["b", "a", "b"].map(|t| Some(t.to_owned())).into_iter().chain([None]).collect();
         let column = GraphColumn { name: "kind".into(), of: ColumnType::Text, numbers: vec![].into(), texts };
         let column = Column::from_file(&column, &[0, 1, 2, 3]);
-        let (of, names) = column.groups().unwrap();
-        assert_eq!((of, names), (vec![Some(0), Some(1), Some(0), None], vec!["b".to_owned(), "a".to_owned()]));
+        let (groups, names) = column.groups().unwrap();
+        assert_eq!((groups, names), (vec![Some(0), Some(1), Some(0), None], vec!["b".to_owned(), "a".to_owned()]));
         let numbers = |v: &[f64]| Column { name: "n".into(), values: ColumnValues::Numbers(v.to_vec()) };
-        let (of, names) = numbers(&[3.0, -1.0, f64::NAN]).groups().unwrap();
-        assert_eq!((of, names), (vec![Some(1), Some(0), None], vec!["-1".to_owned(), "3".to_owned()]));
+        let (groups, names) = numbers(&[3.0, -1.0, f64::NAN]).groups().unwrap();
+        assert_eq!((groups, names), (vec![Some(1), Some(0), None], vec!["-1".to_owned(), "3".to_owned()]));
         assert_eq!(numbers(&[0.5, 1.0]).groups(), None);
         assert_eq!(numbers(&[0.5, f64::NAN, -1.0]).range(), Some([-1.0, 0.5]));
         assert_eq!((column.text(3), numbers(&[12.0]).text(0)), (String::new(), "12".to_owned()));

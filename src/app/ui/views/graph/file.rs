@@ -57,7 +57,7 @@ impl ShownGraph<'_> {
             Some((network.kind_name(k).to_owned(), whole(group)))
         });
         let degrees = [("in", &network.degree_in), ("out", &network.degree_out)];
-        let degrees = degrees.into_iter().filter_map(|(name, of)| Some((name.to_owned(), whole(*of.get(i)?))));
+        let degrees = degrees.into_iter().filter_map(|(name, counts)| Some((name.to_owned(), whole(*counts.get(i)?))));
         FileNode {
             id: network.id(i as u32),
             label: network.labels.get(i).cloned(),

@@ -123,11 +123,11 @@ impl NeuronGraph {
     }
 
     fn keep_palette(&mut self, network: &Network, cx: &ViewCx<'_>) {
-        let of = (self.kind(), cx.theme.dark);
-        if self.palette_of != Some(of) {
-            self.palette_of = Some(of);
-            let before = self.palette_kind.replace(of.0) == Some(of.0);
-            self.palette = Palette::new(network, of.0, cx.theme, before.then_some(&self.palette));
+        let key = (self.kind(), cx.theme.dark);
+        if self.palette_of != Some(key) {
+            self.palette_of = Some(key);
+            let before = self.palette_kind.replace(key.0) == Some(key.0);
+            self.palette = Palette::new(network, key.0, cx.theme, before.then_some(&self.palette));
             self.group = None;
         }
     }

@@ -182,9 +182,9 @@ impl Network {
         let all: Vec<usize> = (0..n).collect();
         for column in &file.node_values {
             let column = Column::from_file(column, &all);
-            if let Some((of, names)) = column.groups() {
+            if let Some((of_nodes, names)) = column.groups() {
                 let at = self.columns.len();
-                self.groups.insert(ColourBy::Groups(at), of);
+                self.groups.insert(ColourBy::Groups(at), of_nodes);
                 self.group_names.insert(at, names);
             }
             self.columns.push(column);
@@ -287,8 +287,8 @@ impl Network {
     }
 
     pub fn degree(&self, node: u32) -> u32 {
-        let of = |d: &[u32]| d.get(node as usize).copied().unwrap_or(0);
-        of(&self.degree_in) + of(&self.degree_out)
+        let degree = |d: &[u32]| d.get(node as usize).copied().unwrap_or(0);
+        degree(&self.degree_in) + degree(&self.degree_out)
     }
 
     /// The strongest edges out of a node, or into it: (partner, weight), strongest first.

@@ -125,8 +125,8 @@ impl GraphTable {
 
     /// Finds and sorts the rows when what they depend on has changed.
     fn keep_rows(&mut self, network: &Network) {
-        let of = (self.listed, self.filter.clone(), self.sort);
-        if self.made_for.as_ref() == Some(&of) {
+        let inputs = (self.listed, self.filter.clone(), self.sort);
+        if self.made_for.as_ref() == Some(&inputs) {
             return;
         }
         let names = columns(network, self.listed);
@@ -149,7 +149,7 @@ impl GraphTable {
         };
         self.widths = (0..names.len()).map(wide).collect();
         self.rows = rows;
-        self.made_for = Some(of);
+        self.made_for = Some(inputs);
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, network: &Network, cx: &ViewCx<'_>) {

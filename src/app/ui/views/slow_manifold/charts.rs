@@ -1,6 +1,6 @@
 //! The distance of the true motion to the manifold against eps, and the facts beside the picture in words.
 
-use super::shown::{Field, Run};
+use super::field::{Field, Run};
 use crate::{
     analysis::fast_slow_plane::{LongTerm, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,

@@ -18,15 +18,15 @@ use crate::{
 };
 
 mod charts;
+mod field;
 mod meanings;
 mod particles;
 mod scene;
 mod sheet;
-mod shown;
 mod tile;
 
+use field::{Field, Run, Source};
 use particles::ParticleLayer;
-use shown::{Field, Run, Source};
 
 /// A field with the settings that it was made from.
 #[derive(Clone)]

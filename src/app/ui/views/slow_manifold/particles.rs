@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use eframe::egui::{Ui, Vec2};
 
 use super::{
+    field::{Field, Source},
     sheet::Sheet,
-    shown::{Field, Source},
 };
 use crate::{
     analysis::fast_slow_plane::Bounds,
@@ -46,7 +46,7 @@ pub struct Stir {
 /// The particles of a view.
 #[derive(Debug, Clone, Default)]
 pub struct ParticleLayer {
-    of: Option<(Source, f64, Bounds)>,
+    made_for: Option<(Source, f64, Bounds)>,
     field: Arc<VectorField>,
     stirred: Arc<VectorField>,
     stir: Option<Stir>,
@@ -62,10 +62,10 @@ pub struct ParticleLayer {
 impl ParticleLayer {
     /// Takes a part of a system's plane at an eps, unless it has it.
     pub fn take(&mut self, source: &Source, field: &Field, epsilon: f64, bounds: &Bounds) {
-        if self.of.as_ref().is_some_and(|(s, e, b)| s == source && *e == epsilon && b == bounds) {
+        if self.made_for.as_ref().is_some_and(|(s, e, b)| s == source && *e == epsilon && b == bounds) {
             return;
         }
-        self.of = Some((source.clone(), epsilon, *bounds));
+        self.made_for = Some((source.clone(), epsilon, *bounds));
         self.field = Arc::new(sampled(field, epsilon, bounds));
         self.dt = step_of(&self.field);
         (self.stirred, self.stir, self.revision) = (self.field.clone(), None, unique());
@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn the_pointer_carries_what_is_near_and_nothing_else() {
         let source = Source::new(&SlowManifoldSettings::default());
-        let of = Field::new(&source).unwrap();
-        let field = sampled(&of, 0.05, &of.bounds);
+        let unstirred = Field::new(&source).unwrap();
+        let field = sampled(&unstirred, 0.05, &unstirred.bounds);
         let moved = stirred(&field, Stir { at: [0.5, 0.5], velocity: [3.0, -2.0] });
         assert_eq!(moved.data[SAMPLES * (SAMPLES / 2) + SAMPLES / 2], [3.0, -2.0]);
         assert_eq!(moved.data[..SAMPLES * 10], field.data[..SAMPLES * 10], "far away nothing is changed");

@@ -4,8 +4,8 @@
 use eframe::egui::{Color32, FontId, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
 
 use super::{
+    field::{Field, Run},
     sheet::Sheet,
-    shown::{Field, Run},
 };
 use crate::{
     analysis::fast_slow_plane::Point,

@@ -9,11 +9,12 @@ use eframe::egui::{
 };
 
 use super::{
-    CachedField, SlowManifold, charts, meanings,
+    CachedField, SlowManifold, charts,
+    field::Run,
+    meanings,
     scene::{Scene, legend_ui},
     settings,
     sheet::Sheet,
-    shown::Run,
 };
 use crate::{
     analysis::fast_slow_plane::{Point, canard_value},
@@ -325,8 +326,8 @@ impl View for SlowManifold {
         }
         rows("trajectory", 0, &run.trajectory.points);
         if let Some(distances) = &made.field.distances {
-            let column = |of: fn(&crate::analysis::fast_slow_plane::DistanceAt) -> f64| {
-                distances.points.iter().map(|p| [p.epsilon, of(p)]).collect::<Vec<Point>>()
+            let column = |distance: fn(&crate::analysis::fast_slow_plane::DistanceAt) -> f64| {
+                distances.points.iter().map(|p| [p.epsilon, distance(p)]).collect::<Vec<Point>>()
             };
             rows("distance to f = 0 (y) by eps (x)", 0, &column(|p| p.to_critical));
             rows("distance to first order (y) by eps (x)", 0, &column(|p| p.to_first_order));

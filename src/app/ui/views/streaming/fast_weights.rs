@@ -208,13 +208,14 @@ impl View for FastWeightsView {
         let columns = ["text", "base", "rate", "most_precision", "perplexity", "change", "low", "high"];
         let mut table = Table::new(columns);
         for (text, name) in found.texts.iter().enumerate() {
-            let of = |list: &[f64]| list.get(text).map_or(String::new(), f64::to_string);
-            let plain = [name.clone(), "no fast weights".to_owned(), String::new(), String::new(), of(&found.baseline)];
+            let cell = |list: &[f64]| list.get(text).map_or(String::new(), f64::to_string);
+            let plain =
+                [name.clone(), "no fast weights".to_owned(), String::new(), String::new(), cell(&found.baseline)];
             table.row(plain.into_iter().chain(["0".to_owned(), String::new(), String::new()]));
             let all = found.sweep.iter().map(|s| ("W_pred", s)).chain(found.without_base.iter().map(|s| ("0", s)));
             for (base, s) in all {
                 let setting = [name.clone(), base.to_owned(), s.rate.to_string(), s.most_precision.to_string()];
-                let numbers = [&s.perplexity, &s.change, &s.change_low, &s.change_high].map(|list| of(list));
+                let numbers = [&s.perplexity, &s.change, &s.change_low, &s.change_high].map(|list| cell(list));
                 table.row(setting.into_iter().chain(numbers));
             }
         }

@@ -54,15 +54,15 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
         pos2(rect.right() - FIGURE - MARK, (rect.top() + HEAD + row * rows.len() as f32).min(rect.bottom())),
     );
     draw_head(&painter, theme, rect, plot);
-    for (i, of) in rows.iter().enumerate() {
+    for (i, item) in rows.iter().enumerate() {
         let y = plot.top() + row * (i as f32 + 0.5);
         if y + 6.0 > rect.bottom() {
             break;
         }
         let clip = Rect::from_min_max(pos2(rect.left(), y - row / 2.0), pos2(plot.left() - MARK, y + row / 2.0));
-        let galley = painter.layout_no_wrap(of.name.to_owned(), small.clone(), theme.text);
+        let galley = painter.layout_no_wrap(item.name.to_owned(), small.clone(), theme.text);
         painter.with_clip_rect(clip).galley(pos2(rect.left(), y - galley.size().y / 2.0), galley, theme.text);
-        for (which, (area, colour)) in of.areas.iter().zip(colours(theme)).enumerate() {
+        for (which, (area, colour)) in item.areas.iter().zip(colours(theme)).enumerate() {
             if !area.value.is_finite() {
                 continue;
             }
@@ -73,14 +73,14 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
             }
             draw_mark(&painter, which, pos2(at(area.value), y), colour);
         }
-        let value = of.areas[0].value;
+        let value = item.areas[0].value;
         let figure = if value.is_finite() { format!("{value:.2}") } else { "none".to_owned() };
         let at = pos2(rect.right(), y);
         painter.text(at, Align2::RIGHT_CENTER, figure, FontId::monospace(theme::SMALL), colours(theme)[0]);
     }
     let under = response.hover_pos().map(|p| ((p.y - plot.top()) / row).floor());
-    if let Some(of) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
-        response.on_hover_text_at_pointer(row_text(of));
+    if let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
+        response.on_hover_text_at_pointer(row_text(item));
     }
 }
 
@@ -112,9 +112,9 @@ fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
 }
 
 /// The exact numbers of a row.
-fn row_text(of: &RocRow<'_>) -> String {
-    let mut words = of.name.to_owned();
-    for (name, area) in NAMES.iter().zip(of.areas) {
+fn row_text(row: &RocRow<'_>) -> String {
+    let mut words = row.name.to_owned();
+    for (name, area) in NAMES.iter().zip(row.areas) {
         // writing to a string does not fail
         let _ = match area.value.is_finite() {
             true => write!(words, "\n{name}: AUROC {:.3} ({:.3} to {:.3})", area.value, area.low, area.high),

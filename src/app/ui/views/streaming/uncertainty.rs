@@ -147,9 +147,9 @@ impl View for UncertaintyView {
 
 /// Foreign texts first; the own one is held against itself.
 fn rows(found: &Uncertainty) -> Vec<RocRow<'_>> {
-    let of = |name, text: &UncertaintyText| RocRow { name, areas: [text.by_uncertainty, text.by_surprise] };
-    let foreign = found.texts.iter().skip(1).map(|text| of(&text.name, text));
-    foreign.chain(found.texts.first().map(|own| of("own text, halves", own))).collect()
+    let row = |name, text: &UncertaintyText| RocRow { name, areas: [text.by_uncertainty, text.by_surprise] };
+    let foreign = found.texts.iter().skip(1).map(|text| row(&text.name, text));
+    foreign.chain(found.texts.first().map(|own| row("own text, halves", own))).collect()
 }
 
 #[cfg(test)]

@@ -29,12 +29,12 @@ pub struct WarmUpView {
 
 /// The difference of two lists, averaged over bins whose widths grow: the middle of each bin on a logarithmic axis,
 /// counted from 1, and the mean.
-fn binned_difference(of: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
-    let n = of.len().min(less.len());
+fn binned_difference(minuend: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
+    let n = minuend.len().min(less.len());
     let (mut points, mut from) = (vec![], 0);
     while from < n {
         let to = (((from + 1) as f64 * RATIO).floor() as usize).clamp(from + 1, n);
-        let sum: f64 = (from..to).map(|i| of[i] - less[i]).sum();
+        let sum: f64 = (from..to).map(|i| minuend[i] - less[i]).sum();
         let middle = ((from + 1) as f64 * to as f64).sqrt();
         points.push([middle, sum / (to - from) as f64]);
         from = to;
@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn bins_grow_and_hold_every_position_once() {
-        let of: Vec<f64> = (0..200).map(f64::from).collect();
-        let points = binned_difference(&of, &[0.0; 200]);
+        let minuend: Vec<f64> = (0..200).map(f64::from).collect();
+        let points = binned_difference(&minuend, &[0.0; 200]);
         assert_eq!(points[..2], [[1.0, 0.0], [2.0, 1.0]]);
         assert!(points.windows(2).all(|p| p[1][0] > p[0][0]) && points.len() < 20, "{points:?}");
         let last = points[points.len() - 1];

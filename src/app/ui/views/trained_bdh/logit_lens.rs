@@ -141,8 +141,8 @@ impl LogitLensView {
             draw_text(place(m.layers + 1, token), text, FontId::monospace(12.0), theme.secondary);
         }
         response.widget_info(|| {
-            let of = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
-            let all: Vec<String> = (0..=m.layers).map(of).collect();
+            let line = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
+            let all: Vec<String> = (0..=m.layers).map(line).collect();
             WidgetInfo::labeled(Role::Canvas, true, format!("likeliest tokens; loss by layers {}", all.join(", ")))
         });
         let at = response.interact_pointer_pos().filter(|_| response.clicked())?;

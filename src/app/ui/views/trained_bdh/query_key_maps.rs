@@ -66,8 +66,8 @@ impl Place {
 }
 
 fn places(maps: &QueryKeyMaps) -> Vec<Place> {
-    let heads = |(layer, of): (usize, &crate::telemetry::measurements::QueryKeyLayer)| {
-        (0..of.products.rows()).map(move |head| Place { layer, head })
+    let heads = |(layer, maps): (usize, &crate::telemetry::measurements::QueryKeyLayer)| {
+        (0..maps.products.rows()).map(move |head| Place { layer, head })
     };
     maps.layers.iter().enumerate().flat_map(heads).collect()
 }

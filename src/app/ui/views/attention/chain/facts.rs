@@ -48,7 +48,7 @@ pub fn sentence(m: &AttentionChain) -> String {
 }
 
 /// The numbers that go with a quantity, or with all of them; the check first.
-fn facts(m: &AttentionChain, of: Option<Quantity>) -> Vec<Fact> {
+fn facts(m: &AttentionChain, only: Option<Quantity>) -> Vec<Fact> {
     let mut facts = vec![Fact {
         name: "rows sum to 1 within",
         value: value_label(m.row_sum_error),
@@ -56,7 +56,7 @@ fn facts(m: &AttentionChain, of: Option<Quantity>) -> Vec<Fact> {
     }];
     facts[0].value += &format!(" (least \u{3b1} {})", value_label(m.smallest));
     if let Some(chain) = &m.chain {
-        let is_shown = |quantity| of.is_none_or(|of| of == quantity);
+        let is_shown = |quantity| only.is_none_or(|only| only == quantity);
         add_spectrum_facts(chain, &mut facts);
         if is_shown(Quantity::Entropy) {
             add_rows_facts(chain, &mut facts);
@@ -156,11 +156,11 @@ fn add_lumping_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
 }
 
 /// Lays the facts out in rows of as many as fit.
-pub fn facts_ui(ui: &mut Ui, theme: &Theme, m: &AttentionChain, of: Option<Quantity>) {
+pub fn facts_ui(ui: &mut Ui, theme: &Theme, m: &AttentionChain, only: Option<Quantity>) {
     ui.spacing_mut().interact_size.y = 15.0;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = eframe::egui::vec2(12.0, 1.0);
-        for fact in facts(m, of) {
+        for fact in facts(m, only) {
             let mut job = LayoutJob::default();
             let name = TextFormat {
                 color: theme.secondary,

@@ -200,8 +200,8 @@ impl View for AttentionChainView {
         }
         ui.add(Label::new(RichText::new(facts::sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
         // A low tile has room for what goes with the chart.
-        let of = (height < ROOMY).then_some(self.quantity);
-        ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, of));
+        let only = (height < ROOMY).then_some(self.quantity);
+        ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, only));
         let room = ui.available_size().max(vec2(140.0, 100.0));
         self.quantity.chart(cx, Some(m)).show(ui, room, cx.theme, &mut self.state);
     }
@@ -221,16 +221,17 @@ impl View for AttentionChainView {
         let mut table = Table::new(columns.into_iter().chain(["steps_to_absorption", "block", "best_block"]));
         let is_fine = m.tokens_per_position == 1;
         for t in 0..m.weights.rows() {
-            let of = |numbers: Option<&Vec<f64>>| numbers.and_then(|n| n.get(t)).map_or(String::new(), f64::to_string);
+            let number =
+                |numbers: Option<&Vec<f64>>| numbers.and_then(|n| n.get(t)).map_or(String::new(), f64::to_string);
             let token = m.sample.tokens.get(t).filter(|_| is_fine).cloned().unwrap_or_default();
             table.row([
                 t.to_string(),
                 token,
-                of(Some(&chain.row_entropy)),
-                of(Some(&chain.uniform_entropy)),
-                of(chain.stationary.as_deref()),
-                of(chain.quasi_stationary.as_deref()),
-                of(Some(&chain.steps_to_absorption)),
+                number(Some(&chain.row_entropy)),
+                number(Some(&chain.uniform_entropy)),
+                number(chain.stationary.as_deref()),
+                number(chain.quasi_stationary.as_deref()),
+                number(Some(&chain.steps_to_absorption)),
                 (t / chain.lumping.width.max(1)).to_string(),
                 chain.lumping.best.get(t).map_or(String::new(), usize::to_string),
             ]);

@@ -45,8 +45,8 @@ impl Cache {
 
     /// Makes the difference of two maps that are held, unless it is there.
     pub fn hold_difference(&mut self, from: Option<&str>, less: Option<&str>) {
-        let of = |name: Option<&str>| name.and_then(|name| self.maps.get(name));
-        let Some((from, less)) = of(from).zip(of(less)) else {
+        let find = |name: Option<&str>| name.and_then(|name| self.maps.get(name));
+        let Some((from, less)) = find(from).zip(find(less)) else {
             self.difference = None;
             return;
         };

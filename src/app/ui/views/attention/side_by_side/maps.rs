@@ -112,7 +112,7 @@ impl SideBySide {
     fn slots<'c>(&'c self, cx: &ViewCx<'_>, sheet: &Maps<'c, '_>) -> Vec<Slot<'c>> {
         let all = groups(cx.mirror);
         let newest = sheet.columns.iter().map(|c| c.sample.step).max();
-        let of = |column: &Column<'_>| {
+        let slot = |column: &Column<'_>| {
             let group = all.iter().find(|g| g.members.contains(&column.variant));
             let label = group.map_or("", |g| g.label.as_str());
             let step = column.sample.step;
@@ -133,7 +133,7 @@ impl SideBySide {
                 is_difference: false,
             }
         };
-        let mut slots: Vec<Slot<'c>> = sheet.columns.iter().map(of).collect();
+        let mut slots: Vec<Slot<'c>> = sheet.columns.iter().map(slot).collect();
         if let Some((.., words)) = &sheet.difference {
             let made = self.cache.difference();
             slots.push(Slot {
@@ -181,8 +181,8 @@ impl SideBySide {
                 frame: MapFrame { title: Some(title), ..frame(place.width()) },
             };
             let MapPointed { hovered: over, clicked: on } = map.show(&mut ui, place.size(), cx.theme, &mut window);
-            let of = |(row, col)| Cell { positions, row, col };
-            (hovered, clicked) = (hovered.or(over.map(of)), clicked.or(on.map(of)));
+            let cell = |(row, col)| Cell { positions, row, col };
+            (hovered, clicked) = (hovered.or(over.map(cell)), clicked.or(on.map(cell)));
         }
         self.window = window;
         if self.hovered != hovered {

@@ -86,9 +86,9 @@ impl SideBySide {
     /// Indices of the variants that are subtracted, and the words for it.
     fn difference(&self, cx: &ViewCx<'_>) -> Option<(usize, usize, String)> {
         let all = members(cx);
-        let of = |id: &Option<String>| all.iter().find(|(g, _)| Some(&g.id) == id.as_ref());
-        let from = of(&self.minuend.from).or(all.last())?;
-        let less = of(&self.minuend.less).or(all.first())?;
+        let find = |id: &Option<String>| all.iter().find(|(g, _)| Some(&g.id) == id.as_ref());
+        let from = find(&self.minuend.from).or(all.last())?;
+        let less = find(&self.minuend.less).or(all.first())?;
         let words = format!("{} \u{2212} {}", from.0.label, less.0.label);
         (!self.minuend.is_hidden && from.1 != less.1).then_some((from.1, less.1, words))
     }

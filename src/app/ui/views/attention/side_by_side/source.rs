@@ -56,8 +56,8 @@ impl<'a> Column<'a> {
 
     /// The maps of a layer, whole if they are there, else small.
     pub fn layer(&self, path: &str) -> Option<&'a AttentionLayer> {
-        let of = |all: &'a [AttentionLayer]| all.iter().find(|l| l.path == path);
-        of(self.whole).or_else(|| of(self.thumbnails))
+        let find = |all: &'a [AttentionLayer]| all.iter().find(|l| l.path == path);
+        find(self.whole).or_else(|| find(self.thumbnails))
     }
 
     /// True where the answer had no room for the whole maps of this layer.
@@ -120,20 +120,20 @@ impl PromptChoice {
 
     /// The measured maps of each variant of the shown seed.
     pub fn columns<'a>(&self, cx: &ViewCx<'a>) -> Vec<Column<'a>> {
-        let of = |variant| match self.is_asked() {
+        let measured = |variant| match self.is_asked() {
             true => cx.measured(variant, |_| true).map(Column::from_long_maps),
             false => cx.measured(variant, |_| true).map(Column::from_maps),
         };
-        members(cx).into_iter().filter_map(|(_, v)| of(v)).filter(|c| !c.thumbnails.is_empty()).collect()
+        members(cx).into_iter().filter_map(|(_, v)| measured(v)).filter(|c| !c.thumbnails.is_empty()).collect()
     }
 
     /// Why some variant has no map of what was asked last.
     pub fn refusal<'a>(&self, cx: &ViewCx<'a>) -> Option<&'a str> {
-        let of = |variant| match self.is_asked() {
+        let refusal = |variant| match self.is_asked() {
             true => cx.refusal_of::<LongAttentionMaps>(Some(variant)),
             false => cx.refusal_of::<AttentionMaps>(Some(variant)),
         };
-        members(cx).into_iter().find_map(|(_, v)| of(v))
+        members(cx).into_iter().find_map(|(_, v)| refusal(v))
     }
 
     /// Why there is no map.
@@ -150,7 +150,7 @@ impl PromptChoice {
 
     /// True while the answer of some variant is due.
     pub fn is_waiting(&self, cx: &ViewCx<'_>) -> bool {
-        let of = |variant| cx.is_waiting_for::<LongAttentionMaps>(Some(variant));
-        self.is_asked() && members(cx).into_iter().any(|(_, v)| of(v))
+        let is_due = |variant| cx.is_waiting_for::<LongAttentionMaps>(Some(variant));
+        self.is_asked() && members(cx).into_iter().any(|(_, v)| is_due(v))
     }
 }

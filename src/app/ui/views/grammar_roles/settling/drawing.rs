@@ -110,7 +110,7 @@ pub(super) fn draw_words(
     theme: &Theme,
     stage: &Stage,
     found: &Measured<'_, Settling>,
-    moment: ReadingPosition,
+    position: ReadingPosition,
 ) {
     let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
     let width = |text: &str| painter.layout_no_wrap(text.to_owned(), small(), theme.text).size().x + 4.0;
@@ -118,7 +118,7 @@ pub(super) fn draw_words(
     let (in_one_row, with_roles) = (fit(tokens, stage.column), fit(roles, stage.column));
     for (i, word) in tokens.iter().enumerate() {
         let (left, top) = (stage.word_left(i), stage.rect.top());
-        if i == moment.word {
+        if i == position.word {
             let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS + 2.0 * stage.strip));
             painter.rect_filled(ground, 2.0, theme.accent.gamma_multiply(0.16));
         }
@@ -126,7 +126,7 @@ pub(super) fn draw_words(
         let colour = if role.is_empty() { theme.text } else { role_colour(role, theme) };
         let y = top + if in_one_row || i.is_multiple_of(2) { 8.0 } else { 25.0 };
         // a word that still has no room is named under the pointer, as is the position of reading
-        if in_one_row || width(word) <= 2.0 * stage.column || i == moment.word {
+        if in_one_row || width(word) <= 2.0 * stage.column || i == position.word {
             let half = width(word) / 2.0;
             let min = stage.rect.left() + half;
             let x = (left + stage.column / 2.0).clamp(min, (stage.rect.right() - half).max(min));
@@ -145,7 +145,7 @@ pub(super) fn draw_traces(
     theme: &Theme,
     stage: &Stage,
     found: &Settling,
-    (words, moment): (usize, ReadingPosition),
+    (words, position): (usize, ReadingPosition),
 ) {
     let Some(level) = found.levels.first() else { return };
     for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
@@ -159,7 +159,7 @@ pub(super) fn draw_traces(
         );
         let max = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let rows = (stage.strip - 4.0).floor().max(1.0) as usize;
-        let is_read = |i: usize| if found.from_right { words - 1 - i < moment.read } else { i < moment.read };
+        let is_read = |i: usize| if found.from_right { words - 1 - i < position.read } else { i < position.read };
         for i in (0..words).filter(|i| is_read(*i)) {
             let Some(values) = trace.row(i) else { continue };
             let each = values.len().div_ceil(rows).max(1);
@@ -193,7 +193,7 @@ pub(super) fn draw_level(
     theme: &Theme,
     stage: &Stage,
     (place, level): (usize, &SettlingLevel),
-    (sweeps, moment): (usize, ReadingPosition),
+    (sweeps, position): (usize, ReadingPosition),
 ) {
     let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
     let at = pos2(stage.rect.left(), middle);
@@ -203,19 +203,19 @@ pub(super) fn draw_level(
     for column in 0..shown {
         let sweep = first + column;
         let corner = stage.corner(place, column);
-        let row = if sweep <= moment.sweep { level.states.row(moment.word * sweeps + sweep) } else { None };
+        let row = if sweep <= position.sweep { level.states.row(position.word * sweeps + sweep) } else { None };
         let blank = vec![0.0; level.units];
         let values = row.unwrap_or(&blank);
         let max = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, max)));
         bitmap::draw(painter, corner, stage.cell, values, ground, colour);
-        if sweep == moment.sweep {
+        if sweep == position.sweep {
             let frame = Rect::from_min_size(corner, bitmap::size(level.units, stage.cell)).expand(2.0);
             painter.rect_stroke(frame, 1.0, Stroke::new(1.0, theme.accent), eframe::egui::StrokeKind::Inside);
         }
     }
-    let is_settled = moment.sweep + 1 == sweeps;
-    if let Some(errors) = level.errors.row(moment.word).filter(|_| is_settled) {
+    let is_settled = position.sweep + 1 == sweeps;
+    if let Some(errors) = level.errors.row(position.word).filter(|_| is_settled) {
         let max = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
         let map = ColourMap::Diverging { dark: theme.dark };
         let colour = |e: f32| (e != 0.0).then(|| colour_of(map, 0.5 + 0.5 * e / max));
@@ -263,7 +263,7 @@ pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, swe
 }
 
 /// Explains the picture under the pointer in a tooltip.
-pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, moment: ReadingPosition) {
+pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, position: ReadingPosition) {
     let Some(at) = response.hover_pos() else { return };
     let tokens = &found.sample.tokens;
     if let Some(word) = stage.word_at(at, tokens.len()) {
@@ -278,9 +278,9 @@ pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Se
         .zip(&stage.tops)
         .position(|(level, top)| (*top..top + bitmap::size(level.units, stage.cell).y).contains(&at.y));
     let Some((place, level)) = level.map(|place| (place, &found.value.levels[place])) else { return };
-    let state = level.states.row(moment.word * found.value.sweeps + moment.sweep).unwrap_or_default();
+    let state = level.states.row(position.word * found.value.sweeps + position.sweep).unwrap_or_default();
     let on = state.iter().filter(|v| **v > 0.0).count();
-    let error = level.errors.row(moment.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
+    let error = level.errors.row(position.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
     response.on_hover_text_at_pointer(format!(
         "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}.",
         level.units
