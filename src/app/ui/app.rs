@@ -50,7 +50,7 @@ pub struct App {
     pub(super) sought: Option<(PathBuf, Permalink)>,
     /// The action that follows once the user has agreed that a training ends.
     pub(super) waiting: Option<Waiting>,
-    /// A person has agreed.
+    /// The user has agreed.
     pub(super) has_agreed: bool,
     pub(super) past_runs: PastRuns,
     pub(super) runs: RunsPage,

@@ -1,7 +1,7 @@
 //! The undo steps of a page and their names. A step changes the settings, the layout, the selection,
 //! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]); undone, it changes nothing else.
 //! Settings are noted where they are changed; layout and selection, which views and tiles change themselves, are
-//! compared after each frame in which a person did something. A view's zoom, and what time moves (a text that is
+//! compared after each frame in which the user did something. A view's zoom, and what time moves (a text that is
 //! played), are no steps. The run is not touched: settings that were undone wait for a reset as any change does.
 
 use std::collections::HashMap;

@@ -64,7 +64,7 @@ impl Window {
             return if points.is_empty() { vec![] } else { vec![points.to_vec()] };
         }
         let mut runs: Vec<Vec<[f64; 2]>> = vec![];
-        // A point without neighbours is a run of its own, for whoever marks points.
+        // A point without neighbours is a run of its own, so that it can be marked.
         let single = |at: usize| self.contains(points[at]);
         for (i, pair) in points.windows(2).enumerate() {
             let Some([start, end]) = self.segment(pair[0], pair[1]) else {

@@ -207,7 +207,7 @@ impl<'a> ViewCx<'a> {
         self.in_focus(|variant| Some(self.history::<M>(variant)).filter(|history| !history.is_empty()))
     }
 
-    /// Sets a setting, as if on the control panel; in this frame already for whoever asks [`ViewCx::setting`].
+    /// Sets a setting, as if on the control panel; [`ViewCx::setting`] returns it in this frame already.
     pub fn set(&mut self, key: &str, value: Value) {
         if self.setting(key).as_ref() != Some(&value) {
             self.act(SettingAction::Change(key.to_owned(), value));

@@ -20,7 +20,7 @@ pub fn weight_colours(is_differential: bool, is_linear: bool, map: ColourMap, th
     Colours { map, range, log: !is_linear }
 }
 
-/// Colours that diverge from 0 and end at `most` on both sides.
+/// Colours that diverge from 0 and end at `max` on both sides.
 pub fn around_zero(max: f32, theme: &Theme) -> Colours {
     Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-max, max], log: false }
 }

@@ -52,16 +52,16 @@ pub fn graph_ui(
         let colour = if is_marked { theme.accent } else { theme.secondary.gamma_multiply(0.12 + 0.5 * share) };
         painter.line_segment(edge.ends, Stroke::new(if is_marked { 3.0 } else { 0.4 + 2.2 * share }, colour));
     }
-    let discs = (0.9 * radius, n);
+    let largest_disc = 0.9 * radius;
     for (rank, class) in state.classes.iter().enumerate() {
         let colour = if class.is_closed() { theme.group(rank) } else { theme.grey() };
         for s in &class.states {
             let p = class.stationary.get(*s).copied().unwrap_or(0.0);
-            painter.circle_filled(place(*s), disc_radius(p, discs), colour);
+            painter.circle_filled(place(*s), disc_radius(p, largest_disc, n), colour);
         }
     }
     for (s, phi) in state.predicted.iter().enumerate().take(n) {
-        painter.circle_stroke(place(s), disc_radius(*phi, discs), Stroke::new(1.5, theme.text));
+        painter.circle_stroke(place(s), disc_radius(*phi, largest_disc, n), Stroke::new(1.5, theme.text));
     }
     if n <= 32 {
         names(&painter, theme, n, |s| centre + (radius + MARGIN - 8.0) * (place(s) - centre) / radius);
@@ -77,12 +77,12 @@ pub fn graph_ui(
             ui.monospace(words);
         });
     }
-    let of = if response.double_clicked() { hovered } else { pressed };
-    of.map(|e| e.rate).zip(touch(ui, &response))
+    let edited = if response.double_clicked() { hovered } else { pressed };
+    edited.map(|e| e.rate).zip(touch(ui, &response))
 }
 
 /// The radius of a disc whose area stands for a probability, up to four times 1/n.
-fn disc_radius(p: f64, (max, n): (f32, usize)) -> f32 {
+fn disc_radius(p: f64, max: f32, n: usize) -> f32 {
     let even = (max * std::f32::consts::TAU / n as f32 * 0.2).min(10.0);
     let share = if p.is_finite() { (p * n as f64).clamp(0.0, 4.0) as f32 } else { 0.0 };
     (even * share.sqrt()).clamp(1.5, LARGEST)

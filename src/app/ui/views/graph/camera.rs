@@ -9,7 +9,7 @@ pub const MARGIN: f32 = 28.0;
 /// Zoom against the whole picture.
 const ZOOM: (f32, f32) = (0.3, 60.0);
 
-/// A hand's choice; `None` shows everything.
+/// The user's choice; `None` shows everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Camera {
     chosen: Option<Window>,

@@ -1,10 +1,9 @@
 //! The picture in its tile: camera, field, paths, and the interaction with them.
 
-use eframe::egui::{Painter, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
 
 use super::{PhasePlane, Source, portrait::PhasePortrait, scene::Scene};
 use crate::ui::{
-    theme::Theme,
     view::ViewCx,
     views::flow::{
         camera::{Frame, distance},
@@ -59,7 +58,7 @@ impl PhasePlane {
             self.streaks.flow(ui, flowing);
             self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }
-        paint(&painter, cx.theme, (sheet, &frame), shown, patch);
+        paint(&Scene { painter: &painter, frame: &frame, theme: cx.theme, sheet }, shown, patch);
         self.point(&response, cx, &frame, (source, shown));
     }
 
@@ -76,7 +75,7 @@ impl PhasePlane {
         }
     }
 
-    /// A hand sets the start of a toy; on paths of tokens it names and selects one.
+    /// Dragging sets the start of a toy; on paths of tokens the pointer names and selects one.
     fn point(
         &mut self,
         response: &Response,
@@ -112,15 +111,8 @@ impl PhasePlane {
     }
 }
 
-/// All but what is behind, which is the graphics card's.
-pub(super) fn paint(
-    painter: &Painter,
-    theme: &Theme,
-    (sheet, frame): (Rect, &Frame),
-    shown: &PhasePortrait,
-    patch: [f32; 4],
-) {
-    let scene = Scene { painter, frame, theme, sheet };
+/// Paints everything but the background, which the GPU paints.
+pub(super) fn paint(scene: &Scene<'_>, shown: &PhasePortrait, patch: [f32; 4]) {
     scene.paint(shown);
     if patch.iter().all(|v| v.is_finite()) {
         scene.axes(shown, patch);

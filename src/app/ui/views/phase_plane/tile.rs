@@ -9,7 +9,7 @@ use super::{
     learned::Learned,
     numbers::{STACKED, STACKED_WIDTH, TABLE, integrator_label, numbers_ui, overflow_sentence},
     portrait::PhasePortrait,
-    scene::share_label,
+    scene::{Scene, share_label},
 };
 use crate::{
     telemetry::measurements::QueryKeyPaths,
@@ -126,7 +126,7 @@ impl PhasePlane {
         }
         let has_room = caption_height(&side, cx, &caption, words.width()) <= side.available_height();
         if !has_room && !cx.has_controls {
-            return; // in a picture there is no hand to open it
+            return; // a picture has no pointer to open it
         }
         let text = RichText::new(if has_room { &caption } else { "what is shown (hover)" });
         let label = Label::new(text.size(theme::SMALL).color(cx.theme.secondary)).wrap();
@@ -284,7 +284,8 @@ impl View for PhasePlane {
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
         let (frame, patch) = self.frame(sheet, shown);
         Some(drawing("phase plane", self.size, cx.theme, |ui| {
-            canvas::paint(ui.painter(), cx.theme, (sheet, &frame), shown, patch);
+            let scene = Scene { painter: ui.painter(), frame: &frame, theme: cx.theme, sheet };
+            canvas::paint(&scene, shown, patch);
         }))
     }
 }

@@ -121,14 +121,14 @@ pub fn results(mirror: &Mirror, step: u64) -> Vec<Racer> {
     let racers = all.iter().enumerate().map(|(place, group)| {
         let of = group.members.first().copied().unwrap_or(0);
         let flops = flops.get(of).copied().flatten();
-        let verdict = all.first().map_or(Verdict::Unknown, |first| verdict(mirror, (first, group), step));
+        let verdict = all.first().map_or(Verdict::Unknown, |first| verdict(mirror, first, group, step));
         Racer {
             label: group.label.clone(),
             place,
             seeds: group.members.len(),
             params: info.variants.get(of).map_or(0, |v| v.params),
             flops,
-            marks: marks(mirror, group, step, (info.tokens_per_step, flops)),
+            marks: marks(mirror, group, step, info.tokens_per_step, flops),
             verdict: if place == 0 { Verdict::First } else { verdict },
         }
     });
@@ -152,7 +152,7 @@ fn held_out_curve(mirror: &Mirror, variant: usize) -> Option<&Curve> {
 }
 
 /// The steps up to `step` at which all seeds were measured.
-fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, (tokens, flops): (usize, Option<f64>)) -> Vec<Mark> {
+fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, tokens: usize, flops: Option<f64>) -> Vec<Mark> {
     let curves: Option<Vec<&Curve>> = group.members.iter().map(|v| held_out_curve(mirror, *v)).collect();
     let Some((curves, first)) = curves.and_then(|c| Some((c.clone(), *c.first()?))) else { return vec![] };
     let mut clocks: Vec<Clock> = group.members.iter().map(|v| Clock::new(mirror, *v)).collect();
@@ -195,7 +195,7 @@ impl Clock {
 }
 
 /// Compares the newest losses up to `step` that both variants have, in pairs of equal seeds.
-fn verdict(mirror: &Mirror, (first, other): (&SeedGroup, &SeedGroup), step: u64) -> Verdict {
+fn verdict(mirror: &Mirror, first: &SeedGroup, other: &SeedGroup, step: u64) -> Verdict {
     let mut differences = vec![];
     for (a, b) in first.pairs_by_seed(other, mirror) {
         let (Some(a), Some(b)) = (held_out_curve(mirror, a), held_out_curve(mirror, b)) else { continue };

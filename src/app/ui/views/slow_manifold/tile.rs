@@ -154,7 +154,7 @@ impl SlowManifold {
         let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
         charts::distance_chart(&made.field, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
         if !has_room && !cx.has_controls {
-            return; // in a picture there is no hand to open it
+            return; // a picture has no pointer to open it
         }
         let text = RichText::new(if has_room { &words } else { "what happens here (hover)" });
         let label = Label::new(text.size(theme::SMALL).color(cx.theme.secondary)).wrap().sense(Sense::hover());

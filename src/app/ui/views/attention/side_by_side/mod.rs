@@ -128,7 +128,7 @@ impl SideBySide {
         let heads = overview.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
         let count = columns.len() + usize::from(difference.is_some());
         let names = overview::names_width(ui, overview.thumbnails);
-        let places = Places::new(rect, (overview.thumbnails.len(), heads), names, count);
+        let places = Places::new(rect, overview.thumbnails.len(), heads, names, count);
         let colours = self.colours(cx, columns);
         let scope = |ui: &mut Ui, rect: Rect| ui.new_child(UiBuilder::new().max_rect(rect));
         self.overview_ui(&mut scope(ui, places.overview), cx, overview, chosen, colours);

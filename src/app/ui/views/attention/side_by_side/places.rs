@@ -65,9 +65,9 @@ impl Grid {
 }
 
 impl Places {
-    /// `(layers, heads)` counts the small maps, `names` is the width of the labels to their left in points, and `count`
+    /// `layers` and `heads` count the small maps, `names` is the width of the labels to their left in points, and `count`
     /// the number of large maps. The small maps get the room that the large ones cannot use.
-    pub fn new(rect: Rect, (layers, heads): (usize, usize), names: f32, count: usize) -> Self {
+    pub fn new(rect: Rect, layers: usize, heads: usize, names: f32, count: usize) -> Self {
         let shape = heads.max(1) as f32 / layers.max(1) as f32;
         let min = (names + heads as f32 * MIN_SMALL).min(rect.width() * WIDEST).max(NARROWEST);
         let max = (rect.height() * shape + names).min(rect.width() * WIDEST).max(min);
@@ -113,8 +113,8 @@ mod tests {
         {
             let rect = Rect::from_min_size(pos2(10.0, 20.0), size);
             for count in 1..=9 {
-                for shape in [(2, 4), (8, 12), (4, 4), (1, 1)] {
-                    let places = Places::new(rect, shape, 40.0, count);
+                for (layers, heads) in [(2, 4), (8, 12), (4, 4), (1, 1)] {
+                    let places = Places::new(rect, layers, heads, 40.0, count);
                     assert_eq!(places.slots.len(), count);
                     let mut all = places.slots.clone();
                     all.extend([places.overview, places.foot]);

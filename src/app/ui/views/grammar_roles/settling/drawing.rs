@@ -227,11 +227,11 @@ pub(super) fn draw_level(
     // from a tenth to ten, logarithmic
     let precision = |v: f32| Some(colour_of(ColourMap::Viridis, 0.5 + 0.5 * v.max(1e-6).log10()));
     bitmap::draw(painter, stage.corner(place, shown + 1), stage.cell, level.precision.data(), ground, precision);
-    draw_feedback(painter, theme, stage, (place, level));
+    draw_feedback(painter, theme, stage, place, level);
 }
 
 /// The feedback weights of a level in blocks, scaled to the level's height.
-fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, (place, level): (usize, &SettlingLevel)) {
+fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, place: usize, level: &SettlingLevel) {
     let (rows, cols) = (level.feedback.rows(), level.feedback.cols());
     let side = (bitmap::size(level.units, stage.cell).y / rows.max(1) as f32).min(stage.picture / cols.max(1) as f32);
     let max = level.feedback.data().iter().copied().fold(0f32, f32::max);
