@@ -70,7 +70,7 @@ fn said_steps(path: &Path) -> [Option<u64>; STEP_KEYS.len()] {
     })
 }
 
-/// The first key by which the files are told apart, with the step of each.
+/// The first key whose values differ between the files, with the step of each file.
 fn steps_inside(paths: &[PathBuf]) -> Option<(&'static str, Vec<u64>)> {
     let said: Vec<_> = paths.iter().map(|path| said_steps(path)).collect();
     STEP_KEYS.iter().enumerate().find_map(|(place, key)| {
@@ -180,7 +180,7 @@ pub fn record(
     writer.folder().ok_or_else(|| Failure::run("the run's folder was not made"))
 }
 
-/// Tells a person on the terminal.
+/// Reports on the terminal.
 pub struct StepReport;
 
 impl Sink for StepReport {

@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// More lines than this in one figure are not told apart.
+/// Most lines in one figure; more cannot be distinguished.
 const MAX_RUNS: usize = 30;
 /// Key of the training loss, which is no headline number.
 const TRAIN_LOSS: &str = "train_loss";
@@ -117,8 +117,8 @@ fn read(folder: &Path) -> Result<ComparedRun, Failure> {
     Ok(ComparedRun { row, series })
 }
 
-/// The name of each run in a legend: the one that a person gave it, or the settings that tell it from the others, if
-/// they are short; else its folder.
+/// The name of each run in a legend: the one that the user gave it, or the settings in which it differs from the
+/// others, if they are short; else its folder.
 fn names(rows: &[&RunRow], differing: &[Difference]) -> Vec<String> {
     const LONG: usize = 48;
     let by_settings = |i: usize| {

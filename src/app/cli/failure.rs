@@ -1,4 +1,4 @@
-//! Why a command ended badly: words for a person and a code for a script.
+//! The reason why a command failed: a message for the user and an exit code for scripts.
 
 use std::error::Error;
 

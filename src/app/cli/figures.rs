@@ -114,7 +114,7 @@ pub fn replay(folder: &Path) -> Result<Mirror, Failure> {
     Ok(mirror)
 }
 
-/// Checks that the figures of a run are, or will be, inside its folder: it may be somebody else's, and hold a link.
+/// Checks that the figures of a run are, or will be, inside its folder, which may come from another user and hold a link.
 ///
 /// # Errors
 /// If `figures` is a link or no folder.
@@ -127,7 +127,7 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// How many figures were drawn, and the views that had nothing to show.
+/// The number of figures drawn, and the views that had nothing to show.
 pub struct DrawnFigures {
     pub figures: usize,
     pub empty: Vec<&'static str>,

@@ -60,7 +60,7 @@ pub struct FindConceptArgs {
     trained: TrainedArgs,
 }
 
-/// Steps of a search that are told.
+/// Number of progress reports of a search.
 const STEPS: u64 = 1000;
 
 pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {

@@ -50,7 +50,7 @@ struct Printer<'a> {
     tokenizer: &'a TextTokenizer,
     /// The prompt's and those that were written.
     ids: Vec<u32>,
-    /// How many of them are shown.
+    /// The number of tokens shown.
     shown: usize,
     /// Why standard output takes no more.
     error: Option<io::Error>,

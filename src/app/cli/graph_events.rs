@@ -220,7 +220,7 @@ fn file_graph(graph: &GraphFile, all: &[Edge], modularity: Option<Number<f64>>) 
     }
 }
 
-/// The graph of the edges of positive weight, unless it is too large to search while somebody waits.
+/// The graph of the edges of positive weight, unless it is too large to search while the user waits.
 fn positive(graph: &GraphFile, all: &[Edge]) -> Option<Graph> {
     let positive: Vec<Edge> = all.iter().copied().filter(|(_, _, weight)| *weight > 0.0).collect();
     if positive.is_empty() || positive.len() > MAX_SEARCHED {

@@ -1,5 +1,4 @@
-//! `orrery export --gexf` and `--graphml`: the graph that a BDH's weights draw between its neurons, as a file. It does
-//! not lay it out.
+//! `orrery export --gexf` and `--graphml`: the graph that a BDH's weights draw between its neurons, as a file.
 
 use std::path::{Path, PathBuf};
 

@@ -91,7 +91,7 @@ impl DesktopHost {
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let spawned = std::thread::Builder::new().name("host".to_owned()).spawn(move || {
             if let Some(delivery) = work() {
-                // the window may have closed meanwhile; then nobody needs the answer
+                // the window may have closed meanwhile; then the answer is not needed
                 let _ = sender.send(delivery);
                 wake();
             }

@@ -101,7 +101,7 @@ impl InterveneArgs {
     }
 }
 
-/// Who names nothing has made a mistake.
+/// An intervention that names nothing is a mistake.
 const NOTHING: &str = "no neuron or synapse is named: --neurons 0:12,2:517 or --synapse 2:517:1569";
 
 pub fn run(args: &InterveneArgs) -> Result<(), Failure> {

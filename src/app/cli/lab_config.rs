@@ -1,5 +1,5 @@
-//! Which lab with which settings a command works with: the default lab, the default lab on a text file, or
-//! those that a run folder records. It starts nothing.
+//! The lab and settings of a command: the default lab, the default lab on a text file, or those that a run folder
+//! records.
 
 use std::path::{Path, PathBuf};
 

@@ -15,15 +15,15 @@ const ENDED_WITH_THE_READER: i32 = 141;
 
 /// Call it first in `main`: it sets the environment, which no other thread may read meanwhile.
 pub fn prepare_process() {
-    // SAFETY: sets a number, of milliseconds. What a step frees the next one wants again: it goes back to the kernel,
-    // which would have to clear it, only every five seconds, not every one.
+    // SAFETY: the call only sets a number of milliseconds. The next step needs the memory that a step frees, and the
+    // kernel would clear it first, so that it is returned every five seconds instead of every second.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 5_000) };
     // SAFETY: no other thread runs yet. candle's own elementwise pool spins; ours does that work.
     unsafe { std::env::set_var("CANDLE_NUM_THREADS", "1") };
     end_with_the_reader();
 }
 
-/// The exit code of a command that ended so; a failure is said on standard error.
+/// The exit code for the result of a command; a failure is printed to standard error.
 pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -21,7 +21,7 @@ fn bar(style: &str) -> Option<ProgressBar> {
     })
 }
 
-/// Tells a person how far a work of so many steps is.
+/// Shows the progress of a task of a known number of steps.
 pub struct StepProgress {
     bar: Option<ProgressBar>,
     what: String,
@@ -53,7 +53,7 @@ impl StepProgress {
     }
 }
 
-/// Tells a person how far a headless run is.
+/// Shows the progress of a headless run.
 pub struct RunProgress {
     bar: Option<ProgressBar>,
     names: Vec<String>,

@@ -24,7 +24,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// Whether the words after `orrery` are a command with its options; no file is looked for.
+/// Checks that the words after `orrery` are a command with its options; no file is looked for.
 ///
 /// # Errors
 /// The parser's message.

@@ -1,4 +1,4 @@
-//! `orrery runs`: the table of past runs, and what a person says of each. Rows come from `run_rows`; nothing here reads a log.
+//! `orrery runs`: the table of past runs with the user's notes. Rows come from `run_rows`; nothing here reads a log.
 
 use std::{
     io::Write as _,

@@ -42,7 +42,7 @@ impl Runs {
     /// Stops every run and waits until the record of each is complete.
     pub fn end(&self) {
         drop(self.going.lock().unwrap_or_else(PoisonError::into_inner).take());
-        // An error is what is waited for: nobody holds the other end.
+        // An error is expected: it comes once the other end is dropped.
         let _ = self.ended.recv();
     }
 

@@ -1,4 +1,4 @@
-//! Words quoted for a shell, so that a printed command can be copied.
+//! Quotes words for a shell, so that a printed command can be copied.
 
 use std::ffi::OsStr;
 

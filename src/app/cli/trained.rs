@@ -83,10 +83,10 @@ impl From<RecordingError> for Failure {
 }
 
 impl TrainedArgs {
-    /// The file's weights, to be read with so many layers; its notes are told.
+    /// The file's weights, read with a given number of layers; the file's notes are printed.
     pub fn open(&self, path: &Path, layers: Option<usize>) -> Result<Checkpoint, Failure> {
         let device = device::open(&self.device).map_err(Failure::usage)?;
-        // nobody else is at work in this process, and the numbers are the same with any number of threads
+        // nothing else runs in this process, and the results do not depend on the number of threads
         nn::set_threads(std::thread::available_parallelism().map_or(1, usize::from));
         let mut asked = BdhSpec::default();
         asked.form = self.form.unwrap_or(asked.form);
@@ -115,8 +115,8 @@ impl TrainedArgs {
         Ok(Chosen { checkpoint, tokenizers, choice, asked: layers })
     }
 
-    /// The tokens that the file's model may have been trained with; a list of them beside the file is told and taken, if nothing
-    /// else is asked for.
+    /// The tokens that the file's model may have been trained with; a list of them beside the file is reported and
+    /// used, unless other tokens are asked for.
     pub fn fitting(&self, checkpoint: &Checkpoint, text: &[u8]) -> Result<Vec<NamedTokenizer>, Failure> {
         let mut choice = self.tokenizers();
         if choice.kind.is_none() && choice.vocabulary.is_none() && choice.json.is_none() {

@@ -59,7 +59,7 @@ impl ColourMap {
         self.table()[(t.clamp(0.0, 1.0) * (ENTRIES - 1) as f32).round() as usize]
     }
 
-    /// Which table of a stack of all of them.
+    /// Index of the map's table in a stack of all tables.
     pub(super) fn layer(self) -> u32 {
         match self {
             Self::Viridis => 0,

@@ -110,7 +110,7 @@ pub struct Graph {
     pub wanted: u64,
     /// The parameters of the layout step that leads to this step.
     pub turn: Arc<dyn Fn(u64) -> StepParams + Send + Sync>,
-    /// Nodes that a hand holds, and where.
+    /// Nodes that the pointer holds, with their positions.
     pub put: Vec<(u32, [f32; 2])>,
     pub styles: Arc<Vec<NodeStyle>>,
     /// Grows when a colour, a size or who is held changes.

@@ -91,7 +91,7 @@ pub struct GraphLayout {
     turns: wgpu::Buffer,
     /// Two bind groups: a step reads the first buffer of positions and writes the second, or the reverse.
     bound: [wgpu::BindGroup; 2],
-    /// Which of the two buffers of positions, and of the two boxes, is current.
+    /// Index of the current one of the two buffers of positions, and of the two boxes.
     now: usize,
     steps: u64,
 }
@@ -221,7 +221,7 @@ impl GraphLayout {
         self.steps += turns.len() as u64;
     }
 
-    /// Row 0 names the box that is told at the end, rows 2.. the levels that are summed.
+    /// Row 0 names the box that is read back at the end, rows 2.. the levels that are summed.
     fn write_levels(&self, queue: &wgpu::Queue, last: usize) {
         let mut rows = vec![0u8; (LEVEL_ROWS * STRIDE) as usize];
         for (level, row) in rows.chunks_exact_mut(STRIDE as usize).enumerate() {

@@ -23,7 +23,7 @@ pub const LIFE: u32 = 96;
 const CATCH_UP: f32 = 0.09;
 const WORKGROUP: u32 = 64;
 
-/// How a particle is moved in a step.
+/// The method that moves a particle in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Stepping {
     /// By the explicit midpoint rule.
@@ -45,8 +45,8 @@ impl Stepping {
     }
 }
 
-/// A vector field over the unit square: `data.len() == rows * cols`, row 0 at y = 0, samples on the
-/// edges; velocities in sides of the square a unit of time. What is not a number does not move.
+/// A vector field over the unit square: `data.len() == rows * cols`, row 0 at y = 0, samples on the edges; velocities
+/// in sides of the square a unit of time. A particle does not move where the field is not finite.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VectorField {
     pub rows: usize,
@@ -174,8 +174,8 @@ fn shader_step(step: u64) -> u32 {
     LIFE + (step % (1 << 30)) as u32
 }
 
-/// Steps to make, as (done, wanted), to show `wanted` where `done` was last. Nobody lives longer
-/// than [`LIFE`], so so many steps bring anything to where it belongs.
+/// Steps to make, as (done, wanted), to show `wanted` where `done` was last. No particle lives longer than [`LIFE`], so
+/// that as many steps bring every particle to its place.
 fn steps_to_make(done: Option<u32>, wanted: u32) -> Option<(u32, u32)> {
     match done {
         Some(done) if done == wanted => None,

@@ -93,7 +93,7 @@ impl Actions {
     }
 }
 
-/// How a tile is saved.
+/// The file format of a saved tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
     Png,

@@ -52,9 +52,9 @@ pub struct App {
     pub(super) opening: Vec<Run>,
     /// A run folder that is being opened because a link leads to it.
     pub(super) sought: Option<(PathBuf, Permalink)>,
-    /// The action that follows once a person has agreed that a training ends.
+    /// The action that follows once the user has agreed that a training ends.
     pub(super) waiting: Option<Waiting>,
-    /// A person has agreed.
+    /// The user has agreed.
     pub(super) has_agreed: bool,
     pub(super) past_runs: PastRuns,
     pub(super) runs: RunsPage,

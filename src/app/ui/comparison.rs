@@ -1,5 +1,4 @@
-//! One number of several runs over their steps, as one chart: a colour a run, or folded, mean and band over seeds. It does not
-//! know where runs come from.
+//! One number of several runs over their steps, as one chart: a colour a run, or folded, mean and band over seeds.
 
 use std::{collections::BTreeMap, path::PathBuf};
 

@@ -104,8 +104,8 @@ impl Figure<'_> {
         Ok(words.filter(|_| !has_data))
     }
 
-    /// The view after one pass of its interface code that nobody paints: it has caught up with the
-    /// run and knows its size.
+    /// The view after one pass of its interface code without painting, so that it has caught up with the run and knows
+    /// its size.
     fn laid_out(&self) -> Result<(Box<dyn View>, Selection), String> {
         let mut view = self.make()?;
         let mut selection = Selection::default();
@@ -113,7 +113,8 @@ impl Figure<'_> {
         Ok((view, selection))
     }
 
-    /// One pass of a view's interface code that nobody paints; why a part of it had nothing to show, if one had not.
+    /// Runs a pass of a view's interface code without painting. Returns the reason why a part had nothing to show, if
+    /// there is one.
     fn pass(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
         let ctx = egui::Context::default();
         theme::apply(self.theme, true, &ctx);

@@ -106,7 +106,7 @@ pub struct Milestones {
     told: bool,
     pub first_frame: Option<Duration>,
     pub first_step: Option<Duration>,
-    /// When somebody first asked for training.
+    /// The time at which training was first asked for.
     asked: Option<Instant>,
 }
 

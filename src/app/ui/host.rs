@@ -112,7 +112,7 @@ pub struct FoundSweep {
 /// The memory that a run of some settings would take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryNeed {
-    /// In words: "310 MB".
+    /// The size in words, such as "310 MB".
     pub words: String,
     /// Why it would not begin by itself: the estimate, what is free, and what to lower.
     pub refusal: Option<String>,
@@ -123,8 +123,8 @@ pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// Provided by `cli`; tests provide their own.
 pub trait Host {
-    /// Told once, before anything else: `wake` is to be called after each delivery that arrives
-    /// from another thread, since an idle window draws no frames in which it would look.
+    /// Called once, before anything else: the host calls `wake` after each delivery that arrives from another thread,
+    /// since an idle window draws no frames in which it would look.
     fn set_wake(&mut self, _wake: Wake) {}
 
     /// The memory that a run of these settings would take; `None` where there is no estimate.
@@ -153,7 +153,7 @@ pub trait Host {
     fn compare_runs(&mut self, _runs: Vec<PathBuf>) {}
     /// Reads compared runs whole, with all that they measured.
     fn replay_runs(&mut self, _runs: Vec<PathBuf>) {}
-    /// Looks among the runs for one of exactly these settings that has the step; false where nobody can look.
+    /// Looks among the runs for one of exactly these settings that has the step; false for a host that cannot look.
     fn find_run(&mut self, _link: &Permalink) -> bool {
         false
     }
@@ -167,7 +167,7 @@ pub trait Host {
     fn complete_sweep(&mut self, _folder: PathBuf) {}
     /// Stops a sweep that was begun so; its runs write a checkpoint first.
     fn stop_sweep(&mut self, _folder: PathBuf) {}
-    /// Keeps what a person says of a run.
+    /// Saves the user's note on a run.
     fn write_note(&mut self, _run: PathBuf, _note: RunNote) {}
     /// Moves a run to the trash.
     fn discard_run(&mut self, _run: PathBuf) {}

@@ -17,7 +17,7 @@ pub struct Pressed {
     pub actions: Actions,
     /// A session string that was pasted.
     pub pasted: Option<String>,
-    /// For presenter mode: the last key, as a person would name it.
+    /// The last key in plain words, for presenter mode.
     pub shown: Option<String>,
 }
 

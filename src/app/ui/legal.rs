@@ -10,7 +10,7 @@ const REACH: i64 = 256;
 
 /// The value of an integer setting nearest to the wanted one of which, with all others as they are, a run can be
 /// made; the wanted one where none is near, or where the settings are at odds for another reason.
-pub fn nearest(lab: &Lab, config: &Config, knobs: &[Knob], (knob, wanted): (&Knob, i64)) -> i64 {
+pub fn nearest(lab: &Lab, config: &Config, knobs: &[Knob], knob: &Knob, wanted: i64) -> i64 {
     let mut tried = config.clone();
     let mut is_legal = |value: i64| tried.set(knobs, knob.key, Value::Int(value)).is_ok() && (lab.plan)(&tried).is_ok();
     if is_legal(wanted) || (lab.plan)(config).is_err() {
@@ -32,7 +32,7 @@ mod tests {
         let (config, knobs) = (lab.config(None).unwrap(), (lab.knobs)());
         let at = |key: &str, wanted: i64| {
             let knob = knobs.iter().find(|k| k.key == key).unwrap();
-            nearest(lab, &config, &knobs, (knob, wanted))
+            nearest(lab, &config, &knobs, knob, wanted)
         };
         assert_eq!([126, 128, 131, 133, 1024].map(|v| at("model.d_model", v)), [128, 128, 128, 136, 1024]);
         assert_eq!([3, 4].map(|v| at("model.kv_heads", v)), [2, 4]);

@@ -1,5 +1,4 @@
-//! How far a lesson has come: the step that is followed, what was guessed, and what the run says to a step's checks. It
-//! does not draw.
+//! The progress of a lesson: the present step, the guesses, and the results of the step's checks.
 
 use std::collections::BTreeMap;
 
@@ -54,9 +53,9 @@ struct JudgedInputs {
 pub enum Outcome {
     /// It holds: the sentence with its number.
     Holds(String),
-    /// It cannot be said yet, and what is missing.
+    /// The check cannot be decided yet, with what is missing.
     Waits(String),
-    /// It does not hold, with what was found.
+    /// The check fails, with the value that was found.
     Fails(String),
 }
 

@@ -33,7 +33,7 @@ pub struct Mirror {
     pub checkpoints: Vec<u64>,
     /// Steps whose weights can be asked, ascending.
     pub snapshots: Arc<Vec<u64>>,
-    /// How far the answers are, by the questions' numbers.
+    /// The progress of answers, by the questions' numbers.
     questions: BTreeMap<u64, QuestionState>,
     /// The highest number of a question that anybody has asked this run, recorded ones among them.
     pub last_request: u64,
@@ -112,7 +112,7 @@ impl Mirror {
         }
     }
 
-    /// How far the answer to the question with this number is; `None` before anything was told of it.
+    /// The state of the question with this number; `None` before anything was reported of it.
     pub fn question(&self, request: u64) -> Option<&QuestionState> {
         self.questions.get(&request)
     }

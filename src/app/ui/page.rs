@@ -163,8 +163,8 @@ impl Page {
 
     // ---- the run ----
 
-    /// Makes a new, paused run of the settings. What an earlier run reported stays in view until
-    /// the new one reports, and for good if there can be none.
+    /// Makes a new, paused run of the settings. The reports of an earlier run stay in view until the new run reports,
+    /// and for good if no new run can be made.
     pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
@@ -263,7 +263,7 @@ impl Page {
         }
     }
 
-    /// Words about settings, each called as its control is: `model.width` becomes “Width”.
+    /// Replaces the keys of settings in a text by the labels of their controls: `model.width` becomes “Width”.
     fn by_label(&self, words: &str) -> String {
         let named = |words: String, knob: &Knob| {
             words.replace(&format!("`{}`", knob.key), &format!("\u{201c}{}\u{201d}", knob.label))

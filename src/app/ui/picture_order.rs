@@ -1,4 +1,4 @@
-//! A picture of a view, as somebody wants it. It draws nothing.
+//! A request for a picture of a view: its size, ground and format.
 
 use egui_tiles::TileId;
 

@@ -70,7 +70,7 @@ impl Default for Questions {
     }
 }
 
-/// A question that has no answer yet, for longer than a person waits without asking why.
+/// A question that has been without an answer for a noticeable time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unanswered {
     pub request: u64,
@@ -156,7 +156,7 @@ impl Questions {
         request > reached && !mirror.question(request).is_some_and(is_end)
     }
 
-    /// A number for a question that is put by hand, and not put again.
+    /// A number for a question that the user asks once.
     pub fn number(&mut self) -> u64 {
         let number = self.next_request;
         self.next_request += 1;

@@ -86,7 +86,7 @@ struct Followed {
     spreads: HashMap<usize, Spread>,
 }
 
-/// How the series of a channel is drawn.
+/// The style of a channel's series.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SeriesStyle {
     pub stroke: Stroke,

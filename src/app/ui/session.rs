@@ -16,7 +16,7 @@ const KEY: &str = "orrery-session";
 /// The prefix of a copied session.
 pub const PREFIX: &str = "orrery1:";
 
-/// Which page of the right panel is open.
+/// The open page of the right panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Tab {
     #[default]

@@ -1,5 +1,5 @@
 //! The events of a run for the axes of training steps: live changes under their controls' names, and the starts of
-//! stages. It does not draw them.
+//! stages.
 
 use super::{mirror::Mirror, plot::StepEvent};
 use crate::config::{Knob, Value};

@@ -1,4 +1,4 @@
-//! A sweep that is being made on a lab's page, with what was found of it. It does not draw.
+//! A sweep that is being made on a lab's page, with what was found of it.
 
 use crate::{
     config::Config,

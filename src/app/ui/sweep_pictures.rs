@@ -32,7 +32,7 @@ use crate::{
 
 /// Points that have a colour of their own; more share a colour map, along the first axis.
 pub const OWN_COLOURS: usize = 7;
-/// Points whose bands are told apart; of more, that of the selected one is drawn.
+/// Most points whose bands are all drawn; with more, only that of the selected point is.
 const BANDS: usize = 16;
 
 /// The data and the choices that all pictures of a sweep are drawn from.
@@ -50,7 +50,7 @@ pub struct SweepView<'a> {
     /// By point.
     pub colours: &'a [Color32],
     pub selected: Option<usize>,
-    /// How the number's axis is divided.
+    /// The scale of the number's axis.
     pub scale: Scale,
     /// Each picture has a title of its own; a file has it in its head.
     pub has_titles: bool,
@@ -93,7 +93,7 @@ impl<'a> SweepView<'a> {
         self.colours.get(point).copied().unwrap_or(self.theme.text)
     }
 
-    /// Words for a point under the pointer: what it is, and its number.
+    /// Describes the point under the pointer by its settings and its number.
     fn about(&self, point: usize) -> String {
         let name = self.results.point_name(point);
         let value = self.values().and_then(|as_of| as_of.values.get(point)?.as_ref());

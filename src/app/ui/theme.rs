@@ -390,8 +390,8 @@ mod tests {
                     let (a, b) = (theme.series(i), theme.series(j));
                     let far =
                         a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
-                    let least = if i < 4 { 90 } else { 40 };
-                    assert!(far > least, "variants {i} and {j} look alike (dark {}): {a:?} {b:?}", theme.dark);
+                    let min = if i < 4 { 90 } else { 40 };
+                    assert!(far > min, "variants {i} and {j} look alike (dark {}): {a:?} {b:?}", theme.dark);
                 }
             }
             for i in 0..Theme::GROUPS {

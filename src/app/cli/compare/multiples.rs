@@ -1,4 +1,4 @@
-//! Runs read whole, their views as small multiples, and the difference of two, as files. It draws nothing itself.
+//! Runs read whole, their views as small multiples, and the difference of two, as files.
 
 use std::path::{Path, PathBuf};
 

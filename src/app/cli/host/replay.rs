@@ -1,4 +1,4 @@
-//! A recorded run, or a folder of checkpoints, told to a window, with its models stood up again.
+//! Replays a recorded run, or a folder of checkpoints, into a window, with its models restored.
 
 use std::{
     path::{Path, PathBuf},

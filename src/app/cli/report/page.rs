@@ -1,4 +1,4 @@
-//! The page of a report: text, tables, and the places of curves and pictures. It draws nothing.
+//! The page of a report: text, tables, and the places of curves and pictures.
 
 use std::fmt::Write as _;
 

@@ -26,7 +26,7 @@ pub struct ViewPictures {
     pub view: &'static ViewEntry,
     /// `data:` addresses, each picture once.
     pub pictures: Vec<String>,
-    /// Which of them stands for each step of the scrubber.
+    /// The picture that stands for each step of the scrubber.
     pub at: Vec<usize>,
 }
 

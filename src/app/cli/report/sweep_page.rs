@@ -26,7 +26,7 @@ use crate::{
     ui::{comparison::Comparison, theme::Theme},
 };
 
-/// Points whose curves are drawn; more are not told apart.
+/// Most points whose curves are drawn; more cannot be distinguished.
 const MAX_CURVES: usize = 30;
 /// Points of all curves together; fewer where the file would become too large.
 const POINTS: [usize; 3] = [100_000, 30_000, 5_000];

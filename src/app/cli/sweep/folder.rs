@@ -1,5 +1,5 @@
-//! The folder of a sweep: its specification, the settings that its points share, and its runs. Which run is which is told
-//! by the settings that each recorded.
+//! The folder of a sweep: its specification, the settings that its points share, and its runs. A run is matched to its
+//! point by the settings that it recorded.
 
 use std::{
     fs, io,
@@ -38,7 +38,7 @@ pub struct SweepFolder {
 /// A run of a sweep as its folder has it.
 pub struct TaskState {
     pub task: SweepTask,
-    /// Nothing where it has not begun. Of several, the one that has come furthest.
+    /// The row of the run that has come furthest; `None` where none has begun.
     pub row: Option<RunRow>,
 }
 
@@ -48,7 +48,7 @@ impl TaskState {
         self.row.as_ref().filter(|row| row.state == RowState::Finished)
     }
 
-    /// It has no end, and nobody is making it.
+    /// True for a run that has not ended and that no process is making.
     pub fn is_to_run(&self) -> bool {
         !matches!(self.row.as_ref().map(|row| &row.state), Some(RowState::Finished | RowState::Running))
     }
@@ -126,7 +126,7 @@ impl SweepFolder {
         Failure::usage(format!("no folder can be made at {}: {error}", self.path.display()))
     }
 
-    /// Why a run that has left nothing was not made, as it said itself.
+    /// The reason that a run itself gave for not starting.
     pub fn refusal(&self, task: SweepTask) -> Option<String> {
         let log = self.path.join(LOGS).join(format!("{}.txt", task_name(task)));
         let said = files::read_text(&log, MAX_CONFIG).ok()?;

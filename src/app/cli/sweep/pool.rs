@@ -43,7 +43,7 @@ fn is_no_room(error: &io::Error) -> bool {
 pub fn run(sweep: &SweepFolder, numbers: &[usize], jobs: usize) -> Result<usize, Failure> {
     let (stopping, full) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
     let asked = stopping.clone();
-    // The processes of the runs are told by the terminal as this one is.
+    // The terminal interrupts the processes of the runs as well as this one.
     interrupt::on_interrupt(move || asked.store(true, Ordering::SeqCst));
     let (waiting, ended, failed) = (Mutex::new(numbers.iter()), AtomicUsize::new(0), AtomicUsize::new(0));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();

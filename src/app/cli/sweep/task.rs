@@ -11,7 +11,7 @@ use super::{
 };
 use crate::experiments::run_table::RowState;
 
-/// Makes the run of this number, unless it has ended or somebody is making it.
+/// Makes the run of this number, unless it has ended or another process is making it.
 ///
 /// # Errors
 /// If there is no such run, or it fails.

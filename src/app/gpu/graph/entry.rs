@@ -11,7 +11,7 @@ use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::GraphPipelines};
 use crate::gpu::graph_layout::{GraphLayout, Kernels, MAX_STEPS};
 
-/// Which edges are drawn, of all in the order of their strength.
+/// The beginnings of the drawn edges, in the ascending order of strength.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct DrawnEdges {
     /// From here on they are strong enough to be seen.
@@ -272,7 +272,7 @@ impl GraphEntry {
         }
     }
 
-    /// Colours and sizes, if they changed. What stands out is drawn last, and of the rest the large.
+    /// Colours and sizes, if they changed. Nodes that stand out are drawn last, and before them the large ones.
     pub fn styles(&mut self, queue: &wgpu::Queue, graph: &Graph) {
         if self.style_revision.replace(graph.style_revision) == Some(graph.style_revision) {
             return;

@@ -1,5 +1,4 @@
-//! The graphs on the device, each of which stays there until it has not been painted for a while. It does not
-//! know how a graph is laid out or drawn.
+//! The graphs on the device, each of which stays there until it has not been painted for a while.
 
 use std::collections::HashMap;
 

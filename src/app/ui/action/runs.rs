@@ -11,7 +11,7 @@ pub enum RunsAction {
     Compare(Vec<PathBuf>),
     /// Reads compared runs whole, to be shown by views.
     Replay(Vec<PathBuf>),
-    /// Keeps a person's note on a run.
+    /// Saves the user's note on a run.
     Note(PathBuf, RunNote),
     /// Moves a run to the trash.
     Discard(PathBuf),

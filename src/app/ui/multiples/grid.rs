@@ -22,15 +22,15 @@ impl Grid {
     /// room.
     pub fn in_room(room: Vec2, count: usize) -> Self {
         let count = count.max(1);
-        let of = |cols: usize| {
+        let with_columns = |cols: usize| {
             let rows = count.div_ceil(cols);
             let width = (room.x + GAP) / cols as f32 - GAP;
             let height = ((room.y + GAP) / rows as f32 - GAP).max(MIN_CELL.y);
             Self { cols, rows, cell: vec2(width.floor(), height.floor()) }
         };
         let size = |grid: &Self| grid.cell.x.min(grid.cell.y * SHAPE);
-        let fitting = (1..=count).map(of).filter(|grid| grid.cols == 1 || grid.cell.x >= MIN_CELL.x);
-        fitting.reduce(|a, b| if size(&b) > size(&a) { b } else { a }).unwrap_or_else(|| of(1))
+        let fitting = (1..=count).map(with_columns).filter(|grid| grid.cols == 1 || grid.cell.x >= MIN_CELL.x);
+        fitting.reduce(|a, b| if size(&b) > size(&a) { b } else { a }).unwrap_or_else(|| with_columns(1))
     }
 
     /// A grid of cells of this size, with about as many rows as columns.

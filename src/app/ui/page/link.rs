@@ -26,8 +26,8 @@ pub fn link(page: &Page) -> Permalink {
     }
 }
 
-/// Warnings for somebody who passes the link on; empty if there are none.
-pub fn words_on_link(page: &Page, link: &Permalink) -> String {
+/// Warnings for a user who passes the link on; empty if there are none.
+pub fn link_text(page: &Page, link: &Permalink) -> String {
     let mut words = vec![];
     if !page.pending().is_empty() && page.newest() > 0 {
         words.push("It has the settings shown, which wait for a reset, and no step.".to_owned());

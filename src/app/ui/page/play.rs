@@ -63,7 +63,7 @@ pub fn play_or_pause(page: &mut Page, now: f64) -> Result<(), String> {
     Ok(())
 }
 
-/// Looks at a step, chosen by hand; what plays goes on from there.
+/// Shows a step that the user chose; playing goes on from there.
 pub fn scrub_to(page: &mut Page, step: u64) {
     page.scrub = Some(step);
     page.play.at = page.play.at.map(|_| step as f64);

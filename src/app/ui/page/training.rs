@@ -113,7 +113,7 @@ pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> 
 
 // ---- settings ----
 
-/// Takes over the settings that a run found out as it began, such as the tokens of a trained model, unless a person
+/// Takes over the settings that a run found out as it began, such as the tokens of a trained model, unless the user
 /// changed them meanwhile.
 pub(super) fn take_found(page: &mut Page) {
     let Some(run) = page.run.as_ref().filter(|run| run.replayed.is_none()) else { return };

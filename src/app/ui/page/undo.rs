@@ -1,7 +1,7 @@
 //! The undo steps of a page and their names. A step changes the settings, the layout, the selection,
 //! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]); undone, it changes nothing else.
 //! Settings are noted where they are changed; layout and selection, which views and tiles change themselves, are
-//! compared after each frame in which a person did something. A view's zoom, and what time moves (a text that is
+//! compared after each frame in which the user did something. A view's zoom, and what time moves (a text that is
 //! played), are no steps. A live setting that its control changed reaches the run when it is undone, as it did before;
 //! any other setting waits for a reset.
 
@@ -42,7 +42,7 @@ impl Snapshot {
     }
 }
 
-/// The page as it was looked at last, to find what a person has changed since.
+/// The page after the last frame, to find what the user has changed since.
 #[derive(Default)]
 pub(super) struct LastFrame {
     page: Option<(Layout, Selection)>,
@@ -53,7 +53,7 @@ pub(super) struct LastFrame {
     held_since: Option<f64>,
 }
 
-/// Which step is to be undone.
+/// Identifies the step that is to be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoKind {
     Undo,
@@ -161,7 +161,7 @@ fn remember(page: &mut Page) {
     page.seen.page = Some((page.tiling.tree.clone(), page.selection.clone()));
 }
 
-/// Notes what a person changed of layout and selection in this frame. Called once a frame, after everything else.
+/// Records the user's changes of layout and selection in this frame. Called once a frame, after everything else.
 pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
     let now = ctx.input(|i| i.time);
     page.seen.now = now;
@@ -192,7 +192,7 @@ pub fn watch(page: &mut Page, lists: Lists, ctx: &Context) {
     remember(page);
 }
 
-/// True if a person did something in this frame.
+/// True if the user did something in this frame.
 fn has_acted(ctx: &Context) -> bool {
     let acts = |e: &Event| {
         matches!(
@@ -224,18 +224,18 @@ fn selection_step(before: &Selection, now: &Selection, variants: &[VariantInfo])
     };
     let words = |n: &Option<usize>| n.map(|n| n.to_string());
     if before.neuron != now.neuron {
-        let of = |n: Option<u32>| n.map(|n| n.to_string());
-        return named("neuron", of(before.neuron), of(now.neuron));
+        let text = |n: Option<u32>| n.map(|n| n.to_string());
+        return named("neuron", text(before.neuron), text(now.neuron));
     }
     if let Some(SlotStep { noun, was, is }) = before.slot_step(now) {
         return named(noun, was, is);
     }
     if (before.head, &before.layer) != (now.head, &now.layer) {
-        let of = |s: &Selection| {
+        let text = |s: &Selection| {
             let layer = s.layer.as_ref().map_or(String::new(), |l| format!(" of {l}"));
             words(&s.head).map(|h| format!("{h}{layer}"))
         };
-        return named("head", of(before), of(now));
+        return named("head", text(before), text(now));
     }
     if before.variant != now.variant {
         let label = variants.get(now.variant).map_or(now.variant.to_string(), |v| v.label.clone());
@@ -256,7 +256,7 @@ fn layout_step(
     dragged: Option<TileId>,
 ) -> Option<(String, String)> {
     let (was, is) = (panes(before), panes(now));
-    let of = |ids: &[(&TileId, &String)]| match ids {
+    let name = |ids: &[(&TileId, &String)]| match ids {
         [(_, view)] => format!("tile {}", title(view)),
         many => format!("{} tiles", many.len()),
     };
@@ -265,8 +265,8 @@ fn layout_step(
     let step = |what: &str, name: String| Some((format!("{what} {name}"), name));
     match (closed.as_slice(), opened.as_slice()) {
         ([], []) => {}
-        (closed, []) => return step("close", format!("closed {}", of(closed))),
-        ([], opened) => return step("open", format!("opened {}", of(opened))),
+        (closed, []) => return step("close", format!("closed {}", name(closed))),
+        ([], opened) => return step("open", format!("opened {}", name(opened))),
         _ => return step("layout", "layout".into()),
     }
     if arrangement(before, true) == arrangement(now, true) {

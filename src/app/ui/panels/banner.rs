@@ -1,5 +1,5 @@
-//! A strip over the tiles for what a person must know: a run that failed, settings of which no run
-//! can be made. It takes room; it covers nothing.
+//! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made. It
+//! takes room; it covers nothing.
 
 use eframe::egui::{Frame, Margin, RichText, Stroke, Ui};
 

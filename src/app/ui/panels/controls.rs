@@ -117,7 +117,7 @@ fn group_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, heading: &str, 
 const APPLY: f32 = 80.0;
 
 /// The changes that wait for a reset, always in sight. Once a run has begun their place is reserved, so that nothing
-/// moves under a hand that changes a setting.
+/// moves while the user changes a setting.
 fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     if page.run.as_ref().is_none_or(Run::is_untouched) {
         return;

@@ -49,7 +49,7 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
     egui::CentralPanel::default().frame(page).show(ui, |ui| {
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             let width = (ui.available_width() - 64.0).min(PAGE);
-            // As many columns as fit, but no empty ones: few labs get wide cards.
+            // The grid has as many columns as fit, but no empty ones, so that few labs get wide cards.
             let fit = ((width + GAP) / (CARD_WIDTH + GAP)) as usize;
             let columns = fit.clamp(1, 4).min(shell.lists.labs.len().max(2));
             let card = vec2((width + GAP) / columns as f32 - GAP, CARD_HEIGHT);

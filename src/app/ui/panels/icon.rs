@@ -115,7 +115,7 @@ pub fn icon_button(ui: &mut Ui, theme: &Theme, icon: Icon, name: &str) -> Respon
     icon_button_in(ui, theme, icon, name, IconStyle::Plain)
 }
 
-/// How an icon button looks.
+/// The style of an icon button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IconStyle {
     Plain,

@@ -34,7 +34,7 @@ pub fn right_panel_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             }
         });
     });
-    // Of each lab its own: a lesson opens at its top.
+    // Each lab has its own id, so that a lesson opens at its top.
     let id = ("right", page.lab.id, shell.session.tab == Tab::Lesson);
     ScrollArea::vertical().id_salt(id).auto_shrink([false, false]).show(ui, |ui| {
         Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 8, bottom: 16 }).show(ui, |ui| {

@@ -188,14 +188,14 @@ fn int_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, curr
         is_dragged = field.dragged();
     });
     if changed && is_dragged {
-        value = legal::nearest(page.lab, &page.config, &page.knobs, (knob, value));
+        value = legal::nearest(page.lab, &page.config, &page.knobs, knob, value);
     }
     if (max as f64 - min as f64) <= SLIDABLE {
         slim(ui);
         let log = max as f64 - min as f64 > 400.0;
         let slider = Slider::new(&mut value, min..=max).show_value(false).logarithmic(log);
         if ui.add(slider).labelled_by(name.id).changed() {
-            value = legal::nearest(page.lab, &page.config, &page.knobs, (knob, value));
+            value = legal::nearest(page.lab, &page.config, &page.knobs, knob, value);
             changed = true;
         }
     }

@@ -1,5 +1,5 @@
 //! The lesson of a lab: its question, its page of text, and its steps, each with its guess, its button and what the run
-//! says to it. What a step does is done elsewhere.
+//! says to it.
 
 use eframe::egui::{self, Align, Button, Frame, Label, Margin, RichText, Stroke, Ui};
 
@@ -31,7 +31,7 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.push_id("after", |ui| markdown_ui(ui, shell.theme, &lesson.after));
 }
 
-/// A step: its heading, and all of it once it is followed, so that nothing is told before it is guessed.
+/// A step: its heading, and all of it once it is followed, so that nothing is revealed before it is guessed.
 fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
     let is_current = page.lesson.current == Some(i);
     let theme = shell.theme.clone();

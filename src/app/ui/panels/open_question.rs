@@ -1,5 +1,5 @@
-//! The note on a tile whose question has been open for so long that a person wonders: for how long, how far the answer
-//! is, and a button that cancels it.
+//! The note on a tile whose question has been open for a while: for how long, the progress of the answer, and a button
+//! that cancels it.
 
 use eframe::egui::{Align, Align2, Button, FontId, Layout, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
 
@@ -8,7 +8,7 @@ use crate::ui::{
     theme::{self, Theme},
 };
 
-/// After so long a question is said to be open, seconds.
+/// Seconds after which the note appears.
 const PATIENCE: f64 = 0.5;
 /// Time between two looks at the clock, seconds.
 const TICK: f32 = 0.1;

@@ -68,7 +68,7 @@ impl Palette {
         field.request_focus();
         let mut done = enter.then_some(self.chosen);
         ui.add_space(8.0);
-        // As high whatever is found: what is chosen stays where it is while one types.
+        // The height does not depend on the matches, so that the selected line stays in place while the user types.
         let height = (ROW * 12.0).min(ui.ctx().content_rect().height() - 160.0).max(ROW * 3.0);
         let list = ScrollArea::vertical().max_height(height).min_scrolled_height(height).auto_shrink([false, false]);
         list.show(ui, |ui| {

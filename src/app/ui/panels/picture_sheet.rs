@@ -1,5 +1,4 @@
-//! The sheet that asks what a picture of a view shall be: its size, its ground, and PNG or, where the view can, SVG. It
-//! draws no picture.
+//! The sheet that asks what a picture of a view shall be: its size, its ground, and PNG or, where the view can, SVG.
 
 use eframe::egui::{DragValue, RichText, Ui};
 

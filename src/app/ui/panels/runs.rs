@@ -30,10 +30,10 @@ use crate::{
 
 /// Width of the panel about one run, points.
 const DETAILS: f32 = 312.0;
-/// More lines are not told apart in one chart.
+/// Most runs in one chart; more lines cannot be distinguished.
 const MAX_COMPARED: usize = 30;
 
-/// The note that a person is writing about a run, until it is saved.
+/// The note that the user is writing about a run, until it is saved.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Draft {
     folder: String,
@@ -136,7 +136,7 @@ impl RunsPage {
         let filter = match Filter::parse(&self.filter) {
             Ok(filter) => filter,
             Err(words) => {
-                // What was found before stays, while the term is still being typed.
+                // The earlier matches stay while the term is being typed.
                 self.complaint = Some(words);
                 return;
             }

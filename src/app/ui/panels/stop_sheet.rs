@@ -5,7 +5,7 @@ use eframe::egui::{Button, RichText, Ui};
 use super::Shell;
 use crate::ui::{action::OpenAction, theme, widgets::number};
 
-/// Which training would end, and for what.
+/// Asks before an action ends a training; names both.
 #[derive(Debug)]
 pub struct StopSheet {
     pub lab: String,

@@ -1,5 +1,5 @@
-//! The page of a sweep: its pictures under one slider of steps, its table, and what is left to make. What is shown was read
-//! elsewhere; nothing here reads a file.
+//! The page of a sweep: its pictures under one slider of steps, its table, and what is left to make. A worker reads the
+//! files, because the interface thread must not block.
 
 mod head;
 mod pictures;

@@ -142,7 +142,7 @@ fn objective_ui(ui: &mut Ui, theme: &Theme, state: &mut SweepDraftState) {
     });
 }
 
-/// How many runs it is, or what is wrong.
+/// Shows the number of runs, or the reason why the sweep cannot be made.
 fn words_ui(ui: &mut Ui, theme: &Theme, state: &SweepDraftState) {
     let check = &state.check;
     let (words, colour) = match (&state.refusal, &check.whole) {

@@ -279,7 +279,7 @@ impl Stage<'_> {
 /// A view is laid out in at least so much room; a smaller tile is scrolled.
 const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
-/// The view itself. What is larger than its tile can be scrolled to.
+/// Shows the view, in a scroll area where it is larger than its tile.
 fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     plot::begin_tile(ui.ctx(), id.0);
     view.needs(cx);

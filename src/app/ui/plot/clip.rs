@@ -1,5 +1,5 @@
-//! Clips a line or an area to a rectangle. Everything outside is cut off before it becomes shapes: a dash that nobody
-//! sees costs as much as one that is seen, and a zoom makes millions of them.
+//! Clips a line or an area to a rectangle. Everything outside is cut off before it becomes shapes, because an invisible
+//! dash costs as much as a visible one, and a zoom makes millions of them.
 
 use std::ops::RangeInclusive;
 
@@ -64,7 +64,7 @@ impl Window {
             return if points.is_empty() { vec![] } else { vec![points.to_vec()] };
         }
         let mut runs: Vec<Vec<[f64; 2]>> = vec![];
-        // A point without neighbours is a run of its own, for whoever marks points.
+        // A point without neighbours is a run of its own, so that it can be marked.
         let single = |at: usize| self.contains(points[at]);
         for (i, pair) in points.windows(2).enumerate() {
             let Some([start, end]) = self.segment(pair[0], pair[1]) else {
@@ -106,7 +106,7 @@ impl Window {
                 }
             }
             cuts.sort_by(|p, q| p.0.total_cmp(&q.0));
-            // What rounding left beside an edge is on it.
+            // A point that rounding left beside an edge counts as on it.
             let slack = (self.x[1] - self.x[0]) * 1e-9;
             let in_sight = |c: &[f64; 3]| c[0] >= self.x[0] - slack && c[0] <= self.x[1] + slack;
             for (_, c) in cuts.into_iter().filter(|(_, c)| in_sight(c)) {

@@ -51,7 +51,7 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
     for (place, words) in scale.ticks(from, to, wanted) {
         let (_, far) = edges(((place - from) / (to - from)) as f32);
         if lying {
-            // Words that would touch those before them are left out.
+            // A label that would touch the one before it is left out.
             let wide = painter.layout_no_wrap(words.clone(), FontId::monospace(12.0), theme.secondary).size().x;
             if far.x - wide / 2.0 < free_from {
                 continue;

@@ -1,5 +1,5 @@
-//! Shapes of egui as SVG: interface code is laid out in a context that nobody paints, and its shapes are written down.
-//! Shapes that only the graphics card draws (meshes, callbacks) are left out.
+//! Shapes of egui as SVG: interface code is laid out in a context that is never painted, and its shapes are written
+//! down. Shapes that only the graphics card draws (meshes, callbacks) are left out.
 
 use eframe::egui::{
     Color32, Context, FontFamily, Pos2, RawInput, Rect, Shape, Stroke, Ui, Vec2,

@@ -12,7 +12,7 @@ pub fn nothing_shown(ctx: &egui::Context) -> Option<String> {
     ctx.data(|data| data.get_temp(Id::unique(NOTHING)))
 }
 
-/// Words in the middle of an empty tile: what to do to fill it.
+/// Shows in the middle of an empty tile how to fill it.
 pub fn empty_ui(ui: &mut Ui, size: Vec2, theme: &Theme, words: &str) -> Response {
     ui.data_mut(|data| data.insert_temp(Id::unique(NOTHING), words.to_owned()));
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());

@@ -9,7 +9,7 @@ use eframe::egui::{Context, Id};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepEvent {
     pub step: u64,
-    /// What: "Coupling scale 0.5".
+    /// The text of the event, such as "Coupling scale 0.5".
     pub words: String,
 }
 

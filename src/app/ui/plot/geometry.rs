@@ -19,7 +19,7 @@ pub const FIXED: &str = "y fixed";
 /// Between words in a row.
 pub(super) const GAP: f32 = 12.0;
 
-/// Words in rows of [`ROW`] points' height.
+/// A label in rows of [`ROW`] points' height.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Label {
     pub rect: Rect,
@@ -85,12 +85,12 @@ pub struct Layout {
     pub traces: Vec<PlottedLine>,
     pub areas: Vec<Area>,
     pub names: Vec<Name>,
-    /// Words of zones, spans and reference lines.
+    /// Labels of zones, spans and reference lines.
     pub labels: Vec<Label>,
     /// The axes' words, shortened to the room there is.
     pub x_words: String,
     pub y_words: String,
-    /// Lines whose names found no room above, and where that is said.
+    /// Number of lines whose names found no room, and the position of that note.
     pub unnamed: Option<(usize, Pos2)>,
     pub margins: [f32; 2],
 }
@@ -149,7 +149,7 @@ impl Layout {
 /// A mark this near to the pointer is hovered, points.
 pub const REACH: f32 = 8.0;
 
-/// How far a position lies from a path, points; infinite from an empty one.
+/// The distance of a position from a path, points; infinite for an empty one.
 pub fn distance_to(path: &[Pos2], at: Pos2) -> f32 {
     let alone = path.first().filter(|_| path.len() == 1).map(|p| p.distance(at));
     let to_segment = |pair: &[Pos2]| {

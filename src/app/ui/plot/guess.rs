@@ -47,7 +47,7 @@ impl Guess {
         chart
     }
 
-    /// Takes a point of the hand in: what was drawn between the last point and this one is replaced.
+    /// Adds a point of the pointer; the curve between the last point and this one is replaced.
     pub(super) fn draw(&mut self, from: Option<f64>, to: [f64; 2]) {
         let [low, high] = from.map_or([to[0]; 2], |from| [from.min(to[0]), from.max(to[0])]);
         let is_left = |p: &[f64; 2]| p[0] < low || from.is_some_and(|from| p[0] == from);

@@ -1,5 +1,5 @@
-//! Where the words of zones, spans and reference lines stand: inside the plot, on no other label, and off the lines
-//! where there is room. It draws nothing.
+//! Places the labels of zones, spans and reference lines: inside the plot, on no other label, and off the lines where
+//! there is room.
 
 use eframe::egui::{Align2, Pos2, Rect, pos2, vec2};
 
@@ -8,7 +8,7 @@ use super::{
     geometry::{Label, Layout, Measure, ROW},
 };
 
-/// Every label that has a place on no other one. What they name stands in the chart's list too.
+/// The labels that fit without overlapping another one. The list of the chart names all of them.
 pub(super) fn labels(chart: &Chart<'_>, layout: &Layout, measure: Measure<'_>) -> Vec<Label> {
     let mut placed: Vec<Label> = vec![];
     for (words, anchors) in wanted(chart, layout) {
@@ -120,7 +120,7 @@ fn cost(layout: &Layout, placed: &[Label], rect: Rect) -> f32 {
     crossed.sum::<usize>() as f32 * 3.0
 }
 
-/// Words in rows no wider than `room`.
+/// Wraps a text into rows no wider than `room`.
 fn wrapped(words: &str, room: f32, measure: Measure<'_>) -> Vec<String> {
     let mut rows: Vec<String> = vec![];
     for word in words.split(' ') {

@@ -124,7 +124,7 @@ impl Layout {
         self.plot = Rect::from_min_max(pos2(left, top), pos2(size[0] - right, bottom.max(top + 20.0)));
     }
 
-    /// How many lines have no name, said at a place; where that is too far right, in place of the last name.
+    /// Notes at a position how many lines have no name; where that is too far right, the note replaces the last name.
     fn count_unnamed(&mut self, count: usize, at: Pos2, furthest: f32) {
         let replaced = self.names.pop_if(|last| at.x > furthest && last.at.y == at.y);
         self.unnamed = Some(replaced.map_or((count, at), |last| (count + 1, last.at)));
@@ -308,7 +308,7 @@ impl Layout {
 
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
 const BEYOND: f32 = 16.0;
-/// Words cut to a width, with a sign that they go on.
+/// Cuts a text to a width, with an ellipsis.
 fn elided(words: String, room: f32, measure: Measure<'_>) -> String {
     if measure(&words, false) <= room {
         return words;
@@ -341,7 +341,7 @@ fn last_value(data: &Data<'_>, x: f64) -> Option<f64> {
     value_before(data, x).map(|p| p[1])
 }
 
-/// The point told last at or before x: what a readout shows there.
+/// The last point at or before x, which a readout shows.
 pub fn value_before(data: &Data<'_>, x: f64) -> Option<[f64; 2]> {
     match data {
         Data::Curve(c) => c.point_at(x.max(0.0).floor() as u64).map(|(s, v)| [s as f64, v]),

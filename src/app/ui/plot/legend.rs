@@ -1,5 +1,5 @@
 //! The controls around a chart: names that switch their lines on and off, the list of all names where not every one has
-//! room, and the y axis held while the run goes on. It draws no data.
+//! room, and the y axis held while the run goes on.
 
 use eframe::egui::{
     self, Align2, CursorIcon, FontId, Id, Rect, Sense, Stroke as Pen, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -87,8 +87,8 @@ impl Chart<'_> {
         response.on_hover_text("Click for the names of all lines.");
     }
 
-    /// Words after those of the y axis: seen while the pointer is over the chart, and while the axis is held. A click
-    /// holds the present range, on every chart of the tile with the same axis one range for all.
+    /// A control after the label of the y axis, visible while the pointer is over the chart, and while the axis is
+    /// held. A click holds the present range, on every chart of the tile with the same axis one range for all.
     pub(super) fn fix_ui(&self, ui: &mut Ui, canvas: &Canvas<'_>, sheet: Rect, state: &mut ChartState) {
         let range = canvas.layout.y.map(|place| canvas.layout.y_scale.value(place));
         let shared = SharedRange::new(ui, &self.y.label);

@@ -71,7 +71,7 @@ pub struct MapUi<'a> {
     pub colours: Colours,
     pub row_label: &'a str,
     pub col_label: &'a str,
-    /// Words for a cell under the pointer: its row, its column, its value.
+    /// Describes the cell at a row and column under the pointer.
     pub describe: &'a dyn Fn(usize, usize) -> String,
     /// A row and column to outline.
     pub marked: Option<usize>,
@@ -97,7 +97,7 @@ impl Default for MapFrame {
     }
 }
 
-/// Whose map it is, and a value that is read off it.
+/// The title of the map, and a value of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Title {
     pub words: String,

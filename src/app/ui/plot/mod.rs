@@ -83,7 +83,7 @@ impl From<Vec<[f64; 2]>> for Data<'_> {
     }
 }
 
-/// How a line is told from its neighbours besides its colour.
+/// The stroke that distinguishes a line from its neighbours besides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stroke {
     #[default]
@@ -274,7 +274,7 @@ pub struct Chart<'a> {
     pub references: Vec<Reference>,
     /// The step that the scrubber shows: marked, with what came later drawn faint.
     pub marker: Option<f64>,
-    /// Said when there are no points: how to fill it.
+    /// The text shown while there are no points; it says how to get some.
     pub empty: String,
     /// Names the lines at their ends or above; false where a chart beside it already does.
     pub legend: bool,
@@ -318,7 +318,7 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// The zoom and the legend of a chart as a person left them. It lives with the view.
+/// The zoom and the legend of a chart as the user left them. It lives with the view.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChartState {
     /// Shown range of x and of y in values; `None` fits the data.

@@ -1,5 +1,5 @@
-//! A chart on the screen: the layout painted over `egui_plot`, and what a hand may do to it: read
-//! values off, zoom by drag, reset by double-click, change an axis' division by a click.
+//! A chart on the screen: the layout painted over `egui_plot`, and its interaction: read values off, zoom by drag,
+//! reset by double-click, change an axis' division by a click.
 
 use eframe::egui::{
     self, Align2, Color32, CornerRadius, CursorIcon, FontId, Id, LayerId, Order, Rect, Response, Sense, StrokeKind, Ui,
@@ -351,7 +351,7 @@ impl Canvas<'_> {
         clip::paint_dashed(&self.painter, &path, stroke, 5.0, 4.0);
     }
 
-    /// Words over lines: on a patch of the ground, so that they stay legible.
+    /// Draws text over lines on a patch of the background colour, so that it stays legible.
     pub(super) fn halo_text(&self, at: egui::Pos2, align: Align2, words: &str) {
         if words.is_empty() {
             return;

@@ -99,7 +99,7 @@ fn around(data: &Data<'_>, x: [f64; 2]) -> impl Iterator<Item = f64> {
     neighbours.into_iter().flatten()
 }
 
-/// A range so narrow that places within it are no longer told apart is widened about its middle.
+/// Widens a range about its middle if it is so narrow that positions within it coincide.
 fn resolvable([a, b]: [f64; 2], scale: Scale) -> [f64; 2] {
     let min = (a.abs().max(b.abs()) * 1e-11).max(MIN_SPAN);
     if b * 0.5 - a * 0.5 >= min * 0.5 {

@@ -1,5 +1,4 @@
-//! The values under the pointer: a line, a dot on each curve, and all of them in one box. It does not
-//! know what a hand did to get there.
+//! The values under the pointer: a line, a dot on each curve, and all of them in one box.
 
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ impl Canvas<'_> {
             }
         }
         if let (Some(over), Some(x)) = (over, exact_x) {
-            self.readout(over, at_x, &format!("{} {}", self.chart.x.label, value_words_of_x(x)), &rows);
+            self.readout(over, at_x, &format!("{} {}", self.chart.x.label, x_label(x)), &rows);
         }
     }
 
@@ -77,6 +76,6 @@ impl Canvas<'_> {
 }
 
 /// Steps and positions are whole; anything else has four digits.
-fn value_words_of_x(x: f64) -> String {
+fn x_label(x: f64) -> String {
     if x.fract() == 0.0 && x.abs() < 1e12 { format!("{x:.0}") } else { value_label(x) }
 }

@@ -1,6 +1,6 @@
 //! Linear and logarithmic axes: mapping, ticks and the words on them. Pure arithmetic.
 
-/// How an axis is divided.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
     #[default]
@@ -39,7 +39,7 @@ impl Scale {
         if !ticks.is_empty() {
             return ticks;
         }
-        // No round number lies inside, or they are not told apart: the ends say where one is.
+        // No round number lies inside, or their labels are equal: the ends label the axis instead.
         [from, to].into_iter().map(|p| (p, value_label(self.value(p).min(f64::MAX)))).collect()
     }
 }

@@ -146,7 +146,7 @@ impl Svg {
         );
     }
 
-    /// Words whose `anchor` (start, middle, end) stands on their base line at a place.
+    /// Adds a text whose `anchor` (start, middle, end) stands on the base line at a position.
     pub fn text(&mut self, at: Pos2, anchor: &str, words: &str, colour: Color32) {
         if !words.is_empty() {
             let (paint, words) = (Paint::fill(colour), escape(words));
@@ -159,7 +159,7 @@ impl Svg {
     }
 }
 
-/// Words between tags.
+/// Escapes text for use between tags.
 pub fn escape(words: &str) -> String {
     quick_xml::escape::partial_escape(words).into_owned()
 }

@@ -5,12 +5,12 @@ use eframe::egui::Rect;
 
 use super::geometry::PlottedLine;
 
-/// Lines nearer than this are not told apart, points.
+/// Lines nearer than this count as coincident, points.
 const NEAR: f32 = 2.0;
 /// Length of a piece of one colour, points.
 const PIECE: usize = 9;
 
-/// Cuts gaps into each line where it lies on earlier ones, which are seen through them. Of n lines that coincide the
+/// Cuts gaps into each line where it lies on earlier ones, which are seen through them. Where n lines coincide, the
 /// first is drawn whole and each other one in its own nth of the length.
 pub(super) fn weave(traces: Vec<PlottedLine>, plot: Rect) -> Vec<PlottedLine> {
     let columns = plot.width().ceil().max(1.0) as usize;

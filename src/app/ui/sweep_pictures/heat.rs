@@ -1,4 +1,4 @@
-//! A number over two settings: a cell a point, its colour the mean over seeds. What has no value yet has no colour.
+//! A number over two settings: a cell a point, its colour the mean over seeds. A point without a value has no colour.
 
 use eframe::egui::{Align2, Color32, Pos2, Rect, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
@@ -87,7 +87,7 @@ impl CellGrid<'_> {
     fn labels(&self, ui: &Ui, view: &SweepView<'_>) {
         let Self { plot, cells } = self;
         let (results, theme) = (view.results, view.theme);
-        let of = |axis: usize, i: usize| {
+        let label = |axis: usize, i: usize| {
             let place = cells.places[axis].get(i)?;
             let point = results.points.iter().position(|p| p.places.get(axis) == Some(place))?;
             Some(results.value_label(point, axis))
@@ -95,7 +95,7 @@ impl CellGrid<'_> {
         let mut free_from = plot.left() - LEFT;
         for column in 0..cells.places[0].len() {
             let at = self.cell(column, 0).center().x;
-            let words = of(0, column).unwrap_or_default();
+            let words = label(0, column).unwrap_or_default();
             let wide =
                 ui.painter().layout_no_wrap(words.clone(), crate::ui::theme::numbers(), theme.secondary).size().x;
             if at - wide / 2.0 >= free_from {
@@ -107,7 +107,7 @@ impl CellGrid<'_> {
         for row in 0..cells.places[1].len() {
             let at = self.cell(0, row).center().y;
             if at + 6.0 <= free_to {
-                let words = of(1, row).unwrap_or_default();
+                let words = label(1, row).unwrap_or_default();
                 figure_text(ui, pos2(plot.left() - 6.0, at), Align2::RIGHT_CENTER, &words, theme.secondary);
                 free_to = at - 8.0;
             }

@@ -10,7 +10,7 @@ use crate::{
     ui::{plot::Scale, theme::Theme},
 };
 
-/// The inputs that a person chooses.
+/// The inputs that the user chooses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureChoices {
     /// By its place.

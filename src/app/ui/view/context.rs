@@ -1,5 +1,5 @@
-//! What a view sees during one frame: the run at a step, the settings, the selection; and the list of actions into
-//! which it puts its wishes.
+//! The context of a view during one frame: the run at a step, the settings, the selection, and the list to which it
+//! adds actions.
 
 use std::{borrow::Cow, ops::Deref};
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What a view sees and may do during one frame.
+/// Gives a view the data of one frame, and takes the actions and questions that it issues.
 pub struct ViewCx<'a> {
     pub mirror: &'a Mirror,
     /// The step shown: the newest, or where the scrubber stands.
@@ -25,17 +25,17 @@ pub struct ViewCx<'a> {
     pub follow: bool,
     pub config: &'a Config,
     pub knobs: &'a [Knob],
-    /// What the settings are compared with, and go back to.
+    /// The settings of the preset, which controls are compared with and reset to.
     pub preset: &'a Config,
     pub theme: &'a Theme,
     pub selection: &'a mut Selection,
-    /// What is asked for, performed after the frame.
+    /// Actions that the view requests; the page performs them after the frame.
     pub actions: &'a mut Actions,
-    /// What the page has asked, and when.
+    /// The questions that the page has asked, with their times.
     pub questions: &'a mut Questions,
     /// Reduced motion is wanted.
     pub still: bool,
-    /// Whether there is a hand: a picture has no buttons.
+    /// False in an exported picture, which has no buttons.
     pub has_controls: bool,
 }
 
@@ -45,23 +45,25 @@ impl<'a> ViewCx<'a> {
         self.actions.push(action);
     }
 
-    /// What was measured at the shown step or last before it: of the variant in focus if it has it, else of the first
-    /// that has; an answer to a question where nothing came by schedule, or where a live setting was changed since.
+    /// The latest measurement at or before the shown step, of the variant in focus if it has one, else of the first
+    /// variant that has; an answer to a question where nothing came by schedule, or where a live setting was changed
+    /// since.
     pub fn latest<M: Measurement>(&self) -> Option<Measured<'a, M>> {
         let mirror: &'a Mirror = self.mirror;
         let scheduled = self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step));
         let answer = self.in_focus(|v| mirror.answer(v, M::CHANNEL).filter(|s| self.is_known(s)));
         let is_outdated = scheduled.is_none_or(|(_, s)| !self.is_of_present_settings(s));
         let newer = answer.filter(|(_, s)| is_outdated && (scheduled.is_none() || self.is_of_present_settings(s)));
-        newer.or(scheduled).and_then(Measured::of)
+        newer.or(scheduled).and_then(Measured::new)
     }
 
-    /// Whether it had been measured at the shown step.
+    /// True for a sample taken at or before the shown step.
     fn is_known(&self, sample: &Sample) -> bool {
         self.follow || sample.step <= self.step
     }
 
-    /// Whether no live setting was changed since it was measured. Of the past there is none to speak of.
+    /// True while no live setting was changed since the sample was taken, or since the question was asked that it
+    /// answers. At a past step it is always true, because only the newest step has live settings.
     fn is_of_present_settings(&self, sample: &Sample) -> bool {
         let changed = self.at().is_none() && self.mirror.changes.last().is_some_and(|(step, ..)| *step >= sample.step);
         !changed || sample.request.is_some_and(|r| self.questions.is_of_present_settings(r, self.mirror))
@@ -95,14 +97,14 @@ impl<'a> ViewCx<'a> {
         }
     }
 
-    /// The newest answer to a question, if it was known at the shown step; where nobody asked (a run opened from its
-    /// folder), what was recorded there. While another answer is on its way, the one before stays in view, with its
-    /// own step.
+    /// The newest answer to a question, if it was known at the shown step; where nothing was asked (a run opened from
+    /// its folder), the recorded one. While another answer is on its way, the one before stays in view, with its own
+    /// step.
     pub fn answered<M: Measurement>(&self) -> Option<Measured<'a, M>> {
         let mirror: &'a Mirror = self.mirror;
         self.in_focus(|v| self.shown_answer::<M>(v))
             .or_else(|| self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step)))
-            .and_then(Measured::of)
+            .and_then(Measured::new)
     }
 
     fn shown_answer<M: Measurement>(&self, variant: usize) -> Option<&'a Sample> {
@@ -112,25 +114,26 @@ impl<'a> ViewCx<'a> {
         (self.is_known(answer) || is_between()).then_some(answer)
     }
 
-    /// What one variant's schedule had measured at the shown step.
+    /// The latest scheduled measurement of one variant at or before the shown step.
     pub fn scheduled<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
         let mirror: &'a Mirror = self.mirror;
-        mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::of((variant, sample)))
+        mirror.sample_at(variant, M::CHANNEL, self.step).and_then(|sample| Measured::new((variant, sample)))
     }
 
     /// The newest answer of one variant.
     pub fn answer_of<M: Measurement>(&self, variant: usize) -> Option<Measured<'a, M>> {
-        self.shown_answer::<M>(variant).and_then(|sample| Measured::of((variant, sample)))
+        self.shown_answer::<M>(variant).and_then(|sample| Measured::new((variant, sample)))
     }
 
-    /// What is known of one variant at the shown step: the answer to what was asked, and what the schedule measured.
+    /// Both sources of a measurement of one variant at the shown step: the answer to a question, then the scheduled
+    /// one.
     pub fn known<M: Measurement>(&self, variant: usize) -> impl Iterator<Item = Measured<'a, M>> + use<'a, M> {
         let answer = self.answer_of::<M>(variant).filter(|m| m.sample.step <= self.step);
         answer.into_iter().chain(self.scheduled::<M>(variant))
     }
 
-    /// The newest that is known of one variant at the shown step, of what `fits`; an answer before what was scheduled at
-    /// the same step.
+    /// The newest measurement of one variant at the shown step that `fits`; of two at the same step the answer is
+    /// preferred to the scheduled one.
     pub fn measured<M: Measurement>(&self, variant: usize, fits: impl Fn(&M) -> bool) -> Option<Measured<'a, M>> {
         let newer = |a: Measured<'a, M>, b: Measured<'a, M>| if b.sample.step > a.sample.step { b } else { a };
         self.known::<M>(variant).filter(|m| fits(m.value)).reduce(newer)
@@ -178,7 +181,7 @@ impl<'a> ViewCx<'a> {
         }
     }
 
-    /// Whether the question of `M` was put and neither its answer nor a refusal has come.
+    /// True while the question of `M` has neither been answered nor refused.
     pub fn is_waiting_for<M: Measurement>(&self, variant: Option<usize>) -> bool {
         let answer = match variant {
             Some(v) => self.mirror.answer(v, M::CHANNEL),
@@ -204,7 +207,7 @@ impl<'a> ViewCx<'a> {
         self.in_focus(|variant| Some(self.history::<M>(variant)).filter(|history| !history.is_empty()))
     }
 
-    /// Sets a setting, as if on the control panel; in this frame already for whoever asks [`ViewCx::setting`].
+    /// Sets a setting, as if on the control panel; [`ViewCx::setting`] returns it in this frame already.
     pub fn set(&mut self, key: &str, value: Value) {
         if self.setting(key).as_ref() != Some(&value) {
             self.act(SettingAction::Change(key.to_owned(), value));
@@ -227,7 +230,7 @@ impl<'a> ViewCx<'a> {
         config
     }
 
-    /// Whether one of these settings differs from what the run was begun with.
+    /// True where one of these settings differs from the value that the run began with.
     pub fn is_set_otherwise(&self, keys: &[&str]) -> bool {
         let Some(info) = &self.mirror.info else { return false };
         keys.iter().any(|key| {
@@ -254,7 +257,7 @@ impl<'a> ViewCx<'a> {
         config.value(TrainSettings::window).ok()
     }
 
-    /// Whether there is a model that answers questions.
+    /// True where a model can answer questions.
     pub fn can_ask(&self) -> bool {
         matches!(self.mirror.state, Some(RunState::Paused | RunState::Running | RunState::Finished))
     }
@@ -270,12 +273,12 @@ impl<'a> ViewCx<'a> {
         label.map_or(String::new(), |v| format!("{} \u{b7} ", v.label))
     }
 
-    /// What a row of controls takes of a tile's height, points: as much as it is high, or nothing in a picture.
+    /// The height in points that a row of controls takes from a tile; 0 in a picture, which has no controls.
     pub fn height_of_controls(&self, height: f32) -> f32 {
         if self.has_controls { height } else { 0.0 }
     }
 
-    /// Where a chart over steps is marked: nowhere while it follows the run.
+    /// The step that a chart over steps marks; `None` while it follows the run.
     pub fn marker(&self) -> Option<f64> {
         (!self.follow).then_some(self.step as f64)
     }
@@ -307,11 +310,11 @@ impl<M> Clone for Measured<'_, M> {
 impl<M> Copy for Measured<'_, M> {}
 
 impl<'a, M: Measurement> Measured<'a, M> {
-    fn of((variant, sample): (usize, &'a Sample)) -> Option<Self> {
+    fn new((variant, sample): (usize, &'a Sample)) -> Option<Self> {
         sample.measurement().map(|value| Self { variant, sample, value })
     }
 
-    /// At which step it was taken, of which variant, `what`, and on what.
+    /// The step, the variant, `what`, and the data that it was measured on.
     pub fn subtitle(&self, cx: &ViewCx<'_>, what: &str) -> String {
         format!("step {} \u{b7} {}{what}{}", self.sample.step, cx.whose(self.variant), self.sample.about)
     }

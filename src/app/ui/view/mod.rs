@@ -24,7 +24,7 @@ pub trait View {
     /// CSV of exactly what is shown, with a header line; `None` while there is nothing.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String>;
 
-    /// Whether it has an SVG, once there is something to show.
+    /// True for a view that can draw an SVG once it has data.
     fn draws_svg(&self) -> bool {
         false
     }

@@ -36,7 +36,7 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// How several charts share the room of a view.
+/// The arrangement of several charts in a view.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrangement {
     /// Above one another on one x axis.

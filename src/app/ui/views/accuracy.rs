@@ -50,7 +50,7 @@ impl Accuracy {
     }
 }
 
-/// What guessing reaches, where the run reported it.
+/// The accuracy of guessing, where the run reported it.
 fn chance(cx: &ViewCx<'_>) -> Option<f64> {
     let guess = |v: usize| cx.mirror.curve(v, channels::GUESS)?.last();
     (0..cx.mirror.variants().len()).find_map(guess)

@@ -23,7 +23,7 @@ use crate::{
 pub struct Causality {
     /// A sentence of one's own; empty asks about a held-out passage.
     text: String,
-    /// What the changed token becomes; the token is the selected one of all views.
+    /// The replacement of the changed token, which is the selection shared by all views.
     replacement: KeyedCache<RunNumber, String>,
     coupling_scale: f64,
     show_wrong: bool,
@@ -87,7 +87,7 @@ impl Causality {
         if at > 0.0 {
             let label = match causality.before_max {
                 0.0 => "0 exactly".to_owned(),
-                most => format!("at most {}", value_label(most)),
+                max => format!("at most {}", value_label(max)),
             };
             chart.spans.push(Span { label, colour: cx.theme.secondary, from: ends[0], to: at - 0.5 });
         }
@@ -151,15 +151,15 @@ fn leak(causality: &measurements::Causality) -> Option<std::ops::Range<usize>> {
     (first < causality.position).then_some(first..causality.position)
 }
 
-/// In words whether the wrong upsampling leaks here, and where it would.
+/// Says whether the wrong upsampling leaks here, and where it would.
 fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
     let Some(leaky) = &causality.leaky_upsample else { return };
     let (words, colour) = match leak(causality) {
         Some(leak) => {
-            let most = value_label(leaky.before_max);
+            let max = value_label(leaky.before_max);
             let n = leak.len();
             let tokens = if n == 1 { "token" } else { "tokens" };
-            let words = format!("! The future leaks: {n} {tokens} before the change move, by up to {most}.");
+            let words = format!("! The future leaks: {n} {tokens} before the change move, by up to {max}.");
             (words, cx.theme.error)
         }
         None if leaky.pool > 1 && causality.position.is_multiple_of(leaky.pool) => {

@@ -1,5 +1,5 @@
-//! What a forward pass costs, in layers of full length, live with the settings; and what a training
-//! step took.
+//! The cost of a forward pass in layers of full length, computed from the live settings, and the measured time of a
+//! training step.
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
@@ -22,7 +22,7 @@ const RECENT: u64 = 100;
 
 /// The parts of L_eq = n_pre + n_rounds (n_post + n_slow / P^2).
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Parts {
+struct CostTerms {
     n_pre: f64,
     n_rounds: f64,
     n_post: f64,
@@ -30,9 +30,9 @@ struct Parts {
     pool: f64,
 }
 
-impl Parts {
-    /// From the settings, if this lab has them.
-    fn of(cx: &ViewCx<'_>) -> Option<Self> {
+impl CostTerms {
+    /// The terms from the settings, if this lab has them.
+    fn from_settings(cx: &ViewCx<'_>) -> Option<Self> {
         let get = |key| cx.config.value::<usize>(key).ok().map(|n| n as f64);
         Some(Self {
             n_pre: get(ModelSettings::n_pre)?,
@@ -56,7 +56,7 @@ impl Parts {
     }
 
     /// The formula with its numbers in.
-    fn words(self) -> String {
+    fn formula(self) -> String {
         let Self { n_pre, n_rounds, n_post, n_slow, pool } = self;
         format!("{n_pre} + {n_rounds} ({n_post} + {n_slow}/{pool}\u{b2}) = {}", short(self.total()))
     }
@@ -139,7 +139,7 @@ fn bars_ui(ui: &mut Ui, theme: &Theme, head: &str, bars: &[Bar]) {
 impl View for Cost {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let theme = cx.theme;
-        let parts = Parts::of(cx);
+        let parts = CostTerms::from_settings(cx);
         let measured = measured(cx.mirror, cx.step);
         if parts.is_none() && measured.is_empty() {
             let words = "This lab has no fast-slow model to count, and nothing has been timed yet.";
@@ -151,7 +151,7 @@ impl View for Cost {
                 ui.label(
                     egui::RichText::new("L_eq = n_pre + n_rounds (n_post + n_slow/P\u{b2})").color(theme.secondary),
                 );
-                ui.label(egui::RichText::new(format!("     = {}", p.words())).font(FontId::monospace(14.0)));
+                ui.label(egui::RichText::new(format!("     = {}", p.formula())).font(FontId::monospace(14.0)));
                 ui.add_space(4.0);
                 let bars = [
                     Bar {
@@ -195,7 +195,7 @@ impl View for Cost {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let mut out = "what,value,unit\n".to_owned();
-        if let Some(p) = Parts::of(cx) {
+        if let Some(p) = CostTerms::from_settings(cx) {
             for (name, value) in [("fast-slow, fast", p.fast()), ("fast-slow, slow", p.slow()), ("L_eq", p.total())] {
                 out.push_str(&format!("{},{value},layers\n", quote(name)));
             }
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn the_papers_defaults_cost_three_and_a_quarter_layers() {
-        let p = Parts { n_pre: 1.0, n_rounds: 2.0, n_post: 1.0, n_slow: 2.0, pool: 4.0 };
+        let p = CostTerms { n_pre: 1.0, n_rounds: 2.0, n_post: 1.0, n_slow: 2.0, pool: 4.0 };
         assert_eq!(p.total(), 3.25);
-        assert_eq!(p.words(), "1 + 2 (1 + 2/4\u{b2}) = 3.25");
+        assert_eq!(p.formula(), "1 + 2 (1 + 2/4\u{b2}) = 3.25");
     }
 }

@@ -1,5 +1,5 @@
-//! How far a refining map is from a step of a Markov chain: the column sums of its one-step matrix, and its distance from
-//! the nearest generator over training. It does not compute a Jacobian.
+//! The distance of a refining map from a step of a Markov chain: the column sums of its one-step matrix, and its
+//! distance from the nearest generator over training.
 
 use eframe::egui::{Label, RichText, Ui, vec2};
 
@@ -30,7 +30,7 @@ fn sorted(m: &GeneratorDistance) -> Vec<f64> {
     sums
 }
 
-/// What the numbers say.
+/// Describes the numbers in a sentence.
 fn sentence(m: &GeneratorDistance) -> String {
     let sums = sorted(m);
     let mean = sums.iter().sum::<f64>() / sums.len().max(1) as f64;
@@ -78,8 +78,8 @@ impl GeneratorDistanceView {
         chart.empty = "Measured at one step only so far.".to_owned();
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<GeneratorDistance>(variant);
-            let points = |of: fn(&GeneratorDistance) -> f64| -> Vec<[f64; 2]> {
-                history.iter().map(|(step, m)| [*step as f64, of(m)]).collect()
+            let points = |quantity: fn(&GeneratorDistance) -> f64| -> Vec<[f64; 2]> {
+                history.iter().map(|(step, m)| [*step as f64, quantity(m)]).collect()
             };
             if history.is_empty() {
                 continue;

@@ -94,13 +94,13 @@ struct Contrast {
     spread: Spread,
 }
 
-/// By run, and whether held out.
+/// The contrasts by run and by split: training or held out.
 #[derive(Default)]
 struct Contrasts(KeyedCache<(RunNumber, bool), Vec<Contrast>>);
 
 impl Contrasts {
     /// Those of the run, as far as they were followed.
-    fn of(&self, mirror: &Mirror, held_out: bool) -> &[Contrast] {
+    fn get(&self, mirror: &Mirror, held_out: bool) -> &[Contrast] {
         self.0.get(&(mirror.run, held_out)).map_or(&[], Vec::as_slice)
     }
 }
@@ -134,7 +134,7 @@ impl LossDifference {
             "No difference to show. It needs two variants trained on the same batches: turn on coupled and frozen, \
              and press Space.",
         );
-        for c in self.contrasts.of(cx.mirror, self.held_out) {
+        for c in self.contrasts.get(cx.mirror, self.held_out) {
             let colour = c.colour(cx);
             let (mean, low, high) = match &c.running[..] {
                 [] => continue,
@@ -212,7 +212,7 @@ impl PanelView for LossDifference {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let what = if self.held_out { "held-out windows" } else { "the same training batches" };
-        let seeds = self.contrasts.of(cx.mirror, self.held_out).iter().map(|c| c.pairs.len()).max().unwrap_or(0);
+        let seeds = self.contrasts.get(cx.mirror, self.held_out).iter().map(|c| c.pairs.len()).max().unwrap_or(0);
         let band = match seeds {
             0 => String::new(),
             1 => format!(", one seed: band is the running sd of {RUNNING} points"),

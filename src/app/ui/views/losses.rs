@@ -12,9 +12,9 @@ use crate::{
     },
 };
 
-/// Which losses are drawn.
+/// The losses that are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum LossChoice {
     Both,
     Train,
     HeldOut,
@@ -23,7 +23,7 @@ enum Shown {
 /// View `losses`.
 pub struct Losses {
     smoothing: f64,
-    shown: Shown,
+    shown: LossChoice,
     train: SeedSeries,
     held_out: SeedSeries,
 }
@@ -31,7 +31,7 @@ pub struct Losses {
 impl Default for Losses {
     fn default() -> Self {
         let [train, held_out] = Default::default();
-        Self { smoothing: 0.9, shown: Shown::Both, train, held_out }
+        Self { smoothing: 0.9, shown: LossChoice::Both, train, held_out }
     }
 }
 
@@ -40,19 +40,19 @@ impl Losses {
         let shown = self.shown;
         let mut chart = Chart::new("losses", Axis::steps(), Axis::new("loss (nats a token)"))
             .empty("No losses yet. Press Space to train; the first step appears at once.");
-        if shown != Shown::HeldOut {
-            let suffix = if shown == Shown::Both { ", train" } else { "" };
+        if shown != LossChoice::HeldOut {
+            let suffix = if shown == LossChoice::Both { ", train" } else { "" };
             let look = SeriesStyle { suffix, ..SeriesStyle::default() };
             self.train.draw(&mut chart, cx.mirror, channels::LOSS_TRAIN, cx.theme, look);
         }
-        if shown != Shown::Train {
-            let stroke = if shown == Shown::Both { Stroke::Dashed } else { Stroke::Solid };
-            let suffix = if shown == Shown::Both { ", held out" } else { "" };
-            let look = SeriesStyle { stroke, suffix, unnamed: shown == Shown::Both, seeds: Seeds::Spread };
+        if shown != LossChoice::Train {
+            let stroke = if shown == LossChoice::Both { Stroke::Dashed } else { Stroke::Solid };
+            let suffix = if shown == LossChoice::Both { ", held out" } else { "" };
+            let look = SeriesStyle { stroke, suffix, unnamed: shown == LossChoice::Both, seeds: Seeds::Spread };
             self.held_out.draw(&mut chart, cx.mirror, channels::LOSS_HELD_OUT, cx.theme, look);
         }
-        // The legend names each variant once; which stroke is which is said in the subtitle.
-        if shown == Shown::Both && chart.lines.iter().all(|l| !l.named) {
+        // The legend names each variant once; the subtitle explains the strokes.
+        if shown == LossChoice::Both && chart.lines.iter().all(|l| !l.named) {
             chart.lines.iter_mut().for_each(|l| l.named = true);
         }
         chart.marker = cx.marker();
@@ -76,7 +76,9 @@ impl PanelView for Losses {
 
     fn below_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>, _height: f32) {
         ui.horizontal(|ui| {
-            for (choice, words) in [(Shown::Both, "both"), (Shown::Train, "train"), (Shown::HeldOut, "held out")] {
+            for (choice, words) in
+                [(LossChoice::Both, "both"), (LossChoice::Train, "train"), (LossChoice::HeldOut, "held out")]
+            {
                 ui.selectable_value(&mut self.shown, choice, words);
             }
             ui.add_space(8.0);
@@ -93,9 +95,9 @@ impl PanelView for Losses {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         cx.subtitle(match self.shown {
-            Shown::Both => "training (solid) and held out (dashed)",
-            Shown::Train => "training batches",
-            Shown::HeldOut => "held-out windows",
+            LossChoice::Both => "training (solid) and held out (dashed)",
+            LossChoice::Train => "training batches",
+            LossChoice::HeldOut => "held-out windows",
         })
     }
 }

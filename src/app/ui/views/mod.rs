@@ -380,7 +380,7 @@ pub static VIEWS: &[ViewEntry] = &[
         title: "Reading",
         about: "A text read token by token, and what a synapse between two neurons holds after each; a star marks a \
                 token at which it gains. Below, the synapses that gained most: the wider the line, the stronger now.",
-        make: synapses::Reading::make,
+        make: synapses::ReadingView::make,
     },
     ViewEntry {
         id: "activity",

@@ -1,4 +1,4 @@
-//! What each variant takes to be the next token after a text, side by side, and how it goes on. It sees no model.
+//! The next tokens that each variant predicts after a text, side by side, and its continuation.
 
 use eframe::egui::{RichText, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
@@ -39,7 +39,7 @@ impl NextTokens {
         NextTokensArgs { text: self.text.trim_end_matches('\n').to_owned(), ..NextTokensArgs::default() }
     }
 
-    /// Of each variant that answered: what was measured at the shown step, or the answer to what is typed.
+    /// One measurement for each variant that answered: the one at the shown step, or the answer to the typed text.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Vec<Measured<'a, Likely>> {
         let is_typed = !self.text.is_empty();
         (0..cx.mirror.variants().len()).filter_map(|v| cx.measured(v, |m: &Likely| m.is_typed == is_typed)).collect()

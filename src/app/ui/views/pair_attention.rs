@@ -1,5 +1,5 @@
 //! Attention from a question of associative recall to the pair that answers it, over training: by layer of one variant,
-//! or the strongest layer of each variant. It does not know how the pair is asked for.
+//! or the strongest layer of each variant.
 
 use eframe::egui::Ui;
 
@@ -21,7 +21,7 @@ pub struct PairAttention {
     heads: Heads,
 }
 
-/// What a line is of.
+/// The meaning of a line: a layer, or a variant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Lines {
     /// A layer of the variant in focus.
@@ -31,7 +31,7 @@ enum Lines {
     Variants,
 }
 
-/// Which token of the pair.
+/// The token of the pair that attention is measured to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Target {
     #[default]
@@ -39,7 +39,7 @@ enum Target {
     Key,
 }
 
-/// How heads become one number.
+/// The aggregation over heads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Heads {
     #[default]
@@ -71,7 +71,7 @@ impl PairAttention {
         newest.layers.iter().enumerate().map(line).collect()
     }
 
-    /// Of each variant its strongest layer, the mean over seeds; each seed faint.
+    /// A line for each variant: its strongest layer, as the mean over seeds, with each seed faint.
     fn variant_lines<'a>(&self, cx: &ViewCx<'a>) -> Vec<Line<'a>> {
         let mut lines = vec![];
         for (place, group) in groups(cx.mirror).into_iter().enumerate() {
@@ -131,7 +131,8 @@ fn layer_name(path: &str) -> String {
     path.strip_prefix("layers.").map_or_else(|| path.to_owned(), |place| format!("layer {place}"))
 }
 
-/// What even attention gives, of each kind of layer that the variant in focus has: windows see less.
+/// References of uniform attention, one for each kind of layer of the variant in focus, because a window sees fewer
+/// tokens.
 fn uniform(cx: &ViewCx<'_>) -> Vec<Reference> {
     let history = cx.history_in_focus::<Measured>().map_or(vec![], |(_, history)| history);
     let layers = history.last().map_or(&[][..], |(_, newest)| &newest.layers);

@@ -1,4 +1,4 @@
-//! The loss of every variant against how much of a long text it has read. It sees no model.
+//! The loss of every variant against how much of a long text it has read.
 
 use eframe::egui::Ui;
 

@@ -1,5 +1,4 @@
-//! How often each reader names the token k steps back, against k: the picture of the data-processing
-//! inequality. It does not know how a reader works.
+//! How often each reader names the token k steps back, against k: the picture of the data-processing inequality.
 
 use eframe::egui::{RichText, Ui, Vec2};
 
@@ -51,7 +50,7 @@ impl Recoverability {
             levels = levels.or(Some((measured.most_common, measured.uniform)));
         }
         if let Some((common, uniform)) = levels {
-            // Where all tokens are about as frequent the two levels are one.
+            // With equally frequent tokens the two levels coincide.
             let mut chance = format!("chance: {uniform:.2}");
             if common - uniform > 0.02 {
                 let mut label = format!("always the most common token: {common:.2}");

@@ -1,4 +1,4 @@
-//! How far the fast state is from equilibrium, against passes, by method and round.
+//! The distance of the fast state from equilibrium, against passes, by method and round.
 
 use eframe::egui::Color32;
 
@@ -33,7 +33,7 @@ fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     chart
 }
 
-/// A method has its colour whatever else is drawn; none of them is a variant's.
+/// Each method has a fixed colour, different from those of the variants.
 fn colour(method: ResidualMethod, theme: &Theme) -> Color32 {
     match method {
         ResidualMethod::Passes => theme.text,

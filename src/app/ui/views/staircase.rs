@@ -17,7 +17,7 @@ use crate::{
 #[derive(Default)]
 pub struct Staircase {
     hovered: Option<usize>,
-    /// What the pointer did on the tokens in this frame.
+    /// The pointer's effect on the tokens in this frame.
     strip: Pointed,
 }
 

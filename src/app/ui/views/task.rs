@@ -1,4 +1,4 @@
-//! What a generated task asks, in words, beside a passage of it. It does not know what is measured.
+//! Describes a generated task beside a passage of it.
 
 use eframe::egui::{Label, RichText, Ui};
 
@@ -7,18 +7,18 @@ use crate::{
     ui::{theme, view::ViewCx},
 };
 
-/// How a passage of the run's text is read; `None` where it asks nothing.
-fn words(cx: &ViewCx<'_>) -> Option<&'static str> {
+/// Explains how to read a passage of the run's text; `None` where the passage asks nothing.
+fn description(cx: &ViewCx<'_>) -> Option<&'static str> {
     let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
     Some(questions(config)?.how_to_read)
 }
 
-/// With less room below the passage, points, the words are one line, and whole under the pointer.
+/// Height below which the description is one line, with the full text in a tooltip, points.
 const LOW: f32 = 200.0;
 
-/// A line under a passage of a task: how it is read. `typed`: what a person wrote instead of one.
+/// Explains in a line under a passage how to read it. `typed` is the user's own text in its place.
 pub fn task_ui(ui: &mut Ui, cx: &ViewCx<'_>, typed: &str) {
-    if let Some(words) = words(cx).filter(|_| typed.trim().is_empty()) {
+    if let Some(words) = description(cx).filter(|_| typed.trim().is_empty()) {
         let label = Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         ui.add(if ui.available_height() < LOW { label.truncate() } else { label.wrap() });
     }

@@ -1,5 +1,5 @@
-//! How far every token's state is from the quasi-steady state as training goes on, and the gate beside it: does it help
-//! where the fast path is close? It does not apply the refining map.
+//! The distance of every token's state from the quasi-steady state over training, and the gate beside it: does it help
+//! where the fast path is close?
 
 use eframe::egui::{Label, RichText, Ui, vec2};
 
@@ -36,7 +36,7 @@ pub struct TokenResidualsView {
 }
 
 /// "2 passes".
-fn passes_words(passes: usize) -> String {
+fn passes_label(passes: usize) -> String {
     if passes == 1 { "1 pass".to_owned() } else { format!("{passes} passes") }
 }
 
@@ -51,7 +51,7 @@ fn token(cx: &ViewCx<'_>, m: &TokenResiduals) -> Option<usize> {
     cx.selection.token.filter(|t| *t < tokens)
 }
 
-/// Whether the gate helps where the state is close, with its null model.
+/// Says whether the gate helps where the state is close, compared with a null model.
 fn sentence(b: &GateBenefit) -> String {
     let n = b.benefit.len();
     if b.correlation.is_nan() {
@@ -88,7 +88,7 @@ impl TokenResidualsView {
         let Some(m) = cx.measured_in_focus::<TokenResiduals>() else { return chart };
         for (place, (passes, residual)) in m.passes.iter().zip(&m.residual).enumerate() {
             let points: Vec<[f64; 2]> = residual.iter().enumerate().map(|(t, r)| [t as f64, *r]).collect();
-            chart.lines.push(Line::new(passes_words(*passes), colour(cx.theme, place), points));
+            chart.lines.push(Line::new(passes_label(*passes), colour(cx.theme, place), points));
         }
         if let Some(token) = token(cx, m.value) {
             let words = m.sample.tokens.get(token).map_or("", String::as_str).replace('\n', "\u{ac}");
@@ -111,7 +111,7 @@ impl TokenResidualsView {
         let history = cx.history::<TokenResiduals>(m.variant);
         for (place, passes) in m.passes.iter().enumerate() {
             let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, m.after(place, token)]).collect();
-            chart.lines.push(Line::new(passes_words(*passes), colour(cx.theme, place), points).dots());
+            chart.lines.push(Line::new(passes_label(*passes), colour(cx.theme, place), points).dots());
         }
         chart.marker = cx.marker();
         chart.legend = false;

@@ -10,7 +10,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::ui::theme::{self, BOLD, Theme};
 
-/// How a run of letters looks.
+/// The style of a run of letters.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct SpanStyle {
     strong: bool,
@@ -131,8 +131,8 @@ enum Script {
     Super,
 }
 
-/// The text cut where letters stand lower or higher: `h_t`, `h_{t-1}`, `(1 - a)^k`. What stands lower stands after a
-/// single letter, so that names such as `fast_slow` stay what they are.
+/// The text cut where letters stand lower or higher: `h_t`, `h_{t-1}`, `(1 - a)^k`.A subscript follows a single letter,
+/// so that names such as `fast_slow` stay as they are.
 fn scripts(text: &str) -> Vec<(String, Script)> {
     let chars: Vec<char> = text.chars().collect();
     let mut out: Vec<(String, Script)> = vec![];
@@ -276,7 +276,7 @@ impl Reader {
         }
     }
 
-    /// Words that have come to their end: a paragraph, or those of a list's item.
+    /// Ends a paragraph, or the text of a list's item.
     fn flush_text(&mut self) {
         let runs = std::mem::take(&mut self.runs);
         if runs.is_empty() {

@@ -1,5 +1,4 @@
-//! A sentence as a row of tokens that can be pointed at and clicked, wrapped to the width. It does
-//! not know what is said about them.
+//! A sentence as a row of tokens that can be pointed at and clicked, wrapped to the width.
 
 use eframe::egui::{
     Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -7,7 +6,7 @@ use eframe::egui::{
 
 use crate::ui::theme::Theme;
 
-/// How a token stands out.
+/// The emphasis of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Mark {
     pub ground: Option<Color32>,
@@ -48,7 +47,7 @@ pub fn written_strip_ui(
             0 => narrow_token(advance),
             n => advance * n as f32,
         };
-        // Words stand apart, as in print; their tokens hold no spaces.
+        // Word tokens hold no spaces, so that they are drawn apart.
         if apart && x > 0.0 && !token.is_empty() && !token.starts_with(|c: char| c.is_ascii_punctuation()) {
             x += advance * 0.7;
         }

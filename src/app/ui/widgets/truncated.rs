@@ -1,4 +1,4 @@
-//! Words on one line that end with an ellipsis where they are too wide.
+//! Text on one line that ends with an ellipsis where it is too wide.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The effect of actions on files: pictures are drawn, and files written where a person or the export folder has them.
+//! The effect of actions on files: pictures are drawn, and files are written where the user chose or into the export
+//! folder.
 
 use std::path::PathBuf;
 

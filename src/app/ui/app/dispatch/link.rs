@@ -29,7 +29,7 @@ pub(in crate::ui) fn copy_link(app: &mut App, ctx: &Context) {
         return app.toasts.push(Level::Info, "Open a lab first: a link leads to a page of one.".into());
     };
     let link = link::link(page);
-    let more = link::words_on_link(page, &link);
+    let more = link::link_text(page, &link);
     ctx.copy_text(link.to_string());
     let what =
         if link.step.is_some() { "settings, seed, step, selection and views" } else { "settings, seed and views" };

@@ -1,4 +1,4 @@
-//! Opens a file or a folder that a person dropped, picked or named, by what it is.
+//! Opens a file or a folder that the user dropped, picked or named, by its kind.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,8 @@ use crate::{
     },
 };
 
-/// Opens what a person dropped or typed: a folder, or a file by its name. Which of them it is the host finds out.
+/// Opens a path that the user dropped or typed: a folder, or a file by its name. The host finds out which of them it
+/// is.
 pub(in crate::ui) fn open_path(app: &mut App, path: PathBuf, ctx: &Context) {
     match path.to_str().and_then(|text| link_of(app, text)) {
         Some(link) => open_link(app, link, ctx),

@@ -1,4 +1,4 @@
-//! An action that would end a training waits until a person has agreed: a preset, opened settings, a pasted session,
+//! An action that would end a training waits until the user has agreed: a preset, opened settings, a pasted session,
 //! trained weights, a replay. A reset does not ask, since beginning again is its meaning.
 
 use crate::{
@@ -19,7 +19,7 @@ pub(in crate::ui) enum Waiting {
     Replay(Box<Run>),
 }
 
-/// True if something must wait until a person has agreed that the lab's training ends; then a sheet asks, and the
+/// True if the action must wait until the user has agreed that the lab's training ends; then a sheet asks, and the
 /// caller leaves the action in [`App::waiting`]. `doing` goes on from "to": "begin the preset Needed".
 pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
     if !is_training(app, lab) {
@@ -32,7 +32,7 @@ pub(in crate::ui) fn waits(app: &mut App, lab: &str, doing: &str) -> bool {
     true
 }
 
-/// True if the lab's run trains, and nobody has agreed that it ends.
+/// True if the lab's run trains, and the user has not agreed that it ends.
 fn is_training(app: &App, lab: &str) -> bool {
     !app.has_agreed && app.pages.get(lab).and_then(|p| p.run.as_ref()).is_some_and(Run::is_running)
 }

@@ -1,4 +1,4 @@
-//! Attention weights of one run less those of another, cell by cell. It does not compute attention.
+//! Attention weights of one run less those of another, cell by cell.
 
 use eframe::egui::Ui;
 

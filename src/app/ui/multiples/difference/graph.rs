@@ -85,9 +85,9 @@ impl GraphDifference {
         let nodes = nodes(pair.values[0], pair.values[1])?;
         let mut edges: BTreeMap<(u32, u32), [Option<f32>; 2]> = BTreeMap::new();
         for (side, graph) in pair.values.iter().enumerate() {
-            let of = |place: u32| nodes.number[side].get(place as usize).copied();
+            let number = |place: u32| nodes.number[side].get(place as usize).copied();
             for (from, to, weight) in graph.edges.iter() {
-                let Some((from, to)) = of(from).zip(of(to)) else { continue };
+                let Some((from, to)) = number(from).zip(number(to)) else { continue };
                 let ends = if nodes.directed || from <= to { (from, to) } else { (to, from) };
                 edges.entry(ends).or_default()[side] = Some(weight);
             }
@@ -131,8 +131,8 @@ impl GraphDifference {
         let painter = ui.painter_at(sheet);
         let foot = self.legend(&painter, sheet, names, theme);
         let [rows, columns] = if self.directed { ["target", "source"] } else { ["node", "node"] };
-        let of = if self.ids.is_empty() { "neurons" } else { "nodes by their place" };
-        let words = format!("rows: {rows}, columns: {columns} ({of})");
+        let items = if self.ids.is_empty() { "neurons" } else { "nodes by their place" };
+        let words = format!("rows: {rows}, columns: {columns} ({items})");
         painter.text(pos2(sheet.left(), foot), Align2::LEFT_TOP, words, FontId::proportional(SMALL), theme.secondary);
         let corner = pos2(sheet.left() + LEFT, foot + 20.0);
         let side = (sheet.right() - corner.x - 4.0).min(sheet.bottom() - corner.y - 20.0).max(16.0);
@@ -184,9 +184,9 @@ impl GraphDifference {
         let mut table = Table::new(["source", "target", "in", &weights[0], &weights[1]]);
         let id = |n: u32| self.ids.get(n as usize).cloned().unwrap_or_else(|| n.to_string());
         for ((from, to), both) in &self.edges {
-            let of = ["first", "second", "both"][class(both)];
+            let found_in = ["first", "second", "both"][class(both)];
             let words = both.map(|w| w.map_or(String::new(), |w| w.to_string()));
-            table.row([id(*from), id(*to), of.to_owned()].into_iter().chain(words));
+            table.row([id(*from), id(*to), found_in.to_owned()].into_iter().chain(words));
         }
         table.finish()
     }

@@ -55,7 +55,7 @@ pub enum Difference {
     Words(WordsDifference),
 }
 
-/// The state of the picture of a difference that a person can change.
+/// The part of a difference picture's state that the user can change.
 #[derive(Debug, Clone, Default)]
 pub struct DifferenceState {
     map: MapState,
@@ -121,7 +121,7 @@ impl Difference {
 struct Pair<'a, M> {
     values: [&'a M; 2],
     samples: [&'a Sample; 2],
-    /// Whose they are, in words; empty where each run has one variant.
+    /// The labels of the two variants; empty where each run has one variant.
     variants: [String; 2],
 }
 
@@ -173,13 +173,13 @@ fn pair<'a, M: Measurement>(runs: [&'a ReplayedRun; 2], step: u64, focus: usize)
 /// The newest at or before a step: of the variant in focus if it has it, else of the first that has.
 fn measured<M: Measurement>(run: &ReplayedRun, step: u64, focus: Option<usize>) -> Option<(usize, &Sample, &M)> {
     let all = 0..run.mirror.variants().len();
-    let of = |variant: usize| {
+    let newest = |variant: usize| {
         let scheduled = run.mirror.sample_at(variant, M::CHANNEL, step);
         let answered = run.mirror.answer(variant, M::CHANNEL).filter(|s| s.step <= step);
         let sample = scheduled.or(answered)?;
         Some((variant, sample, sample.measurement::<M>()?))
     };
-    focus.into_iter().chain(all).find_map(of)
+    focus.into_iter().chain(all).find_map(newest)
 }
 
 /// The picture of a difference with its title, or why there is none. `names`: what is subtracted, and from what.

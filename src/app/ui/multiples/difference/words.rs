@@ -124,8 +124,8 @@ impl WordsDifference {
     }
 
     pub(super) fn csv(&self, names: [&str; 2]) -> String {
-        let of = |what: &str| names.map(|name| format!("{what} in {name}"));
-        let ([rank_a, rank_b], [p_a, p_b]) = (of("rank"), of("probability"));
+        let headings = |what: &str| names.map(|name| format!("{what} in {name}"));
+        let ([rank_a, rank_b], [p_a, p_b]) = (headings("rank"), headings("probability"));
         let head = ["token", &rank_a, &p_a, &rank_b, &p_b, "difference at least", "difference at most"];
         let mut table = Table::new(head);
         for word in &self.words {
@@ -146,7 +146,8 @@ fn differences(a: &[LikelyToken], b: &[LikelyToken]) -> Vec<WordDifference> {
         let at = list.iter().position(|l| l.token == token)?;
         Some((at + 1, list[at].probability))
     };
-    // What is not in a list is no likelier than its last, nor than what the list leaves over.
+    // A token missing from a list is no likelier than the list's last token, nor than the probability that the list
+    // leaves over.
     let beyond = |list: &[LikelyToken]| {
         let min = list.iter().map(|l| l.probability).fold(1.0, f64::min);
         let left_over = 1.0 - list.iter().map(|l| l.probability).sum::<f64>();

@@ -1,5 +1,5 @@
-//! Runs of the table beside each other: one number of all in one chart, or one view of each, under one scrubber, and the
-//! settings that differ. What is shown was read elsewhere.
+//! Runs of the table beside each other: one number of all in one chart, or one view of each, under one scrubber, and
+//! the settings that differ.
 
 use std::sync::Arc;
 

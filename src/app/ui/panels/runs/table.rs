@@ -54,7 +54,7 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
             let is_selected = page.selected.as_ref() == Some(&row.folder);
             let is_ticked = page.ticked.contains(&row.folder);
             let response = row_ui(ui, shell, row, is_selected);
-            if tick_ui(ui, shell, row, (response.rect, is_ticked)) {
+            if tick_ui(ui, shell, row, response.rect, is_ticked) {
                 ticked = Some(row.folder.clone());
                 continue;
             }
@@ -138,10 +138,10 @@ fn row_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, is_selected: bool) -> eg
 }
 
 /// The tick of a row, for comparing; whether it was clicked.
-fn tick_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, (rect, is_ticked): (Rect, bool)) -> bool {
+fn tick_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, rect: Rect, is_ticked: bool) -> bool {
     let place = Rect::from_min_size(rect.min, vec2(TICK, ROW));
     let response = ui.interact(place, ui.scope_id().with(("tick", &row.folder)), Sense::click());
-    square_ui(ui, shell, &response, (&format!("Compare {}", row.title()), is_ticked));
+    square_ui(ui, shell, &response, &format!("Compare {}", row.title()), is_ticked);
     response.clicked()
 }
 
@@ -152,7 +152,7 @@ fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage, head: Rect) 
     let rows = page.shown.iter().filter_map(|i| page.rows.get(*i)).filter(|row| row.state != RowState::Unreadable);
     let shown: Vec<String> = rows.map(|row| row.folder.clone()).collect();
     let are_ticked = !shown.is_empty() && shown.iter().all(|folder| page.ticked.contains(folder));
-    square_ui(ui, shell, &response, ("Tick all runs shown", are_ticked));
+    square_ui(ui, shell, &response, "Tick all runs shown", are_ticked);
     if response.on_hover_text("Ticks all runs that are shown, to be compared; or none of them.").clicked() {
         match are_ticked {
             true => page.ticked.retain(|folder| !shown.contains(folder)),
@@ -161,7 +161,7 @@ fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage, head: Rect) 
     }
 }
 
-fn square_ui(ui: &Ui, shell: &Shell<'_>, response: &egui::Response, (name, is_ticked): (&str, bool)) {
+fn square_ui(ui: &Ui, shell: &Shell<'_>, response: &egui::Response, name: &str, is_ticked: bool) {
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_ticked, name));
     let square = Rect::from_center_size(response.rect.center() + vec2(2.0, 0.0), vec2(12.0, 12.0));
     let hot = response.hovered() || response.has_focus();

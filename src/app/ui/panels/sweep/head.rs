@@ -99,7 +99,7 @@ fn others_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut SweepPage, results: &Swe
     }
 }
 
-/// How the runs stand, and the command that completes them.
+/// Shows the state of the runs, and the command that completes them.
 fn state_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &SweepPage, results: &SweepResults) {
     let progress = results.progress();
     ui.horizontal(|ui| {

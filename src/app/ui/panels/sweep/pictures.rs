@@ -13,7 +13,7 @@ use crate::ui::{
     widgets::number,
 };
 
-/// Narrower a slice is not told from another, points.
+/// Least width of a slice; narrower ones cannot be distinguished, points.
 const MIN_SLICE: f32 = 200.0;
 const GAP: f32 = 16.0;
 

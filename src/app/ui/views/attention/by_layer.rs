@@ -1,5 +1,4 @@
-//! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line a variant. It
-//! does not know how they are computed.
+//! Entropy, effective rank, share of the largest singular value and sink of the attention by layer, a line a variant.
 
 use eframe::egui::{Ui, vec2};
 
@@ -25,17 +24,17 @@ const GAP: f32 = 6.0;
 #[derive(Default)]
 pub struct AttentionByLayer {
     states: [ChartState; 4],
-    /// Whether the paper's lines are drawn; `None`: where the model has as many layers as the paper's.
+    /// Draws the paper's lines; `None` draws them where the model has as many layers as the paper's.
     shows_paper: Option<bool>,
     over_training: bool,
 }
 
-/// What was measured of a variant at the shown step or before.
+/// The latest statistics of a variant at or before the shown step.
 fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, AttentionStatistics>> {
     cx.measured(variant, |_| true)
 }
 
-/// What the schedule measures, if there is one.
+/// The arguments of a question: the run's settings where it has them, else the defaults.
 fn args(cx: &ViewCx<'_>) -> AttentionStatisticsArgs {
     let usual = AttentionStatisticsArgs::default();
     let setting = |key: &str| cx.setting(key).and_then(|value| usize::from_value(&value));
@@ -107,8 +106,8 @@ impl AttentionByLayer {
         let Some(head) = cx.selection.head else { return };
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let layers = measured(cx, variant).map_or(&[][..], |m| &m.value.layers);
-            let of = |(i, layer): (usize, &LayerStatistics)| Some([i as f64, *statistic.heads(layer).get(head)?]);
-            let points: Vec<[f64; 2]> = layers.iter().enumerate().filter_map(of).collect();
+            let point = |(i, layer): (usize, &LayerStatistics)| Some([i as f64, *statistic.heads(layer).get(head)?]);
+            let points: Vec<[f64; 2]> = layers.iter().enumerate().filter_map(point).collect();
             let label = format!("{}, head {head}", info.label);
             let line = Line::new(label, variant_colour(cx.mirror, variant, cx.theme), points);
             chart.lines.push(line.stroke(Stroke::Marks(Mark::Ring)).unnamed());

@@ -1,4 +1,4 @@
-//! The colours of attention weights. They do not know which maps they are for.
+//! The colours of attention weights.
 
 use crate::{
     gpu::colour::ColourMap,
@@ -6,23 +6,23 @@ use crate::{
 };
 
 /// Differential weights of at least this size have the last colour.
-const MOST_DIFFERENCE: f32 = 0.25;
+const MAX_DIFFERENCE: f32 = 0.25;
 /// Smallest weight with a colour of its own on the logarithmic scale.
-const LEAST_WEIGHT: f32 = 1e-3;
+const MIN_WEIGHT: f32 = 1e-3;
 
 /// Colours of weights between 0 and 1, in `map`. Differential weights may be negative, so that they have no logarithm:
 /// their colours diverge from 0.
-pub fn of_weights(is_differential: bool, is_linear: bool, map: ColourMap, theme: &Theme) -> Colours {
+pub fn weight_colours(is_differential: bool, is_linear: bool, map: ColourMap, theme: &Theme) -> Colours {
     if is_differential {
-        return around_zero(MOST_DIFFERENCE, theme);
+        return around_zero(MAX_DIFFERENCE, theme);
     }
-    let range = if is_linear { [0.0, 1.0] } else { [LEAST_WEIGHT, 1.0] };
+    let range = if is_linear { [0.0, 1.0] } else { [MIN_WEIGHT, 1.0] };
     Colours { map, range, log: !is_linear }
 }
 
-/// Colours that diverge from 0 and end at `most` on both sides.
-pub fn around_zero(most: f32, theme: &Theme) -> Colours {
-    Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-most, most], log: false }
+/// Colours that diverge from 0 and end at `max` on both sides.
+pub fn around_zero(max: f32, theme: &Theme) -> Colours {
+    Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-max, max], log: false }
 }
 
 /// The next of 1, 2 and 5 times a power of ten at or above a magnitude, and at least a thousandth: where a scale ends.
@@ -39,16 +39,16 @@ mod tests {
 
     #[test]
     fn a_scale_ends_at_a_round_number_above_what_it_shows() {
-        for (most, end) in [(0.0, 1e-3), (0.001, 0.001), (0.03, 0.05), (0.05, 0.05), (0.0501, 0.1), (0.7, 1.0)] {
-            assert!((rounded_up(most) - end).abs() < 1e-6, "{most}: {}", rounded_up(most));
+        for (max, end) in [(0.0, 1e-3), (0.001, 0.001), (0.03, 0.05), (0.05, 0.05), (0.0501, 0.1), (0.7, 1.0)] {
+            assert!((rounded_up(max) - end).abs() < 1e-6, "{max}: {}", rounded_up(max));
         }
     }
 
     #[test]
     fn differential_weights_have_colours_on_both_sides_of_zero() {
         let theme = Theme::dark();
-        let colours = of_weights(true, false, ColourMap::Viridis, &theme);
-        assert!(colours.range == [-MOST_DIFFERENCE, MOST_DIFFERENCE] && !colours.log);
-        assert!(of_weights(false, false, ColourMap::Viridis, &theme).log);
+        let colours = weight_colours(true, false, ColourMap::Viridis, &theme);
+        assert!(colours.range == [-MAX_DIFFERENCE, MAX_DIFFERENCE] && !colours.log);
+        assert!(weight_colours(false, false, ColourMap::Viridis, &theme).log);
     }
 }

@@ -100,7 +100,7 @@ impl Attention {
     }
 
     fn colours(&self, layer: &AttentionLayer, theme: &Theme) -> Colours {
-        colours::of_weights(layer.is_differential, self.linear, self.map, theme)
+        colours::weight_colours(layer.is_differential, self.linear, self.map, theme)
     }
 
     fn hold(&mut self, payload: &Arc<Payload>, heads: &[Head<'_>]) {
@@ -114,8 +114,8 @@ impl Attention {
     /// Small maps, a column a layer and a row a head (or turned, if they are larger so).
     fn grid_ui(&self, ui: &mut Ui, heads: &[Head<'_>], rect: Rect, cx: &mut ViewCx<'_>) {
         let layers = layers(heads);
-        let most = heads.iter().map(|h| h.head + 1).max().unwrap_or(1);
-        let grid = Grid::of(rect, layers.len(), most);
+        let max = heads.iter().map(|h| h.head + 1).max().unwrap_or(1);
+        let grid = Grid::new(rect, layers.len(), max);
         let picked = chosen(heads, cx.selection).map(|h| (h.layer.path.as_str(), h.head));
         let painter = ui.painter_at(rect.expand(2.0));
         for (i, layer) in layers.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Attention {
                 cx.selection.layer = Some(h.layer.path.clone());
                 cx.selection.head = Some(h.head);
             }
-            response.on_hover_text(words_of(h));
+            response.on_hover_text(head_text(h));
         }
     }
 
@@ -196,11 +196,11 @@ impl Attention {
                 );
                 if button.clicked() {
                     (cx.selection.layer, cx.selection.head) = (Some(h.layer.path.clone()), Some(h.head));
-                    // the maps are of the held-out passage
+                    // the maps here show the held-out passage, so that the chain must show it too
                     cx.selection.clear::<ChainText>();
                     cx.act(PageAction::ShowView("attention_chain"));
                 }
-                let words = egui::RichText::new(words_of(h)).color(cx.theme.secondary).size(12.0);
+                let words = egui::RichText::new(head_text(h)).color(cx.theme.secondary).size(12.0);
                 ui.add(egui::Label::new(words).truncate());
             }
         });
@@ -208,7 +208,7 @@ impl Attention {
 }
 
 /// A head in words: its entropy against uniform, and why a slow map is cheap.
-fn words_of(h: &Head<'_>) -> String {
+fn head_text(h: &Head<'_>) -> String {
     let entropy = format!(": entropy {:.2} of {:.2} nats (uniform)", h.entropy(), h.uniform_entropy());
     let entropy = match h.layer.is_differential {
         true => format!("{entropy}, of |w| / \u{3a3}|w|: differential weights may be negative"),
@@ -218,7 +218,7 @@ fn words_of(h: &Head<'_>) -> String {
     format!("{} head {}{entropy}{cheap}", h.layer.path, h.head)
 }
 
-/// Under a map: the share of the uniform entropy that it has.
+/// Draws a bar under a map: its entropy as a share of that of uniform attention.
 fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) {
     let (entropy, uniform) = (h.entropy(), h.uniform_entropy());
     let share = if uniform > 0.0 { (entropy / uniform).clamp(0.0, 1.0) as f32 } else { 0.0 };
@@ -228,7 +228,7 @@ fn entropy_bar(painter: &egui::Painter, map: Rect, h: &Head<'_>, theme: &Theme) 
     painter.rect_filled(Rect::from_min_size(track.min, vec2(track.width() * share, 3.0)), 1.0, colour);
 }
 
-/// Where the small maps stand.
+/// The layout of the small maps.
 pub(super) struct Grid {
     corner: egui::Pos2,
     side: f32,
@@ -241,7 +241,7 @@ const NAME_WIDTH: f32 = 56.0;
 const NAME_HEIGHT: f32 = 18.0;
 
 impl Grid {
-    pub fn of(rect: Rect, layers: usize, heads: usize) -> Self {
+    pub fn new(rect: Rect, layers: usize, heads: usize) -> Self {
         let (l, h) = (layers.max(1) as f32, heads.max(1) as f32);
         let across = (rect.width() / l - GAP).min((rect.height() - NAME_HEIGHT) / h - GAP);
         let down = ((rect.width() - NAME_WIDTH) / h - GAP).min(rect.height() / l - GAP);

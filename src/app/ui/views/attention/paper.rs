@@ -1,5 +1,5 @@
-//! What the coupled query-key paper (arXiv 2604.01683, appendix D) measured of its 60M models at T = 512. These numbers
-//! are the paper's, at its scale, and are drawn only in the lab of that paper.
+//! Attention statistics that the coupled query-key paper (arXiv 2604.01683, appendix D) reports for its 60M models at T
+//! = 512. These numbers are the paper's, at its scale, and are drawn only in the lab of that paper.
 
 use super::statistic::Statistic;
 
@@ -27,7 +27,7 @@ const TOP_SHARES: [((&str, &str), f64); 2] = [(STANDARD, 0.056), (COUPLED, 0.050
 /// The caption of figure 3: entropy of layer 2, nats.
 const ENTROPIES: [((&str, &str), f64); 3] = [(GQA, 1.65), (STANDARD, 1.95), (COUPLED, 2.5)];
 
-/// What the paper gives of a statistic; of a sink it gives no number.
+/// The paper's lines for a statistic; the paper reports no number for a sink.
 pub(super) fn lines(statistic: Statistic) -> Vec<PaperLine> {
     let line = |(label, variant): (&'static str, &'static str), points| PaperLine { label, variant, points };
     let by_layer = |rank: [f64; LAYERS]| rank.iter().enumerate().map(|(i, r)| [i as f64, *r]).collect();
@@ -35,9 +35,9 @@ pub(super) fn lines(statistic: Statistic) -> Vec<PaperLine> {
         Statistic::EffectiveRank => {
             vec![line(STANDARD, by_layer(STANDARD_RANK)), line(COUPLED, by_layer(COUPLED_RANK))]
         }
-        // a value of one layer is a short line around it; a mean over layers is level
-        Statistic::Entropy => ENTROPIES.map(|(of, y)| line(of, vec![[1.6, y], [2.0, y], [2.4, y]])).into(),
-        Statistic::TopShare => TOP_SHARES.map(|(of, y)| line(of, vec![[0.0, y], [LAYERS as f64 - 1.0, y]])).into(),
+        // the value of one layer is a short line around the layer; a mean over layers is a horizontal line
+        Statistic::Entropy => ENTROPIES.map(|(name, y)| line(name, vec![[1.6, y], [2.0, y], [2.4, y]])).into(),
+        Statistic::TopShare => TOP_SHARES.map(|(name, y)| line(name, vec![[0.0, y], [LAYERS as f64 - 1.0, y]])).into(),
         Statistic::Sink => vec![],
     }
 }

@@ -1,8 +1,8 @@
-//! What is drawn of a layer's attention: which number, and in which words. It does not know how it is drawn.
+//! The statistics of a layer's attention that can be drawn, with their names.
 
 use crate::telemetry::measurements::LayerStatistics;
 
-/// What a chart is of.
+/// The statistic that a chart shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Statistic {
     Entropy,
@@ -23,7 +23,7 @@ impl Statistic {
         }
     }
 
-    /// Words of the axis.
+    /// The label of the axis.
     pub(super) fn axis(self) -> &'static str {
         match self {
             Self::Entropy => "entropy (nats)",
@@ -33,7 +33,7 @@ impl Statistic {
         }
     }
 
-    /// One a head.
+    /// The values of the statistic, one a head.
     pub(super) fn heads(self, layer: &LayerStatistics) -> &[f64] {
         match self {
             Self::Entropy => &layer.entropy,

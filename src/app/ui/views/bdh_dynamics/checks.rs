@@ -16,16 +16,16 @@ use crate::{
 };
 
 struct Check {
-    /// In tables.
+    /// The column's name in tables.
     id: &'static str,
     of: CheckedPart,
     name: &'static str,
-    /// What equals what.
+    /// The two sides of the equation that is checked.
     claim: &'static str,
     about: &'static str,
 }
 
-/// Which part of the measurement a check is.
+/// The part of the measurement that a check belongs to.
 enum CheckedPart {
     ByToken(fn(&BdhDynamicsChecks) -> &CheckByToken),
     /// Claim 3, for wires and prods.
@@ -70,7 +70,7 @@ const CHECKED: [Check; 5] = [
     },
 ];
 
-/// Where an error of exactly zero is drawn.
+/// Height at which an error of exactly zero is drawn.
 const FLOOR: f64 = 1e-18;
 const ROW: f32 = 17.0;
 
@@ -157,7 +157,7 @@ impl Checks {
             let (verdict, colour) = if equal { ("equal", theme.text) } else { ("differs", theme.error) };
             write(right[2], i + 1, Align2::RIGHT_TOP, verdict, small.clone(), colour);
         }
-        let words = edge_words(&checks.wires);
+        let words = edge_sentence(&checks.wires);
         let mut job = eframe::egui::text::LayoutJob::simple_singleline(words, small, theme.secondary);
         job.wrap = eframe::egui::text::TextWrapping::truncate_at_width(rect.width());
         painter.galley(rect.min + vec2(0.0, ROW * 6.0), painter.layout_job(job), theme.secondary);
@@ -170,8 +170,8 @@ impl Checks {
     }
 }
 
-/// What the construction takes in edges.
-fn edge_words(wires: &ConstructionCheck) -> String {
+/// Compares the number of edges of the construction with the number that is allowed.
+fn edge_sentence(wires: &ConstructionCheck) -> String {
     format!(
         "H for the wires: {} + {} edges, 2nd = {} allowed each; G has {} pairs",
         wires.excitatory_edges, wires.inhibitory_edges, wires.allowed_edges, wires.pairs

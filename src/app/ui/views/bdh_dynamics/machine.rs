@@ -1,5 +1,4 @@
-//! The rules at work on a model's weights: where they stand in the text, what the last round did, what its
-//! edges carried. It does not know how it is drawn.
+//! The rules at work on a model's weights: the position in the text, the last round, and the flow along its edges.
 
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use crate::{
 const SHOWN: usize = 90;
 /// Synapses that a picture can show.
 const REMEMBERED: usize = 60;
-/// Of the strongest one, what an edge must carry to be shown.
+/// The least flow of an edge that is drawn, as a share of the strongest edge's flow.
 const FAINTEST: f64 = 0.04;
 
-/// What came in: a token of the text, or a poke at a neuron.
+/// An input: a token of the text, or a poke at a neuron.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
     Token(usize),
@@ -24,20 +23,20 @@ pub(super) enum Arrival {
 }
 
 pub(super) struct Machine {
-    /// What the weights were read from.
+    /// The payload that the weights were read from; another payload means other weights.
     payload: Arc<Payload>,
     pub system: System<f64>,
     pub state: State<f64>,
     pulses: Vec<Vec<f64>>,
-    /// All that came in, the last of it perhaps not yet through.
+    /// All inputs so far; the last one may still be in progress.
     pub read: Vec<Arrival>,
     pub last: Option<Round>,
-    /// What the last round carried, the strongest edges.
+    /// The strongest flows of the last round.
     pub flows: Vec<Flow>,
     /// The same for all edges together, and how many carried anything.
     pub carried: usize,
     /// Largest X, Y and |A| so far, for their bars.
-    pub most: [f64; 3],
+    pub max: [f64; 3],
     memory: Option<Vec<(usize, usize, f64)>>,
 }
 
@@ -48,8 +47,8 @@ fn dense(array: &Array) -> Option<Dense<f64>> {
 }
 
 impl Machine {
-    /// At rest, on these weights; `None` if they do not fit together.
-    pub fn of(measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
+    /// A machine at rest with these weights; `None` if their shapes do not match.
+    pub fn from_weights(measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
         let given = measured.value;
         let mut weights = Weights::new(dense(&given.e)?, dense(&given.d_x)?, dense(&given.d_y)?)?;
         let gain = if given.gain.is_finite() { given.gain } else { 1.0 };
@@ -69,7 +68,7 @@ impl Machine {
             last: None,
             flows: vec![],
             carried: 0,
-            most: [0.0; 3],
+            max: [0.0; 3],
             memory: None,
         })
     }
@@ -80,7 +79,7 @@ impl Machine {
 
     /// The same place of the same reading on other weights.
     pub fn replayed_on(&self, measured: Measured<'_, BdhDynamicsWeights>) -> Option<Self> {
-        let mut other = Self::of(measured)?;
+        let mut other = Self::from_weights(measured)?;
         let rounds = match self.system.is_done(&self.state) {
             true => usize::MAX,
             false => 4 * self.state.layer + self.state.kernel,
@@ -90,10 +89,10 @@ impl Machine {
                 break;
             }
             let last = k + 1 == self.read.len();
-            let most = if last { rounds.min(4 * other.system.layers()) } else { usize::MAX };
-            other.arrive(*arrival, last && most == 0);
+            let max = if last { rounds.min(4 * other.system.layers()) } else { usize::MAX };
+            other.arrive(*arrival, last && max == 0);
             let mut done = 0;
-            while done < most && other.round(last && done + 1 == most) {
+            while done < max && other.round(last && done + 1 == max) {
                 done += 1;
             }
         }
@@ -149,7 +148,7 @@ impl Machine {
         }
     }
 
-    /// Whether the round to come ends its token.
+    /// True where the next round is the last one of its token.
     fn at_last_round(&self) -> bool {
         self.state.layer + 1 == self.system.layers() && self.state.kernel == 3
     }
@@ -158,7 +157,7 @@ impl Machine {
         self.state = self.system.rest();
         self.read.clear();
         (self.last, self.flows, self.carried) = (None, vec![], 0);
-        self.most = [0.0; 3];
+        self.max = [0.0; 3];
         self.memory = None;
     }
 
@@ -167,7 +166,7 @@ impl Machine {
         let pulse = match arrival {
             Arrival::Token(t) => self.pulses.get(t).cloned().unwrap_or_default(),
             Arrival::Poke(neuron) => {
-                // As strong as the strongest pulse of the text.
+                // A poke is as strong as the strongest pulse of the text.
                 let strength = self.pulses.iter().flatten().copied().fold(0.0, f64::max);
                 let mut pulse = vec![0.0; self.system.n()];
                 if let Some(p) = pulse.get_mut(neuron) {
@@ -201,15 +200,15 @@ impl Machine {
         self.carried = flows.len();
         flows.sort_by(|a, b| b.amount.abs().total_cmp(&a.amount.abs()));
         flows.truncate(SHOWN);
-        let most = flows.first().map_or(0.0, |f| f.amount.abs());
-        flows.retain(|f| f.amount.abs() > FAINTEST * most);
+        let max = flows.first().map_or(0.0, |f| f.amount.abs());
+        flows.retain(|f| f.amount.abs() > FAINTEST * max);
         self.flows = flows;
     }
 
     fn measure(&mut self) {
         let largest = |v: &[f64]| v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-        for (most, v) in self.most.iter_mut().zip([&self.state.x, &self.state.y, &self.state.a]) {
-            *most = most.max(largest(v));
+        for (max, v) in self.max.iter_mut().zip([&self.state.x, &self.state.y, &self.state.a]) {
+            *max = max.max(largest(v));
         }
         self.memory = None;
     }

@@ -28,7 +28,7 @@ const EMPTY: &str = "No model has handed over its weights. Open the lab \u{201c}
 /// The settings that the probe is asked with.
 const SETTINGS: [&str; 3] = [RuleSettings::text.name, RuleSettings::drift.name, RuleSettings::keep.name];
 
-/// Asks for the measurement for the settings as they stand, where nobody did.
+/// Asks for the measurement with the present settings, unless it was asked for.
 fn keep_fresh<M: Measurement<Args = BdhDynamicsArgs>>(cx: &mut ViewCx<'_>) {
     let freshness = if cx.is_set_otherwise(&SETTINGS) { Freshness::WithSchedule } else { Freshness::IfMissing };
     let args = PhysicsLabSettings::read(cx.config).map(|settings| settings.physics.args()).unwrap_or_default();

@@ -10,17 +10,17 @@ use crate::{
     ui::theme::{self, Theme},
 };
 
-/// Where the particles rest, and how far a pulse of 1 moves them, as shares of the radius.
+/// Rest position of the particles, and their displacement by a pulse of 1, as shares of the radius.
 const REST: f32 = 0.74;
 const PUSH: f32 = 0.2;
-/// How far a connector of displacement 1 bulges, as a share of the radius.
+/// Bulge of a connector of displacement 1, as a share of the radius.
 const BULGE: f32 = 0.35;
 /// Connectors less displaced are not drawn.
 const FAINTEST: f64 = 0.004;
 
-/// What of the graphs is drawn besides the connectors.
+/// The edges that are drawn besides the connectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct VisibleEdges {
     pub wires: bool,
     pub prods: bool,
 }
@@ -32,7 +32,7 @@ pub(super) struct OscillatorRing {
 }
 
 impl OscillatorRing {
-    pub fn of(rect: Rect, n: usize) -> Self {
+    pub fn new(rect: Rect, n: usize) -> Self {
         Self { centre: rect.center(), radius: (0.5 * rect.width().min(rect.height()) - 4.0).max(20.0), n: n.max(1) }
     }
 
@@ -53,7 +53,14 @@ impl OscillatorRing {
         near.filter(|(_, d)| *d < (0.16 * self.radius).max(14.0)).map(|(i, _)| i)
     }
 
-    pub fn paint(&self, painter: &Painter, theme: &Theme, toy: &Oscillators, chosen: Option<usize>, shown: Shown) {
+    pub fn paint(
+        &self,
+        painter: &Painter,
+        theme: &Theme,
+        toy: &Oscillators,
+        chosen: Option<usize>,
+        shown: VisibleEdges,
+    ) {
         painter.circle_stroke(self.centre, self.radius * REST, Stroke::new(1.0, theme.line));
         let active = |from: usize, source: &[f64]| source.get(from).map_or(0.0, |v| (*v as f32).clamp(0.0, 1.0));
         let pull = toy.pull();

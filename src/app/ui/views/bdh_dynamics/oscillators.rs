@@ -5,7 +5,7 @@ use std::{collections::VecDeque, fmt::Write as _};
 
 use eframe::egui::{Rect, RichText, Sense, Ui, WidgetInfo, accesskit::Role, vec2};
 
-use super::oscillator_ring::{OscillatorRing, Shown};
+use super::oscillator_ring::{OscillatorRing, VisibleEdges};
 use crate::{
     analysis::bdh_dynamics::oscillators::{Energy, Oscillators, OscillatorsSpec},
     config::Config,
@@ -20,8 +20,8 @@ use crate::{
 /// One step of the integrator, seconds.
 const STEP: f64 = 1.0 / 240.0;
 /// Most that one frame may go on by, seconds of the toy: a frame that came late is not made up for.
-const MOST: f64 = 0.1;
-/// How much of the energy's past is shown, and how often it is noted, seconds.
+const MAX_ELAPSED: f64 = 0.1;
+/// Length of the energy's history, and the interval of its samples, seconds.
 const PAST: f64 = 20.0;
 const NOTED: f64 = 0.05;
 /// Energy below which it has come to rest.
@@ -33,12 +33,12 @@ const BEGUN: f64 = 0.6;
 pub struct OscillatorsView {
     toy: Option<(OscillatorsSpec, Oscillators)>,
     playing: bool,
-    /// When it last went on, by egui's clock.
+    /// Time of the last step, by egui's clock.
     last: Option<f64>,
     /// Seconds not yet gone.
     owed: f64,
     past: VecDeque<(f64, Energy)>,
-    shown: Shown,
+    shown: VisibleEdges,
     chart: ChartState,
 }
 
@@ -50,13 +50,13 @@ impl OscillatorsView {
             last: None,
             owed: 0.0,
             past: VecDeque::new(),
-            shown: Shown { wires: true, prods: true },
+            shown: VisibleEdges { wires: true, prods: true },
             chart: ChartState::default(),
         })
     }
 
-    /// The toy that the settings describe. What moves smoothly is changed as it runs; another number of
-    /// particles or another seed is another toy.
+    /// The toy that the settings describe. Continuous settings change the running toy; another number of particles or
+    /// another seed starts a new one.
     fn follow(&mut self, config: &Config) {
         let spec = spec_of(config);
         match &mut self.toy {
@@ -75,7 +75,7 @@ impl OscillatorsView {
         }
     }
 
-    /// Goes on by so many seconds, in whole steps.
+    /// Advances by a number of seconds, in whole steps.
     fn go_on(&mut self, seconds: f64) {
         let Some((_, toy)) = &mut self.toy else { return };
         self.owed += seconds;
@@ -99,7 +99,7 @@ impl OscillatorsView {
         let now = ui.input(|i| i.time);
         let since = self.last.map_or(0.0, |l| now - l);
         // A picture that is drawn twice at one time goes on once.
-        self.go_on(since.clamp(0.0, MOST));
+        self.go_on(since.clamp(0.0, MAX_ELAPSED));
         self.last = Some(now);
         if self.toy.as_ref().is_some_and(|(_, t)| t.energy().total() < REST) {
             self.playing = false;
@@ -117,8 +117,8 @@ impl OscillatorsView {
             if ui.button("poke").on_hover_text("Pokes the next particle. Or click one.").clicked()
                 && let Some((_, toy)) = &mut self.toy
             {
-                let least = (0..toy.n()).min_by(|a, b| toy.x[*a].total_cmp(&toy.x[*b])).unwrap_or(0);
-                toy.poke(least);
+                let lowest = (0..toy.n()).min_by(|a, b| toy.x[*a].total_cmp(&toy.x[*b])).unwrap_or(0);
+                toy.poke(lowest);
                 self.playing = true;
             }
             if ui.button("rest").on_hover_text("Puts everything back to rest.").clicked()
@@ -137,7 +137,7 @@ impl OscillatorsView {
         let Some((_, toy)) = &mut self.toy else { return };
         let response = ui.allocate_rect(rect, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "particles on a circle"));
-        let ring = OscillatorRing::of(rect, toy.n());
+        let ring = OscillatorRing::new(rect, toy.n());
         let under = response.hover_pos().and_then(|p| ring.particle_at(toy, p));
         if response.clicked()
             && let Some(i) = response.interact_pointer_pos().and_then(|p| ring.particle_at(toy, p))
@@ -201,7 +201,7 @@ impl View for OscillatorsView {
             let right = Rect::from_min_max(room.min + vec2(side + 8.0, 0.0), room.max);
             (Rect::from_min_size(room.min, vec2(side, room.height())), right)
         } else {
-            // With little room the particles have it all.
+            // In a low tile the particles take all the room.
             let under = if room.height() > 360.0 { (0.26 * room.height()).clamp(96.0, 140.0) } else { 0.0 };
             let below = Rect::from_min_max(room.left_bottom() - vec2(0.0, under), room.max);
             (Rect::from_min_size(room.min, vec2(room.width(), room.height() - under - 4.0)), below)

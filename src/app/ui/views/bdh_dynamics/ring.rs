@@ -23,7 +23,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    pub fn of(rect: Rect, n: usize) -> Self {
+    pub fn new(rect: Rect, n: usize) -> Self {
         Self { centre: rect.center(), radius: (0.5 * rect.width().min(rect.height()) - 8.0).max(20.0), n: n.max(1) }
     }
 
@@ -55,9 +55,9 @@ impl Ring {
         let wide = (std::f32::consts::TAU * self.radius * INNER / self.n as f32 - 1.0).clamp(1.0, 7.0);
         let s = &machine.state;
         let changed: &[usize] = machine.last.as_ref().map_or(&[], |r| &r.nodes);
-        let bar = |neuron: usize, value: f64, most: f64, (from, room): (f32, f32), colour: Color32| {
+        let bar = |neuron: usize, value: f64, max: f64, (from, room): (f32, f32), colour: Color32| {
             // Roots: a few large ones would leave the others unseen.
-            let share = if most > 0.0 { (value.abs() / most).min(1.0).sqrt() as f32 } else { 0.0 };
+            let share = if max > 0.0 { (value.abs() / max).min(1.0).sqrt() as f32 } else { 0.0 };
             if share > 0.01 {
                 let ends = [self.place(neuron, from), self.place(neuron, from + room * share)];
                 painter.line_segment(ends, Stroke::new(wide, colour));
@@ -65,18 +65,18 @@ impl Ring {
         };
         let kernel = machine.last.as_ref().map(|r| r.kernel);
         for i in 0..self.n {
-            // What the last round changed stands out; the rest is as it was.
+            // Neurons that the last round changed stand out.
             let tone = |acts: bool, colour: Color32| {
                 if acts && changed.contains(&i) || chosen == Some(i) { colour } else { colour.gamma_multiply(0.55) }
             };
             let a = if s.a[i] < 0.0 { theme.cool } else { theme.secondary };
-            bar(i, s.a[i], machine.most[2], (INNER, CHORDS - INNER), tone(kernel == Some(0), a));
-            bar(i, s.x[i], machine.most[0], (INNER, MIDDLE - INNER - 0.012), tone(kernel == Some(3), theme.fast));
+            bar(i, s.a[i], machine.max[2], (INNER, CHORDS - INNER), tone(kernel == Some(0), a));
+            bar(i, s.x[i], machine.max[0], (INNER, MIDDLE - INNER - 0.012), tone(kernel == Some(3), theme.fast));
             let y = tone(
                 matches!(kernel, Some(1 | 2)) || machine.last.as_ref().is_some_and(|r| r.layer.is_none()),
                 theme.text,
             );
-            bar(i, s.y[i], machine.most[1], (MIDDLE, 0.99 - MIDDLE), y);
+            bar(i, s.y[i], machine.max[1], (MIDDLE, 0.99 - MIDDLE), y);
         }
         if let Some(i) = chosen {
             let ends = [self.place(i, CHORDS - 0.02), self.place(i, 1.0)];
@@ -117,26 +117,26 @@ impl Ring {
         }
     }
 
-    /// What is remembered: the strongest synapses of the layer.
+    /// Draws the strongest synapses of the layer.
     fn synapses(&self, painter: &Painter, theme: &Theme, machine: &mut Machine, chosen: Option<usize>) {
         let all = machine.memory();
-        let most = all.first().map_or(1.0, |s| s.2.abs());
+        let max = all.first().map_or(1.0, |s| s.2.abs());
         for &(y, x, sigma) in all {
             let near = chosen.is_none_or(|c| c == y || c == x);
-            let share = drawn_share((sigma.abs() / most) as f32) * if near { 1.0 } else { 0.3 };
+            let share = drawn_share((sigma.abs() / max) as f32) * if near { 1.0 } else { 0.3 };
             let stroke = Stroke::new(0.5 + 1.5 * share, theme.slow.gamma_multiply(0.08 + 0.35 * share));
             painter.extend(self.chord(x, y, stroke, sigma < 0.0));
         }
     }
 
-    /// What went over edges in the last round: warm excites, cool inhibits, amber is a synapse's.
+    /// Draws the flows of the last round: warm colours excite, cool colours inhibit, amber flows through a synapse.
     fn flows(&self, painter: &Painter, theme: &Theme, machine: &Machine, chosen: Option<usize>) {
-        let most = machine.flows.first().map_or(1.0, |f| f.amount.abs());
+        let max = machine.flows.first().map_or(1.0, |f| f.amount.abs());
         let parameters = machine.last.as_ref().is_some_and(|r| r.kernel >= 2);
         // The weakest first, so that the strongest lie on top.
         for flow in machine.flows.iter().rev() {
             let near = chosen.is_none_or(|c| c == flow.from || c == flow.to);
-            let share = drawn_share((flow.amount.abs() / most) as f32) * if near { 1.0 } else { 0.25 };
+            let share = drawn_share((flow.amount.abs() / max) as f32) * if near { 1.0 } else { 0.25 };
             let colour = match (parameters, flow.amount > 0.0) {
                 (true, true) => theme.warm,
                 (true, false) => theme.cool,
@@ -151,7 +151,7 @@ impl Ring {
     }
 }
 
-/// Where a picture that wants to be square stands in `room`.
+/// The largest centred square in `room`.
 pub(super) fn square(room: Rect) -> Rect {
     let side = room.width().min(room.height());
     Rect::from_center_size(pos2(room.center().x, room.top() + 0.5 * side), vec2(side, side))

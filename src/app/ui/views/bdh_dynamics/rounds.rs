@@ -9,7 +9,7 @@ use crate::{
 };
 
 const ROUNDS: [&str; 4] = ["4l", "4l+1", "4l+2", "4l+3"];
-/// What each round changes, for the sentence below the table.
+/// The variable that each round changes, for the sentence below the table.
 const CHANGES: [&str; 4] = ["A", "Y", "Y", "X"];
 /// Height of a row: its title and two lines of rules; with little room one line.
 const ROW: f32 = 44.0;
@@ -18,7 +18,7 @@ const SMALL_ROW: f32 = 32.0;
 const LEFT: f32 = 46.0;
 
 /// The least that the table and its sentence want.
-pub(super) fn least_height() -> f32 {
+pub(super) fn min_height() -> f32 {
     4.0 * SMALL_ROW + 4.0
 }
 
@@ -64,7 +64,7 @@ pub(super) fn rounds_ui(ui: &mut Ui, theme: &Theme, machine: &Machine, size: Vec
     }
 }
 
-/// What the last round did, in a sentence or two.
+/// Describes the last round in a sentence or two.
 pub(super) fn sentence(machine: &Machine, tokens: &[String]) -> String {
     let n = machine.system.n();
     let Some(round) = &machine.last else {

@@ -25,14 +25,14 @@ use crate::{
 
 /// Seconds a round takes while playing.
 const PACE: f64 = 0.45;
-/// How far a run is read into before anybody steps, so that there is something to see.
+/// Tokens read before the user steps, so that there is something to see.
 const SHOWN_FIRST: usize = 9;
 
 /// View `bdh_rules`.
 #[derive(Default)]
 pub struct Rules {
     machine: Option<Machine>,
-    /// When the last round was played; `None` while it stands.
+    /// Time of the last round played; `None` while paused.
     playing: Option<f64>,
 }
 
@@ -48,10 +48,10 @@ impl Rules {
         }
         self.machine = match &self.machine {
             Some(old) => old.replayed_on(measured),
-            None => Machine::of(measured).map(|mut m| {
+            None => Machine::from_weights(measured).map(|mut m| {
                 if m.next_token().is_some() {
                     m.read_to(SHOWN_FIRST.min(measured.sample.tokens.len().saturating_sub(1)));
-                    // And one token more, as far as its prods.
+                    // Then one more token, as far as its prods.
                     (0..4).for_each(|_| _ = m.step());
                 }
                 m
@@ -119,7 +119,7 @@ impl Rules {
         let rect = square(room);
         let response = ui.allocate_rect(rect, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "neurons on a circle"));
-        let ring = Ring::of(rect, machine.system.n());
+        let ring = Ring::new(rect, machine.system.n());
         let under = response.hover_pos().and_then(|p| ring.neuron_at(p));
         let mut poked = false;
         if response.clicked()
@@ -130,14 +130,14 @@ impl Rules {
         }
         ring.paint(&ui.painter_at(rect), cx.theme, machine, under);
         if let Some(i) = under {
-            response.on_hover_text_at_pointer(of_neuron(machine, i));
+            response.on_hover_text_at_pointer(neuron_text(machine, i));
         }
         poked
     }
 }
 
-/// What there is to know of a neuron.
-fn of_neuron(machine: &Machine, i: usize) -> String {
+/// The state and the strongest synapses of a neuron, for its tooltip.
+fn neuron_text(machine: &Machine, i: usize) -> String {
     let s = &machine.state;
     let mut words = format!("neuron {i}: X {:.4}, Y {:.4}, A {:.4}\nclick to poke it", s.x[i], s.y[i], s.a[i]);
     let own = machine.strongest(usize::MAX).into_iter().filter(|(y, x, _)| *y == i || *x == i).take(3);
@@ -147,8 +147,9 @@ fn of_neuron(machine: &Machine, i: usize) -> String {
     words
 }
 
-/// What the last round did; when a token is through, what comes next by the rules and by the model.
-fn state_words(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> Vec<String> {
+/// Describes the last round and, after the last round of a token, the next token predicted by the rules and by the
+/// model.
+fn state_sentences(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) -> Vec<String> {
     let tokens = &measured.sample.tokens;
     let mut words = vec![sentence(machine, tokens)];
     let Some(t) = machine.token().filter(|_| machine.system.is_done(&machine.state)) else { return words };
@@ -164,7 +165,7 @@ fn state_words(machine: &Machine, measured: Measured<'_, BdhDynamicsWeights>) ->
     words
 }
 
-fn words_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
+fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &[String]) {
     for words in words {
         ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
     }
@@ -192,7 +193,7 @@ impl View for Rules {
             self.controls_ui(ui, &mut machine);
         }
         self.strip_ui(ui, cx, &mut machine, measured.sample);
-        let words = state_words(&machine, measured);
+        let words = state_sentences(&machine, measured);
         let room = ui.available_rect_before_wrap();
         let poked;
         if room.width() > 1.4 * room.height() {
@@ -200,13 +201,13 @@ impl View for Rules {
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(side, room.height())));
             let right = Rect::from_min_max(room.min + vec2(side + 12.0, 0.0), room.max);
             let mut ui = ui.new_child(UiBuilder::new().max_rect(right));
-            words_ui(&mut ui, cx, &words);
+            sentences_ui(&mut ui, cx, &words);
             let left = ui.available_size();
             rounds_ui(&mut ui, cx.theme, &machine, left);
         } else {
-            words_ui(ui, cx, &words);
+            sentences_ui(ui, cx, &words);
             let room = ui.available_rect_before_wrap();
-            let table = rounds::least_height();
+            let table = rounds::min_height();
             let high = (room.height() - table - 4.0).clamp(80.0, room.width().max(80.0));
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
             let below = Rect::from_min_max(room.min + vec2(0.0, high + 4.0), room.max);

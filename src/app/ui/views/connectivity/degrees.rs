@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Edges out of a neuron, or into it.
+/// A direction: edges out of a neuron, or into it.
 struct Side {
     name: &'static str,
     axis: &'static str,
@@ -48,8 +48,8 @@ impl Degrees {
             Line::new(format!("{side}: {label}"), colour, points).stroke(Stroke::Dashed)
         };
         // room for the signs at both ends
-        let most = found.degree.last().copied().unwrap_or(1.0);
-        chart.x = chart.x.include(&[0.8, 1.25 * most]);
+        let max = found.degree.last().copied().unwrap_or(1.0);
+        chart.x = chart.x.include(&[0.8, 1.25 * max]);
         let mut all = vec![
             Line::new(format!("{side}-degree"), cx.theme.text, points(&found.degree, &found.density))
                 .stroke(Stroke::Marks(Mark::Ring)),
@@ -65,7 +65,7 @@ impl Degrees {
     }
 
     /// The fit in words.
-    fn words(cx: &ViewCx<'_>, side: &Side) -> String {
+    fn summary(cx: &ViewCx<'_>, side: &Side) -> String {
         let measured = shown::<GraphDegrees>(cx);
         let Some(law) = measured.and_then(|m| (side.of)(m.value).power_law.as_ref()) else {
             return "too few neurons for a fit".to_owned();
@@ -95,7 +95,7 @@ impl View for Degrees {
         let beside = room.x > 1.2 * room.y;
         let wide = if beside { ((room.x - 12.0) / 2.0).floor() } else { room.x };
         // as high as the longer of the two verdicts, however often it wraps
-        let words = [0, 1].map(|k| Self::words(cx, &SIDES[k]));
+        let words = [0, 1].map(|k| Self::summary(cx, &SIDES[k]));
         let tall = |words: &String| {
             let font = FontId::proportional(theme::SMALL);
             ui.painter().layout(words.clone(), font, cx.theme.secondary, wide).size().y

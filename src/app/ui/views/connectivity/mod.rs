@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Said while there is nothing.
+/// The text shown while there is no graph.
 const EMPTY: &str = "No graph has been drawn yet. Open a run of the neuron graph lab: the graph of its weights is \
                      measured before the first step.";
 
@@ -45,8 +45,7 @@ fn args(config: &Config) -> NeuronGraphArgs {
     settings.args()
 }
 
-/// Whether the settings are those that the newest graph was measured with by the run itself. A setting
-/// changed live acts from the next one on.
+/// True where the settings are those of the newest scheduled graph. A setting changed live acts from the next one on.
 fn as_planned(cx: &ViewCx<'_>) -> bool {
     let Some(info) = &cx.mirror.info else { return true };
     let mut planned = args(&info.config).to_args();
@@ -66,7 +65,7 @@ fn newest(cx: &ViewCx<'_>) -> Option<u64> {
 
 /// Asks when nothing is known, again when the settings differ from the run's own, and when the run has gone on since.
 pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
-    // a model that is only looked at has measured nothing by itself
+    // a model that does not train has no scheduled measurements
     let is_unknown = cx.latest::<EntryHistogram>().is_none();
     if is_unknown || !as_planned(cx) {
         let (variant, args) = (Some(cx.selection.variant), args(cx.config));
@@ -74,7 +73,7 @@ pub(super) fn keep_fresh(cx: &mut ViewCx<'_>) {
     }
 }
 
-/// What is shown of a channel: the schedule's, or the answer where the settings were changed since.
+/// The measurement shown: the scheduled one, or the answer where the settings were changed since.
 pub(super) fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     let answered = (!as_planned(cx)).then(|| cx.answered::<M>()).flatten();
     answered.or_else(|| cx.latest::<M>())

@@ -50,7 +50,7 @@ pub struct Modularity {
     states: [ChartState; 2],
 }
 
-fn of_model(cx: &ViewCx<'_>) -> Color32 {
+fn model_colour(cx: &ViewCx<'_>) -> Color32 {
     cx.theme.accent
 }
 
@@ -75,7 +75,7 @@ impl Modularity {
             cx.why_nothing::<GraphModularity>("Not measured yet. Press \u{201c}Measure now\u{201d}: it takes seconds."),
         );
         let Some(measured) = Self::shown(cx) else { return chart };
-        let model = Line::new("this model", of_model(cx), against(&measured, &measured.model)).dots();
+        let model = Line::new("this model", model_colour(cx), against(&measured, &measured.model)).dots();
         chart.lines.push(Line { width: 2.5, ..model });
         for NullModel { label, short, colour, of } in NULL_MODELS {
             let colour = colour.map_or(cx.theme.secondary, |c| cx.theme.series(c));
@@ -102,10 +102,10 @@ impl Modularity {
         let mut chart = Chart::new("modularity over training", Axis::steps(), y.include(&[0.0]))
             .empty("Nothing over training yet: \u{201c}Curve every\u{201d} says how often it is measured.");
         let line = |of: fn(&ModularityAtStep) -> f64| -> Vec<[f64; 2]> { steps().map(|(x, m)| [x, of(m)]).collect() };
-        let model = Line { width: 2.5, ..Line::new("this model", of_model(cx), line(|m| m.model)) };
+        let model = Line { width: 2.5, ..Line::new("this model", model_colour(cx), line(|m| m.model)) };
         let null = Line::new("same degrees", cx.theme.series(0), line(|m| m.degree_preserving));
         chart.lines.extend([model, null].into_iter().filter(|l| !l.data.is_empty()));
-        // these two know nothing of the model, so they stand still
+        // these two do not depend on the model, so that they are constant
         let measured = Self::shown(cx);
         let at = measured.and_then(|m| m.edges.iter().position(|n| Some(*n) == edges));
         if let (Some(measured), Some(at)) = (measured, at) {
@@ -146,7 +146,7 @@ impl Modularity {
         });
     }
 
-    /// From which number of edges on the model is above every graph of chance.
+    /// Says from which number of edges on the model's modularity is above that of every random graph.
     fn verdict(cx: &ViewCx<'_>) -> Option<String> {
         let measured = Self::shown(cx)?;
         let model = against(&measured, &measured.model);

@@ -1,5 +1,5 @@
-//! One neuron of the graph: whom it raises and lowers most, who does so to it, which tokens make it
-//! fire and towards which tokens it writes. A partner is picked by a click.
+//! One neuron of the graph: the neurons that it excites and inhibits most, those that do so to it, the tokens that make
+//! it fire and the tokens that it writes towards. A click selects a partner.
 
 use eframe::egui::{
     Align2, DragValue, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -66,7 +66,7 @@ const TOKENS: [TokenList; 2] = [
 const EMPTY: &str = "No neuron has been looked at yet. Pick one in the neuron graph; a run of that lab shows one before \
                      the first step.";
 const ROW: f32 = 18.0;
-/// What the scroll bar takes, which lies over what scrolls.
+/// Width of the scroll bar, which overlaps the list.
 const BAR: f32 = 12.0;
 
 /// View `graph_neuron`.
@@ -74,7 +74,7 @@ const BAR: f32 = 12.0;
 pub struct Neuron;
 
 /// A row of a list.
-struct Row {
+struct ScoreRow {
     label: String,
     value: f64,
     /// The neuron it stands for.
@@ -86,8 +86,8 @@ impl Neuron {
         Box::<Self>::default()
     }
 
-    /// What is known of the neuron in focus at the shown step: the answer about it where somebody asked, else what the
-    /// schedule measured, which chooses a neuron by itself. Nothing of another neuron while one is selected.
+    /// The measurement of the neuron in focus at the shown step: the answer if it was asked for, else the scheduled
+    /// one, which chooses a neuron by itself. While a neuron is selected, no other one is shown.
     fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphNeuron>> {
         let in_focus = |m: &Measured<'_, GraphNeuron>| cx.selection.neuron.is_none_or(|n| n == m.neuron);
         let answer = cx.answer_of(cx.selection.variant).filter(in_focus);
@@ -95,7 +95,7 @@ impl Neuron {
     }
 
     /// Why nothing is shown.
-    fn empty_words(cx: &ViewCx<'_>) -> String {
+    fn empty_text(cx: &ViewCx<'_>) -> String {
         let Some(neuron) = cx.selection.neuron else { return EMPTY.to_owned() };
         cx.why_nothing::<GraphNeuron>(&format!("Of neuron {neuron} nothing was measured by step {}.", cx.step))
     }
@@ -107,20 +107,20 @@ impl Neuron {
         cx.ask::<GraphNeuron>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
     }
 
-    fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<Row> {
+    fn partner_rows(shown: &GraphNeuron, partners: &[Partner]) -> Vec<ScoreRow> {
         let name = |p: &Partner| neuron_name(p.neuron as usize, shown.per_head as usize);
-        let row = |p: &Partner| Row { label: name(p), value: p.entry, neuron: Some(p.neuron) };
+        let row = |p: &Partner| ScoreRow { label: name(p), value: p.entry, neuron: Some(p.neuron) };
         partners.iter().map(row).collect()
     }
 
-    fn token_rows(tokens: &[TokenScore]) -> Vec<Row> {
-        tokens.iter().map(|t| Row { label: visible_text(&t.token), value: t.score, neuron: None }).collect()
+    fn token_rows(tokens: &[TokenScore]) -> Vec<ScoreRow> {
+        tokens.iter().map(|t| ScoreRow { label: visible_text(&t.token), value: t.score, neuron: None }).collect()
     }
 
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &GraphNeuron) {
         let mut neuron = shown.neuron;
         let (heads, per_head) = (shown.heads as usize, shown.per_head as usize);
-        let most = match shown.heads * shown.per_head {
+        let max = match shown.heads * shown.per_head {
             0 => cx.config.value(BdhSettings::neurons).unwrap_or(1_000_000) as u32,
             known => known,
         };
@@ -132,7 +132,7 @@ impl Neuron {
                 )
                 .id;
             let drag = DragValue::new(&mut neuron)
-                .range(0..=most.saturating_sub(1))
+                .range(0..=max.saturating_sub(1))
                 .speed(0.2)
                 .custom_formatter(|n, _| neuron_name(n as usize, per_head))
                 .custom_parser(|text| match read_neurons(text, heads, per_head) {
@@ -150,7 +150,7 @@ impl Neuron {
         });
     }
 
-    /// What the graph says of it: community and edges.
+    /// The neuron's community and edges in the graph.
     fn in_graph(cx: &ViewCx<'_>, neuron: u32) -> Option<String> {
         let graph = super::shown::<NeuronGraph>(cx)?;
         let Some(at) = graph.neurons.iter().position(|n| *n == neuron) else {
@@ -179,10 +179,10 @@ impl Neuron {
     }
 
     /// A list with a bar a row; gives the neuron that was clicked.
-    fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[Row]) -> Option<u32> {
+    fn list_ui(ui: &mut Ui, cx: &ViewCx<'_>, heading: &str, about: &str, rows: &[ScoreRow]) -> Option<u32> {
         let mut picked = None;
         ui.label(RichText::new(heading).size(theme::SMALL).color(cx.theme.secondary)).on_hover_text(about);
-        let most = rows.iter().map(|r| r.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
+        let max = rows.iter().map(|r| r.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
         let wide = ui.available_width();
         for row in rows {
             let sense = if row.neuron.is_some() { Sense::click() } else { Sense::hover() };
@@ -196,7 +196,7 @@ impl Neuron {
             let from = rect.left() + words_wide;
             let bar = Rect::from_min_size(
                 pos2(from, rect.center().y - 4.0),
-                vec2((room as f64 * row.value.abs() / most) as f32, 8.0),
+                vec2((room as f64 * row.value.abs() / max) as f32, 8.0),
             );
             ui.painter().rect_filled(bar, 1.0, tone);
             let text = |at: Pos2, align, words: &str, colour| {
@@ -224,7 +224,7 @@ impl View for Neuron {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         Self::keep_fresh(cx);
         let Some(shown) = Self::shown(cx) else {
-            empty_ui(ui, ui.available_size(), cx.theme, &Self::empty_words(cx));
+            empty_ui(ui, ui.available_size(), cx.theme, &Self::empty_text(cx));
             return;
         };
         ui.spacing_mut().item_spacing.y = 2.0;

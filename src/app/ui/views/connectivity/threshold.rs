@@ -1,5 +1,4 @@
-//! How the entries of G are spread, with the threshold drawn over them: drag it and the graph is cut
-//! there.
+//! A histogram of the entries of G with the threshold drawn over it; dragging the threshold cuts the graph there.
 
 use eframe::egui::{
     Color32, CursorIcon, DragValue, Rect, RichText, Sense, Shape, Stroke as Pen, Ui, WidgetInfo, accesskit::Role, pos2,
@@ -29,7 +28,7 @@ const SIGNS: [(&str, &str); 3] = [
 #[derive(Default)]
 pub struct Threshold {
     state: ChartState,
-    /// Where the line is held.
+    /// The threshold while it is dragged.
     held: Option<f64>,
 }
 
@@ -59,7 +58,7 @@ impl Threshold {
         let mut mirrored = mirrored.stroke(Stroke::Dashed);
         mirrored.short = Some("symmetric".to_owned());
         chart.lines.push(mirrored);
-        // a bin shared out between two leaves a trace of rounding
+        // splitting a bin leaves a rounding error
         let whole = points(&histogram.entry, &histogram.density);
         let more = positive(&histogram.skew)
             .into_iter()
@@ -107,9 +106,9 @@ impl Threshold {
         });
     }
 
-    /// The line at beta (and its mirror), and what taking hold of it does.
+    /// Draws the line at beta and its mirror image, and lets the user drag it.
     fn handle_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, area: Rect, range: [f64; 2], histogram: &EntryHistogram) {
-        let (sign, most) = (Self::sign(cx), histogram.threshold.last().copied().unwrap_or(histogram.beta));
+        let (sign, max) = (Self::sign(cx), histogram.threshold.last().copied().unwrap_or(histogram.beta));
         let beta = self.held.unwrap_or(histogram.beta);
         let place = |v: f64| area.left() + ((v - range[0]) / (range[1] - range[0])) as f32 * area.width();
         let value = |x: f32| range[0] + f64::from((x - area.left()) / area.width()) * (range[1] - range[0]);
@@ -138,7 +137,7 @@ impl Threshold {
             ui.painter().vline(x, area.y_range(), Pen::new(if strong { 2.5 } else { 1.5 }, colour));
             grip_mark(ui, pos2(x, area.top() + 10.0), colour);
             if let Some(p) = response.interact_pointer_pos().filter(|_| response.dragged()) {
-                self.held = Some((value(p.x) * side).clamp(0.0, most));
+                self.held = Some((value(p.x) * side).clamp(0.0, max));
             }
             if response.drag_stopped()
                 && let Some(held) = self.held.take()
@@ -150,7 +149,7 @@ impl Threshold {
         }
     }
 
-    fn words(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
+    fn summary(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
         let held = self.held.and_then(|b| Some((b, Self::edges_at(histogram, Self::sign(cx), b)?)));
         let (beta, edges) = held.unwrap_or((histogram.beta, histogram.edges as f64));
         let summary = shown::<NeuronGraph>(cx).and_then(|graph| graph.value.summary.as_ref());
@@ -196,7 +195,7 @@ impl View for Threshold {
         if cx.has_controls {
             Self::controls_ui(ui, cx);
         }
-        let words = self.words(cx, histogram.value);
+        let words = self.summary(cx, histogram.value);
         ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
         let drawn = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
         let range = self.state.zoom_x.or(chart.x.fixed);

@@ -1,5 +1,4 @@
-//! A painted picture with two axes: cells of colour, words at its edges, places for values. It does not know what is
-//! painted.
+//! A painted picture with two axes: coloured cells, labels at its edges, and the mapping from values to positions.
 
 use eframe::egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Stroke, StrokeKind, Vec2, pos2, vec2};
 

@@ -1,5 +1,5 @@
-//! A generator: its rates as a matrix and as a graph, both changed by hand, and where they lead: the stationary
-//! distribution of each closed class, beside what the network answers.
+//! A generator: its rates as an editable matrix and graph, and their limits: the stationary distribution of each closed
+//! class, beside what the network answers.
 
 use eframe::egui::{Ui, vec2};
 
@@ -7,7 +7,7 @@ use super::{
     GAP, control_ui,
     graph::graph_ui,
     keep_fresh,
-    matrix::{Rate, Touch, matrix_ui},
+    matrix::{Rate, RateEdit, matrix_ui},
     settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
 const NARROW: f32 = 460.0;
 /// Points of a drag that multiply a rate by e.
 const PACE: f64 = 50.0;
-/// A rate that a hand can set.
+/// The range of rates that can be set.
 const RATES: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
 /// View `generator`.
@@ -67,8 +67,8 @@ impl GeneratorView {
         chart
     }
 
-    /// Changes the rate that a hand holds.
-    fn hold(&mut self, cx: &mut ViewCx<'_>, state: &GeneratorState, touched: Option<(Rate, Touch)>) {
+    /// Changes the rate that the pointer holds.
+    fn hold(&mut self, cx: &mut ViewCx<'_>, state: &GeneratorState, touched: Option<(Rate, RateEdit)>) {
         let Some(((from, to), touch)) = touched else {
             self.dragged = None;
             return;
@@ -79,13 +79,13 @@ impl GeneratorView {
         }
         let now = f64::from(state.matrix.data()[to * n + from]);
         let rate = match touch {
-            Touch::Removed => 0.0,
-            Touch::Dragged(up) => {
+            RateEdit::Removed => 0.0,
+            RateEdit::Dragged(up) => {
                 let held = self.dragged.filter(|(rate, _)| *rate == (from, to));
                 let (_, start) = *self.dragged.insert(held.unwrap_or(((from, to), now)));
                 let moved =
                     (start.max(*RATES.start()) * (f64::from(up) / PACE).exp()).clamp(*RATES.start(), *RATES.end());
-                // Three digits are as many as a hand has.
+                // The pointer is not more precise than three digits.
                 format!("{moved:.2e}").parse().unwrap_or(moved)
             }
         };
@@ -119,7 +119,7 @@ fn set_rate(cx: &mut ViewCx<'_>, edit: RateEdit) {
     cx.set(GeneratorSettings::edits.name, Value::Text(write_edits(&edits)));
 }
 
-/// What the classes say of the kernel.
+/// Describes the communicating classes and the kernel of the generator.
 fn verdict(state: &GeneratorState) -> String {
     let transient: usize = state.classes.iter().filter(|c| !c.is_closed()).map(|c| c.states.len()).sum();
     let left = match transient {

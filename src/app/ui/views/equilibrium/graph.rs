@@ -1,8 +1,8 @@
-//! The states on a circle and the rates between them as lines, which a hand can change. It changes nothing itself.
+//! Draws the states on a circle and the rates between them as lines, and returns edits of the rates.
 
 use eframe::egui::{Align2, Color32, FontId, Pos2, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
 
-use super::matrix::{Rate, Touch, touch};
+use super::matrix::{Rate, RateEdit, touch};
 use crate::{
     telemetry::measurements::GeneratorState,
     ui::{theme::Theme, widgets::number},
@@ -10,7 +10,7 @@ use crate::{
 
 /// Most lines that are drawn: the strongest.
 const LINES: usize = 600;
-/// How near a pointer must come to a line, points.
+/// Distance from a line within which the pointer selects it, points.
 const NEAR: f32 = 6.0;
 /// A line keeps so far to the right of the way between its states, so that both directions are seen.
 const ASIDE: f32 = 2.5;
@@ -25,14 +25,14 @@ struct Edge {
     ends: [Pos2; 2],
 }
 
-/// Draws the graph; what a hand did to which rate.
+/// Draws the graph; returns the rate that was edited, and the edit.
 pub fn graph_ui(
     ui: &mut Ui,
     theme: &Theme,
     size: Vec2,
     state: &GeneratorState,
     marked: Option<Rate>,
-) -> Option<(Rate, Touch)> {
+) -> Option<(Rate, RateEdit)> {
     let n = state.states().max(1);
     let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("{n} states: the area of a disc is its stationary probability");
@@ -52,16 +52,16 @@ pub fn graph_ui(
         let colour = if is_marked { theme.accent } else { theme.secondary.gamma_multiply(0.12 + 0.5 * share) };
         painter.line_segment(edge.ends, Stroke::new(if is_marked { 3.0 } else { 0.4 + 2.2 * share }, colour));
     }
-    let discs = (0.9 * radius, n);
+    let largest_disc = 0.9 * radius;
     for (rank, class) in state.classes.iter().enumerate() {
         let colour = if class.is_closed() { theme.group(rank) } else { theme.grey() };
         for s in &class.states {
             let p = class.stationary.get(*s).copied().unwrap_or(0.0);
-            painter.circle_filled(place(*s), disc_radius(p, discs), colour);
+            painter.circle_filled(place(*s), disc_radius(p, largest_disc, n), colour);
         }
     }
     for (s, phi) in state.predicted.iter().enumerate().take(n) {
-        painter.circle_stroke(place(s), disc_radius(*phi, discs), Stroke::new(1.5, theme.text));
+        painter.circle_stroke(place(s), disc_radius(*phi, largest_disc, n), Stroke::new(1.5, theme.text));
     }
     if n <= 32 {
         names(&painter, theme, n, |s| centre + (radius + MARGIN - 8.0) * (place(s) - centre) / radius);
@@ -77,13 +77,13 @@ pub fn graph_ui(
             ui.monospace(words);
         });
     }
-    let of = if response.double_clicked() { hovered } else { pressed };
-    of.map(|e| e.rate).zip(touch(ui, &response))
+    let edited = if response.double_clicked() { hovered } else { pressed };
+    edited.map(|e| e.rate).zip(touch(ui, &response))
 }
 
 /// The radius of a disc whose area stands for a probability, up to four times 1/n.
-fn disc_radius(p: f64, (most, n): (f32, usize)) -> f32 {
-    let even = (most * std::f32::consts::TAU / n as f32 * 0.2).min(10.0);
+fn disc_radius(p: f64, max: f32, n: usize) -> f32 {
+    let even = (max * std::f32::consts::TAU / n as f32 * 0.2).min(10.0);
     let share = if p.is_finite() { (p * n as f64).clamp(0.0, 4.0) as f32 } else { 0.0 };
     (even * share.sqrt()).clamp(1.5, LARGEST)
 }

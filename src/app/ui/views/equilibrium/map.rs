@@ -1,5 +1,5 @@
-//! What a network has learned of the stationary distribution: where over the control its answer is wrong, inside of what it
-//! was trained on and beyond, and how the error falls over training.
+//! The error of a network that learns the stationary distribution: over the control, inside and outside the range of
+//! training, and over training steps.
 
 use eframe::egui::{Rect, Sense, Stroke as Pen, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
 
@@ -23,9 +23,9 @@ use crate::{
 /// The paper's held-out mean error at n = 12 (Remark 31).
 const PAPER: f64 = 0.031;
 
-/// What a narrow tile shows.
+/// The picture that a narrow tile shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Shown {
+enum MapPicture {
     #[default]
     Map,
     History,
@@ -35,7 +35,7 @@ enum Shown {
 #[derive(Default)]
 pub struct StationaryMapView {
     history: ChartState,
-    shown: Shown,
+    shown: MapPicture,
 }
 
 impl StationaryMapView {
@@ -113,7 +113,7 @@ impl StationaryMapView {
     }
 }
 
-/// What the network has learned, in words.
+/// Describes the error of the network in words.
 fn verdict(map: &StationaryMapError) -> String {
     let short = number::short;
     format!(
@@ -139,7 +139,11 @@ impl View for StationaryMapView {
         };
         let map = measured.value;
         if cx.has_controls && ui.available_width() <= WIDE {
-            picture_ui(ui, &mut self.shown, &[(Shown::Map, "over the control"), (Shown::History, "over steps")]);
+            picture_ui(
+                ui,
+                &mut self.shown,
+                &[(MapPicture::Map, "over the control"), (MapPicture::History, "over steps")],
+            );
         }
         verdict_ui(ui, cx.theme, verdict(map));
         let room = ui.available_size();
@@ -149,7 +153,7 @@ impl View for StationaryMapView {
                 Self::map_ui(ui, cx, size, map);
                 Self::history(cx).show(ui, size, cx.theme, &mut self.history);
             });
-        } else if self.shown == Shown::Map {
+        } else if self.shown == MapPicture::Map {
             Self::map_ui(ui, cx, room, map);
         } else {
             Self::history(cx).show(ui, room, cx.theme, &mut self.history);

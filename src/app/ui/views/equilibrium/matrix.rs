@@ -1,4 +1,4 @@
-//! The rates as a map of cells that a hand can change. It changes nothing itself: it says what a hand did.
+//! Draws the rates as a map of cells, and returns edits of the rates.
 
 use eframe::egui::{Rect, Response, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
 
@@ -14,22 +14,22 @@ const NARROW: f32 = 220.0;
 /// A rate: the state that is left and the state that is gone to.
 pub type Rate = (usize, usize);
 
-/// What a hand did to a rate.
+/// A change that the pointer makes to a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Touch {
+pub enum RateEdit {
     /// Points upwards since the press.
     Dragged(f32),
     Removed,
 }
 
-/// Draws the matrix: row i, column j is the rate from j to i; the diagonal stays open. What was pointed at, and what a hand
-/// did to it.
+/// Draws the matrix: row i, column j is the rate from j to i; the diagonal stays open. Returns the rate under the
+/// pointer, and the change made to it.
 pub fn matrix_ui(
     ui: &mut Ui,
     theme: &Theme,
     size: Vec2,
     state: &GeneratorState,
-) -> (Option<Rate>, Option<(Rate, Touch)>) {
+) -> (Option<Rate>, Option<(Rate, RateEdit)>) {
     let n = state.states().max(1);
     let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("rates between {n} states: drag a cell up or down, double-click to remove");
@@ -74,12 +74,12 @@ pub fn matrix_ui(
     (held, of.zip(touched))
 }
 
-/// What a hand does to what it points at: dragging, or a double click.
-pub fn touch(ui: &Ui, response: &Response) -> Option<Touch> {
+/// Reads a drag or a double click as a change of the rate under the pointer.
+pub fn touch(ui: &Ui, response: &Response) -> Option<RateEdit> {
     if response.double_clicked() {
-        return Some(Touch::Removed);
+        return Some(RateEdit::Removed);
     }
     let (origin, now) = ui.input(|i| (i.pointer.press_origin(), i.pointer.latest_pos()));
     let (origin, now) = origin.zip(now).filter(|_| response.dragged())?;
-    Some(Touch::Dragged(origin.y - now.y))
+    Some(RateEdit::Dragged(origin.y - now.y))
 }

@@ -1,5 +1,5 @@
-//! Views of a generator that a person holds: its rates and where they lead, how distributions relax, its spectrum, and what
-//! a network has learned of it. They share one set of settings, so that one question serves them all.
+//! Views of an editable generator: its rates and their limits, the relaxation of distributions, its spectrum, and a
+//! network that learns it. They share one set of settings, so that one question serves them all.
 
 use eframe::egui::{ComboBox, RichText, Slider, Ui, WidgetInfo, accesskit::Role};
 
@@ -51,7 +51,7 @@ fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
     }
 }
 
-/// What stands where there is no answer.
+/// The text shown where there is no answer.
 fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
     cx.why_nothing::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; one of the task block has none.")
 }
@@ -59,7 +59,7 @@ fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
 /// Wider tiles have both of a view's pictures side by side, points; narrower ones the one that is chosen.
 const WIDE: f32 = 420.0;
 
-/// What a picture says, in words.
+/// Shows a sentence under the picture.
 fn verdict_ui(ui: &mut Ui, theme: &Theme, words: String) {
     ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
 }
@@ -79,11 +79,11 @@ fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'stat
 const Y: [&str; 4] = ["y\u{2080}", "y\u{2081}", "y\u{2082}", "y\u{2083}"];
 
 /// Sliders for the first numbers of the control.
-fn control_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, most: usize) {
+fn control_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, max: usize) {
     let s = settings(cx);
     let ControlSettings { y0, y1, y2, y3 } = s.control;
     let keys = [ControlSettings::y0, ControlSettings::y1, ControlSettings::y2, ControlSettings::y3];
-    for (i, mut y) in [y0, y1, y2, y3].into_iter().enumerate().take(s.generator.controls.min(most)) {
+    for (i, mut y) in [y0, y1, y2, y3].into_iter().enumerate().take(s.generator.controls.min(max)) {
         ui.spacing_mut().slider_width = 70.0;
         let slider = Slider::new(&mut y, -4.0..=4.0).fixed_decimals(2).text(Y[i]);
         if ui.add(slider).on_hover_text("The slow control: it tilts every log rate.").changed() {

@@ -1,5 +1,5 @@
-//! How distributions relax under a generator: distances on a logarithmic axis beside the theorem's slopes, relative entropy,
-//! mass, and single particles over the distribution that they are drawn from.
+//! The relaxation of distributions under a generator: distances on a logarithmic axis beside the theorem's slopes,
+//! relative entropy, mass, and single particles over the distribution that they are drawn from.
 
 use eframe::egui::{
     Align2, FontId, Sense, Shape, Slider, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -25,14 +25,14 @@ use crate::{
 
 /// Columns of the picture of particles: more steps are thinned.
 const COLUMNS: usize = 240;
-/// Where a line of the theorem's slope begins, as a share of the steps before the error is lost in rounding.
+/// Start of a line of the theorem's slope, as a share of the steps before the error is lost in rounding.
 const ANCHOR: f64 = 0.3;
 /// Errors below this are rounding.
 const ROUNDING: f64 = 1e-13;
 
-/// What is shown; a wide tile has the distances besides.
+/// The picture shown; a wide tile shows the distances as well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Shown {
+enum RelaxationPicture {
     #[default]
     Distances,
     Particles,
@@ -40,11 +40,11 @@ enum Shown {
     Mass,
 }
 
-const PICTURES: [(Shown, &str); 4] = [
-    (Shown::Distances, "distances"),
-    (Shown::Particles, "particles"),
-    (Shown::Entropy, "entropy"),
-    (Shown::Mass, "mass"),
+const PICTURES: [(RelaxationPicture, &str); 4] = [
+    (RelaxationPicture::Distances, "distances"),
+    (RelaxationPicture::Particles, "particles"),
+    (RelaxationPicture::Entropy, "entropy"),
+    (RelaxationPicture::Mass, "mass"),
 ];
 
 /// View `generator_flow`.
@@ -52,7 +52,7 @@ const PICTURES: [(Shown, &str); 4] = [
 pub struct RelaxationView {
     distances: ChartState,
     other: ChartState,
-    shown: Shown,
+    shown: RelaxationPicture,
 }
 
 /// k against a value a step.
@@ -119,12 +119,14 @@ impl RelaxationView {
         chart
     }
 
-    fn picture(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, size: Vec2, flow: &GeneratorFlow, shown: Shown) {
+    fn picture(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, size: Vec2, flow: &GeneratorFlow, shown: RelaxationPicture) {
         match shown {
-            Shown::Distances => drop(Self::distances(cx, flow).show(ui, size, cx.theme, &mut self.distances)),
-            Shown::Particles => particles_ui(ui, cx.theme, size, flow),
-            Shown::Entropy => drop(Self::entropy(cx, flow).show(ui, size, cx.theme, &mut self.other)),
-            Shown::Mass => drop(Self::mass(cx, flow).show(ui, size, cx.theme, &mut self.other)),
+            RelaxationPicture::Distances => {
+                drop(Self::distances(cx, flow).show(ui, size, cx.theme, &mut self.distances))
+            }
+            RelaxationPicture::Particles => particles_ui(ui, cx.theme, size, flow),
+            RelaxationPicture::Entropy => drop(Self::entropy(cx, flow).show(ui, size, cx.theme, &mut self.other)),
+            RelaxationPicture::Mass => drop(Self::mass(cx, flow).show(ui, size, cx.theme, &mut self.other)),
         }
     }
 
@@ -183,7 +185,7 @@ fn particles_ui(ui: &mut Ui, theme: &Theme, size: Vec2, flow: &GeneratorFlow) {
     }
 }
 
-/// What the step does, in words.
+/// Describes the effect of a step in words.
 fn verdict(flow: &GeneratorFlow) -> String {
     let share = flow.dt / flow.step_bound;
     let factor = flow.euler_slope.exp();
@@ -225,10 +227,10 @@ impl View for RelaxationView {
             self.picture(ui, cx, room, flow, self.shown);
             return;
         }
-        let beside = if self.shown == Shown::Distances { Shown::Particles } else { self.shown };
+        let beside = if self.shown == RelaxationPicture::Distances { RelaxationPicture::Particles } else { self.shown };
         let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
         ui.horizontal(|ui| {
-            self.picture(ui, cx, size, flow, Shown::Distances);
+            self.picture(ui, cx, size, flow, RelaxationPicture::Distances);
             self.picture(ui, cx, size, flow, beside);
         });
     }

@@ -1,5 +1,5 @@
-//! The eigenvalues of a generator in the complex plane with the discs that hold them, and the spectral gap by the number of
-//! states.
+//! The eigenvalues of a generator in the complex plane with the Gershgorin discs that contain them, and the spectral
+//! gap by the number of states.
 
 use eframe::egui::{Align2, FontId, Painter, Sense, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
 
@@ -24,9 +24,9 @@ use crate::{
 /// Circles with a larger radius are left out, points.
 const WIDEST: f32 = 1e5;
 
-/// What a narrow tile shows.
+/// The picture that a narrow tile shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Shown {
+enum SpectrumPicture {
     #[default]
     Plane,
     Gaps,
@@ -36,7 +36,7 @@ enum Shown {
 #[derive(Default)]
 pub struct SpectrumView {
     gaps: ChartState,
-    shown: Shown,
+    shown: SpectrumPicture,
 }
 
 impl SpectrumView {
@@ -124,7 +124,7 @@ fn axes(painter: &Painter, plane: Plane, theme: &Theme) {
     painter.line_segment([plane.at(0.0, plane.y[0]), plane.at(0.0, plane.y[1])], pen);
 }
 
-/// What the picture says, in words.
+/// Describes the spectrum in words.
 fn verdict(state: &GeneratorState, dt: f64) -> String {
     let (kernel, gap) = (state.kernel(), number::short(state.gap));
     let all = state.eigenvalues.chunks_exact(2).skip(kernel);
@@ -157,7 +157,11 @@ impl View for SpectrumView {
         let state = measured.value;
         let dt = settings(cx).flow.dt * state.step_bound;
         if cx.has_controls && ui.available_width() <= WIDE {
-            picture_ui(ui, &mut self.shown, &[(Shown::Plane, "eigenvalues"), (Shown::Gaps, "gap by size")]);
+            picture_ui(
+                ui,
+                &mut self.shown,
+                &[(SpectrumPicture::Plane, "eigenvalues"), (SpectrumPicture::Gaps, "gap by size")],
+            );
         }
         verdict_ui(ui, cx.theme, verdict(state, dt));
         let room = ui.available_size();
@@ -167,7 +171,7 @@ impl View for SpectrumView {
                 plane_ui(ui, cx.theme, size, state, dt);
                 Self::gaps(cx, state.gap).show(ui, size, cx.theme, &mut self.gaps);
             });
-        } else if self.shown == Shown::Plane {
+        } else if self.shown == SpectrumPicture::Plane {
             plane_ui(ui, cx.theme, room, state, dt);
         } else {
             Self::gaps(cx, state.gap).show(ui, room, cx.theme, &mut self.gaps);

@@ -1,4 +1,4 @@
-//! What the flow is like along its depth: speed, curvature of the path, stretch of the Jacobian.
+//! Quantities of the flow along its depth: speed, curvature of the path, stretch of the Jacobian.
 
 use eframe::egui::{Ui, vec2};
 
@@ -16,13 +16,13 @@ use crate::{
     },
 };
 
-/// Words of the axis, and a name.
+/// The label of the axis, and a name.
 const LINES: [(&str, &str); 3] = [
     ("speed, rms |dH/d\u{3c4}|", "speed"),
     ("curvature, |d\u{b2}H/d\u{3c4}\u{b2}| / |dH/d\u{3c4}|\u{b2}", "curvature"),
     ("largest singular value of dF/dH", "stretch"),
 ];
-/// Which of them is the stretch, which takes longer and is a question of its own.
+/// Index of the stretch, which takes longer and is a question of its own.
 const STRETCH: usize = 2;
 
 /// View `flow_along`.
@@ -51,7 +51,7 @@ impl Along {
         }
     }
 
-    /// Whether the stretch that is there is of another answer than the one shown.
+    /// True where the stretch belongs to another answer than the one shown.
     fn is_stale(cx: &ViewCx<'_>) -> bool {
         let asked = cx.answered::<FlowAlong>().is_some_and(|m| m.sample.request.is_some());
         let stale = |(variant, freshness)| {
@@ -66,7 +66,7 @@ impl Along {
         let (words, short) = LINES[k];
         let y = Axis::new(words).include(&[0.0]);
         let mut chart = Chart::new(short, Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y).empty(EMPTY);
-        if let Some(answer) = Answer::of_focus(cx) {
+        if let Some(answer) = Answer::in_focus(cx) {
             let points = match k {
                 0 => points(&answer.motion, &answer.motion.velocity),
                 1 => points(&answer.motion, &answer.motion.curvature),
@@ -92,9 +92,9 @@ impl Along {
     }
 }
 
-/// Of which variant the stretch is asked, and after which answer.
+/// The variant whose stretch is asked for, and the answer that the question follows.
 fn question(cx: &ViewCx<'_>) -> Option<(Option<usize>, Freshness)> {
-    let answer = Answer::of_focus(cx)?;
+    let answer = Answer::in_focus(cx)?;
     answer.sample.request.map(|request| (Some(answer.variant), Freshness::FollowsAnswer(request)))
 }
 
@@ -126,7 +126,7 @@ impl View for Along {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match Answer::of_focus(cx) {
+        match Answer::in_focus(cx) {
             Some(a) => format!("step {} \u{b7} along the solved path \u{b7} {}", a.sample.step, a.sample.about),
             None => "speed, curvature and stretch over depth".to_owned(),
         }

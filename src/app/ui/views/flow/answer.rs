@@ -1,35 +1,34 @@
-//! What the views of the flow make of its answer: whose it is, its text as it is read, and its paths in
-//! space.
+//! An answer of the flow as its views use it: its variant, its readable text, and its paths in space.
 
 use crate::{
     telemetry::measurements::{FlowAnswer, FlowPaths},
     ui::view::{Measured, ViewCx},
 };
 
-/// An answer and whose it is.
+/// An answer and its variant.
 pub type Answer<'a> = Measured<'a, FlowAnswer>;
 
-/// How a token that is a bare space is written.
+/// The sign for a token that is a bare space.
 pub const SPACE: &str = "\u{b7}";
 
 /// The path of one token's state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Path {
     pub token: usize,
-    /// One a saved state; the third is 0 in a plane.
+    /// A point for each saved state; the third coordinate is 0 in a plane.
     pub places: Vec<[f32; 3]>,
     /// The depth of each, 0 to 1.
     pub taus: Vec<f64>,
 }
 
 impl<'a> Answer<'a> {
-    /// Of the variant in focus, else of the first that has answered.
-    pub fn of_focus(cx: &ViewCx<'a>) -> Option<Self> {
+    /// The answer of the variant in focus, else of the first that has answered.
+    pub fn in_focus(cx: &ViewCx<'a>) -> Option<Self> {
         cx.answered::<FlowAnswer>()
     }
 
-    /// Of every variant that has a flow, with its label.
-    pub fn of_variants(cx: &ViewCx<'a>) -> Vec<(&'a str, Self)> {
+    /// The answers of all variants that have a flow, with the variants' labels.
+    pub fn by_variant(cx: &ViewCx<'a>) -> Vec<(&'a str, Self)> {
         let mirror: &'a crate::ui::mirror::Mirror = cx.mirror;
         let each = mirror.variants().iter().enumerate();
         let found = each.filter_map(|(v, info)| {
@@ -39,16 +38,16 @@ impl<'a> Answer<'a> {
         found.collect()
     }
 
-    /// Whose answer it is, where there are several, and a dot.
+    /// The variant's label and a dot, where there are several variants.
     pub fn whose(&self, cx: &ViewCx<'a>) -> String {
-        match (Self::of_variants(cx).len(), cx.mirror.variants().get(self.variant)) {
+        match (Self::by_variant(cx).len(), cx.mirror.variants().get(self.variant)) {
             (2.., Some(info)) => format!("{} \u{b7} ", info.label),
             _ => String::new(),
         }
     }
 
-    /// How many of the controls training gave a meaning: of a steered flow the first, in the playground
-    /// the two that are a wind, of others none.
+    /// The number of controls that training gave a meaning: one in a steered flow, two in the playground (a wind), none
+    /// elsewhere.
     pub fn trained_controls(&self) -> usize {
         match (self.planar_field().is_some(), self.classes()) {
             (true, _) => 2,
@@ -68,22 +67,22 @@ impl<'a> Answer<'a> {
 }
 
 /// The paths by token.
-pub fn paths(of: &FlowPaths) -> Vec<Path> {
-    let [_, states, dims] = *of.places.shape() else { return vec![] };
-    if states != of.taus.len() || dims == 0 {
+pub fn paths(recorded: &FlowPaths) -> Vec<Path> {
+    let [_, states, dims] = *recorded.places.shape() else { return vec![] };
+    if states != recorded.taus.len() || dims == 0 {
         return vec![];
     }
     let place = |row: &[f32]| std::array::from_fn(|k| row.get(k).copied().unwrap_or(0.0));
-    (0..of.places.rows())
+    (0..recorded.places.rows())
         .filter_map(|token| {
-            let places = of.places.row(token)?.chunks(dims).map(place).collect();
-            Some(Path { token, places, taus: of.taus.to_vec() })
+            let places = recorded.places.row(token)?.chunks(dims).map(place).collect();
+            Some(Path { token, places, taus: recorded.taus.to_vec() })
         })
         .collect()
 }
 
 impl Path {
-    /// Where it is at a depth, on the straight line between two saved states.
+    /// The position at a depth, interpolated linearly between two saved states.
     pub fn at(&self, tau: f64) -> [f32; 3] {
         let after = self.taus.partition_point(|t| *t <= tau).clamp(1, self.taus.len().max(2) - 1);
         let (Some(a), Some(b)) = (self.places.get(after - 1), self.places.get(after)) else {
@@ -91,7 +90,7 @@ impl Path {
         };
         let (from, to) = (self.taus[after - 1], self.taus[after]);
         let share = if to > from { ((tau - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };
-        // In 64 bits: the difference of two numbers of 32 may be larger than any of them.
+        // f64, because the difference of two f32 values may overflow.
         std::array::from_fn(|k| {
             let (a, b) = (f64::from(a[k]), f64::from(b[k]));
             (a + (b - a) * share) as f32
@@ -104,7 +103,7 @@ mod tests {
     use super::*;
     use crate::telemetry::Array;
 
-    fn of(taus: &[f64], shape: [usize; 3], places: &[f32]) -> FlowPaths {
+    fn flow_paths(taus: &[f64], shape: [usize; 3], places: &[f32]) -> FlowPaths {
         let places = Array::new(shape, places.to_vec()).unwrap();
         FlowPaths { taus: taus.to_vec().into(), places, explained: vec![].into() }
     }
@@ -112,13 +111,13 @@ mod tests {
     #[test]
     fn a_path_is_followed_between_its_states() {
         let first = [0.0, 0.0, 0.0, 1.0, 2.0, 4.0, 3.0, 2.0, 4.0];
-        let found = paths(&of(&[0.0, 0.25, 1.0], [2, 3, 3], &[first, [7.0; 9]].concat()));
+        let found = paths(&flow_paths(&[0.0, 0.25, 1.0], [2, 3, 3], &[first, [7.0; 9]].concat()));
         assert_eq!((found[0].token, found[1].token), (0, 1));
         assert_eq!(found[0].at(0.125), [0.5, 1.0, 2.0]);
         assert_eq!(found[0].at(1.0), [3.0, 2.0, 4.0]);
         assert_eq!(found[0].at(2.0), [3.0, 2.0, 4.0]);
-        let plane = paths(&of(&[0.0], [1, 1, 2], &[5.0, 6.0]));
+        let plane = paths(&flow_paths(&[0.0], [1, 1, 2], &[5.0, 6.0]));
         assert_eq!(plane[0].at(0.5), [5.0, 6.0, 0.0]);
-        assert!(paths(&of(&[0.0], [1, 2, 2], &[1.0; 4])).is_empty(), "a state without a depth");
+        assert!(paths(&flow_paths(&[0.0], [1, 2, 2], &[1.0; 4])).is_empty(), "a state without a depth");
     }
 }

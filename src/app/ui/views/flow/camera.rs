@@ -1,12 +1,12 @@
-//! From the space of the paths to a rectangle of the screen: straight down on the plane, or turned
-//! by hand. Parallel projection, equal units on all axes. It does not draw.
+//! Projects the space of the paths onto a rectangle of the screen: straight down on the plane, or turned by the user.
+//! Parallel projection, equal units on all axes.
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
 
-/// Where one looks from.
+/// The direction of view.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Camera {
-    /// In space; else from above, on the first two axes.
+    /// A view in space; else one from above, on the first two axes.
     pub solid: bool,
     /// Radians about the third axis, and up from the plane.
     yaw: f32,
@@ -63,7 +63,7 @@ impl Camera {
         if low[0] > high[0] {
             (low, high) = ([-1.0; 3], [1.0; 3]);
         }
-        // In 64 bits: the span of two numbers of 32 may be larger than any of them.
+        // f64, because the difference of two f32 values may overflow.
         let span: [f64; 3] = std::array::from_fn(|k| (f64::from(high[k]) - f64::from(low[k])).max(1e-6));
         let scale = if self.solid {
             let radius = span.iter().map(|s| s * s).sum::<f64>().sqrt() / 2.0;
@@ -96,7 +96,7 @@ impl Frame {
     }
 }
 
-/// How far a point is from a segment.
+/// The distance of a point from a segment.
 pub fn distance(p: Pos2, a: Pos2, b: Pos2) -> f32 {
     let way = b - a;
     let share = if way.length_sq() > 0.0 { ((p - a).dot(way) / way.length_sq()).clamp(0.0, 1.0) } else { 0.0 };

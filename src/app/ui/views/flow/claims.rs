@@ -1,5 +1,5 @@
-//! The steering as published and corrected, side by side: what each was trained on, what it reaches by its
-//! own measure, and what it does to words on nouns that nobody steered with. It does not ask.
+//! The steering as published and corrected, side by side: the training data of each, its score by its own measure, and
+//! its effect on words after nouns that were not steered with.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ const NARROW: f32 = 84.0;
 const GAP: f32 = 14.0;
 
 /// A line of the table: what it says of the source, and of each variant.
-struct Row {
+struct ClaimRow {
     name: &'static str,
     source: &'static str,
     cells: Vec<String>,
@@ -43,7 +43,7 @@ struct Row {
 
 enum TableLine {
     Heading(&'static str),
-    Row(Row),
+    Row(ClaimRow),
 }
 
 /// Variants that were steered, with their labels.
@@ -65,12 +65,14 @@ fn class(tokens: &[String]) -> String {
 
 fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
     let row = |name, source, figures, cell: &dyn Fn(&FlowClaims) -> String| {
-        TableLine::Row(Row { name, source, figures, cells: claims.iter().map(|c| cell(c)).collect() })
+        TableLine::Row(ClaimRow { name, source, figures, cells: claims.iter().map(|c| cell(c)).collect() })
     };
-    let share = |name, source, of: fn(&FlowClaims) -> f64| row(name, source, true, &|c| percent(of(c)));
-    let words =
-        |name, of: fn(&ClassShares) -> f64| row(name, "", true, &|c| percent(c.words.as_ref().map_or(f64::NAN, of)));
-    let says = |name, of: fn(&ClaimedContinuations) -> &String| row(name, "", false, &|c| of(&c.continuations).clone());
+    let share = |name, source, read: fn(&FlowClaims) -> f64| row(name, source, true, &|c| percent(read(c)));
+    let word_share = |name, read: fn(&ClassShares) -> f64| {
+        row(name, "", true, &|c| percent(c.words.as_ref().map_or(f64::NAN, read)))
+    };
+    let says =
+        |name, read: fn(&ClaimedContinuations) -> &String| row(name, "", false, &|c| read(&c.continuations).clone());
     let one = |c: &FlowClaims| c.own.prompts == 1;
     vec![
         row("steered at", "one prompt", false, &|c| {
@@ -86,10 +88,10 @@ fn table(claims: &[&FlowClaims]) -> Vec<TableLine> {
         share("P(bad), u = \u{2212}1", SOURCE[1], |c| c.own.minus),
         share("P(good), u = 0", SOURCE[2], |c| c.own.plus_unsteered),
         TableLine::Heading("By the words good, lovely, .. and bad, awful, .. after 8 other nouns"),
-        words("P(good words), u = +1", |s| s.plus),
-        words("P(bad words), u = \u{2212}1", |s| s.minus),
-        words("P(good words), u = 0", |s| s.plus_unsteered),
-        words("P(bad words), u = 0", |s| s.minus_unsteered),
+        word_share("P(good words), u = +1", |s| s.plus),
+        word_share("P(bad words), u = \u{2212}1", |s| s.minus),
+        word_share("P(good words), u = 0", |s| s.plus_unsteered),
+        word_share("P(bad words), u = 0", |s| s.minus_unsteered),
         TableLine::Heading("It says"),
         says("u = +1", |s| &s.plus),
         says("u = 0", |s| &s.unsteered),
@@ -125,7 +127,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                 match part {
                     TableLine::Heading(words) => {
                         ui.end_row();
-                        // Over all columns, and in none of them.
+                        // The heading spans all columns.
                         let (at, font) = (ui.cursor().min, FontId::proportional(theme::SMALL));
                         let galley = ui.painter().layout(words.to_owned(), font, theme.secondary, room);
                         let high = galley.size().y + 2.0;
@@ -148,7 +150,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
         });
 }
 
-/// Words of one column, broken where it ends.
+/// A cell of a column, with its text wrapped.
 fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
     ui.with_layout(Layout::top_down(Align::Min), |ui| {
         ui.set_width(width);

@@ -1,4 +1,4 @@
-//! The choice of a solver and what it is asked with. It does not ask.
+//! Controls that choose a solver and its settings.
 
 use eframe::egui::{ComboBox, DragValue, Ui, WidgetInfo, accesskit::Role};
 
@@ -10,12 +10,12 @@ use crate::{
     ui::{view::ViewCx, widgets::number},
 };
 
-/// Whether a method takes a fixed number of steps.
+/// True for a method that takes a fixed number of steps.
 fn is_fixed(method: &str) -> bool {
     Method::from_id(method).is_some_and(|m| !m.is_adaptive())
 }
 
-/// Which field of the playground, where the answer is of one.
+/// Chooses the field of the playground, where the answer is of one.
 pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
     const FIELDS: [(&str, &str); 4] =
         [("linear", "linear"), ("spiral", "spiral"), ("van_der_pol", "van der Pol"), ("mlp", "trained MLP")];
@@ -28,7 +28,7 @@ pub fn field_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: &str) {
     });
 }
 
-/// Method, and what it takes: steps, or policy and tolerances.
+/// The method and its settings: a number of steps, or a policy and tolerances.
 pub fn solver_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;

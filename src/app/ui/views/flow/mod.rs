@@ -1,5 +1,4 @@
-//! The views of the ODE flow, and what they share: the settings that one question is asked with, and what
-//! they make of its answer.
+//! The views of the ODE flow. They share the settings of one question and its answer.
 
 mod along;
 mod answer;
@@ -28,6 +27,6 @@ pub use steer::Steer;
 pub use sweep::Sweep;
 pub use training::Training;
 
-/// What every view of the flow says when nobody has answered yet.
+/// The text of every view of the flow while there is no answer.
 const EMPTY: &str = "No flow has answered yet. Open the ODE flow lab and press Space: it learns the language, then to \
                      be steered, and answers from the first step on.";

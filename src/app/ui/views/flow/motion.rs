@@ -1,6 +1,5 @@
-//! A control that moves by itself, to and fro or from end to end, and the recording of what is seen
-//! meanwhile: a PNG a frame and one table. Each value waits for its answer, so no frame shows a
-//! value with the answer to another.
+//! Animates a control, to and fro or from end to end, and records it: a PNG for each frame and one table. Each value
+//! waits for its answer, so no frame shows a value with the answer to another.
 
 use std::fmt::Write as _;
 
@@ -16,34 +15,34 @@ use crate::{
     ui::{action::FileAction, plot::quote, view::ViewCx},
 };
 
-/// How it moves.
+/// The course of the control over a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// From the lowest value to the highest, then again.
+enum Waveform {
+    /// From the lowest value to the highest, repeatedly.
     Sweep,
-    /// To and fro.
+    /// To and fro along a sine.
     Sine,
 }
 
-impl Way {
-    fn words(self) -> &'static str {
+impl Waveform {
+    fn label(self) -> &'static str {
         match self {
-            Way::Sweep => "sweep",
-            Way::Sine => "sine",
+            Waveform::Sweep => "sweep",
+            Waveform::Sine => "sine",
         }
     }
 
     /// The value after a share of the period.
     fn at(self, share: f64) -> f64 {
         let v = match self {
-            Way::Sweep => REACH * (2.0 * share.rem_euclid(1.0) - 1.0),
-            Way::Sine => REACH * (std::f64::consts::TAU * share).sin(),
+            Waveform::Sweep => REACH * (2.0 * share.rem_euclid(1.0) - 1.0),
+            Waveform::Sine => REACH * (std::f64::consts::TAU * share).sin(),
         };
         (v * 1e3).round() / 1e3
     }
 }
 
-/// What is under way.
+/// The state of the animation.
 #[derive(Debug, Clone, PartialEq, Default)]
 enum State {
     #[default]
@@ -63,17 +62,17 @@ struct Recording {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
-    /// The value is to be set.
+    /// The next value has to be set.
     Set,
-    /// Its answer has not come, or has been in view for so many frames; since when it is waited for.
+    /// The answer is due, or has been in view for `seen` frames; `since` is the start of the wait.
     Waiting { seen: u8, since: f64 },
-    /// The picture was asked for and is taken of the next frame.
+    /// The picture was requested and is taken of the next frame.
     Taken { frames: u8 },
 }
 
 /// Pictures in a recording: one period.
 const FRAMES: usize = 60;
-/// Frames an answer must be in view before its picture is taken: what hangs on it is asked in the
+/// Frames that an answer must be in view before its picture is taken, because dependent questions are asked in the
 /// first of them.
 const SETTLED: u8 = 2;
 /// Frames that a value is held after its picture was asked for, which is taken of the next one.
@@ -85,17 +84,17 @@ const PATIENCE: f64 = 20.0;
 #[derive(Debug, Clone)]
 pub struct Motion {
     dim: usize,
-    way: Way,
+    way: Waveform,
     /// Seconds.
     period: f64,
     state: State,
-    /// Said beside the buttons.
+    /// A message beside the buttons.
     note: String,
 }
 
 impl Default for Motion {
     fn default() -> Self {
-        Self { dim: 0, way: Way::Sine, period: 8.0, state: State::Rest, note: String::new() }
+        Self { dim: 0, way: Waveform::Sine, period: 8.0, state: State::Rest, note: String::new() }
     }
 }
 
@@ -104,7 +103,7 @@ impl Motion {
         self.state != State::Rest
     }
 
-    /// A hand took over.
+    /// The user took over the control.
     pub fn stop(&mut self) {
         self.state = State::Rest;
     }
@@ -119,9 +118,9 @@ impl Motion {
                     }
                 });
             combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "control that moves"));
-            let combo = ComboBox::from_id_salt("way").selected_text(self.way.words()).width(64.0).show_ui(ui, |ui| {
-                for way in [Way::Sine, Way::Sweep] {
-                    ui.selectable_value(&mut self.way, way, way.words());
+            let combo = ComboBox::from_id_salt("way").selected_text(self.way.label()).width(64.0).show_ui(ui, |ui| {
+                for way in [Waveform::Sine, Waveform::Sweep] {
+                    ui.selectable_value(&mut self.way, way, way.label());
                 }
             });
             combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "way of moving"));
@@ -155,7 +154,7 @@ impl Motion {
 
     fn begin_recording(&mut self) {
         let when = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-        let folder = format!("steering-u{}-{}-{when}", self.dim, self.way.words());
+        let folder = format!("steering-u{}-{}-{when}", self.dim, self.way.label());
         let mut table = String::from("frame,u0,u1,u2,u3,p_plus,p_minus,top_word,p_top_word,nfe,h_init\n");
         table.reserve(64 * FRAMES);
         self.note.clear();
@@ -177,7 +176,7 @@ impl Motion {
             State::Recording(recording) => {
                 let (dim, way) = (self.dim, self.way);
                 match recording.drive(cx, now, ui.ctx().content_rect(), dim, way) {
-                    Step::Going => {}
+                    Step::Running => {}
                     Step::Done(words) => {
                         self.note = words;
                         self.state = State::Rest;
@@ -190,12 +189,12 @@ impl Motion {
 }
 
 enum Step {
-    Going,
+    Running,
     Done(String),
 }
 
 impl Recording {
-    fn drive(&mut self, cx: &mut ViewCx<'_>, now: f64, window: Rect, dim: usize, way: Way) -> Step {
+    fn drive(&mut self, cx: &mut ViewCx<'_>, now: f64, window: Rect, dim: usize, way: Waveform) -> Step {
         match self.stage {
             Stage::Set => {
                 let v = way.at(self.frame as f64 / FRAMES as f64);
@@ -226,7 +225,7 @@ impl Recording {
                 }
             }
         }
-        Step::Going
+        Step::Running
     }
 }
 
@@ -236,7 +235,7 @@ fn row(cx: &ViewCx<'_>, frame: usize) -> String {
     for v in FlowSettings::u(cx) {
         let _ = write!(out, ",{v}");
     }
-    let answer = Answer::of_focus(cx);
+    let answer = Answer::in_focus(cx);
     let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
     let classes = answer.and_then(|a| a.value.classes());
     let plus = number(classes.map(|c| c.plus.probability));
@@ -256,15 +255,15 @@ mod tests {
 
     #[test]
     fn both_ways_stay_within_reach_and_return() {
-        for way in [Way::Sweep, Way::Sine] {
+        for way in [Waveform::Sweep, Waveform::Sine] {
             for i in 0..200 {
                 let share = f64::from(i) / 50.0;
                 assert!(way.at(share).abs() <= REACH, "{way:?} at {share}");
                 assert_eq!(way.at(share), way.at(share + 1.0), "{way:?} at {share}");
             }
         }
-        assert_eq!(Way::Sine.at(0.0), 0.0);
-        assert_eq!((Way::Sweep.at(0.0), Way::Sweep.at(0.5)), (-REACH, 0.0));
-        assert_eq!((Way::Sine.at(0.25), Way::Sine.at(0.75)), (REACH, -REACH));
+        assert_eq!(Waveform::Sine.at(0.0), 0.0);
+        assert_eq!((Waveform::Sweep.at(0.0), Waveform::Sweep.at(0.5)), (-REACH, 0.0));
+        assert_eq!((Waveform::Sine.at(0.25), Waveform::Sine.at(0.75)), (REACH, -REACH));
     }
 }

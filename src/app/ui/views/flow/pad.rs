@@ -1,5 +1,4 @@
-//! A square in which two of the controls are set at once, with the class mass found at every place
-//! that was visited. It does not ask; it says what a hand chose.
+//! A square in which two of the controls are set at once, with the class mass found at every place that was visited.
 
 use eframe::egui::{
     Align2, Color32, ComboBox, EventFilter, FontId, Key, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
@@ -22,7 +21,7 @@ use crate::{
 pub const REACH: f64 = 2.0;
 /// Visited places that are kept.
 const KEPT: usize = 1500;
-/// What an arrow key moves.
+/// The change of a control by one press of an arrow key.
 const STEP: f64 = 0.05;
 
 /// A control's name as it is written.
@@ -60,7 +59,7 @@ impl Default for Pad {
 impl Pad {
     /// Remembers what the newest answer says of its place.
     pub fn learn(&mut self, cx: &ViewCx<'_>) {
-        let Some(answer) = Answer::of_focus(cx) else { return };
+        let Some(answer) = Answer::in_focus(cx) else { return };
         let Some((language, classes)) = answer.value.language().zip(answer.value.classes()) else { return };
         let (request, step, solver) = (answer.sample.request, answer.sample.step, &answer.value.solver);
         let situation = Situation {
@@ -86,7 +85,7 @@ impl Pad {
         self.seen.push((answer.control.u, difference));
     }
 
-    /// Draws it; the new values of its pair if a hand moved them.
+    /// Draws the pad; returns the new values of its pair if the user moved them.
     pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, u: [f64; 4], side: f32) -> Option<(f64, f64)> {
         let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click_and_drag());
         let (i, j) = self.pair;
@@ -156,13 +155,13 @@ impl Pad {
         painter.rect_stroke(rect, 2.0, Stroke::new(1.0, edge), StrokeKind::Outside);
     }
 
-    /// Which pair: a menu.
+    /// A menu that chooses the pair.
     pub fn pair_ui(&mut self, ui: &mut Ui, width: f32) {
-        let words = |(i, j): (usize, usize)| format!("{} and {}", name_of(i), name_of(j));
-        let combo = ComboBox::from_id_salt("pad pair").selected_text(words(self.pair)).width(width);
+        let pair_label = |(i, j): (usize, usize)| format!("{} and {}", name_of(i), name_of(j));
+        let combo = ComboBox::from_id_salt("pad pair").selected_text(pair_label(self.pair)).width(width);
         let shown = combo.show_ui(ui, |ui| {
             for pair in (0..4).flat_map(|i| (i + 1..4).map(move |j| (i, j))) {
-                ui.selectable_value(&mut self.pair, pair, words(pair));
+                ui.selectable_value(&mut self.pair, pair, pair_label(pair));
             }
         });
         shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "pair of the pad"));
@@ -170,14 +169,14 @@ impl Pad {
     }
 }
 
-/// Two decimals: what a hand can mean. Zero is easy to hit.
+/// Rounds to two decimals, the precision of the pointer, and snaps to zero.
 pub fn tidy(v: f64) -> f64 {
     let v = (v * 100.0).round() / 100.0;
     if v.abs() < 0.03 { 0.0 } else { v }
 }
 
 /// A control's value as it is shown.
-pub fn words_of(u: [f64; 4]) -> String {
+pub fn control_text(u: [f64; 4]) -> String {
     let all: Vec<String> = u.iter().map(|v| number::short(*v).replace('-', "\u{2212}")).collect();
     format!("({})", all.join(", "))
 }

@@ -1,5 +1,5 @@
-//! The ways of the tokens' states over depth, in the plane or space of largest variance, with the
-//! field's streaks behind them and a ghost of where they went before the last change.
+//! The paths of the tokens' states over depth, in the plane or space of largest variance, with the field's streaks
+//! behind them and the paths before the last change as ghosts.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -14,7 +14,7 @@ use super::{
     camera::{Camera, Frame, distance},
     scene::Scene,
     settings::{FlowSettings, keep_fresh},
-    streaks::{Behind, PACE, Streaks},
+    streaks::{Background, PACE, Streaks},
 };
 use crate::{
     telemetry::{
@@ -33,27 +33,27 @@ use crate::{
 /// View `flow_paths`.
 pub struct Paths {
     camera: Camera,
-    /// Of the canvas when it was last shown, points.
+    /// Size of the canvas when it was last shown, points.
     size: Vec2,
     /// Fits the followed token alone: tokens lie far apart, and each is moved a little.
     close: bool,
-    /// Whether it does: starts of the playground lie together anyway.
+    /// `close`, except in the playground, whose starts lie together anyway.
     near: bool,
-    /// As a person chose it; until then it flows, unless the processor has to draw it.
-    chosen: Option<Behind>,
-    behind: Behind,
+    /// The user's choice; without one the field flows, unless the processor has to draw it.
+    chosen: Option<Background>,
+    behind: Background,
     tau: f64,
     streaks: Streaks,
-    /// Whether they lie in the axes of the paths that are shown.
+    /// True where the field lies in the axes of the paths that are shown.
     fits: bool,
-    /// Of a run.
-    compared: KeyedCache<RunNumber, Compared>,
+    /// The comparison of a run; another run starts a new one.
+    compared: KeyedCache<RunNumber, PathComparison>,
     gesture: u64,
 }
 
-/// What is shown, and what was when the last gesture began.
+/// The paths that are shown, and those at the beginning of the last gesture.
 #[derive(Debug, Clone, Default)]
-struct Compared {
+struct PathComparison {
     shown: Option<Arc<Payload>>,
     ghost: Option<Arc<Payload>>,
 }
@@ -66,7 +66,7 @@ impl Default for Paths {
             close: true,
             near: true,
             chosen: None,
-            behind: Behind::Flowing,
+            behind: Background::Flowing,
             tau: 0.5,
             streaks: Streaks::default(),
             fits: false,
@@ -77,7 +77,7 @@ impl Default for Paths {
 }
 
 const FOOT: f32 = 26.0;
-/// How far the state that a field was measured around may be from its path, as a share of the field's width.
+/// Largest distance of the state that a field was measured around from its path, as a share of the field's width.
 const NEAR: f32 = 0.1;
 /// Narrower than this, the slider of the depth goes without its number.
 const TIGHT: f32 = 470.0;
@@ -89,7 +89,7 @@ impl Paths {
 
     /// Keeps the ghost and asks for the field of the flow that is shown.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
-        let Some(answer) = Answer::of_focus(cx) else { return };
+        let Some(answer) = Answer::in_focus(cx) else { return };
         let payload = &answer.sample.payload;
         let compared = self.compared.at(cx.mirror.run);
         let newer = compared.shown.as_ref().is_none_or(|p| !Arc::ptr_eq(p, payload));
@@ -101,7 +101,7 @@ impl Paths {
         if newer || compared.shown.is_none() {
             compared.shown = Some(payload.clone());
         }
-        if self.behind == Behind::Nothing {
+        if self.behind == Background::Nothing {
             return;
         }
         if let Some(request) = answer.sample.request {
@@ -120,7 +120,7 @@ impl Paths {
     }
 
     fn has_streaks(&self) -> bool {
-        self.behind != Behind::Nothing && self.fits && !self.streaks.is_empty()
+        self.behind != Background::Nothing && self.fits && !self.streaks.is_empty()
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, has_words: bool, solid: bool) {
@@ -158,7 +158,7 @@ impl Paths {
                 choose(ui);
                 return;
             }
-            let now = behind.words();
+            let now = behind.label();
             let shown = ComboBox::from_id_salt("behind").selected_text(now).width(54.0).show_ui(ui, choose);
             shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "behind the paths"));
             shown.response.on_hover_text("What is drawn behind the paths: nothing, or the field at this \u{3c4}.");
@@ -177,13 +177,13 @@ impl Paths {
         let z = all.iter().find(|p| Some(p.token) == followed).map_or(0.0, |p| p.at(self.tau)[2]);
         let painter = ui.painter_at(sheet);
         if self.has_streaks() {
-            let flowing = self.behind == Behind::Flowing && !cx.still;
+            let flowing = self.behind == Background::Flowing && !cx.still;
             self.streaks.flow(ui, flowing);
             if let Err(words) = self.streaks.paint(ui, sheet, &frame, z, flowing, cx.theme) {
                 let font = FontId::proportional(theme::SMALL);
                 painter.text(sheet.left_bottom(), Align2::LEFT_BOTTOM, words, font, cx.theme.secondary);
             }
-        } else if self.behind != Behind::Nothing && !self.streaks.is_empty() {
+        } else if self.behind != Background::Nothing && !self.streaks.is_empty() {
             let words = "no field: its axes are not these";
             let font = FontId::proportional(theme::SMALL);
             painter.text(sheet.right_bottom(), Align2::RIGHT_BOTTOM, words, font, cx.theme.secondary);
@@ -192,7 +192,7 @@ impl Paths {
         self.point(&response, cx, &frame, all, &answer.sample.tokens);
     }
 
-    /// Paths, marks and words; what is behind them is the graphics card's.
+    /// Paints paths, marks and labels; the GPU paints the background.
     fn paint(
         &self,
         painter: &egui::Painter,
@@ -204,7 +204,7 @@ impl Paths {
         let followed = followed(cx, answer, all);
         let attempts = &answer.value.trace.attempts;
         let steps = attempts.iter().filter(|a| a.accepted && a.t > 0.0 && a.t < 1.0).map(|a| a.t).collect();
-        // Where the axes stand: no name over them.
+        // No name is drawn over the axes.
         let corner = Rect::from_min_max(sheet.left_bottom() - vec2(0.0, 66.0), sheet.left_bottom() + vec2(84.0, 0.0));
         let mut scene = Scene { painter, frame: &frame, theme: cx.theme, tau: self.tau, steps, named: vec![corner] };
         for path in ghost {
@@ -222,7 +222,7 @@ impl Paths {
                 paint_mark(painter, at, Mark::Cross, cx.theme.error);
             }
         }
-        // Starts of a playground are many and their numbers say little: the pointer names them.
+        // The many starts of a playground are not labelled; the pointer names them.
         let named = all.iter().filter(|p| Some(p.token) != followed && answer.planar_field().is_none());
         for path in named {
             scene.name(path, tokens, false);
@@ -239,7 +239,8 @@ impl Paths {
         self.camera.frame(inner, places.chain(self.patch(all, followed, close)))
     }
 
-    /// In the plane the field's patch belongs into the picture whole; in space it would dwarf the paths.
+    /// The points that the camera fits: in the plane the whole patch of the field; in space the patch would dwarf the
+    /// paths.
     fn patch(&self, all: &[Path], followed: Option<usize>, close: bool) -> Vec<[f32; 3]> {
         if !self.has_streaks() || self.camera.solid || close && followed.is_none() {
             return vec![];
@@ -289,7 +290,7 @@ impl Paths {
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of_focus(cx)?;
+        let answer = Answer::in_focus(cx)?;
         let mut out = String::from("shown,token,word,tau,component_1,component_2,component_3\n");
         let ghost = self.ghost_paths(cx.mirror.run);
         for (what, all) in [("now", paths(&answer.paths)), ("before", ghost)] {
@@ -314,8 +315,8 @@ fn followed(cx: &ViewCx<'_>, answer: Answer<'_>, all: &[Path]) -> Option<usize> 
     Some(wanted).filter(|t| all.iter().any(|p| p.token == *t)).or_else(|| all.last().map(|p| p.token))
 }
 
-/// Whether a field lies in the axes of these paths. It is asked for after them, so that while a model learns it is of
-/// a later one, whose axes may have turned: then the state that it was measured around must still be where its path is.
+/// True where a field lies in the axes of these paths. The field is asked for after the paths, so that a model that
+/// learns may have turned its axes meanwhile; the state around which the field was measured must still lie on its path.
 fn fits(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> bool {
     if answer.planar_field().is_some() {
         return true; // its axes are its own
@@ -333,9 +334,9 @@ fn fits(field: Measured<'_, FlowField>, answer: Answer<'_>, all: &[Path]) -> boo
 impl View for Paths {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(ui, cx);
-        self.behind = self.chosen.unwrap_or_else(|| Behind::usual(ui));
+        self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         self.follow(cx);
-        let answer = Answer::of_focus(cx);
+        let answer = Answer::in_focus(cx);
         let all = answer.map(|a| paths(&a.paths)).unwrap_or_default();
         let Some(answer) = answer.filter(|_| !all.is_empty()) else {
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
@@ -358,8 +359,8 @@ impl View for Paths {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::of_focus(cx) else { return "the states over depth".to_owned() };
-        let pace = if self.behind == Behind::Flowing && !cx.still && self.has_streaks() {
+        let Some(answer) = Answer::in_focus(cx) else { return "the states over depth".to_owned() };
+        let pace = if self.behind == Background::Flowing && !cx.still && self.has_streaks() {
             format!(" \u{b7} a second of streaks is {} of \u{3c4}", value_label(f64::from(self.streaks.dt) * PACE))
         } else {
             String::new()
@@ -382,7 +383,7 @@ impl View for Paths {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of_focus(cx)?;
+        let answer = Answer::in_focus(cx)?;
         let all = paths(&answer.paths);
         let ghost = self.ghost_paths(cx.mirror.run);
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);

@@ -1,5 +1,4 @@
-//! Paths on the screen: lines with their ends and steps, ghosts, names that keep clear of one another,
-//! the axes. It does not know where they come from.
+//! Draws paths: lines with their ends and steps, ghosts, names that do not overlap, and the axes.
 
 use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Stroke, vec2};
 
@@ -9,15 +8,15 @@ use crate::ui::{
     theme::{self, Theme},
 };
 
-/// What paths are painted with.
+/// The painter of the paths, with its camera and theme.
 pub struct Scene<'a> {
     pub painter: &'a Painter,
     pub frame: &'a Frame,
     pub theme: &'a Theme,
     pub tau: f64,
-    /// Where the solver's steps begin, but for the first.
+    /// The starts of the solver's steps except for the first.
     pub steps: Vec<f64>,
-    /// Where words stand already.
+    /// Rectangles of the labels that are drawn already.
     pub named: Vec<Rect>,
 }
 
@@ -26,7 +25,7 @@ impl Scene<'_> {
         path.places.iter().map(|p| self.frame.at(*p)).collect()
     }
 
-    /// Whether a sign there is on the screen; a place that is no number is not.
+    /// True for a position inside the sheet; a position that is not finite is never seen.
     pub fn is_seen(&self, at: Pos2) -> bool {
         self.painter.clip_rect().expand(8.0).contains(at)
     }
@@ -73,7 +72,7 @@ impl Scene<'_> {
         let font = FontId::proportional(theme::SMALL);
         let galley = self.painter.layout_no_wrap(word.trim().to_owned(), font, colour);
         let (at, size) = (self.frame.at(*end), galley.size());
-        // Right of the end, left of it, above, below: the first that is free.
+        // The label goes right of the end, left of it, above or below, whichever is free first.
         let places = [
             vec2(8.0, -size.y / 2.0),
             vec2(-8.0 - size.x, -size.y / 2.0),

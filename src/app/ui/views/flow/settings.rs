@@ -1,5 +1,5 @@
-//! What the flow is asked with: the controls u, the solver, the prompt. One set for all tiles, so
-//! that one question serves them all. It does not know what is drawn of the answer.
+//! The settings of a question to the flow: the controls u, the solver, the prompt. All tiles share one set, so that one
+//! question serves them all.
 
 use std::sync::Arc;
 
@@ -27,16 +27,16 @@ pub struct NumberSetting {
     pub key: &'static str,
     /// Name of the probe's argument.
     pub arg: &'static str,
-    /// What an answer was solved with.
+    /// Reads the value that an answer was solved with.
     used: fn(&FlowAnswer) -> f64,
 }
 
 /// A text that the flow is asked with.
 pub struct TextSetting {
     pub key: &'static str,
-    /// What the probe is asked with; `None` where it is left to the probe.
+    /// Reads the value from the question; `None` where it is left to the probe.
     asked: fn(&FlowArgs) -> Option<String>,
-    /// What an answer was solved with.
+    /// Reads the value that an answer was solved with.
     used: fn(&FlowAnswer) -> String,
 }
 
@@ -71,30 +71,30 @@ pub const PROMPT: TextSetting = TextSetting {
 };
 
 impl NumberSetting {
-    /// As it is set; where the settings are of another lab, as the answer has it.
+    /// The value of the setting; where the settings are of another lab, the value that the answer was solved with.
     pub fn value(&self, cx: &ViewCx<'_>) -> f64 {
-        let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value)).filter(|v| v.is_finite());
+        let used = || Answer::in_focus(cx).map(|a| (self.used)(a.value)).filter(|v| v.is_finite());
         cx.setting(self.key).and_then(|v| v.as_f64()).or_else(used).unwrap_or_default()
     }
 }
 
 impl TextSetting {
-    /// As it is asked; where it is left to the probe, as the answer has it.
+    /// The value in the question; where it is left to the probe, the value that the answer was solved with.
     pub fn value(&self, cx: &ViewCx<'_>) -> String {
         let asked = OdeFlowSettings::held_args(&cx.config_now()).and_then(|args| (self.asked)(&args));
-        let used = || Answer::of_focus(cx).map(|a| (self.used)(a.value));
+        let used = || Answer::in_focus(cx).map(|a| (self.used)(a.value));
         asked.or_else(used).unwrap_or_default()
     }
 }
 
-/// How the settings change, shared by all views of the flow.
+/// Tracks changes of the settings, for all views of the flow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlowSettings {
-    /// Grows when a hand begins to change something: what was shown then is compared with.
+    /// Grows when the user begins to change something: the answer shown then becomes the ghost.
     pub gesture: u64,
-    /// When something last changed, by egui's clock.
+    /// Time of the last change, by egui's clock.
     changed_at: Option<f64>,
-    /// What was asked with when that was looked at last; the default before the first look.
+    /// The arguments at the last comparison; the defaults before the first one.
     args: FlowArgs,
     run: Option<Arc<RunInfo>>,
 }
@@ -113,7 +113,7 @@ impl FlowSettings {
         U.map(|setting| setting.value(cx))
     }
 
-    /// Whether a dial stands elsewhere than the preset has it.
+    /// True where a dial differs from the preset.
     pub fn is_touched(cx: &ViewCx<'_>) -> bool {
         Self::dials().any(|key| cx.setting(key) != cx.preset.get(key).cloned())
     }
@@ -131,13 +131,13 @@ impl FlowSettings {
         U.iter().map(|u| u.key).chain([ALPHA.key])
     }
 
-    /// The arguments of a question, the followed token among them.
+    /// The arguments of a question, including the followed token.
     pub fn args(cx: &ViewCx<'_>) -> FlowArgs {
         let args = OdeFlowSettings::held_args(&cx.config_now()).unwrap_or_default();
         FlowArgs { token: cx.selection.token.map_or(args.token, |token| token as i64), ..args }
     }
 
-    /// Notes whether something was changed since the last look. `now`: egui's clock.
+    /// Records a change since the last call. `now` is egui's clock.
     fn watch(&mut self, args: &FlowArgs, now: f64) {
         if self.args == *args {
             return;
@@ -151,7 +151,7 @@ impl FlowSettings {
         self.args.clone_from(args);
     }
 
-    /// In a run of another preset no token is followed yet.
+    /// Stops following a token when a run of another preset begins.
     fn follow_run(cx: &mut ViewCx<'_>) {
         let before = cx.selection.get::<Self>().and_then(|flow| flow.run.clone());
         if same_run(&before, &cx.mirror.info) {
@@ -165,7 +165,7 @@ impl FlowSettings {
         cx.selection.update(|flow: &mut Self| flow.run.clone_from(&cx.mirror.info));
     }
 
-    /// Whether nothing has been changed for a moment: time for questions that take longer.
+    /// True once nothing has changed for a while, so that questions that take longer may be asked.
     pub fn rest(&self, now: f64) -> bool {
         self.changed_at.is_none_or(|at| now - at > REST)
     }
@@ -180,8 +180,8 @@ pub fn keep_fresh(ui: &Ui, cx: &mut ViewCx<'_>) {
     cx.ask::<FlowAnswer>(None, &args, Freshness::Steps(STALE));
 }
 
-/// Whether what is shown answers what was last asked, the field behind the paths and all.
+/// True where the answer shown, with the field behind the paths, is that of the latest question.
 pub fn is_answered(cx: &ViewCx<'_>) -> bool {
-    let field = || Answer::of_focus(cx).is_some_and(|a| cx.is_waiting_for::<FlowField>(Some(a.variant)));
+    let field = || Answer::in_focus(cx).is_some_and(|a| cx.is_waiting_for::<FlowField>(Some(a.variant)));
     !cx.is_waiting_for::<FlowAnswer>(None) && !field()
 }

@@ -1,4 +1,4 @@
-//! What the solver did: its steps, its error, its cost, and how much of that the ladder explains.
+//! The solver's steps, error and cost, and how much of them the step growth bound explains.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::{
     EMPTY,
     answer::Answer,
     settings::keep_fresh,
-    step_growth_bound::{Account, STRIP},
+    step_growth_bound::{STRIP, SolveSummary},
 };
 use crate::{
     telemetry::measurements::{FlowAnswer, SolverAttempt},
@@ -31,7 +31,7 @@ impl Solver {
         Box::<Self>::default()
     }
 
-    /// Step lengths over depth, with what was rejected and what was held back.
+    /// Step lengths over depth, with the rejected steps and those that the growth bound limited.
     fn steps_chart<'a>(cx: &ViewCx<'a>, attempts: &[SolverAttempt]) -> Chart<'a> {
         let theme = cx.theme;
         let mut chart = Chart::new("steps", depth_axis(attempts), Axis::new("step h(\u{3c4})").log()).empty(EMPTY);
@@ -76,8 +76,8 @@ impl Solver {
     }
 }
 
-/// From a little before the start, so that marks there are whole, to a little over the end: a last
-/// step may reach far over it, and is cut.
+/// The axis begins a little before the start, so that marks there are whole, and ends a little after the end, where a
+/// last step that reaches beyond is cut.
 fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
     let over = attempts.iter().any(|a| a.accepted && a.t + a.h > 1.0 + 1e-9);
     Axis::new("depth \u{3c4}").fixed(-0.02, if over { 1.15 } else { 1.02 })
@@ -86,11 +86,11 @@ fn depth_axis(attempts: &[SolverAttempt]) -> Axis {
 impl View for Solver {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(ui, cx);
-        let Some(answer) = Answer::of_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
+        let Some(answer) = Answer::in_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
             return;
         };
-        let (account, attempts) = (Account::of(answer.value), &answer.value.trace.attempts);
+        let (account, attempts) = (SolveSummary::new(answer.value), &answer.value.trace.attempts);
         let theme = cx.theme;
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_size();
@@ -124,7 +124,7 @@ impl View for Solver {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::of_focus(cx) else { return "steps, error and cost of a solve".to_owned() };
+        let Some(answer) = Answer::in_focus(cx) else { return "steps, error and cost of a solve".to_owned() };
         let (sample, solver) = (answer.sample, &answer.value.solver);
         if sample.about.contains(&solver.method) {
             return format!("step {} \u{b7} {}{}", sample.step, answer.whose(cx), sample.about);
@@ -137,7 +137,7 @@ impl View for Solver {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let attempts = &Answer::of_focus(cx)?.value.trace.attempts;
+        let attempts = &Answer::in_focus(cx)?.value.trace.attempts;
         let mut out = String::from("attempt,tau,h,error_over_tolerance,accepted,growth_capped\n");
         for (i, a) in attempts.iter().enumerate() {
             let error = if a.error.is_finite() { a.error.to_string() } else { String::new() };
@@ -152,6 +152,6 @@ impl View for Solver {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::steps_chart(cx, &Answer::of_focus(cx)?.value.trace.attempts).svg(&self.states[0], cx.theme)
+        Self::steps_chart(cx, &Answer::in_focus(cx)?.value.trace.attempts).svg(&self.states[0], cx.theme)
     }
 }

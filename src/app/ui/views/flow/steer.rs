@@ -12,7 +12,7 @@ use super::{
     answer::{Answer, SPACE},
     method::{field_ui, solver_ui},
     motion::Motion,
-    pad::{Pad, REACH, name_of, tidy, words_of},
+    pad::{Pad, REACH, control_text, name_of, tidy},
     settings::{ALPHA, FlowSettings, PROMPT, U, keep_fresh},
     word_bars::{class_of, mass_bars, next_bars},
 };
@@ -44,10 +44,10 @@ const TAUGHT: &str = "The control that steering was trained with: W_u u is added
 const UNTAUGHT: &str = "Enters the field as a trained control does, by W_u u, but no training gave it a meaning: its \
                         weights are about as they were drawn. It moves the words all the same.";
 
-/// At this width controls and answer stand side by side, points.
+/// Width from which controls and answer stand side by side, points.
 const WIDE: f32 = 640.0;
 const PAD: f32 = 120.0;
-/// In tiles narrower than the second, the pad is as small as this, points.
+/// Side of the pad in narrow tiles, and the width below which a tile is narrow, points.
 const SMALL_PAD: (f32, f32) = (88.0, 320.0);
 
 impl Steer {
@@ -57,7 +57,7 @@ impl Steer {
 
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let u = FlowSettings::u(cx);
-        let answer = Answer::of_focus(cx);
+        let answer = Answer::in_focus(cx);
         let plane = answer.is_some_and(|a| a.planar_field().is_some());
         let trained = answer.map(|a| a.trained_controls());
         if plane {
@@ -116,7 +116,7 @@ impl Steer {
     }
 
     fn prompt_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        if Answer::of_focus(cx).is_some_and(|a| a.planar_field().is_some()) {
+        if Answer::in_focus(cx).is_some_and(|a| a.planar_field().is_some()) {
             return;
         }
         let shown = PROMPT.value(cx);
@@ -135,7 +135,7 @@ impl Steer {
                 cx.set(PROMPT.key, Value::Text(typed.trim().to_owned()));
             }
         });
-        let Some(answer) = Answer::of_focus(cx) else { return };
+        let Some(answer) = Answer::in_focus(cx) else { return };
         let tokens = &answer.sample.tokens;
         if tokens.is_empty() {
             return;
@@ -143,7 +143,7 @@ impl Steer {
         let theme = cx.theme;
         let followed = cx.selection.token.unwrap_or(answer.token);
         let last = tokens.len() - 1;
-        // Where spaces are tokens themselves, none is drawn between them.
+        // No spaces are drawn between tokens where spaces are tokens themselves.
         let own = tokens.iter().any(|t| t == SPACE);
         let space = |i| if i < last && !own { " " } else { "" };
         let spaced: Vec<String> = tokens.iter().enumerate().map(|(i, t)| format!("{}{}", t.trim(), space(i))).collect();
@@ -167,15 +167,15 @@ impl Steer {
         }
         let next = next_bars(answer.value, theme);
         if !next.is_empty() {
-            let most = next.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-6, f64::max);
-            heading_ui(ui, theme, "next word", &format!("full width: {most:.2}"));
-            bars_ui(ui, theme, "next word", &next, most);
+            let max = next.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-6, f64::max);
+            heading_ui(ui, theme, "next word", &format!("full width: {max:.2}"));
+            bars_ui(ui, theme, "next word", &next, max);
         }
         let continuation = answer.value.language().map_or(&[][..], |l| &l.continuation);
         let text = answer.running_text(continuation);
         if !text.trim().is_empty() {
             heading_ui(ui, theme, "and so on", "likeliest words");
-            // One text, so that it breaks between words.
+            // A single text breaks between words.
             let mut job = LayoutJob::default();
             let prompt = answer.running_text(&answer.sample.tokens);
             let glue = if text.starts_with(' ') || prompt.ends_with(' ') { "" } else { " " };
@@ -192,9 +192,9 @@ impl Steer {
     }
 }
 
-/// The answer; of several variants side by side, and the one of them that was clicked.
+/// Shows the answers of all variants side by side; returns the variant that was clicked.
 fn answers_ui(ui: &mut Ui, cx: &ViewCx<'_>, answer: Answer<'_>) -> Option<usize> {
-    let all = Answer::of_variants(cx);
+    let all = Answer::by_variant(cx);
     if all.len() < 2 {
         Steer::answer_ui(ui, cx, answer);
         return None;
@@ -254,7 +254,7 @@ impl View for Steer {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.motion.drive(ui, cx);
         self.pad.learn(cx);
-        let answer = Answer::of_focus(cx);
+        let answer = Answer::in_focus(cx);
         if answer.is_none() && !cx.can_ask() {
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
             return;
@@ -269,7 +269,7 @@ impl View for Steer {
         };
         ScrollArea::vertical().max_height(room.y).auto_shrink(false).show(ui, |ui| {
             if room.x < WIDE {
-                // What the dials do stands right under them; how it is solved, below.
+                // The effect of the dials stands right under them; the solver's settings follow below.
                 self.dials_ui(ui, cx);
                 self.motion.ui(ui, cx);
                 self.prompt_ui(ui, cx);
@@ -300,13 +300,13 @@ impl View for Steer {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let Some(answer) = Answer::of_focus(cx) else {
+        let Some(answer) = Answer::in_focus(cx) else {
             return "turn u, and the flow is solved again".to_owned();
         };
         let used = answer.control.u;
         let is_in_subtitle = answer.sample.about.contains("u = ");
         let u = if !is_in_subtitle && used.iter().all(|v| v.is_finite()) {
-            format!(" \u{b7} u = {}", words_of(used))
+            format!(" \u{b7} u = {}", control_text(used))
         } else {
             String::new()
         };
@@ -314,7 +314,7 @@ impl View for Steer {
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of_focus(cx)?.value;
+        let answer = Answer::in_focus(cx)?.value;
         let mut out = String::from("what,name,class,steered,at_u_0\n");
         let theme = cx.theme;
         for (what, bars) in [("next word", next_bars(answer, theme)), ("mass", mass_bars(answer, theme))] {
@@ -335,8 +335,8 @@ impl View for Steer {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let answer = Answer::of_focus(cx).filter(|a| !next_bars(a.value, cx.theme).is_empty())?;
-        let columns = Answer::of_variants(cx).len().max(1) as f32;
+        let answer = Answer::in_focus(cx).filter(|a| !next_bars(a.value, cx.theme).is_empty())?;
+        let columns = Answer::by_variant(cx).len().max(1) as f32;
         let size = vec2(32.0 + 360.0 * columns, 420.0);
         Some(drawing("steering", size, cx.theme, |ui| {
             let inside = ui.max_rect().shrink(16.0);

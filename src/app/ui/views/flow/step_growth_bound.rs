@@ -1,6 +1,5 @@
-//! The ladder of evaluations: a step is at most ten times as long as the one before, so the first
-//! step alone fixes how few there can be. Said in words and drawn as a strip. Pure arithmetic but
-//! for the strip.
+//! The ladder of evaluations: a step is at most ten times as long as the one before, so the first step alone fixes how
+//! few there can be. The account says so in sentences and draws it as a strip.
 
 use eframe::egui::{Align2, FontId, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
@@ -28,8 +27,8 @@ pub fn fewest(h: f64) -> u32 {
     (1..=RUNGS).find(|k| h >= rung(*k)).unwrap_or(RUNGS + 1)
 }
 
-/// What the solve says of itself.
-pub struct Account {
+/// The numbers of a solve that the explanation uses.
+pub struct SolveSummary {
     pub nfe: usize,
     pub h_init: f64,
     pub accepted: usize,
@@ -43,8 +42,8 @@ pub struct Account {
     pub method: String,
 }
 
-impl Account {
-    pub fn of(answer: &FlowAnswer) -> Self {
+impl SolveSummary {
+    pub fn new(answer: &FlowAnswer) -> Self {
         let (trace, solver) = (&answer.trace, &answer.solver);
         Self {
             nfe: trace.nfe,
@@ -80,11 +79,10 @@ impl Account {
         if !(self.h_init.is_finite() && self.h_init > 0.0) {
             return all;
         }
-        let least = fewest(self.h_init);
+        let min = fewest(self.h_init);
         let begun = format!("The first step is {}.", value_label(self.h_init));
-        let forced =
-            format!("A step is at most ten times the one before, so {least} are needed even without any error");
-        all.push(match (self.accepted as u32).checked_sub(least) {
+        let forced = format!("A step is at most ten times the one before, so {min} are needed even without any error");
+        all.push(match (self.accepted as u32).checked_sub(min) {
             Some(0) if self.rejected == 0 => {
                 format!("{begun} {forced}: the whole cost is the ladder's, and says nothing of the flow's curvature.")
             }
@@ -95,17 +93,17 @@ impl Account {
         if self.capped > 0 {
             all.push(format!("{} of the steps would have grown more, had they been allowed (triangles).", self.capped));
         }
-        all.extend(self.first_step_rule(least, order));
+        all.extend(self.first_step_rule(min, order));
         all
     }
 
-    /// Which of the two rules fixed the first step, and how far the next rung is.
-    fn first_step_rule(&self, least: u32, order: i32) -> Option<String> {
-        let most = self.d1.max(self.d2);
-        if !(most.is_finite() && most > 0.0) {
+    /// Says which of the two rules fixed the first step, and how far the next rung is.
+    fn first_step_rule(&self, min: u32, order: i32) -> Option<String> {
+        let max = self.d1.max(self.d2);
+        if !(max.is_finite() && max > 0.0) {
             return None;
         }
-        let by_slope = (0.01 / most).powf(1.0 / f64::from(order));
+        let by_slope = (0.01 / max).powf(1.0 / f64::from(order));
         if ((by_slope - self.h_init) / self.h_init).abs() > 0.01 {
             let by_size = self.d0 / self.d1;
             let by_size = by_size.is_finite() && ((by_size - self.h_init) / self.h_init).abs() < 0.01;
@@ -118,8 +116,8 @@ impl Account {
         Some(format!(
             "It is (0.01 / m)^(1/{order}) with m = max(d\u{2081}, d\u{2082}) = {}; above {} the ladder asks for one step \
              more, that is {} evaluations.",
-            value_label(most),
-            value_label(bound(least)),
+            value_label(max),
+            value_label(bound(min)),
             self.cost.map_or(0, |c| c.0)
         ))
     }
@@ -194,10 +192,10 @@ mod tests {
     #[test]
     fn the_jump_from_14_to_20_is_where_it_is_known_to_be() {
         let h = |m: f64| (0.01 / m).powf(0.2);
-        let least = |m: f64| 2 + 6 * fewest(h(m));
-        assert_eq!((least(1610.0), least(1611.0)), (14, 20));
-        let account = |m: f64, accepted| Account {
-            nfe: least(m) as usize,
+        let nfe = |m: f64| 2 + 6 * fewest(h(m));
+        assert_eq!((nfe(1610.0), nfe(1611.0)), (14, 20));
+        let account = |m: f64, accepted| SolveSummary {
+            nfe: nfe(m) as usize,
             h_init: h(m),
             accepted,
             rejected: 0,

@@ -1,5 +1,5 @@
 //! A field of the plane as particles behind paths: takes the field, keeps the time of the streaks, and hands both to
-//! the GPU. It does not ask.
+//! the GPU.
 
 use std::sync::Arc;
 
@@ -17,42 +17,42 @@ use crate::{
 
 /// Steps a second.
 pub const PACE: f64 = 30.0;
-/// What the quicker particles cross in their life, as a share of the patch.
+/// The distance that a fast particle crosses in its life, as a share of the patch.
 const REACH: f32 = 0.4;
-/// One is drawn for so many square points.
+/// Square points for each particle.
 const SPARSE: f32 = 22.0;
 
-/// What is behind paths.
+/// The background behind the paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Behind {
+pub enum Background {
     Nothing,
     Still,
     Flowing,
 }
 
-const BEHIND: [(Behind, &str, &str); 3] = [
-    (Behind::Nothing, "none", "Only the paths."),
-    (Behind::Still, "still", "Streaks along the field, standing still."),
+const BEHIND: [(Background, &str, &str); 3] = [
+    (Background::Nothing, "none", "Only the paths."),
+    (Background::Still, "still", "Streaks along the field, standing still."),
     (
-        Behind::Flowing,
+        Background::Flowing,
         "flow",
         "Particles carried by the field. They begin still where the processor has to draw them, and stay still where \
          reduced motion is wanted.",
     ),
 ];
 
-impl Behind {
-    /// What it is until a person chooses: it flows, unless the processor has to draw it.
+impl Background {
+    /// The default background: it flows, unless the processor has to draw it.
     pub fn usual(ui: &Ui) -> Self {
         let software = gpu::target(ui.ctx()).is_none_or(|t| t.software);
-        if software { Behind::Still } else { Behind::Flowing }
+        if software { Background::Still } else { Background::Flowing }
     }
 
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         BEHIND.iter().find(|b| b.0 == self).map_or("", |b| b.1)
     }
 
-    /// All of them side by side, this one selected; the one that was clicked.
+    /// Shows all backgrounds side by side with this one selected; returns the one that was clicked.
     pub fn choice_ui(self, ui: &mut Ui) -> Option<Self> {
         let mut clicked = None;
         for (each, words, tip) in BEHIND {

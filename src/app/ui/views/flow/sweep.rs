@@ -10,7 +10,7 @@ use std::sync::Arc;
 use eframe::egui::{Button, ComboBox, ProgressBar, RichText, TextStyle, Ui, WidgetInfo, accesskit::Role};
 
 use self::{
-    charts::{Under, under},
+    charts::{LowerChart, lower_chart},
     kinds::{KINDS, NFE, Needs, SweepKind},
 };
 use super::{answer::Answer, settings::FlowSettings};
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// What was measured of a kind.
+/// The measurements of one kind of sweep.
 #[derive(Debug, Clone)]
 struct SweepResult {
     payload: Arc<Payload>,
@@ -41,9 +41,9 @@ struct SweepResult {
 #[derive(Default)]
 pub struct Sweep {
     kind: usize,
-    going: Option<Going>,
+    running: Option<RunningSweep>,
     results: [Option<SweepResult>; KINDS.len()],
-    /// The whole result of a kind from before it was begun again, for who cancels that.
+    /// The complete earlier result of a kind, restored if its repetition is cancelled.
     before: [Option<SweepResult>; KINDS.len()],
     /// The step of the model that is measured: what trains meanwhile is another one.
     begun: [Option<u64>; KINDS.len()],
@@ -52,15 +52,15 @@ pub struct Sweep {
     /// Answers to requests up to this one were cancelled.
     dropped: [u64; KINDS.len()],
     states: [ChartState; KINDS.len()],
-    below: [ChartState; Under::ALL.len()],
+    below: [ChartState; LowerChart::ALL.len()],
     run: Option<Arc<RunInfo>>,
     /// Why the last one ended, where it was not asked to.
     note: String,
 }
 
-/// What is waited for while a sweep goes on.
+/// A sweep in progress, and the request that it waits for.
 #[derive(Debug, Clone, Copy)]
-struct Going {
+struct RunningSweep {
     request: u64,
     kind: usize,
     begins: bool,
@@ -78,8 +78,8 @@ impl Sweep {
         Box::<Self>::default()
     }
 
-    /// Asks until so many pieces are measured; those that are, are not measured again. From one: of the
-    /// model as it is now; then of the same.
+    /// Asks until `upto` pieces are measured, without measuring any piece again. The first piece fixes the model; the
+    /// others use the same one.
     fn ask(&mut self, cx: &mut ViewCx<'_>, kind: usize, upto: usize) {
         let begins = upto <= 1;
         let flow = match self.asked[kind].take().filter(|_| !begins) {
@@ -89,7 +89,7 @@ impl Sweep {
         self.asked[kind] = Some(flow.clone());
         let args = FlowSweepArgs { flow, kind: KINDS[kind].id, upto: Some(upto), begin: begins.then_some(true) };
         self.note.clear();
-        self.going = Some(Going { request: (KINDS[kind].request)(cx, &args), kind, begins });
+        self.running = Some(RunningSweep { request: (KINDS[kind].request)(cx, &args), kind, begins });
     }
 
     fn begin(&mut self, cx: &mut ViewCx<'_>, kind: usize) {
@@ -101,7 +101,7 @@ impl Sweep {
 
     /// Forgets what was measured since the beginning, and what may still come.
     fn cancel(&mut self, cx: &ViewCx<'_>, kind: usize) {
-        self.going = None;
+        self.running = None;
         self.dropped[kind] = cx.questions.last_number();
         self.results[kind] = self.before[kind].take();
         self.begun[kind] = None;
@@ -114,7 +114,7 @@ impl Sweep {
         }
         for (kind, result) in self.results.iter_mut().enumerate() {
             let newest = (KINDS[kind].newest)(cx, self.dropped[kind]);
-            // What the schedule measured is of the shown step; the scrubber may have left it.
+            // A scheduled measurement belongs to the shown step, which the scrubber may have left.
             if result.as_ref().is_some_and(|r| r.request.is_none()) && newest.is_none() {
                 *result = None;
             }
@@ -132,29 +132,29 @@ impl Sweep {
                 });
             }
         }
-        let Some(Going { request, kind, begins }) = self.going else { return };
+        let Some(RunningSweep { request, kind, begins }) = self.running else { return };
         let came = self.results[kind].as_ref().filter(|t| t.request.is_some_and(|r| r >= request));
         if let Some(result) = came {
             if begins {
                 self.begun[kind] = Some(result.step);
             }
-            self.going = None;
+            self.running = None;
             if let Some(progress) = self.progress(kind).filter(|p| p.done < p.total && cx.can_ask()) {
                 self.ask(cx, kind, progress.done + 1);
             }
             return;
         }
         match cx.mirror.question(request) {
-            Some(QuestionState::Refused(words)) => (self.going, self.note) = (None, words.clone()),
-            Some(QuestionState::Cancelled) => self.going = None,
+            Some(QuestionState::Refused(words)) => (self.running, self.note) = (None, words.clone()),
+            Some(QuestionState::Cancelled) => self.running = None,
             _ => {}
         }
     }
 
-    /// What can be measured of the flow that is there: words only where there are words, classes only where
-    /// it is steered.
+    /// The kinds of sweep that apply to the present flow: words only where there are words, classes only where it is
+    /// steered.
     fn kinds(cx: &ViewCx<'_>) -> Vec<usize> {
-        let answer = Answer::of_focus(cx);
+        let answer = Answer::in_focus(cx);
         let plane = answer.is_some_and(|a| a.planar_field().is_some());
         let steered = answer.is_none_or(|a| a.trained_controls() > 0);
         let fits = |kind: &SweepKind| match kind.needs {
@@ -183,14 +183,14 @@ impl Sweep {
     }
 
     /// The charts under the main one that a tile of this height has room for.
-    fn beneath(&self, height: f32, theme: &Theme) -> Vec<Under> {
+    fn lower_charts(&self, height: f32, theme: &Theme) -> Vec<LowerChart> {
         let room = match height {
             _ if self.kind != NFE || height <= LOW => 0,
             h if h > TALL => 3,
             _ => 2,
         };
-        let shown = Under::ALL.into_iter().take(room);
-        shown.filter(|which| !under(self.evaluations(), *which, theme).is_empty()).collect()
+        let shown = LowerChart::ALL.into_iter().take(room);
+        shown.filter(|which| !lower_chart(self.evaluations(), *which, theme).is_empty()).collect()
     }
 
     fn kinds_ui(&mut self, ui: &mut Ui, kinds: &[usize], wide: bool) {
@@ -226,14 +226,14 @@ impl Sweep {
         }
         let kind = self.kind;
         let progress = self.progress(kind);
-        let going = self.going.is_some_and(|g| g.kind == kind);
+        let running = self.running.is_some_and(|g| g.kind == kind);
         ui.horizontal(|ui| {
             if !wide {
                 self.kinds_ui(ui, &kinds, false);
             }
             let SweepProgress { done, total } = progress.unwrap_or(SweepProgress { done: 0, total: 1 });
             let begun = done > 0 && done < total;
-            let words = match (going, begun, done >= total) {
+            let words = match (running, begun, done >= total) {
                 (true, ..) => "pause",
                 (_, true, _) => "go on",
                 (.., true) => "measure again",
@@ -241,29 +241,29 @@ impl Sweep {
             };
             let tip = "Pieces are measured between training steps, or while the run stands, all of them of the model \
                        and the dials as they are when it begins. One sweep at a time.";
-            let free = self.going.is_none_or(|g| g.kind == kind);
-            let button = ui.add_enabled(going || cx.can_ask() && free, Button::new(words));
+            let free = self.running.is_none_or(|g| g.kind == kind);
+            let button = ui.add_enabled(running || cx.can_ask() && free, Button::new(words));
             if button.on_hover_text(tip).clicked() {
-                match (going, begun) {
-                    (true, _) => self.going = None,
+                match (running, begun) {
+                    (true, _) => self.running = None,
                     (_, true) => self.ask(cx, kind, done + 1),
                     _ => self.begin(cx, kind),
                 }
             }
-            if going || begun {
+            if running || begun {
                 let tip = "Forgets what was measured since it began.";
                 if ui.button("cancel").on_hover_text(tip).clicked() {
                     self.cancel(cx, kind);
                 }
             }
-            if progress.is_some() && (going || begun) {
+            if progress.is_some() && (running || begun) {
                 let share = done as f32 / total.max(1) as f32;
                 let words = format!("{done} of {total}");
                 let room = (ui.available_width() - 80.0).clamp(30.0, 120.0);
                 let bar = ui.add(ProgressBar::new(share).desired_width(room).desired_height(14.0));
                 bar.widget_info(|| WidgetInfo::labeled(Role::ProgressIndicator, true, format!("sweep: {words}")));
                 ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
-            } else if going {
+            } else if running {
                 ui.label(RichText::new("measuring the first piece").color(cx.theme.secondary));
             }
         });
@@ -277,7 +277,7 @@ impl View for Sweep {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.follow(cx);
         if !cx.can_ask() {
-            self.going = None;
+            self.running = None;
         }
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {
@@ -285,19 +285,20 @@ impl View for Sweep {
         }
         let room = ui.available_size();
         let theme = cx.theme;
-        let (main, beneath) = (self.chart(theme), self.beneath(room.y, theme));
-        if beneath.is_empty() || main.is_empty() {
+        let (main, lower_charts) = (self.chart(theme), self.lower_charts(room.y, theme));
+        if lower_charts.is_empty() || main.is_empty() {
             main.show(ui, room, theme, &mut self.states[self.kind]);
             return;
         }
-        let each = if beneath.len() > 2 { 0.19 } else { 0.24 };
-        let share = 1.0 - each * beneath.len() as f32;
-        let lower: Vec<Chart<'_>> = beneath.iter().map(|which| under(self.evaluations(), *which, theme)).collect();
+        let each = if lower_charts.len() > 2 { 0.19 } else { 0.24 };
+        let share = 1.0 - each * lower_charts.len() as f32;
+        let lower: Vec<Chart<'_>> =
+            lower_charts.iter().map(|which| lower_chart(self.evaluations(), *which, theme)).collect();
         let charts = std::iter::once((main, share)).chain(lower.into_iter().map(|c| (c, each)));
         let charts: Vec<(Chart<'static>, f32)> = charts.collect();
         let mut states = vec![&mut self.states[self.kind]];
-        let below = self.below.iter_mut().zip(Under::ALL);
-        states.extend(below.filter(|(_, which)| beneath.contains(which)).map(|(s, _)| s));
+        let below = self.below.iter_mut().zip(LowerChart::ALL);
+        states.extend(below.filter(|(_, which)| lower_charts.contains(which)).map(|(s, _)| s));
         stacked_ui(ui, theme, charts, &mut states);
     }
 
@@ -315,8 +316,8 @@ impl View for Sweep {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let mut main = self.chart(cx.theme);
         if self.kind == NFE {
-            for which in Under::ALL {
-                main.lines.extend(under(self.evaluations(), which, cx.theme).lines);
+            for which in LowerChart::ALL {
+                main.lines.extend(lower_chart(self.evaluations(), which, cx.theme).lines);
             }
         }
         main.csv(&self.states[self.kind])

@@ -1,4 +1,4 @@
-//! How the flow learns: gradient norms of whole models and of the field alone, and its scale alpha.
+//! The training of the flow: gradient norms of whole models and of the field alone, and its scale alpha.
 
 use eframe::egui::{RichText, Ui};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Told every step by a model with a flow.
+/// Reported at every step by a model with a flow.
 const FIELD_NORM: &str = "flow/grad_norm";
 const ALPHA: &str = "flow/alpha";
 /// A gradient norm below the first has vanished, above the second it has exploded: six and two orders of
@@ -31,7 +31,7 @@ fn count(curve: &Curve) -> [usize; 3] {
 }
 
 impl Training {
-    /// Whole models, then the fields alone (dashed).
+    /// Gradient norms of whole models, then of the fields alone (dashed).
     fn norms<'a>(cx: &ViewCx<'a>) -> Vec<(String, usize, &'a Curve, Stroke)> {
         let mirror = cx.mirror;
         let each = mirror.variants().iter().enumerate();
@@ -73,7 +73,7 @@ impl Training {
         chart
     }
 
-    fn words(cx: &ViewCx<'_>) -> Vec<String> {
+    fn summary(cx: &ViewCx<'_>) -> Vec<String> {
         let each = Self::norms(cx).into_iter().map(|(label, _, curve, _)| {
             let [low, high, n] = count(curve);
             format!("{label}: {low} vanished, {high} exploded of {n} steps")
@@ -95,7 +95,7 @@ impl PanelView for Training {
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        for words in Self::words(cx) {
+        for words in Self::summary(cx) {
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         }
     }

@@ -1,4 +1,4 @@
-//! The next word's probabilities and the mass of the two classes as bars. It does not ask or lay out.
+//! The next word's probabilities and the mass of the two classes as bars.
 
 use eframe::egui::Color32;
 

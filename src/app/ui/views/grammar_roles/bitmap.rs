@@ -1,8 +1,8 @@
-//! The units of a level as a small picture of cells. It does not know what their values mean.
+//! The units of a level as a small picture of cells.
 
 use eframe::egui::{Color32, Mesh, Painter, Pos2, Rect, Shape, Vec2, pos2, vec2};
 
-/// Columns and rows of the picture of so many units: about square, and wider than high.
+/// Columns and rows of the picture of a number of units: about square, and wider than high.
 pub fn cells(units: usize) -> [usize; 2] {
     let mut columns = 1;
     while columns * columns < units {
@@ -32,7 +32,7 @@ pub fn draw(
     grid(painter, corner, cell, (columns, values), colour);
 }
 
-/// As [`draw`], with so many columns and no ground.
+/// Paints the cells like [`draw`], with a given number of columns and no background.
 pub fn grid(
     painter: &Painter,
     corner: Pos2,

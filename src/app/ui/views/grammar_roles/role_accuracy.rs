@@ -1,6 +1,5 @@
-//! How often each role is named rightly, within the vocabulary that was learned and in the other one: a mark with its 95%
-//! Wilson interval for what the probe reads, and one for every supervised tagger of the run. It does not know how probes
-//! are fitted.
+//! How often each role is named rightly, within the vocabulary that was learned and in the other one: a mark with its
+//! 95% Wilson interval for what the probe reads, and one for every supervised tagger of the run.
 
 use std::fmt::Write as _;
 
@@ -32,30 +31,30 @@ const MARK: f32 = 3.5;
 /// View `role_accuracy`.
 #[derive(Default)]
 pub struct RoleAccuracyView {
-    /// Only test sentences that do not occur in training, on the left.
+    /// Counts only test sentences that do not occur in training, on the left.
     only_new: bool,
 }
 
 /// The shape of a mark, so that colour is not the only sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum Marker {
     Ring,
     Diamond,
     Disc,
     Cross,
 }
 
-/// What is drawn in every row.
-struct Entry<'a> {
+/// A mark that is drawn in every row: a representation or a tagger.
+struct AccuracyEntry<'a> {
     label: String,
     colour: Color32,
-    sign: Sign,
+    sign: Marker,
     /// Within, and in transfer.
     counts: [&'a RoleCounts; 2],
 }
 
 /// A row: one role, or several together.
-struct Row {
+struct RoleRow {
     name: String,
     roles: Vec<usize>,
 }
@@ -65,16 +64,16 @@ fn measured<'a>(cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, RoleAccu
     cx.measured(variant, |_| true)
 }
 
-fn reads_features(of: &RoleAccuracy) -> bool {
-    of.representations.iter().any(|r| r.features != RoleFeatures::Tags)
+fn reads_features(measured: &RoleAccuracy) -> bool {
+    measured.representations.iter().any(|r| r.features != RoleFeatures::Tags)
 }
 
-/// The variant in focus if features of it are read, else the first of which they are.
+/// The measurement of the variant in focus if it has one, else that of the first variant that has.
 fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, RoleAccuracy>> {
     cx.in_focus(|v| measured(cx, v).filter(|m| reads_features(m.value))).map(|(_, m)| m)
 }
 
-/// As the run's schedule measures.
+/// The arguments of the run's schedule.
 fn args(cx: &ViewCx<'_>) -> RoleAccuracyArgs {
     GrammarRolesSettings::read(&cx.config_now()).map(|settings| settings.roles.args()).unwrap_or_default()
 }
@@ -84,43 +83,47 @@ impl RoleAccuracyView {
         Box::<Self>::default()
     }
 
-    fn entries<'a>(&self, cx: &ViewCx<'a>) -> Vec<Entry<'a>> {
+    fn entries<'a>(&self, cx: &ViewCx<'a>) -> Vec<AccuracyEntry<'a>> {
         let mut entries = vec![];
-        let counts =
-            |of: &'a RoleRepresentation| [if self.only_new { &of.within_new } else { &of.within }, &of.transfer];
+        let counts = |r: &'a RoleRepresentation| [if self.only_new { &r.within_new } else { &r.within }, &r.transfer];
         if let Some(found) = shown(cx) {
             for (features, label, colour, sign) in [
-                (RoleFeatures::Activation, "activation", cx.theme.secondary, Sign::Ring),
-                (RoleFeatures::Traces, "traces", cx.theme.trace(1), Sign::Diamond),
-                (RoleFeatures::Both, "both", cx.theme.text, Sign::Disc),
+                (RoleFeatures::Activation, "activation", cx.theme.secondary, Marker::Ring),
+                (RoleFeatures::Traces, "traces", cx.theme.trace(1), Marker::Diamond),
+                (RoleFeatures::Both, "both", cx.theme.text, Marker::Disc),
             ] {
-                let Some(of) = found.value.by_features(features, 0).filter(|r| r.finite) else { continue };
-                entries.push(Entry { label: label.to_owned(), colour, sign, counts: counts(of) });
+                let Some(representation) = found.value.by_features(features, 0).filter(|r| r.finite) else { continue };
+                entries.push(AccuracyEntry { label: label.to_owned(), colour, sign, counts: counts(representation) });
             }
         }
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let Some(found) = measured(cx, variant) else { continue };
-            let Some(of) = found.value.by_features(RoleFeatures::Tags, 0) else { continue };
+            let Some(representation) = found.value.by_features(RoleFeatures::Tags, 0) else { continue };
             let colour = variant_colour(cx.mirror, variant, cx.theme);
-            entries.push(Entry { label: info.label.clone(), colour, sign: Sign::Cross, counts: counts(of) });
+            entries.push(AccuracyEntry {
+                label: info.label.clone(),
+                colour,
+                sign: Marker::Cross,
+                counts: counts(representation),
+            });
         }
         entries
     }
 
-    fn rows(cx: &ViewCx<'_>) -> Vec<Row> {
+    fn rows(cx: &ViewCx<'_>) -> Vec<RoleRow> {
         let all = (0..cx.mirror.variants().len()).find_map(|v| measured(cx, v));
         let Some(accuracy) = shown(cx).or(all).map(|m| m.value) else { return vec![] };
         let roles = 0..accuracy.roles.len();
         let deep = roles.clone().filter(|r| accuracy.deep[*r]).collect();
         let mut rows = vec![
-            Row { name: "all roles".to_owned(), roles: roles.clone().collect() },
-            Row { name: "deep roles".to_owned(), roles: deep },
+            RoleRow { name: "all roles".to_owned(), roles: roles.clone().collect() },
+            RoleRow { name: "deep roles".to_owned(), roles: deep },
         ];
-        rows.extend(roles.map(|r| Row { name: accuracy.roles[r].clone(), roles: vec![r] }));
+        rows.extend(roles.map(|r| RoleRow { name: accuracy.roles[r].clone(), roles: vec![r] }));
         rows
     }
 
-    /// Whose features are shown, where there are several.
+    /// Chooses the variant whose features are shown, where there are several.
     fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let has_features = |v: &usize| measured(cx, *v).is_some_and(|m| reads_features(m.value));
         let variants: Vec<usize> = (0..cx.mirror.variants().len()).filter(has_features).collect();
@@ -155,7 +158,7 @@ impl RoleAccuracyView {
         });
     }
 
-    fn canvas_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], entries: &[Entry<'_>]) {
+    fn canvas_ui(ui: &mut Ui, theme: &Theme, rows: &[RoleRow], entries: &[AccuracyEntry<'_>]) {
         let names = rows.iter().map(|r| width_of(ui, &r.name)).fold(0.0, f32::max) + 10.0;
         let width = ui.available_width();
         let panels = if width > names + 300.0 { 2 } else { 1 };
@@ -177,7 +180,7 @@ impl RoleAccuracyView {
                 let size = vec2(one - 2.0 * MARK, rect.bottom() - below);
                 let plot = Rect::from_min_size(pos2(left + MARK, below), size);
                 draw_axis(&painter, theme, plot, ["within", "transfer"][panel]);
-                for (i, of) in rows.iter().enumerate() {
+                for (i, item) in rows.iter().enumerate() {
                     let y = plot.top() + AXIS + row * (i as f32 + 0.5);
                     for (k, entry) in entries.iter().enumerate() {
                         let apart = (k as f32 - (entries.len() as f32 - 1.0) / 2.0) * (row - 6.0).max(2.0)
@@ -185,24 +188,24 @@ impl RoleAccuracyView {
                         draw_share(
                             &painter,
                             entry,
-                            entry.counts[panel].sum(|r| of.roles.contains(&r)),
+                            entry.counts[panel].sum(|r| item.roles.contains(&r)),
                             (plot, y + apart),
                         );
                     }
                 }
             }
-            for (i, of) in rows.iter().enumerate() {
+            for (i, item) in rows.iter().enumerate() {
                 let y = below + AXIS + row * (i as f32 + 0.5);
                 let font = FontId::proportional(theme::SMALL);
-                let colour = if of.roles.len() > 1 { theme.text } else { super::role_colour(&of.name, theme) };
-                painter.text(pos2(rect.left() + names - 10.0, y), Align2::RIGHT_CENTER, &of.name, font, colour);
+                let colour = if item.roles.len() > 1 { theme.text } else { super::role_colour(&item.name, theme) };
+                painter.text(pos2(rect.left() + names - 10.0, y), Align2::RIGHT_CENTER, &item.name, font, colour);
                 if i == 2 {
                     painter.hline(rect.x_range(), y - row / 2.0, Stroke::new(1.0, theme.line));
                 }
             }
             let under = response.hover_pos().map(|p| ((p.y - below - AXIS) / row).floor());
-            if let Some(of) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
-                response.on_hover_text_at_pointer(words(of, entries));
+            if let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
+                response.on_hover_text_at_pointer(row_text(item, entries));
             }
         });
     }
@@ -212,10 +215,10 @@ fn width_of(ui: &Ui, text: &str) -> f32 {
     ui.painter().layout_no_wrap(text.to_owned(), FontId::proportional(theme::SMALL), Color32::WHITE).size().x
 }
 
-/// Where the legend's entries begin, row by row, in so much width.
-fn legend_places(ui: &Ui, entries: &[Entry<'_>], width: f32) -> Vec<Vec2> {
+/// The positions of the legend's entries, row by row, in a given width.
+fn legend_places(ui: &Ui, entries: &[AccuracyEntry<'_>], width: f32) -> Vec<Vec2> {
     let mut next = Vec2::ZERO;
-    let place = |entry: &Entry<'_>| {
+    let place = |entry: &AccuracyEntry<'_>| {
         let wide = width_of(ui, &entry.label) + 30.0;
         if next.x + wide > width && next.x > 0.0 {
             next = vec2(0.0, next.y + LEGEND);
@@ -228,7 +231,7 @@ fn legend_places(ui: &Ui, entries: &[Entry<'_>], width: f32) -> Vec<Vec2> {
 }
 
 /// Draws what one sign is.
-fn draw_entry(painter: &Painter, theme: &Theme, entry: &Entry<'_>, at: Pos2) {
+fn draw_entry(painter: &Painter, theme: &Theme, entry: &AccuracyEntry<'_>, at: Pos2) {
     let middle = at.y + LEGEND / 2.0;
     draw_sign(painter, entry, pos2(at.x + 6.0, middle));
     let font = FontId::proportional(theme::SMALL);
@@ -236,7 +239,7 @@ fn draw_entry(painter: &Painter, theme: &Theme, entry: &Entry<'_>, at: Pos2) {
 }
 
 fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
-    let words = |at: Pos2, align, text: &str, colour| {
+    let draw_text = |at: Pos2, align, text: &str, colour| {
         painter.text(at, align, text, FontId::proportional(theme::SMALL), colour);
     };
     for share in [0.0f32, 0.25, 0.5, 0.75, 1.0] {
@@ -244,32 +247,32 @@ fn draw_axis(painter: &Painter, theme: &Theme, plot: Rect, title: &str) {
         painter.vline(x, plot.top() + AXIS - 2.0..=plot.bottom(), Stroke::new(1.0, theme.line));
     }
     let y = plot.top() + AXIS / 2.0 - 1.0;
-    words(pos2(plot.left(), y), Align2::LEFT_CENTER, "0", theme.secondary);
-    words(pos2(plot.right(), y), Align2::RIGHT_CENTER, "1", theme.secondary);
-    words(pos2(plot.center().x, y), Align2::CENTER_CENTER, title, theme.text);
+    draw_text(pos2(plot.left(), y), Align2::LEFT_CENTER, "0", theme.secondary);
+    draw_text(pos2(plot.right(), y), Align2::RIGHT_CENTER, "1", theme.secondary);
+    draw_text(pos2(plot.center().x, y), Align2::CENTER_CENTER, title, theme.text);
 }
 
-fn draw_share(painter: &Painter, entry: &Entry<'_>, (right, of): (f64, f64), (plot, y): (Rect, f32)) {
-    if of == 0.0 {
+fn draw_share(painter: &Painter, entry: &AccuracyEntry<'_>, (right, total): (f64, f64), (plot, y): (Rect, f32)) {
+    if total == 0.0 {
         return;
     }
     let at = |share: f64| plot.left() + share as f32 * plot.width();
-    let (low, high) = wilson(right, of);
+    let (low, high) = wilson(right, total);
     painter.hline(at(low)..=at(high), y, Stroke::new(1.5, entry.colour.gamma_multiply(0.6)));
-    draw_sign(painter, entry, pos2(at(right / of), y));
+    draw_sign(painter, entry, pos2(at(right / total), y));
 }
 
-fn draw_sign(painter: &Painter, entry: &Entry<'_>, at: Pos2) {
+fn draw_sign(painter: &Painter, entry: &AccuracyEntry<'_>, at: Pos2) {
     let stroke = Stroke::new(1.5, entry.colour);
     match entry.sign {
-        Sign::Ring => painter.circle_stroke(at, MARK - 0.5, stroke),
-        Sign::Disc => painter.circle_filled(at, MARK, entry.colour),
-        Sign::Diamond => {
+        Marker::Ring => painter.circle_stroke(at, MARK - 0.5, stroke),
+        Marker::Disc => painter.circle_filled(at, MARK, entry.colour),
+        Marker::Diamond => {
             let corners = [vec2(0.0, -1.0), vec2(1.0, 0.0), vec2(0.0, 1.0), vec2(-1.0, 0.0)];
             let points = corners.map(|c: Vec2| at + c * (MARK + 0.5)).to_vec();
             painter.add(Shape::convex_polygon(points, entry.colour, Stroke::NONE))
         }
-        Sign::Cross => {
+        Marker::Cross => {
             let d = vec2(MARK - 0.5, MARK - 0.5);
             painter.line_segment([at - d, at + d], stroke);
             painter.line_segment([at + vec2(d.x, -d.y), at + vec2(-d.x, d.y)], stroke)
@@ -278,13 +281,13 @@ fn draw_sign(painter: &Painter, entry: &Entry<'_>, at: Pos2) {
 }
 
 /// The exact numbers of a row.
-fn words(row: &Row, entries: &[Entry<'_>]) -> String {
+fn row_text(row: &RoleRow, entries: &[AccuracyEntry<'_>]) -> String {
     let mut words = row.name.clone();
     for entry in entries {
         let part = |counts: &RoleCounts| {
-            let (right, of) = counts.sum(|r| row.roles.contains(&r));
-            let (low, high) = wilson(right, of);
-            format!("{:.3} ({low:.3} to {high:.3})", right / of)
+            let (right, total) = counts.sum(|r| row.roles.contains(&r));
+            let (low, high) = wilson(right, total);
+            format!("{:.3} ({low:.3} to {high:.3})", right / total)
         };
         // writing to a string does not fail
         let _ =
@@ -322,10 +325,11 @@ impl View for RoleAccuracyView {
         for row in &rows {
             for entry in &entries {
                 for (counts, test) in entry.counts.iter().zip(["within", "transfer"]) {
-                    let (right, of) = counts.sum(|r| row.roles.contains(&r));
-                    let (low, high) = wilson(right, of);
+                    let (right, total) = counts.sum(|r| row.roles.contains(&r));
+                    let (low, high) = wilson(right, total);
                     let label = entry.label.replace('"', "\"\"");
-                    let _ = writeln!(csv, "{},\"{label}\",{test},{right},{of},{},{low},{high}", row.name, right / of);
+                    let _ =
+                        writeln!(csv, "{},\"{label}\",{test},{right},{total},{},{low},{high}", row.name, right / total);
                 }
             }
         }

@@ -1,6 +1,6 @@
-//! A sentence settled word by word: the levels' states after each sweep as pictures of their units, what was wrong with the
-//! prediction from above, how much each unit's error counts, the feedback weights, and the traces that grow under the
-//! sentence. It does not know how a level settles.
+//! A sentence settled word by word: the levels' states after each sweep as pictures of their units, what was wrong with
+//! the prediction from above, how much each unit's error counts, the feedback weights, and the traces that grow under
+//! the sentence.
 
 mod drawing;
 
@@ -17,13 +17,13 @@ use crate::{
         widgets::playhead::Playhead,
     },
 };
-use drawing::{QuestionTime, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
+use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
 
 /// Seconds a sweep while it plays.
 const PACE: f64 = 0.35;
 /// Steps after which a running network is asked again.
 const EVERY: u64 = 10;
-const LEAST: eframe::egui::Vec2 = vec2(300.0, 220.0);
+const MIN_SIZE: eframe::egui::Vec2 = vec2(300.0, 220.0);
 
 /// Sentences that can be browsed, by name.
 const SETS: [(SettlingSet, &str); 4] = [
@@ -52,15 +52,15 @@ impl SettlingView {
         SettlingArgs { text: self.asked.text.trim().to_owned(), ..self.asked.clone() }
     }
 
-    fn moment(&self, found: &Settling, words: usize) -> QuestionTime {
+    fn position(&self, found: &Settling, words: usize) -> ReadingPosition {
         let frames = (words * found.sweeps).max(1);
         let at = self.cursor.unwrap_or(frames - 1).min(frames - 1);
         let (read, sweep) = (at / found.sweeps.max(1), at % found.sweeps.max(1));
         let word = if found.from_right { words.saturating_sub(1 + read) } else { read };
-        QuestionTime { word, read: read + 1, sweep }
+        ReadingPosition { word, read: read + 1, sweep }
     }
 
-    /// Which sentence, read which way.
+    /// Chooses the sentence and the direction of reading.
     fn sentence_ui(&mut self, ui: &mut Ui, has_file: bool) {
         ui.horizontal(|ui| {
             let browsing = self.asked.text.trim().is_empty();
@@ -96,10 +96,10 @@ impl SettlingView {
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, found: &Measured<'_, Settling>) {
-        let (rect, response) = ui.allocate_exact_size(ui.available_size().max(LEAST), Sense::click_and_drag());
+        let (rect, response) = ui.allocate_exact_size(ui.available_size().max(MIN_SIZE), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "settling of a sentence"));
         let words = &found.sample.tokens;
-        let stage = Stage::of(rect, found.value, words.len());
+        let stage = Stage::new(rect, found.value, words.len());
         if (response.clicked() || response.dragged())
             && let Some(word) = response.interact_pointer_pos().and_then(|p| stage.word_at(p, words.len()))
         {
@@ -107,15 +107,15 @@ impl SettlingView {
             self.cursor = Some((read + 1) * found.value.sweeps.max(1) - 1);
             self.playhead.stop();
         }
-        let moment = self.moment(found.value, words.len());
+        let position = self.position(found.value, words.len());
         let painter = ui.painter_at(rect);
-        draw_words(&painter, cx.theme, &stage, found, moment);
-        draw_traces(&painter, cx.theme, &stage, found.value, (words.len(), moment));
+        draw_words(&painter, cx.theme, &stage, found, position);
+        draw_traces(&painter, cx.theme, &stage, found.value, (words.len(), position));
         for (place, level) in found.value.levels.iter().enumerate().rev() {
-            draw_level(&painter, cx.theme, &stage, (place, level), (found.value.sweeps, moment));
+            draw_level(&painter, cx.theme, &stage, (place, level), (found.value.sweeps, position));
         }
         draw_headings(&painter, cx.theme, &stage, found.value.sweeps);
-        explain(response, &stage, found, moment);
+        explain(response, &stage, found, position);
     }
 }
 

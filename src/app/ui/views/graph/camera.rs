@@ -1,4 +1,4 @@
-//! What part of the plane is seen: everything, or as a hand zoomed and moved it. It does not draw.
+//! The camera over the plane: the part that is visible, which is everything until the user zooms or pans.
 
 use eframe::egui::{Pos2, Rect, Vec2, pos2, vec2};
 
@@ -9,13 +9,13 @@ pub const MARGIN: f32 = 28.0;
 /// Zoom against the whole picture.
 const ZOOM: (f32, f32) = (0.3, 60.0);
 
-/// A hand's choice; `None` shows everything.
+/// The user's choice; `None` shows everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Camera {
     chosen: Option<Window>,
 }
 
-/// From the plane to the screen.
+/// Maps the plane to the screen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Window {
     pub centre: [f32; 2],
@@ -58,7 +58,7 @@ impl Camera {
         self.chosen.unwrap_or_else(|| Window::around(places, rect))
     }
 
-    /// As the picture's shader wants it.
+    /// The camera in the form that the shader takes.
     pub fn for_picture(&self) -> graph::Camera {
         match self.chosen {
             None => graph::Camera::Fit { margin: MARGIN },
@@ -66,7 +66,7 @@ impl Camera {
         }
     }
 
-    /// How much larger than when everything is seen.
+    /// The magnification relative to the view of everything.
     pub fn zoom(&self, places: &[[f32; 2]], rect: Rect) -> f32 {
         self.chosen.map_or(1.0, |w| w.scale / Window::around(places, rect).scale)
     }
@@ -80,7 +80,7 @@ impl Camera {
         self.chosen = Some(Window { centre: [fixed[0] - off.x, fixed[1] - off.y], scale });
     }
 
-    /// Moves what is seen by so many points.
+    /// Moves the view by a number of points.
     pub fn pan(&mut self, by: Vec2, places: &[[f32; 2]], rect: Rect) {
         let window = self.window(places, rect);
         let centre = [window.centre[0] - by.x / window.scale, window.centre[1] - by.y / window.scale];

@@ -1,4 +1,4 @@
-//! The canvas: what the card is told to draw, and what a hand does on it.
+//! The canvas: the input of the renderer, and the interaction with the pointer.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::{
 
 /// Points that an arrow key moves the picture.
 const KEY_PAN: f32 = 40.0;
-/// While something moves, a processor that plays the card draws so many edges, the strongest.
+/// A software adapter draws only the strongest edges, as many as this, while something moves.
 const MOVING_EDGES: usize = 6_000;
 /// Frames without motion after which all edges are drawn again.
 const QUIET: u8 = 2;
 /// Points of an arrowhead.
 const ARROW: f32 = 8.0;
 /// More edges than this have no arrowheads but those of the selected node: they would hide one another.
-const MOST_ARROWS: usize = 3_000;
+const MAX_ARROWS: usize = 3_000;
 
 /// The graph as the card takes it.
 pub fn shape_of(network: &Network) -> GraphShape {
@@ -53,7 +53,7 @@ pub(super) fn radius(network: &Network, rect: Rect) -> f32 {
     (0.155 * (rect.area() / network.len() as f32).sqrt()).clamp(1.0, 5.5)
 }
 
-/// Strength of an edge so that all of them together neither vanish nor smother.
+/// Opacity of an edge, chosen by the number of edges, so that they neither vanish nor cover the picture.
 pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
     let side = rect.area().sqrt().max(1.0);
     let layers = 0.12 * network.edges.len() as f32 / side;
@@ -63,7 +63,7 @@ pub(super) fn strength(network: &Network, rect: Rect) -> f32 {
 impl NeuronGraph {
     pub(super) fn canvas_ui(&mut self, ui: &mut Ui, network: &Arc<Network>, rect: Rect, cx: &mut ViewCx<'_>) {
         let response = ui.interact(rect, ui.scope_id().with("graph canvas"), Sense::click_and_drag());
-        let name = format!("graph of {}", network.size_words());
+        let name = format!("graph of {}", network.size_label());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &name));
         let before = (self.camera, self.motion.step, self.motion.dragged);
         self.handle_pointer(ui, network, rect, &response, cx);
@@ -88,9 +88,9 @@ impl NeuronGraph {
         self.menu(&response, network, cx);
     }
 
-    /// Whether all edges that are seen have heads.
+    /// True where all visible edges have arrow heads: the graph is directed and they are few enough.
     pub(super) fn has_arrows(&self, network: &Network) -> bool {
-        network.is_directed() && network.edges_above(self.threshold) <= MOST_ARROWS
+        network.is_directed() && network.edges_above(self.threshold) <= MAX_ARROWS
     }
 
     fn paint(&mut self, ui: &Ui, network: &Network, rect: Rect, cx: &ViewCx<'_>) -> Result<(), String> {
@@ -144,26 +144,26 @@ impl NeuronGraph {
         Ok(())
     }
 
-    /// Colours, sizes and who stands out, when one of them changed.
+    /// Updates colours, sizes and emphasis when one of them changed.
     fn styles(&mut self, network: &Network, rect: Rect, cx: &ViewCx<'_>) {
         let emphasis =
             node_style::Emphasis { selected: self.selected(cx), group: self.group, found: self.found.clone() };
-        let wanted = node_style::Wanted { kind: self.kind(), size: self.size, radius: radius(network, rect) };
-        let of = (
+        let wanted = node_style::StyleParams { kind: self.kind(), size: self.size, radius: radius(network, rect) };
+        let inputs = (
             emphasis,
             wanted,
             cx.theme.dark,
             self.motion.held_revision,
             self.motion.dragged.map_or(0, |d| u64::from(d.0) + 1),
         );
-        if self.picture.styled_for.as_ref() == Some(&of) {
+        if self.picture.styled_for.as_ref() == Some(&inputs) {
             return;
         }
         let held = |node| self.motion.holds(network, node);
-        let all = node_style::node_styles(network, wanted, &self.palette, &of.0, held);
+        let all = node_style::node_styles(network, wanted, &self.palette, &inputs.0, held);
         self.picture.styles = Arc::new(all);
         self.picture.style_revision = unique();
-        self.picture.styled_for = Some(of);
+        self.picture.styled_for = Some(inputs);
     }
 
     fn handle_pointer(&mut self, ui: &Ui, network: &Network, rect: Rect, response: &Response, cx: &mut ViewCx<'_>) {
@@ -193,7 +193,8 @@ impl NeuronGraph {
                     if let Some(slot) = self.motion.places.get_mut(node as usize) {
                         *slot = place;
                     }
-                    // With everything fitted in, the ground would move under the hand.
+                    // A fitted view would move under the pointer while a node is dragged, so that it becomes a fixed
+                    // one.
                     self.camera.pan(Vec2::ZERO, &self.motion.places, rect);
                     self.motion.nudge(network.len());
                 }

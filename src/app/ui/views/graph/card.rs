@@ -1,5 +1,5 @@
-//! Words over the canvas: the name of the neuron under the pointer, and a card of the selected one
-//! with its strongest partners.
+//! Text over the canvas: the name of the neuron under the pointer, and a card of the selected one with its strongest
+//! partners.
 
 use eframe::egui::{Align2, Color32, FontId, Rect, RichText, Stroke, Ui, UiBuilder, pos2, vec2};
 
@@ -42,7 +42,7 @@ impl NeuronGraph {
         if let Some(kind) = self.kind()
             && let Some(column) = network.numbers(kind)
         {
-            words = format!("{words} \u{b7} {} {}", column.name, column.words(node as usize));
+            words = format!("{words} \u{b7} {} {}", column.name, column.text(node as usize));
         }
         if let Some(kind) = self.kind()
             && let Some(group) = network.group(kind, node)
@@ -94,12 +94,12 @@ impl NeuronGraph {
         ui.painter().set(back, eframe::egui::Shape::rect_filled(ground, theme::CORNER, fill));
     }
 
-    /// What a file says of the node.
+    /// Shows the values of the node from the file.
     fn card_values_ui(&self, ui: &mut Ui, network: &Network, node: u32, cx: &ViewCx<'_>) {
         if network.file.is_none() {
             return;
         }
-        let given = network.columns.iter().map(|c| (&c.name, c.words(node as usize))).filter(|(_, w)| !w.is_empty());
+        let given = network.columns.iter().map(|c| (&c.name, c.text(node as usize))).filter(|(_, w)| !w.is_empty());
         for (name, words) in given.take(VALUES) {
             let font = FontId::proportional(theme::SMALL);
             let words = format!("{name} {words}");

@@ -1,5 +1,5 @@
-//! Values of nodes and edges, one list a name: what a file says and what was measured, as the picture colours by and the
-//! table lists. It does not know which nodes they are of.
+//! Values of nodes and edges, one list a name: values from a file and measured ones, by which the picture is coloured
+//! and which the table lists.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use crate::{
     ui::plot::value_label,
 };
 
-/// Groups of numbers: with so many different ones or fewer, whole numbers are names.
-const MOST_NAMES: usize = 10;
+/// Whole numbers count as names of groups if there are at most this many different ones.
+const MAX_NAMES: usize = 10;
 
 /// Values under one name.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,18 +23,18 @@ pub enum ColumnValues {
     /// NaN where there is none.
     Numbers(Vec<f64>),
     /// Place in the names; the most frequent first.
-    Names { of: Vec<Option<u32>>, names: Vec<String> },
+    Names { groups: Vec<Option<u32>>, names: Vec<String> },
 }
 
 impl Column {
-    /// What was counted of every node.
+    /// A column of counts, one a node.
     pub fn counted(name: &str, counts: &[u32]) -> Self {
         let numbers = counts.iter().map(|c| f64::from(*c)).collect();
         Self { name: name.to_owned(), values: ColumnValues::Numbers(numbers) }
     }
 
-    /// What a file says of the items at these places.
-    pub fn of(column: &GraphColumn, places: &[usize]) -> Self {
+    /// The column of a file, restricted to the items at these places.
+    pub fn from_file(column: &GraphColumn, places: &[usize]) -> Self {
         let name = column.name.clone();
         let is_text = matches!(column.of, ColumnType::Text | ColumnType::Json);
         let number = |at: &usize| column.numbers.get(*at).copied().unwrap_or(f64::NAN);
@@ -60,7 +60,7 @@ impl Column {
     }
 
     /// The value of an item in words; empty where there is none.
-    pub fn words(&self, at: usize) -> String {
+    pub fn text(&self, at: usize) -> String {
         match &self.values {
             ColumnValues::Numbers(numbers) => {
                 let number = numbers.get(at).copied().unwrap_or(f64::NAN);
@@ -71,8 +71,8 @@ impl Column {
                     v => value_label(v),
                 }
             }
-            ColumnValues::Names { of, names } => {
-                let place = of.get(at).copied().flatten();
+            ColumnValues::Names { groups, names } => {
+                let place = groups.get(at).copied().flatten();
                 place.and_then(|place| names.get(place as usize)).cloned().unwrap_or_default()
             }
         }
@@ -86,10 +86,10 @@ impl Column {
         (low <= high).then_some([low, high])
     }
 
-    /// As groups with names: of texts, and of whole numbers of which there are few different ones.
+    /// The column as named groups; `None` unless it holds texts, or whole numbers with few different values.
     pub fn groups(&self) -> Option<(Vec<Option<u32>>, Vec<String>)> {
         match &self.values {
-            ColumnValues::Names { of, names } => Some((of.clone(), names.clone())),
+            ColumnValues::Names { groups, names } => Some((groups.clone(), names.clone())),
             ColumnValues::Numbers(numbers) => {
                 let mut different: Vec<f64> = vec![];
                 for v in numbers.iter().copied().filter(|v| v.is_finite()) {
@@ -99,7 +99,7 @@ impl Column {
                     if !different.contains(&v) {
                         different.push(v);
                     }
-                    if different.len() > MOST_NAMES {
+                    if different.len() > MAX_NAMES {
                         return None;
                     }
                 }
@@ -119,8 +119,8 @@ fn names<'a>(count: usize, text: impl Fn(usize) -> Option<&'a str>) -> ColumnVal
     let mut sorted: Vec<(&str, usize)> = counts.into_iter().collect();
     sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let places: HashMap<&str, u32> = sorted.iter().zip(0..).map(|((words, _), at)| (*words, at)).collect();
-    let of = (0..count).map(|at| text(at).and_then(|words| places.get(words).copied())).collect();
-    ColumnValues::Names { of, names: sorted.iter().map(|(words, _)| (*words).to_owned()).collect() }
+    let groups = (0..count).map(|at| text(at).and_then(|words| places.get(words).copied())).collect();
+    ColumnValues::Names { groups, names: sorted.iter().map(|(words, _)| (*words).to_owned()).collect() }
 }
 
 #[cfg(test)]
@@ -131,14 +131,14 @@ mod tests {
     fn texts_are_named_by_frequency_and_few_whole_numbers_are_groups() {
         let texts = ["b", "a", "b"].map(|t| Some(t.to_owned())).into_iter().chain([None]).collect();
         let column = GraphColumn { name: "kind".into(), of: ColumnType::Text, numbers: vec![].into(), texts };
-        let column = Column::of(&column, &[0, 1, 2, 3]);
-        let (of, names) = column.groups().unwrap();
-        assert_eq!((of, names), (vec![Some(0), Some(1), Some(0), None], vec!["b".to_owned(), "a".to_owned()]));
+        let column = Column::from_file(&column, &[0, 1, 2, 3]);
+        let (groups, names) = column.groups().unwrap();
+        assert_eq!((groups, names), (vec![Some(0), Some(1), Some(0), None], vec!["b".to_owned(), "a".to_owned()]));
         let numbers = |v: &[f64]| Column { name: "n".into(), values: ColumnValues::Numbers(v.to_vec()) };
-        let (of, names) = numbers(&[3.0, -1.0, f64::NAN]).groups().unwrap();
-        assert_eq!((of, names), (vec![Some(1), Some(0), None], vec!["-1".to_owned(), "3".to_owned()]));
+        let (groups, names) = numbers(&[3.0, -1.0, f64::NAN]).groups().unwrap();
+        assert_eq!((groups, names), (vec![Some(1), Some(0), None], vec!["-1".to_owned(), "3".to_owned()]));
         assert_eq!(numbers(&[0.5, 1.0]).groups(), None);
         assert_eq!(numbers(&[0.5, f64::NAN, -1.0]).range(), Some([-1.0, 0.5]));
-        assert_eq!((column.words(3), numbers(&[12.0]).words(0)), (String::new(), "12".to_owned()));
+        assert_eq!((column.text(3), numbers(&[12.0]).text(0)), (String::new(), "12".to_owned()));
     }
 }

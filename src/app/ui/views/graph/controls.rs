@@ -15,7 +15,7 @@ use crate::ui::{
     widgets::number::grouped,
 };
 
-/// A graph of more nodes takes long to come to rest: how far it is is always said.
+/// Graphs of more nodes take long to come to rest, so that their progress is always shown.
 const LARGE: usize = 20_000;
 
 impl NeuronGraph {
@@ -60,7 +60,7 @@ impl NeuronGraph {
                  for Gephi, networkx or d3, or the edges alone as CSV. All of them can be opened here again.",
             );
             Popup::menu(&export).show(|ui| self.export_ui(ui, network, cx));
-            // Where motion is not wanted, a small graph is at rest within a frame.
+            // With reduced motion a small graph comes to rest within a frame.
             let is_large = network.len() > LARGE;
             if !resting && (is_large || room >= 520.0 && !cx.still) {
                 let (done, all) = self.motion.progress();
@@ -93,7 +93,7 @@ impl NeuronGraph {
         combo.response.on_hover_text(tip);
     }
 
-    /// What is seldom changed: sizes, and which edges are seen.
+    /// Controls that are seldom changed: sizes, and the threshold of visible edges.
     fn look_ui(&mut self, ui: &mut Ui, network: &Network) {
         let look = ui.add(Button::new("look").frame(false));
         let look = look.on_hover_text("What sizes stand for, and from which weight on edges are drawn.");
@@ -106,11 +106,11 @@ impl NeuronGraph {
                 }
             }
             ui.radio_value(&mut self.size, SizeBy::Same, "one size");
-            let Some(most) = network.greatest_weight() else { return };
+            let Some(max) = network.greatest_weight() else { return };
             ui.separator();
             let label = ui.label("draw edges from |weight|").id;
             ui.horizontal(|ui| {
-                let drag = DragValue::new(&mut self.threshold).range(0.0..=most).speed(most / 300.0);
+                let drag = DragValue::new(&mut self.threshold).range(0.0..=max).speed(max / 300.0);
                 ui.add(drag).labelled_by(label).on_hover_text(
                     "Weaker edges are not drawn. Degrees, communities and components stay those of all edges; \
                      `orrery graph --threshold` cuts the graph itself.",

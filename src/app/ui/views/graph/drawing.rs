@@ -14,7 +14,7 @@ use super::{
     camera::Window,
     canvas,
     network::Network,
-    node_style::{self, Emphasis, Wanted},
+    node_style::{self, Emphasis, StyleParams},
 };
 use crate::ui::{
     plot::{Paint, Svg, colour_bar::Colours, hex, value_label},
@@ -25,12 +25,12 @@ use crate::ui::{
 /// Points of a drawing.
 const SHEET: [f32; 2] = [1200.0, 900.0];
 /// More edges would make a file that few programs open; the strongest are drawn.
-const MOST_EDGES: usize = 20_000;
-/// Edges of one colour are drawn in so many strengths.
+const MAX_EDGES: usize = 20_000;
+/// Number of opacities in which edges of one colour are drawn.
 const STRENGTHS: f32 = 6.0;
 const ROW: f32 = 18.0;
 
-/// Words on one line, cut off with an ellipsis where they are too long.
+/// Text on one line, cut off with an ellipsis where it is too long.
 pub(super) fn one_line(ui: &Ui, words: String, font: FontId, colour: Color32, wide: f32) -> Arc<Galley> {
     let mut job = LayoutJob::simple_singleline(words, font, colour);
     job.wrap = TextWrapping::truncate_at_width(wide);
@@ -50,9 +50,9 @@ impl NeuronGraph {
         let at = |node: u32| window.at(places[node as usize], sheet);
         let radius = canvas::radius(network, sheet);
         let nobody = Emphasis::default();
-        let wanted = Wanted { kind: self.kind(), size: self.size, radius };
+        let wanted = StyleParams { kind: self.kind(), size: self.size, radius };
         let styles = node_style::node_styles(network, wanted, &self.palette, &nobody, |_| false);
-        let mut svg = Svg::new(&network.size_words(), sheet.size(), cx.theme.panel);
+        let mut svg = Svg::new(&network.size_label(), sheet.size(), cx.theme.panel);
         svg.raw("<g fill=\"none\" stroke-width=\"0.9\">\n");
         let (edges, left_out) = edges(network, self.threshold, cx, |node| styles[node as usize].colour);
         for ((strength, colour), ends) in edges {
@@ -88,7 +88,7 @@ impl NeuronGraph {
     }
 
     /// Five steps of the scale, where colours stand for numbers.
-    fn scale_words(&self) -> Vec<(Option<Color32>, String)> {
+    fn scale_lines(&self) -> Vec<(Option<Color32>, String)> {
         let Some(Colours { map, range: [low, high], log }) = self.palette.scale else { return vec![] };
         let network = self.shown.network.as_ref();
         let name = self.kind().zip(network).map_or("", |(kind, network)| network.kind_name(kind));
@@ -101,7 +101,7 @@ impl NeuronGraph {
     }
 
     fn legend_svg(&self, cx: &ViewCx<'_>, left_out: usize, svg: &mut Svg) {
-        let mut lines = self.scale_words();
+        let mut lines = self.scale_lines();
         let groups =
             self.palette.groups.iter().map(|g| (Some(g.colour), format!("{}  {}", g.name, grouped(g.count as u64))));
         lines.extend(groups);
@@ -144,9 +144,9 @@ fn edges(
     let mut all: Vec<_> = network.edges.iter().filter(|e| e.2 != 0.0 && e.2.abs() >= threshold).collect();
     all.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
     let strongest = all.first().map_or(1.0, |e| e.2.abs());
-    let left_out = all.len().saturating_sub(MOST_EDGES);
+    let left_out = all.len().saturating_sub(MAX_EDGES);
     let mut of_kind: BTreeMap<(u32, String), Ends> = BTreeMap::new();
-    for (from, to, weight) in all.into_iter().take(MOST_EDGES) {
+    for (from, to, weight) in all.into_iter().take(MAX_EDGES) {
         let strength = ((weight.abs() / strongest).sqrt() * STRENGTHS).ceil().clamp(1.0, STRENGTHS) as u32;
         let [r, g, b, _] = colour_of(*from);
         let colour = if *weight < 0.0 { cx.theme.cool } else { Color32::from_rgb(r, g, b) };

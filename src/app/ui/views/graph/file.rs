@@ -1,7 +1,7 @@
-//! The graph that is shown, as a file for others: of a model with places, colours and groups; of a file with what that
-//! file said, and the places.
+//! Exports the graph that is shown: a model's graph with positions, colours and groups, a file's graph with the values
+//! from that file and the positions.
 
-use super::network::{FileWords, Network};
+use super::network::{FileMetadata, Network};
 pub use crate::analysis::graph_file::Format;
 use crate::{
     analysis::graph_file::{AttributeValue, FileEdge, FileNode, GraphFile, NamedValue},
@@ -12,7 +12,7 @@ use crate::{
 /// Units of a file for a unit of the layout: what Gephi's nodes of size 1 to 10 are well seen at.
 const SCALE: f64 = 20.0;
 
-/// What is shown.
+/// The graph that is shown.
 pub struct ShownGraph<'a> {
     pub network: &'a Network,
     pub places: &'a [[f32; 2]],
@@ -21,7 +21,7 @@ pub struct ShownGraph<'a> {
 }
 
 impl ShownGraph<'_> {
-    /// As a file of a format.
+    /// Converts the graph to a file of a format.
     pub fn to_file(&self, format: Format) -> GraphFile {
         let network = self.network;
         let edge = |(i, (from, to, weight)): (usize, &(u32, u32, f32))| FileEdge {
@@ -57,7 +57,7 @@ impl ShownGraph<'_> {
             Some((network.kind_name(k).to_owned(), whole(group)))
         });
         let degrees = [("in", &network.degree_in), ("out", &network.degree_out)];
-        let degrees = degrees.into_iter().filter_map(|(name, of)| Some((name.to_owned(), whole(*of.get(i)?))));
+        let degrees = degrees.into_iter().filter_map(|(name, counts)| Some((name.to_owned(), whole(*counts.get(i)?))));
         FileNode {
             id: network.id(i as u32),
             label: network.labels.get(i).cloned(),
@@ -70,7 +70,7 @@ impl ShownGraph<'_> {
     }
 
     /// The file's own values. GEXF has a place for what a node looks like; in the others that would be data.
-    fn node(&self, file: &FileWords, format: Format, i: usize) -> FileNode {
+    fn node(&self, file: &FileMetadata, format: Format, i: usize) -> FileNode {
         let id = self.network.id(i as u32);
         let style = self.styles.get(i).filter(|_| format == Format::Gexf);
         FileNode {

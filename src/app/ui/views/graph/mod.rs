@@ -1,5 +1,5 @@
-//! The picture of the neuron graph: a layout that finds its own rest, colours by community, head,
-//! octave or provenance, and a hand that hovers, selects, drags, pins, searches and zooms.
+//! The picture of the neuron graph: a layout that finds its own rest, colours by community, head, octave or provenance,
+//! and interaction: hover, select, drag, pin, search and zoom.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use eframe::egui::{self, Rect, Ui, UiBuilder, pos2, vec2};
 
 use self::{
     camera::Camera,
-    motion::{Maker, Motion},
-    network::{ColourBy, Network, Shown},
-    node_style::{Emphasis, Palette, SizeBy, Wanted},
+    motion::{LayoutDevice, Motion},
+    network::{ColourBy, Network, NetworkCache},
+    node_style::{Emphasis, Palette, SizeBy, StyleParams},
 };
 use super::{View, ViewCx, connectivity};
 use crate::{
@@ -46,15 +46,15 @@ const HEAD: f32 = 30.0;
 /// View `neuron_graph`.
 #[derive(Default)]
 pub struct NeuronGraph {
-    shown: Shown,
-    /// Of which what is shown is.
+    shown: NetworkCache,
+    /// The run of the graph that is shown.
     run: Option<RunNumber>,
-    /// As a person chose it; until then the first kind that was measured.
+    /// The user's choice of colouring; without one, the first kind that was measured.
     chosen: Option<ColourBy>,
     palette: Palette,
-    /// What the palette was made for.
+    /// The kind and theme that the palette was made for.
     palette_of: Option<(Option<ColourBy>, bool)>,
-    /// What its colours stood for last.
+    /// The kind that the colours stood for last.
     palette_kind: Option<Option<ColourBy>>,
     motion: Motion,
     camera: Camera,
@@ -69,16 +69,16 @@ pub struct NeuronGraph {
     picture: Picture,
 }
 
-/// What the graphics card is given. No other graph, start or styles have the same revisions: pictures outlive their
-/// views on the card, and must not be taken for one another's.
+/// The input of the renderer. Revisions are unique over all views, because pictures outlive their views on the GPU and
+/// must not be confused with one another.
 #[derive(Default)]
 struct Picture {
     shape: Arc<GraphShape>,
     shape_revision: u64,
     styles: Arc<Vec<gpu::graph::NodeStyle>>,
     style_revision: u64,
-    /// What the styles was made for.
-    styled_for: Option<(Emphasis, Wanted, bool, u64, u64)>,
+    /// The inputs that the styles were made from.
+    styled_for: Option<(Emphasis, StyleParams, bool, u64, u64)>,
     /// Frames since something moved: pictures at rest are drawn in full.
     quiet: u8,
 }
@@ -92,7 +92,7 @@ impl NeuronGraph {
     fn follow(&mut self, cx: &ViewCx<'_>) {
         if self.run.replace(cx.mirror.run) != Some(cx.mirror.run) {
             // Places and colours are kept from step to step, and not from run to run.
-            (self.shown, self.palette_kind, self.motion) = (Shown::default(), None, self.motion.of_another_run());
+            (self.shown, self.palette_kind, self.motion) = (NetworkCache::default(), None, self.motion.fresh());
         }
         let before = self.shown.network.clone();
         if !self.shown.take(connectivity::shown(cx)) {
@@ -102,7 +102,7 @@ impl NeuronGraph {
         self.palette_of = None;
         self.picture.styled_for = None;
         let Some(network) = &self.shown.network else { return };
-        // a threshold or a size may mean nothing in another graph
+        // a threshold or a size may not apply to another graph
         if before.as_ref().is_none_or(|before| before.columns.len() != network.columns.len()) {
             (self.size, self.threshold) = (SizeBy::default(), 0.0);
         }
@@ -123,22 +123,22 @@ impl NeuronGraph {
     }
 
     fn keep_palette(&mut self, network: &Network, cx: &ViewCx<'_>) {
-        let of = (self.kind(), cx.theme.dark);
-        if self.palette_of != Some(of) {
-            self.palette_of = Some(of);
-            let before = self.palette_kind.replace(of.0) == Some(of.0);
-            self.palette = Palette::new(network, of.0, cx.theme, before.then_some(&self.palette));
+        let key = (self.kind(), cx.theme.dark);
+        if self.palette_of != Some(key) {
+            self.palette_of = Some(key);
+            let before = self.palette_kind.replace(key.0) == Some(key.0);
+            self.palette = Palette::new(network, key.0, cx.theme, before.then_some(&self.palette));
             self.group = None;
         }
     }
 
     /// Moves the layout on; true if another frame is needed.
     fn advance(&mut self, ui: &Ui, network: &Network, cx: &ViewCx<'_>) -> bool {
-        let maker = Maker::of(gpu::target(ui.ctx()));
-        // A card that has to be played by the processor lays large graphs out over frames all the
-        // same, unless nobody would see the next frame.
-        let affordable = maker != Maker::SoftCard || network.len() <= 4096 || gpu::is_still(ui.ctx());
-        self.motion.advance(network, maker, cx.still && affordable)
+        let device = LayoutDevice::new(gpu::target(ui.ctx()));
+        // A software adapter lays large graphs out over several frames all the same, unless no further frame will be
+        // drawn.
+        let affordable = device != LayoutDevice::SoftwareGpu || network.len() <= 4096 || gpu::is_still(ui.ctx());
+        self.motion.advance(network, device, cx.still && affordable)
     }
 }
 
@@ -156,7 +156,7 @@ impl View for NeuronGraph {
         if cx.has_controls {
             ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx));
         }
-        // what is coloured by may have been chosen just now, and styles are made with the palette of it
+        // the colouring may have been chosen in this frame, and the styles need its palette
         self.keep_palette(&network, cx);
         if body.height() > 40.0 {
             ui.scope_builder(UiBuilder::new().max_rect(body), |ui| self.canvas_ui(ui, &network, body, cx));
@@ -171,10 +171,10 @@ impl View for NeuronGraph {
         let sample = measured.sample;
         let Some(network) = &self.shown.network else { return format!("step {} \u{b7} {}", sample.step, sample.about) };
         match &network.file {
-            None => format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_words(), sample.about),
+            None => format!("step {} \u{b7} {} \u{b7} {}", sample.step, network.size_label(), sample.about),
             Some(file) => {
                 let found = file.modularity.map_or(String::new(), |q| format!(" \u{b7} communities of Q = {q:.3}"));
-                format!("{} \u{b7} {}{found}", sample.about, network.size_words())
+                format!("{} \u{b7} {}{found}", sample.about, network.size_label())
             }
         }
     }
@@ -187,9 +187,9 @@ impl View for NeuronGraph {
         self.drawing(cx)
     }
 
-    /// The edges, and of both ends what is known of them.
+    /// The edges, with the columns of both ends.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let network = Network::of(connectivity::shown(cx)?.value)?;
+        let network = Network::from_graph(connectivity::shown(cx)?.value)?;
         let mut out = Table::new(
             ["source", "target", "weight", "source_label", "target_label"]
                 .into_iter()
@@ -199,7 +199,7 @@ impl View for NeuronGraph {
         for (at, (from, to, weight)) in network.edges.iter().enumerate() {
             let ends = [*from, *to].map(|i| network.id(i));
             let words = [weight.to_string(), label(*from), label(*to)];
-            out.row(ends.into_iter().chain(words).chain(network.edge_columns.iter().map(|c| c.words(at))));
+            out.row(ends.into_iter().chain(words).chain(network.edge_columns.iter().map(|c| c.text(at))));
         }
         (!network.edges.is_empty()).then(|| out.finish())
     }

@@ -1,5 +1,5 @@
-//! The layout over time: where nodes begin, when steps are due, when it is at rest, who is held. The
-//! steps themselves are made on the graphics card, or here, by the same forces, where none computes.
+//! The layout over time: where nodes begin, when steps are due, when it is at rest, and which nodes are held. The steps
+//! run on the GPU or, without one, here with the same forces.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,32 +16,32 @@ use crate::{
     },
 };
 
-/// Who makes the steps.
+/// The device that runs the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Maker {
-    Card,
+pub enum LayoutDevice {
+    Gpu,
     /// A software adapter: the steps cost training its time.
-    SoftCard,
+    SoftwareGpu,
     /// No adapter that computes: steps are made here, one a frame.
-    Here,
+    Cpu,
 }
 
-impl Maker {
-    pub fn of(target: Option<gpu::Target>) -> Self {
+impl LayoutDevice {
+    pub fn new(target: Option<gpu::Target>) -> Self {
         match target {
-            Some(t) if t.compute && t.software => Self::SoftCard,
-            Some(t) if t.compute => Self::Card,
-            _ => Self::Here,
+            Some(t) if t.compute && t.software => Self::SoftwareGpu,
+            Some(t) if t.compute => Self::Gpu,
+            _ => Self::Cpu,
         }
     }
 
     /// Steps a frame.
     fn pace(self, nodes: usize) -> u64 {
         match self {
-            Self::Card => 3,
-            Self::SoftCard if nodes <= 600 => 3,
-            Self::SoftCard if nodes <= 1200 => 2,
-            Self::SoftCard | Self::Here => 1,
+            Self::Gpu => 3,
+            Self::SoftwareGpu if nodes <= 600 => 3,
+            Self::SoftwareGpu if nodes <= 1200 => 2,
+            Self::SoftwareGpu | Self::Cpu => 1,
         }
     }
 }
@@ -64,11 +64,11 @@ pub struct Motion {
     /// Step and start that they are of.
     known: (u64, u64),
     pub told: Arc<Mutex<NodePositions>>,
-    /// Where every neuron ever shown was last, by name.
+    /// The last position of every neuron ever shown, by name.
     kept: HashMap<u32, [f32; 2]>,
     /// Pinned neurons, by name.
     pub pinned: HashSet<u32>,
-    /// The node under a hand, and where it is held.
+    /// The dragged node, and its position.
     pub dragged: Option<(u32, [f32; 2])>,
     pub held_revision: u64,
 }
@@ -94,13 +94,13 @@ impl Default for Motion {
 }
 
 impl Motion {
-    /// A layout that knows nothing of where this one's neurons were.
-    pub fn of_another_run(&self) -> Self {
+    /// A new layout with the same seed, without the present positions.
+    pub fn fresh(&self) -> Self {
         Self { seed: self.seed, ..Self::default() }
     }
 
-    /// Another graph is shown: who was there stays there, others begin beside their neighbours, and
-    /// everybody finds a new balance.
+    /// Starts the layout of another graph: nodes that were shown keep their positions, others begin beside their
+    /// neighbours, and all find a new balance.
     pub fn take(&mut self, old: Option<&Network>, network: &Network) {
         if let Some(old) = old {
             self.kept.extend(old.names.iter().copied().zip(self.places.iter().copied()));
@@ -118,7 +118,7 @@ impl Motion {
         }
     }
 
-    /// From the start, by the same seed: the same picture.
+    /// Starts again with the same seed, which leads to the same picture.
     pub fn restart(&mut self, network: &Network) {
         let places = layout::start(network.names.iter().copied(), self.seed);
         self.begin(places, Schedule::fresh(network.len()));
@@ -149,7 +149,7 @@ impl Motion {
                 }
                 let k = 1.0 / near.len() as f32;
                 let middle = |axis: usize| near.iter().map(|p| p[axis] * k).sum::<f32>();
-                // Not all in one place: a little of where it would have begun.
+                // A share of the random start keeps new nodes from coinciding.
                 [middle(0) + 0.05 * begun[i][0], middle(1) + 0.05 * begun[i][1]]
             })
             .collect()
@@ -166,7 +166,7 @@ impl Motion {
         (all.saturating_sub(left), all)
     }
 
-    /// Warms it a little: somebody was moved.
+    /// Raises the temperature a little after nodes were moved.
     pub fn nudge(&mut self, nodes: usize) {
         let nudged = Schedule::nudged(nodes, self.step);
         if nudged.rest() > self.schedule.rest() {
@@ -185,22 +185,22 @@ impl Motion {
     }
 
     /// Moves on by a frame; true if another frame is needed soon. `at_once`: straight to rest.
-    pub fn advance(&mut self, network: &Network, maker: Maker, at_once: bool) -> bool {
-        if maker != Maker::Here {
+    pub fn advance(&mut self, network: &Network, device: LayoutDevice, at_once: bool) -> bool {
+        if device != LayoutDevice::Cpu {
             self.listen();
         }
         let rest = self.schedule.rest();
-        let held_here = if self.dragged.is_some() { rest } else { 0 };
+        let drag_steps = if self.dragged.is_some() { rest } else { 0 };
         if !self.paused && self.step < rest {
-            let wanted = if at_once { rest } else { (self.step + maker.pace(network.len())).min(rest) };
-            match maker {
-                Maker::Here => self.step_here(network, wanted),
+            let wanted = if at_once { rest } else { (self.step + device.pace(network.len())).min(rest) };
+            match device {
+                LayoutDevice::Cpu => self.step_on_cpu(network, wanted),
                 _ => self.step = wanted,
             }
-        } else if maker == Maker::Here && held_here > 0 {
-            self.put_here();
+        } else if device == LayoutDevice::Cpu && drag_steps > 0 {
+            self.place_dragged();
         }
-        let behind = maker != Maker::Here && self.known != (self.start_revision, self.step);
+        let behind = device != LayoutDevice::Cpu && self.known != (self.start_revision, self.step);
         behind || !self.paused && self.step < rest
     }
 
@@ -214,47 +214,47 @@ impl Motion {
         }
     }
 
-    fn put_here(&mut self) {
+    fn place_dragged(&mut self) {
         if let Some((node, place)) = self.dragged
             && let Some(slot) = self.places.get_mut(node as usize)
             && *slot != place
         {
             *slot = place;
-            self.shown_anew();
+            self.upload_places();
         }
     }
 
     /// Places that were computed here are uploaded as a new start.
-    fn shown_anew(&mut self) {
+    fn upload_places(&mut self) {
         self.start = Arc::new(self.places.clone());
         self.start_revision = unique();
         self.known = (self.start_revision, self.step);
     }
 
-    fn step_here(&mut self, network: &Network, wanted: u64) {
-        self.put_here();
+    fn step_on_cpu(&mut self, network: &Network, wanted: u64) {
+        self.place_dragged();
         let held: Vec<bool> = (0..network.len() as u32).map(|i| self.holds(network, i)).collect();
         let repulsion = Repulsion::for_nodes(network.len());
         let each = match repulsion {
             Repulsion::Exact => (network.len() * network.len()) as u64,
             Repulsion::Grid { levels } => network.len() as u64 * 27 * u64::from(levels),
         };
-        let most = (AT_ONCE / each.max(1)).max(1);
-        for _ in 0..most.min(wanted.saturating_sub(self.step)) {
+        let max = (AT_ONCE / each.max(1)).max(1);
+        for _ in 0..max.min(wanted.saturating_sub(self.step)) {
             let turn = self.schedule.turn(self.step + 1);
             self.places = layout::step(&network.springs, &Laws::default(), repulsion, turn, &held, &self.places);
             self.step += 1;
         }
-        self.shown_anew();
+        self.upload_places();
     }
 
-    /// Whether a node stays where it is: pinned, or under a hand.
+    /// True for a node that does not move: it is pinned or dragged.
     pub fn holds(&self, network: &Network, node: u32) -> bool {
         self.dragged.is_some_and(|(d, _)| d == node)
             || network.names.get(node as usize).is_some_and(|name| self.pinned.contains(name))
     }
 
-    /// What the card makes a step with.
+    /// The parameters of each step on the GPU.
     pub fn turn(&self) -> Arc<dyn Fn(u64) -> StepParams + Send + Sync> {
         let schedule = self.schedule;
         Arc::new(move |step| {
@@ -264,7 +264,7 @@ impl Motion {
     }
 }
 
-/// The forces, as the card takes them.
+/// The forces in the form that the GPU takes.
 pub fn laws(network: &Network) -> graph_layout::Laws {
     let Laws { repulsion, gravity, reach, softening, damping } = Laws::default();
     let levels = match Repulsion::for_nodes(network.len()) {

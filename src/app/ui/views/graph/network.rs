@@ -1,5 +1,5 @@
-//! A graph of neurons as it was measured, ready for the picture: names, labels, edges, degrees
-//! and the groups that a neuron belongs to. It does not know where anything stands or looks like.
+//! A graph of neurons as it was measured, ready for the picture: names, labels, edges, degrees and the groups that a
+//! neuron belongs to.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,14 +13,14 @@ use crate::{
     ui::views::Measured,
 };
 
-/// What nodes can be coloured by, in the order it is offered.
+/// The groups and values that nodes can be coloured by, in the order of the menu.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColourBy {
     Community,
     Head,
     Octave,
     Provenance,
-    /// Of a file's graph: nodes that are joined at all.
+    /// Connected components, of a file's graph.
     Component,
     /// The groups of one of [`Network::columns`].
     Groups(usize),
@@ -32,7 +32,7 @@ impl ColourBy {
     const NEURONS: [Self; 4] = [Self::Community, Self::Head, Self::Octave, Self::Provenance];
 
     /// Each node's group, if it is known.
-    fn of(self, groups: &NeuronGroups) -> Option<&[Option<u32>]> {
+    fn node_groups(self, groups: &NeuronGroups) -> Option<&[Option<u32>]> {
         let of_nodes = match self {
             Self::Community => &groups.community,
             Self::Head => &groups.head,
@@ -61,12 +61,12 @@ impl ColourBy {
     }
 }
 
-/// What is known of a file's graph beyond nodes and edges.
+/// The metadata of a file's graph beyond nodes and edges.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct FileWords {
+pub struct FileMetadata {
     pub directed: bool,
     pub weighted: bool,
-    /// What the file calls the nodes, in their order.
+    /// The nodes' ids in the file, in their order.
     pub ids: Vec<String>,
     pub are_ids_numbers: bool,
     /// Values of nodes and of edges, in the types that the file gives them.
@@ -95,10 +95,10 @@ pub struct Network {
     /// Values of the edges, where a file gives them.
     pub edge_columns: Vec<Column>,
     /// `None`: the nodes are neurons of a model.
-    pub file: Option<FileWords>,
+    pub file: Option<FileMetadata>,
     /// |weight| of the edges that are drawn, rising.
     strengths: Vec<f32>,
-    /// Where a file says the nodes are.
+    /// The nodes' positions in the file.
     pub places: Option<Vec<[f32; 2]>>,
     /// Node of a name.
     nodes: HashMap<u32, u32>,
@@ -106,7 +106,7 @@ pub struct Network {
 
 impl Network {
     /// `None` where there is no node, or where lists that must have one length do not.
-    pub fn of(graph: &NeuronGraph) -> Option<Self> {
+    pub fn from_graph(graph: &NeuronGraph) -> Option<Self> {
         let n = graph.neurons.len();
         if n == 0 {
             return None;
@@ -147,7 +147,7 @@ impl Network {
     fn take_groups(&mut self, graph: &NeuronGraph) {
         let n = self.len();
         for kind in ColourBy::NEURONS {
-            if let Some(of_nodes) = kind.of(&graph.groups).filter(|of_nodes| of_nodes.len() == n) {
+            if let Some(of_nodes) = kind.node_groups(&graph.groups).filter(|of_nodes| of_nodes.len() == n) {
                 self.groups.insert(kind, of_nodes.to_vec());
             }
         }
@@ -181,16 +181,16 @@ impl Network {
         let Some(file) = &graph.file else { return };
         let all: Vec<usize> = (0..n).collect();
         for column in &file.node_values {
-            let column = Column::of(column, &all);
-            if let Some((of, names)) = column.groups() {
+            let column = Column::from_file(column, &all);
+            if let Some((of_nodes, names)) = column.groups() {
                 let at = self.columns.len();
-                self.groups.insert(ColourBy::Groups(at), of);
+                self.groups.insert(ColourBy::Groups(at), of_nodes);
                 self.group_names.insert(at, names);
             }
             self.columns.push(column);
         }
-        self.edge_columns = file.edge_values.iter().map(|column| Column::of(column, kept)).collect();
-        self.file = Some(FileWords {
+        self.edge_columns = file.edge_values.iter().map(|column| Column::from_file(column, kept)).collect();
+        self.file = Some(FileMetadata {
             directed: file.directed,
             weighted: file.weighted,
             ids: if file.ids.len() == n { file.ids.clone() } else { self.names.iter().map(u32::to_string).collect() },
@@ -202,12 +202,12 @@ impl Network {
         });
     }
 
-    /// Whether edges lead from one node to the other.
+    /// True where edges have a direction.
     pub fn is_directed(&self) -> bool {
         self.file.as_ref().is_none_or(|file| file.directed)
     }
 
-    /// What a node is called in a file.
+    /// The id of a node in a file.
     pub fn id(&self, node: u32) -> String {
         let own = self.file.as_ref().and_then(|file| file.ids.get(node as usize)).cloned();
         own.or_else(|| self.names.get(node as usize).map(u32::to_string)).unwrap_or_default()
@@ -218,15 +218,15 @@ impl Network {
         if self.file.is_some() { "node" } else { "neuron" }
     }
 
-    /// How many of the edges that are drawn are at least this far from 0.
+    /// Number of drawn edges whose weight is at least this far from 0.
     pub fn edges_above(&self, threshold: f32) -> usize {
         self.strengths.len() - self.strengths.partition_point(|w| *w < threshold)
     }
 
     /// The greatest |weight|, where weights differ.
     pub fn greatest_weight(&self) -> Option<f32> {
-        let (least, most) = (self.strengths.first()?, self.strengths.last()?);
-        (least < most).then_some(*most)
+        let (min, max) = (self.strengths.first()?, self.strengths.last()?);
+        (min < max).then_some(*max)
     }
 
     pub fn len(&self) -> usize {
@@ -256,7 +256,7 @@ impl Network {
         all.filter(|k| self.groups.contains_key(k)).chain(numbers.map(ColourBy::Numbers))
     }
 
-    /// What a kind is called.
+    /// The name of a kind.
     pub fn kind_name(&self, kind: ColourBy) -> &str {
         match kind {
             ColourBy::Community => "community",
@@ -268,7 +268,7 @@ impl Network {
         }
     }
 
-    /// What one of the groups of a kind is called.
+    /// The name of one of the groups of a kind.
     pub fn group_name(&self, kind: ColourBy, group: u32) -> String {
         let named = match kind {
             ColourBy::Groups(at) => self.group_names.get(&at).and_then(|names| names.get(group as usize)),
@@ -287,12 +287,12 @@ impl Network {
     }
 
     pub fn degree(&self, node: u32) -> u32 {
-        let of = |d: &[u32]| d.get(node as usize).copied().unwrap_or(0);
-        of(&self.degree_in) + of(&self.degree_out)
+        let degree = |d: &[u32]| d.get(node as usize).copied().unwrap_or(0);
+        degree(&self.degree_in) + degree(&self.degree_out)
     }
 
     /// The strongest edges out of a node, or into it: (partner, weight), strongest first.
-    pub fn partners(&self, node: u32, out: bool, most: usize) -> Vec<(u32, f32)> {
+    pub fn partners(&self, node: u32, out: bool, max: usize) -> Vec<(u32, f32)> {
         let directed = self.is_directed();
         let end = |e: &(u32, u32, f32)| match (out, e.0 == node, e.1 == node) {
             (true, true, _) => Some(e.1),
@@ -303,7 +303,7 @@ impl Network {
         };
         let mut all: Vec<(u32, f32)> = self.edges.iter().filter_map(|e| Some((end(e)?, e.2))).collect();
         all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        all.truncate(most);
+        all.truncate(max);
         all
     }
 
@@ -322,7 +322,7 @@ impl Network {
     }
 
     /// "2,000 neurons, 20,000 edges".
-    pub fn size_words(&self) -> String {
+    pub fn size_label(&self) -> String {
         use crate::ui::widgets::number::grouped;
         let (nodes, edges) = (grouped(self.len() as u64), grouped(self.edges.len() as u64));
         let kind = match &self.file {
@@ -352,15 +352,15 @@ fn spread(positions: &[f32]) -> Option<Vec<[f32; 2]>> {
     Some(all.iter().map(|[x, y]| [((x - mx) * scale) as f32, (-(y - my) * scale) as f32]).collect())
 }
 
-/// The network of the payload shown last, read once.
+/// Converts each payload to a network once, and keeps the last one.
 #[derive(Debug, Default)]
-pub struct Shown {
+pub struct NetworkCache {
     payload: Option<Arc<Payload>>,
     pub network: Option<Arc<Network>>,
 }
 
-impl Shown {
-    /// Takes what is to be shown; true if it is another graph than before.
+impl NetworkCache {
+    /// Takes the measurement to show; true if it is another graph than before.
     pub fn take(&mut self, graph: Option<Measured<'_, NeuronGraph>>) -> bool {
         let same = match (&self.payload, graph.map(|g| &g.sample.payload)) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -369,7 +369,7 @@ impl Shown {
         };
         if !same {
             self.payload = graph.map(|g| g.sample.payload.clone());
-            self.network = graph.and_then(|g| Network::of(g.value)).map(Arc::new);
+            self.network = graph.and_then(|g| Network::from_graph(g.value)).map(Arc::new);
         }
         !same
     }

@@ -1,5 +1,5 @@
-//! Which colour a node has and how large it is: by group, the largest groups first, the rest in grey, or by a number;
-//! size by degree or by a number; who stands out when one node or one group is looked at.
+//! The colours and sizes of nodes: colour by group, the largest groups first and the rest in grey, or by a number; size
+//! by degree or by a number; and emphasis on one node or one group.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -30,16 +30,16 @@ pub struct Palette {
     pub groups: Vec<Group>,
     /// Place in `groups` of each group with a colour.
     places: HashMap<u32, usize>,
-    /// Which colour each neuron wears, by name.
+    /// The colour of each neuron, by name.
     worn: HashMap<u32, usize>,
     /// Colours of numbers, where they are of numbers.
     pub scale: Option<Colours>,
 }
 
-/// Numbers that are over so many times one another are coloured by their logarithms.
+/// Ratio of the largest to the smallest number above which colours are logarithmic.
 const LOGARITHMIC: f64 = 200.0;
 
-/// What nodes' sizes stand for.
+/// The quantity that a node's size stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SizeBy {
     #[default]
@@ -55,7 +55,7 @@ impl Palette {
     /// shares most of its neurons with an earlier one keeps that one's colour.
     pub fn new(network: &Network, kind: Option<ColourBy>, theme: &Theme, before: Option<&Self>) -> Self {
         if let Some(column) = kind.and_then(|k| network.numbers(k)) {
-            return Self::of_numbers(column, network.len(), theme);
+            return Self::from_numbers(column, network.len(), theme);
         }
         let groups = kind.and_then(|k| network.groups(k).map(|g| (k, g)));
         let Some((kind, of_nodes)) = groups else {
@@ -104,7 +104,7 @@ impl Palette {
     }
 
     /// A sequential map over the numbers' range; nodes without one are grey.
-    fn of_numbers(column: &Column, nodes: usize, theme: &Theme) -> Self {
+    fn from_numbers(column: &Column, nodes: usize, theme: &Theme) -> Self {
         let [low, high] = column.range().unwrap_or([0.0, 1.0]);
         let log = low > 0.0 && high > LOGARITHMIC * low;
         let scale = Colours { map: ColourMap::Viridis, range: [low as f32, high as f32], log };
@@ -129,15 +129,15 @@ impl Palette {
         self.groups.get(place).map(|g| g.colour)
     }
 
-    /// Which line of the legend a group stands in.
+    /// The line of the legend that a group stands in.
     pub fn place(&self, group: Option<u32>) -> usize {
         let grey = self.groups.len().saturating_sub(1);
         group.map_or(grey, |g| self.places.get(&g).copied().unwrap_or(grey))
     }
 }
 
-/// The colour of each of these groups: where most of its neurons wore one before, that one; the largest
-/// overlap chooses first, and who is left takes what is left.
+/// The colour of each of these groups: the one that most of its neurons had before, largest overlap first; the other
+/// groups take the colours that are left.
 fn ranks(
     network: &Network,
     of_nodes: &[Option<u32>],
@@ -165,7 +165,7 @@ fn ranks(
     given.into_iter().map(|rank| rank.or_else(|| free.next()).unwrap_or(Theme::GROUPS)).collect()
 }
 
-/// Who stands out.
+/// The nodes that stand out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Emphasis {
     pub selected: Option<u32>,
@@ -175,19 +175,19 @@ pub struct Emphasis {
     pub found: Vec<u32>,
 }
 
-/// What is left of those that do not stand out, of 255.
+/// Opacity of nodes that do not stand out, of 255.
 const FAINT: u8 = 46;
 
-/// What nodes look like.
+/// The settings from which the nodes' styles are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wanted {
+pub struct StyleParams {
     pub kind: Option<ColourBy>,
     pub size: SizeBy,
     /// Points of a node of mean degree.
     pub radius: f32,
 }
 
-/// How much larger than usual a node is.
+/// The size of a node relative to a usual one.
 fn share(network: &Network, size: SizeBy, node: u32, mean: f32) -> f32 {
     let numbers = match size {
         SizeBy::Numbers(at) => network.columns.get(at),
@@ -205,12 +205,12 @@ fn share(network: &Network, size: SizeBy, node: u32, mean: f32) -> f32 {
 /// Every node's colour and size.
 pub fn node_styles(
     network: &Network,
-    wanted: Wanted,
+    wanted: StyleParams,
     palette: &Palette,
     emphasis: &Emphasis,
     held: impl Fn(u32) -> bool,
 ) -> Vec<NodeStyle> {
-    let Wanted { kind, size, radius } = wanted;
+    let StyleParams { kind, size, radius } = wanted;
     let n = network.len();
     let mut out = vec![true; n];
     if let Some(selected) = emphasis.selected {

@@ -8,7 +8,7 @@ use eframe::egui::{
 
 use super::{
     drawing::one_line,
-    network::{Network, Shown},
+    network::{Network, NetworkCache},
     table_filter::{Cells, NamedRow, terms},
 };
 use crate::{
@@ -28,26 +28,26 @@ const EMPTY: &str = "No graph to list yet. Open a graph file, or a run of the ne
 const SAMPLED: usize = 200;
 const WIDTHS: (f32, f32) = (52.0, 240.0);
 
-/// Which things are listed.
+/// The items that the table lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Listed {
+enum TableKind {
     #[default]
     Nodes,
     Edges,
 }
 
-/// Column that is sorted by, and whether it falls.
+/// The column that is sorted by, and true for a descending order.
 type Sort = Option<(usize, bool)>;
 
 /// View `graph_table`.
 #[derive(Default)]
 pub struct GraphTable {
-    shown: Shown,
-    listed: Listed,
+    shown: NetworkCache,
+    listed: TableKind,
     filter: String,
     sort: Sort,
-    /// What the rows were made for.
-    made_for: Option<(Listed, String, Sort)>,
+    /// The list, filter and order that the rows were made for.
+    made_for: Option<(TableKind, String, Sort)>,
     /// Places of the rows that are shown, in their order.
     rows: Vec<u32>,
     widths: Vec<f32>,
@@ -60,20 +60,20 @@ pub struct GraphTable {
 /// One row of either list.
 struct Item<'a> {
     network: &'a Network,
-    listed: Listed,
+    listed: TableKind,
     at: usize,
 }
 
 /// Columns of a list before those of values.
-fn fixed(listed: Listed) -> &'static [&'static str] {
+fn fixed(listed: TableKind) -> &'static [&'static str] {
     match listed {
-        Listed::Nodes => &["id", "label", "community", "component"],
-        Listed::Edges => &["source", "target", "weight"],
+        TableKind::Nodes => &["id", "label", "community", "component"],
+        TableKind::Edges => &["source", "target", "weight"],
     }
 }
 
-fn columns(network: &Network, listed: Listed) -> Vec<&str> {
-    let more = if listed == Listed::Nodes { &network.columns } else { &network.edge_columns };
+fn columns(network: &Network, listed: TableKind) -> Vec<&str> {
+    let more = if listed == TableKind::Nodes { &network.columns } else { &network.edge_columns };
     fixed(listed).iter().copied().chain(more.iter().map(|c| c.name.as_str())).collect()
 }
 
@@ -88,28 +88,28 @@ impl Cells for Item<'_> {
     fn number(&self, column: usize) -> f64 {
         let (network, at) = (self.network, self.at);
         match (self.listed, column) {
-            (Listed::Nodes, 0) => network.id(at as u32).parse().unwrap_or(f64::NAN),
-            (Listed::Nodes, 1) => f64::NAN,
-            (Listed::Nodes, 2 | 3) => self.group(column).map_or(f64::NAN, f64::from),
-            (Listed::Nodes, c) => network.columns.get(c - 4).map_or(f64::NAN, |c| c.number(at)),
-            (Listed::Edges, 0 | 1) => self.words(column).parse().unwrap_or(f64::NAN),
-            (Listed::Edges, 2) => network.edges.get(at).map_or(f64::NAN, |e| f64::from(e.2)),
-            (Listed::Edges, c) => network.edge_columns.get(c - 3).map_or(f64::NAN, |c| c.number(at)),
+            (TableKind::Nodes, 0) => network.id(at as u32).parse().unwrap_or(f64::NAN),
+            (TableKind::Nodes, 1) => f64::NAN,
+            (TableKind::Nodes, 2 | 3) => self.group(column).map_or(f64::NAN, f64::from),
+            (TableKind::Nodes, c) => network.columns.get(c - 4).map_or(f64::NAN, |c| c.number(at)),
+            (TableKind::Edges, 0 | 1) => self.text(column).parse().unwrap_or(f64::NAN),
+            (TableKind::Edges, 2) => network.edges.get(at).map_or(f64::NAN, |e| f64::from(e.2)),
+            (TableKind::Edges, c) => network.edge_columns.get(c - 3).map_or(f64::NAN, |c| c.number(at)),
         }
     }
 
-    fn words(&self, column: usize) -> String {
+    fn text(&self, column: usize) -> String {
         let (network, at) = (self.network, self.at);
         let name = |node: u32| network.labels.get(node as usize).cloned().unwrap_or_default();
         match (self.listed, column) {
-            (Listed::Nodes, 0) => network.id(at as u32),
-            (Listed::Nodes, 1) => name(at as u32),
-            (Listed::Nodes, 2 | 3) => self.group(column).map_or(String::new(), |g| g.to_string()),
-            (Listed::Nodes, c) => network.columns.get(c - 4).map_or(String::new(), |c| c.words(at)),
-            (Listed::Edges, 0) => network.edges.get(at).map_or(String::new(), |e| name(e.0)),
-            (Listed::Edges, 1) => network.edges.get(at).map_or(String::new(), |e| name(e.1)),
-            (Listed::Edges, 2) => network.edges.get(at).map_or(String::new(), |e| e.2.to_string()),
-            (Listed::Edges, c) => network.edge_columns.get(c - 3).map_or(String::new(), |c| c.words(at)),
+            (TableKind::Nodes, 0) => network.id(at as u32),
+            (TableKind::Nodes, 1) => name(at as u32),
+            (TableKind::Nodes, 2 | 3) => self.group(column).map_or(String::new(), |g| g.to_string()),
+            (TableKind::Nodes, c) => network.columns.get(c - 4).map_or(String::new(), |c| c.text(at)),
+            (TableKind::Edges, 0) => network.edges.get(at).map_or(String::new(), |e| name(e.0)),
+            (TableKind::Edges, 1) => network.edges.get(at).map_or(String::new(), |e| name(e.1)),
+            (TableKind::Edges, 2) => network.edges.get(at).map_or(String::new(), |e| e.2.to_string()),
+            (TableKind::Edges, c) => network.edge_columns.get(c - 3).map_or(String::new(), |c| c.text(at)),
         }
     }
 }
@@ -120,13 +120,13 @@ impl GraphTable {
     }
 
     fn count(&self, network: &Network) -> usize {
-        if self.listed == Listed::Nodes { network.len() } else { network.edges.len() }
+        if self.listed == TableKind::Nodes { network.len() } else { network.edges.len() }
     }
 
     /// Finds and sorts the rows when what they depend on has changed.
     fn keep_rows(&mut self, network: &Network) {
-        let of = (self.listed, self.filter.clone(), self.sort);
-        if self.made_for.as_ref() == Some(&of) {
+        let inputs = (self.listed, self.filter.clone(), self.sort);
+        if self.made_for.as_ref() == Some(&inputs) {
             return;
         }
         let names = columns(network, self.listed);
@@ -140,21 +140,23 @@ impl GraphTable {
         };
         let mut rows: Vec<u32> = (0..self.count(network) as u32).filter(shown).collect();
         if let Some((column, falls)) = self.sort.filter(|(column, _)| *column < names.len()) {
-            sort(&mut rows, |at| (item(at).number(column), item(at).words(column)), falls);
+            sort(&mut rows, |at| (item(at).number(column), item(at).text(column)), falls);
         }
         let wide = |column: usize| {
-            let sampled = rows.iter().take(SAMPLED).map(|at| item(*at).words(column).chars().count());
-            let most = sampled.max().unwrap_or(0).max(names[column].chars().count() + 2);
-            (most as f32 * 7.4 + 16.0).clamp(WIDTHS.0, WIDTHS.1)
+            let sampled = rows.iter().take(SAMPLED).map(|at| item(*at).text(column).chars().count());
+            let max = sampled.max().unwrap_or(0).max(names[column].chars().count() + 2);
+            (max as f32 * 7.4 + 16.0).clamp(WIDTHS.0, WIDTHS.1)
         };
         self.widths = (0..names.len()).map(wide).collect();
         self.rows = rows;
-        self.made_for = Some(of);
+        self.made_for = Some(inputs);
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, network: &Network, cx: &ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
-            for (listed, words) in [(Listed::Nodes, format!("{}s", network.noun())), (Listed::Edges, "edges".into())] {
+            for (listed, words) in
+                [(TableKind::Nodes, format!("{}s", network.noun())), (TableKind::Edges, "edges".into())]
+            {
                 if ui.selectable_label(self.listed == listed, words).clicked() {
                     (self.listed, self.sort) = (listed, None);
                 }
@@ -176,10 +178,10 @@ impl GraphTable {
         });
     }
 
-    /// Whether the first of the listed rows that says anything in a column says a number.
+    /// True where the first listed row that has a value in the column has a number.
     fn holds_numbers(&self, network: &Network, column: usize) -> bool {
         let mut items = self.rows.iter().map(|at| Item { network, listed: self.listed, at: *at as usize });
-        items.find(|item| !item.words(column).is_empty()).is_some_and(|item| !item.number(column).is_nan())
+        items.find(|item| !item.text(column).is_empty()).is_some_and(|item| !item.number(column).is_nan())
     }
 
     /// Names of the columns, over numbers to the right as they are; a click sorts by one.
@@ -215,7 +217,7 @@ impl GraphTable {
     fn row_ui(&self, ui: &mut Ui, network: &Network, at: u32, cx: &ViewCx<'_>) -> Response {
         let item = Item { network, listed: self.listed, at: at as usize };
         let (row, response) = ui.allocate_exact_size(vec2(self.widths.iter().sum(), ROW), Sense::click());
-        let name = format!("{} {}", item.words(0), item.words(1));
+        let name = format!("{} {}", item.text(0), item.text(1));
         let is_selected = cx.selection.neuron.is_some_and(|neuron| self.neurons(network, at).contains(&Some(neuron)));
         response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &name));
         if is_selected || response.hovered() {
@@ -231,7 +233,7 @@ impl GraphTable {
                 true => (Side::Left, FontId::proportional(theme::SMALL)),
                 false => (Side::Right, theme::numbers()),
             };
-            cell(ui, place, item.words(column), how, cx.theme.text);
+            cell(ui, place, item.text(column), how, cx.theme.text);
         }
         response
     }
@@ -240,22 +242,22 @@ impl GraphTable {
     fn neurons(&self, network: &Network, at: u32) -> Vec<Option<u32>> {
         let name = |node: u32| network.names.get(node as usize).copied();
         match self.listed {
-            Listed::Nodes => vec![name(at)],
-            Listed::Edges => {
+            TableKind::Nodes => vec![name(at)],
+            TableKind::Edges => {
                 network.edges.get(at as usize).map_or(vec![], |(from, to, _)| vec![name(*from), name(*to)])
             }
         }
     }
 
     fn rows_ui(&mut self, ui: &mut Ui, network: &Network, cx: &mut ViewCx<'_>) {
-        // What was selected elsewhere comes into sight; what was clicked here is there already.
+        // A node that was selected elsewhere is scrolled into view; one that was clicked here is visible already.
         let news = self.selected != cx.selection.neuron;
         self.selected = cx.selection.neuron;
         let wanted = self.selected.filter(|_| news);
         let at = wanted.and_then(|neuron| {
             self.rows.iter().position(|at| self.neurons(network, *at).first() == Some(&Some(neuron)))
         });
-        let mut area = ScrollArea::vertical().id_salt(("rows", self.listed == Listed::Nodes)).auto_shrink(false);
+        let mut area = ScrollArea::vertical().id_salt(("rows", self.listed == TableKind::Nodes)).auto_shrink(false);
         if let Some(at) = at {
             area = area.vertical_scroll_offset((at as f32 - 3.0).max(0.0) * ROW);
         }
@@ -280,13 +282,13 @@ impl GraphTable {
         let mut out = Table::new(names.iter().copied());
         for at in rows {
             let item = Item { network, listed: self.listed, at: *at as usize };
-            out.row((0..names.len()).map(|column| item.words(column)));
+            out.row((0..names.len()).map(|column| item.text(column)));
         }
         out.finish()
     }
 }
 
-/// By number where both have one, else by words; what has neither comes last, whichever way it is sorted.
+/// Sorts by number where both rows have one, else by text; empty cells come last in either order.
 fn sort(rows: &mut Vec<u32>, key: impl Fn(u32) -> (f64, String), falls: bool) {
     let mut keyed: Vec<(u32, (f64, String))> = rows.iter().map(|at| (*at, key(*at))).collect();
     keyed.sort_by(|(_, a), (_, b)| {
@@ -301,14 +303,14 @@ fn sort(rows: &mut Vec<u32>, key: impl Fn(u32) -> (f64, String), falls: bool) {
     *rows = keyed.into_iter().map(|(at, _)| at).collect();
 }
 
-/// Where the words of a cell stand: numbers and what is over them to the right.
+/// Alignment of a cell's text: numbers and their headings to the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Left,
     Right,
 }
 
-/// Words in a cell, cut off where they are too long.
+/// Draws the text of a cell, cut off where it is too long.
 fn cell(ui: &Ui, place: Rect, words: String, (side, font): (Side, FontId), colour: Color32) {
     let inner = place.shrink2(vec2(6.0, 0.0));
     let galley = one_line(ui, words, font, colour, inner.width());
@@ -351,7 +353,7 @@ impl View for GraphTable {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let network = match &self.shown.network {
             Some(network) => network.clone(),
-            None => Network::of(connectivity::shown(cx)?.value)?.into(),
+            None => Network::from_graph(connectivity::shown(cx)?.value)?.into(),
         };
         let all: Vec<u32> = (0..self.count(&network) as u32).collect();
         Some(self.csv_of(&network, if self.made_for.is_some() { &self.rows } else { &all }))

@@ -1,4 +1,4 @@
-//! What the rows of a graph's table answer to a filter: words, and conditions on columns such as `degree>5` or `kind=salt`.
+//! Filters the rows of a graph's table by words and by conditions on columns, such as `degree>5` or `kind=salt`.
 
 use crate::experiments::run_table::query::{self, FilteredRow, Term, Test};
 
@@ -6,7 +6,7 @@ use crate::experiments::run_table::query::{self, FilteredRow, Term, Test};
 pub trait Cells {
     /// The number of a column; NaN where it has none.
     fn number(&self, column: usize) -> f64;
-    fn words(&self, column: usize) -> String;
+    fn text(&self, column: usize) -> String;
 }
 
 /// A row with the names of its columns, as a filter asks.
@@ -23,7 +23,7 @@ impl NamedRow<'_> {
 
 impl FilteredRow for NamedRow<'_> {
     fn mentions(&self, words: &str) -> bool {
-        (0..self.names.len()).any(|column| self.cells.words(column).to_lowercase().contains(words))
+        (0..self.names.len()).any(|column| self.cells.text(column).to_lowercase().contains(words))
     }
 
     fn numbers(&self, name: &str) -> Vec<f64> {
@@ -31,7 +31,7 @@ impl FilteredRow for NamedRow<'_> {
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        self.column(name).map(|column| self.cells.words(column))
+        self.column(name).map(|column| self.cells.text(column))
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
             [f64::NAN, 5.0, f64::NAN][column]
         }
 
-        fn words(&self, column: usize) -> String {
+        fn text(&self, column: usize) -> String {
             ["Blue Whale", "5", ""][column].to_owned()
         }
     }

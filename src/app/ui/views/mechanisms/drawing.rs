@@ -1,5 +1,4 @@
-//! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before. It does not know
-//! where the numbers come from.
+//! The drawing of a staircase: a column a step, a tread at what it reaches, a riser from the one before.
 
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ pub struct Level {
 pub struct Panel {
     pub score: Score,
     pub levels: Vec<Level>,
-    /// Whether the axis goes as far as the levels.
+    /// Extends the axis as far as the levels.
     pub shows_levels: bool,
 }
 
@@ -40,7 +39,8 @@ const RIGHT: f32 = 12.0;
 const TOP: f32 = 24.0;
 const GAP: f32 = 10.0;
 const LINE: f32 = 15.0;
-/// Narrower than this a column has no room for numbers, points; lower than this, the drawing none for all of them.
+/// Width below which a column has no room for numbers, and height below which the drawing has no room for all of them,
+/// points.
 const NARROW: f32 = 62.0;
 const LOW: f32 = 300.0;
 
@@ -52,8 +52,8 @@ struct HeightScale {
 }
 
 impl HeightScale {
-    fn of(rect: Rect, panel: &Panel, steps: &[Step]) -> Self {
-        let reached = steps.iter().filter_map(|s| s.of(panel.score));
+    fn new(rect: Rect, panel: &Panel, steps: &[Step]) -> Self {
+        let reached = steps.iter().filter_map(|s| s.reached(panel.score));
         let mut values: Vec<f64> =
             reached.flat_map(|r| r.seeds.iter().copied().chain([r.mean - r.sd, r.mean + r.sd])).collect();
         if panel.shows_levels {
@@ -87,7 +87,7 @@ impl HeightScale {
 /// Fills `size`.
 pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, steps: &[Step], panels: &[Panel]) {
     let (sheet, response) = ui.allocate_exact_size(size.max(vec2(160.0, 120.0)), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, words_of(steps)));
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, steps_text(steps)));
     let painter = ui.painter_at(sheet);
     let column = (sheet.width() - LEFT - RIGHT) / steps.len().max(1) as f32;
     let numbers = match (column < NARROW, sheet.height() < LOW) {
@@ -109,11 +109,11 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
         let top = sheet.top() + TOP + k as f32 * (each + TOP + GAP);
         let rect =
             Rect::from_min_max(pos2(sheet.left() + LEFT, top), pos2(sheet.right() - RIGHT, top + each.max(20.0)));
-        let scale = HeightScale::of(rect, panel, steps);
+        let scale = HeightScale::new(rect, panel, steps);
         axis(&painter, theme, panel, &scale);
         let mut before: Option<f32> = None;
         for (i, step) in steps.iter().enumerate() {
-            let Some(reached) = step.of(panel.score).filter(|r| r.mean.is_finite()) else {
+            let Some(reached) = step.reached(panel.score).filter(|r| r.mean.is_finite()) else {
                 before = None;
                 continue;
             };
@@ -198,7 +198,7 @@ fn axis(painter: &Painter, theme: &Theme, panel: &Panel, scale: &HeightScale) {
         let (side, high) = if y - rect.top() > 18.0 { (Align2::RIGHT_BOTTOM, -2.0) } else { (Align2::RIGHT_TOP, 2.0) };
         painter.text(pos2(rect.right(), y + high), side, words, font.clone(), theme.secondary);
     }
-    // As many as there is room for beside the title, the nearest first.
+    // Lists as many as there is room for beside the title, the nearest first.
     beyond.reverse();
     let fitting = (1..=beyond.len()).rev().map(|n| format!("below: {}", beyond[..n].join(", ")));
     let mut laid = fitting.map(|words| painter.layout_no_wrap(words, font.clone(), theme.secondary));
@@ -218,7 +218,7 @@ fn name_of(painter: &Painter, step: &Step, colour: Color32, width: f32) -> Arc<G
     painter.layout_job(job)
 }
 
-/// Under a step's name, so many of: what it reaches, the change, and what it takes.
+/// Draws up to `numbers` lines under a step's name: its score, the change, and its cost.
 fn numbers_ui(painter: &Painter, theme: &Theme, top: Pos2, step: &Step, numbers: usize) {
     let lines = [
         step.loss.as_ref().map_or("\u{2013}".to_owned(), |r| format!("{:.3}", r.mean)),
@@ -237,7 +237,7 @@ fn signed(v: f64) -> String {
     format!("{v:+.3}").replace('-', "\u{2212}")
 }
 
-/// In words, for the pointer.
+/// The tooltip of a step.
 fn explained(step: &Step) -> String {
     let spread = |r: &Reached| match r.seeds.len() {
         0 | 1 => value_label(r.mean),
@@ -273,7 +273,7 @@ fn explained(step: &Step) -> String {
 }
 
 /// For a screen reader.
-fn words_of(steps: &[Step]) -> String {
+fn steps_text(steps: &[Step]) -> String {
     let each = steps.iter().map(|s| explained(s).replace('\n', ", "));
     format!("staircase: {}", each.collect::<Vec<_>>().join("; "))
 }

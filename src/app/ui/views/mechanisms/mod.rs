@@ -1,5 +1,5 @@
 //! The staircase of mechanisms: what each variant reaches, as a tread above or below the one before, with the spread of
-//! its seeds, its size and its work, and what predictors without a memory reach. It sees no model.
+//! its seeds, its size and its work, and what predictors without a memory reach.
 
 mod drawing;
 mod steps;
@@ -61,7 +61,7 @@ impl Mechanisms {
     /// One panel a score that was measured.
     fn panels(&self, cx: &ViewCx<'_>, steps: &[Step]) -> Vec<Panel> {
         let panel = |score: Score| {
-            steps.iter().any(|step| step.of(score).is_some()).then(|| Panel {
+            steps.iter().any(|step| step.reached(score).is_some()).then(|| Panel {
                 score,
                 levels: levels(cx, score),
                 shows_levels: self.shows_baselines,
@@ -71,7 +71,7 @@ impl Mechanisms {
     }
 }
 
-/// What is reached without a memory, or by guessing.
+/// The scores of predictors without a memory, or of guessing.
 fn levels(cx: &ViewCx<'_>, score: Score) -> Vec<Level> {
     match score {
         Score::Loss => {

@@ -1,5 +1,4 @@
-//! What each step of the staircase reaches: loss and recall with their spread, size, work, and the difference from the
-//! step before. It does not know how that is drawn.
+//! The steps of the staircase: loss and recall with their spread, size, work, and the difference from the step before.
 
 use crate::{
     experiments::seeds::SeedSummary,
@@ -11,7 +10,7 @@ use crate::{
     },
 };
 
-/// What is compared.
+/// The score that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Score {
     /// Held-out loss; less is better.
@@ -36,7 +35,7 @@ impl Score {
     }
 }
 
-/// What the seeds of a variant reached at the newest step that all have.
+/// The scores of a variant's seeds at the newest step that all of them have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reached {
     pub seeds: Vec<f64>,
@@ -63,14 +62,14 @@ pub struct Step {
     pub flops: Option<f64>,
     pub loss: Option<Reached>,
     pub recall: Option<Reached>,
-    /// Of the loss, from the step before; of the control, from the first.
+    /// The change of the loss from the step before; for the control, from the first step.
     pub change: Option<Change>,
-    /// Not a step but a control: the first one, made as large as the largest.
+    /// True for the control: the first variant, made as large as the largest.
     pub is_control: bool,
 }
 
 impl Step {
-    pub fn of(&self, score: Score) -> Option<&Reached> {
+    pub fn reached(&self, score: Score) -> Option<&Reached> {
         match score {
             Score::Loss => self.loss.as_ref(),
             Score::Recall => self.recall.as_ref(),
@@ -100,7 +99,7 @@ pub fn steps(mirror: &Mirror, step: u64) -> Vec<Step> {
     steps
 }
 
-/// At the newest step up to `step` of the first seed; `None` where another seed has not come as far.
+/// The score at the newest step up to `step` of the first seed; `None` where another seed has not come as far.
 fn reached(mirror: &Mirror, group: &SeedGroup, score: Score, step: u64) -> Option<Reached> {
     let (at, _) = mirror.curve(*group.members.first()?, score.channel())?.point_at(step)?;
     let of = |v: &usize| mirror.curve(*v, score.channel())?.point_at(at).filter(|p| p.0 == at).map(|p| p.1);

@@ -1,20 +1,19 @@
-//! The picture in its tile: camera, field, paths, and what a hand does to them. It does not compute what is shown.
+//! The picture in its tile: camera, field, paths, and the interaction with them.
 
-use eframe::egui::{Painter, Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{Pos2, Rect, Response, Sense, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
 
-use super::{PhasePlane, Source, scene::Scene, shown::Shown};
+use super::{PhasePlane, Source, portrait::PhasePortrait, scene::Scene};
 use crate::ui::{
-    theme::Theme,
     view::ViewCx,
     views::flow::{
         camera::{Frame, distance},
-        streaks::Behind,
+        streaks::Background,
     },
 };
 
 impl PhasePlane {
     /// The camera set on what is shown, and the patch of the plane that is in sight: left, right, low, high.
-    pub(super) fn frame(&self, sheet: Rect, shown: &Shown) -> (Frame, [f32; 4]) {
+    pub(super) fn frame(&self, sheet: Rect, shown: &PhasePortrait) -> (Frame, [f32; 4]) {
         let frame = self.camera.frame(sheet.shrink2(vec2(18.0, 20.0)), shown.fitted(self.close).into_iter());
         let zero = frame.at([0.0; 3]);
         let (x, y) = (|at: f32| (at - zero.x) / frame.scale, |at: f32| (zero.y - at) / frame.scale);
@@ -22,7 +21,7 @@ impl PhasePlane {
     }
 
     /// The field behind the paths, computed again where another is looked at.
-    fn follow_field(&mut self, source: &Source, shown: &Shown, patch: [f32; 4]) {
+    fn follow_field(&mut self, source: &Source, shown: &PhasePortrait, patch: [f32; 4]) {
         let of = match source {
             // neither the start nor the steps change the field
             Source::Toy(toy, _) => Source::Toy(*toy, toy.settings()),
@@ -44,7 +43,7 @@ impl PhasePlane {
         &mut self,
         ui: &mut Ui,
         cx: &mut ViewCx<'_>,
-        (source, shown): (&Source, &Shown),
+        (source, shown): (&Source, &PhasePortrait),
         size: Vec2,
     ) {
         let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
@@ -53,13 +52,13 @@ impl PhasePlane {
         self.zoom(ui, &response);
         let (frame, patch) = self.frame(sheet, shown);
         let painter = ui.painter_at(sheet);
-        if self.behind != Behind::Nothing {
+        if self.behind != Background::Nothing {
             self.follow_field(source, shown, patch);
-            let flowing = self.behind == Behind::Flowing && !cx.still;
+            let flowing = self.behind == Background::Flowing && !cx.still;
             self.streaks.flow(ui, flowing);
             self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }
-        paint(&painter, cx.theme, (sheet, &frame), shown, patch);
+        paint(&Scene { painter: &painter, frame: &frame, theme: cx.theme, sheet }, shown, patch);
         self.point(&response, cx, &frame, (source, shown));
     }
 
@@ -76,13 +75,19 @@ impl PhasePlane {
         }
     }
 
-    /// A hand sets the start of a toy; on paths of tokens it names and selects one.
-    fn point(&mut self, response: &Response, cx: &mut ViewCx<'_>, frame: &Frame, (source, shown): (&Source, &Shown)) {
+    /// Dragging sets the start of a toy; on paths of tokens the pointer names and selects one.
+    fn point(
+        &mut self,
+        response: &Response,
+        cx: &mut ViewCx<'_>,
+        frame: &Frame,
+        (source, shown): (&Source, &PhasePortrait),
+    ) {
         if let Source::Toy(toy, _) = source {
             if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {
                 let zero = frame.at([0.0; 3]);
                 let kept = |v: f32| (f64::from(v / frame.scale).clamp(-4.0, 4.0) * 100.0).round() / 100.0;
-                self.toys.of_mut(*toy).start = [kept(at.x - zero.x), kept(zero.y - at.y)];
+                self.toys.get_mut(*toy).start = [kept(at.x - zero.x), kept(zero.y - at.y)];
                 response.ctx.request_repaint();
             }
             return;
@@ -106,9 +111,8 @@ impl PhasePlane {
     }
 }
 
-/// All but what is behind, which is the graphics card's.
-pub(super) fn paint(painter: &Painter, theme: &Theme, (sheet, frame): (Rect, &Frame), shown: &Shown, patch: [f32; 4]) {
-    let scene = Scene { painter, frame, theme, sheet };
+/// Paints everything but the background, which the GPU paints.
+pub(super) fn paint(scene: &Scene<'_>, shown: &PhasePortrait, patch: [f32; 4]) {
     scene.paint(shown);
     if patch.iter().all(|v| v.is_finite()) {
         scene.axes(shown, patch);

@@ -1,5 +1,5 @@
-//! The rows of controls above the picture. They change the view's own settings and the shared selection; nothing is asked
-//! of a model because of them but what another head, layer or text is.
+//! The rows of controls above the picture. They change the view's own settings and the shared selection; only another
+//! head, layer or text asks a model again.
 
 use eframe::egui::{
     Button, ComboBox, DragValue, PopupCloseBehavior, Slider, SliderClamping, TextEdit, Ui, WidgetInfo,
@@ -109,7 +109,7 @@ impl PhasePlane {
             ui.spacing_mut().slider_width = ((room - 250.0) / 2.0).clamp(48.0, 150.0);
             match (mode, learned) {
                 (Mode::Toy(toy), _) => {
-                    let settings = self.toys.of_mut(toy);
+                    let settings = self.toys.get_mut(toy);
                     dt_ui(ui, &mut settings.dt, TOY_DT);
                     steps_ui(ui, &mut settings.steps, TOY_STEPS);
                     let is_usual = *settings == toy.settings();
@@ -159,7 +159,7 @@ impl PhasePlane {
                 Mode::Toy(toy) => {
                     for (i, name) in ["q\u{2080}", "k\u{2080}"].into_iter().enumerate() {
                         let label = ui.label(name).on_hover_text("The start; or drag it in the picture.").id;
-                        let value = &mut self.toys.of_mut(toy).start[i];
+                        let value = &mut self.toys.get_mut(toy).start[i];
                         ui.add(DragValue::new(value).range(-4.0..=4.0).speed(0.01).max_decimals(2)).labelled_by(label);
                     }
                 }
@@ -199,7 +199,7 @@ impl PhasePlane {
     }
 }
 
-/// Whether a hand moved it. What lies beyond the slider's ends stays as it is until then.
+/// True if the user moved the slider. A value beyond its ends stays as it is until then.
 fn dt_ui(ui: &mut Ui, dt: &mut f64, range: std::ops::RangeInclusive<f64>) -> bool {
     let label = ui.label("\u{394}t").on_hover_text(DT_TIP).id;
     let mut shown = if dt.is_finite() { dt.clamp(*range.start(), *range.end()) } else { 1.0 };
@@ -211,7 +211,7 @@ fn dt_ui(ui: &mut Ui, dt: &mut f64, range: std::ops::RangeInclusive<f64>) -> boo
     changed
 }
 
-fn steps_ui(ui: &mut Ui, steps: &mut usize, most: usize) -> bool {
+fn steps_ui(ui: &mut Ui, steps: &mut usize, max: usize) -> bool {
     let label = ui.label("n").on_hover_text(STEPS_TIP).id;
-    ui.add(Slider::new(steps, 0..=most)).labelled_by(label).changed()
+    ui.add(Slider::new(steps, 0..=max)).labelled_by(label).changed()
 }

@@ -1,5 +1,5 @@
-//! What was measured of a model's queries and keys, as points and a force in f64, and how far this integration is from the
-//! model's own. It draws nothing.
+//! The queries and keys of a model as points and a force in f64, and the difference between this integration and the
+//! model's own.
 
 use crate::{
     analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint},
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// How a step is made, how long it is, how many there are.
+/// The integrator, the step size and the number of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stepping {
     pub integrator: Integrator,
@@ -21,19 +21,19 @@ pub struct Stepping {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learned {
     pub force: Force,
-    /// One a token.
+    /// The starts, one a token.
     pub starts: Vec<PhasePoint>,
-    /// As the model evolved them.
+    /// The ends of the model's own evolution.
     pub ends: Vec<PhasePoint>,
-    /// As the model steps.
+    /// The model's own integrator, step and number of steps.
     pub own: Stepping,
-    /// By token, how far the model's end is from that of the same steps in f64; `None` where either overflows.
+    /// By token, the distance of the model's end from that of the same steps in f64; `None` where either overflows.
     pub off: Vec<Option<f64>>,
 }
 
 impl Learned {
     /// Errors say in words what does not fit.
-    pub fn of(e: &QueryKeyEvolution) -> Result<Self, String> {
+    pub fn new(e: &QueryKeyEvolution) -> Result<Self, String> {
         let &[tokens, width] = e.start_q.shape() else {
             return Err("The measured queries are no table of tokens and coordinates.".to_owned());
         };
@@ -58,7 +58,7 @@ impl Learned {
             IntegrationScheme::Euler => Integrator::Euler,
             IntegrationScheme::Leapfrog => Integrator::Leapfrog,
         };
-        let own = Stepping { integrator, dt: e.dt, steps: e.steps.min(MOST_STEPS) };
+        let own = Stepping { integrator, dt: e.dt, steps: e.steps.min(MAX_STEPS) };
         let evolution = Evolution { force: &force, integrator, dt: e.dt };
         let distance = |(start, end): (&PhasePoint, &PhasePoint)| {
             let here = evolution.end(start, own.steps).filter(|_| end.is_finite())?;
@@ -78,13 +78,13 @@ impl Learned {
     }
 
     /// The largest of [`Learned::off`], of tokens that have one.
-    pub fn most_off(&self) -> Option<f64> {
+    pub fn max_error(&self) -> Option<f64> {
         self.off.iter().copied().flatten().reduce(f64::max)
     }
 }
 
 /// A run's file may say anything; no model makes more steps.
-const MOST_STEPS: usize = 64;
+const MAX_STEPS: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -108,27 +108,27 @@ mod tests {
 
     #[test]
     fn the_distance_to_the_models_end_is_that_of_the_same_steps() {
-        let learned = Learned::of(&evolution()).unwrap();
+        let learned = Learned::new(&evolution()).unwrap();
         // No force: q moves by dt k, and these ends say that nothing moved.
         let moved = 0.5 * (2.0f64.powi(2) + 0.1f64.powi(2) + 0.2f64.powi(2)).sqrt();
         assert!((learned.off[0].unwrap() - moved).abs() < 1e-6, "{:?}", learned.off);
-        assert_eq!(learned.most_off(), learned.off.iter().copied().flatten().reduce(f64::max));
+        assert_eq!(learned.max_error(), learned.off.iter().copied().flatten().reduce(f64::max));
     }
 
     #[test]
     fn arrays_that_do_not_belong_together_are_said() {
         let short = Array::new([1, 3], vec![0.0; 3]).unwrap();
-        let words = Learned::of(&QueryKeyEvolution { end_k: short.clone(), ..evolution() }).unwrap_err();
+        let words = Learned::new(&QueryKeyEvolution { end_k: short.clone(), ..evolution() }).unwrap_err();
         assert!(words.contains("2 tokens"), "{words}");
-        assert!(Learned::of(&QueryKeyEvolution { first: short, ..evolution() }).is_err());
+        assert!(Learned::new(&QueryKeyEvolution { first: short, ..evolution() }).is_err());
         let nothing = Array::new([0, 3], vec![]).unwrap();
-        assert!(Learned::of(&QueryKeyEvolution { start_q: nothing, ..evolution() }).is_err());
+        assert!(Learned::new(&QueryKeyEvolution { start_q: nothing, ..evolution() }).is_err());
     }
 
     #[test]
     fn an_end_that_is_no_number_has_no_distance() {
         let lost = Array::new([2, 3], vec![f32::NAN, 0.0, 0.0, 0.0, 0.0, 0.0]).unwrap();
-        let learned = Learned::of(&QueryKeyEvolution { end_q: lost, ..evolution() }).unwrap();
+        let learned = Learned::new(&QueryKeyEvolution { end_q: lost, ..evolution() }).unwrap();
         assert_eq!(learned.off[0], None);
         assert!(learned.off[1].is_some());
     }

@@ -9,7 +9,7 @@ use super::{
     Measured, View, ViewCx,
     flow::{
         camera::Camera,
-        streaks::{Behind, Streaks},
+        streaks::{Background, Streaks},
     },
 };
 use crate::{
@@ -28,20 +28,20 @@ mod controls;
 mod learned;
 mod numbers;
 mod plane;
+mod portrait;
 mod scene;
-mod shown;
 mod tile;
 mod toy;
 
 use learned::Learned;
 use plane::PlaneChoice;
-use shown::Shown;
+use portrait::PhasePortrait;
 use toy::{Toy, ToySettings};
 
 /// Training steps after which an answer is asked anew.
 const STALE: u64 = 25;
 
-/// What moves the points.
+/// The force on the points: that of a toy, or that of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Learned,
@@ -52,14 +52,14 @@ enum Mode {
 struct Toys([ToySettings; 2]);
 
 impl Toys {
-    fn of_mut(&mut self, toy: Toy) -> &mut ToySettings {
+    fn get_mut(&mut self, toy: Toy) -> &mut ToySettings {
         match toy {
             Toy::Harmonic => &mut self.0[0],
             Toy::DoubleWell => &mut self.0[1],
         }
     }
 
-    fn of(&self, toy: Toy) -> ToySettings {
+    fn get(&self, toy: Toy) -> ToySettings {
         match toy {
             Toy::Harmonic => self.0[0],
             Toy::DoubleWell => self.0[1],
@@ -67,7 +67,7 @@ impl Toys {
     }
 }
 
-/// What a picture is computed from.
+/// The inputs of a picture.
 #[derive(Debug, Clone, PartialEq)]
 enum Source {
     Toy(Toy, ToySettings),
@@ -75,7 +75,7 @@ enum Source {
     Token(u64, usize, (f64, usize), PlaneChoice),
 }
 
-/// A measurement as it was read, with a number of its own.
+/// A measurement that was read, with a number that identifies it.
 struct Read {
     payload: Arc<Payload>,
     number: u64,
@@ -84,9 +84,9 @@ struct Read {
 
 /// View `phase_plane`.
 pub struct PhasePlane {
-    /// As a person chose it; until then the run's, or a toy where there is no run.
+    /// The user's choice; without one, the run's model, or a toy where there is no run.
     mode: Option<Mode>,
-    /// In place of the model's own.
+    /// Replaces the model's own value.
     dt: Option<f64>,
     steps: Option<usize>,
     toys: Toys,
@@ -94,18 +94,18 @@ pub struct PhasePlane {
     /// A text of one's own; empty reads a held-out passage.
     text: String,
     read: Option<Read>,
-    shown: KeyedCache<Source, Option<Arc<Shown>>>,
+    shown: KeyedCache<Source, Option<Arc<PhasePortrait>>>,
     camera: Camera,
     /// Fits the token in focus alone: tokens lie far apart, and each is moved a little.
     close: bool,
-    /// Of the canvas when it was last shown, points.
+    /// Size of the canvas when it was last shown, points.
     size: Vec2,
-    chosen: Option<Behind>,
-    behind: Behind,
+    chosen: Option<Background>,
+    behind: Background,
     streaks: Streaks,
     /// Why the field behind is not to be seen.
     no_field: Option<String>,
-    /// What the streaks are of, and their patch.
+    /// The source of the streaks, and their patch.
     field_of: Option<(Source, [f32; 4])>,
 }
 
@@ -124,7 +124,7 @@ impl PhasePlane {
             close: false,
             size: vec2(480.0, 320.0),
             chosen: None,
-            behind: Behind::Still,
+            behind: Background::Still,
             streaks: Streaks::quiet(),
             no_field: None,
             field_of: None,
@@ -145,14 +145,15 @@ impl PhasePlane {
         let focus = cx.selection.variant;
         let args = self.args(cx);
         cx.ask::<QueryKeyPaths>(Some(focus), &args, Freshness::Steps(STALE));
-        if self.of_variant(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
+        if self.variant_paths(cx, focus).is_some_and(|m| !evolves(m.value)) && cx.mirror.variants().len() > 1 {
             // some other variant may have what this one lacks
             cx.ask::<QueryKeyPaths>(None, &args, Freshness::Steps(STALE));
         }
     }
 
-    /// What one variant answered, or its schedule measured: of the head that is selected if there is such, else the newer.
-    fn of_variant<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
+    /// The answer of one variant, or its scheduled measurement: that of the selected head if there is one, else the
+    /// newer.
+    fn variant_paths<'a>(&self, cx: &ViewCx<'a>, variant: usize) -> Option<Measured<'a, QueryKeyPaths>> {
         let is_between = [Some(variant), None].into_iter().any(|of| cx.is_waiting_for::<QueryKeyPaths>(of));
         let typed = cx.known(variant).find(|m: &Measured<'a, QueryKeyPaths>| m.is_typed && !self.text.is_empty());
         if typed.is_some() || !self.text.is_empty() && !is_between {
@@ -163,12 +164,13 @@ impl PhasePlane {
         of_passage.reduce(|a, b| if rank(&b) > rank(&a) { b } else { a })
     }
 
-    /// Of the variant in focus; where its queries and keys do not evolve, of the first whose do.
+    /// The paths of the variant in focus; where its queries and keys do not evolve, those of the first variant whose
+    /// do.
     fn measured<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, QueryKeyPaths>> {
-        let of_focus = self.of_variant(cx, cx.selection.variant);
+        let of_focus = self.variant_paths(cx, cx.selection.variant);
         let others = (0..cx.mirror.variants().len()).filter(|v| *v != cx.selection.variant);
         let mut evolving =
-            of_focus.into_iter().chain(others.filter_map(|v| self.of_variant(cx, v))).filter(|m| evolves(m.value));
+            of_focus.into_iter().chain(others.filter_map(|v| self.variant_paths(cx, v))).filter(|m| evolves(m.value));
         evolving.next().or(of_focus)
     }
 
@@ -180,7 +182,7 @@ impl PhasePlane {
             return;
         };
         if self.read.as_ref().is_none_or(|r| !Arc::ptr_eq(&r.payload, payload)) {
-            let learned = Learned::of(evolution).map(Arc::new);
+            let learned = Learned::new(evolution).map(Arc::new);
             self.read = Some(Read { payload: payload.clone(), number: unique(), learned });
         }
     }
@@ -189,14 +191,14 @@ impl PhasePlane {
         self.read.as_ref()?.learned.as_ref().ok().cloned()
     }
 
-    /// dt and n that are shown of a model: its own unless a hand moved them.
+    /// dt and n for a model: its own unless the user moved them.
     fn stepping(&self, learned: &Learned) -> (f64, usize) {
         (self.dt.unwrap_or(learned.own.dt), self.steps.unwrap_or(learned.own.steps))
     }
 
     fn source(&self, cx: &ViewCx<'_>) -> Option<Source> {
         match self.mode(cx) {
-            Mode::Toy(toy) => Some(Source::Toy(toy, self.toys.of(toy))),
+            Mode::Toy(toy) => Some(Source::Toy(toy, self.toys.get(toy))),
             Mode::Learned => {
                 let (read, learned) = (self.read.as_ref()?, self.learned()?);
                 let last = learned.starts.len().checked_sub(1)?;
@@ -207,12 +209,12 @@ impl PhasePlane {
     }
 
     /// Computes what is shown, once for each source.
-    fn compute(&mut self, source: &Source) -> Option<Arc<Shown>> {
+    fn compute(&mut self, source: &Source) -> Option<Arc<PhasePortrait>> {
         if self.shown.get(source).is_none_or(Option::is_none) {
             let shown = match source {
-                Source::Toy(toy, settings) => Shown::of_toy(*toy, *settings),
+                Source::Toy(toy, settings) => PhasePortrait::from_toy(*toy, *settings),
                 Source::Token(_, token, stepping, plane) => {
-                    Shown::of_token(&*self.learned()?, *token, *stepping, *plane)
+                    PhasePortrait::from_token(&*self.learned()?, *token, *stepping, *plane)
                 }
             };
             *self.shown.at(source.clone()) = Some(Arc::new(shown));
@@ -227,7 +229,7 @@ fn wanted(cx: &ViewCx<'_>) -> (usize, usize) {
     (layer.unwrap_or(0), cx.selection.head.unwrap_or(0))
 }
 
-/// Whether queries and keys of any layer evolve.
+/// True where queries and keys of any layer evolve.
 fn evolves(measured: &QueryKeyPaths) -> bool {
     measured.evolves.contains(&true)
 }

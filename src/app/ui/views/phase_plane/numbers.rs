@@ -1,11 +1,11 @@
-//! The live numbers beside the picture: what a step does to volume, whether it can be undone, what becomes of the energy.
+//! The live numbers beside the picture: the change of volume by a step, reversibility, and the drift of the energy.
 
 use eframe::egui::{Align, Label, Layout, RichText, Sense, Stroke, Ui, UiBuilder, pos2, vec2};
 
 use super::{
     learned::Learned,
+    portrait::{PhasePortrait, Track},
     scene::{colour_of, paint_end, paint_style},
-    shown::{Shown, Track},
 };
 use crate::{
     analysis::query_key_flow::Integrator,
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-pub fn words_of(integrator: Integrator) -> &'static str {
+pub fn integrator_label(integrator: Integrator) -> &'static str {
     match integrator {
         Integrator::Euler => "Euler",
         Integrator::Leapfrog => "leapfrog",
@@ -23,7 +23,7 @@ pub fn words_of(integrator: Integrator) -> &'static str {
 }
 
 /// One quantity of both integrators.
-struct Row {
+struct MetricRow {
     name: &'static str,
     tip: &'static str,
     values: [String; 2],
@@ -53,26 +53,28 @@ fn factor(v: Option<f64>) -> String {
     }
 }
 
-fn rows(shown: &Shown, learned: Option<(&Learned, usize)>) -> Vec<Row> {
+fn rows(shown: &PhasePortrait, learned: Option<(&Learned, usize)>) -> Vec<MetricRow> {
     let each = |f: &dyn Fn(&Track) -> String| [f(&shown.tracks[0]), f(&shown.tracks[1])];
     let determinant = |t: &Track| value_label(t.determinant - 1.0);
-    let mut rows = vec![Row { name: "det J \u{2212} 1, one step", tip: DETERMINANT, values: each(&determinant) }];
+    let mut rows = vec![MetricRow { name: "det J \u{2212} 1, one step", tip: DETERMINANT, values: each(&determinant) }];
     match &shown.blob {
         Some(before) => {
             let ratio = |t: &Track| factor(t.blob.as_ref().map(|b| b.area() / before.area()));
-            rows.push(Row { name: "area of the blob, \u{d7}", tip: AREA, values: each(&ratio) });
+            rows.push(MetricRow { name: "area of the blob, \u{d7}", tip: AREA, values: each(&ratio) });
         }
-        None => rows.push(Row { name: "volume after n, \u{d7}", tip: VOLUME, values: each(&|t| factor(t.volume)) }),
+        None => {
+            rows.push(MetricRow { name: "volume after n, \u{d7}", tip: VOLUME, values: each(&|t| factor(t.volume)) })
+        }
     }
-    rows.push(Row { name: "there and back, off by", tip: BACK, values: each(&|t| value(t.back)) });
+    rows.push(MetricRow { name: "there and back, off by", tip: BACK, values: each(&|t| value(t.back)) });
     match learned {
-        None => rows.push(Row { name: "energy drift", tip: DRIFT, values: each(&|t| value(t.drift)) }),
+        None => rows.push(MetricRow { name: "energy drift", tip: DRIFT, values: each(&|t| value(t.drift)) }),
         Some((learned, token)) => {
             let own = |t: &Track| match t.integrator == learned.own.integrator {
                 true => value(learned.off.get(token).copied().flatten()),
                 false => "\u{2013}".to_owned(),
             };
-            rows.push(Row { name: "off the model\u{2019}s end", tip: OFF, values: each(&own) });
+            rows.push(MetricRow { name: "off the model\u{2019}s end", tip: OFF, values: each(&own) });
         }
     }
     rows
@@ -97,7 +99,7 @@ fn head_ui(ui: &mut Ui, theme: &Theme) {
         paint_style(&painter, &line, integrator, Stroke::new(2.0, colour_of(integrator, theme)));
         paint_end(&painter, line[1], integrator, theme);
         let mut words = ui.new_child(UiBuilder::new().max_rect(rect.with_min_x(rect.left() + 30.0)));
-        words.label(RichText::new(words_of(integrator)).size(theme::SMALL).color(colour_of(integrator, theme)));
+        words.label(RichText::new(integrator_label(integrator)).size(theme::SMALL).color(colour_of(integrator, theme)));
     }
 }
 
@@ -108,16 +110,22 @@ fn value_ui(ui: &mut Ui, theme: &Theme, words: &str) {
     });
 }
 
-fn name_ui(ui: &mut Ui, theme: &Theme, row: &Row) {
+fn name_ui(ui: &mut Ui, theme: &Theme, row: &MetricRow) {
     let name = RichText::new(row.name).size(theme::SMALL).color(theme.secondary);
     ui.add(Label::new(name).sense(Sense::hover())).on_hover_text(row.tip);
 }
 
-/// As a table, or with each name above its values where there is no room for columns.
-pub fn numbers_ui(ui: &mut Ui, theme: &Theme, shown: &Shown, learned: Option<(&Learned, usize)>, stacked: bool) {
+/// Shows the numbers as a table, or with each name above its values where columns do not fit.
+pub fn numbers_ui(
+    ui: &mut Ui,
+    theme: &Theme,
+    shown: &PhasePortrait,
+    learned: Option<(&Learned, usize)>,
+    stacked: bool,
+) {
     ui.spacing_mut().item_spacing = vec2(4.0, 1.0);
     ui.spacing_mut().interact_size.y = 14.0;
-    let of_name = |ui: &mut Ui, row: Option<&Row>| {
+    let of_name = |ui: &mut Ui, row: Option<&MetricRow>| {
         ui.allocate_ui_with_layout(vec2(NAME, 15.0), Layout::left_to_right(Align::Center), |ui| {
             ui.set_min_width(NAME);
             if let Some(row) = row {
@@ -144,15 +152,15 @@ pub fn numbers_ui(ui: &mut Ui, theme: &Theme, shown: &Shown, learned: Option<(&L
     }
 }
 
-/// What overflows, in a sentence; nothing where nothing does.
-pub fn overflow_words(shown: &Shown, steps: usize, dt: f64) -> Option<String> {
+/// Says which integrator overflows, and when; `None` where neither does.
+pub fn overflow_sentence(shown: &PhasePortrait, steps: usize, dt: f64) -> Option<String> {
     let at = |t: &Track| Some((t.integrator, t.overflows_at?));
     let over: Vec<_> = shown.tracks.iter().filter_map(at).collect();
     if over.iter().any(|(_, step)| *step == 0) {
         return Some("The start is no finite number, so nothing evolves from it.".to_owned());
     }
     let each: Vec<String> =
-        over.iter().map(|(i, step)| format!("{} in step {step} of {steps}", words_of(*i))).collect();
+        over.iter().map(|(i, step)| format!("{} in step {step} of {steps}", integrator_label(*i))).collect();
     let which = each.join(" and ");
     (!each.is_empty()).then(|| {
         format!("At \u{394}t {} the numbers outgrow 32 bits: {which}. Make \u{394}t or n smaller.", value_label(dt))

@@ -1,4 +1,4 @@
-//! A plane in the phase space of queries and keys: where a point lies on it, and the field along it. It draws nothing.
+//! A plane in the phase space of queries and keys: where a point lies on it, and the field along it.
 
 use crate::{
     analysis::{
@@ -8,7 +8,7 @@ use crate::{
     gpu::particles::VectorField,
 };
 
-/// Which plane is looked at.
+/// The plane that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaneChoice {
     /// One coordinate of q against the same of k; `None`: the one that varies most.
@@ -24,7 +24,7 @@ pub struct Plane {
     base: Vec<f64>,
     axes: [Vec<f64>; 2],
     pub names: [String; 2],
-    /// Of the points' variance, along each axis, 0..1; nothing for a space that is the plane.
+    /// Share of the points' variance along each axis, 0..1; `None` for a space that is the plane.
     pub shares: Option<[f64; 2]>,
     /// The coordinate of a pair.
     pub coordinate: Option<usize>,
@@ -34,7 +34,7 @@ pub struct Plane {
 const SAMPLES: usize = 29;
 
 impl Plane {
-    /// Of a system with one q and one k: the phase plane itself.
+    /// The plane of a system with one q and one k, which is its whole phase space.
     pub fn whole() -> Self {
         Self {
             base: vec![0.0; 2],
@@ -45,8 +45,8 @@ impl Plane {
         }
     }
 
-    /// Of these points, of which those that are no numbers count for nothing. `width`: d.
-    pub fn of(points: &[&PhasePoint], width: usize, choice: PlaneChoice) -> Self {
+    /// Fits a plane to the points that are finite. `width` is d.
+    pub fn fit(points: &[&PhasePoint], width: usize, choice: PlaneChoice) -> Self {
         let rows: Vec<Vec<f64>> = points.iter().filter(|p| p.is_finite()).map(|p| p.coordinates().collect()).collect();
         let count = rows.len().max(1) as f64;
         let mean: Vec<f64> = (0..2 * width).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / count).collect();
@@ -137,27 +137,27 @@ mod tests {
     #[test]
     fn the_pair_that_varies_most_is_taken_and_its_values_are_the_coordinates() {
         let points = points();
-        let plane = Plane::of(&points.iter().collect::<Vec<_>>(), 2, PlaneChoice::Pair(None));
+        let plane = Plane::fit(&points.iter().collect::<Vec<_>>(), 2, PlaneChoice::Pair(None));
         assert_eq!((plane.coordinate, plane.names[1].as_str()), (Some(1), "k[1]"));
         assert_eq!(plane.place(&points[0]), [3.0, 6.0]);
         let [q, k] = plane.shares.unwrap();
         assert!(k > q && q + k > 0.99 && q + k < 1.0, "{q} {k}");
         assert_eq!(plane.embed([3.0, 6.0]).q[1], 3.0);
         assert!(plane.embed([3.0, 6.0]).q[0].abs() < 1e-12, "through the mean");
-        let first = Plane::of(&points.iter().collect::<Vec<_>>(), 2, PlaneChoice::Pair(Some(0)));
+        let first = Plane::fit(&points.iter().collect::<Vec<_>>(), 2, PlaneChoice::Pair(Some(0)));
         assert_eq!(first.place(&points[0]), [0.1, 0.1]);
     }
 
     #[test]
     fn a_place_of_the_principal_plane_embeds_onto_itself() {
         let points = points();
-        let plane = Plane::of(&points.iter().collect::<Vec<_>>(), 2, PlaneChoice::Principal);
+        let plane = Plane::fit(&points.iter().collect::<Vec<_>>(), 2, PlaneChoice::Principal);
         let [x, y] = plane.place(&plane.embed([0.7, -0.4]));
         assert!((x - 0.7).abs() < 1e-9 && (y + 0.4).abs() < 1e-9, "{x} {y}");
         let lost = PhasePoint::new([f64::NAN, 0.0], [0.0, 0.0]);
         let with_lost: Vec<&PhasePoint> = points.iter().chain([&lost]).collect();
-        assert_eq!(Plane::of(&with_lost, 2, PlaneChoice::Principal), plane);
-        let none = Plane::of(&[&points[0]], 2, PlaneChoice::Principal);
+        assert_eq!(Plane::fit(&with_lost, 2, PlaneChoice::Principal), plane);
+        let none = Plane::fit(&[&points[0]], 2, PlaneChoice::Principal);
         assert!(none.coordinate.is_some(), "one point spans no plane");
     }
 

@@ -1,9 +1,9 @@
-//! The picture: levels of energy, the paths of both integrators, the other tokens, the blob, and the signs of starts and
-//! ends. It does not know where they come from.
+//! The picture: levels of energy, the paths of both integrators, the other tokens, the blob, and the signs of starts
+//! and ends.
 
 use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
 
-use super::shown::{Shown, Track};
+use super::portrait::{PhasePortrait, Track};
 use crate::{
     analysis::query_key_flow::Integrator,
     ui::{
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What it is painted with.
+/// The painter of the portrait, with its camera and theme.
 pub struct Scene<'a> {
     pub painter: &'a Painter,
     pub frame: &'a Frame,
@@ -68,7 +68,7 @@ impl Scene<'_> {
         self.sheet.expand(8.0).contains(at)
     }
 
-    pub fn paint(&self, shown: &Shown) {
+    pub fn paint(&self, shown: &PhasePortrait) {
         self.zero_lines();
         for level in &shown.levels {
             clip::paint_line(self.painter, &self.line(level), Stroke::new(1.0, self.theme.grey().gamma_multiply(0.45)));
@@ -80,7 +80,7 @@ impl Scene<'_> {
         for other in &shown.others {
             self.other(&other.places);
         }
-        // the path that a person looks for lies on top where both coincide
+        // where both paths coincide, the one of the better integrator lies on top
         for track in &shown.tracks {
             self.track(track);
         }
@@ -123,7 +123,7 @@ impl Scene<'_> {
         }
     }
 
-    fn blobs(&self, shown: &Shown) {
+    fn blobs(&self, shown: &PhasePortrait) {
         let tracks = shown.tracks.iter().filter_map(|t| Some((t.blob.as_ref()?, colour_of(t.integrator, self.theme))));
         for (blob, colour) in shown.blob.iter().map(|b| (b, self.theme.text)).chain(tracks) {
             let dots = blob.inside.iter().map(|p| self.at(*p)).filter(|at| self.is_seen(*at));
@@ -146,30 +146,30 @@ impl Scene<'_> {
     }
 
     /// Ticks and names of the axes along the edges, on patches of the ground.
-    pub fn axes(&self, shown: &Shown, [x0, x1, y0, y1]: [f32; 4]) {
+    pub fn axes(&self, shown: &PhasePortrait, [x0, x1, y0, y1]: [f32; 4]) {
         let (mono, small) = (FontId::monospace(theme::SMALL), FontId::proportional(theme::SMALL));
         let wanted = |room: f32| (room / 90.0).clamp(2.0, 6.0) as usize;
         let name = |k: usize| match shown.plane.shares {
-            Some(shares) => format!("{}, {} of the variance", shown.plane.names[k], share_words(shares[k])),
+            Some(shares) => format!("{}, {} of the variance", shown.plane.names[k], share_label(shares[k])),
             None => shown.plane.names[k].clone(),
         };
-        let right = self.words(self.sheet.right_bottom() - vec2(4.0, 2.0), Align2::RIGHT_BOTTOM, &name(0), &small);
-        let top = self.words(self.sheet.left_top() + vec2(4.0, 2.0), Align2::LEFT_TOP, &name(1), &small);
+        let right = self.paint_text(self.sheet.right_bottom() - vec2(4.0, 2.0), Align2::RIGHT_BOTTOM, &name(0), &small);
+        let top = self.paint_text(self.sheet.left_top() + vec2(4.0, 2.0), Align2::LEFT_TOP, &name(1), &small);
         for (value, words) in Scale::Linear.ticks(f64::from(x0), f64::from(x1), wanted(self.sheet.width())) {
             let at = pos2(self.at([value, 0.0]).x, self.sheet.bottom() - 2.0);
             if at.x > self.sheet.left() + 44.0 && at.x < right.left() - 24.0 {
-                self.words(at, Align2::CENTER_BOTTOM, &words, &mono);
+                self.paint_text(at, Align2::CENTER_BOTTOM, &words, &mono);
             }
         }
         for (value, words) in Scale::Linear.ticks(f64::from(y0), f64::from(y1), wanted(self.sheet.height() * 1.6)) {
             let at = pos2(self.sheet.left() + 4.0, self.at([0.0, value]).y);
             if at.y > top.bottom() + 10.0 && at.y < self.sheet.bottom() - 10.0 {
-                self.words(at, Align2::LEFT_CENTER, &words, &mono);
+                self.paint_text(at, Align2::LEFT_CENTER, &words, &mono);
             }
         }
     }
 
-    fn words(&self, at: Pos2, align: Align2, words: &str, font: &FontId) -> Rect {
+    fn paint_text(&self, at: Pos2, align: Align2, words: &str, font: &FontId) -> Rect {
         let galley = self.painter.layout_no_wrap(words.to_owned(), font.clone(), self.theme.secondary);
         let rect = align.anchor_size(at, galley.size());
         self.painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, self.theme.panel.gamma_multiply(0.85));
@@ -178,8 +178,8 @@ impl Scene<'_> {
     }
 }
 
-/// A share as a person reads it.
-pub fn share_words(share: f64) -> String {
+/// A share in percent.
+pub fn share_label(share: f64) -> String {
     let percent = share * 100.0;
     if percent.is_finite() { format!("{percent:.0}%") } else { "no share".to_owned() }
 }

@@ -1,4 +1,4 @@
-//! The tile: controls, what has to be said, the picture and its numbers, and what is written of them into files.
+//! The tile: controls, notices, the picture and its numbers, and their export into files.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -7,9 +7,9 @@ use eframe::egui::{Align, Label, Layout, Pos2, Rect, RichText, Sense, Ui, UiBuil
 use super::{
     Mode, PhasePlane, Source, canvas, evolves,
     learned::Learned,
-    numbers::{STACKED, STACKED_WIDTH, TABLE, numbers_ui, overflow_words, words_of},
-    scene::share_words,
-    shown::Shown,
+    numbers::{STACKED, STACKED_WIDTH, TABLE, integrator_label, numbers_ui, overflow_sentence},
+    portrait::PhasePortrait,
+    scene::{Scene, share_label},
 };
 use crate::{
     telemetry::measurements::QueryKeyPaths,
@@ -17,7 +17,7 @@ use crate::{
         plot::{drawing, empty_ui, quote, value_label},
         theme,
         view::{Measured, View, ViewCx},
-        views::flow::streaks::Behind,
+        views::flow::streaks::Background,
         widgets::token_strip::{Mark, token_strip_ui},
     },
 };
@@ -28,8 +28,8 @@ const NOBODY: &str = "No variant of this run evolves its queries and keys before
                       coupled variants do, by Euler's method or by leapfrog; and the two toys need no run.";
 
 impl PhasePlane {
-    /// What the picture is, in a few sentences.
-    fn caption(&self, source: &Source, shown: &Shown) -> String {
+    /// Describes the picture in a few sentences.
+    fn caption(&self, source: &Source, shown: &PhasePortrait) -> String {
         match source {
             Source::Toy(toy, _) => format!(
                 "{}. Grey: levels of energy, the start\u{2019}s own lighter; the true path never leaves it. The blob is \
@@ -39,11 +39,11 @@ impl PhasePlane {
             Source::Token(_, token, ..) => {
                 let Some(learned) = self.learned() else { return String::new() };
                 let (own, share) = (learned.own, shown.plane.shares.map_or(1.0, |[a, b]| a + b));
-                let close = match learned.off.get(*token).copied().flatten().zip(learned.most_off()) {
-                    Some((off, most)) => format!(
+                let close = match learned.off.get(*token).copied().flatten().zip(learned.max_error()) {
+                    Some((off, max)) => format!(
                         "the same steps here end {} from it ({} at most over {} tokens)",
                         value_label(off),
-                        value_label(most),
+                        value_label(max),
                         learned.off.len()
                     ),
                     None => "it overflows 32 bits, so there is no end to compare with".to_owned(),
@@ -55,8 +55,8 @@ impl PhasePlane {
                      so there is no energy to keep.",
                     value_label(own.dt),
                     own.steps,
-                    words_of(own.integrator),
-                    share_words(share),
+                    integrator_label(own.integrator),
+                    share_label(share),
                 )
             }
         }
@@ -83,7 +83,7 @@ impl PhasePlane {
             self.step_ui(ui, mode, learned.as_deref());
             self.plane_ui(ui, cx, mode, (shown.plane.coordinate, learned.map_or(1, |l| l.width())));
         }
-        // What a slider set is drawn in this frame.
+        // A change by a slider is drawn in this frame.
         let source = self.source(cx).unwrap_or(source);
         let Some(shown) = self.compute(&source) else { return };
         if let Some(m) = measured {
@@ -94,14 +94,14 @@ impl PhasePlane {
     }
 
     /// The picture, and the numbers beside it or, in a high tile, below.
-    fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, shown: &Shown) {
+    fn body_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, source: &Source, shown: &PhasePortrait) {
         let learned: Option<(Arc<Learned>, usize)> = match source {
             Source::Token(_, token, ..) => self.learned().map(|l| (l, *token)),
             Source::Toy(..) => None,
         };
         let numbers = learned.as_ref().map(|(l, token)| (&**l, *token));
         let mut caption = self.caption(source, shown);
-        if let Some(why) = self.no_field.as_ref().filter(|_| self.behind != Behind::Nothing) {
+        if let Some(why) = self.no_field.as_ref().filter(|_| self.behind != Background::Nothing) {
             let _ = write!(caption, " No streaks: {why}.");
         }
         let room = ui.available_size();
@@ -126,7 +126,7 @@ impl PhasePlane {
         }
         let has_room = caption_height(&side, cx, &caption, words.width()) <= side.available_height();
         if !has_room && !cx.has_controls {
-            return; // in a picture there is no hand to open it
+            return; // a picture has no pointer to open it
         }
         let text = RichText::new(if has_room { &caption } else { "what is shown (hover)" });
         let label = Label::new(text.size(theme::SMALL).color(cx.theme.secondary)).wrap();
@@ -136,14 +136,14 @@ impl PhasePlane {
         }
     }
 
-    /// What has to be said before the picture: whose queries and keys these are, what overflows.
+    /// Notices above the picture: the variant that the queries and keys belong to, and an overflow.
     fn notices_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
         let focus = cx.selection.variant;
-        let of_focus = self.of_variant(cx, focus);
+        let of_focus = self.variant_paths(cx, focus);
         let lacks = of_focus.filter(|m| !evolves(m.value));
         let Some((_, shown)) = lacks.zip(measured).filter(|(_, m)| m.variant != focus) else { return };
         let label = |v: usize| cx.mirror.variants().get(v).map_or(String::new(), |v| v.label.clone());
-        let has = |v: &usize| self.of_variant(cx, *v).is_some_and(|m| evolves(m.value));
+        let has = |v: &usize| self.variant_paths(cx, *v).is_some_and(|m| evolves(m.value));
         let others: Vec<(usize, String)> = (0..cx.mirror.variants().len()).filter(has).map(|v| (v, label(v))).collect();
         let words = format!("\u{201c}{}\u{201d} scores queries and keys as they are projected. Shown:", label(focus));
         ui.horizontal_wrapped(|ui| {
@@ -199,19 +199,19 @@ impl PhasePlane {
         }
     }
 
-    fn overflow_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, source: &Source, shown: &Shown) {
+    fn overflow_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, source: &Source, shown: &PhasePortrait) {
         let (dt, steps) = match source {
             Source::Toy(_, settings) => (settings.dt, settings.steps),
             Source::Token(_, _, stepping, _) => *stepping,
         };
-        if let Some(words) = overflow_words(shown, steps, dt) {
+        if let Some(words) = overflow_sentence(shown, steps, dt) {
             let text = RichText::new(format!("! {words}")).size(theme::SMALL).color(cx.theme.error);
             ui.add(Label::new(text).wrap());
         }
     }
 }
 
-/// How high the caption is in a width, points.
+/// The height of the caption in a given width, points.
 fn caption_height(ui: &Ui, cx: &ViewCx<'_>, caption: &str, width: f32) -> f32 {
     let font = eframe::egui::FontId::proportional(theme::SMALL);
     ui.painter().layout(caption.to_owned(), font, cx.theme.secondary, width).size().y + 4.0
@@ -229,13 +229,13 @@ impl View for PhasePlane {
             Some(m) => self.read(m),
             None => self.read = None,
         }
-        self.behind = self.chosen.unwrap_or_else(|| Behind::usual(ui));
+        self.behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
         let chosen = if cx.has_controls { self.mode_ui(ui, cx, mode, measured.map(|m| m.value)) } else { None };
         self.notices_ui(ui, cx, measured);
         self.shown_ui(ui, cx, mode, measured);
         if chosen.is_some() {
-            // the next frame has read what the other mode shows
+            // the next frame shows the other mode, once its data are read
             self.mode = chosen;
             ui.ctx().request_repaint();
         }
@@ -243,7 +243,7 @@ impl View for PhasePlane {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         if let Mode::Toy(toy) = self.mode(cx) {
-            return format!("computed, no model: {} toy, {}", toy.words(), toy.formula());
+            return format!("computed, no model: {} toy, {}", toy.label(), toy.formula());
         }
         let Some(m) = self.measured(cx) else { return "queries and keys under their evolution".to_owned() };
         let label = cx.mirror.variants().get(m.variant).map_or("", |v| v.label.as_str());
@@ -266,7 +266,7 @@ impl View for PhasePlane {
                 let _ = writeln!(out, "{what},{token},{step},{x},{y}");
             }
         };
-        shown.tracks.iter().for_each(|t| rows(words_of(t.integrator), token, &t.places));
+        shown.tracks.iter().for_each(|t| rows(integrator_label(t.integrator), token, &t.places));
         shown.others.iter().for_each(|o| rows("other token", o.token, &o.places));
         if let Some(end) = shown.model_end {
             rows("model's end", token, &[end]);
@@ -284,7 +284,8 @@ impl View for PhasePlane {
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);
         let (frame, patch) = self.frame(sheet, shown);
         Some(drawing("phase plane", self.size, cx.theme, |ui| {
-            canvas::paint(ui.painter(), cx.theme, (sheet, &frame), shown, patch);
+            let scene = Scene { painter: ui.painter(), frame: &frame, theme: cx.theme, sheet };
+            canvas::paint(&scene, shown, patch);
         }))
     }
 }

@@ -1,18 +1,18 @@
-//! The two systems whose geometry is known, with one query and one key: levels of energy, and a blob of starts whose area
-//! is followed. It draws nothing.
+//! The two systems whose geometry is known, with one query and one key: levels of energy, and a blob of starts whose
+//! area is followed.
 
 use std::f64::consts::TAU;
 
 use crate::analysis::query_key_flow::{Evolution, Force, PhasePoint, enclosed_area};
 
-/// Which toy.
+/// A toy system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Toy {
     Harmonic,
     DoubleWell,
 }
 
-/// What a person may change of it.
+/// The settings of a toy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ToySettings {
     pub dt: f64,
@@ -41,7 +41,7 @@ impl Toy {
         }
     }
 
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Toy::Harmonic => "harmonic",
             Toy::DoubleWell => "double well",
@@ -64,7 +64,7 @@ impl Toy {
         }
     }
 
-    /// Half the width of its blob: in the double well small, so that all of it starts in one well.
+    /// Half the width of the blob; small in the double well, so that all of it starts in one well.
     fn radius(self) -> f64 {
         match self {
             Toy::Harmonic => 0.3,
@@ -77,7 +77,7 @@ impl Toy {
         Blob::around(start, self.radius())
     }
 
-    /// What is always in the picture: left, right, low, high.
+    /// The least extent of the picture: left, right, low, high.
     pub fn extent(self) -> [f64; 4] {
         match self {
             Toy::Harmonic => [-2.4, 2.4, -2.2, 2.2],
@@ -137,12 +137,12 @@ impl Blob {
     fn around([q, k]: [f64; 2], radius: f64) -> Self {
         let on = |angle: f64, share: f64| [q + radius * share * angle.cos(), k + radius * share * angle.sin()];
         let outline = (0..CORNERS).map(|i| on(TAU * i as f64 / CORNERS as f64, 1.0)).collect();
-        // a sunflower's seeds lie evenly
+        // the spiral of sunflower seeds fills the disc evenly
         let seed = |i: usize| on(i as f64 * 2.399_963, ((i as f64 + 0.5) / INSIDE as f64).sqrt());
         Self { outline, inside: (0..INSIDE).map(seed).collect() }
     }
 
-    /// Every point after so many steps; `None` if one overflows.
+    /// Every point after a number of steps; `None` if one overflows.
     pub fn evolved(&self, evolution: &Evolution<'_>, steps: usize) -> Option<Self> {
         let moved = |all: &[[f64; 2]]| -> Option<Vec<[f64; 2]>> {
             let end = |[q, k]: [f64; 2]| evolution.end(&PhasePoint::new([q], [k]), steps);

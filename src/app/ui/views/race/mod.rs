@@ -20,7 +20,7 @@ use crate::{
         widgets::number::abbreviated,
     },
 };
-use results::{Mark, Over, Racer, Verdict, results};
+use results::{Mark, RaceAxis, Racer, Verdict, results};
 
 /// The run, the step of the newest held-out measurement shown, and the sum of those of all variants. Variants are
 /// measured one after the other at the same step, and the sum grows with each.
@@ -30,7 +30,7 @@ type Key = (RunNumber, u64, u64);
 #[derive(Default)]
 pub struct Race {
     state: ChartState,
-    over: Over,
+    over: RaceAxis,
     /// The loss to reach; `None`: the one that the first variant has now.
     target: Option<f64>,
     racers: KeyedCache<Key, Arc<Vec<Racer>>>,
@@ -105,9 +105,9 @@ impl Race {
 
     fn controls_ui(&mut self, ui: &mut Ui, usual: Option<f64>, counts_operations: bool) {
         ui.horizontal(|ui| {
-            for over in Over::ALL {
-                let can = over != Over::Operations || counts_operations;
-                let button = ui.add_enabled(can, egui::Button::selectable(self.over == over, over.words()));
+            for over in RaceAxis::ALL {
+                let can = over != RaceAxis::Operations || counts_operations;
+                let button = ui.add_enabled(can, egui::Button::selectable(self.over == over, over.label()));
                 let button = button.on_disabled_hover_text("The operations of these models are not counted.");
                 if button.clicked() {
                     self.over = over;
@@ -174,9 +174,9 @@ impl Race {
         };
         [
             racer.last().map_or("\u{2013}".to_owned(), |m| format!("{:.3}", m.loss)),
-            verdict_words(racer.verdict),
-            reach(Over::Tokens),
-            reach(Over::Seconds),
+            verdict_sentence(racer.verdict),
+            reach(RaceAxis::Tokens),
+            reach(RaceAxis::Seconds),
             abbreviated(racer.params as f64),
             racer.flops.map_or("\u{2013}".to_owned(), |f| abbreviated(1e-6 * f)),
         ]
@@ -191,7 +191,7 @@ fn widths_in(room: f32) -> [f32; 7] {
     widths
 }
 
-fn verdict_words(verdict: Verdict) -> String {
+fn verdict_sentence(verdict: Verdict) -> String {
     let signed = |v: f64| format!("{v:+.3}").replace('-', "\u{2212}");
     match verdict {
         Verdict::First => String::new(),

@@ -1,5 +1,5 @@
-//! Where each variant of a race stands: held-out loss over tokens, seconds and operations, what it took to reach a loss,
-//! and whether seeds tell it apart from the first. It does not know how that is drawn.
+//! The results of a race: held-out loss over tokens, seconds and operations, the cost of reaching a loss, and whether
+//! seeds distinguish a variant from the first.
 
 use crate::{
     analysis::statistics::mean_sd,
@@ -13,31 +13,31 @@ use crate::{
     },
 };
 
-/// What the race is run over.
+/// The horizontal axis of the race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Over {
+pub enum RaceAxis {
     #[default]
     Tokens,
     Seconds,
     Operations,
 }
 
-impl Over {
-    pub const ALL: [Over; 3] = [Over::Tokens, Over::Seconds, Over::Operations];
+impl RaceAxis {
+    pub const ALL: [RaceAxis; 3] = [RaceAxis::Tokens, RaceAxis::Seconds, RaceAxis::Operations];
 
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Over::Tokens => "tokens",
-            Over::Seconds => "seconds",
-            Over::Operations => "operations",
+            RaceAxis::Tokens => "tokens",
+            RaceAxis::Seconds => "seconds",
+            RaceAxis::Operations => "operations",
         }
     }
 
     pub fn axis(self) -> &'static str {
         match self {
-            Over::Tokens => "tokens read",
-            Over::Seconds => "seconds of its own steps",
-            Over::Operations => "floating-point operations (GFLOP)",
+            RaceAxis::Tokens => "tokens read",
+            RaceAxis::Seconds => "seconds of its own steps",
+            RaceAxis::Operations => "floating-point operations (GFLOP)",
         }
     }
 }
@@ -57,16 +57,16 @@ pub struct Mark {
 }
 
 impl Mark {
-    pub fn along(&self, over: Over) -> f64 {
+    pub fn along(&self, over: RaceAxis) -> f64 {
         match over {
-            Over::Tokens => self.tokens,
-            Over::Seconds => self.seconds,
-            Over::Operations => self.gflop,
+            RaceAxis::Tokens => self.tokens,
+            RaceAxis::Seconds => self.seconds,
+            RaceAxis::Operations => self.gflop,
         }
     }
 }
 
-/// Whether two variants are told apart.
+/// The verdict on whether the seeds tell two variants apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
     /// It is the one that others are compared with.
@@ -94,8 +94,8 @@ pub struct Racer {
 }
 
 impl Racer {
-    /// Where its mean loss first reaches `loss`, between two measurements on the straight line between them.
-    pub fn reach(&self, loss: f64, over: Over) -> Option<f64> {
+    /// The position at which the mean loss first reaches `loss`, interpolated linearly between two measurements.
+    pub fn reach(&self, loss: f64, over: RaceAxis) -> Option<f64> {
         let mut before: Option<&Mark> = None;
         for mark in &self.marks {
             if mark.loss <= loss {
@@ -121,14 +121,14 @@ pub fn results(mirror: &Mirror, step: u64) -> Vec<Racer> {
     let racers = all.iter().enumerate().map(|(place, group)| {
         let of = group.members.first().copied().unwrap_or(0);
         let flops = flops.get(of).copied().flatten();
-        let verdict = all.first().map_or(Verdict::Unknown, |first| verdict(mirror, (first, group), step));
+        let verdict = all.first().map_or(Verdict::Unknown, |first| verdict(mirror, first, group, step));
         Racer {
             label: group.label.clone(),
             place,
             seeds: group.members.len(),
             params: info.variants.get(of).map_or(0, |v| v.params),
             flops,
-            marks: marks(mirror, group, step, (info.tokens_per_step, flops)),
+            marks: marks(mirror, group, step, info.tokens_per_step, flops),
             verdict: if place == 0 { Verdict::First } else { verdict },
         }
     });
@@ -147,15 +147,15 @@ fn operations(mirror: &Mirror) -> Vec<Option<f64>> {
     info.variants.iter().map(|v| of(&v.id)).collect()
 }
 
-fn held_out(mirror: &Mirror, variant: usize) -> Option<&Curve> {
+fn held_out_curve(mirror: &Mirror, variant: usize) -> Option<&Curve> {
     mirror.curve(variant, channels::LOSS_HELD_OUT)
 }
 
 /// The steps up to `step` at which all seeds were measured.
-fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, (tokens, flops): (usize, Option<f64>)) -> Vec<Mark> {
-    let curves: Option<Vec<&Curve>> = group.members.iter().map(|v| held_out(mirror, *v)).collect();
+fn marks(mirror: &Mirror, group: &SeedGroup, step: u64, tokens: usize, flops: Option<f64>) -> Vec<Mark> {
+    let curves: Option<Vec<&Curve>> = group.members.iter().map(|v| held_out_curve(mirror, *v)).collect();
     let Some((curves, first)) = curves.and_then(|c| Some((c.clone(), *c.first()?))) else { return vec![] };
-    let mut clocks: Vec<Clock> = group.members.iter().map(|v| Clock::of(mirror, *v)).collect();
+    let mut clocks: Vec<Clock> = group.members.iter().map(|v| Clock::new(mirror, *v)).collect();
     let mut marks = vec![];
     for (at, _) in first.points(0, step) {
         let exact = |c: &&Curve| c.point_at(at).filter(|p| p.0 == at).map(|p| p.1);
@@ -179,7 +179,7 @@ struct Clock {
 }
 
 impl Clock {
-    fn of(mirror: &Mirror, variant: usize) -> Self {
+    fn new(mirror: &Mirror, variant: usize) -> Self {
         let curve = mirror.curve(variant, channels::STEP_MS);
         Self { steps: curve.map_or(vec![], |c| c.points(0, u64::MAX).collect()), next: 0, seconds: 0.0 }
     }
@@ -194,11 +194,11 @@ impl Clock {
     }
 }
 
-/// Of the newest measurement up to `step` that both have, by pairs of equal seeds.
-fn verdict(mirror: &Mirror, (first, other): (&SeedGroup, &SeedGroup), step: u64) -> Verdict {
+/// Compares the newest losses up to `step` that both variants have, in pairs of equal seeds.
+fn verdict(mirror: &Mirror, first: &SeedGroup, other: &SeedGroup, step: u64) -> Verdict {
     let mut differences = vec![];
     for (a, b) in first.pairs_by_seed(other, mirror) {
-        let (Some(a), Some(b)) = (held_out(mirror, a), held_out(mirror, b)) else { continue };
+        let (Some(a), Some(b)) = (held_out_curve(mirror, a), held_out_curve(mirror, b)) else { continue };
         let (Some(a), Some(b)) = (a.point_at(step), b.point_at(step)) else { continue };
         if a.0 == b.0 {
             differences.push(b.1 - a.1);
@@ -234,9 +234,9 @@ mod tests {
             marks: vec![mark(0, 3.0), mark(10, 2.0), mark(20, 1.5)],
             verdict: Verdict::First,
         };
-        assert_eq!(racer.reach(2.5, Over::Seconds), Some(5.0));
-        assert_eq!(racer.reach(1.75, Over::Tokens), Some(1500.0));
-        assert_eq!(racer.reach(3.5, Over::Tokens), Some(0.0));
-        assert_eq!(racer.reach(1.0, Over::Tokens), None);
+        assert_eq!(racer.reach(2.5, RaceAxis::Seconds), Some(5.0));
+        assert_eq!(racer.reach(1.75, RaceAxis::Tokens), Some(1500.0));
+        assert_eq!(racer.reach(3.5, RaceAxis::Tokens), Some(0.0));
+        assert_eq!(racer.reach(1.0, RaceAxis::Tokens), None);
     }
 }

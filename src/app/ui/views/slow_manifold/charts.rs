@@ -1,7 +1,6 @@
-//! The distance of the true motion to the manifold against eps, and the facts beside the picture in words. It computes
-//! nothing.
+//! The distance of the true motion to the manifold against eps, and the facts beside the picture in words.
 
-use super::shown::{Field, Run};
+use super::field::{Field, Run};
 use crate::{
     analysis::fast_slow_plane::{LongTerm, StopReason, canard_value},
     labs::equilibrium::slow_manifold::PlanarSystem,
@@ -15,7 +14,7 @@ use crate::{
 /// A canard stays on the repelling branch for at least this share of the time.
 const CANARD: f64 = 0.15;
 /// More folds than these are not listed.
-const MOST_NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// Distances on log axes with the theorem's slopes, and the present eps.
 pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'static> {
@@ -53,7 +52,7 @@ pub fn distance_chart(field: &Field, epsilon: f64, theme: &Theme) -> Chart<'stat
     chart
 }
 
-/// What can be said of the trajectory and of the parameter.
+/// Sentences about the trajectory and about the parameter.
 pub fn facts(field: &Field, run: &Run) -> Vec<String> {
     let mut facts = vec![];
     facts.push(match run.long_term {
@@ -65,7 +64,7 @@ pub fn facts(field: &Field, run: &Run) -> Vec<String> {
         LongTerm::Undecided => "No whole cycle in the time that was solved.".to_owned(),
     });
     let folds: Vec<String> = field.manifold.folds.iter().map(|[x, y]| format!("({x:.2}, {y:.2})")).collect();
-    if !folds.is_empty() && folds.len() <= MOST_NAMED {
+    if !folds.is_empty() && folds.len() <= MAX_NAMED {
         facts.push(format!("Folds at {}.", folds.join(" and ")));
     }
     if run.trajectory.end == StopReason::GaveUp {

@@ -1,5 +1,5 @@
-//! The two things called a manifold that are constraints: doubly stochastic matrices (M1) and states of length 1 (M2), each
-//! with points that are projected onto it. They know nothing of a fast or a slow variable, which is what they show.
+//! The two meanings of "manifold" that are constraints: doubly stochastic matrices (M1) and states of length 1 (M2),
+//! each with points that are projected onto it. Neither has a fast or a slow variable.
 
 use eframe::egui::{Color32, Painter, Pos2, Stroke};
 
@@ -18,8 +18,8 @@ const POINTS: usize = 24;
 /// Rounds of Sinkhorn's iteration: rows, then columns.
 const ROUNDS: usize = 12;
 
-/// What a manifold constrains, in a sentence or two.
-pub fn words_of(meaning: ManifoldMeaning) -> &'static str {
+/// Explains the constraint in a sentence or two.
+pub fn explanation(meaning: ManifoldMeaning) -> &'static str {
     match meaning {
         ManifoldMeaning::Operator => {
             "M1 constrains an operator: Sinkhorn\u{2019}s iteration makes a positive matrix doubly stochastic, so that \
@@ -53,7 +53,7 @@ pub fn axes_of(meaning: ManifoldMeaning) -> [&'static str; 2] {
     }
 }
 
-/// The way of one point onto its manifold.
+/// The path of one point onto its manifold.
 pub fn projections(meaning: ManifoldMeaning) -> Vec<Vec<Point>> {
     let bounds = bounds_of(meaning);
     (0..POINTS)
@@ -76,8 +76,8 @@ pub fn projections(meaning: ManifoldMeaning) -> Vec<Vec<Point>> {
         .collect()
 }
 
-/// The matrix, and what is left of it after each scaling of its rows or its columns to the sum 1 (Sinkhorn and Knopp,
-/// Pacific J. Math. 21 (1967) 343). Of a positive 2 x 2 matrix.
+/// The iterates of a positive 2 x 2 matrix under alternate scaling of its rows and columns to the sum 1 (Sinkhorn and
+/// Knopp, Pacific J. Math. 21 (1967) 343).
 fn sinkhorn(matrix: [[f64; 2]; 2]) -> Vec<[[f64; 2]; 2]> {
     let mut all = vec![matrix];
     let mut m = matrix;

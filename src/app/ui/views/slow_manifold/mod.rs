@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use eframe::egui::{Vec2, vec2};
 
-use super::flow::streaks::Behind;
+use super::flow::streaks::Background;
 use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     config::{Setting, SettingKey},
@@ -18,37 +18,37 @@ use crate::{
 };
 
 mod charts;
+mod field;
 mod meanings;
 mod particles;
 mod scene;
 mod sheet;
-mod shown;
 mod tile;
 
+use field::{Field, Run, Source};
 use particles::ParticleLayer;
-use shown::{Field, Run, Source};
 
-/// A field with what it was made of.
+/// A field with the settings that it was made from.
 #[derive(Clone)]
-struct Made {
+struct CachedField {
     source: Source,
     field: Arc<Field>,
 }
 
 /// View `slow_manifold`.
 pub struct SlowManifold {
-    /// As a person chose it, and for which system.
+    /// The start that the user chose, and its system.
     start: Option<(PlanarSystem, Point)>,
-    /// The part of the plane that is shown, where it is not all of it, and of which system.
+    /// The visible part of the plane and its system; `None` shows all of the plane.
     window: Option<(PlanarSystem, Bounds)>,
     fields: KeyedCache<Source, Option<Result<Arc<Field>, String>>>,
     runs: KeyedCache<(Source, f64, Point), Option<Arc<Run>>>,
     /// The last that could be drawn: it stays while a formula is being typed.
-    made: Option<Made>,
-    chosen: Option<Behind>,
+    made: Option<CachedField>,
+    chosen: Option<Background>,
     particles: ParticleLayer,
     chart: ChartState,
-    /// Of the canvas when it was last shown, points.
+    /// Size of the canvas when it was last shown, points.
     size: Vec2,
 }
 
@@ -69,11 +69,11 @@ impl SlowManifold {
 
     /// Computes what is shown, once for each source; a sentence where it cannot be.
     fn make_field(&mut self, settings: &SlowManifoldSettings) -> Option<String> {
-        let source = Source::of(settings);
+        let source = Source::new(settings);
         let kept = self.fields.at(source.clone());
-        match kept.get_or_insert_with(|| Field::of(&source).map(Arc::new).map_err(|e| sentence(&e))) {
+        match kept.get_or_insert_with(|| Field::new(&source).map(Arc::new).map_err(|e| sentence(&e))) {
             Ok(field) => {
-                self.made = Some(Made { source, field: field.clone() });
+                self.made = Some(CachedField { source, field: field.clone() });
                 None
             }
             Err(words) => Some(words.clone()),
@@ -92,14 +92,14 @@ impl SlowManifold {
     }
 
     /// The trajectory at this eps, solved once.
-    fn run(&mut self, made: &Made, epsilon: f64) -> Arc<Run> {
+    fn run(&mut self, made: &CachedField, epsilon: f64) -> Arc<Run> {
         let start = self.start(&made.field);
         let kept = self.runs.at((made.source.clone(), epsilon, start));
-        kept.get_or_insert_with(|| Arc::new(Run::of(&made.field, epsilon, start))).clone()
+        kept.get_or_insert_with(|| Arc::new(Run::solve(&made.field, epsilon, start))).clone()
     }
 
-    /// What was last computed.
-    fn last_run(&self, cx: &ViewCx<'_>) -> Option<(&Made, Arc<Run>)> {
+    /// The field and the trajectory that were computed last.
+    fn last_run(&self, cx: &ViewCx<'_>) -> Option<(&CachedField, Arc<Run>)> {
         let made = self.made.as_ref()?;
         let key = (made.source.clone(), settings(cx).epsilon, self.start(&made.field));
         Some((made, self.runs.get(&key)?.clone()?))

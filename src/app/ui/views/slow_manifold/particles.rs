@@ -1,13 +1,12 @@
-//! Particles over the plane: the field as the GPU takes it, the time of the particles, and the pointer that stirs them. It
-//! does not know what else is drawn.
+//! Particles over the plane: the field as the GPU takes it, the time of the particles, and the pointer that stirs them.
 
 use std::{sync::Arc, time::Duration};
 
 use eframe::egui::{Ui, Vec2};
 
 use super::{
+    field::{Field, Source},
     sheet::Sheet,
-    shown::{Field, Source},
 };
 use crate::{
     analysis::fast_slow_plane::Bounds,
@@ -22,17 +21,18 @@ use crate::{
 const PACE: f64 = 30.0;
 /// Samples of the field along each side.
 const SAMPLES: usize = 97;
-/// What the quicker slow motion crosses in a life, as a share of the height.
+/// The distance that the fastest slow motion crosses in a particle's life, as a share of the height.
 const REACH: f64 = 0.5;
 /// The longest way along x in a step, as a share of the width: what is faster is drawn slower, on its own path.
 const LONGEST: f32 = 0.05;
-/// One is drawn for so many pixels, by a graphics card and by the processor.
+/// Pixels for each particle, on a graphics card and on the processor.
 const SPARSE: f32 = 16.0;
 const SPARSE_SOFTWARE: f32 = 34.0;
-/// Most of them on a card, where the processor draws, and where it must bring all of them up to date at once.
-const MOST: u32 = 50_000;
-const MOST_SOFTWARE: u32 = 5_000;
-const MOST_SOFTWARE_STILL: u32 = 2_500;
+/// The largest number of particles on a graphics card, on the processor, and on the processor when it must bring all of
+/// them up to date at once.
+const MAX_PARTICLES: u32 = 50_000;
+const MAX_SOFTWARE: u32 = 5_000;
+const MAX_SOFTWARE_STILL: u32 = 2_500;
 /// Standard deviation of the pointer's influence, as a share of a side.
 const STIR_RADIUS: f32 = 0.06;
 
@@ -46,7 +46,7 @@ pub struct Stir {
 /// The particles of a view.
 #[derive(Debug, Clone, Default)]
 pub struct ParticleLayer {
-    of: Option<(Source, f64, Bounds)>,
+    made_for: Option<(Source, f64, Bounds)>,
     field: Arc<VectorField>,
     stirred: Arc<VectorField>,
     stir: Option<Stir>,
@@ -55,17 +55,17 @@ pub struct ParticleLayer {
     dt: f64,
     flowed: f64,
     seen_at: Option<f64>,
-    /// When it was last stirred, in seconds of the window.
+    /// Time of the last stirring, in seconds of the window.
     stirred_at: Option<f64>,
 }
 
 impl ParticleLayer {
     /// Takes a part of a system's plane at an eps, unless it has it.
     pub fn take(&mut self, source: &Source, field: &Field, epsilon: f64, bounds: &Bounds) {
-        if self.of.as_ref().is_some_and(|(s, e, b)| s == source && *e == epsilon && b == bounds) {
+        if self.made_for.as_ref().is_some_and(|(s, e, b)| s == source && *e == epsilon && b == bounds) {
             return;
         }
-        self.of = Some((source.clone(), epsilon, *bounds));
+        self.made_for = Some((source.clone(), epsilon, *bounds));
         self.field = Arc::new(sampled(field, epsilon, bounds));
         self.dt = step_of(&self.field);
         (self.stirred, self.stir, self.revision) = (self.field.clone(), None, unique());
@@ -91,7 +91,7 @@ impl ParticleLayer {
         (self.stir, self.revision) = (stir, unique());
     }
 
-    /// Whether some of them are still where the pointer put them.
+    /// True while some particles are still where the pointer put them.
     pub fn is_stirred(&self, ui: &Ui) -> bool {
         let life = f64::from(LIFE) / PACE;
         self.seen_at.is_some() && self.stirred_at.is_some_and(|at| ui.input(|i| i.time) - at < life)
@@ -117,10 +117,10 @@ impl ParticleLayer {
         }
         let target = gpu::target(ui.ctx()).ok_or("no graphics adapter, so no particles")?;
         let rect = sheet.rect;
-        let (sparse, most) = match (target.software, flowing) {
-            (false, _) => (SPARSE, MOST),
-            (true, true) => (SPARSE_SOFTWARE, MOST_SOFTWARE),
-            (true, false) => (SPARSE_SOFTWARE, MOST_SOFTWARE_STILL),
+        let (sparse, max) = match (target.software, flowing) {
+            (false, _) => (SPARSE, MAX_PARTICLES),
+            (true, true) => (SPARSE_SOFTWARE, MAX_SOFTWARE),
+            (true, false) => (SPARSE_SOFTWARE, MAX_SOFTWARE_STILL),
         };
         let pixels = ui.pixels_per_point();
         let particles = Particles {
@@ -131,7 +131,7 @@ impl ParticleLayer {
             settled: !flowing,
             dt: self.dt as f32,
             stepping: Stepping::StiffAlongX { longest: LONGEST },
-            drawn: ((rect.area() * pixels * pixels / sparse) as u32).clamp(64, most),
+            drawn: ((rect.area() * pixels * pixels / sparse) as u32).clamp(64, max),
             across: [rect.width(), 0.0],
             along: [0.0, -rect.height()],
             origin: [0.0, rect.height()],
@@ -160,7 +160,7 @@ fn step_of(field: &VectorField) -> f64 {
     let mut speeds: Vec<f32> = field.data.iter().map(|v| v[1].abs()).filter(|v| v.is_finite()).collect();
     speeds.sort_by(f32::total_cmp);
     let quick = speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0);
-    // Where y rests, only the fast motion is left to pace them by.
+    // Where y rests, only the fast motion can set the pace.
     if quick > 1e-9 { REACH / f64::from(quick) / f64::from(LIFE) } else { 1.0 / f64::from(LIFE) }
 }
 
@@ -187,9 +187,9 @@ mod tests {
 
     #[test]
     fn the_pointer_carries_what_is_near_and_nothing_else() {
-        let source = Source::of(&SlowManifoldSettings::default());
-        let of = Field::of(&source).unwrap();
-        let field = sampled(&of, 0.05, &of.bounds);
+        let source = Source::new(&SlowManifoldSettings::default());
+        let unstirred = Field::new(&source).unwrap();
+        let field = sampled(&unstirred, 0.05, &unstirred.bounds);
         let moved = stirred(&field, Stir { at: [0.5, 0.5], velocity: [3.0, -2.0] });
         assert_eq!(moved.data[SAMPLES * (SAMPLES / 2) + SAMPLES / 2], [3.0, -2.0]);
         assert_eq!(moved.data[..SAMPLES * 10], field.data[..SAMPLES * 10], "far away nothing is changed");
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn smaller_eps_makes_only_x_faster() {
-        let source = Source::of(&SlowManifoldSettings::default());
-        let field = Field::of(&source).unwrap();
+        let source = Source::new(&SlowManifoldSettings::default());
+        let field = Field::new(&source).unwrap();
         let (one, tenth) = (sampled(&field, 0.1, &field.bounds), sampled(&field, 0.01, &field.bounds));
         for (a, b) in one.data.iter().zip(&tenth.data) {
             assert!((a[0] * 10.0 - b[0]).abs() <= 1e-4 * b[0].abs() && a[1] == b[1]);

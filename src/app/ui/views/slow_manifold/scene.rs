@@ -1,11 +1,11 @@
-//! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, and a trajectory with its pace.
-//! It does not compute them.
+//! The picture of the dynamical manifold: branches, folds, the first-order slow manifold, and a trajectory with its
+//! pace.
 
 use eframe::egui::{Color32, FontId, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
 
 use super::{
+    field::{Field, Run},
     sheet::Sheet,
-    shown::{Field, Run},
 };
 use crate::{
     analysis::fast_slow_plane::Point,
@@ -20,7 +20,7 @@ const ARROWS: usize = 4;
 /// A fast part shorter than this has no room for an arrow, points.
 const SHORT: f32 = 36.0;
 
-/// What it is painted with.
+/// The painter of the manifold, with its theme.
 pub struct Scene<'a> {
     pub painter: &'a Painter,
     pub theme: &'a Theme,
@@ -148,7 +148,7 @@ fn first_order_colour(theme: &Theme) -> Color32 {
     theme.series(2)
 }
 
-/// What each line and sign is, in a row that wraps; a tooltip says more.
+/// The legend of lines and signs, in a row that wraps; tooltips say more.
 pub fn legend_ui(ui: &mut Ui, theme: &Theme) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 2.0);

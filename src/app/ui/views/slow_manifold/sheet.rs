@@ -1,4 +1,4 @@
-//! From the plane to a rectangle of the screen and back; ticks and names of its axes. It does not know what is drawn.
+//! Maps the plane to a rectangle of the screen and back, and draws the ticks and names of its axes.
 
 use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Stroke, StrokeKind, pos2, vec2};
 
@@ -17,8 +17,8 @@ pub struct Sheet {
     pub bounds: Bounds,
 }
 
-/// The least part of the plane that is shown is so many times smaller, along each axis.
-const MOST_ZOOM: f64 = 200.0;
+/// The largest magnification along each axis.
+const MAX_ZOOM: f64 = 200.0;
 /// Room for figures and names: left, above, right, below; points.
 const LEFT: f32 = 34.0;
 const ABOVE: f32 = 18.0;
@@ -51,7 +51,7 @@ impl Sheet {
     pub fn zoomed(&self, about: Point, factor: f64, all: &Bounds) -> Bounds {
         let along = |now: [f64; 2], all: [f64; 2], at: f64| {
             let (before, whole) = (now[1] - now[0], all[1] - all[0]);
-            let after = (before * factor).clamp(whole / MOST_ZOOM, whole);
+            let after = (before * factor).clamp(whole / MAX_ZOOM, whole);
             let from = (at - (at - now[0]) / before * after).min(all[1] - after).max(all[0]);
             [from, from + after]
         };

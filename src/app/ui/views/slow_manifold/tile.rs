@@ -1,5 +1,5 @@
-//! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and what is
-//! written of them into files.
+//! The tile: the switch of meanings, the picture with the pointer in it, the chart and the facts beside it, and their
+//! export into files.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -9,11 +9,12 @@ use eframe::egui::{
 };
 
 use super::{
-    Made, SlowManifold, charts, meanings,
+    CachedField, SlowManifold, charts,
+    field::Run,
+    meanings,
     scene::{Scene, legend_ui},
     settings,
     sheet::Sheet,
-    shown::Run,
 };
 use crate::{
     analysis::fast_slow_plane::{Point, canard_value},
@@ -23,7 +24,7 @@ use crate::{
         plot::{drawing, empty_ui},
         theme,
         view::{View, ViewCx},
-        views::flow::streaks::Behind,
+        views::flow::streaks::Background,
         widgets::number::short,
     },
 };
@@ -35,10 +36,10 @@ const MEANINGS: [(ManifoldMeaning, &str); 3] = [
 ];
 /// Width of what stands beside the picture, as a share; and the least room for it, points.
 const SIDE: f32 = 0.38;
-const LEAST_SIDE: f32 = 230.0;
+const MIN_SIDE: f32 = 230.0;
 /// A lower chart says nothing.
-const LEAST_CHART: f32 = 110.0;
-/// What an arrow key moves the start by, as a share of the plane.
+const MIN_CHART: f32 = 110.0;
+/// The distance that an arrow key moves the start, as a share of the plane.
 const KEY_STEP: f64 = 0.02;
 /// Zoom of one press of + or -.
 const KEY_ZOOM: f64 = 1.25;
@@ -48,12 +49,12 @@ const HINT: &str = "A click starts the trajectory there, and a drag takes it alo
                     on its own path.";
 
 impl SlowManifold {
-    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, settings: &SlowManifoldSettings, behind: Behind) {
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, settings: &SlowManifoldSettings, behind: Background) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             for (meaning, words) in MEANINGS {
                 let is_shown = settings.meaning == meaning;
-                if ui.selectable_label(is_shown, words).on_hover_text(meanings::words_of(meaning)).clicked() {
+                if ui.selectable_label(is_shown, words).on_hover_text(meanings::explanation(meaning)).clicked() {
                     cx.set(SlowManifoldSettings::meaning.name, meaning.to_value());
                 }
             }
@@ -76,10 +77,11 @@ impl SlowManifold {
         });
     }
 
-    /// M1 or M2.
+    /// Shows the constraint M1 or M2.
     fn constraint_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, meaning: ManifoldMeaning) {
         ui.add(
-            Label::new(RichText::new(meanings::words_of(meaning)).size(theme::SMALL).color(cx.theme.secondary)).wrap(),
+            Label::new(RichText::new(meanings::explanation(meaning)).size(theme::SMALL).color(cx.theme.secondary))
+                .wrap(),
         );
         let words = match meaning {
             ManifoldMeaning::Operator => {
@@ -91,12 +93,12 @@ impl SlowManifold {
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary)).wrap());
         let room = ui.available_size().max(vec2(40.0, 40.0));
         let (outer, response) = ui.allocate_exact_size(room, Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, meanings::words_of(meaning)));
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, meanings::explanation(meaning)));
         self.size = room;
         paint_constraint(ui, cx, outer, meaning);
     }
 
-    fn dynamical_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, epsilon: f64, behind: Behind) {
+    fn dynamical_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, epsilon: f64, behind: Background) {
         let Some(made) = self.made.clone() else {
             let size = ui.available_size();
             empty_ui(
@@ -109,19 +111,19 @@ impl SlowManifold {
         };
         legend_ui(ui, cx.theme);
         let room = ui.available_size();
-        let is_beside = room.x > 1.1 * room.y && room.x > 2.0 * LEAST_SIDE;
-        let has_side = is_beside || room.y > 2.0 * LEAST_CHART + 120.0;
+        let is_beside = room.x > 1.1 * room.y && room.x > 2.0 * MIN_SIDE;
+        let has_side = is_beside || room.y > 2.0 * MIN_CHART + 120.0;
         let folded = if has_side { 0.0 } else { cx.height_of_controls(22.0) };
         let (outer, _) = ui.allocate_exact_size(room - vec2(0.0, folded), Sense::hover());
         let (canvas, side) = match (has_side, is_beside) {
             (false, _) => (outer, None),
             (true, true) => {
-                let width = (room.x * SIDE).max(LEAST_SIDE);
+                let width = (room.x * SIDE).max(MIN_SIDE);
                 let cut = outer.right() - width;
                 (outer.with_max_x(cut - 8.0), Some(outer.with_min_x(cut)))
             }
             (true, false) => {
-                let cut = outer.bottom() - (room.y * SIDE).max(LEAST_CHART + 60.0);
+                let cut = outer.bottom() - (room.y * SIDE).max(MIN_CHART + 60.0);
                 (outer.with_max_y(cut - 6.0), Some(outer.with_min_y(cut)))
             }
         };
@@ -137,7 +139,7 @@ impl SlowManifold {
         }
     }
 
-    fn side_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, made: &Made, run: &Run) {
+    fn side_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, made: &CachedField, run: &Run) {
         let mut words = charts::facts(&made.field, run);
         if self.particles.is_stirred(ui) {
             words.push("Stirred: the pointer carried particles off their paths.".to_owned());
@@ -148,11 +150,11 @@ impl SlowManifold {
         let words = words.join(" ");
         let font = eframe::egui::FontId::proportional(theme::SMALL);
         let high = ui.painter().layout(words.clone(), font, cx.theme.secondary, ui.available_width()).size().y + 6.0;
-        let has_room = ui.available_height() - high >= LEAST_CHART;
+        let has_room = ui.available_height() - high >= MIN_CHART;
         let size = vec2(ui.available_width(), ui.available_height() - if has_room { high } else { 20.0 });
         charts::distance_chart(&made.field, run.epsilon, cx.theme).show(ui, size, cx.theme, &mut self.chart);
         if !has_room && !cx.has_controls {
-            return; // in a picture there is no hand to open it
+            return; // a picture has no pointer to open it
         }
         let text = RichText::new(if has_room { &words } else { "what happens here (hover)" });
         let label = Label::new(text.size(theme::SMALL).color(cx.theme.secondary)).wrap().sense(Sense::hover());
@@ -164,26 +166,26 @@ impl SlowManifold {
         &mut self,
         ui: &mut Ui,
         cx: &ViewCx<'_>,
-        made: &Made,
+        made: &CachedField,
         outer: Rect,
-        (epsilon, behind): (f64, Behind),
+        (epsilon, behind): (f64, Background),
     ) -> Arc<Run> {
         self.size = outer.size();
         let sheet = Sheet::inside(outer, self.bounds(&made.field));
         let response = ui.interact(sheet.rect, ui.scope_id().with("plane"), Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "slow manifold plane"));
-        let flowing = behind == Behind::Flowing && !cx.still;
+        let flowing = behind == Background::Flowing && !cx.still;
         self.point(ui, &response, &sheet, made);
         self.zoom(ui, &response, &sheet, made);
         let run = self.run(made, epsilon);
         let painter = ui.painter_at(outer);
-        if behind != Behind::Nothing {
+        if behind != Background::Nothing {
             self.particles.take(&made.source, &made.field, epsilon, &sheet.bounds);
             let held = response.interact_pointer_pos().filter(|_| response.dragged() && flowing);
             let velocity = ui.input(|i| i.pointer.velocity());
             self.particles.stir(ui, &sheet, held.map(|at| (at, velocity)));
             self.particles.flow(ui, flowing);
-            // Without an adapter there are no particles, and all else is there.
+            // Without an adapter the picture has no particles, but everything else.
             let _ = self.particles.paint(ui, &sheet, flowing, cx.theme);
         }
         paint_plane(&painter, cx, &sheet, made, Some(&run));
@@ -194,7 +196,7 @@ impl SlowManifold {
     }
 
     /// Scrolling zooms about the pointer, + and - about the middle; a double click and 0 show all of the plane.
-    fn zoom(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &Made) {
+    fn zoom(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &CachedField) {
         let all = made.field.bounds;
         let mut factor = 1.0;
         let mut about = sheet.bounds.at(0.5, 0.5);
@@ -219,7 +221,7 @@ impl SlowManifold {
     }
 
     /// A press or a drag starts the trajectory where it is; arrow keys move the start.
-    fn point(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &Made) {
+    fn point(&mut self, ui: &Ui, response: &Response, sheet: &Sheet, made: &CachedField) {
         let field = &made.field;
         let mut chosen = None;
         if response.clicked() || response.dragged() {
@@ -245,7 +247,7 @@ impl SlowManifold {
     }
 }
 
-fn paint_plane(painter: &eframe::egui::Painter, cx: &ViewCx<'_>, sheet: &Sheet, made: &Made, run: Option<&Run>) {
+fn paint_plane(painter: &eframe::egui::Painter, cx: &ViewCx<'_>, sheet: &Sheet, made: &CachedField, run: Option<&Run>) {
     let inside = painter.with_clip_rect(sheet.rect.intersect(painter.clip_rect()));
     Scene { painter: &inside, theme: cx.theme, sheet: *sheet }.paint(&made.field, run);
     sheet.axes(painter, cx.theme, meanings::axes_of(ManifoldMeaning::Dynamical));
@@ -264,7 +266,7 @@ fn paint_constraint(ui: &Ui, cx: &ViewCx<'_>, outer: Rect, meaning: ManifoldMean
 impl View for SlowManifold {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let before = settings(cx);
-        let behind = self.chosen.unwrap_or_else(|| Behind::usual(ui));
+        let behind = self.chosen.unwrap_or_else(|| Background::usual(ui));
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {
             self.controls_ui(ui, cx, &before, behind);
@@ -324,8 +326,8 @@ impl View for SlowManifold {
         }
         rows("trajectory", 0, &run.trajectory.points);
         if let Some(distances) = &made.field.distances {
-            let column = |of: fn(&crate::analysis::fast_slow_plane::DistanceAt) -> f64| {
-                distances.points.iter().map(|p| [p.epsilon, of(p)]).collect::<Vec<Point>>()
+            let column = |distance: fn(&crate::analysis::fast_slow_plane::DistanceAt) -> f64| {
+                distances.points.iter().map(|p| [p.epsilon, distance(p)]).collect::<Vec<Point>>()
             };
             rows("distance to f = 0 (y) by eps (x)", 0, &column(|p| p.to_critical));
             rows("distance to first order (y) by eps (x)", 0, &column(|p| p.to_first_order));

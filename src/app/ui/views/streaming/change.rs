@@ -1,4 +1,4 @@
-//! Changes of a perplexity as words and colours. It does not know what made them.
+//! Changes of a perplexity as words and colours.
 
 use eframe::egui::Color32;
 
@@ -7,11 +7,11 @@ use crate::{
     ui::{theme::Theme, widgets::number::short},
 };
 
-/// A change of this size has half of the colours' range or more; one of 100% has all of it.
+/// A change of this size takes at least half of the colour range; one of 100% takes all of it.
 const VISIBLE: f64 = 0.01;
 
 /// 0.045 is "+4.5%"; what is more than ten times as much is a factor; what is no number has diverged.
-pub fn change_words(change: f64) -> String {
+pub fn change_label(change: f64) -> String {
     match change {
         c if !c.is_finite() => "diverged".to_owned(),
         c if c.abs() < 9.995 => format!("{:+.1}%", 100.0 * c).replace('-', "\u{2212}"),
@@ -19,10 +19,10 @@ pub fn change_words(change: f64) -> String {
     }
 }
 
-/// As [`change_words`], with a sign where the interval holds no change.
-pub fn cell_words(change: f64, low: f64, high: f64) -> String {
+/// The label of a change, marked where its interval includes 0.
+pub fn cell_label(change: f64, low: f64, high: f64) -> String {
     let is_told = !(low <= 0.0 && high >= 0.0);
-    let words = change_words(change);
+    let words = change_label(change);
     if is_told || !change.is_finite() { words } else { format!("\u{2248} {words}") }
 }
 
@@ -49,11 +49,11 @@ mod tests {
             (f64::NAN, "diverged"),
             (f64::INFINITY, "diverged"),
         ] {
-            assert_eq!(change_words(change), words);
+            assert_eq!(change_label(change), words);
         }
-        assert_eq!(cell_words(0.01, -0.01, 0.03), "\u{2248} +1.0%");
-        assert_eq!(cell_words(0.01, 0.005, 0.03), "+1.0%");
-        assert_eq!(cell_words(0.01, f64::NAN, f64::NAN), "+1.0%", "one stream has no interval");
+        assert_eq!(cell_label(0.01, -0.01, 0.03), "\u{2248} +1.0%");
+        assert_eq!(cell_label(0.01, 0.005, 0.03), "+1.0%");
+        assert_eq!(cell_label(0.01, f64::NAN, f64::NAN), "+1.0%", "one stream has no interval");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What fast weights do to the perplexity of the run's own text and of a foreign one: a cell for each learning rate and
-//! limit of precisions, and what is left without the trained weights. It does not know how fast weights learn.
+//! The effect of fast weights on the perplexity of the run's own text and of a foreign one: a cell for each learning
+//! rate and limit of precisions, with and without the trained weights.
 
 use eframe::egui::{
     Align2, CornerRadius, FontId, Painter, Pos2, Rect, ScrollArea, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -7,7 +7,7 @@ use eframe::egui::{
 
 use super::{
     CONTROLS,
-    change::{cell_words, change_colour, change_words},
+    change::{cell_label, change_colour, change_label},
     measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing,
 };
 use crate::{
@@ -48,35 +48,35 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    fn of(&self, list: &[f64]) -> f64 {
+    fn value(&self, list: &[f64]) -> f64 {
         list.get(self.text).copied().unwrap_or(f64::NAN)
     }
 
     fn interval(&self) -> (f64, f64) {
-        (self.of(&self.setting.change_low), self.of(&self.setting.change_high))
+        (self.value(&self.setting.change_low), self.value(&self.setting.change_high))
     }
 
     fn draw(&self, painter: &Painter, theme: &Theme) {
-        let change = self.of(&self.setting.change);
+        let change = self.value(&self.setting.change);
         let ground = change_colour(change, theme);
         painter.rect_filled(self.rect.shrink(1.0), CornerRadius::same(2), ground);
         let (light, dark) = (theme.text, theme.page);
         let ink = if contrast(light, ground) >= contrast(dark, ground) { light } else { dark };
         let (low, high) = self.interval();
-        let words = cell_words(change, low, high);
+        let words = cell_label(change, low, high);
         painter.text(self.rect.center(), Align2::CENTER_CENTER, words, FontId::monospace(theme::SMALL), ink);
     }
 
     /// The exact numbers.
-    fn words(&self, name: &str) -> String {
+    fn tooltip(&self, name: &str) -> String {
         let s = self.setting;
         let base = if self.has_base { "" } else { ", W_base = 0" };
         let (low, high) = self.interval();
         let interval = match low.is_finite() && high.is_finite() {
-            true => format!(" ({} to {})", change_words(low), change_words(high)),
+            true => format!(" ({} to {})", change_label(low), change_label(high)),
             false => String::new(),
         };
-        let (perplexity, change) = (self.of(&s.perplexity), change_words(self.of(&s.change)));
+        let (perplexity, change) = (self.value(&s.perplexity), change_label(self.value(&s.change)));
         let setting = format!("\u{3b7} = {}, \u{3c0} at most {}", short(s.rate), short(s.max_precision));
         format!("{name}\n{setting}{base}\nperplexity {}: {change}{interval}", short(perplexity))
     }
@@ -106,32 +106,32 @@ fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<
     grid.chain(without).collect()
 }
 
-/// What rows and columns of a panel are.
+/// Draws the names of a panel's rows and columns.
 fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize, (panel, row): (Rect, f32)) {
     let small = FontId::proportional(theme::SMALL);
-    let words = |at: Pos2, align, words: String, colour| painter.text(at, align, words, small.clone(), colour);
+    let draw_text = |at: Pos2, align, words: String, colour| painter.text(at, align, words, small.clone(), colour);
     let name = found.texts.get(text).map_or("", String::as_str);
     let baseline = found.baseline.get(text).copied().unwrap_or(f64::NAN);
     let title = format!("{name}: perplexity {} without", short(baseline));
-    words(panel.min + vec2(0.0, HEAD / 2.0), Align2::LEFT_CENTER, title, theme.text);
+    draw_text(panel.min + vec2(0.0, HEAD / 2.0), Align2::LEFT_CENTER, title, theme.text);
     let columns = found.limits.len().max(1);
     let wide = (panel.width() - NAMES) / columns as f32;
     let y = panel.top() + HEAD + COLUMNS / 2.0;
     for (i, limit) in found.limits.iter().enumerate() {
         let at = pos2(panel.left() + NAMES + (i as f32 + 0.5) * wide, y);
-        words(at, Align2::CENTER_CENTER, format!("\u{3c0} \u{2264} {}", short(*limit)), theme.secondary);
+        draw_text(at, Align2::CENTER_CENTER, format!("\u{3c0} \u{2264} {}", short(*limit)), theme.secondary);
     }
     let right = panel.left() + NAMES - 8.0;
     let top = panel.top() + HEAD + COLUMNS;
     for (i, rate) in found.rates.iter().enumerate() {
         let at = pos2(right, top + row * (i as f32 + 0.5));
-        words(at, Align2::RIGHT_CENTER, format!("\u{3b7} {}", short(*rate)), theme.secondary);
+        draw_text(at, Align2::RIGHT_CENTER, format!("\u{3b7} {}", short(*rate)), theme.secondary);
     }
     let below = top + row * found.rates.len() as f32 + ABOVE;
     for (i, setting) in found.without_base.iter().enumerate() {
         let at = pos2(right, below + row * (i as f32 + 0.5));
         let name = format!("no base, \u{3b7} {}", short(setting.rate));
-        words(at, Align2::RIGHT_CENTER, name, theme.secondary);
+        draw_text(at, Align2::RIGHT_CENTER, name, theme.secondary);
     }
 }
 
@@ -157,7 +157,7 @@ fn canvas_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
             for cell in cells(found, text, panel, row) {
                 cell.draw(&painter, theme);
                 if response.hover_pos().is_some_and(|p| cell.rect.contains(p)) {
-                    under = Some(cell.words(found.texts.get(text).map_or("", String::as_str)));
+                    under = Some(cell.tooltip(found.texts.get(text).map_or("", String::as_str)));
                 }
             }
         }
@@ -205,16 +205,17 @@ impl View for FastWeightsView {
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let found = shown::<FastWeights>(cx)?.value;
-        let columns = ["text", "base", "rate", "most_precision", "perplexity", "change", "low", "high"];
+        let columns = ["text", "base", "rate", "max_precision", "perplexity", "change", "low", "high"];
         let mut table = Table::new(columns);
         for (text, name) in found.texts.iter().enumerate() {
-            let of = |list: &[f64]| list.get(text).map_or(String::new(), f64::to_string);
-            let plain = [name.clone(), "no fast weights".to_owned(), String::new(), String::new(), of(&found.baseline)];
+            let cell = |list: &[f64]| list.get(text).map_or(String::new(), f64::to_string);
+            let plain =
+                [name.clone(), "no fast weights".to_owned(), String::new(), String::new(), cell(&found.baseline)];
             table.row(plain.into_iter().chain(["0".to_owned(), String::new(), String::new()]));
             let all = found.sweep.iter().map(|s| ("W_pred", s)).chain(found.without_base.iter().map(|s| ("0", s)));
             for (base, s) in all {
                 let setting = [name.clone(), base.to_owned(), s.rate.to_string(), s.max_precision.to_string()];
-                let numbers = [&s.perplexity, &s.change, &s.change_low, &s.change_high].map(|list| of(list));
+                let numbers = [&s.perplexity, &s.change, &s.change_low, &s.change_high].map(|list| cell(list));
                 table.row(setting.into_iter().chain(numbers));
             }
         }

@@ -1,5 +1,5 @@
-//! Views of texts that a model reads on and on: warm-up, fast weights and uncertainty. What they show takes seconds to
-//! measure and is asked by a button. They do not know how it is measured.
+//! Views of texts that a model reads on and on: warm-up, fast weights and uncertainty. Their measurements take seconds
+//! and are started by a button.
 
 mod change;
 mod fast_weights;
@@ -24,7 +24,7 @@ use crate::{
 /// Height of the row of controls, points.
 const CONTROLS: f32 = 26.0;
 
-/// What was measured of the variant in focus at the shown step or before.
+/// The latest measurement of the variant in focus at or before the shown step.
 fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, M>> {
     cx.measured(cx.selection.variant, |_| true)
 }
@@ -62,7 +62,7 @@ fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     .on_hover_text("The variant that is asked and shown.");
 }
 
-/// How many tokens of each stream are read next time.
+/// Chooses the number of tokens of each stream in the next measurement.
 fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize]) {
     ui.menu_button(format!("{} tokens", grouped(*tokens as u64)), |ui| {
         for choice in choices {

@@ -1,5 +1,4 @@
-//! Areas under ROC curves as marks with their intervals, a row a text, and the level of chance. It does not know what tells
-//! the texts apart.
+//! Areas under ROC curves as marks with their intervals, a row a text, and the level of chance.
 
 use std::fmt::Write as _;
 
@@ -23,7 +22,7 @@ const MARK: f32 = 3.5;
 const FIGURE: f32 = 34.0;
 
 /// One text: by the uncertainty, and by the model's surprise.
-pub struct Row<'a> {
+pub struct RocRow<'a> {
     pub name: &'a str,
     pub areas: [Auroc; 2],
 }
@@ -42,7 +41,7 @@ fn draw_mark(painter: &Painter, which: usize, at: Pos2, colour: Color32) {
 }
 
 /// Draws the rows into this much room.
-pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[Row<'_>]) {
+pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[RocRow<'_>]) {
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "AUROC by text"));
     let painter = ui.painter_at(rect);
@@ -55,15 +54,15 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[Row<'_>]) {
         pos2(rect.right() - FIGURE - MARK, (rect.top() + HEAD + row * rows.len() as f32).min(rect.bottom())),
     );
     draw_head(&painter, theme, rect, plot);
-    for (i, of) in rows.iter().enumerate() {
+    for (i, item) in rows.iter().enumerate() {
         let y = plot.top() + row * (i as f32 + 0.5);
         if y + 6.0 > rect.bottom() {
             break;
         }
         let clip = Rect::from_min_max(pos2(rect.left(), y - row / 2.0), pos2(plot.left() - MARK, y + row / 2.0));
-        let galley = painter.layout_no_wrap(of.name.to_owned(), small.clone(), theme.text);
+        let galley = painter.layout_no_wrap(item.name.to_owned(), small.clone(), theme.text);
         painter.with_clip_rect(clip).galley(pos2(rect.left(), y - galley.size().y / 2.0), galley, theme.text);
-        for (which, (area, colour)) in of.areas.iter().zip(colours(theme)).enumerate() {
+        for (which, (area, colour)) in item.areas.iter().zip(colours(theme)).enumerate() {
             if !area.value.is_finite() {
                 continue;
             }
@@ -74,18 +73,18 @@ pub fn roc_ui(ui: &mut Ui, theme: &Theme, size: Vec2, rows: &[Row<'_>]) {
             }
             draw_mark(&painter, which, pos2(at(area.value), y), colour);
         }
-        let value = of.areas[0].value;
+        let value = item.areas[0].value;
         let figure = if value.is_finite() { format!("{value:.2}") } else { "none".to_owned() };
         let at = pos2(rect.right(), y);
         painter.text(at, Align2::RIGHT_CENTER, figure, FontId::monospace(theme::SMALL), colours(theme)[0]);
     }
     let under = response.hover_pos().map(|p| ((p.y - plot.top()) / row).floor());
-    if let Some(of) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
-        response.on_hover_text_at_pointer(words(of));
+    if let Some(item) = under.filter(|i| *i >= 0.0).and_then(|i| rows.get(i as usize)) {
+        response.on_hover_text_at_pointer(row_text(item));
     }
 }
 
-/// What the signs are, the axis, and the level of chance.
+/// Draws the legend of the signs, the axis, and the level of chance.
 fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
     let small = FontId::proportional(theme::SMALL);
     let mut x = rect.left();
@@ -106,16 +105,16 @@ fn draw_head(painter: &Painter, theme: &Theme, rect: Rect, plot: Rect) {
         }
     }
     let y = plot.top() - 10.0;
-    let words = |x: f32, align, words: &str| painter.text(pos2(x, y), align, words, small.clone(), theme.secondary);
-    words(plot.left(), Align2::LEFT_CENTER, "0");
-    words(plot.center().x, Align2::CENTER_CENTER, "chance 0.5");
-    words(plot.right(), Align2::RIGHT_CENTER, "1");
+    let draw_text = |x: f32, align, words: &str| painter.text(pos2(x, y), align, words, small.clone(), theme.secondary);
+    draw_text(plot.left(), Align2::LEFT_CENTER, "0");
+    draw_text(plot.center().x, Align2::CENTER_CENTER, "chance 0.5");
+    draw_text(plot.right(), Align2::RIGHT_CENTER, "1");
 }
 
 /// The exact numbers of a row.
-fn words(of: &Row<'_>) -> String {
-    let mut words = of.name.to_owned();
-    for (name, area) in NAMES.iter().zip(of.areas) {
+fn row_text(row: &RocRow<'_>) -> String {
+    let mut words = row.name.to_owned();
+    for (name, area) in NAMES.iter().zip(row.areas) {
         // writing to a string does not fail
         let _ = match area.value.is_finite() {
             true => write!(words, "\n{name}: AUROC {:.3} ({:.3} to {:.3})", area.value, area.low, area.high),
@@ -125,7 +124,7 @@ fn words(of: &Row<'_>) -> String {
     words
 }
 
-/// How high these rows want to be.
+/// The height that these rows need.
 pub fn wanted_height(rows: usize) -> f32 {
     HEAD + ROW * rows as f32
 }

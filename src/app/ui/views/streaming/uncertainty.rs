@@ -1,11 +1,11 @@
-//! How U, the inverse precision of a prediction's error, is spread over windows of the run's own text and of foreign ones,
-//! and how well it tells them apart beside the model's own surprise. It does not know how U comes about.
+//! The distribution of U, the inverse precision of a prediction's error, over windows of the run's own text and of
+//! foreign ones, and how well it tells them apart beside the model's own surprise.
 
 use eframe::egui::{Ui, vec2};
 
 use super::{
     CONTROLS, measure_ui,
-    roc::{Row, roc_ui, wanted_height},
+    roc::{RocRow, roc_ui, wanted_height},
     shown, subtitle_of, variants_ui, why_nothing,
 };
 use crate::{
@@ -26,7 +26,7 @@ const BINS: usize = 24;
 #[derive(Default)]
 pub struct UncertaintyView {
     state: ChartState,
-    /// Whether the histogram is that of the model's surprise.
+    /// Shows the histogram of the model's surprise instead of that of U.
     of_surprise: bool,
 }
 
@@ -146,10 +146,10 @@ impl View for UncertaintyView {
 }
 
 /// Foreign texts first; the own one is held against itself.
-fn rows(found: &Uncertainty) -> Vec<Row<'_>> {
-    let of = |name, text: &UncertaintyText| Row { name, areas: [text.by_uncertainty, text.by_surprise] };
-    let foreign = found.texts.iter().skip(1).map(|text| of(&text.name, text));
-    foreign.chain(found.texts.first().map(|own| of("own text, halves", own))).collect()
+fn rows(found: &Uncertainty) -> Vec<RocRow<'_>> {
+    let row = |name, text: &UncertaintyText| RocRow { name, areas: [text.by_uncertainty, text.by_surprise] };
+    let foreign = found.texts.iter().skip(1).map(|text| row(&text.name, text));
+    foreign.chain(found.texts.first().map(|own| row("own text, halves", own))).collect()
 }
 
 #[cfg(test)]

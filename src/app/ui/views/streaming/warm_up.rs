@@ -1,5 +1,5 @@
-//! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes after
-//! traces were emptied. It does not know how a model reads.
+//! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes
+//! after traces were emptied.
 
 use eframe::egui::{Ui, vec2};
 
@@ -17,7 +17,7 @@ const CHOICES: [usize; 4] = [1000, 2000, 4000, 10_000];
 const GAP: f32 = 6.0;
 /// Wider tiles have the charts side by side, points.
 const WIDE: f32 = 700.0;
-/// Each bin of positions ends so many times as far as the one before.
+/// Ratio of the ends of successive bins of positions.
 const RATIO: f64 = 1.4;
 
 /// View `warm_up`.
@@ -29,12 +29,12 @@ pub struct WarmUpView {
 
 /// The difference of two lists, averaged over bins whose widths grow: the middle of each bin on a logarithmic axis,
 /// counted from 1, and the mean.
-fn binned_difference(of: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
-    let n = of.len().min(less.len());
+fn binned_difference(minuend: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
+    let n = minuend.len().min(less.len());
     let (mut points, mut from) = (vec![], 0);
     while from < n {
         let to = (((from + 1) as f64 * RATIO).floor() as usize).clamp(from + 1, n);
-        let sum: f64 = (from..to).map(|i| of[i] - less[i]).sum();
+        let sum: f64 = (from..to).map(|i| minuend[i] - less[i]).sum();
         let middle = ((from + 1) as f64 * to as f64).sqrt();
         points.push([middle, sum / (to - from) as f64]);
         from = to;
@@ -42,7 +42,7 @@ fn binned_difference(of: &[f64], less: &[f64]) -> Vec<[f64; 2]> {
     points
 }
 
-/// What streaming saves, in words.
+/// The reduction of perplexity by streaming, in words.
 fn saved(text: &WarmUpText) -> String {
     match text.saved.is_finite() {
         true => format!("{}: {:.3} nats ({:.3} to {:.3})", text.name, text.saved, text.saved_low, text.saved_high),
@@ -76,7 +76,7 @@ impl WarmUpView {
         chart
     }
 
-    /// What reading with empty traces costs, by tokens since.
+    /// The extra loss after traces were emptied, by tokens since.
     fn after(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("tokens since traces were emptied").log();
         let mut chart = Chart::new("what empty traces cost", x, Axis::new("nats above streaming").include(&[0.0]));
@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn bins_grow_and_hold_every_position_once() {
-        let of: Vec<f64> = (0..200).map(f64::from).collect();
-        let points = binned_difference(&of, &[0.0; 200]);
+        let minuend: Vec<f64> = (0..200).map(f64::from).collect();
+        let points = binned_difference(&minuend, &[0.0; 200]);
         assert_eq!(points[..2], [[1.0, 0.0], [2.0, 1.0]]);
         assert!(points.windows(2).all(|p| p[1][0] > p[0][0]) && points.len() < 20, "{points:?}");
         let last = points[points.len() - 1];

@@ -1,5 +1,4 @@
-//! How much of each layer fires, over training, beside random weights. It does not know how shares are
-//! measured.
+//! The share of each layer that fires, over training, beside random weights.
 
 use super::layer_colour;
 use crate::{
@@ -16,7 +15,7 @@ use crate::{
 #[derive(Default)]
 pub struct Activity;
 
-/// Which of the two sparse vectors a chart shows.
+/// The sparse vector that a chart shows.
 #[derive(Clone, Copy)]
 enum Vector {
     X,

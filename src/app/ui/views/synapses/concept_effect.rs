@@ -1,5 +1,5 @@
-//! Whether the model uses what a search for a concept found: what silencing it changes after sentences with the concept, and
-//! after others, beside random ones as active. It does not know how that is measured.
+//! Tests whether the model uses the synapse that a search found: the effect of silencing it after sentences with the
+//! concept and after others, beside random synapses that are as active.
 
 use eframe::egui::{
     Align2, Button, Color32, FontId, Painter, Rect, RichText, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
@@ -80,15 +80,15 @@ pub(super) fn test_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, search: &ConceptSearch) 
     });
 }
 
-/// Where a change lies across a row.
-struct Across {
+/// Maps a change to a position across a row.
+struct ChangeScale {
     range: [f64; 2],
     left: f32,
     right: f32,
 }
 
-impl Across {
-    fn of(rect: Rect, m: &ConceptEffect) -> Self {
+impl ChangeScale {
+    fn new(rect: Rect, m: &ConceptEffect) -> Self {
         let all = [&m.with, &m.without].into_iter().flat_map(|s| s.change.iter().chain(s.null_draws.iter()));
         let (low, high) = all.filter(|v| v.is_finite()).fold((0f64, 0f64), |(l, h), v| (l.min(*v), h.max(*v)));
         let pad = ((high - low) * 0.05).max(1e-12);
@@ -102,7 +102,7 @@ impl Across {
 }
 
 /// Above the line each sentence, below it each random target's mean; a bar marks the mean.
-fn side_painted(painter: &Painter, theme: &Theme, across: &Across, rect: Rect, (name, side, colour): Side<'_>) {
+fn side_painted(painter: &Painter, theme: &Theme, across: &ChangeScale, rect: Rect, (name, side, colour): Side<'_>) {
     let (small, y) = (FontId::proportional(theme::SMALL), rect.center().y);
     painter.text(pos2(rect.left() + 4.0, y - 10.0), Align2::LEFT_CENTER, name, small.clone(), theme.text);
     let count = format!("{} sentences", side.change.len());
@@ -134,7 +134,7 @@ type Side<'a> = (&'a str, &'a ConceptSide, Color32);
 fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
     let size = vec2(ui.available_width(), 2.0 * HIGH + 22.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    let (painter, across) = (ui.painter_at(rect), Across::of(rect, m));
+    let (painter, across) = (ui.painter_at(rect), ChangeScale::new(rect, m));
     let sides: [Side<'_>; 2] = [("with it", &m.with, theme.accent), ("without it", &m.without, theme.cool)];
     painter.vline(across.at(0.0), rect.top()..=rect.top() + 2.0 * HIGH, Stroke::new(1.0, theme.grey()));
     for (k, side) in sides.into_iter().enumerate() {

@@ -1,6 +1,5 @@
-//! Looks for a synapse that stands for a concept: what to look for, the synapses of the search with their
-//! correlations on new sentences, random weights beside each, and the verdict. It does not know how the
-//! search works.
+//! Looks for a synapse that stands for a concept: what to look for, the synapses of the search with their correlations
+//! on new sentences, random weights beside each, and the verdict.
 
 mod drawing;
 
@@ -8,7 +7,7 @@ use std::fmt::Write as _;
 
 use eframe::egui::{Button, RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
-use self::drawing::{Row, Scale, nouns_ui, rows_ui};
+use self::drawing::{Scale, SynapseRow, nouns_ui, rows_ui};
 use crate::{
     config::Choice,
     labs::{corpus::CorpusSettings, synapses::settings::ConceptSettings},
@@ -24,7 +23,8 @@ use crate::{
     },
 };
 
-/// What can be looked for: id for the probe, name, tip. The last two are one's own sentences, typed and of a file.
+/// The concepts that can be searched for: id for the probe, name, tip. The last two are the user's own sentences, typed
+/// or from a file.
 const CONCEPTS: [(&str, &str, &str); 4] = [
     (
         "currency",
@@ -72,10 +72,10 @@ fn synapse(s: &ConceptSynapse) -> Synapse {
     Synapse { layer: s.layer, i: s.i, j: s.j }
 }
 
-fn row(search: &ConceptSearch, s: &ConceptSynapse) -> Row {
+fn row(search: &ConceptSearch, s: &ConceptSynapse) -> SynapseRow {
     let r = &s.correlation;
     let name = |neuron| neuron_name(neuron, search.per_head);
-    Row {
+    SynapseRow {
         name: format!("layer {}  y {} \u{2192} x {}", s.layer, name(s.i), name(s.j)),
         search: r.search,
         new: r.both_new,
@@ -119,7 +119,7 @@ impl Concepts {
         Box::<Self>::default()
     }
 
-    /// Whether a search of any model is under way.
+    /// True while a search in any model is running.
     fn is_searching(cx: &ViewCx<'_>) -> bool {
         let mut variants = 0..cx.mirror.variants().len();
         cx.can_ask() && variants.any(|v| cx.is_waiting_for::<ConceptSearch>(Some(v)))
@@ -171,7 +171,7 @@ impl Concepts {
         }
     }
 
-    /// Whether what is shown answers what is chosen.
+    /// True where the search shown is of the chosen concept.
     fn shows(&self, search: &ConceptSearch) -> bool {
         let is_file = search.is_own && !search.contrast.is_empty();
         match self.chosen {
@@ -229,7 +229,7 @@ impl View for Concepts {
         }
         Self::verdict_ui(ui, cx, search);
         super::concept_effect::test_ui(ui, cx, search);
-        let rows: Vec<Row> = search.synapses.iter().map(|s| row(search, s)).collect();
+        let rows: Vec<SynapseRow> = search.synapses.iter().map(|s| row(search, s)).collect();
         let focus = search.synapses.iter().position(|s| cx.selection.get() == Some(&synapse(s))).unwrap_or(0);
         let below = if ui.available_height() > 260.0 { 116.0 } else { 0.0 };
         let scale = Scale { random: [best_random(search, |r| r.search), best_random(search, |r| r.best)] };

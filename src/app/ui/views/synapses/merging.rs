@@ -1,5 +1,4 @@
-//! This model, another, and both side by side: the held-out loss of each on every text. It does not know how
-//! models are merged.
+//! This model, another, and both side by side: the held-out loss of each on every text.
 
 use eframe::egui::{RichText, ScrollArea, Ui};
 
@@ -17,7 +16,7 @@ use crate::{
     },
 };
 
-/// Updates of the children if this view asks for them.
+/// Number of updates of the children in a question of this view.
 const TUNED: i64 = 300;
 /// Marks before the three models.
 const SIGNS: [&str; 3] = ["\u{25cb}", "\u{25cb}", "\u{25cf}"];
@@ -95,7 +94,7 @@ impl View for Merging {
         let theme = cx.theme;
         let models = models(measured.value);
         let losses = models.iter().flat_map(|(_, losses)| losses.iter().copied());
-        let most = losses.filter(|v| v.is_finite()).fold(0.0, f32::max);
+        let max = losses.filter(|v| v.is_finite()).fold(0.0, f32::max);
         ScrollArea::vertical().auto_shrink([false, true]).show(ui, |ui| {
             for (t, text) in measured.texts.iter().enumerate() {
                 ui.add_space(6.0);
@@ -108,7 +107,7 @@ impl View for Merging {
                     before: None,
                 };
                 let bars: Vec<Bar> = models.iter().enumerate().map(bar).collect();
-                bars_ui(ui, theme, &format!("held-out loss on {text}"), &bars, f64::from(most));
+                bars_ui(ui, theme, &format!("held-out loss on {text}"), &bars, f64::from(max));
             }
             ui.add_space(8.0);
             for line in &measured.notes {

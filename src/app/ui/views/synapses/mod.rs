@@ -13,7 +13,7 @@ pub use activity::Activity;
 pub use concept_effect::ConceptEffectView;
 pub use concepts::Concepts;
 pub use merging::Merging;
-pub use reading::Reading;
+pub use reading::ReadingView;
 pub use surprise::Surprise;
 
 use eframe::egui::Color32;

@@ -1,5 +1,5 @@
-//! The followed synapses as a small graph: neurons of y on the left, of x on the right, as full as they fire
-//! at this token; a line as wide as its synapse is strong now. It does not know where the numbers come from.
+//! The followed synapses as a small graph: neurons of y on the left, of x on the right, as full as they fire at this
+//! token; a line as wide as its synapse is strong now.
 
 use eframe::egui::{
     Align2, Color32, FontId, Pos2, Rect, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2,

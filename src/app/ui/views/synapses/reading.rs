@@ -1,5 +1,4 @@
-//! A text read token by token: what the synapse in focus holds after each, and the graph of those that
-//! gained most. It does not know how a synapse is computed.
+//! A text read token by token: what the synapse in focus holds after each, and the graph of those that gained most.
 
 use std::fmt::Write as _;
 
@@ -33,12 +32,12 @@ use crate::{
 
 /// View `reading`.
 #[derive(Default)]
-pub struct Reading {
+pub struct ReadingView {
     state: ChartState,
     playhead: Playhead,
     /// The text while it is typed.
     typed: Option<String>,
-    /// How much the model writes, and at which temperature, while they are dragged or typed.
+    /// Number of tokens that the model writes, and the temperature, while they are dragged or typed.
     write: Option<f64>,
     temperature: Option<f64>,
     /// The question whose answer was played last.
@@ -65,18 +64,18 @@ const SETTINGS: [&str; 7] = [
     ReadingSettings::temperature.name,
 ];
 /// The most tokens that are written from here.
-const MOST_WRITTEN: f64 = 2000.0;
+const MAX_WRITTEN: f64 = 2000.0;
 
 /// The reading that is shown, and the synapse in focus within it.
 #[derive(Clone, Copy)]
-struct Shown<'a> {
+struct ShownReading<'a> {
     measured: Measured<'a, measurements::SynapseReading>,
     /// Index of the synapse in focus.
     focus: usize,
 }
 
-impl<'a> Shown<'a> {
-    fn of(cx: &ViewCx<'a>) -> Option<Self> {
+impl<'a> ShownReading<'a> {
+    fn find(cx: &ViewCx<'a>) -> Option<Self> {
         let answered = cx.answered::<measurements::SynapseReading>();
         let is_asked = |m: &Measured<'_, measurements::SynapseReading>| m.sample.request.is_some();
         let measured = match (answered, cx.latest::<measurements::SynapseReading>()) {
@@ -138,7 +137,7 @@ fn nodes(traces: &[NeuronTrace], per_head: usize, cursor: usize) -> Vec<Node> {
     traces.iter().map(node).collect()
 }
 
-impl Reading {
+impl ReadingView {
     pub fn make() -> Box<dyn View> {
         Box::<Self>::default()
     }
@@ -156,7 +155,7 @@ impl Reading {
         cx.ask::<measurements::SynapseReading>(variant, &args, Freshness::Steps(STALE_AFTER));
     }
 
-    /// How many tokens the model writes after the text, and at which temperature.
+    /// Controls for the number of tokens that the model writes after the text, and the temperature.
     fn write_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (Ok(set), Ok(warm)) =
             (cx.config.value(ReadingSettings::write), cx.config.value(ReadingSettings::temperature))
@@ -168,7 +167,7 @@ impl Reading {
                 "So many tokens the model writes by itself after the text; they are underlined, and read like it.";
             let label = ui.label("and writes on").on_hover_text(tip).id;
             let mut count = self.write.unwrap_or(set as f64);
-            let drag = DragValue::new(&mut count).range(0.0..=MOST_WRITTEN).fixed_decimals(0).suffix(" tokens");
+            let drag = DragValue::new(&mut count).range(0.0..=MAX_WRITTEN).fixed_decimals(0).suffix(" tokens");
             if let Some(count) = settled(&ui.add(drag).labelled_by(label), count, &mut self.write) {
                 cx.set(ReadingSettings::write.name, Value::Int(count as i64));
             }
@@ -182,9 +181,10 @@ impl Reading {
         });
     }
 
-    /// Follows what the model writes while it comes, its newest token in sight. What was there at once is played instead, from
-    /// the end of the text on: once for each answer, and not while a model trains, whose answers follow one another.
-    fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &Shown<'_>) {
+    /// Follows what the model writes while it comes, its newest token in sight. An answer that came complete is played
+    /// instead, from the end of the text on: once for each answer, and not while a model trains, because its answers
+    /// replace one another.
+    fn play_written(&mut self, ui: &Ui, cx: &mut ViewCx<'_>, shown: &ShownReading<'_>) {
         let request = shown.measured.sample.request;
         if request == self.played || !cx.has_controls {
             return;
@@ -203,17 +203,17 @@ impl Reading {
     }
 
     /// A page of tokens about the cursor; each as bright as the synapse gains there.
-    fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: Shown<'_>, cursor: usize) {
+    fn strip_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, shown: ShownReading<'_>, cursor: usize) {
         let tokens = shown.tokens();
         let from = (cursor / PAGE) * PAGE;
         let page = &tokens[from.min(tokens.len())..(from + PAGE).min(tokens.len())];
         let gains = shown.gains();
-        let most = gains.iter().copied().fold(1e-12, f64::max);
+        let max = gains.iter().copied().fold(1e-12, f64::max);
         let theme = cx.theme;
         let written = shown.first_written().saturating_sub(from).min(page.len());
         let pointed = written_strip_ui(ui, theme, page, written, |k| {
             let at = from + k;
-            let share = gains.get(at).map_or(0.0, |g| (g / most).clamp(0.0, 1.0)) as f32;
+            let share = gains.get(at).map_or(0.0, |g| (g / max).clamp(0.0, 1.0)) as f32;
             let read = at <= cursor;
             let ground = (read && share > 0.02).then(|| theme.warm.gamma_multiply(0.12 + 0.68 * share));
             Mark { ground, outline: (at == cursor).then_some(theme.accent) }
@@ -224,7 +224,7 @@ impl Reading {
         }
     }
 
-    fn chart<'a>(cx: &ViewCx<'a>, shown: Shown<'a>, cursor: usize) -> Chart<'a> {
+    fn chart<'a>(cx: &ViewCx<'a>, shown: ShownReading<'a>, cursor: usize) -> Chart<'a> {
         let synapses = &shown.reading().synapses;
         let name = |neuron| neuron_name(neuron, shown.reading().per_head);
         let ends = synapses.get(shown.focus).map_or(String::new(), |s| format!("{}, {}", name(s.i), name(s.j)));
@@ -235,10 +235,9 @@ impl Reading {
         }
         let own = points(shown.sigma());
         let gains = shown.gains();
-        let most = gains.iter().copied().fold(1e-12, f64::max);
-        let stars: Vec<[f64; 2]> =
-            own.iter().zip(&gains).filter(|(_, g)| **g >= STAR * most).map(|(p, _)| *p).collect();
-        // the axis is that of the synapse in focus: another's values may be a hundred times as large
+        let max = gains.iter().copied().fold(1e-12, f64::max);
+        let stars: Vec<[f64; 2]> = own.iter().zip(&gains).filter(|(_, g)| **g >= STAR * max).map(|(p, _)| *p).collect();
+        // the axis fits the synapse in focus, because the values of another may be a hundred times as large
         let [low, high] = own.iter().fold([0.0f64; 2], |[low, high], p| [low.min(p[1]), high.max(p[1])]);
         if high > low {
             let room = 0.08 * (high - low);
@@ -254,16 +253,16 @@ impl Reading {
         chart
     }
 
-    fn graph_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: Shown<'_>, cursor: usize, size: eframe::egui::Vec2) {
+    fn graph_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, shown: ShownReading<'_>, cursor: usize, size: eframe::egui::Vec2) {
         let reading = shown.reading();
         let all = reading.synapses.iter().flat_map(|s| s.sigma.iter());
-        let most = all.fold(1e-12, |m: f64, v| m.max(v.abs()));
+        let max = all.fold(1e-12, |m: f64, v| m.max(v.abs()));
         let per_head = reading.per_head;
         let (ys, xs) = (nodes(&reading.y, per_head, cursor), nodes(&reading.x, per_head, cursor));
         let edge = |(k, s): (usize, &measurements::SynapseTrace)| {
             let from = reading.y.iter().position(|n| n.neuron == s.i)?;
             let to = reading.x.iter().position(|n| n.neuron == s.j)?;
-            let strength = (s.sigma.get(cursor).copied().unwrap_or(0.0) / most) as f32;
+            let strength = (s.sigma.get(cursor).copied().unwrap_or(0.0) / max) as f32;
             let gains = ys[from].fires > 0.0 && xs[to].fires > 0.0;
             Some(Edge { from, to, strength, gains, chosen: k == shown.focus })
         };
@@ -277,7 +276,7 @@ impl Reading {
     }
 
     /// The values at the cursor, in words.
-    fn words_ui(ui: &mut Ui, cx: &ViewCx<'_>, shown: Shown<'_>, cursor: usize) {
+    fn sentence_ui(ui: &mut Ui, cx: &ViewCx<'_>, shown: ShownReading<'_>, cursor: usize) {
         let mut words = String::new();
         let reading = shown.reading();
         if let Some(v) = shown.sigma().get(cursor) {
@@ -295,7 +294,7 @@ impl Reading {
     }
 }
 
-/// What a field is set to once nobody drags it or types in it any more; `meanwhile` holds it until then.
+/// The value of a field once it is no longer dragged or typed in; `meanwhile` holds it until then.
 fn settled(response: &Response, value: f64, meanwhile: &mut Option<f64>) -> Option<f64> {
     if response.changed() {
         *meanwhile = Some(value);
@@ -304,14 +303,14 @@ fn settled(response: &Response, value: f64, meanwhile: &mut Option<f64>) -> Opti
     if is_busy { None } else { meanwhile.take() }
 }
 
-impl View for Reading {
+impl View for ReadingView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if cx.has_controls {
             text_ui(ui, cx, &mut self.typed);
             self.write_ui(ui, cx);
         }
         Self::ask(cx);
-        let Some(shown) = Shown::of(cx).filter(|s| !s.tokens().is_empty()) else {
+        let Some(shown) = ShownReading::find(cx).filter(|s| !s.tokens().is_empty()) else {
             let words = "A BDH reads this text as soon as there is one: press Space, or open a run or a checkpoint.";
             crate::ui::plot::empty_ui(
                 ui,
@@ -329,7 +328,7 @@ impl View for Reading {
             cx.selection.token = Some(now);
         }
         self.strip_ui(ui, cx, shown, now);
-        Self::words_ui(ui, cx, shown, now);
+        Self::sentence_ui(ui, cx, shown, now);
         let size = ui.available_size();
         let high = ((size.y - GRID) * 0.45).max(100.0);
         Self::chart(cx, shown, now).show(ui, vec2(size.x, high), cx.theme, &mut self.state);
@@ -337,14 +336,14 @@ impl View for Reading {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match Shown::of(cx) {
+        match ShownReading::find(cx) {
             Some(s) => format!("step {} \u{b7} {}", s.measured.sample.step, s.measured.sample.about),
             None => "what synapses hold while a text is read".to_owned(),
         }
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let shown = Shown::of(cx)?;
+        let shown = ShownReading::find(cx)?;
         let reading = shown.reading();
         let name = |neuron| neuron_name(neuron, reading.per_head);
         let of_synapses = reading.synapses.iter().map(|s| (format!("sigma {}>{}", name(s.i), name(s.j)), &s.sigma));
@@ -370,7 +369,7 @@ impl View for Reading {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let shown = Shown::of(cx)?;
+        let shown = ShownReading::find(cx)?;
         let cursor = cx.selection.token.unwrap_or(usize::MAX).min(shown.tokens().len().saturating_sub(1));
         Self::chart(cx, shown, cursor).svg(&self.state, cx.theme)
     }

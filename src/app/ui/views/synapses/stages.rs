@@ -1,5 +1,5 @@
-//! The stages of a merging run: which model is trained now and on what, how far it is, and the losses and
-//! samples of base, children and merged model on every text. It does not know how a stage is run.
+//! The stages of a merging run: which model is trained now and on what, how far it is, and the losses and samples of
+//! base, children and merged model on every text.
 
 use eframe::egui::{
     Align, Align2, Color32, ComboBox, FontId, Grid, Label, Layout, Rect, RichText, Sense, Stroke, StrokeKind,
@@ -51,7 +51,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    fn of(c: &Config) -> Option<Self> {
+    fn from_config(c: &Config) -> Option<Self> {
         let tune = c.value(MergingSettings::tune).ok().filter(|tune| *tune > 0)?;
         let after = c.value(MergingSettings::after).ok()?;
         Some(Self { base: c.value(TrainSettings::steps).ok()?, tune, after })
@@ -70,7 +70,7 @@ impl Lengths {
         }
     }
 
-    /// How far stage `i` is at `step`, and in words.
+    /// The progress of stage `i` at `step`, as a share and as text.
     fn at(self, i: usize, step: u64) -> (f32, String) {
         let (from, until) = self.span(i);
         let all = until - from;
@@ -83,8 +83,8 @@ impl Lengths {
         }
     }
 
-    /// What happens at `step`, and how many steps remain.
-    fn words(self, step: u64) -> String {
+    /// Describes the stage at `step` and the number of steps that remain.
+    fn status(self, step: u64) -> String {
         let left = self.total().saturating_sub(step);
         let now = match step {
             s if s < self.base => "The base learns its text; the children are copies of it, made when it is done.",
@@ -108,10 +108,10 @@ fn loss(all: &Measurements<'_>, model: usize, text: usize) -> Option<f64> {
 
 /// The settings of the run, or those that a run would be made of.
 fn lengths(cx: &ViewCx<'_>) -> Option<Lengths> {
-    Lengths::of(cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config))
+    Lengths::from_config(cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config))
 }
 
-/// Whether this is a run of stages, or would be one with the present settings.
+/// True for a run with stages, or one that would have stages with the present settings.
 pub fn are_shown(cx: &ViewCx<'_>) -> bool {
     lengths(cx).is_some()
 }
@@ -126,7 +126,7 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     choices_ui(ui, cx);
     ui.add_space(GRID);
     boxes_ui(ui, cx, lengths);
-    ui.label(RichText::new(lengths.words(cx.step)).color(cx.theme.secondary));
+    ui.label(RichText::new(lengths.status(cx.step)).color(cx.theme.secondary));
     let all = measurements(cx);
     let Some(first) = all.iter().flatten().next() else {
         ui.label(RichText::new("Nothing measured yet: press Space to begin.").color(cx.theme.secondary));
@@ -182,7 +182,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[&str], all: &Measurements<'_>
     );
 }
 
-/// How much of a child's gain on a text the merged model retains, in words, once there is a merged model.
+/// Says how much of a child's gain on a text the merged model retains, once there is a merged model.
 fn retained(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
     let (base, merged) = (loss[0]?, loss[3]?);
     if text == 0 {
@@ -291,7 +291,7 @@ fn boxes_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, lengths: Lengths) {
     response.on_hover_text("Click a model and every view that shows one model shows it.");
 }
 
-/// What each model writes after the prompt of each text.
+/// The continuation of each text's prompt by each model.
 fn samples_ui(ui: &mut Ui, cx: &ViewCx<'_>, all: &Measurements<'_>) {
     let Some(first) = all.iter().flatten().next() else { return };
     if first.texts.iter().all(|t| t.continuation.is_empty()) {
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(l.at(2, 675).0, 0.25);
         assert_eq!(l.at(3, 899), (0.0, "at step 900".to_owned()));
         assert_eq!(l.at(3, 900), (1.0, "made".to_owned()));
-        assert!(l.words(650).ends_with("250 steps left.") && !l.words(900).contains("left"));
+        assert!(l.status(650).ends_with("250 steps left.") && !l.status(900).contains("left"));
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Which share of neurons fires while a word is new, and when it is known. It does not know how words are
-//! made or read.
+//! The share of neurons that fire while a word is new, and when it is known.
 
 use eframe::egui::Ui;
 
@@ -113,7 +112,7 @@ impl PanelView for Surprise {
                     "Neurons grouped by how fast they turn: solid while the word is new, dashed when it is known.";
                 ui.selectable_value(&mut self.by_octave, true, "by rotation").on_hover_text(tip);
             }
-            if let Some(words) = correlation_words(cx) {
+            if let Some(words) = correlation_sentence(cx) {
                 ui.label(eframe::egui::RichText::new(words).size(crate::ui::theme::SMALL).color(cx.theme.secondary));
             }
         });
@@ -125,7 +124,7 @@ impl PanelView for Surprise {
 }
 
 /// The correlation of each layer's firing with the loss over the word and its repetitions.
-fn correlation_words(cx: &ViewCx<'_>) -> Option<String> {
+fn correlation_sentence(cx: &ViewCx<'_>) -> Option<String> {
     let measured = cx.latest::<measurements::Surprise>()?;
     let all: Vec<String> = measured.trained.layers.iter().map(|l| format!("{:+.2}", l.loss_correlation)).collect();
     Some(format!("correlation with the loss, by layer: {}", all.join("  ")))

@@ -1,5 +1,4 @@
-//! What there is to remember of a block's input, as its autocorrelation, over what the three traces keep. It sees no
-//! model.
+//! The autocorrelation of a block's input, above the decay of its three traces.
 
 use eframe::egui::Ui;
 

@@ -1,9 +1,8 @@
-//! Which block of a model is shown: one button a block, or a list where there are many. It does not know what is shown of
-//! it.
+//! Chooses the block of a model that is shown: one button a block, or a list where there are many.
 
 use eframe::egui::{ComboBox, Ui, WidgetInfo, accesskit::Role};
 
-/// As many have a button each.
+/// The largest number of blocks that have a button each; more are a list.
 const BUTTONS: usize = 4;
 
 /// Chooses one of the blocks with these paths.

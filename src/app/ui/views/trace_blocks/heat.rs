@@ -1,5 +1,4 @@
-//! Three traces of a block as maps over the same tokens: a row a channel, a column a token. It does not know which model
-//! they are of.
+//! Three traces of a block as maps over the same tokens: a row a channel, a column a token.
 
 use std::sync::Arc;
 
@@ -28,7 +27,7 @@ pub const LEFT: f32 = 60.0;
 pub const BAR: f32 = 58.0;
 const GAP: f32 = 8.0;
 /// A map must be as high for the words of its colour bar to stand apart.
-const LEAST_BAR: f32 = 48.0;
+const MIN_BAR: f32 = 48.0;
 
 /// The maps, copied for the graphics card once.
 #[derive(Default)]
@@ -36,8 +35,8 @@ pub struct Heat {
     held: [MapCells; 3],
 }
 
-/// What the maps are of.
-pub struct HeatOf<'a> {
+/// The traces that the maps show, and where they come from.
+pub struct HeatSource<'a> {
     /// `(tokens, channels)` each, fast to slow.
     pub traces: &'a [Array; 3],
     pub payload: &'a Arc<Payload>,
@@ -49,7 +48,7 @@ pub struct HeatOf<'a> {
 }
 
 impl Heat {
-    fn hold(&mut self, of: &HeatOf<'_>) {
+    fn hold(&mut self, of: &HeatSource<'_>) {
         for ((held, array), name) in self.held.iter_mut().zip(of.traces).zip(TRACES) {
             let (part, &[tokens, channels]) = (format!("{}.{name}", of.part), array.shape()) else { continue };
             let turned: Vec<f32> = (0..channels)
@@ -61,7 +60,7 @@ impl Heat {
     }
 
     /// Fills `height`; returns the token that was clicked.
-    pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, height: f32, of: &HeatOf<'_>) -> Option<usize> {
+    pub fn ui(&mut self, ui: &mut Ui, theme: &Theme, height: f32, of: &HeatSource<'_>) -> Option<usize> {
         self.hold(of);
         let size = vec2(ui.available_width(), height);
         let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
@@ -75,15 +74,15 @@ impl Heat {
         let column = (map(0).width() / columns as f32).max(0.1);
         for (trace, held) in self.held.iter().enumerate() {
             let rect = map(trace);
-            let most = held.largest().max(f32::MIN_POSITIVE);
-            let colours = Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-most, most], log: false };
+            let max = held.largest().max(f32::MIN_POSITIVE);
+            let colours = Colours { map: ColourMap::Diverging { dark: theme.dark }, range: [-max, max], log: false };
             paint_map(ui, rect, held, colours, theme, None);
             let painter = ui.painter_at(sheet);
             painter.rect_stroke(rect, 0.0, Stroke::new(1.0, theme.line), StrokeKind::Outside);
             let name = TRACES[trace];
             let font = FontId::proportional(theme::SMALL);
             painter.text(pos2(sheet.left(), rect.top()), Align2::LEFT_TOP, name, font, theme.trace(trace));
-            if each >= LEAST_BAR {
+            if each >= MIN_BAR {
                 let bar = Rect::from_min_size(pos2(rect.right() + 10.0, rect.top() + 4.0), vec2(8.0, each - 8.0));
                 colour_bar(&painter, bar, colours, theme);
             }

@@ -1,7 +1,7 @@
 //! The views of models whose blocks read the past through traces: a text read, how often units are kept, and what the
 //! traces keep beside what there is to keep.
 
-/// The traces as legends call them, fast to slow.
+/// The names of the traces in legends, fast to slow.
 const TRACES: [&str; 3] = ["fast", "medium", "slow"];
 
 mod autocorrelation;

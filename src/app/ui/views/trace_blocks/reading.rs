@@ -1,16 +1,16 @@
-//! A text read by a model of traces, and what it writes after it: surprise or prediction error as heat under the tokens,
-//! the three traces of a block channel by channel, and their lengths. It sees no model.
+//! A text read by a model of traces, and its continuation: surprise or prediction error as heat under the tokens, the
+//! three traces of a block channel by channel, and their lengths.
 
 use eframe::egui::{Color32, DragValue, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use super::{
     TRACES,
     block_choice::{block_ui, name},
-    heat::{self, Heat, HeatOf},
+    heat::{self, Heat, HeatSource},
 };
 use crate::{
     gpu::colour::ColourMap,
-    telemetry::measurements::{BlockReading, TraceReading as Reading, TraceReadingArgs},
+    telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
     ui::{
         plot::{Axis, Chart, ChartState, Line, empty_ui, value_label},
         questions::Freshness,
@@ -31,10 +31,10 @@ const STALE: u64 = 50;
 const PACE: f64 = 0.12;
 /// Height of the chart of lengths, as a share of what is left.
 const LENGTHS: f32 = 0.3;
-/// With less room there is none for the lengths, points.
+/// Height below which the lengths are not shown, points.
 const HIGH: f32 = 260.0;
 
-/// What colours a token.
+/// The quantity that colours a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum TokenHeat {
     #[default]
@@ -81,18 +81,18 @@ impl TraceReadingView {
         }
     }
 
-    /// Of the variant in focus: the reading of what is asked for, in as far as it is known.
-    fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, Reading>> {
+    /// The reading of the variant in focus with the present text and temperature, once it is known.
+    fn shown<'a>(&self, cx: &ViewCx<'a>) -> Option<Measured<'a, TraceReading>> {
         let is_typed = !self.text.is_empty();
-        let fits = |m: &Reading| m.is_typed == is_typed && m.temperature == self.temperature;
+        let fits = |m: &TraceReading| m.is_typed == is_typed && m.temperature == self.temperature;
         cx.measured(cx.selection.variant, fits)
     }
 
-    fn block<'a>(&self, m: &Measured<'a, Reading>) -> Option<&'a BlockReading> {
+    fn block<'a>(&self, m: &Measured<'a, TraceReading>) -> Option<&'a BlockReading> {
         m.value.blocks.get(self.block).or(m.value.blocks.last())
     }
 
-    fn heat_of(&self, m: &Measured<'_, Reading>, token: usize) -> f64 {
+    fn heat_of(&self, m: &Measured<'_, TraceReading>, token: usize) -> f64 {
         match self.token_heat {
             TokenHeat::Surprise => m.value.surprise.get(token).copied().unwrap_or(f64::NAN),
             TokenHeat::Error => self.block(m).and_then(|b| b.error.get(token).copied()).unwrap_or(f64::NAN),
@@ -123,12 +123,12 @@ impl TraceReadingView {
     }
 
     /// The tokens that were read, and those that the model wrote, in their heat. Returns the token that was clicked.
-    fn tokens_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, Reading>, cursor: usize) -> Option<usize> {
+    fn tokens_ui(&self, ui: &mut Ui, cx: &ViewCx<'_>, m: &Measured<'_, TraceReading>, cursor: usize) -> Option<usize> {
         let tokens = &m.sample.tokens;
         let prompt = m.value.prompt.min(tokens.len());
         let all: Vec<f64> = (0..tokens.len()).map(|token| self.heat_of(m, token)).collect();
-        let [least, most] = range(&all);
-        let share = |token: usize| (all.get(token).copied().unwrap_or(f64::NAN) - least) / (most - least);
+        let [min, max] = range(&all);
+        let share = |token: usize| (all.get(token).copied().unwrap_or(f64::NAN) - min) / (max - min);
         let mark = |token: usize| Mark {
             ground: ground(cx.theme, share(token)),
             outline: (token == cursor).then_some(cx.theme.accent),
@@ -143,27 +143,27 @@ impl TraceReadingView {
         clicked
     }
 
-    /// What is known of the token at the cursor, and what the heat of the tokens means.
-    fn words_of(&self, m: &Measured<'_, Reading>, cursor: usize) -> String {
+    /// Describes the token at the cursor, and the heat of the tokens.
+    fn token_text(&self, m: &Measured<'_, TraceReading>, cursor: usize) -> String {
         let token = m.sample.tokens.get(cursor).map_or("", String::as_str);
         let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or("\u{2013}".to_owned(), value_label);
         let surprise = number(m.value.surprise.get(cursor).copied());
         let errors = m.value.blocks.iter().map(|b| number(b.error.get(cursor).copied()));
         let all: Vec<f64> = (0..m.sample.tokens.len()).map(|token| self.heat_of(m, token)).collect();
-        let [least, most] = range(&all).map(value_label);
+        let [min, max] = range(&all).map(value_label);
         let heat = match self.token_heat {
             TokenHeat::Error => "error / input",
             TokenHeat::Surprise => "surprise (nats)",
         };
         format!(
-            "{} \u{201c}{token}\u{201d} \u{b7} surprise {surprise} nats \u{b7} error / input by block: {} \u{b7} colours: {heat}, {least} \
-             to {most}",
+            "{} \u{201c}{token}\u{201d} \u{b7} surprise {surprise} nats \u{b7} error / input by block: {} \u{b7} colours: {heat}, {min} \
+             to {max}",
             cursor + 1,
             errors.collect::<Vec<_>>().join(", ")
         )
     }
 
-    fn lengths<'a>(&self, cx: &ViewCx<'a>, m: &Measured<'a, Reading>, cursor: usize) -> Chart<'a> {
+    fn lengths<'a>(&self, cx: &ViewCx<'a>, m: &Measured<'a, TraceReading>, cursor: usize) -> Chart<'a> {
         let mut chart = Chart::new("trace lengths", Axis::new("token"), Axis::new("length").include(&[0.0]));
         let Some(block) = self.block(m) else { return chart };
         for (trace, (words, norms)) in TRACES.into_iter().zip(&block.norms).enumerate() {
@@ -182,8 +182,8 @@ impl TraceReadingView {
 /// The least and the greatest finite value; 0 and 1 where there is none.
 fn range(values: &[f64]) -> [f64; 2] {
     let finite = values.iter().copied().filter(|v| v.is_finite());
-    let [least, most] = finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(v), b.max(v)]);
-    if least <= most { [least, most] } else { [0.0, 1.0] }
+    let [min, max] = finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [a.min(v), b.max(v)]);
+    if min <= max { [min, max] } else { [0.0, 1.0] }
 }
 
 /// The ground of a token whose heat is this share of the way from the least to the most; text stays legible on it.
@@ -198,7 +198,7 @@ fn ground(theme: &Theme, share: f64) -> Option<Color32> {
 impl View for TraceReadingView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = cx.selection.variant;
-        cx.ask::<Reading>(Some(variant), &self.args(), Freshness::Steps(STALE));
+        cx.ask::<TraceReading>(Some(variant), &self.args(), Freshness::Steps(STALE));
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
@@ -209,7 +209,8 @@ impl View for TraceReadingView {
             self.controls_ui(ui, &paths);
         }
         let Some(m) = shown.filter(|m| !m.sample.tokens.is_empty()) else {
-            let words = cx.why_nothing::<Reading>("Nothing read yet. A run reads a passage at its start: press Space.");
+            let words =
+                cx.why_nothing::<TraceReading>("Nothing read yet. A run reads a passage at its start: press Space.");
             empty_ui(ui, ui.available_size(), cx.theme, &words);
             return;
         };
@@ -223,10 +224,10 @@ impl View for TraceReadingView {
             }
         }
         let mut clicked = self.tokens_ui(ui, cx, &m, cursor);
-        ui.label(RichText::new(self.words_of(&m, cursor)).size(theme::SMALL).color(cx.theme.secondary));
+        ui.label(RichText::new(self.token_text(&m, cursor)).size(theme::SMALL).color(cx.theme.secondary));
         let Some(block) = self.block(&m) else { return };
         let room = ui.available_height() - ui.spacing().item_spacing.y;
-        let of = HeatOf {
+        let of = HeatSource {
             traces: &block.traces,
             payload: &m.sample.payload,
             part: block.path.clone(),

@@ -1,5 +1,5 @@
 //! How often the units of each block are kept, from the most used to the least, or the share that is never kept over
-//! training. It sees no model.
+//! training.
 
 use eframe::egui::Ui;
 
@@ -26,7 +26,7 @@ fn never(block: &BlockUsage) -> f64 {
     block.usage.iter().filter(|share| **share == 0.0).count() as f64 / block.usage.len().max(1) as f64
 }
 
-/// How many units used alike would have the entropy of these: exp of it.
+/// The effective number of units: the exponential of the entropy of their use.
 fn effective(block: &BlockUsage) -> f64 {
     let total: f64 = block.usage.iter().sum();
     let entropy = |share: &f64| if *share > 0.0 { -share / total * (share / total).ln() } else { 0.0 };

@@ -1,5 +1,4 @@
-//! The sentence of the Traces lab as its views see it: coefficients, words, codes and colours, read
-//! from the settings. It draws nothing.
+//! The sentence of the Traces lab as its views see it: coefficients, words, codes and colours, read from the settings.
 
 use eframe::egui::Color32;
 
@@ -15,7 +14,7 @@ pub const NAMES: [&str; 3] = ["fast", "medium", "slow"];
 /// Shown by a lab that has no sentence: short enough for a small tile.
 const SENTENCE: &str = "the keeper of the old light found a small brass key under the stairs";
 
-/// What the views of traces read from the settings; a lab without them gets the paper's.
+/// The settings of the views of traces; a lab without them gets the paper's.
 pub struct Sentence {
     pub alphas: [f64; 3],
     pub words: Vec<String>,
@@ -28,7 +27,7 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    pub fn of(cx: &ViewCx<'_>) -> Self {
+    pub fn from_settings(cx: &ViewCx<'_>) -> Self {
         let set: TraceSettings = cx.config.group().unwrap_or_default();
         let sentence = cx.config.value(TraceSettings::sentence).unwrap_or_else(|_| SENTENCE.to_owned());
         let words: Vec<String> = sentence.split_whitespace().take(LONGEST).map(str::to_owned).collect();
@@ -73,7 +72,7 @@ impl Sentence {
     }
 }
 
-/// Words after this many are left out: columns would be too narrow to see.
+/// Most words that are shown; columns for more would be too narrow to see.
 const LONGEST: usize = 80;
 
 /// OKLCH (Ottosson 2020) to sRGB, clipped: colours of equal lightness.

@@ -1,5 +1,5 @@
-//! How a trace forgets: what is left of a word, its weight, and the answer to a step, for the three
-//! coefficients. Closed forms of the settings: it needs no run.
+//! The decay of a trace: the retained share of a word, its weight, and the step response, for the three coefficients.
+//! Closed forms of the settings: it needs no run.
 
 use eframe::egui::{RichText, Ui, Vec2, vec2};
 
@@ -13,9 +13,9 @@ use crate::{
     },
 };
 
-/// Which curve is drawn.
+/// The curve that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Shown {
+enum DecayCurve {
     #[default]
     Left,
     Impulse,
@@ -31,24 +31,24 @@ const TABLE: f32 = 4.0 * 20.0 + 8.0;
 /// View `trace_decay`.
 #[derive(Default)]
 pub struct TraceDecay {
-    shown: Shown,
+    shown: DecayCurve,
 }
 
 impl TraceDecay {
-    fn chart(shown: Shown, cx: &ViewCx<'_>) -> Chart<'static> {
+    fn chart(shown: DecayCurve, cx: &ViewCx<'_>) -> Chart<'static> {
         let (y, value): (_, fn(f64, f64) -> f64) = match shown {
-            Shown::Left => ("share left, (1 \u{2212} \u{3b1})^k", ema::retention),
-            Shown::Impulse => ("weight, \u{3b1} (1 \u{2212} \u{3b1})^k", ema::impulse),
-            Shown::Step => ("trace of a constant 1", ema::step_response),
+            DecayCurve::Left => ("share left, (1 \u{2212} \u{3b1})^k", ema::retention),
+            DecayCurve::Impulse => ("weight, \u{3b1} (1 \u{2212} \u{3b1})^k", ema::impulse),
+            DecayCurve::Step => ("trace of a constant 1", ema::step_response),
         };
         let mut chart =
             Chart::new("decay of the traces", Axis::new("words since, k").whole(), Axis::new(y).include(&[0.0]));
-        let sentence = Sentence::of(cx);
+        let sentence = Sentence::from_settings(cx);
         for (i, &a) in sentence.alphas.iter().enumerate() {
             let points: Vec<[f64; 2]> = (0..=FURTHEST).map(|k| [k as f64, value(a, k as f64)]).collect();
             chart.lines.push(Line::new(format!("{}, \u{3b1} {a}", NAMES[i]), cx.theme.trace(i), points));
         }
-        if shown == Shown::Left {
+        if shown == DecayCurve::Left {
             for (k, words) in [(50.0, "paper: 0.36"), (200.0, "paper: 0.02")] {
                 chart.references.push(Reference { label: words.to_owned(), at: k, vertical: true });
             }
@@ -60,17 +60,17 @@ impl TraceDecay {
         ui.horizontal(|ui| {
             for (choice, words, tip) in [
                 (
-                    Shown::Left,
+                    DecayCurve::Left,
                     "left of a word",
                     "What is left of a word k words later, as a share of what was there when it was read.",
                 ),
                 (
-                    Shown::Impulse,
+                    DecayCurve::Impulse,
                     "impulse",
                     "The weight of the word k steps back in the trace. All weights of an endless past sum to 1.",
                 ),
                 (
-                    Shown::Step,
+                    DecayCurve::Step,
                     "step",
                     "The trace when the same input comes again and again: how long it takes to notice.",
                 ),
@@ -83,7 +83,7 @@ impl TraceDecay {
 
 /// One line a trace, in columns: half-life, window, what is left after 50 and 200 words.
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
-    let sentence = Sentence::of(cx);
+    let sentence = Sentence::from_settings(cx);
     ui.spacing_mut().interact_size.y = 16.0;
     eframe::egui::Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(10.0, 2.0)).show(ui, |ui| {
         let word = |s: &str| RichText::new(s.to_owned()).size(theme::SMALL).color(cx.theme.secondary);

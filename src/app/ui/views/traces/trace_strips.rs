@@ -26,7 +26,7 @@ const PACE: f64 = 0.35;
 const NAMES_WIDTH: f32 = 84.0;
 
 /// Room in which the words and the numbers of three strips are whole.
-const LEAST: Vec2 = vec2(160.0, 190.0);
+const MIN_SIZE: Vec2 = vec2(160.0, 190.0);
 /// Width of a word that stands on its head.
 const TURNED: f32 = 14.0;
 
@@ -36,7 +36,7 @@ pub struct TraceStrips {
     playhead: Playhead,
 }
 
-/// Where things stand on the canvas.
+/// The layout of the canvas.
 struct Stage {
     rect: Rect,
     /// Width of one word's column.
@@ -48,7 +48,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn of(ui: &Ui, rect: Rect, s: &Sentence) -> Self {
+    fn new(ui: &Ui, rect: Rect, s: &Sentence) -> Self {
         let column = (rect.width() - NAMES_WIDTH) / s.words.len().max(1) as f32;
         let font = FontId::proportional(theme::SMALL);
         let wide = |w: &String| ui.painter().layout_no_wrap(w.clone(), font.clone(), egui::Color32::WHITE).size().x;
@@ -94,10 +94,10 @@ impl TraceStrips {
     }
 
     fn canvas_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, s: &Sentence) {
-        let size = ui.available_size().max(LEAST);
+        let size = ui.available_size().max(MIN_SIZE);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "traces under the sentence"));
-        let stage = Stage::of(ui, rect, s);
+        let stage = Stage::new(ui, rect, s);
         let under = |p: Option<Pos2>| p.and_then(|p| stage.word_at(p, s.words.len()));
         if (response.clicked() || response.dragged())
             && let Some(word) = under(response.interact_pointer_pos())
@@ -121,7 +121,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
     let x = stage.left(cursor);
     let column = Rect::from_min_max(pos2(x, stage.rect.top()), pos2(x + stage.column, stage.rect.bottom()));
     painter.rect_filled(column, 2.0, cx.theme.accent.gamma_multiply(0.16));
-    // Columns that are narrower than a word have every second or third word above them; the one just read is there.
+    // Where columns are narrower than a word, only every second or third word is printed, and the one just read.
     let every = if stage.upright { 1 } else { (TURNED / stage.column.max(0.1)).ceil().max(1.0) as usize };
     for (i, word) in s.words.iter().enumerate().filter(|(i, _)| i.abs_diff(cursor).is_multiple_of(every)) {
         let colour = match i {
@@ -141,7 +141,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
     }
 }
 
-/// One trace: a bar a word, as high as what is left of it.
+/// Draws a trace: a bar a word, as high as its retained share.
 fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, (trace, cursor): (usize, usize)) {
     let a = s.alphas[trace];
     let top = stage.top + stage.strip * trace as f32 + 8.0;
@@ -170,7 +170,7 @@ fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, (
     painter.hline(ends, bottom, Stroke::new(1.0, cx.theme.line));
 }
 
-/// What is left of the word under the pointer.
+/// Says in a tooltip how much of the word under the pointer each trace retains.
 fn explain(response: Response, s: &Sentence, word: usize, cursor: usize) {
     let name = s.words.get(word).map_or("", String::as_str);
     let mut words = match cursor.checked_sub(word) {
@@ -193,7 +193,7 @@ impl View for TraceStrips {
         if cx.has_controls {
             Self::sentence_ui(ui, cx);
         }
-        let s = Sentence::of(cx);
+        let s = Sentence::from_settings(cx);
         if s.words.is_empty() {
             crate::ui::plot::empty_ui(
                 ui,
@@ -210,13 +210,13 @@ impl View for TraceStrips {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let s = Sentence::of(cx);
+        let s = Sentence::from_settings(cx);
         let cursor = s.cursor(cx.selection.token);
         format!("what is left of each word after word {} of {}", cursor + 1, s.words.len())
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
-        let s = Sentence::of(cx);
+        let s = Sentence::from_settings(cx);
         let cursor = s.cursor(cx.selection.token);
         let mut csv =
             "word,text,words_ago,fast_left,medium_left,slow_left,fast_weight,medium_weight,slow_weight\n".to_owned();

@@ -22,7 +22,7 @@ pub struct WordSwap {
 
 impl WordSwap {
     fn chart(relative: bool, cx: &ViewCx<'_>) -> Chart<'static> {
-        let s = Sentence::of(cx);
+        let s = Sentence::from_settings(cx);
         let y = if relative { "distance / mean norm" } else { "distance |h \u{2212} h'|" };
         let mut chart = Chart::new("distance of the traces", Axis::new("word").whole(), Axis::new(y).log())
             .empty("The two sentences have the same codes: choose another word to swap in.");
@@ -49,7 +49,7 @@ impl WordSwap {
 
     /// The sentence as words to click, and the word that takes the place of the chosen one.
     fn words_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let s = Sentence::of(cx);
+        let s = Sentence::from_settings(cx);
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = vec2(5.0, 2.0);
             ui.spacing_mut().button_padding = vec2(0.0, 0.0);
@@ -105,7 +105,7 @@ impl PanelView for WordSwap {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        let s = Sentence::of(cx);
+        let s = Sentence::from_settings(cx);
         format!("word {} of {} is another one", s.swap_word + 1, s.words.len())
     }
 }

@@ -1,4 +1,4 @@
-//! What an opened BDH is, as its tensors have it, and whether it can read the text at hand. It sees no model.
+//! The properties of an opened BDH, read from its tensors, and whether it can read the present text.
 
 use eframe::egui::{Align2, Button, FontId, Label, RichText, ScrollArea, Sense, Ui, vec2};
 
@@ -46,7 +46,7 @@ fn layers(m: &TrainedBdh) -> String {
     }
 }
 
-/// What the loss says of the text and its tokens, and whether it is a warning.
+/// Judges by the loss whether the text fits the model's tokens; true marks a warning.
 fn verdict(m: &TrainedBdh) -> (String, bool) {
     let uniform = (m.vocab as f64).ln();
     let costs = format!(
@@ -137,7 +137,8 @@ impl View for Card {
             return;
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            // what only a comparison can tell stands first, so that nobody looks at a model of another depth unaware
+            // the depth stands first where only a comparison can decide it, so that a model of the wrong depth is
+            // noticed
             if m.layers_unsaid {
                 candidates_ui(ui, cx);
                 ui.add_space(8.0);

@@ -1,5 +1,5 @@
-//! What a text becomes while chosen neurons or synapses are silenced, scaled or held at a value, beside random ones that
-//! are as active. It sees no model.
+//! The effect on a text of silencing, scaling or clamping chosen neurons or synapses, beside random ones that are as
+//! active.
 
 use eframe::egui::{RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
@@ -36,11 +36,11 @@ pub struct Intervention {
 
 /// Training steps after which a running model is asked again.
 const STALE: u64 = 50;
-/// The chart has this share of what the words leave, and no less than so many points.
+/// Share of the chart in the height that the text leaves, and its least height, points.
 const CHART: f32 = 0.5;
-const LEAST: f32 = 110.0;
+const MIN_CHART: f32 = 110.0;
 
-/// Whether it is known beyond the random draws: as often as a random set reaches it.
+/// Compares the effect with random draws: how many random sets reach it.
 fn verdict(m: &InterventionEffect) -> String {
     let (own, draws) = (m.mean_divergence(), m.null_draws.len());
     if m.sigma.is_some_and(|s| s.0 == 0.0) && own == 0.0 {
@@ -65,7 +65,7 @@ fn verdict(m: &InterventionEffect) -> String {
     )
 }
 
-/// What is changed, how active it and the random ones are, and what the text costs.
+/// Describes the change, the activity of the chosen and the random ones, and the loss of the text.
 fn details(m: &InterventionEffect) -> String {
     let (before, after) = (mean_loss(&m.loss_before), mean_loss(&m.loss_after));
     let activity = match (m.sigma, m.null_sigma) {
@@ -93,7 +93,7 @@ impl Intervention {
         Box::<Self>::default()
     }
 
-    /// What is done, as one sentence of controls.
+    /// The controls of the intervention, laid out as one sentence.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         text_ui(ui, cx, &mut self.typed);
         let Ok(target) = cx.config.value(ChangeSettings::target) else { return };
@@ -225,7 +225,7 @@ impl View for Intervention {
             let args = settings.intervention_args();
             cx.ask::<InterventionEffect>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
         }
-        // a picture of a lab without the setting shows what was recorded
+        // a lab without the setting shows the recorded measurement
         let is_named = settings.is_none_or(|s| !s.change.named().is_empty());
         let Some(m) = cx.answered::<InterventionEffect>().filter(|_| is_named) else {
             let words = match is_named {
@@ -241,9 +241,9 @@ impl View for Intervention {
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
             ui.label(RichText::new(details(m.value)).size(theme::SMALL).color(cx.theme.secondary));
-            let most = m.divergence.iter().copied().fold(1e-12, f64::max);
+            let max = m.divergence.iter().copied().fold(1e-12, f64::max);
             let pointed = token_strip_ui(ui, cx.theme, &m.sample.tokens, |t| {
-                let share = share(m.divergence.get(t).map_or(0.0, |d| d / most) as f32);
+                let share = share(m.divergence.get(t).map_or(0.0, |d| d / max) as f32);
                 Mark {
                     ground: (share > 0.02).then(|| cx.theme.accent.gamma_multiply(0.08 + 0.6 * share)),
                     outline: (cx.selection.token == Some(t)).then_some(cx.theme.text),
@@ -252,7 +252,7 @@ impl View for Intervention {
             if let Some(token) = pointed.clicked {
                 cx.selection.token = Some(token);
             }
-            let high = (ui.available_height() * CHART).max(LEAST);
+            let high = (ui.available_height() * CHART).max(MIN_CHART);
             Self::chart(cx, &m).show(ui, vec2(ui.available_width(), high), cx.theme, &mut self.chart);
             Self::likely_ui(ui, cx, m.value);
         });

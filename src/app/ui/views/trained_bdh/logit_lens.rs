@@ -1,4 +1,4 @@
-//! What the model would say if it ended after fewer layers, at every place of a text. It sees no model.
+//! The logit lens: the prediction of the model if it ended after fewer layers, at every token of a text.
 
 use eframe::egui::{
     Align2, Color32, FontId, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role,
@@ -25,7 +25,7 @@ use crate::{
 /// View `logit_lens`.
 #[derive(Default)]
 pub struct LogitLensView {
-    /// The row that is looked at: after so many layers; the last where none was chosen.
+    /// The chosen row, by the number of layers before it; the last where none was chosen.
     layers: Option<usize>,
     typed: Option<String>,
 }
@@ -34,17 +34,17 @@ pub struct LogitLensView {
 const STALE: u64 = 25;
 /// A cell, points.
 const CELL: [f32; 2] = [30.0, 22.0];
-/// What the rows' names with their losses take at the left, points.
+/// Width of the rows' names with their losses at the left, points.
 const NAMES: f32 = 104.0;
-/// What a scroll bar takes.
+/// Width of a scroll bar.
 const BAR: f32 = 10.0;
-/// What the bars of a cell take at the bottom, points, and the least that the grid has.
+/// Height of a cell's bars at the bottom, points, and the least height of the grid.
 const BARS: f32 = 150.0;
-const LEAST: f32 = 120.0;
+const MIN_GRID: f32 = 120.0;
 /// Bars of a cell.
 const LIKELY: usize = 6;
 
-/// What is selected in the grid: rows from the top, layers falling.
+/// A cell of the grid, whose rows fall from the last layer to the first.
 #[derive(Clone, Copy, PartialEq)]
 struct Cell {
     layers: usize,
@@ -52,7 +52,7 @@ struct Cell {
 }
 
 /// "1 layer".
-fn layers_words(layers: usize) -> String {
+fn layers_label(layers: usize) -> String {
     if layers == 1 { "1 layer".to_owned() } else { format!("{layers} layers") }
 }
 
@@ -99,7 +99,7 @@ impl LogitLensView {
         };
         for layers in 0..=m.layers {
             let loss = m.loss.get(layers).map_or(String::new(), |l| format!("{l:.3}"));
-            row(m.layers - layers, &layers_words(layers), &loss);
+            row(m.layers - layers, &layers_label(layers), &loss);
         }
         row(m.layers + 1, "the text", "nats");
         response.on_hover_text("Loss of the text after so many layers, nats a token.");
@@ -116,8 +116,8 @@ impl LogitLensView {
             Rect::from_min_size(corner, vec2(wide, high)).shrink(1.0)
         };
         let seen = painter.clip_rect();
-        // a cell at the edge of what is scrolled to has no words rather than half a word
-        let words = |cell: Rect, text: &str, font: FontId, colour| {
+        // a cell at the edge of the visible area has no text rather than half a word
+        let draw_text = |cell: Rect, text: &str, font: FontId, colour| {
             if !seen.contains_rect(cell) {
                 return;
             }
@@ -130,7 +130,7 @@ impl LogitLensView {
                 let cell = place(m.layers - layers, token);
                 let p = share(first.probability as f32);
                 painter.rect_filled(cell, 1.0, theme.accent.gamma_multiply(0.06 + 0.62 * p));
-                words(cell, &first.token, FontId::proportional(11.0), theme.text);
+                draw_text(cell, &first.token, FontId::proportional(11.0), theme.text);
                 if tokens.get(token + 1) == Some(&first.token) {
                     painter.rect_stroke(cell, 1.0, Stroke::new(1.5, theme.warm), StrokeKind::Inside);
                 }
@@ -138,11 +138,11 @@ impl LogitLensView {
                     painter.rect_stroke(cell, 1.0, Stroke::new(2.0, theme.text), StrokeKind::Inside);
                 }
             }
-            words(place(m.layers + 1, token), text, FontId::monospace(12.0), theme.secondary);
+            draw_text(place(m.layers + 1, token), text, FontId::monospace(12.0), theme.secondary);
         }
         response.widget_info(|| {
-            let of = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
-            let all: Vec<String> = (0..=m.layers).map(of).collect();
+            let line = |layers: usize| m.loss.get(layers).map_or(String::new(), |l| format!("{layers}: {l:.3}"));
+            let all: Vec<String> = (0..=m.layers).map(line).collect();
             WidgetInfo::labeled(Role::Canvas, true, format!("likeliest tokens; loss by layers {}", all.join(", ")))
         });
         let at = response.interact_pointer_pos().filter(|_| response.clicked())?;
@@ -155,7 +155,7 @@ impl LogitLensView {
         let read = m.sample.tokens.get(cell.token).map_or(String::new(), |t| visible_text(t));
         let words = format!(
             "after {}, at token {} \u{201c}{read}\u{201d}; a line across marks the whole model\u{2019}s",
-            layers_words(cell.layers),
+            layers_label(cell.layers),
             cell.token
         );
         ui.label(RichText::new(words).size(theme::SMALL).color(theme.secondary));
@@ -209,7 +209,7 @@ impl View for LogitLensView {
         Self::legend_ui(ui, cx);
         let cell = self.cell(cx, &m);
         let room = ui.available_height();
-        let with_bars = room > BARS + LEAST;
+        let with_bars = room > BARS + MIN_GRID;
         let height = if with_bars { room - BARS } else { room };
         if let Some(clicked) = Self::grid_ui(ui, cx, &m, cell, height) {
             self.layers = Some(clicked.layers);

@@ -1,5 +1,5 @@
-//! Views of a trained BDH that is looked at: what it is, what it says after every layer, what drives a neuron, what it
-//! says without some. They share the text under Reading.
+//! Views of an opened BDH: its properties, its prediction after every layer, the contexts of a neuron, and
+//! interventions. They share the text under Reading.
 
 mod card;
 mod intervention;
@@ -19,7 +19,7 @@ use eframe::egui::{TextEdit, Ui, WidgetInfo, accesskit::Role};
 
 use crate::{config::Value, labs::synapses::settings::ReadingSettings, ui::view::ViewCx};
 
-/// The settings of what is read, in a lab that has them.
+/// The settings of the text, in a lab that has them.
 pub(super) fn reading_settings(cx: &ViewCx<'_>) -> Option<ReadingSettings> {
     cx.config.get(ReadingSettings::text.name)?;
     cx.config.group().ok()

@@ -1,5 +1,5 @@
-//! Products of queries and keys of every layer and head along the text that is read: small maps of all, one of them large, and
-//! the keys that the selected token answers to. It sees no model.
+//! Products of queries and keys of every layer and head along the text that is read: small maps of all, one of them
+//! large, and the keys that the selected token answers to.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -60,14 +60,14 @@ impl Place {
         [self.layer, self.head]
     }
 
-    fn words(self) -> String {
+    fn label(self) -> String {
         format!("layer {} head {}", self.layer, self.head)
     }
 }
 
 fn places(maps: &QueryKeyMaps) -> Vec<Place> {
-    let heads = |(layer, of): (usize, &crate::telemetry::measurements::QueryKeyLayer)| {
-        (0..of.products.rows()).map(move |head| Place { layer, head })
+    let heads = |(layer, maps): (usize, &crate::telemetry::measurements::QueryKeyLayer)| {
+        (0..maps.products.rows()).map(move |head| Place { layer, head })
     };
     maps.layers.iter().enumerate().flat_map(heads).collect()
 }
@@ -101,7 +101,7 @@ impl QueryKeyMapsView {
         for at in all {
             let Some(matrix) = matrix(maps, at) else { continue };
             // exactly zero: the key is not before the query
-            self.held.entry(at.key()).or_default().hold(payload, &at.words(), matrix, |v| v != 0.0);
+            self.held.entry(at.key()).or_default().hold(payload, &at.label(), matrix, |v| v != 0.0);
         }
     }
 
@@ -109,7 +109,7 @@ impl QueryKeyMapsView {
     fn grid_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, maps: &QueryKeyMaps, rect: Rect) {
         let all = places(maps);
         let heads = all.iter().map(|p| p.head + 1).max().unwrap_or(1);
-        let grid = Grid::of(rect, maps.layers.len(), heads);
+        let grid = Grid::new(rect, maps.layers.len(), heads);
         let picked = chosen(maps, cx.selection);
         let painter = ui.painter_at(rect.expand(2.0));
         for layer in 0..maps.layers.len() {
@@ -122,7 +122,7 @@ impl QueryKeyMapsView {
                 paint_map(ui, map, held, Self::colours(maps, at, cx.theme), cx.theme, None);
             }
             let response = ui.interact(map, ui.scope_id().with(("map", at.key())), Sense::click());
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, at.words()));
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, at.label()));
             let edge = match (picked == Some(at), response.hovered()) {
                 (true, _) => Some(egui::Stroke::new(2.0, cx.theme.accent)),
                 (_, true) => Some(egui::Stroke::new(1.0, cx.theme.text)),
@@ -131,7 +131,7 @@ impl QueryKeyMapsView {
             if let Some(edge) = edge {
                 painter.rect_stroke(map, 2.0, edge, StrokeKind::Outside);
             }
-            if response.on_hover_text(at.words()).clicked() {
+            if response.on_hover_text(at.label()).clicked() {
                 cx.selection.layer = Some(at.path());
                 cx.selection.head = Some(at.head);
             }
@@ -173,10 +173,10 @@ impl QueryKeyMapsView {
         let last = m.sample.tokens.len().saturating_sub(1);
         let query = cx.selection.token.unwrap_or(last).min(last);
         let row = matrix.data.get(query * matrix.cols..(query + 1) * matrix.cols).unwrap_or_default();
-        let most = row.iter().fold(1e-12f32, |most, v| most.max(v.abs()));
+        let max = row.iter().fold(1e-12f32, |max, v| max.max(v.abs()));
         let theme = cx.theme;
         let mark = |t: usize| {
-            let value = row.get(t).copied().unwrap_or(0.0) / most;
+            let value = row.get(t).copied().unwrap_or(0.0) / max;
             let tone = if value < 0.0 { theme.cool } else { theme.warm };
             let strength = share(value.abs());
             Mark {
@@ -211,7 +211,7 @@ impl View for QueryKeyMapsView {
         self.hold(&m.sample.payload, m.value);
         Self::strip_ui(ui, cx, &m);
         let words = chosen(m.value, cx.selection)
-            .map_or(String::new(), |at| format!("{}; each map has a scale of its own", at.words()));
+            .map_or(String::new(), |at| format!("{}; each map has a scale of its own", at.label()));
         ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         let room = ui.available_size();
         let large = (room.x * 0.5).min(room.y + 56.0).max(120.0);

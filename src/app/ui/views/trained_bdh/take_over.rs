@@ -1,4 +1,4 @@
-//! Takes neurons of other views over into the intervention. It does not know why they belong together.
+//! Takes neurons of other views over into the intervention.
 
 use eframe::egui::{RichText, Ui};
 

@@ -1,4 +1,4 @@
-//! What is drawn of a chain, by position or by block. It does not know what is said in words.
+//! Charts of a chain, by position or by block.
 
 use crate::{
     telemetry::measurements::{AttentionChain, ChainProperties},
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// What is drawn.
+/// The quantity on the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     Entropy,

@@ -1,4 +1,4 @@
-//! What a chain is, in a sentence and in numbers. It draws no chart.
+//! Describes a chain in a sentence and in numbers.
 
 use eframe::egui::{Label, Sense, Ui, text::LayoutJob, text::TextFormat};
 
@@ -19,7 +19,7 @@ pub struct Fact {
     pub tip: &'static str,
 }
 
-/// What kind of chain it is.
+/// Classifies the chain in words.
 pub fn sentence(m: &AttentionChain) -> String {
     let Some(chain) = &m.chain else {
         let why = m.problem.as_deref().unwrap_or("its rows do not sum to 1");
@@ -48,7 +48,7 @@ pub fn sentence(m: &AttentionChain) -> String {
 }
 
 /// The numbers that go with a quantity, or with all of them; the check first.
-fn facts(m: &AttentionChain, of: Option<Quantity>) -> Vec<Fact> {
+fn facts(m: &AttentionChain, only: Option<Quantity>) -> Vec<Fact> {
     let mut facts = vec![Fact {
         name: "rows sum to 1 within",
         value: value_label(m.row_sum_error),
@@ -56,22 +56,22 @@ fn facts(m: &AttentionChain, of: Option<Quantity>) -> Vec<Fact> {
     }];
     facts[0].value += &format!(" (least \u{3b1} {})", value_label(m.smallest));
     if let Some(chain) = &m.chain {
-        let is_shown = |quantity| of.is_none_or(|of| of == quantity);
-        of_spectrum(chain, &mut facts);
+        let is_shown = |quantity| only.is_none_or(|only| only == quantity);
+        add_spectrum_facts(chain, &mut facts);
         if is_shown(Quantity::Entropy) {
-            of_rows(chain, &mut facts);
+            add_rows_facts(chain, &mut facts);
         }
         if is_shown(Quantity::Stationary) || is_shown(Quantity::Steps) {
-            of_walks(chain, &mut facts);
+            add_walks_facts(chain, &mut facts);
         }
         if is_shown(Quantity::Lumping) {
-            of_lumping(chain, &mut facts);
+            add_lumping_facts(chain, &mut facts);
         }
     }
     facts
 }
 
-fn of_spectrum(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+fn add_spectrum_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     if let Some(second) = chain.moduli.get(1) {
         facts.push(Fact {
             name: "|\u{3bb}\u{2082}|",
@@ -81,7 +81,7 @@ fn of_spectrum(chain: &ChainProperties, facts: &mut Vec<Fact>) {
         });
     }
     let bound = match chain.min_mixing_time {
-        least if least.is_finite() => format!(" (at least {})", least.ceil()),
+        min if min.is_finite() => format!(" (at least {})", min.ceil()),
         _ => String::new(),
     };
     facts.push(Fact {
@@ -92,7 +92,7 @@ fn of_spectrum(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     });
 }
 
-fn of_rows(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+fn add_rows_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     // The first query of causal attention has no choice.
     let free = || chain.row_entropy.iter().zip(&chain.uniform_entropy).filter(|(_, uniform)| **uniform > 0.0);
     let n = free().count() as f64;
@@ -108,11 +108,11 @@ fn of_rows(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     }
 }
 
-fn of_walks(chain: &ChainProperties, facts: &mut Vec<Fact>) {
-    if let Some(most) = chain.steps_to_absorption.iter().copied().reduce(f64::max).filter(|most| *most > 0.0) {
+fn add_walks_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+    if let Some(max) = chain.steps_to_absorption.iter().copied().reduce(f64::max).filter(|max| *max > 0.0) {
         facts.push(Fact {
             name: "absorbed after at most",
-            value: format!("{} steps", value_label(most)),
+            value: format!("{} steps", value_label(max)),
             tip: "Expected applications of the matrix until a walk from the position where that takes longest is in a closed \
                   class: for causal attention, on the first token.",
         });
@@ -127,7 +127,7 @@ fn of_walks(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     }
 }
 
-fn of_lumping(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+fn add_lumping_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     let l = &chain.lumping;
     let null = |n: crate::telemetry::measurements::NullError| format!("{:.3} \u{b1} {:.3}", n.mean, n.sd);
     facts.push(Fact {
@@ -155,12 +155,12 @@ fn of_lumping(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     });
 }
 
-/// As many to a row as fit.
-pub fn facts_ui(ui: &mut Ui, theme: &Theme, m: &AttentionChain, of: Option<Quantity>) {
+/// Lays the facts out in rows of as many as fit.
+pub fn facts_ui(ui: &mut Ui, theme: &Theme, m: &AttentionChain, only: Option<Quantity>) {
     ui.spacing_mut().interact_size.y = 15.0;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = eframe::egui::vec2(12.0, 1.0);
-        for fact in facts(m, of) {
+        for fact in facts(m, only) {
             let mut job = LayoutJob::default();
             let name = TextFormat {
                 color: theme.secondary,

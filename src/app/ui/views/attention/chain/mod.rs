@@ -1,5 +1,5 @@
-//! One attention matrix as a step of a Markov chain: where walks end and linger, how long they take, and whether positions
-//! can be lumped into blocks. It does not compute any of it.
+//! One attention matrix as a step of a Markov chain: where walks end and linger, how long they take, and whether
+//! positions can be lumped into blocks.
 
 mod charts;
 mod facts;
@@ -45,13 +45,13 @@ pub struct AttentionChainView {
     state: ChartState,
 }
 
-/// Whether the selected layer is one of those that have attention, as far as is known.
+/// True where the newest chain, or else the newest attention maps, name this layer.
 fn has_layer(cx: &ViewCx<'_>, path: &str) -> bool {
     let maps = || cx.latest::<AttentionMaps>().is_some_and(|m| m.layers.iter().any(|l| l.path == path));
     cx.measured_in_focus::<AttentionChain>().map_or_else(maps, |m| m.layers.iter().any(|l| l == path))
 }
 
-/// Whether the variant in focus was asked and had nothing to say: a model without attention.
+/// True where the question to the variant in focus was answered without a chain: its model has no attention.
 fn is_without_attention(cx: &ViewCx<'_>) -> bool {
     let variant = cx.selection.variant;
     let request = cx.questions.request((AttentionChain::PROBE, Some(variant)));
@@ -200,8 +200,8 @@ impl View for AttentionChainView {
         }
         ui.add(Label::new(RichText::new(facts::sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
         // A low tile has room for what goes with the chart.
-        let of = (height < ROOMY).then_some(self.quantity);
-        ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, of));
+        let only = (height < ROOMY).then_some(self.quantity);
+        ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, only));
         let room = ui.available_size().max(vec2(140.0, 100.0));
         self.quantity.chart(cx, Some(m)).show(ui, room, cx.theme, &mut self.state);
     }
@@ -213,7 +213,7 @@ impl View for AttentionChainView {
         }
     }
 
-    /// What is known of each position.
+    /// A row for each position.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.measured_in_focus::<AttentionChain>()?;
         let chain = m.chain.as_ref()?;
@@ -221,16 +221,17 @@ impl View for AttentionChainView {
         let mut table = Table::new(columns.into_iter().chain(["steps_to_absorption", "block", "best_block"]));
         let is_fine = m.tokens_per_position == 1;
         for t in 0..m.weights.rows() {
-            let of = |numbers: Option<&Vec<f64>>| numbers.and_then(|n| n.get(t)).map_or(String::new(), f64::to_string);
+            let number =
+                |numbers: Option<&Vec<f64>>| numbers.and_then(|n| n.get(t)).map_or(String::new(), f64::to_string);
             let token = m.sample.tokens.get(t).filter(|_| is_fine).cloned().unwrap_or_default();
             table.row([
                 t.to_string(),
                 token,
-                of(Some(&chain.row_entropy)),
-                of(Some(&chain.uniform_entropy)),
-                of(chain.stationary.as_deref()),
-                of(chain.quasi_stationary.as_deref()),
-                of(Some(&chain.steps_to_absorption)),
+                number(Some(&chain.row_entropy)),
+                number(Some(&chain.uniform_entropy)),
+                number(chain.stationary.as_deref()),
+                number(chain.quasi_stationary.as_deref()),
+                number(Some(&chain.steps_to_absorption)),
                 (t / chain.lumping.width.max(1)).to_string(),
                 chain.lumping.best.get(t).map_or(String::new(), usize::to_string),
             ]);

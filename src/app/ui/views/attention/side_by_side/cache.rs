@@ -1,5 +1,5 @@
 //! The cells of the maps that were looked at, kept between frames, so that nothing is copied or uploaded in a frame in
-//! which nothing changed. It does not know where they are drawn.
+//! which nothing changed.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use super::source::Column;
 use crate::{telemetry::measurements::AttentionLayer, ui::plot::map_cells::MapCells};
 
 /// Cells of all kept maps together, at most: 64 MB.
-const MOST_CELLS: usize = 16 << 20;
+const MAX_CELLS: usize = 16 << 20;
 
 /// Maps by variant, layer, head and size. Run and step are those of the payload that each was copied from.
 #[derive(Debug, Default)]
 pub struct Cache {
     maps: HashMap<String, MapCells>,
-    /// What is subtracted from what, by the numbers of their cells; the difference, and its largest magnitude.
+    /// The revisions of the two maps that were subtracted, their difference, and its largest magnitude.
     difference: Option<([u64; 2], MapCells, f32)>,
 }
 
@@ -26,7 +26,7 @@ impl Cache {
     pub fn follow(&mut self, columns: &[Column<'_>]) {
         self.maps.retain(|_, held| columns.iter().any(|c| held.is_of(c.payload())));
         let cells: usize = self.maps.values().map(|held| held.cells().data.len()).sum();
-        if cells > MOST_CELLS {
+        if cells > MAX_CELLS {
             self.maps.clear();
         }
     }
@@ -45,8 +45,8 @@ impl Cache {
 
     /// Makes the difference of two maps that are held, unless it is there.
     pub fn hold_difference(&mut self, from: Option<&str>, less: Option<&str>) {
-        let of = |name: Option<&str>| name.and_then(|name| self.maps.get(name));
-        let Some((from, less)) = of(from).zip(of(less)) else {
+        let find = |name: Option<&str>| name.and_then(|name| self.maps.get(name));
+        let Some((from, less)) = find(from).zip(find(less)) else {
             self.difference = None;
             return;
         };
@@ -59,7 +59,7 @@ impl Cache {
 
     /// The difference that was made last, and its largest magnitude.
     pub fn difference(&self) -> Option<(&MapCells, f32)> {
-        self.difference.as_ref().map(|(_, held, most)| (held, *most))
+        self.difference.as_ref().map(|(_, held, max)| (held, *max))
     }
 
     /// The name by which a map is held.

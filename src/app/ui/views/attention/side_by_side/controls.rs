@@ -1,4 +1,4 @@
-//! The row above the maps: text, scale, whose small maps, which difference, which seed. It does not draw maps.
+//! The row above the maps: text, scale, whose small maps, which difference, which seed.
 
 use eframe::egui::{
     PopupCloseBehavior, Response, TextEdit, Ui, WidgetInfo,
@@ -30,14 +30,15 @@ impl SideBySide {
     }
 
     fn text_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let words = |length: Option<usize>| length.map_or("as measured".to_owned(), |n| format!("{n} tokens"));
+        let length_label = |length: Option<usize>| length.map_or("as measured".to_owned(), |n| format!("{n} tokens"));
         let before = self.prompt.clone();
-        let shown = if before.own.is_empty() { words(before.length) } else { "own text".to_owned() };
+        let shown = if before.own.is_empty() { length_label(before.length) } else { "own text".to_owned() };
         let response = choices_ui(ui, shown, |ui| {
             ui.label("held-out passage");
             for length in std::iter::once(None).chain(LENGTHS.map(Some)) {
-                if ui.selectable_label(before.own.is_empty() && before.length == length, words(length)).clicked() {
-                    self.prompt = PromptChoice::of_length(length);
+                if ui.selectable_label(before.own.is_empty() && before.length == length, length_label(length)).clicked()
+                {
+                    self.prompt = PromptChoice::with_length(length);
                     ui.close();
                 }
             }
@@ -57,7 +58,7 @@ impl SideBySide {
     }
 
     fn scale_ui(&mut self, ui: &mut Ui, columns: &[Column<'_>]) {
-        // negative weights have no logarithm: there is but one scale for them
+        // negative weights have no logarithm, so that only the linear scale is left
         ui.add_enabled_ui(!is_differential(columns), |ui| {
             let why = "Differential weights may be negative, so that the scale of all maps is linear around 0.";
             ui.selectable_value(&mut self.is_linear, false, "log")
@@ -69,7 +70,7 @@ impl SideBySide {
         });
     }
 
-    /// Whose small maps are shown.
+    /// Chooses the variant whose small maps are shown.
     fn focus_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let all = members(cx);
         if all.len() < 2 {
@@ -123,10 +124,10 @@ impl SideBySide {
             return;
         }
         let variants = cx.mirror.variants();
-        let words = |v: usize| variants.get(v).map_or(String::new(), |v| format!("seed {}", v.seed));
-        ui.menu_button(words(cx.selection.variant), |ui| {
+        let variant_label = |v: usize| variants.get(v).map_or(String::new(), |v| format!("seed {}", v.seed));
+        ui.menu_button(variant_label(cx.selection.variant), |ui| {
             for variant in &group.members {
-                ui.selectable_value(&mut cx.selection.variant, *variant, words(*variant));
+                ui.selectable_value(&mut cx.selection.variant, *variant, variant_label(*variant));
             }
         })
         .response

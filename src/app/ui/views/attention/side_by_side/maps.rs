@@ -1,5 +1,4 @@
-//! The large maps beside one another, what is read off them, and the scales under them. It does not know which text
-//! they are of, nor how it was asked for.
+//! The large maps beside one another, the values under the pointer, and the scales under them.
 
 use eframe::egui::{
     Color32, FontId, Pos2, Rect, Ui, UiBuilder, pos2,
@@ -8,7 +7,7 @@ use eframe::egui::{
 };
 
 use super::{
-    Cell, Chosen, SideBySide,
+    Cell, SelectedHead, SideBySide,
     places::{GAP, frame},
     source::Column,
 };
@@ -28,10 +27,10 @@ use crate::{
     },
 };
 
-/// What is shown in one frame.
+/// The maps shown in one frame.
 pub struct Maps<'c, 'a> {
     pub columns: &'c [Column<'a>],
-    pub chosen: &'c Chosen,
+    pub chosen: &'c SelectedHead,
     pub colours: Colours,
     /// Variants of which the first is shown less the second, in words too.
     pub difference: Option<(usize, usize, String)>,
@@ -39,7 +38,7 @@ pub struct Maps<'c, 'a> {
 
 /// One map of the row.
 struct Slot<'c> {
-    /// What its canvas is called.
+    /// The accessible name of the canvas.
     name: String,
     title: String,
     colour: Color32,
@@ -70,14 +69,14 @@ impl Maps<'_, '_> {
         format!("{} looks at {}", self.position(cell.row), self.position(cell.col))
     }
 
-    /// Whether a position is a token.
+    /// True where each position is one token.
     fn is_fine(&self) -> bool {
         self.first().is_some_and(|(_, layer)| layer.tokens_per_position == 1)
     }
 }
 
-/// Where a scale begins and ends.
-fn range_words(colours: Colours) -> String {
+/// The ends of a scale, as text.
+fn range_label(colours: Colours) -> String {
     match colours.range {
         [from, to] if from == -to => format!("\u{b1}{to}"),
         [from, to] => format!("{from} to {to}"),
@@ -85,7 +84,7 @@ fn range_words(colours: Colours) -> String {
 }
 
 /// A weight in words.
-fn weight_words(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool) -> String {
+fn weight_label(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool) -> String {
     let Some((held, cell)) = held.zip(cell) else { return String::new() };
     if held.cells().rows != cell.positions {
         return "other text".to_owned();
@@ -99,7 +98,8 @@ fn weight_words(held: Option<&MapCells>, cell: Option<Cell>, is_difference: bool
 }
 
 impl SideBySide {
-    /// The cell whose weights are said: under the pointer, else the chosen one, whose query every view shares.
+    /// The cell whose weights are printed: the one under the pointer, else the chosen one, whose query every view
+    /// shares.
     fn cell(&self, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) -> Option<Cell> {
         let pinned = self.pinned.map(|cell| match cx.selection.token {
             Some(row) if sheet.is_fine() && row < cell.positions => Cell { row, ..cell },
@@ -112,7 +112,7 @@ impl SideBySide {
     fn slots<'c>(&'c self, cx: &ViewCx<'_>, sheet: &Maps<'c, '_>) -> Vec<Slot<'c>> {
         let all = groups(cx.mirror);
         let newest = sheet.columns.iter().map(|c| c.sample.step).max();
-        let of = |column: &Column<'_>| {
+        let slot = |column: &Column<'_>| {
             let group = all.iter().find(|g| g.members.contains(&column.variant));
             let label = group.map_or("", |g| g.label.as_str());
             let step = column.sample.step;
@@ -133,7 +133,7 @@ impl SideBySide {
                 is_difference: false,
             }
         };
-        let mut slots: Vec<Slot<'c>> = sheet.columns.iter().map(of).collect();
+        let mut slots: Vec<Slot<'c>> = sheet.columns.iter().map(slot).collect();
         if let Some((.., words)) = &sheet.difference {
             let made = self.cache.difference();
             slots.push(Slot {
@@ -141,7 +141,7 @@ impl SideBySide {
                 title: words.clone(),
                 colour: cx.theme.text,
                 held: made.map(|(held, _)| held),
-                colours: around_zero(made.map_or(1.0, |(_, most)| rounded_up(most)), cx.theme),
+                colours: around_zero(made.map_or(1.0, |(_, max)| rounded_up(max)), cx.theme),
                 is_difference: true,
             });
         }
@@ -153,9 +153,9 @@ impl SideBySide {
         let (cell, is_fine) = (self.cell(cx, sheet), sheet.is_fine());
         let mut window = self.window;
         let slots = self.slots(cx, sheet);
-        let words = |row: usize, col: usize, positions: usize| {
+        let describe = |row: usize, col: usize, positions: usize| {
             let cell = Cell { positions, row, col };
-            let weights = slots.iter().map(|s| (s, weight_words(s.held, Some(cell), s.is_difference)));
+            let weights = slots.iter().map(|s| (s, weight_label(s.held, Some(cell), s.is_difference)));
             let lines: Vec<String> = weights.map(|(s, weight)| format!("{}: {weight}", s.title)).collect();
             format!("{}\n{}", sheet.cell(cell), lines.join("\n"))
         };
@@ -167,7 +167,7 @@ impl SideBySide {
                 continue;
             };
             let positions = held.cells().rows;
-            let value = weight_words(Some(held), cell, slot.is_difference);
+            let value = weight_label(Some(held), cell, slot.is_difference);
             let title = Title { words: slot.title.clone(), colour: slot.colour, value };
             let map = MapUi {
                 name: &slot.name,
@@ -175,14 +175,14 @@ impl SideBySide {
                 colours: slot.colours,
                 row_label: "query",
                 col_label: "key",
-                describe: &|row, col| words(row, col, positions),
+                describe: &|row, col| describe(row, col, positions),
                 marked: cx.selection.token.filter(|_| is_fine && cell.is_none()),
                 cell: cell.filter(|c| c.positions == positions).map(|c| (c.row, c.col)),
                 frame: MapFrame { title: Some(title), ..frame(place.width()) },
             };
             let MapPointed { hovered: over, clicked: on } = map.show(&mut ui, place.size(), cx.theme, &mut window);
-            let of = |(row, col)| Cell { positions, row, col };
-            (hovered, clicked) = (hovered.or(over.map(of)), clicked.or(on.map(of)));
+            let cell = |(row, col)| Cell { positions, row, col };
+            (hovered, clicked) = (hovered.or(over.map(cell)), clicked.or(on.map(cell)));
         }
         self.window = window;
         if self.hovered != hovered {
@@ -198,7 +198,7 @@ impl SideBySide {
         }
     }
 
-    /// What is pointed at in words, and which colour is which weight.
+    /// Describes the cell under the pointer, and draws the colour scales.
     pub(super) fn foot_ui(&self, ui: &Ui, cx: &ViewCx<'_>, sheet: &Maps<'_, '_>) {
         let (painter, rect, theme) = (ui.painter(), ui.max_rect(), cx.theme);
         let words = match self.cell(cx, sheet) {
@@ -209,9 +209,9 @@ impl SideBySide {
             None => "Rows look at columns. Point at a cell for its weight in every map.".to_owned(),
         };
         let font = FontId::proportional(SMALL);
-        let said = |at: Pos2, words: String, colour: Color32, most: f32| {
+        let said = |at: Pos2, words: String, colour: Color32, max: f32| {
             let mut job = LayoutJob::simple_singleline(words, font.clone(), colour);
-            job.wrap = TextWrapping::truncate_at_width(most);
+            job.wrap = TextWrapping::truncate_at_width(max);
             painter.galley(at, painter.layout_job(job), colour);
         };
         said(rect.min + vec2(0.0, 4.0), words, theme.text, rect.width());
@@ -222,17 +222,17 @@ impl SideBySide {
             let place = Rect::from_min_size(pos2(left + 1.0, rect.top() + 38.0), vec2(half - 20.0, 9.0));
             colour_bar(painter, place, colours, theme);
         };
-        bar(rect.left(), format!("weight, {}", range_words(sheet.colours)), sheet.colours);
+        bar(rect.left(), format!("weight, {}", range_label(sheet.colours)), sheet.colours);
         let difference = sheet.difference.as_ref().zip(self.cache.difference());
-        if let Some(((.., words), (_, most))) = difference {
-            let colours = around_zero(rounded_up(most), theme);
-            bar(rect.left() + half + GAP, format!("{words}, {}", range_words(colours)), colours);
+        if let Some(((.., words), (_, max))) = difference {
+            let colours = around_zero(rounded_up(max), theme);
+            bar(rect.left() + half + GAP, format!("{words}, {}", range_label(colours)), colours);
         }
     }
 }
 
-/// In place of a map that there is none of.
-fn nothing_ui(ui: &Ui, slot: &Slot<'_>, chosen: &Chosen, theme: &Theme) {
+/// Explains why a variant has no map, in the map's place.
+fn nothing_ui(ui: &Ui, slot: &Slot<'_>, chosen: &SelectedHead, theme: &Theme) {
     let rect = ui.max_rect();
     let words = match slot.is_difference {
         true => format!("{}: maps of other sizes", slot.title),

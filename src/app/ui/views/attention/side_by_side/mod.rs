@@ -1,5 +1,5 @@
 //! The attention maps of one layer and head of all variants beside one another, on one text and one scale, with the
-//! difference of two of them and small maps of every head. It does not compute attention.
+//! difference of two of them and small maps of every head.
 
 mod cache;
 mod controls;
@@ -31,15 +31,15 @@ pub struct SideBySide {
     is_linear: bool,
     minuend: Difference,
     cache: Cache,
-    /// One for all maps: they show the same queries and keys.
+    /// All maps share one window, because they show the same queries and keys.
     window: MapState,
-    /// Under the pointer in the last frame.
+    /// The cell under the pointer in the last frame.
     hovered: Option<Cell>,
     /// Chosen by a click or by arrow keys.
     pinned: Option<Cell>,
 }
 
-/// Which groups of variants are subtracted, by their ids; `None`: the last less the first.
+/// The ids of the groups of variants that are subtracted; `None` subtracts the first from the last.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Difference {
     is_hidden: bool,
@@ -47,7 +47,7 @@ struct Difference {
     less: Option<String>,
 }
 
-/// A query and a key of a text of so many positions.
+/// A query and a key of a text, and the number of its positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cell {
     positions: usize,
@@ -57,14 +57,14 @@ struct Cell {
 
 /// The layer and head whose maps are shown.
 #[derive(Debug, Clone, PartialEq)]
-struct Chosen {
+struct SelectedHead {
     layer: String,
     head: usize,
 }
 
-impl Chosen {
-    /// What is selected where some variant has it, else the first.
-    fn of(cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Option<Self> {
+impl SelectedHead {
+    /// The selected layer and head if a variant has them, else the first.
+    fn from_selection(cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Option<Self> {
         let layers = || columns.iter().flat_map(|c| c.thumbnails);
         let is_selected = |l: &&AttentionLayer| Some(&l.path) == cx.selection.layer.as_ref();
         let layer = layers().find(is_selected).or_else(|| layers().next())?;
@@ -78,23 +78,29 @@ impl SideBySide {
         Box::<Self>::default()
     }
 
-    /// One scale for all: it has negative colours as soon as one of the maps may be negative.
+    /// All maps share one scale, which has negative colours as soon as one of the maps may be negative.
     fn colours(&self, cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Colours {
-        colours::of_weights(is_differential(columns), self.is_linear, Default::default(), cx.theme)
+        colours::weight_colours(is_differential(columns), self.is_linear, Default::default(), cx.theme)
     }
 
     /// Indices of the variants that are subtracted, and the words for it.
     fn difference(&self, cx: &ViewCx<'_>) -> Option<(usize, usize, String)> {
         let all = members(cx);
-        let of = |id: &Option<String>| all.iter().find(|(g, _)| Some(&g.id) == id.as_ref());
-        let from = of(&self.minuend.from).or(all.last())?;
-        let less = of(&self.minuend.less).or(all.first())?;
+        let find = |id: &Option<String>| all.iter().find(|(g, _)| Some(&g.id) == id.as_ref());
+        let from = find(&self.minuend.from).or(all.last())?;
+        let less = find(&self.minuend.less).or(all.first())?;
         let words = format!("{} \u{2212} {}", from.0.label, less.0.label);
         (!self.minuend.is_hidden && from.1 != less.1).then_some((from.1, less.1, words))
     }
 
     /// Copies what this frame shows, unless it is there.
-    fn hold(&mut self, columns: &[Column<'_>], overview: &Column<'_>, chosen: &Chosen, subtracted: Option<[usize; 2]>) {
+    fn hold(
+        &mut self,
+        columns: &[Column<'_>],
+        overview: &Column<'_>,
+        chosen: &SelectedHead,
+        subtracted: Option<[usize; 2]>,
+    ) {
         self.cache.follow(columns);
         for layer in overview.thumbnails {
             (0..layer.heads()).for_each(|head| self.cache.hold(overview, layer, head));
@@ -113,7 +119,7 @@ impl SideBySide {
         self.cache.hold_difference(from.as_deref(), less.as_deref());
     }
 
-    fn shown_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, columns: &[Column<'_>], chosen: &Chosen) {
+    fn shown_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, columns: &[Column<'_>], chosen: &SelectedHead) {
         let focus = cx.selection.variant;
         let Some(overview) = columns.iter().find(|c| c.variant == focus).or(columns.first()) else { return };
         let difference = self.difference(cx);
@@ -122,7 +128,7 @@ impl SideBySide {
         let heads = overview.thumbnails.iter().map(AttentionLayer::heads).max().unwrap_or(1);
         let count = columns.len() + usize::from(difference.is_some());
         let names = overview::names_width(ui, overview.thumbnails);
-        let places = Places::of(rect, (overview.thumbnails.len(), heads), names, count);
+        let places = Places::new(rect, overview.thumbnails.len(), heads, names, count);
         let colours = self.colours(cx, columns);
         let scope = |ui: &mut Ui, rect: Rect| ui.new_child(UiBuilder::new().max_rect(rect));
         self.overview_ui(&mut scope(ui, places.overview), cx, overview, chosen, colours);
@@ -132,20 +138,20 @@ impl SideBySide {
     }
 }
 
-/// Whether weights may be negative in one of them.
+/// True where one of the columns may hold negative weights.
 fn is_differential(columns: &[Column<'_>]) -> bool {
     columns.iter().any(|c| c.thumbnails.iter().any(|l| l.is_differential))
 }
 
 impl View for SideBySide {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let chosen = Chosen::of(cx, &self.prompt.columns(cx));
+        let chosen = SelectedHead::from_selection(cx, &self.prompt.columns(cx));
         self.prompt.ask(cx, chosen.as_ref().map(|c| c.layer.as_str()));
         let columns = self.prompt.columns(cx);
         if cx.has_controls && !groups(cx.mirror).is_empty() {
             self.controls_ui(ui, cx, &columns);
         }
-        match Chosen::of(cx, &columns) {
+        match SelectedHead::from_selection(cx, &columns) {
             Some(chosen) => self.shown_ui(ui, cx, &columns, &chosen),
             None => drop(empty_ui(ui, ui.available_size(), cx.theme, &self.prompt.why_nothing(cx))),
         }
@@ -153,20 +159,20 @@ impl View for SideBySide {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let columns = self.prompt.columns(cx);
-        let Some((first, chosen)) = columns.first().zip(Chosen::of(cx, &columns)) else {
+        let Some((first, chosen)) = columns.first().zip(SelectedHead::from_selection(cx, &columns)) else {
             return "maps of every variant on one text".to_owned();
         };
         let has_seeds = groups(cx.mirror).iter().any(|g| g.members.len() > 1);
         let seed = cx.mirror.variants().get(first.variant).filter(|_| has_seeds);
         let seed = seed.map_or(String::new(), |v| format!(" \u{b7} seed {}", v.seed));
-        let Chosen { layer, head } = chosen;
+        let SelectedHead { layer, head } = chosen;
         format!("step {} \u{b7} {layer} head {head}{seed} \u{b7} {}", first.sample.step, first.sample.about)
     }
 
     /// The large maps, cell by cell, a column a variant.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let columns = self.prompt.columns(cx);
-        let chosen = Chosen::of(cx, &columns)?;
+        let chosen = SelectedHead::from_selection(cx, &columns)?;
         let maps: Vec<_> =
             columns.iter().filter_map(|c| Some((c, c.layer(&chosen.layer)?.weights.matrix(chosen.head)?))).collect();
         let size = maps.first().map(|(_, m)| m.rows)?;

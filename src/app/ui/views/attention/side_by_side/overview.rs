@@ -1,4 +1,4 @@
-//! Small maps of every layer and head of one variant; a click chooses. It does not know the other variants.
+//! Small maps of every layer and head of one variant; a click chooses.
 
 use eframe::egui::{
     Align2, Color32, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, WidgetInfo,
@@ -8,7 +8,7 @@ use eframe::egui::{
     vec2,
 };
 
-use super::{Chosen, SideBySide, source::Column};
+use super::{SelectedHead, SideBySide, source::Column};
 use crate::{
     telemetry::measurements::AttentionLayer,
     ui::{
@@ -28,7 +28,7 @@ fn short(path: &str) -> &str {
     path.strip_prefix("layers.").unwrap_or(path)
 }
 
-/// What the names of the layers take beside the small maps, points.
+/// The width in points that the layers' names need beside the small maps.
 pub fn names_width(ui: &Ui, layers: &[AttentionLayer]) -> f32 {
     let mono = FontId::monospace(SMALL);
     let galley =
@@ -36,7 +36,7 @@ pub fn names_width(ui: &Ui, layers: &[AttentionLayer]) -> f32 {
     layers.iter().map(|l| galley(l).size().x).fold(0.0, f32::max) + 6.0
 }
 
-/// Where the small maps stand: a row a layer, a column a head.
+/// The layout of the small maps: a row a layer, a column a head.
 struct Grid {
     corner: Pos2,
     side: f32,
@@ -44,7 +44,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(rect: Rect, names: f32, layers: usize, heads: usize) -> Self {
+    fn new(rect: Rect, names: f32, layers: usize, heads: usize) -> Self {
         let corner = rect.min + vec2(names, NAME + NUMBERS);
         let room = rect.max - corner;
         let pitch = (room.x / heads.max(1) as f32).min(room.y / layers.max(1) as f32);
@@ -57,7 +57,7 @@ impl Grid {
         Rect::from_min_size(self.corner + at, Vec2::splat(self.side))
     }
 
-    /// Every so many are numbered, so that words of this size stand apart.
+    /// The interval at which rows or columns are numbered, so that labels of this size do not touch.
     fn stride(&self, size: f32) -> usize {
         (size / (self.side + self.gap)).ceil().max(1.0) as usize
     }
@@ -69,12 +69,12 @@ impl SideBySide {
         ui: &mut Ui,
         cx: &mut ViewCx<'_>,
         column: &Column<'_>,
-        chosen: &Chosen,
+        chosen: &SelectedHead,
         colours: Colours,
     ) {
         let (layers, rect, theme) = (column.thumbnails, ui.max_rect(), cx.theme);
         let heads = layers.iter().map(AttentionLayer::heads).max().unwrap_or(1);
-        let grid = Grid::of(rect, names_width(ui, layers), layers.len(), heads);
+        let grid = Grid::new(rect, names_width(ui, layers), layers.len(), heads);
         self.names_ui(ui, cx, column, &grid);
         for (i, layer) in layers.iter().enumerate() {
             for head in 0..layer.heads() {
@@ -103,7 +103,7 @@ impl SideBySide {
         }
     }
 
-    /// Whose maps they are, and the numbers of layers and heads.
+    /// Draws the variant's name, and the numbers of layers and heads.
     fn names_ui(&self, ui: &Ui, cx: &ViewCx<'_>, column: &Column<'_>, grid: &Grid) {
         let (rect, theme, painter) = (ui.max_rect(), cx.theme, ui.painter());
         let group = groups(cx.mirror).into_iter().find(|g| g.members.contains(&column.variant));

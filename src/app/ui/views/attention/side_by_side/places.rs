@@ -1,4 +1,4 @@
-//! Where the small maps, the large maps and their scales stand in a tile of any shape. It does not know what is in them.
+//! Lays out the small maps, the large maps and their scales in a tile of any shape.
 
 use eframe::egui::{Rect, Vec2, pos2, vec2};
 
@@ -13,10 +13,10 @@ const ROOM_FOR_TICKS: f32 = 190.0;
 /// The small maps take no more of the width than this share.
 const WIDEST: f32 = 0.42;
 /// A small map and its name take no less, points.
-const LEAST_SMALL: f32 = 15.0;
+const MIN_SMALL: f32 = 15.0;
 const NARROWEST: f32 = 88.0;
 
-/// Where the parts stand.
+/// The positions of the parts in the tile.
 pub struct Places {
     pub overview: Rect,
     /// One for each large map.
@@ -24,7 +24,7 @@ pub struct Places {
     pub foot: Rect,
 }
 
-/// What stands around a large map of this width, without its words.
+/// The frame around a large map of this width, without its texts.
 pub fn frame(width: f32) -> MapFrame {
     MapFrame { has_bar: false, has_ticks: width >= ROOM_FOR_TICKS, title: Some(Title::default()) }
 }
@@ -33,15 +33,15 @@ pub fn frame(width: f32) -> MapFrame {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Grid {
     cols: usize,
-    /// Of the map alone.
+    /// Side of the map without its frame, points.
     side: f32,
-    /// With its head.
+    /// Size of a map with its title.
     slot: Vec2,
 }
 
 impl Grid {
-    fn of(room: Vec2, count: usize) -> Self {
-        let of = |cols: usize| {
+    fn fit(room: Vec2, count: usize) -> Self {
+        let with_columns = |cols: usize| {
             let rows = count.div_ceil(cols);
             let wide = (room.x + GAP) / cols as f32 - GAP;
             let high = (room.y + 6.0) / rows as f32 - 6.0;
@@ -59,24 +59,24 @@ impl Grid {
             let so = slots.into_iter().filter(|(is_so, _)| *is_so).map(|(_, grid)| grid);
             so.reduce(|a, b| if b.side > a.side { b } else { a }).unwrap_or(narrow)
         };
-        let all = (1..=count.max(1)).map(of);
-        all.reduce(|a, b| if b.side > a.side { b } else { a }).unwrap_or(of(1))
+        let all = (1..=count.max(1)).map(with_columns);
+        all.reduce(|a, b| if b.side > a.side { b } else { a }).unwrap_or(with_columns(1))
     }
 }
 
 impl Places {
-    /// `(layers, heads)`: of the small maps, left of which `names` points are taken by words; `count`: large maps. The
-    /// small maps get the room that the large ones cannot use.
-    pub fn of(rect: Rect, (layers, heads): (usize, usize), names: f32, count: usize) -> Self {
+    /// `layers` and `heads` count the small maps, `names` is the width of the labels to their left in points, and `count`
+    /// the number of large maps. The small maps get the room that the large ones cannot use.
+    pub fn new(rect: Rect, layers: usize, heads: usize, names: f32, count: usize) -> Self {
         let shape = heads.max(1) as f32 / layers.max(1) as f32;
-        let least = (names + heads as f32 * LEAST_SMALL).min(rect.width() * WIDEST).max(NARROWEST);
-        let most = (rect.height() * shape + names).min(rect.width() * WIDEST).max(least);
+        let min = (names + heads as f32 * MIN_SMALL).min(rect.width() * WIDEST).max(NARROWEST);
+        let max = (rect.height() * shape + names).min(rect.width() * WIDEST).max(min);
         let room = |wide: f32| vec2(rect.width() - wide - GAP, rect.height() - FOOT);
-        let widths = (0..=16).map(|i| least + (most - least) * i as f32 / 16.0);
-        let all: Vec<(f32, Grid)> = widths.map(|wide| (wide, Grid::of(room(wide), count))).collect();
+        let widths = (0..=16).map(|i| min + (max - min) * i as f32 / 16.0);
+        let all: Vec<(f32, Grid)> = widths.map(|wide| (wide, Grid::fit(room(wide), count))).collect();
         let largest = all.iter().map(|(_, grid)| grid.side).fold(0.0, f32::max);
         let fits = all.into_iter().rev().find(|(_, grid)| grid.side >= 0.9 * largest);
-        let (wide, grid) = fits.unwrap_or((least, Grid::of(room(least), count)));
+        let (wide, grid) = fits.unwrap_or((min, Grid::fit(room(min), count)));
         let left = rect.left() + wide + GAP;
         let slot = |i: usize| {
             let pitch = grid.slot + vec2(GAP, 6.0);
@@ -98,7 +98,7 @@ mod tests {
     fn a_slot_has_room_for_what_its_map_has_around_it() {
         for room in [vec2(480.0, 190.0), vec2(900.0, 200.0), vec2(900.0, 420.0), vec2(260.0, 700.0)] {
             for count in 1..=9 {
-                let Grid { side, slot, .. } = Grid::of(room, count);
+                let Grid { side, slot, .. } = Grid::fit(room, count);
                 let (left, head, foot) = frame(slot.x).margins(slot.x);
                 let left_over = slot - vec2(left + 2.0, head + foot);
                 assert!((left_over - vec2(side, side)).length() < 0.1, "{side} of {slot:?} for {count} in {room:?}");
@@ -113,8 +113,8 @@ mod tests {
         {
             let rect = Rect::from_min_size(pos2(10.0, 20.0), size);
             for count in 1..=9 {
-                for shape in [(2, 4), (8, 12), (4, 4), (1, 1)] {
-                    let places = Places::of(rect, shape, 40.0, count);
+                for (layers, heads) in [(2, 4), (8, 12), (4, 4), (1, 1)] {
+                    let places = Places::new(rect, layers, heads, 40.0, count);
                     assert_eq!(places.slots.len(), count);
                     let mut all = places.slots.clone();
                     all.extend([places.overview, places.foot]);

@@ -1,4 +1,4 @@
-//! Along which text the maps are, whom they are of, and what is asked for them. It does not draw them.
+//! Chooses the text of the maps and the variants, and asks the questions that yield them.
 
 use std::sync::Arc;
 
@@ -40,12 +40,12 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn of(m: Measured<'a, AttentionMaps>) -> Self {
+    fn from_maps(m: Measured<'a, AttentionMaps>) -> Self {
         let layers = &m.value.layers;
         Self { variant: m.variant, sample: m.sample, thumbnails: layers, whole: layers }
     }
 
-    fn of_long(m: Measured<'a, LongAttentionMaps>) -> Self {
+    fn from_long_maps(m: Measured<'a, LongAttentionMaps>) -> Self {
         let LongAttentionMaps { thumbnails, layers } = m.value;
         Self { variant: m.variant, sample: m.sample, thumbnails, whole: layers }
     }
@@ -56,11 +56,11 @@ impl<'a> Column<'a> {
 
     /// The maps of a layer, whole if they are there, else small.
     pub fn layer(&self, path: &str) -> Option<&'a AttentionLayer> {
-        let of = |all: &'a [AttentionLayer]| all.iter().find(|l| l.path == path);
-        of(self.whole).or_else(|| of(self.thumbnails))
+        let find = |all: &'a [AttentionLayer]| all.iter().find(|l| l.path == path);
+        find(self.whole).or_else(|| find(self.thumbnails))
     }
 
-    /// Whether the answer had no room for the whole maps of this layer.
+    /// True where the answer had no room for the whole maps of this layer.
     fn lacks(&self, path: &str) -> bool {
         self.thumbnails.iter().any(|l| l.path == path) && !self.whole.iter().any(|l| l.path == path)
     }
@@ -80,11 +80,11 @@ pub fn members(cx: &ViewCx<'_>) -> Vec<(SeedGroup, usize)> {
 
 impl PromptChoice {
     /// The held-out passage.
-    pub fn of_length(length: Option<usize>) -> Self {
+    pub fn with_length(length: Option<usize>) -> Self {
         Self { length, ..Self::default() }
     }
 
-    /// Whether the run does not measure it by itself.
+    /// True for a text that the run's schedule does not measure, so that it must be asked for.
     pub fn is_asked(&self) -> bool {
         self.length.is_some() || !self.own.is_empty()
     }
@@ -118,22 +118,22 @@ impl PromptChoice {
         }
     }
 
-    /// What was measured of each variant of the shown seed.
+    /// The measured maps of each variant of the shown seed.
     pub fn columns<'a>(&self, cx: &ViewCx<'a>) -> Vec<Column<'a>> {
-        let of = |variant| match self.is_asked() {
-            true => cx.measured(variant, |_| true).map(Column::of_long),
-            false => cx.measured(variant, |_| true).map(Column::of),
+        let measured = |variant| match self.is_asked() {
+            true => cx.measured(variant, |_| true).map(Column::from_long_maps),
+            false => cx.measured(variant, |_| true).map(Column::from_maps),
         };
-        members(cx).into_iter().filter_map(|(_, v)| of(v)).filter(|c| !c.thumbnails.is_empty()).collect()
+        members(cx).into_iter().filter_map(|(_, v)| measured(v)).filter(|c| !c.thumbnails.is_empty()).collect()
     }
 
     /// Why some variant has no map of what was asked last.
     pub fn refusal<'a>(&self, cx: &ViewCx<'a>) -> Option<&'a str> {
-        let of = |variant| match self.is_asked() {
+        let refusal = |variant| match self.is_asked() {
             true => cx.refusal_of::<LongAttentionMaps>(Some(variant)),
             false => cx.refusal_of::<AttentionMaps>(Some(variant)),
         };
-        members(cx).into_iter().find_map(|(_, v)| of(v))
+        members(cx).into_iter().find_map(|(_, v)| refusal(v))
     }
 
     /// Why there is no map.
@@ -148,9 +148,9 @@ impl PromptChoice {
         }
     }
 
-    /// Whether some variant is still being asked.
+    /// True while the answer of some variant is due.
     pub fn is_waiting(&self, cx: &ViewCx<'_>) -> bool {
-        let of = |variant| cx.is_waiting_for::<LongAttentionMaps>(Some(variant));
-        self.is_asked() && members(cx).into_iter().any(|(_, v)| of(v))
+        let is_due = |variant| cx.is_waiting_for::<LongAttentionMaps>(Some(variant));
+        self.is_asked() && members(cx).into_iter().any(|(_, v)| is_due(v))
     }
 }

@@ -1,4 +1,4 @@
-//! The charts of what was swept. It does not ask, and knows no model.
+//! The charts of a sweep.
 
 use std::fmt::Display;
 
@@ -31,7 +31,7 @@ pub trait SweepChart: Measurement<Args = FlowSweepArgs> {
     fn draw(&self, chart: Chart<'static>, theme: &Theme) -> Chart<'static>;
 }
 
-/// One line a measurement: its axes, and how it is drawn.
+/// Implements [`SweepChart`]: a line for each measurement, with its axes and its drawing.
 macro_rules! sweep_charts {
     ($($sweep:ty: ($x:expr, $y:expr), $draw:expr;)+) => { $(
         impl SweepChart for $sweep {
@@ -152,9 +152,9 @@ fn gradients(mut chart: Chart<'static>, steps: &[usize], curves: &[GradientCurve
     chart
 }
 
-/// What stands under the evaluations.
+/// A chart below the chart of the evaluations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Under {
+pub enum LowerChart {
     /// The first step, with the lengths at which one step fewer suffices.
     FirstStep,
     /// A measure that is not a count.
@@ -163,15 +163,15 @@ pub enum Under {
     FreeSteps,
 }
 
-impl Under {
-    pub const ALL: [Under; 3] = [Under::FirstStep, Under::Curvature, Under::FreeSteps];
+impl LowerChart {
+    pub const ALL: [LowerChart; 3] = [LowerChart::FirstStep, LowerChart::Curvature, LowerChart::FreeSteps];
 }
 
-pub fn under(sweep: Option<&FlowSweepNfe>, which: Under, theme: &Theme) -> Chart<'static> {
+pub fn lower_chart(sweep: Option<&FlowSweepNfe>, which: LowerChart, theme: &Theme) -> Chart<'static> {
     let (name, y) = match which {
-        Under::FirstStep => ("first step", Axis::new("h_init").log()),
-        Under::FreeSteps => ("free steps", Axis::new("uncapped steps").include(&[0.0])),
-        Under::Curvature => ("curvature", Axis::new("curvature").include(&[0.0])),
+        LowerChart::FirstStep => ("first step", Axis::new("h_init").log()),
+        LowerChart::FreeSteps => ("free steps", Axis::new("uncapped steps").include(&[0.0])),
+        LowerChart::Curvature => ("curvature", Axis::new("curvature").include(&[0.0])),
     };
     let mut chart = Chart::new(name, Axis::new(CONTROL), y);
     chart.legend = false;
@@ -184,14 +184,14 @@ pub fn under(sweep: Option<&FlowSweepNfe>, which: Under, theme: &Theme) -> Chart
         })
     };
     match which {
-        Under::FirstStep => chart.lines.extend(solvers("h_init", |c| &c.h_init)),
-        Under::FreeSteps => chart.lines.extend(solvers("free", |c| &c.free)),
-        Under::Curvature => {
+        LowerChart::FirstStep => chart.lines.extend(solvers("h_init", |c| &c.h_init)),
+        LowerChart::FreeSteps => chart.lines.extend(solvers("free", |c| &c.free)),
+        LowerChart::Curvature => {
             let look = (theme.series(0), Stroke::Solid);
             chart.lines.push(line("curvature", look, points(&sweep.u0, &sweep.curvature)));
         }
     }
-    if which == Under::FirstStep {
+    if which == LowerChart::FirstStep {
         chart.references.extend(rungs(sweep));
     }
     chart

@@ -1,4 +1,4 @@
-//! What can be swept: names for a person, and the measurement of each by its type. It draws nothing.
+//! The kinds of sweep: the name of each, and the type of its measurement.
 
 use super::charts::SweepChart;
 use crate::{
@@ -12,34 +12,34 @@ use crate::{
     ui::{plot::Chart, theme::Theme, view::ViewCx},
 };
 
-/// A thing to sweep: words for a person, and what is done with its measurement, whose type it knows.
+/// A kind of sweep: its texts, and functions over its measurement, whose type they know.
 #[derive(Clone, Copy)]
 pub struct SweepKind {
     /// The probe's argument `kind`.
     pub id: FlowSweepKind,
     pub name: &'static str,
-    /// What it asks, in two sentences.
+    /// The question of the sweep, in two sentences.
     pub about: &'static str,
     pub needs: Needs,
     /// Puts the question; returns its number.
     pub request: fn(&mut ViewCx<'_>, &FlowSweepArgs) -> u64,
-    /// What was measured last, but for answers to requests up to the given one.
+    /// The latest measurement, ignoring answers to requests up to the given one.
     pub newest: for<'a> fn(&ViewCx<'a>, u64) -> Option<&'a Sample>,
-    /// How much of the sweep a payload holds, if it is of this kind.
+    /// The progress of the sweep in a payload, if it is of this kind.
     pub progress: fn(&Payload) -> Option<SweepProgress>,
     /// The main chart of a payload, with these words where nothing was measured.
     pub chart: fn(&Self, Option<&Payload>, &Theme) -> Chart<'static>,
 }
 
-/// What a person reads of a kind.
-struct Words {
+/// The texts of a kind.
+struct KindTexts {
     id: FlowSweepKind,
     name: &'static str,
     about: &'static str,
 }
 
 impl SweepKind {
-    const fn of<M: SweepChart>(needs: Needs, Words { id, name, about }: Words) -> Self {
+    const fn new<M: SweepChart>(needs: Needs, KindTexts { id, name, about }: KindTexts) -> Self {
         Self {
             id,
             name,
@@ -66,11 +66,11 @@ fn newest<'a, M: SweepChart>(cx: &ViewCx<'a>, dropped: u64) -> Option<&'a Sample
     all.into_iter().flatten().map(|m| m.sample).find(|s| s.request.is_none_or(|r| r > dropped))
 }
 
-/// What a flow must have for a sweep of it to mean something.
+/// The property of a flow without which the sweep has no meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     Flow,
-    /// Words at its end.
+    /// The flow ends in words.
     Words,
     /// A trained control.
     Steering,
@@ -80,68 +80,68 @@ pub enum Needs {
 pub const NFE: usize = 0;
 
 pub const KINDS: [SweepKind; 8] = [
-    SweepKind::of::<FlowSweepNfe>(
+    SweepKind::new::<FlowSweepNfe>(
         Needs::Flow,
-        Words {
+        KindTexts {
             id: FlowSweepKind::Nfe,
             name: "evaluations",
             about: "NFE against u for solvers and policies. Triangles mark jumps that the first step's ladder explains, \
                 not the flow.",
         },
     ),
-    SweepKind::of::<FlowSweepTolerance>(
+    SweepKind::new::<FlowSweepTolerance>(
         Needs::Flow,
-        Words {
+        KindTexts {
             id: FlowSweepKind::Tolerance,
             name: "tolerance",
             about: "Cost and error against the tolerance. A solver of order p gains p decades of error a decade of step.",
         },
     ),
-    SweepKind::of::<FlowSweepInvariance>(
+    SweepKind::new::<FlowSweepInvariance>(
         Needs::Flow,
-        Words {
+        KindTexts {
             id: FlowSweepKind::Invariance,
             name: "solvers agree",
             about: "How far Euler with m steps ends from dopri5, relative to the state. The source reports 0.068% of its own, \
                 nearly idle flow.",
         },
     ),
-    SweepKind::of::<FlowSweepClass>(
+    SweepKind::new::<FlowSweepClass>(
         Needs::Steering,
-        Words {
+        KindTexts {
             id: FlowSweepKind::Class,
             name: "class mass",
             about: "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
         },
     ),
-    SweepKind::of::<FlowSweepLayers>(
+    SweepKind::new::<FlowSweepLayers>(
         Needs::Steering,
-        Words {
+        KindTexts {
             id: FlowSweepKind::Layers,
             name: "readable",
             about: "What a linear probe reads from the state at a depth, cross-validated. Dashed is chance.",
         },
     ),
-    SweepKind::of::<FlowSweepLatency>(
+    SweepKind::new::<FlowSweepLatency>(
         Needs::Words,
-        Words {
+        KindTexts {
             id: FlowSweepKind::Latency,
             name: "time",
             about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
         },
     ),
-    SweepKind::of::<FlowSweepGradientError>(
+    SweepKind::new::<FlowSweepGradientError>(
         Needs::Words,
-        Words {
+        KindTexts {
             id: FlowSweepKind::GradientError,
             name: "gradients",
             about: "How far gradients through m steps are from the flow's own. Backpropagation is exact for the steps it \
                 made, the adjoint solves backwards and errs on its own.",
         },
     ),
-    SweepKind::of::<FlowSweepGradientMemory>(
+    SweepKind::new::<FlowSweepGradientMemory>(
         Needs::Words,
-        Words {
+        KindTexts {
             id: FlowSweepKind::GradientMemory,
             name: "their memory",
             about: "The most that is held while gradients are taken through m steps. Backpropagation keeps all, checkpoints \

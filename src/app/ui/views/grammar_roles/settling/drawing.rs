@@ -1,5 +1,4 @@
-//! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand. It does not know
-//! which sentence is shown, or why.
+//! The canvas of a settling: words, traces under them, and each level's pictures, with where they stand.
 
 use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Response, Stroke, pos2, vec2};
 
@@ -14,22 +13,22 @@ use crate::{
 };
 
 /// Sweeps that have a column; of more the last ones do.
-const MOST_SWEEPS: usize = 4;
+const MAX_SWEEPS: usize = 4;
 const WORDS: f32 = 36.0;
 const LABEL: f32 = 44.0;
 const HEAD: f32 = 16.0;
 const GAP: f32 = 8.0;
 
-/// Where reading has come to.
+/// The position of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct QuestionTime {
+pub(super) struct ReadingPosition {
     /// Place of the word in the sentence, and how many words have been read with it.
     pub(super) word: usize,
     pub(super) read: usize,
     pub(super) sweep: usize,
 }
 
-/// Where things stand on the canvas.
+/// The layout of the canvas.
 pub(super) struct Stage {
     rect: Rect,
     /// Width of a word's column.
@@ -47,8 +46,8 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) fn of(rect: Rect, found: &Settling, words: usize) -> Self {
-        let shown = found.sweeps.min(MOST_SWEEPS);
+    pub(super) fn new(rect: Rect, found: &Settling, words: usize) -> Self {
+        let shown = found.sweeps.min(MAX_SWEEPS);
         let strip = (0.1 * rect.height()).clamp(16.0, 56.0);
         let above = WORDS + 2.0 * strip + HEAD + 2.0 * GAP;
         let columns = shown + 3;
@@ -111,7 +110,7 @@ pub(super) fn draw_words(
     theme: &Theme,
     stage: &Stage,
     found: &Measured<'_, Settling>,
-    moment: QuestionTime,
+    position: ReadingPosition,
 ) {
     let (tokens, roles) = (&found.sample.tokens, &found.value.roles);
     let width = |text: &str| painter.layout_no_wrap(text.to_owned(), small(), theme.text).size().x + 4.0;
@@ -119,18 +118,18 @@ pub(super) fn draw_words(
     let (in_one_row, with_roles) = (fit(tokens, stage.column), fit(roles, stage.column));
     for (i, word) in tokens.iter().enumerate() {
         let (left, top) = (stage.word_left(i), stage.rect.top());
-        if i == moment.word {
+        if i == position.word {
             let ground = Rect::from_min_size(pos2(left, top), vec2(stage.column, WORDS + 2.0 * stage.strip));
             painter.rect_filled(ground, 2.0, theme.accent.gamma_multiply(0.16));
         }
         let role = roles.get(i).map_or("", String::as_str);
         let colour = if role.is_empty() { theme.text } else { role_colour(role, theme) };
         let y = top + if in_one_row || i.is_multiple_of(2) { 8.0 } else { 25.0 };
-        // what has no room even so is told under the pointer, and where reading stands
-        if in_one_row || width(word) <= 2.0 * stage.column || i == moment.word {
+        // a word that still has no room is named under the pointer, as is the position of reading
+        if in_one_row || width(word) <= 2.0 * stage.column || i == position.word {
             let half = width(word) / 2.0;
-            let least = stage.rect.left() + half;
-            let x = (left + stage.column / 2.0).clamp(least, (stage.rect.right() - half).max(least));
+            let min = stage.rect.left() + half;
+            let x = (left + stage.column / 2.0).clamp(min, (stage.rect.right() - half).max(min));
             painter.text(pos2(x, y), Align2::CENTER_CENTER, word, small(), colour);
         }
         if in_one_row && with_roles {
@@ -146,7 +145,7 @@ pub(super) fn draw_traces(
     theme: &Theme,
     stage: &Stage,
     found: &Settling,
-    (words, moment): (usize, QuestionTime),
+    (words, position): (usize, ReadingPosition),
 ) {
     let Some(level) = found.levels.first() else { return };
     for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
@@ -158,9 +157,9 @@ pub(super) fn draw_traces(
             small(),
             theme.trace(2 * strip),
         );
-        let most = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let max = trace.data().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let rows = (stage.strip - 4.0).floor().max(1.0) as usize;
-        let is_read = |i: usize| if found.from_right { words - 1 - i < moment.read } else { i < moment.read };
+        let is_read = |i: usize| if found.from_right { words - 1 - i < position.read } else { i < position.read };
         for i in (0..words).filter(|i| is_read(*i)) {
             let Some(values) = trace.row(i) else { continue };
             let each = values.len().div_ceil(rows).max(1);
@@ -169,7 +168,7 @@ pub(super) fn draw_traces(
             let height = (stage.strip - 4.0) / lines.len() as f32;
             for (k, value) in lines.iter().enumerate().filter(|(_, v)| **v > 0.0) {
                 let at = pos2(stage.word_left(i) + 2.0, top + height * k as f32);
-                let strength = share(*value, most).sqrt();
+                let strength = share(*value, max).sqrt();
                 let line = Rect::from_min_size(at, vec2(stage.column - 4.0, height));
                 painter.rect_filled(line, 0.0, theme.trace(2 * strip).gamma_multiply(strength));
             }
@@ -178,8 +177,8 @@ pub(super) fn draw_traces(
 }
 
 /// A value as a share of the largest, 0 to 1; what is no number is as strong as can be, so that it is seen.
-fn share(value: f32, most: f32) -> f32 {
-    let share = value / most;
+fn share(value: f32, max: f32) -> f32 {
+    let share = value / max;
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }
 }
 
@@ -194,7 +193,7 @@ pub(super) fn draw_level(
     theme: &Theme,
     stage: &Stage,
     (place, level): (usize, &SettlingLevel),
-    (sweeps, moment): (usize, QuestionTime),
+    (sweeps, position): (usize, ReadingPosition),
 ) {
     let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
     let at = pos2(stage.rect.left(), middle);
@@ -204,22 +203,22 @@ pub(super) fn draw_level(
     for column in 0..shown {
         let sweep = first + column;
         let corner = stage.corner(place, column);
-        let row = if sweep <= moment.sweep { level.states.row(moment.word * sweeps + sweep) } else { None };
+        let row = if sweep <= position.sweep { level.states.row(position.word * sweeps + sweep) } else { None };
         let blank = vec![0.0; level.units];
         let values = row.unwrap_or(&blank);
-        let most = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, most)));
+        let max = values.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let colour = |v: f32| (v > 0.0).then(|| theme.accent.gamma_multiply(0.35 + 0.65 * share(v, max)));
         bitmap::draw(painter, corner, stage.cell, values, ground, colour);
-        if sweep == moment.sweep {
+        if sweep == position.sweep {
             let frame = Rect::from_min_size(corner, bitmap::size(level.units, stage.cell)).expand(2.0);
             painter.rect_stroke(frame, 1.0, Stroke::new(1.0, theme.accent), eframe::egui::StrokeKind::Inside);
         }
     }
-    let is_settled = moment.sweep + 1 == sweeps;
-    if let Some(errors) = level.errors.row(moment.word).filter(|_| is_settled) {
-        let most = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
+    let is_settled = position.sweep + 1 == sweeps;
+    if let Some(errors) = level.errors.row(position.word).filter(|_| is_settled) {
+        let max = errors.iter().fold(f32::MIN_POSITIVE, |m, e| m.max(e.abs()));
         let map = ColourMap::Diverging { dark: theme.dark };
-        let colour = |e: f32| (e != 0.0).then(|| colour_of(map, 0.5 + 0.5 * e / most));
+        let colour = |e: f32| (e != 0.0).then(|| colour_of(map, 0.5 + 0.5 * e / max));
         bitmap::draw(painter, stage.corner(place, shown), stage.cell, errors, ground, colour);
     }
     if level.feedback.rows() == 0 {
@@ -228,19 +227,19 @@ pub(super) fn draw_level(
     // from a tenth to ten, logarithmic
     let precision = |v: f32| Some(colour_of(ColourMap::Viridis, 0.5 + 0.5 * v.max(1e-6).log10()));
     bitmap::draw(painter, stage.corner(place, shown + 1), stage.cell, level.precision.data(), ground, precision);
-    draw_feedback(painter, theme, stage, (place, level));
+    draw_feedback(painter, theme, stage, place, level);
 }
 
 /// The feedback weights of a level in blocks, scaled to the level's height.
-fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, (place, level): (usize, &SettlingLevel)) {
+fn draw_feedback(painter: &Painter, theme: &Theme, stage: &Stage, place: usize, level: &SettlingLevel) {
     let (rows, cols) = (level.feedback.rows(), level.feedback.cols());
     let side = (bitmap::size(level.units, stage.cell).y / rows.max(1) as f32).min(stage.picture / cols.max(1) as f32);
-    let most = level.feedback.data().iter().copied().fold(0f32, f32::max);
+    let max = level.feedback.data().iter().copied().fold(0f32, f32::max);
     let corner = stage.corner(place, stage.sweeps.1 + 2);
     let whole = Rect::from_min_size(corner, vec2(cols as f32, rows as f32) * side);
     painter.rect_filled(whole, 0.0, theme.raised);
-    if most > 0.0 {
-        let colour = |w: f32| Some(colour_of(ColourMap::Magma, w / most));
+    if max > 0.0 {
+        let colour = |w: f32| Some(colour_of(ColourMap::Magma, w / max));
         bitmap::grid(painter, corner, side, (cols, level.feedback.data()), colour);
     }
 }
@@ -263,8 +262,8 @@ pub(super) fn draw_headings(painter: &Painter, theme: &Theme, stage: &Stage, swe
     debug_assert!(sweeps >= shown);
 }
 
-/// What is under the pointer.
-pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, moment: QuestionTime) {
+/// Explains the picture under the pointer in a tooltip.
+pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Settling>, position: ReadingPosition) {
     let Some(at) = response.hover_pos() else { return };
     let tokens = &found.sample.tokens;
     if let Some(word) = stage.word_at(at, tokens.len()) {
@@ -279,9 +278,9 @@ pub(super) fn explain(response: Response, stage: &Stage, found: &Measured<'_, Se
         .zip(&stage.tops)
         .position(|(level, top)| (*top..top + bitmap::size(level.units, stage.cell).y).contains(&at.y));
     let Some((place, level)) = level.map(|place| (place, &found.value.levels[place])) else { return };
-    let state = level.states.row(moment.word * found.value.sweeps + moment.sweep).unwrap_or_default();
+    let state = level.states.row(position.word * found.value.sweeps + position.sweep).unwrap_or_default();
     let on = state.iter().filter(|v| **v > 0.0).count();
-    let error = level.errors.row(moment.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
+    let error = level.errors.row(position.word).unwrap_or_default().iter().map(|e| e * e).sum::<f32>();
     response.on_hover_text_at_pointer(format!(
         "Level {place}: {} units, {on} on. Squared error of the prediction from above, once settled: {error:.3}.",
         level.units

@@ -1,6 +1,5 @@
-//! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new
-//! nouns in new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
-//! It does not know how any of it was measured.
+//! Draws the synapses of a search, a row each: their correlations where they were searched (pale) and on new nouns in
+//! new frames (full), and what random weights reach (a mark); and the nouns that drive one of them.
 
 use eframe::egui::{
     Align2, Color32, FontId, Painter, Rect, Sense, Stroke, Ui, WidgetInfo,
@@ -16,7 +15,7 @@ use crate::{
 };
 
 /// One synapse.
-pub struct Row {
+pub struct SynapseRow {
     pub name: String,
     pub search: f64,
     pub new: f64,
@@ -28,7 +27,7 @@ pub struct Row {
     pub details: String,
 }
 
-/// What random weights reach: in the search, on new nouns in new frames.
+/// The correlations of random weights: in the search, and on new nouns in new frames.
 #[derive(Clone, Copy)]
 pub struct Scale {
     pub random: [f64; 2],
@@ -37,7 +36,7 @@ pub struct Scale {
 const HIGH: f32 = 30.0;
 const LANGUAGE: f32 = 22.0;
 /// The scale's ends.
-const LEAST: f64 = -0.4;
+const MIN_CORRELATION: f64 = -0.4;
 
 /// A row this wide has room for intervals.
 const ROOMY: f32 = 600.0;
@@ -46,7 +45,7 @@ const NARROW: f32 = 440.0;
 const LINE: f32 = 18.0;
 
 /// The least height of a line of dots, points, and what the line of several classes is called.
-const LEAST_LINE: f32 = 14.0;
+const MIN_LINE: f32 = 14.0;
 const OTHERS: &str = "others";
 
 /// Horizontal layout of a row, in points.
@@ -61,7 +60,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(rect: Rect, languages: usize) -> Self {
+    fn new(rect: Rect, languages: usize) -> Self {
         let right = rect.right() - LANGUAGE * languages as f32 - 8.0;
         let (roomy, narrow) = (rect.width() >= ROOMY, rect.width() < NARROW);
         let name = rect.left() + 4.0;
@@ -81,7 +80,7 @@ impl Columns {
     }
 
     fn across(&self, r: f64) -> f32 {
-        let share = ((r - LEAST) / (1.0 - LEAST)).clamp(0.0, 1.0) as f32;
+        let share = ((r - MIN_CORRELATION) / (1.0 - MIN_CORRELATION)).clamp(0.0, 1.0) as f32;
         self.bars[0] + share * (self.bars[1] - self.bars[0])
     }
 
@@ -99,12 +98,12 @@ impl Columns {
 }
 
 /// Draws all rows under a line of column names; returns the index of a clicked one.
-pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], scale: Scale, focus: usize) -> Option<usize> {
+pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[SynapseRow], scale: Scale, focus: usize) -> Option<usize> {
     let width = ui.available_width();
     let languages = rows.first().map_or(0, |r| r.languages.len());
     let lines = if width < NARROW { 2.0 } else { 1.0 };
     let (head, _) = ui.allocate_exact_size(vec2(width, LINE * lines), Sense::hover());
-    let columns = Columns::of(head, languages);
+    let columns = Columns::new(head, languages);
     let small = FontId::proportional(theme::SMALL);
     let (upper, lower) = (head.top() + LINE / 2.0, head.bottom() - LINE / 2.0);
     let label = |x: f32, y: f32, align: Align2, words: &str| {
@@ -147,8 +146,8 @@ pub fn rows_ui(ui: &mut Ui, theme: &Theme, rows: &[Row], scale: Scale, focus: us
     clicked
 }
 
-fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &Row, scale: Scale) {
-    let columns = Columns::of(rect, row.languages.len());
+fn row_painted(painter: &Painter, theme: &Theme, rect: Rect, row: &SynapseRow, scale: Scale) {
+    let columns = Columns::new(rect, row.languages.len());
     let [above, middle] = columns.middles(rect);
     let small = FontId::proportional(theme::SMALL);
     let number = FontId::monospace(theme::SMALL);
@@ -204,7 +203,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
         }
     }
     // where there is no room for all, those without the concept share a line
-    let rooms = ((rect.height() - 18.0) / LEAST_LINE).max(2.0) as usize;
+    let rooms = ((rect.height() - 18.0) / MIN_LINE).max(2.0) as usize;
     let is_crowded = classes.len() > rooms;
     if is_crowded {
         classes = vec![classes[0], OTHERS];
@@ -212,7 +211,7 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
     let first = classes.first().copied().unwrap_or_default();
     let row_of =
         |noun: &ConceptNoun| if is_crowded && noun.class != first { OTHERS.to_owned() } else { noun.class.clone() };
-    let most = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
+    let max = values.iter().copied().filter(|v| v.is_finite()).fold(1e-12, f32::max);
     let name = |class: &str| {
         let mut job = LayoutJob::simple_singleline(class.to_owned(), small.clone(), theme.text);
         job.wrap = TextWrapping::truncate_at_width(rect.width() * 0.3);
@@ -239,10 +238,10 @@ pub fn nouns_ui(ui: &mut Ui, theme: &Theme, title: &str, values: &[f32], nouns: 
         own.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut free: f32 = right;
         for (k, (v, noun)) in own.iter().enumerate() {
-            let x = left + (v / most).clamp(0.0, 1.0) * (right - left);
+            let x = left + (v / max).clamp(0.0, 1.0) * (right - left);
             painter.circle_filled(pos2(x, y), 3.0, colour.gamma_multiply(0.8));
             if let Some(far) = response.hover_pos().map(|at| at.distance(pos2(x, y))).filter(|far| *far < 12.0)
-                && pointed.as_ref().is_none_or(|(least, _)| far < *least)
+                && pointed.as_ref().is_none_or(|(min, _)| far < *min)
             {
                 pointed = Some((far, format!("{noun}: {v:.3} (mean over its sentences)")));
             }

@@ -1,5 +1,5 @@
-//! The passages of a text that drive a neuron or a synapse most, how its values are spread, and the tokens that it answers to.
-//! It sees no model.
+//! The passages of a text that drive a neuron or a synapse most, how its values are spread, and the tokens that it
+//! answers to.
 
 mod passages;
 
@@ -37,13 +37,13 @@ pub struct TopContextsView {
     chart: ChartState,
 }
 
-/// What the charts take at the bottom, points, and a height with room for them.
+/// Height of the charts at the bottom, points, and the least height of a tile that shows them.
 const BELOW: f32 = 150.0;
 const ROOMY: f32 = 270.0;
 /// Tokens in the list of those that drive it.
 const TOKENS: usize = 6;
 
-/// How often it fires, and how strongly.
+/// Describes how often and how strongly the neuron or synapse fires.
 fn verdict(m: &TopContexts) -> String {
     let read = grouped(m.read as u64);
     if m.fires == 0 {
@@ -96,7 +96,7 @@ impl TopContextsView {
         }
     }
 
-    /// What is followed, and the button that reads.
+    /// Chooses the neuron or synapse that is followed, and shows the button that starts a reading.
     fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if cx.config.value(ContextSettings::of).is_err() {
             return;
@@ -134,9 +134,9 @@ impl TopContextsView {
         let label = ui.label("neuron").on_hover_text(tip).id;
         let (mut neuron, sizes) = (Self::neuron(cx), sizes(cx));
         let per_head = sizes.map_or(0, |s| s.1);
-        let most = sizes.map_or(u32::MAX as usize, |(heads, per_head)| (heads * per_head).max(1)) - 1;
+        let max = sizes.map_or(u32::MAX as usize, |(heads, per_head)| (heads * per_head).max(1)) - 1;
         let drag = DragValue::new(&mut neuron)
-            .range(0..=most)
+            .range(0..=max)
             .speed(0.2)
             .custom_formatter(|n, _| neuron_name(n as usize, per_head))
             .custom_parser(|text| match sizes.map(|(heads, per_head)| read_neurons(text, heads, per_head)) {
@@ -183,8 +183,8 @@ impl TopContextsView {
             before: Some(token.frequency),
         };
         let bars: Vec<Bar> = m.tokens.iter().take(TOKENS).map(bar).collect();
-        let most = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
-        bars_ui(ui, cx.theme, "tokens that drive it", &bars, most);
+        let max = bars.iter().map(|b| b.value.max(b.before.unwrap_or(0.0))).fold(1e-12, f64::max);
+        bars_ui(ui, cx.theme, "tokens that drive it", &bars, max);
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, m: &TopContexts, size: Vec2) {

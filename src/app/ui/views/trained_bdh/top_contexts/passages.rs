@@ -1,5 +1,5 @@
-//! Passages one under another, the token that counts in the same place of each line (a concordance), each token as bright as
-//! its value. It does not know what was measured.
+//! Passages one under another, the token that counts in the same place of each line (a concordance), each token as
+//! bright as its value.
 
 use eframe::egui::{
     Align2, FontId, Painter, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
@@ -18,15 +18,15 @@ use crate::{
 
 const ROW: f32 = 20.0;
 const SIZE: f32 = 12.0;
-/// What the value takes at the left, points.
+/// Width of the value at the left, points.
 const VALUE: f32 = 58.0;
-/// Where the token begins, as a share of what the value leaves.
+/// Start of the token, as a share of the width that the value leaves.
 const MIDDLE: f32 = 0.62;
 
 /// Draws all; gives the one that was clicked.
 pub fn passages_ui(ui: &mut Ui, theme: &Theme, contexts: &[TopContext]) -> Option<usize> {
     ui.spacing_mut().item_spacing.y = 1.0;
-    let most = contexts.iter().map(|c| c.value).fold(1e-12, f64::max);
+    let max = contexts.iter().map(|c| c.value).fold(1e-12, f64::max);
     let mut clicked = None;
     for (k, context) in contexts.iter().enumerate() {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
@@ -37,7 +37,7 @@ pub fn passages_ui(ui: &mut Ui, theme: &Theme, contexts: &[TopContext]) -> Optio
         if response.hovered() {
             painter.rect_filled(rect, 2.0, theme.raised);
         }
-        passage_painted(&painter, theme, rect, context, most);
+        passage_painted(&painter, theme, rect, context, max);
         let token = context.tokens.get(context.token).map_or(String::new(), |t| visible_text(t));
         response.widget_info(|| {
             let words = format!("passage {}: {:.3} at {token}, position {}", k + 1, context.value, context.position);
@@ -56,7 +56,7 @@ pub fn passages_ui(ui: &mut Ui, theme: &Theme, contexts: &[TopContext]) -> Optio
     clicked
 }
 
-fn passage_painted(painter: &Painter, theme: &Theme, rect: Rect, context: &TopContext, most: f64) {
+fn passage_painted(painter: &Painter, theme: &Theme, rect: Rect, context: &TopContext, max: f64) {
     let (value, font) = (FontId::monospace(theme::SMALL), FontId::monospace(SIZE));
     let at = pos2(rect.left() + VALUE - 10.0, rect.center().y);
     painter.text(at, Align2::RIGHT_CENTER, format!("{:.3}", context.value), value, theme.text);
@@ -69,7 +69,7 @@ fn passage_painted(painter: &Painter, theme: &Theme, rect: Rect, context: &TopCo
     };
     let drawn = |t: usize, left: f32| {
         let place = Rect::from_min_size(pos2(left, rect.top() + 1.0), vec2(wide(t), ROW - 2.0));
-        let share = share((context.values.get(t).copied().unwrap_or(0.0) / most) as f32);
+        let share = share((context.values.get(t).copied().unwrap_or(0.0) / max) as f32);
         if share > 0.02 {
             painter.rect_filled(place, 0.0, theme.accent.gamma_multiply(0.1 + 0.6 * share));
         }

@@ -1,4 +1,4 @@
-//! What is shown, computed from settings alone: a system's manifolds, and a trajectory with its pace. It draws nothing.
+//! A system's manifolds and a trajectory with its pace, computed from settings alone.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use crate::{
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
 };
 
-/// What the manifolds depend on.
+/// The settings that the manifolds depend on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
     system: PlanarSystem,
     a: f64,
-    /// Only of the system whose formulas they are.
+    /// The formulas of a system that is given by formulas.
     formulas: Option<[String; 2]>,
 }
 
-/// What does not depend on eps.
+/// The parts of the picture that do not depend on eps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     pub system: PlanarSystem,
     pub plane: FastSlowPlane,
     pub bounds: Bounds,
     pub manifold: CriticalManifold,
-    /// Where the slow flow on the manifold rests: f = g = 0.
+    /// Equilibria of the slow flow on the manifold: f = g = 0.
     pub equilibria: Vec<Point>,
     pub distances: Option<ManifoldDistances>,
 }
 
-/// A trajectory and what becomes of it.
+/// A trajectory, its pace and its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub epsilon: f64,
     pub trajectory: Trajectory,
-    /// Of each segment, whether x moves on the fast timescale.
+    /// True for each segment in which x moves on the fast timescale.
     pub is_fast: Vec<bool>,
     pub long_term: LongTerm,
     /// Share of the time spent near the repelling branch: large for a canard.
@@ -49,7 +49,7 @@ const UNTIL: f64 = 10.0;
 const FAR: f64 = 0.04;
 
 impl Source {
-    pub fn of(settings: &SlowManifoldSettings) -> Self {
+    pub fn new(settings: &SlowManifoldSettings) -> Self {
         let is_written = settings.system == PlanarSystem::Formulas;
         let formulas = is_written.then(|| [settings.f.clone(), settings.g.clone()]);
         Self { system: settings.system, a: settings.a, formulas }
@@ -58,7 +58,7 @@ impl Source {
 
 impl Field {
     /// Errors: formulas that cannot be read, or that have no finite value somewhere in sight.
-    pub fn of(source: &Source) -> Result<Self, PlaneError> {
+    pub fn new(source: &Source) -> Result<Self, PlaneError> {
         let equations = match (source.system, &source.formulas) {
             (PlanarSystem::FitzHughNagumo, _) => Equations::FitzHughNagumo,
             (PlanarSystem::CubicFold, _) => Equations::CubicFold,
@@ -73,7 +73,7 @@ impl Field {
         Ok(Self { system: source.system, plane, bounds, manifold, equilibria, distances })
     }
 
-    /// Where a trajectory starts until a person says otherwise: away from the manifold.
+    /// The default start of a trajectory, away from the manifold.
     pub fn usual_start(&self) -> Point {
         match self.system {
             PlanarSystem::CubicFold => self.bounds.at(0.06, 0.9),
@@ -83,15 +83,15 @@ impl Field {
         }
     }
 
-    /// Lines of x = h0 + eps h1, parted where it comes near a fold; with whether it attracts.
+    /// Lines of x = h0 + eps h1, cut near folds; true marks an attracting line.
     pub fn first_order_manifold(&self, epsilon: f64) -> Vec<(bool, Vec<Point>)> {
-        let most = FAR * self.bounds.width();
+        let max = FAR * self.bounds.width();
         let mut lines = vec![];
         for branch in &self.manifold.branches {
             let mut line = vec![];
             for p in &branch.points {
                 let correction = epsilon * first_order_correction(&self.plane, *p);
-                if correction.abs() <= most {
+                if correction.abs() <= max {
                     line.push([p[0] + correction, p[1]]);
                 } else if !line.is_empty() {
                     lines.push((branch.is_stable, std::mem::take(&mut line)));
@@ -104,7 +104,7 @@ impl Field {
     }
 }
 
-/// Where g changes its sign along the manifold.
+/// Finds the sign changes of g along the manifold.
 fn equilibria(plane: &FastSlowPlane, manifold: &CriticalManifold) -> Vec<Point> {
     let mut found = vec![];
     for pair in manifold.branches.iter().flat_map(|b| b.points.windows(2)) {
@@ -118,7 +118,7 @@ fn equilibria(plane: &FastSlowPlane, manifold: &CriticalManifold) -> Vec<Point> 
 }
 
 impl Run {
-    pub fn of(field: &Field, epsilon: f64, start: Point) -> Self {
+    pub fn solve(field: &Field, epsilon: f64, start: Point) -> Self {
         let plane = &field.plane;
         let limits = SolveLimits {
             epsilon,
@@ -149,8 +149,8 @@ mod tests {
     use super::*;
 
     fn shown(settings: &SlowManifoldSettings) -> (Field, Run) {
-        let field = Field::of(&Source::of(settings)).unwrap();
-        let run = Run::of(&field, settings.epsilon, field.usual_start());
+        let field = Field::new(&Source::new(settings)).unwrap();
+        let run = Run::solve(&field, settings.epsilon, field.usual_start());
         (field, run)
     }
 
@@ -177,9 +177,9 @@ mod tests {
     #[test]
     fn formulas_are_part_of_the_source_only_where_they_are_used() {
         let written = |f: &str, system| SlowManifoldSettings { f: f.into(), system, ..Default::default() };
-        let source = |f, system| Source::of(&written(f, system));
+        let source = |f, system| Source::new(&written(f, system));
         assert_eq!(source("x(", PlanarSystem::VanDerPol), source("y", PlanarSystem::VanDerPol));
         assert_ne!(source("x", PlanarSystem::Formulas), source("y", PlanarSystem::Formulas));
-        assert!(Field::of(&source("x(", PlanarSystem::Formulas)).is_err());
+        assert!(Field::new(&source("x(", PlanarSystem::Formulas)).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! All that the view draws and says of one start, computed from settings alone: the paths of both integrators on the plane,
-//! and what sets them apart in numbers. It draws nothing.
+//! The phase portrait of one start, computed from settings alone: the paths of both integrators on the plane, and the
+//! numbers in which they differ.
 
 use super::{
     learned::Learned,
@@ -12,19 +12,20 @@ use crate::analysis::query_key_flow::{Evolution, Force, Integrator, PhasePoint};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Track {
     pub integrator: Integrator,
-    /// On the plane, the start first; it ends where f32 would overflow.
+    /// Positions on the plane from the start on; the list ends where f32 would overflow.
     pub places: Vec<[f64; 2]>,
     /// The step, from 1, that overflows; 0 where the start is no number.
     pub overflows_at: Option<usize>,
     /// Determinant of the first step's Jacobian.
     pub determinant: f64,
-    /// What a small volume around the start is multiplied by; nothing after an overflow, as in what follows.
+    /// The factor by which a small volume around the start changes; `None` after an overflow, as in the next two
+    /// fields.
     pub volume: Option<f64>,
-    /// How far from the start as many steps by -dt lead back.
+    /// Distance from the start after as many steps back by -dt.
     pub back: Option<f64>,
     /// The largest departure of the energy.
     pub drift: Option<f64>,
-    /// Where the blob went.
+    /// The blob at the end of the path.
     pub blob: Option<Blob>,
 }
 
@@ -36,28 +37,28 @@ impl Track {
 
 /// The path of a token that is not in focus.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Other {
+pub struct OtherPath {
     pub token: usize,
     pub places: Vec<[f64; 2]>,
 }
 
-/// One picture.
+/// The picture of one start.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct PhasePortrait {
     pub plane: Plane,
     pub tracks: [Track; 2],
-    pub others: Vec<Other>,
-    /// Where the model's own evolution ended.
+    pub others: Vec<OtherPath>,
+    /// The end of the model's own evolution.
     pub model_end: Option<[f64; 2]>,
     /// Lines of equal energy, and those of the start's own.
     pub levels: Vec<Vec<[f64; 2]>>,
     pub own_level: Vec<Vec<[f64; 2]>>,
     pub blob: Option<Blob>,
-    /// What is always in the picture: left, right, low, high.
+    /// The least extent of the picture: left, right, low, high.
     pub extent: [f64; 4],
 }
 
-/// What a path is made with besides its integrator.
+/// The inputs of a path besides its integrator.
 #[derive(Clone, Copy)]
 struct Motion<'a> {
     plane: &'a Plane,
@@ -89,8 +90,8 @@ impl Motion<'_> {
     }
 }
 
-impl Shown {
-    pub fn of_toy(toy: Toy, settings: ToySettings) -> Self {
+impl PhasePortrait {
+    pub fn from_toy(toy: Toy, settings: ToySettings) -> Self {
         let (plane, force) = (Plane::whole(), toy.force());
         let [q, k] = settings.start;
         let start = PhasePoint::new([q], [k]);
@@ -110,15 +111,15 @@ impl Shown {
         }
     }
 
-    /// Of a token of a text; `token` must be one.
-    pub fn of_token(learned: &Learned, token: usize, (dt, steps): (f64, usize), choice: PlaneChoice) -> Self {
-        let plane = Plane::of(&learned.points(), learned.width(), choice);
+    /// The portrait of a token of a text; `token` must be one of them.
+    pub fn from_token(learned: &Learned, token: usize, (dt, steps): (f64, usize), choice: PlaneChoice) -> Self {
+        let plane = Plane::fit(&learned.points(), learned.width(), choice);
         let force = &learned.force;
         let motion = Motion { plane: &plane, force, dt, steps, start: &learned.starts[token] };
         let tracks = Integrator::ALL.map(|integrator| motion.track(integrator, None));
         let other = |(token, start): (usize, &PhasePoint)| {
             let path = Evolution { force, integrator: learned.own.integrator, dt }.path(start, steps);
-            Other { token, places: path.points.iter().map(|p| plane.place(p)).collect() }
+            OtherPath { token, places: path.points.iter().map(|p| plane.place(p)).collect() }
         };
         let others = learned.starts.iter().enumerate().filter(|(t, _)| *t != token).map(other).collect();
         let model_end = learned.ends.get(token).filter(|end| end.is_finite()).map(|end| plane.place(end));
@@ -130,8 +131,8 @@ impl Shown {
         self.tracks[0].places.first().copied()
     }
 
-    /// What the picture is fitted to: what is always in it, and of the paths what is not too far beside it.
-    /// Up close, the paths alone; a toy has no other points to stand back from.
+    /// The points that the camera is fitted to: the extent, and the paths clamped to its neighbourhood. With `close`
+    /// the paths alone, except in a toy, which has no other tokens.
     pub fn fitted(&self, close: bool) -> Vec<[f32; 3]> {
         let [x0, x1, y0, y1] = self.extent;
         if close && self.blob.is_none() {
@@ -154,7 +155,7 @@ fn extent(places: impl Iterator<Item = [f64; 2]>) -> [f64; 4] {
         return [-1.0, 1.0, -1.0, 1.0];
     }
     let [x0, x1, y0, y1] = all;
-    let least = |a: f64, b: f64| if b - a > 1e-9 { (a, b) } else { (a - 0.5, b + 0.5) };
-    let ((x0, x1), (y0, y1)) = (least(x0, x1), least(y0, y1));
+    let widened = |a: f64, b: f64| if b - a > 1e-9 { (a, b) } else { (a - 0.5, b + 0.5) };
+    let ((x0, x1), (y0, y1)) = (widened(x0, x1), widened(y0, y1));
     [x0, x1, y0, y1]
 }
