@@ -7,7 +7,7 @@ use super::{
     GAP, control_ui,
     graph::graph_ui,
     keep_fresh,
-    matrix::{Rate, RateEdit, matrix_ui},
+    matrix::{Rate, RateGesture, matrix_ui},
     settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
@@ -68,7 +68,7 @@ impl GeneratorView {
     }
 
     /// Changes the rate that the pointer holds.
-    fn hold(&mut self, cx: &mut ViewCx<'_>, state: &GeneratorState, touched: Option<(Rate, RateEdit)>) {
+    fn hold(&mut self, cx: &mut ViewCx<'_>, state: &GeneratorState, touched: Option<(Rate, RateGesture)>) {
         let Some(((from, to), touch)) = touched else {
             self.dragged = None;
             return;
@@ -79,8 +79,8 @@ impl GeneratorView {
         }
         let now = f64::from(state.matrix.data()[to * n + from]);
         let rate = match touch {
-            RateEdit::Removed => 0.0,
-            RateEdit::Dragged(up) => {
+            RateGesture::Removed => 0.0,
+            RateGesture::Dragged(up) => {
                 let held = self.dragged.filter(|(rate, _)| *rate == (from, to));
                 let (_, start) = *self.dragged.insert(held.unwrap_or(((from, to), now)));
                 let moved =

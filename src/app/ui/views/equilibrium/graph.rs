@@ -2,7 +2,7 @@
 
 use eframe::egui::{Align2, Color32, FontId, Pos2, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role, pos2};
 
-use super::matrix::{Rate, RateEdit, touch};
+use super::matrix::{Rate, RateGesture, touch};
 use crate::{
     telemetry::measurements::GeneratorState,
     ui::{theme::Theme, widgets::number},
@@ -32,7 +32,7 @@ pub fn graph_ui(
     size: Vec2,
     state: &GeneratorState,
     marked: Option<Rate>,
-) -> Option<(Rate, RateEdit)> {
+) -> Option<(Rate, RateGesture)> {
     let n = state.states().max(1);
     let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("{n} states: the area of a disc is its stationary probability");

@@ -16,7 +16,7 @@ pub type Rate = (usize, usize);
 
 /// A change that the pointer makes to a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum RateEdit {
+pub enum RateGesture {
     /// Points upwards since the press.
     Dragged(f32),
     Removed,
@@ -29,7 +29,7 @@ pub fn matrix_ui(
     theme: &Theme,
     size: Vec2,
     state: &GeneratorState,
-) -> (Option<Rate>, Option<(Rate, RateEdit)>) {
+) -> (Option<Rate>, Option<(Rate, RateGesture)>) {
     let n = state.states().max(1);
     let (sheet, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
     let words = format!("rates between {n} states: drag a cell up or down, double-click to remove");
@@ -75,11 +75,11 @@ pub fn matrix_ui(
 }
 
 /// Reads a drag or a double click as a change of the rate under the pointer.
-pub fn touch(ui: &Ui, response: &Response) -> Option<RateEdit> {
+pub fn touch(ui: &Ui, response: &Response) -> Option<RateGesture> {
     if response.double_clicked() {
-        return Some(RateEdit::Removed);
+        return Some(RateGesture::Removed);
     }
     let (origin, now) = ui.input(|i| (i.pointer.press_origin(), i.pointer.latest_pos()));
     let (origin, now) = origin.zip(now).filter(|_| response.dragged())?;
-    Some(RateEdit::Dragged(origin.y - now.y))
+    Some(RateGesture::Dragged(origin.y - now.y))
 }
