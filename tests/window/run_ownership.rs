@@ -193,8 +193,10 @@ fn a_preset_leaves_a_finished_run_as_it_was() {
     desk.page.replay(Run::new(finished, Mirror::default(), Some("runs/1".into()), &desk.ctx));
     desk.page.pump();
     let mut refusing = StubHost(|_: &Config| Err("the host refuses".to_owned()));
-    for preset in lab.presets {
-        desk.page.take_config(lab.config(Some(preset.id)).unwrap(), 1.0);
+    let of_run = lab.config(None).unwrap();
+    let others = lab.presets.iter().map(|p| lab.config(Some(p.id)).unwrap()).filter(|config| *config != of_run);
+    for config in others {
+        desk.page.take_config(config, 1.0);
         desk.page.launch(&mut refusing, &desk.ctx);
         desk.move_control();
     }

@@ -165,7 +165,10 @@ impl Knob {
     /// The accepted values, in words.
     pub fn accepts(&self) -> String {
         match &self.range {
+            Range::Int { min, max: i64::MAX } => format!("a whole number from {min}"),
             Range::Int { min, max } => format!("a whole number from {min} to {max}"),
+            Range::Float { min: f64::MIN, max: f64::MAX, .. } => "a number".to_owned(),
+            Range::Float { min, max: f64::MAX, .. } => format!("a number from {min}"),
             Range::Float { min, max, .. } => format!("a number from {min} to {max}"),
             Range::Choice(of) => format!("one of {}", of.join(", ")),
             Range::Switch => "true or false".to_owned(),
