@@ -151,7 +151,13 @@ fn row(folder: &str, lr: f64, gate: f64) -> RunRow {
         step: 5,
         value,
     };
-    let loss = |group: &str| GroupLoss { group: group.into(), label: group.into(), train: 2.0, held_out: f64::NAN };
+    let loss = |group: &str| GroupLoss {
+        group: group.into(),
+        label: group.into(),
+        train: 2.0,
+        held_out: f64::NAN,
+        held_out_step: None,
+    };
     RunRow {
         folder: folder.into(),
         lab: "fast_slow".into(),
@@ -274,6 +280,12 @@ fn what_is_being_written_is_running_and_is_not_deleted() {
     lock.lock().unwrap();
     let state = || run_rows::list(dir.path(), |_| ()).unwrap().rows[0].state.clone();
     assert_eq!(state(), RowState::Running);
+    let running = fs::read_to_string(run.join("events.jsonl")).unwrap();
+    let paused = r#"{"step":3,"at":"2026-01-31T14:25:00+00:00","state":"paused"}"#;
+    fs::write(run.join("events.jsonl"), format!("{running}{paused}\n")).unwrap();
+    assert_eq!(state(), RowState::Paused);
+    assert!(told(&orrery(&[], dir.path())).contains("paused, step 3 of 3"));
+    assert!(told(&orrery(&["is:running"], dir.path())).contains("0 of 1 runs"));
     assert!(trash::discard(&run).unwrap_err().to_string().contains("is being written"));
     drop(lock);
     assert_eq!(state(), RowState::Killed, "nothing of it was kept");

@@ -90,7 +90,9 @@ fn every_step_names_what_there_is() {
 fn every_step_asks_for_a_guess() {
     for lab in LABS {
         for step in lesson(lab).steps {
-            assert!(step.does.predict.is_some_and(|p| p.ask.ends_with('?')), "{}: {}", lab.id, step.title);
+            let at = format!("{}: {}", lab.id, step.title);
+            assert!(step.does.predict.is_some_and(|p| p.ask.ends_with('?')), "{at}");
+            assert!(!step.text.contains("<!--") && !step.answer.contains("<!--"), "{at}: one `<!-- answer -->`");
         }
     }
 }

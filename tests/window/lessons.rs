@@ -4,15 +4,24 @@
 use eframe::egui::{self, Key, Modifiers, accesskit::Role, pos2, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
-    config::Value,
+    config::{Config, Value},
     labs::{
-        LABS,
+        LABS, find,
         lesson::{LessonLink, value_of},
     },
-    ui::{App, Start, app::Opening, lists::Lists, views::VIEWS},
+    ui::{
+        App, Start,
+        app::Opening,
+        lists::Lists,
+        page::{Page, lesson},
+        views::{self, VIEWS},
+    },
 };
 
-use crate::ui::{Desktop, Pretender, Worker};
+use crate::{
+    stub_host::StubHost,
+    ui::{Desktop, Pretender, Worker},
+};
 
 fn open(opening: Opening) -> Desktop {
     let (host, asked, deliver) = Pretender::with(Worker::Steps);
@@ -174,6 +183,89 @@ fn every_step_shows_what_it_says() {
             }
         }
     }
+}
+
+#[test]
+fn an_answer_is_not_shown_before_a_guess() {
+    let mut d = open(Opening::Lesson(link("traces", 2)));
+    d.steps(6);
+    assert!(d.shows("First guess: ") && !d.shows("the trace holds both together"));
+    assert!(d.shows("Check: control set: the sentence is that of the step"), "a control is no finding");
+    let field = d.harness.get_by_role_and_label(Role::TextInput, "your guess");
+    field.focus();
+    d.steps(2);
+    d.harness.get_by_role_and_label(Role::TextInput, "your guess").type_text("they are");
+    d.steps(2);
+    d.press(Key::Enter);
+    d.steps(3);
+    assert_eq!(d.page().lesson.written[&1], "they are");
+    assert!(d.shows("Your guess: they are") && d.shows("the trace holds both together") && !d.shows("First guess: "));
+    click(&mut d, "Clear");
+    assert!(d.shows("First guess: ") && !d.shows("the trace holds both together"));
+    click(&mut d, "Show the answer");
+    assert!(d.shows("the trace holds both together"));
+}
+
+#[test]
+fn a_result_that_was_there_waits_for_a_guess() {
+    let mut d = open(Opening::Lesson(link("fast_slow", 2)));
+    d.press(Key::Space);
+    d.until("steps", |d| d.page().newest() > 155);
+    d.press(Key::Space);
+    d.until("paused", |d| !d.page().run.as_ref().unwrap().is_running());
+    d.steps(3);
+    assert!(d.shows("Check: not so at step"), "the reader has run it");
+    click(&mut d, "Step 3: Back to where it began");
+    d.steps(3);
+    assert!(d.shows("guess first") && !d.shows("Check: not so at step"));
+    click(&mut d, "Show the answer");
+    assert!(d.shows("Check: not so at step"));
+}
+
+#[test]
+fn a_step_opens_in_sight_and_its_whole_row_is_the_button() {
+    let mut d = open(Opening::Lesson(link("fast_slow", 1)));
+    d.steps(6);
+    let row = d.harness.get_by_label("Step 4: The past stands still").rect();
+    assert!(row.width() > 200.0 && row.height() > 24.0, "{row}");
+    d.harness.drag_at(row.right_center() - vec2(4.0, 0.0));
+    d.harness.step();
+    d.harness.drop_at(row.right_center() - vec2(4.0, 0.0));
+    d.steps(8);
+    assert_eq!(d.page().lesson.current, Some(3));
+    let row = d.harness.get_by_label("Step 4: The past stands still").rect();
+    assert!(row.top() > 40.0 && row.bottom() < 760.0, "in sight: {row}");
+}
+
+/// Takes a step of the lesson of a page whose host begins no run.
+fn take_step(page: &mut Page, step: usize) {
+    let mut host = StubHost(|_: &Config| Err("no run is begun".into()));
+    lesson::take_step(page, step, &mut host, &egui::Context::default()).unwrap();
+}
+
+#[test]
+fn a_step_keeps_an_opened_text() {
+    let lab = find("fast_slow").unwrap();
+    let mut page = Page::new(lab, lab.config(None).unwrap());
+    page.change("corpus.file", Value::Text("mine.txt".into()), 0.0);
+    take_step(&mut page, 1);
+    assert_eq!(page.config.preset, "fast_slow_needed");
+    assert_eq!(page.config.get("corpus.file").unwrap().to_string(), "mine.txt");
+}
+
+/// The comparison with the wrong upsampling, say, would stand in red beside the tick of a step about the right one.
+#[test]
+fn a_step_puts_back_the_controls_of_its_view() {
+    let lab = find("fast_slow").unwrap();
+    let mut page = Page::new(lab, lab.config(None).unwrap());
+    for (tile, view) in page.tiling.in_order() {
+        page.tiling.views.insert(tile, (views::find(&view).unwrap().make)());
+    }
+    let all = page.tiling.views.len();
+    take_step(&mut page, 3);
+    let (tile, view) = page.tiling.in_order().into_iter().find(|(_, view)| view == "causality").unwrap();
+    assert!(!page.tiling.views.contains_key(&tile), "{view} is made anew when it is next drawn");
+    assert_eq!(page.tiling.views.len(), all - 1, "no other view is");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn compared(runs: usize) -> ComparedRuns {
 }
 
 fn loss(group: &str, held_out: f64) -> GroupLoss {
-    GroupLoss { group: group.into(), label: group.into(), train: held_out + 0.1, held_out }
+    GroupLoss { group: group.into(), label: group.into(), train: held_out + 0.1, held_out, held_out_step: None }
 }
 
 fn value(key: &str, variant: &str, value: f64) -> HeadlineValue {
@@ -162,6 +162,13 @@ fn gate_run(i: u64, lr: f64, gate: f64) -> RunRow {
     }
 }
 
+/// The same run at an earlier step.
+fn at_step(steps: u64, mut row: RunRow) -> RunRow {
+    row.steps = steps;
+    row.headlines.values.iter_mut().for_each(|v| v.step = steps);
+    row
+}
+
 /// As different as they come.
 fn rows() -> Vec<RunRow> {
     let note = |name: &str, note: &str| RunNote { name: name.into(), note: note.into(), ..RunNote::default() };
@@ -169,10 +176,10 @@ fn rows() -> Vec<RunRow> {
         note: RunNote { pinned: true, ..note("Wide gate", "For the talk: opens within a minute") },
         ..gate_run(1, 1e-3, 0.2)
     };
-    let killed = RunRow { state: RowState::Killed, steps: 112, ..gate_run(2, 3e-4, 0.01) };
-    let running = RunRow { state: RowState::Running, steps: 250, total_steps: 12_000, ..gate_run(3, 1e-2, 0.3) };
+    let killed = RunRow { state: RowState::Killed, ..at_step(112, gate_run(2, 3e-4, 0.01)) };
+    let running = RunRow { state: RowState::Running, total_steps: 12_000, ..at_step(250, gate_run(3, 1e-2, 0.3)) };
     let failed = "the loss is not a number at step 7; lower train.lr and reset";
-    let failed = RunRow { state: RowState::Failed(failed.into()), steps: 7, ..gate_run(4, 0.5, f64::NAN) };
+    let failed = RunRow { state: RowState::Failed(failed.into()), ..at_step(7, gate_run(4, 0.5, f64::NAN)) };
     let put_away = RunRow { note: RunNote { archived: true, ..note("Old", "") }, ..gate_run(5, 2e-3, 0.1) };
     let later = RunRow {
         folder: "of-a-later-version".into(),

@@ -1,6 +1,6 @@
 //! The progress of a lesson: the present step, the guesses, and the results of the step's checks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     identity::{KeyedCache, RunNumber},
@@ -31,6 +31,14 @@ pub struct LessonState {
     pub is_drawing: bool,
     /// The guesses by step: points on the step's chart.
     pub guesses: BTreeMap<usize, Vec<[f64; 2]>>,
+    /// Guesses in words by step, of steps without a chart to draw on.
+    pub written: BTreeMap<usize, String>,
+    /// A guess that is being written.
+    pub draft: String,
+    /// Steps whose answer the reader has asked for without a guess.
+    pub asked: BTreeSet<usize>,
+    /// The run and its step when the present step was taken.
+    pub taken: Option<(RunNumber, u64)>,
     /// The present run was begun by a step of the lesson, so that later steps may change its live settings.
     pub owns_run: bool,
     /// A step to scroll to.
@@ -57,6 +65,8 @@ pub enum Outcome {
     Waits(String),
     /// The check fails, with the value that was found.
     Fails(String),
+    /// A control is set as the step wants it, which is no finding.
+    IsSet(String),
 }
 
 /// The number that a check found.
@@ -86,6 +96,18 @@ impl LessonState {
             Some(step) => step.does.needs().any(|needed| needed == key),
             None => true,
         }
+    }
+
+    /// True if the reader has guessed the answer to the current step's question, or asked for it.
+    pub fn has_guess(&self) -> bool {
+        let Some(i) = self.current else { return false };
+        self.guesses.contains_key(&i) || self.written.contains_key(&i) || self.asked.contains(&i)
+    }
+
+    /// True if the run has made a step since the current step was taken, so that its results are in sight anyway.
+    pub fn has_run_since(&self, mirror: &Mirror) -> bool {
+        let before = self.taken.filter(|(run, _)| *run == mirror.run).map_or(0, |(_, step)| step);
+        mirror.step > before
     }
 
     /// Judges the current step by the run, anew when the run has gone on.
@@ -123,9 +145,7 @@ fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
         return Some(format!("the run shown is of another preset: {again}"));
     }
     let knobs = (lab.knobs)();
-    let mut wanted = lab.config(Some(preset)).ok()?;
-    step.does.put_into(&mut wanted, &knobs).ok()?;
-    let changed = wanted.changed_keys(run);
+    let changed = step.does.settings(lab, run).ok()?.changed_keys(run);
     let other = knobs.iter().find(|knob| {
         let is_of_the_model = knob.applies == Applies::AtReset && !["run", "train"].contains(&knob.group());
         is_of_the_model && changed.iter().any(|key| key == knob.key)
@@ -152,7 +172,9 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>, config: &Config) -> Outco
         let n = until - mirror.step;
         return Outcome::Waits(format!("not yet: needs {n} more step{}", if n == 1 { "" } else { "s" }));
     }
+    let can_run = mirror.info.as_ref().is_none_or(|info| info.total_steps > 0);
     match last(check, mirror) {
+        Some(_) if mirror.step == 0 && can_run => Outcome::Waits("not yet: press Space".into()),
         Some(found) => {
             let value = number::short(found.value);
             Outcome::Fails(format!("not so at step {}: it is {value}, and not {}", found.step, check.wanted()))
@@ -169,7 +191,7 @@ fn setting_outcome(check: &Check, key: &str, config: &Config) -> Outcome {
     });
     let holds = equals && value.as_f64().is_none_or(|v| check.holds(v));
     if holds {
-        Outcome::Holds(format!("{} ({value})", check.says))
+        Outcome::IsSet(format!("control set: {} ({value})", check.says))
     } else {
         Outcome::Waits(format!("not yet: it is {value}"))
     }
@@ -263,6 +285,31 @@ mod tests {
             Check { says: "it is low".into(), setting: Some("a.b".into()), below: Some(0.1), ..Check::default() };
         assert_eq!(outcome(&check, None, &config), Outcome::Waits("not yet: it is 0.5".into()));
         config.set_text(&knobs, "a.b", "0.02").unwrap();
-        assert_eq!(outcome(&check, None, &config), Outcome::Holds("it is low (0.02)".into()));
+        let set = Outcome::IsSet("control set: it is low (0.02)".into());
+        assert_eq!(outcome(&check, None, &config), set, "a control that is set is no finding");
+    }
+
+    #[test]
+    fn a_check_does_not_fail_before_the_first_step() {
+        let config = Config::defaults("x", &[]);
+        let mut mirror = Mirror::default();
+        let scalars = vec![(Channel::new("gate/tanh"), 0.0)];
+        mirror.apply(Event::Step(StepStats { step: 0, variant: 0, scalars, wall_secs: 0.0 }));
+        for check in [Check { by: None, ..check() }, Check { at: Some(0), by: None, ..check() }] {
+            assert_eq!(outcome(&check, Some(&mirror), &config), Outcome::Waits("not yet: press Space".into()));
+        }
+    }
+
+    #[test]
+    fn an_answer_waits_for_a_guess_or_for_the_run() {
+        let mut run = mirror(40);
+        let taken = Some((run.run, 40));
+        let mut lesson = LessonState { current: Some(1), taken, ..LessonState::default() };
+        assert!(!lesson.has_guess() && !lesson.has_run_since(&run), "the run had been there before the step");
+        run.apply(Event::Step(StepStats { step: 41, variant: 0, scalars: vec![], wall_secs: 0.0 }));
+        assert!(lesson.has_run_since(&run));
+        assert!(lesson.has_run_since(&mirror(1)), "another run has begun");
+        lesson.written.insert(1, "0.2".into());
+        assert!(lesson.has_guess());
     }
 }

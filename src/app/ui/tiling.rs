@@ -50,6 +50,12 @@ impl Tiling {
         before
     }
 
+    /// Makes the tiles of a view anew, so that its own controls stand as at first.
+    pub fn renew(&mut self, view: &str) {
+        let tiles = &self.tree.tiles;
+        self.views.retain(|id, _| tiles.get_pane(id).is_none_or(|pane| pane.view != view));
+    }
+
     /// The view of a tile, made if need be; `None` if this build has no such view.
     pub fn view_of<'a>(
         views: &'a mut HashMap<TileId, Box<dyn View>>,

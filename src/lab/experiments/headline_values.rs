@@ -66,6 +66,11 @@ impl HeadlineValues {
         let of_group = self.values.iter().filter(|v| v.key == key && v.group == group);
         SeedSummary::new(&of_group.map(|v| v.value).collect::<Vec<_>>())
     }
+
+    /// The step at which the number of a group was measured; of seeds at different steps the newest.
+    pub fn step(&self, key: &str, group: &str) -> Option<u64> {
+        self.values.iter().filter(|v| v.key == key && v.group == group).map(|v| v.step).max()
+    }
 }
 
 /// A headline number that one event tells.

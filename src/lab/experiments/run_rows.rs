@@ -36,7 +36,7 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 1 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 2 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Every run in `runs`. A folder that cannot be read is a row that says so. `told` is called with what is known at once,
@@ -106,15 +106,15 @@ fn read_all(runs: &Path, stale: Vec<(String, Stamp)>) -> Vec<(String, Option<Sta
     made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Fills in what no index keeps: its path, a person's note, and whether it is being written now.
+/// Fills in what no index keeps: its path, a person's note, and whether a process still has it.
 fn finish(row: &mut RunRow, runs: &Path) {
     row.path = runs.join(&row.folder);
     match note::read(&row.path) {
         Ok(note) => row.note = note,
         Err(e) => row.problems.push(e.to_string()),
     }
-    if row.state == RowState::Killed && store::is_being_written(&row.path) {
-        row.state = RowState::Running;
+    if row.state.is_held() && !store::is_being_written(&row.path) {
+        row.state = RowState::Killed;
     }
 }
 
@@ -163,9 +163,21 @@ fn local(seconds: i64) -> String {
 struct EventSummary {
     steps: u64,
     state: Option<RunState>,
-    /// By variant: the last training and held-out loss.
-    losses: HashMap<usize, (f64, f64)>,
+    losses: HashMap<usize, LastLosses>,
     problems: Vec<String>,
+}
+
+/// The last losses of a variant.
+struct LastLosses {
+    train: f64,
+    held_out: f64,
+    held_out_step: Option<u64>,
+}
+
+impl Default for LastLosses {
+    fn default() -> Self {
+        Self { train: f64::NAN, held_out: f64::NAN, held_out_step: None }
+    }
 }
 
 impl EventSummary {
@@ -173,11 +185,11 @@ impl EventSummary {
         match event {
             Event::Step(stats) => {
                 self.steps = self.steps.max(stats.step);
-                let last = self.losses.entry(stats.variant).or_insert((f64::NAN, f64::NAN));
+                let last = self.losses.entry(stats.variant).or_default();
                 for (channel, value) in &stats.scalars {
                     match channel.as_str() {
-                        channels::LOSS_TRAIN => last.0 = *value,
-                        channels::LOSS_HELD_OUT => last.1 = *value,
+                        channels::LOSS_TRAIN => last.train = *value,
+                        channels::LOSS_HELD_OUT => (last.held_out, last.held_out_step) = (*value, Some(stats.step)),
                         _ => {}
                     }
                 }
@@ -197,7 +209,8 @@ impl EventSummary {
             Some(RunState::Finished) => RowState::Finished,
             Some(RunState::Stopped) => RowState::Stopped,
             Some(RunState::Failed { message }) => RowState::Failed(message),
-            Some(RunState::Paused | RunState::Running) | None => RowState::Killed,
+            Some(RunState::Paused) => RowState::Paused,
+            Some(RunState::Running) | None => RowState::Running,
         };
         let mut problems = self.problems;
         if lab.is_none() {
@@ -225,16 +238,17 @@ impl EventSummary {
 }
 
 /// Over the seeds of each group, in the order of the run's variants.
-fn losses(info: &RunInfo, last: &HashMap<usize, (f64, f64)>) -> Vec<run_table::GroupLoss> {
+fn losses(info: &RunInfo, last: &HashMap<usize, LastLosses>) -> Vec<run_table::GroupLoss> {
     let group_loss = |group: &&str| {
         let members: Vec<usize> = (0..info.variants.len()).filter(|i| info.variants[*i].group == **group).collect();
         let label = match members.as_slice() {
             [one] => info.variants[*one].label.as_str(),
             _ => group,
         };
-        let values: Vec<(f64, f64)> = members.iter().filter_map(|i| last.get(i)).copied().collect();
-        let (train, held_out): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
-        run_table::group_loss(group, label, &train, &held_out)
+        let seeds: Vec<&LastLosses> = members.iter().filter_map(|i| last.get(i)).collect();
+        let (train, held_out): (Vec<f64>, Vec<f64>) = seeds.iter().map(|l| (l.train, l.held_out)).unzip();
+        let step = seeds.iter().filter_map(|l| l.held_out_step).max();
+        run_table::group_loss(group, label, &train, &held_out, step)
     };
     info.groups().iter().map(group_loss).collect()
 }

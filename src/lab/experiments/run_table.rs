@@ -23,8 +23,10 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowState {
-    /// Some process is writing it.
+    /// Some process trains it.
     Running,
+    /// Some process holds it and does not train it now.
+    Paused,
     Finished,
     /// Ended by a person, with a checkpoint.
     Stopped,
@@ -41,12 +43,18 @@ impl RowState {
     pub fn id(&self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Paused => "paused",
             Self::Finished => "finished",
             Self::Stopped => "stopped",
             Self::Failed(_) => "failed",
             Self::Killed => "killed",
             Self::Unreadable => "unreadable",
         }
+    }
+
+    /// True if some process has the run, so that no other may write its folder.
+    pub fn is_held(&self) -> bool {
+        matches!(self, Self::Running | Self::Paused)
     }
 }
 
@@ -60,6 +68,8 @@ pub struct GroupLoss {
     pub train: f64,
     #[serde(with = "number::one")]
     pub held_out: f64,
+    /// The step at which the held-out loss was measured; `None` without one.
+    pub held_out_step: Option<u64>,
 }
 
 /// A run folder in the table.
@@ -116,7 +126,9 @@ impl RunRow {
     /// The state as text: "killed at step 412".
     pub fn state_label(&self) -> String {
         match &self.state {
-            RowState::Running => format!("running, step {} of {}", self.steps, self.total_steps),
+            RowState::Running | RowState::Paused => {
+                format!("{}, step {} of {}", self.state.id(), self.steps, self.total_steps)
+            }
             RowState::Finished => "finished".to_owned(),
             RowState::Failed(_) => format!("failed at step {}", self.steps),
             RowState::Stopped | RowState::Killed => format!("{} at step {}", self.state.id(), self.steps),
@@ -130,6 +142,25 @@ impl RunRow {
         all.join(", ")
     }
 
+    /// Values in few words: "1.37 / 1.38"; where they were not measured at the run's newest step, with the step of their
+    /// measurement: "5.55 / 5.56 (step 0)".
+    fn values_label(&self, values: &[(String, Option<u64>)]) -> String {
+        const SHOWN: usize = 3;
+        let other = |step: Option<u64>| step.filter(|step| *step != self.steps);
+        let first = values.first().and_then(|(_, step)| other(*step));
+        let has_one_step = values.iter().all(|(_, step)| other(*step) == first);
+        let label = |step: Option<u64>| step.map(|step| format!(" (step {step})")).unwrap_or_default();
+        let cell = |(value, step): &(String, Option<u64>)| match has_one_step {
+            true => value.clone(),
+            false => format!("{value}{}", label(other(*step))),
+        };
+        let mut words: Vec<String> = values.iter().take(SHOWN).map(cell).collect();
+        if values.len() > SHOWN {
+            words.push("…".to_owned());
+        }
+        format!("{}{}", words.join(" / "), label(first.filter(|_| has_one_step)))
+    }
+
     /// The headline number of each group of variants, mean over seeds, in the order of the run's variants.
     pub fn headline(&self, key: &str) -> Vec<(&str, f64)> {
         let groups = self.losses.iter().map(|l| (l.label.as_str(), l.group.as_str()));
@@ -138,14 +169,11 @@ impl RunRow {
 
     /// A headline number of every variant in few words: "0.0001 / 2.3145".
     pub fn headline_label(&self, key: &str) -> String {
-        const SHOWN: usize = 3;
         let Some(headline) = self.headline_of(key) else { return String::new() };
-        let all = self.headline(key);
-        let mut words: Vec<String> = all.iter().take(SHOWN).map(|(_, v)| headline.digits.format(*v)).collect();
-        if all.len() > SHOWN {
-            words.push("…".to_owned());
-        }
-        words.join(" / ")
+        let step = |group: &str| self.headlines.step(key, group);
+        let of_group =
+            |l: &GroupLoss| Some((headline.digits.format(self.headlines.group(key, &l.group)?.mean), step(&l.group)));
+        self.values_label(&self.losses.iter().filter_map(of_group).collect::<Vec<_>>())
     }
 
     /// The declaration of a headline number of this run's lab.
@@ -155,14 +183,9 @@ impl RunRow {
 
     /// The last loss of every variant: held-out where it was measured, else that of training. In words: "1.37 / 1.37".
     pub fn loss_label(&self) -> String {
-        const SHOWN: usize = 3;
-        let last = |l: &GroupLoss| if l.held_out.is_nan() { l.train } else { l.held_out };
-        let known: Vec<f64> = self.losses.iter().map(last).filter(|l| !l.is_nan()).collect();
-        let mut words: Vec<String> = known.iter().take(SHOWN).map(|l| format!("{l:.4}")).collect();
-        if known.len() > SHOWN {
-            words.push("…".to_owned());
-        }
-        words.join(" / ")
+        let last = |l: &GroupLoss| if l.held_out.is_nan() { (l.train, None) } else { (l.held_out, l.held_out_step) };
+        let known = self.losses.iter().map(last).filter(|(loss, _)| !loss.is_nan());
+        self.values_label(&known.map(|(loss, step)| (format!("{loss:.4}"), step)).collect::<Vec<_>>())
     }
 
     /// The numbers that a key names, one a variant where variants have their own: `steps`, `seed`, `size`, `loss`, a
@@ -214,8 +237,33 @@ pub fn differences(rows: &[&RunRow]) -> Vec<Difference> {
     all.filter(|(_, v)| differs(v)).map(|(key, values)| Difference { key: key.to_owned(), values }).collect()
 }
 
-/// The losses of a group from those of its seeds.
-pub fn group_loss(group: &str, label: &str, train: &[f64], held_out: &[f64]) -> GroupLoss {
+/// The losses of a group from those of its seeds; `held_out_step`: the step of their newest held-out loss.
+pub fn group_loss(group: &str, label: &str, train: &[f64], held_out: &[f64], held_out_step: Option<u64>) -> GroupLoss {
     let mean = |values: &[f64]| mean_sd(values).0;
-    GroupLoss { group: group.to_owned(), label: label.to_owned(), train: mean(train), held_out: mean(held_out) }
+    let (group, label) = (group.to_owned(), label.to_owned());
+    GroupLoss { group, label, train: mean(train), held_out: mean(held_out), held_out_step }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(steps: u64, held_out_steps: &[Option<u64>]) -> RunRow {
+        let loss = |step: &Option<u64>| group_loss("a", "a", &[2.0], &[step.map_or(f64::NAN, |_| 3.0)], *step);
+        RunRow { steps, losses: held_out_steps.iter().map(loss).collect(), ..RunRow::default() }
+    }
+
+    #[test]
+    fn a_loss_of_an_earlier_step_is_shown_with_its_step() {
+        assert_eq!(row(78, &[Some(78), Some(78)]).loss_label(), "3.0000 / 3.0000");
+        assert_eq!(row(78, &[Some(0), Some(0)]).loss_label(), "3.0000 / 3.0000 (step 0)");
+        assert_eq!(row(78, &[Some(50), Some(78)]).loss_label(), "3.0000 (step 50) / 3.0000");
+        assert_eq!(row(78, &[None]).loss_label(), "2.0000", "a training loss is of the newest step");
+    }
+
+    #[test]
+    fn a_paused_run_is_not_called_running() {
+        let row = RunRow { state: RowState::Paused, total_steps: 100, ..row(78, &[]) };
+        assert_eq!((row.state_label().as_str(), row.state.is_held()), ("paused, step 78 of 100", true));
+    }
 }

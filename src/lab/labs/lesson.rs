@@ -1,9 +1,9 @@
 //! A lab's lesson as data: the page of text, and its steps, each with what it sets, what to expect and how it is
 //! checked. The text is Markdown; a step is a heading of the third rank, then a block of TOML between fences, then its
-//! words.
+//! words. What stands after a line `<!-- answer -->` is shown once the reader has guessed.
 //!
 //! ```toml
-//! preset = "fast_slow_needed"     # what the step begins from; without one, what there is
+//! preset = "fast_slow_needed"     # replaces all settings but opened files; without one they stay
 //! set = { "train.steps" = 200 }   # settings on top of it
 //! view = "gate"                   # the view to bring to the front
 //! scrub = 63                      # the step to look at, once there is one
@@ -20,7 +20,8 @@
 //!
 //! [[check]]
 //! says = "the gate opened"
-//! channel = "gate/tanh"           # or setting = "model.alpha", or a measurement's channel with an entry
+//! channel = "gate/tanh"           # a measurement's channel with an entry; or setting = "model.alpha", which is said
+//!                                 # as a control that is set and never as a finding
 //! variant = "coupled"
 //! apart = 0.01                    # above, below, apart (from zero), equals (of settings)
 //! by = 100                        # or at = 100, or neither: the newest
@@ -31,7 +32,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::config::{Config, ConfigError, Knob, Value};
+use super::{Lab, RunSettings, corpus::CorpusSettings};
+use crate::config::{Config, ConfigError, FileKind, Knob, Value};
 
 /// A lab's lesson.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,6 +50,8 @@ pub struct Lesson {
 pub struct LessonStep {
     pub title: String,
     pub text: String,
+    /// The part of the text that tells the answer to the step's question.
+    pub answer: String,
     pub does: Does,
 }
 
@@ -135,6 +139,26 @@ impl Check {
 }
 
 impl Does {
+    /// The settings with which the step begins. A preset replaces those of the user, but for device, threads and
+    /// opened files; without a preset they stay. The settings that the step names are put on top.
+    ///
+    /// # Errors
+    /// If there is no such preset or setting, or it cannot be so.
+    pub fn settings(&self, lab: &Lab, user: &Config) -> Result<Config, ConfigError> {
+        let knobs = (lab.knobs)();
+        let mut config = match &self.preset {
+            Some(preset) => lab.config(Some(preset))?,
+            None => user.clone(),
+        };
+        for key in kept_keys(&knobs, user) {
+            if let Some(value) = user.get(key) {
+                config.set(&knobs, key, value.clone())?;
+            }
+        }
+        self.put_into(&mut config, &knobs)?;
+        Ok(config)
+    }
+
     /// Puts its settings into a config.
     ///
     /// # Errors
@@ -147,6 +171,19 @@ impl Does {
     pub fn needs(&self) -> impl Iterator<Item = &str> {
         self.set.keys().chain(&self.controls).map(String::as_str)
     }
+}
+
+/// The user's settings that no preset of a step replaces: device, threads, opened files, and the tokens in which a
+/// model or a list of tokens is read.
+fn kept_keys<'k>(knobs: &'k [Knob], user: &Config) -> Vec<&'k str> {
+    let is_named = |key: &str| user.get(key).is_some_and(|path| !path.to_string().trim().is_empty());
+    let files: Vec<&Knob> = knobs.iter().filter(|k| k.file_kind().is_some() && is_named(k.key)).collect();
+    let has_tokens =
+        |k: &&Knob| matches!(k.file_kind(), Some(FileKind::Checkpoint | FileKind::Tokenizer | FileKind::Vocabulary));
+    let mut own = vec![RunSettings::device.name, RunSettings::threads.name];
+    own.extend(files.iter().any(has_tokens).then_some(CorpusSettings::tokenizer.name));
+    let own = knobs.iter().map(|k| k.key).filter(|key| own.contains(key));
+    own.chain(files.iter().map(|k| k.key)).collect()
 }
 
 /// A TOML value as a setting.
@@ -175,6 +212,9 @@ pub enum LessonError {
 }
 
 const FENCE: &str = "```";
+
+/// Stands before the part of a step's text that tells its answer.
+const ANSWER: &str = "<!-- answer -->";
 
 impl Lesson {
     /// Reads the lesson of a lab.
@@ -205,7 +245,9 @@ impl Lesson {
             })?;
             rest = &block[end + FENCE.len()..];
             let text = until(&mut rest, |line| is_step(line) || line.starts_with("## "));
-            lesson.steps.push(LessonStep { title, text: text.trim().to_owned(), does });
+            let (text, answer) = text.split_once(ANSWER).unwrap_or((&text, ""));
+            let [text, answer] = [text, answer].map(|part| part.trim().to_owned());
+            lesson.steps.push(LessonStep { title, text, answer, does });
         }
         lesson.after = rest.to_owned();
         Ok(lesson)
@@ -278,6 +320,35 @@ mod tests {
         let check = &one.does.check[0];
         assert!(check.holds(0.6) && !check.holds(0.5) && check.gives.unwrap().step == Some(7));
         assert_eq!(Lesson::parse("x", "# Only text\n").unwrap().steps, []);
+    }
+
+    #[test]
+    fn an_answer_stands_apart_from_the_text() {
+        let lesson =
+            Lesson::parse("x", &TEXT.replace("Words of one.", "Do it.\n\n<!-- answer -->\n\nIt rose.")).unwrap();
+        assert_eq!((lesson.steps[0].text.as_str(), lesson.steps[0].answer.as_str()), ("Do it.", "It rose."));
+        assert_eq!(lesson.steps[1].answer, "");
+    }
+
+    #[test]
+    fn a_step_keeps_opened_files_and_what_it_does_not_name() {
+        let lab = crate::labs::find("fast_slow").unwrap();
+        let knobs = (lab.knobs)();
+        let mut user = lab.config(Some("fast_slow")).unwrap();
+        for (key, value) in [("corpus.file", "mine.txt"), ("train.lr", "0.002"), ("run.threads", "3")] {
+            user.set_text(&knobs, key, value).unwrap();
+        }
+        let get = |config: &Config, key: &str| config.get(key).unwrap().to_string();
+        let without = Does { set: BTreeMap::from([("train.steps".into(), 7.into())]), ..Does::default() };
+        let config = without.settings(lab, &user).unwrap();
+        assert_eq!(config.changed_keys(&user), ["train.steps"]);
+        let with = Does { preset: Some("fast_slow_needed".into()), ..Does::default() };
+        let config = with.settings(lab, &user).unwrap();
+        let preset = lab.config(Some("fast_slow_needed")).unwrap();
+        assert_eq!(get(&config, "train.lr"), get(&preset, "train.lr"));
+        assert_eq!((get(&config, "corpus.file"), get(&config, "run.threads")), ("mine.txt".into(), "3".into()));
+        let own = Does { set: BTreeMap::from([("corpus.file".into(), "".into())]), ..with };
+        assert_eq!(get(&own.settings(lab, &user).unwrap(), "corpus.file"), "", "the step itself sets it");
     }
 
     #[test]

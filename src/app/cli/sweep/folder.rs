@@ -50,7 +50,7 @@ impl TaskState {
 
     /// True for a run that has not ended and that no process is making.
     pub fn is_to_run(&self) -> bool {
-        !matches!(self.row.as_ref().map(|row| &row.state), Some(RowState::Finished | RowState::Running))
+        self.row.as_ref().is_none_or(|row| row.state != RowState::Finished && !row.state.is_held())
     }
 }
 
@@ -157,7 +157,7 @@ fn is_of(row: &RunRow, config: &Config) -> bool {
 fn progress(row: &RunRow) -> (u8, u64) {
     let rank = match row.state {
         RowState::Finished => 3,
-        RowState::Running => 2,
+        RowState::Running | RowState::Paused => 2,
         RowState::Stopped | RowState::Killed | RowState::Failed(_) => 1,
         RowState::Unreadable => 0,
     };

@@ -28,7 +28,7 @@ pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
     let (name, config) = (task_name(state.task), sweep.sweep.config(state.task));
     let words = sweep.sweep.values_label(&config);
     match state.row {
-        Some(row) if matches!(row.state, RowState::Finished | RowState::Running) => {
+        Some(row) if row.state == RowState::Finished || row.state.is_held() => {
             notice!("{name} ({words}): {}", row.state_label());
             return Ok(());
         }

@@ -6,7 +6,6 @@ use eframe::egui::Context;
 use super::{Page, play::scrub_to, preset_of};
 use crate::{
     config::{Applies, Config, ConfigError},
-    labs::RunSettings,
     ui::{
         host::Host,
         plot::{self, Guess},
@@ -15,19 +14,8 @@ use crate::{
 
 /// The settings with which a step of the lesson begins.
 fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
-    let Some(step) = page.lesson.lesson.steps.get(i) else { return Ok(page.config.clone()) };
-    let mut config = match &step.does.preset {
-        Some(preset) => page.lab.config(Some(preset))?,
-        None => page.config.clone(),
-    };
-    let own = [RunSettings::device.name, RunSettings::threads.name].map(|key| (key, page.config.get(key).cloned()));
-    for (key, value) in own {
-        if let Some(value) = value {
-            config.set(&page.knobs, key, value)?;
-        }
-    }
-    step.does.put_into(&mut config, &page.knobs)?;
-    Ok(config)
+    let step = page.lesson.lesson.steps.get(i);
+    step.map_or_else(|| Ok(page.config.clone()), |step| step.does.settings(page.lab, &page.config))
 }
 
 /// True if a step begins another run than the present one.
@@ -53,7 +41,10 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     let begins = step_begins_run(page, i) && (step.does.preset.is_some() || !step.does.set.is_empty());
     let is_other = page.config != config;
     page.lesson.current = Some(i);
+    page.lesson.sought = Some(i);
     page.lesson.is_drawing = false;
+    page.lesson.draft.clear();
+    page.lesson.taken = page.run.as_ref().map(|run| (run.mirror.run, run.mirror.step));
     if is_other {
         page.take_everything(config, None, format!("lesson step {}", i + 1), now);
         page.preset = preset_of(page.lab, &page.knobs, &page.config);
@@ -69,6 +60,9 @@ pub fn take_step(page: &mut Page, i: usize, host: &mut dyn Host, ctx: &Context) 
     }
     let does = &step.does;
     if let Some(view) = &does.view {
+        if does.preset.is_some() {
+            page.tiling.renew(view);
+        }
         page.tiling.show(view);
     }
     page.selection.token = does.token.or(page.selection.token);

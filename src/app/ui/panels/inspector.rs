@@ -159,9 +159,12 @@ fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
 }
 
 fn value_row_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, channel: &Channel, n: usize, step: u64) {
-    ui.label(RichText::new(channel.as_str()).small().color(theme.secondary));
-    for variant in 0..n {
-        let value = mirror.curve(variant, channel.as_str()).and_then(|c| c.value_at(step));
+    let point = |variant| mirror.curve(variant, channel.as_str()).and_then(|c| c.point_at(step));
+    let points: Vec<Option<(u64, f64)>> = (0..n).map(point).collect();
+    let steps: Vec<Option<u64>> = points.iter().map(|p| p.map(|(step, _)| step)).collect();
+    let name = format!("{}{}", channel.as_str(), other_steps(&steps, step));
+    ui.label(RichText::new(name).small().color(theme.secondary));
+    for value in points.into_iter().map(|p| p.map(|(_, value)| value)) {
         let text = value.map_or("–".to_owned(), number::short);
         let label = ui.label(RichText::new(format!("{text:>9}")).font(theme::numbers()).color(theme.text));
         if let Some(v) = value {
@@ -169,6 +172,21 @@ fn value_row_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, channel: &Channel, 
         }
     }
     ui.end_row();
+}
+
+/// The steps at which values were measured, where they are not the step shown: " (step 0)".
+fn other_steps(steps: &[Option<u64>], shown: u64) -> String {
+    let mut known: Vec<u64> = steps.iter().flatten().copied().collect();
+    known.dedup();
+    match known.as_slice() {
+        [] => String::new(),
+        [step] if *step == shown => String::new(),
+        [step] => format!(" (step {step})"),
+        _ => {
+            let words = steps.iter().map(|step| step.map_or("–".to_owned(), |step| step.to_string()));
+            format!(" (steps {})", words.collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 fn selection_ui(ui: &mut Ui, theme: &Theme, page: &Page) {
@@ -206,4 +224,17 @@ fn changes_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror) {
             ui.end_row();
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::other_steps;
+
+    #[test]
+    fn a_value_of_another_step_says_which() {
+        assert_eq!(other_steps(&[Some(78), None, Some(78)], 78), "");
+        assert_eq!(other_steps(&[Some(0), Some(0)], 78), " (step 0)");
+        assert_eq!(other_steps(&[Some(0), None, Some(78)], 78), " (steps 0, –, 78)");
+        assert_eq!(other_steps(&[None], 78), "");
+    }
 }

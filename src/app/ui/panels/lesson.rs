@@ -1,7 +1,9 @@
 //! The lesson of a lab: its question, its page of text, and its steps, each with its guess, its button and what the run
 //! says to it.
 
-use eframe::egui::{self, Align, Button, Frame, Label, Margin, RichText, Stroke, Ui};
+use eframe::egui::{
+    self, Align, Button, Frame, Label, Margin, Rect, RichText, Sense, Stroke, StrokeKind, TextEdit, Ui, pos2,
+};
 
 use super::Shell;
 use crate::{
@@ -10,7 +12,7 @@ use crate::{
         action::{LessonAction, MessageAction},
         lesson::Outcome,
         page::Page,
-        theme::{self, BOLD},
+        theme::{self, BOLD, Theme},
         widgets::markdown::markdown_ui,
     },
 };
@@ -31,7 +33,7 @@ pub fn lesson_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     ui.push_id("after", |ui| markdown_ui(ui, shell.theme, &lesson.after));
 }
 
-/// A step: its heading, and all of it once it is followed, so that nothing is revealed before it is guessed.
+/// A step: its heading, whose whole row is the button, and all of it once it is followed.
 fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
     let is_current = page.lesson.current == Some(i);
     let theme = shell.theme.clone();
@@ -46,33 +48,59 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 6.0;
         let family = egui::FontFamily::Name(BOLD.into());
-        let title = RichText::new(format!("{}  {}", i + 1, step.title));
-        let title = title.font(egui::FontId::new(theme::BODY, family)).color(theme.accent);
-        let link = ui.add(Button::new(title).frame(false).wrap());
-        link.widget_info(|| {
-            egui::WidgetInfo::selected(egui::Role::Link, true, is_current, format!("Step {}: {}", i + 1, step.title))
-        });
-        if link.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(describe_settings(step)).clicked() {
-            shell.act(LessonAction::Step(i));
-        }
+        let words = format!("{}  {}", i + 1, step.title);
+        let title = RichText::new(&words).font(egui::FontId::new(theme::BODY, family)).color(theme.accent);
+        let heading = ui.add(Button::new(title).frame(false).wrap().sense(Sense::hover()));
+        heading.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &words));
         if is_current {
-            predict_ui(ui, shell, page, step);
-            markdown_ui(ui, &theme, &step.text);
-            let is_seen = checks_ui(ui, shell, page);
-            footer_ui(ui, shell, page, (i, step), is_seen);
+            followed_ui(ui, shell, page, i, step);
         }
+        heading.rect.bottom()
     });
+    let frame = shown.response.rect;
+    let bottom = if is_current { shown.inner } else { frame.bottom() };
+    let row = Rect::from_min_max(frame.min, pos2(frame.right(), bottom));
+    let link = ui.interact(row, ui.scope_id().with("row"), Sense::click());
+    link.widget_info(|| {
+        egui::WidgetInfo::selected(egui::Role::Link, true, is_current, format!("Step {}: {}", i + 1, step.title))
+    });
+    if link.hovered() || link.has_focus() {
+        ui.painter().rect_stroke(frame, theme::CORNER, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
+    }
+    if link.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(describe_settings(step)).clicked() {
+        shell.act(LessonAction::Step(i));
+    }
     if page.lesson.sought == Some(i) {
-        shown.response.scroll_to_me(Some(Align::TOP));
+        shown.response.scroll_to_me_animation(Some(Align::TOP), egui::style::ScrollAnimation::none());
         page.lesson.sought = None;
     }
+}
+
+/// The question, the text and the outcomes of the step that is followed. Nothing tells the answer before the reader has
+/// guessed, asked for it, or run the lab since.
+fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
+    // before a new run reports, the one of before is still in sight, which is not the step's
+    let reports = page.run.as_ref().filter(|run| run.replayed.is_some() || run.mirror.state.is_some());
+    let mirror = reports.map(|run| &run.mirror);
+    let outcomes = page.lesson.judge(mirror, &page.config).to_vec();
+    let is_decided = !outcomes.iter().any(|o| matches!(o, Outcome::Waits(_)));
+    let has_guess = page.lesson.has_guess();
+    let may_show = has_guess || mirror.is_some_and(|m| page.lesson.has_run_since(m));
+    let is_answered = has_guess || may_show && is_decided;
+    predict_ui(ui, shell, page, step, is_answered);
+    markdown_ui(ui, shell.theme, &step.text);
+    outcomes_ui(ui, shell, outcomes, may_show);
+    if is_answered {
+        ui.push_id("answer", |ui| markdown_ui(ui, shell.theme, &step.answer));
+    }
+    footer_ui(ui, shell, page, (i, step), is_answered && is_decided);
 }
 
 /// Describes the changes that a click on the step makes.
 fn describe_settings(step: &LessonStep) -> String {
     let does = &step.does;
     let mut parts: Vec<String> = vec![];
-    parts.extend(does.preset.as_ref().map(|p| format!("the preset {p}")));
+    parts.extend(does.preset.as_ref().map(|p| format!("the preset {p} (opened files stay)")));
     parts.extend(does.set.iter().map(|(key, value)| format!("{key} = {value}")));
     parts.extend(does.token.map(|t| format!("token {t}")));
     parts.extend(does.neuron.map(|n| format!("neuron {n}")));
@@ -82,45 +110,73 @@ fn describe_settings(step: &LessonStep) -> String {
 }
 
 /// Asks the reader for a guess before the result is seen.
-fn predict_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, step: &LessonStep) {
-    let Some(predict) = &step.does.predict else { return };
+fn predict_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page, step: &LessonStep, is_answered: bool) {
+    let (Some(predict), Some(i)) = (&step.does.predict, page.lesson.current) else { return };
     let theme = shell.theme;
-    ui.add(Label::new(RichText::new(format!("First guess: {}", predict.ask)).color(theme.text)).wrap());
-    if predict.chart.is_none() {
-        return;
-    }
-    ui.horizontal(|ui| {
-        let is_drawing = page.lesson.is_drawing;
-        let words = if is_drawing { "Done" } else { "Draw it" };
-        let draw = ui.add(Button::new(words).selected(is_drawing));
-        if draw.on_hover_text("Draw with the mouse, on the chart, what you expect; the run is laid over it.").clicked()
-        {
-            page.lesson.is_drawing = !is_drawing;
+    let heading = if is_answered { "Asked" } else { "First guess" };
+    ui.add(Label::new(RichText::new(format!("{heading}: {}", predict.ask)).color(theme.text)).wrap());
+    ui.horizontal_wrapped(|ui| {
+        match predict.chart {
+            Some(_) => draw_ui(ui, page, i),
+            None => write_ui(ui, theme, page, i),
         }
-        let current = page.lesson.current.unwrap_or(0);
-        if page.lesson.guesses.contains_key(&current) && ui.button("Clear").clicked() {
-            page.lesson.guesses.remove(&current);
+        let words = "Shows the answer, as far as the run has it, without a guess.";
+        if !is_answered && ui.small_button("Show the answer").on_hover_text(words).clicked() {
+            page.lesson.asked.insert(i);
         }
     });
 }
 
-/// Shows how the run bears out the step. Returns true once every check has an outcome.
-fn checks_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page) -> bool {
+fn draw_ui(ui: &mut Ui, page: &mut Page, i: usize) {
+    let is_drawing = page.lesson.is_drawing;
+    let words = if is_drawing { "Done" } else { "Draw it" };
+    let draw = ui.add(Button::new(words).selected(is_drawing));
+    if draw.on_hover_text("Draw with the mouse, on the chart, what you expect; the run is laid over it.").clicked() {
+        page.lesson.is_drawing = !is_drawing;
+    }
+    if page.lesson.guesses.contains_key(&i) && ui.button("Clear").clicked() {
+        page.lesson.guesses.remove(&i);
+    }
+}
+
+fn write_ui(ui: &mut Ui, theme: &Theme, page: &mut Page, i: usize) {
+    if let Some(guess) = page.lesson.written.get(&i) {
+        ui.add(Label::new(RichText::new(format!("Your guess: {guess}")).color(theme.accent)).wrap());
+        if ui.small_button("Clear").clicked() {
+            page.lesson.written.remove(&i);
+        }
+        return;
+    }
+    let edit = TextEdit::singleline(&mut page.lesson.draft).hint_text("your guess, then Enter").desired_width(136.0);
+    let field = ui.add(edit);
+    field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "your guess"));
+    let is_entered = field.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+    let guess = page.lesson.draft.trim().to_owned();
+    if is_entered && !guess.is_empty() {
+        page.lesson.written.insert(i, guess);
+        page.lesson.draft.clear();
+    }
+}
+
+/// Shows how the run bears out the step; what it found waits for a guess unless it `may_show`.
+fn outcomes_ui(ui: &mut Ui, shell: &Shell<'_>, mut outcomes: Vec<Outcome>, may_show: bool) {
     let theme = shell.theme;
-    let mirror = page.run.as_ref().map(|run| &run.mirror);
-    let mut outcomes = page.lesson.judge(mirror, &page.config).to_vec();
-    let is_seen = !outcomes.iter().any(|o| matches!(o, Outcome::Waits(_)));
+    for outcome in &mut outcomes {
+        if !may_show && matches!(outcome, Outcome::Holds(_) | Outcome::Fails(_)) {
+            *outcome = Outcome::Waits("the run has the answer: guess first".into());
+        }
+    }
     outcomes.dedup();
     for outcome in &outcomes {
         let (sign, words, colour) = match outcome {
             Outcome::Holds(words) => ("\u{2713}", words, theme.text),
             Outcome::Waits(words) => ("\u{2026}", words, theme.secondary),
             Outcome::Fails(words) => ("\u{2717}", words, theme.error),
+            Outcome::IsSet(words) => ("\u{2022}", words, theme.secondary),
         };
         let label = ui.add(Label::new(RichText::new(format!("{sign}  {words}")).color(colour)).wrap());
         label.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Check: {words}")));
     }
-    is_seen
 }
 
 /// The numbers of our run with their command, once the reader's own are seen; the step's link, and its controls alone.

@@ -138,6 +138,8 @@ pub struct AsOf {
 pub struct RunCounts {
     pub finished: usize,
     pub running: usize,
+    /// Held by a process that does not train them now.
+    pub paused: usize,
     /// Stopped or killed before their end.
     pub unfinished: usize,
     pub failed: usize,
@@ -319,6 +321,7 @@ impl SweepResults {
                 None => &mut progress.missing,
                 Some(RowState::Finished) => &mut progress.finished,
                 Some(RowState::Running) => &mut progress.running,
+                Some(RowState::Paused) => &mut progress.paused,
                 Some(RowState::Stopped | RowState::Killed) => &mut progress.unfinished,
                 Some(RowState::Failed(_) | RowState::Unreadable) => &mut progress.failed,
             };
@@ -330,8 +333,13 @@ impl SweepResults {
     /// The progress of the runs: "5 of 8 runs finished, 1 running, 2 not begun".
     pub fn progress_label(&self) -> String {
         let p = self.progress();
-        let others =
-            [(p.running, "running"), (p.unfinished, "cut off"), (p.failed, "failed"), (p.missing, "not begun")];
+        let others = [
+            (p.running, "running"),
+            (p.paused, "paused"),
+            (p.unfinished, "cut off"),
+            (p.failed, "failed"),
+            (p.missing, "not begun"),
+        ];
         let others = others.into_iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!(", {n} {words}"));
         format!("{} of {} runs finished{}", p.finished, self.runs.len(), others.collect::<String>())
     }

@@ -61,7 +61,7 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage, row: &Run
             keep(note);
         }
         let words = "Moves the folder to the trash beside the runs (.trash); it can be taken back.";
-        let idle = row.state != RowState::Running;
+        let idle = !row.state.is_held();
         if ui.add_enabled(idle, egui::Button::new("Delete")).on_hover_text(words).clicked() {
             shell.act(RunsAction::Discard(row.path.clone()));
         }
@@ -102,8 +102,11 @@ fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
         let Some(headline) = row.headline_of(key) else { continue };
         let about = format!("{} {}.", headline.about, capital(headline.better.label()));
         ui.label(headline.heading(key)).on_hover_text(about);
-        for (label, value) in row.headline(key) {
-            pair_ui(ui, shell, label, &headline.digits.format(value));
+        for loss in &row.losses {
+            let Some(value) = row.headlines.group(key, &loss.group) else { continue };
+            let step = row.headlines.step(key, &loss.group).filter(|step| *step != row.steps);
+            let step = step.map(|step| format!(" (step {step})")).unwrap_or_default();
+            pair_ui(ui, shell, &loss.label, &format!("{}{step}", headline.digits.format(value.mean)));
         }
     }
     for missing in &row.headlines.missing {
