@@ -270,7 +270,10 @@ impl Stage<'_> {
         if format == ExportFormat::Csv {
             let action: Action = match view.csv(&self.cx) {
                 Some(text) => FileAction::Save(format!("{name}.csv"), text.into_bytes()).into(),
-                None => MessageAction::Toast(format!("{title} shows nothing yet. Space runs the lab.")).into(),
+                None => {
+                    let hint = if self.cx.mirror.info.is_none() { " Space runs the lab." } else { "" };
+                    MessageAction::Toast(format!("{title} shows nothing yet.{hint}")).into()
+                }
             };
             return self.cx.act(action);
         }

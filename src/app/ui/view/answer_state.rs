@@ -112,20 +112,22 @@ impl ShownAnswer<'_> {
 
 impl Absence<'_> {
     /// What is said in the place of the picture: `hint` where no run has begun, `demand` where nothing asks by itself.
-    fn sentence(&self, step: u64, probe: &str, [hint, demand]: [&str; 2]) -> String {
+    fn sentence(&self, cx: &ViewCx<'_>, probe: &str, [hint, demand]: [&str; 2]) -> String {
         match self {
             Self::NoRun | Self::Untrained => hint.to_owned(),
             Self::Preparing => "The run is being prepared: its models are built first.".to_owned(),
             Self::Failed { message, is_unmade: true } => format!("No run could be made: {message}"),
             Self::Failed { message, is_unmade: false } => format!("The run failed: {message}"),
+            Self::Unrecorded if !cx.has_controls => "This run has no record of it.".to_owned(),
             Self::Unrecorded => {
                 "This run has no record of it, and its models cannot be asked. Press R to begin a new run with these \
                  settings."
                     .to_owned()
             }
             Self::Later(first) => format!(
-                "Measured at step {first}; step {step} is shown, and nothing was measured before it. Press F to follow \
-                 the run."
+                "Measured at step {first}; step {} is shown, and nothing was measured before it. Press F to follow the \
+                 run.",
+                cx.step
             ),
             Self::Inapplicable { next } => {
                 let again = next.map_or(String::new(), |next| format!(" They are asked again at step {next}."));
@@ -149,13 +151,7 @@ impl<'a> ViewCx<'a> {
             let outdated = key.and_then(|key| self.outdated(key, sample));
             return AnswerState::Answered(ShownAnswer { variant, sample, outdated });
         }
-        if let Some(words) = key.and_then(|key| self.questions.refusal(key, self.mirror)) {
-            return AnswerState::Refused(words);
-        }
-        match key.and_then(|key| self.open_question(key)) {
-            Some(question) => AnswerState::Asked(question),
-            None => AnswerState::Absent(self.absence::<M>()),
-        }
+        self.question_state::<M>().unwrap_or_else(|| AnswerState::Absent(self.absence::<M>()))
     }
 
     /// Why nothing of `M` is shown: what was refused, what is being asked, when it will be measured, why it cannot be;
@@ -166,24 +162,30 @@ impl<'a> ViewCx<'a> {
 
     /// As [`ViewCx::why_nothing`], for a view with a button that asks: `demand` says so.
     pub fn why_nothing_before_asking<M: Measurement>(&self, hint: &str, demand: &str) -> String {
-        match self.state_of::<M>() {
-            AnswerState::Refused(words) => words.to_owned(),
-            AnswerState::Asked(question) => format!("Asking the model {}.", question.label()),
-            AnswerState::Absent(absence) => absence.sentence(self.step, M::PROBE, [hint, demand]),
+        match self.question_state::<M>() {
+            Some(AnswerState::Refused(words)) => words.to_owned(),
+            Some(AnswerState::Asked(question)) => format!("Asking the model of step {}.", question.step),
             // a measurement that the view does not show, though there is one
-            AnswerState::Answered(shown) => shown
-                .note()
-                .unwrap_or_else(|| format!("Nothing of this was measured at step {} or before it.", self.step)),
+            _ if self.shown_sample::<M>().is_some() => {
+                format!("Nothing of this was measured at step {} or before it.", self.step)
+            }
+            _ => self.absence::<M>().sentence(self, M::PROBE, [hint, demand]),
         }
+    }
+
+    /// The state of the question of `M` that was last put, while it is open or once it was refused.
+    pub fn question_state<M: Measurement>(&self) -> Option<AnswerState<'a>> {
+        let key = self.newest_key::<M>()?;
+        let refusal = self.questions.refusal(key, self.mirror).map(AnswerState::Refused);
+        refusal.or_else(|| self.open_question(key).map(AnswerState::Asked))
     }
 
     /// Why a chart of numbers over training is empty: `hint` where no run has begun, `absent` where the run has trained
     /// without reporting such a number.
     pub fn why_no_curve(&self, hint: &str, absent: &str) -> String {
-        let step = self.mirror.step;
         match self.run_absence() {
-            Some(absence) => absence.sentence(self.step, "", [hint, absent]),
-            None if step == 0 => "The run has begun; its first numbers are about to come.".to_owned(),
+            Some(absence) => absence.sentence(self, "", [hint, absent]),
+            None if self.mirror.step == 0 => "The run has begun; its first numbers are about to come.".to_owned(),
             None => absent.to_owned(),
         }
     }
@@ -192,6 +194,7 @@ impl<'a> ViewCx<'a> {
     fn run_absence(&self) -> Option<Absence<'a>> {
         let mirror = self.mirror;
         match &mirror.state {
+            _ if !self.has_controls && mirror.info.is_some() => Some(Absence::Unrecorded),
             None if mirror.is_preparing || mirror.info.is_some() => Some(Absence::Preparing),
             None => Some(Absence::NoRun),
             Some(RunState::Failed { message }) => Some(Absence::Failed { message, is_unmade: mirror.info.is_none() }),
@@ -214,13 +217,13 @@ impl<'a> ViewCx<'a> {
         let key = self.newest_key::<M>();
         let answered = key.and_then(|key| mirror.question(self.questions.request(key)?));
         let next = self.questions.next_scheduled(M::PROBE, mirror).filter(|_| mirror.state != Some(RunState::Finished));
-        let was_scheduled = mirror.step > 0 && self.questions.scheduled_args(M::PROBE).next().is_some();
+        let is_answered = matches!(answered, Some(QuestionState::Answered));
+        let is_scheduled = self.questions.scheduled_args(M::PROBE).next().is_some();
         match self.run_absence() {
-            Some(Absence::Untrained) | None if matches!(answered, Some(QuestionState::Answered)) => {
-                Absence::Inapplicable { next: next.filter(|next| *next > 0) }
-            }
+            // the schedule of a lab asks what its trained models can answer
+            Some(Absence::Untrained) if is_answered && !is_scheduled => Absence::Inapplicable { next: None },
             Some(absence) => absence,
-            None if was_scheduled => Absence::Inapplicable { next },
+            None if is_answered || is_scheduled && mirror.step > 0 => Absence::Inapplicable { next },
             None => match next {
                 Some(next) => Absence::Scheduled(next),
                 None if mirror.state == Some(RunState::Running) && self.asks_by_itself::<M>() => Absence::WhenPaused,

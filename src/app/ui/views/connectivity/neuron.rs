@@ -16,6 +16,7 @@ use crate::{
         plot::{empty_ui, quote},
         questions::Freshness,
         theme,
+        view::AnswerState,
         views::{
             Measured, View, ViewCx,
             trained_bdh::{NeuronSet, take_over_ui},
@@ -96,8 +97,12 @@ impl Neuron {
 
     /// Why nothing is shown.
     fn empty_text(cx: &ViewCx<'_>) -> String {
-        let Some(neuron) = cx.selection.neuron else { return EMPTY.to_owned() };
-        cx.why_nothing::<GraphNeuron>(&format!("Of neuron {neuron} nothing was measured by step {}.", cx.step))
+        let Some(neuron) = cx.selection.neuron else { return cx.why_nothing::<GraphNeuron>(EMPTY) };
+        // the schedule measures a neuron that it chooses
+        match cx.question_state::<GraphNeuron>() {
+            Some(AnswerState::Asked(_) | AnswerState::Refused(_)) => cx.why_nothing::<GraphNeuron>(EMPTY),
+            _ => format!("Of neuron {neuron} nothing was measured by step {}.", cx.step),
+        }
     }
 
     /// Asks when another neuron is picked and when the model has moved on by a scheduled measurement.

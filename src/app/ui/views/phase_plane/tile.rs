@@ -183,8 +183,9 @@ impl PhasePlane {
             });
             return;
         }
-        let words = self.read.as_ref().and_then(|r| r.learned.as_ref().err()).map_or(EMPTY, String::as_str);
-        empty_ui(ui, ui.available_size(), cx.theme, words);
+        let why = self.read.as_ref().and_then(|r| r.learned.as_ref().err());
+        let words = why.cloned().unwrap_or_else(|| cx.why_nothing::<QueryKeyPaths>(EMPTY));
+        empty_ui(ui, ui.available_size(), cx.theme, &words);
     }
 
     /// The tokens that were read, the shown one marked; a click takes another.
