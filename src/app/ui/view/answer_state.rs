@@ -103,7 +103,7 @@ impl ShownAnswer<'_> {
         };
         Some(match self.outdated? {
             Outdated::Asked(question) => format!("This question is asked {}. {own}", question.label()),
-            Outdated::Refused(why) => format!("Refused: {why}. {own}"),
+            Outdated::Refused(why) => format!("Refused: {}. {own}", why.trim_end_matches('.')),
             Outdated::Inapplicable => format!("The variant in focus has no answer to this question. {own}"),
             Outdated::CannotAsk => format!("The models of this run cannot be asked. {own}"),
         })
@@ -264,7 +264,8 @@ impl<'a> ViewCx<'a> {
     fn outdated(&self, key: Key, sample: &Sample) -> Option<Outdated<'a>> {
         let [first, now] = self.questions.shown_args(key)?;
         let put = self.questions.request(key);
-        if sample.request.is_some() && sample.request >= put && put.is_some() {
+        let is_newest = sample.request.is_some() && put.is_some() && sample.request >= put;
+        if is_newest && self.can_ask() {
             return None;
         }
         let is_same = self.args_of_sample(key.0, sample).any(|args| args == now);

@@ -325,15 +325,13 @@ impl View for Sweep {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let kind = &KINDS[self.kind];
-        match (&self.shown[self.kind], &self.results[self.kind]) {
-            (Some(result), _) => {
+        match &self.shown[self.kind] {
+            Some(result) => {
                 let step = self.begun[self.kind].filter(|_| result.request.is_some()).unwrap_or(result.step);
                 format!("step {step} \u{b7} {} \u{b7} {}", kind.name, result.about)
             }
-            (None, Some(later)) => {
-                format!("{}: measured at step {}, and not by step {}", kind.name, later.step, cx.step)
-            }
-            (None, None) => format!("{}: not measured yet", kind.name),
+            None if cx.follow => format!("{}: not measured yet", kind.name),
+            None => format!("{}: not measured by step {}", kind.name, cx.step),
         }
     }
 
