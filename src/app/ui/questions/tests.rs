@@ -145,3 +145,46 @@ fn numbers_go_on_over_runs() {
     q.follow_run(&mirror);
     assert_eq!(q.number(), 41, "a recorded question keeps its number");
 }
+
+#[test]
+fn a_replaced_question_waits_since_the_first_one() {
+    let mut q = Questions::default();
+    let mut mirror = at(5, RunState::Paused);
+    q.set_clock(10.0);
+    q.put(KEY, args(0.0), &mirror, &moment(None));
+    q.set_clock(12.0);
+    let request = q.put(KEY, args(1.0), &mirror, &moment(None));
+    assert_eq!((q.waiting_time(KEY), q.args_of(request)), (2.0, Some(&args(1.0))));
+    mirror.apply(Event::Question { request, state: QuestionState::Answered });
+    q.put(KEY, args(2.0), &mirror, &moment(None));
+    assert_eq!(q.waiting_time(KEY), 0.0);
+}
+
+#[test]
+fn the_schedule_of_a_run_is_that_of_its_lab_and_its_live_changes() {
+    let lab = crate::labs::find("fast_slow").unwrap();
+    let config = lab.config(None).unwrap();
+    let probe = (lab.plan)(&config).unwrap().probes.into_iter().find(|p| p.probe == "causality").unwrap();
+    let info = RunInfo {
+        lab: lab.id.into(),
+        config,
+        variants: vec![],
+        total_steps: 1000,
+        device: String::new(),
+        threads: 1,
+        corpus: String::new(),
+        vocab: 2,
+        tokens_per_step: 1,
+        folder: None,
+        inputs: vec![],
+        stages: vec![],
+    };
+    let (mut q, mut mirror) = (Questions::default(), Mirror::default());
+    mirror.apply(Event::Started(info.into()));
+    q.follow_run(&mirror);
+    assert_eq!(q.next_scheduled("causality", &mirror), (probe.every > 0).then_some(0));
+    mirror.apply(Event::Changed { step: 0, key: probe.every_key, value: Value::Int(40) });
+    mirror.apply(Event::Step(StepStats { step: 70, variant: 0, scalars: vec![], wall_secs: 0.0 }));
+    assert_eq!(q.next_scheduled("causality", &mirror), Some(80));
+    assert_eq!(q.next_scheduled("settling", &mirror), None, "another lab asks that");
+}

@@ -157,7 +157,7 @@ impl<'a> ViewCx<'a> {
     /// Why nothing of `M` is shown: what was refused, what is being asked, when it will be measured, why it cannot be;
     /// these words where no run has begun.
     pub fn why_nothing<M: Measurement>(&self, hint: &str) -> String {
-        self.why_nothing_before_asking::<M>(hint, "Nothing asks this by itself, and it was not asked.")
+        self.why_nothing_before_asking::<M>(hint, &format!("This run does not measure this. {}", needs_of(M::PROBE)))
     }
 
     /// As [`ViewCx::why_nothing`], for a view with a button that asks: `demand` says so.

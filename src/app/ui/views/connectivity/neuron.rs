@@ -97,7 +97,9 @@ impl Neuron {
 
     /// Why nothing is shown.
     fn empty_text(cx: &ViewCx<'_>) -> String {
-        let Some(neuron) = cx.selection.neuron else { return cx.why_nothing::<GraphNeuron>(EMPTY) };
+        let Some(neuron) = cx.selection.neuron else {
+            return cx.why_nothing_before_asking::<GraphNeuron>(EMPTY, EMPTY);
+        };
         // the schedule measures a neuron that it chooses
         match cx.question_state::<GraphNeuron>() {
             Some(AnswerState::Asked(_) | AnswerState::Refused(_)) => cx.why_nothing::<GraphNeuron>(EMPTY),
