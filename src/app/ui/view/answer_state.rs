@@ -180,6 +180,11 @@ impl<'a> ViewCx<'a> {
         refusal.or_else(|| self.open_question(key).map(AnswerState::Asked))
     }
 
+    /// Says that the view shows no answer at all, so that none is marked as the answer to another question.
+    pub fn shows_nothing(&mut self) {
+        self.questions.take_outdated();
+    }
+
     /// Why a chart of numbers over training is empty: `hint` where no run has begun, `absent` where the run has trained
     /// without reporting such a number.
     pub fn why_no_curve(&self, hint: &str, absent: &str) -> String {

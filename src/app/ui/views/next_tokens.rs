@@ -84,6 +84,7 @@ impl View for NextTokens {
             self.sentence_ui(ui);
         }
         let Some(first) = measured.first() else {
+            cx.shows_nothing();
             let words = cx.why_nothing::<Likely>("No answer yet. A run is asked at its start: press Space.");
             empty_ui(ui, ui.available_size(), cx.theme, &words);
             return;

@@ -231,6 +231,7 @@ impl View for Neuron {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         Self::keep_fresh(cx);
         let Some(shown) = Self::shown(cx) else {
+            cx.shows_nothing();
             empty_ui(ui, ui.available_size(), cx.theme, &Self::empty_text(cx));
             return;
         };

@@ -161,6 +161,7 @@ impl PhasePlane {
     /// Why there is no picture of what was measured, with a way on.
     fn why_not_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
         let Some(m) = measured else {
+            cx.shows_nothing();
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<QueryKeyPaths>(EMPTY));
             return;
         };
