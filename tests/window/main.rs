@@ -22,6 +22,7 @@ mod layout;
 mod legend;
 mod lessons;
 mod multiples;
+mod panel_states;
 mod particles;
 mod past;
 mod permalink;

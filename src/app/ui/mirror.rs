@@ -19,6 +19,8 @@ pub struct Mirror {
     pub run: RunNumber,
     pub info: Option<Arc<RunInfo>>,
     pub state: Option<RunState>,
+    /// A run was begun and has not reported yet.
+    pub is_preparing: bool,
     /// Newest finished step.
     pub step: u64,
     /// Wall-clock seconds of training so far.

@@ -2,10 +2,16 @@
 //!
 //! All views of a page share one book, so that two tiles that want the same answer ask once.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use super::mirror::Mirror;
-use crate::telemetry::{Args, QuestionState, RunInfo, RunState};
+use crate::{
+    labs,
+    telemetry::{Args, QuestionState, RunInfo, RunState},
+};
 
 /// How old an answer may be before its question is put again. A question whose arguments have changed, or that is
 /// put to the weights of another step, is always put again.
@@ -36,6 +42,25 @@ struct LastQuestion {
     changes: usize,
     /// Newest scheduled measurement of the channel then.
     scheduled: Option<u64>,
+    /// The window's clock when this question was put, or the unanswered one that it replaced.
+    since: f64,
+}
+
+/// A probe that the run's schedule asks.
+#[derive(Debug, Clone)]
+struct ScheduledProbe {
+    probe: String,
+    every: u64,
+    /// The live setting that changes `every`.
+    every_key: String,
+    args: Args,
+}
+
+/// The arguments that the controls of the views show, asked or not.
+#[derive(Debug)]
+struct ShownArgs {
+    first: Args,
+    now: Args,
 }
 
 /// When a question is put, for [`Questions::is_due`] and [`Questions::put`].
@@ -62,11 +87,33 @@ pub struct Questions {
     open: HashMap<u64, f64>,
     /// Questions that the view being drawn has to do with.
     touched: Vec<Key>,
+    /// The arguments of the newest questions, by their numbers.
+    args: BTreeMap<u64, Args>,
+    controls: HashMap<Key, ShownArgs>,
+    schedule: Vec<ScheduledProbe>,
+    /// The window's clock, seconds.
+    now: f64,
+    /// Why the view being drawn shows the answer to another question than its controls do.
+    outdated: Option<String>,
 }
+
+/// The number of questions whose arguments are kept.
+const KEPT_ARGS: usize = 256;
 
 impl Default for Questions {
     fn default() -> Self {
-        Self { run: None, put: HashMap::new(), next_request: 1, open: HashMap::new(), touched: vec![] }
+        Self {
+            run: None,
+            put: HashMap::new(),
+            next_request: 1,
+            open: HashMap::new(),
+            touched: vec![],
+            args: BTreeMap::new(),
+            controls: HashMap::new(),
+            schedule: vec![],
+            now: 0.0,
+            outdated: None,
+        }
     }
 }
 
@@ -87,6 +134,9 @@ impl Questions {
             self.run.clone_from(&mirror.info);
             self.put.clear();
             self.open.clear();
+            self.args.clear();
+            self.controls.clear();
+            self.schedule = mirror.info.as_deref().map_or(vec![], schedule_of);
         }
         // what a recorded run was asked keeps its numbers
         self.next_request = self.next_request.max(mirror.last_request + 1);
@@ -121,8 +171,69 @@ impl Questions {
         let request = self.number();
         let QuestionTime { at, scheduled, .. } = *moment;
         let (step, changes) = (mirror.step, mirror.changes.len());
-        self.put.insert(key, LastQuestion { request, args, at, step, changes, scheduled });
+        let replaced = self.put.get(&key).filter(|p| !mirror.question(p.request).is_some_and(is_end));
+        let since = replaced.map_or(self.now, |p| p.since);
+        self.args.insert(request, args.clone());
+        if self.args.len() > KEPT_ARGS {
+            self.args.pop_first();
+        }
+        self.put.insert(key, LastQuestion { request, args, at, step, changes, scheduled, since });
         request
+    }
+
+    /// Sets the window's clock, seconds.
+    pub fn set_clock(&mut self, now: f64) {
+        self.now = now;
+    }
+
+    /// Seconds for which the question last put, with those that it replaced, has been without an answer.
+    pub fn waiting_time(&self, key: Key) -> f64 {
+        self.put.get(&key).map_or(0.0, |p| (self.now - p.since).max(0.0))
+    }
+
+    /// The arguments of the question with this number; `None` for one that this page did not put.
+    pub fn args_of(&self, request: u64) -> Option<&Args> {
+        self.args.get(&request)
+    }
+
+    /// Notes the arguments that the controls of a view show.
+    pub fn show_args(&mut self, key: Key, args: Args) {
+        match self.controls.get_mut(&key) {
+            Some(shown) => shown.now = args,
+            None => drop(self.controls.insert(key, ShownArgs { first: args.clone(), now: args })),
+        }
+    }
+
+    /// The arguments that the controls show: those they began with, and those of now.
+    pub fn shown_args(&self, key: Key) -> Option<[&Args; 2]> {
+        self.controls.get(&key).map(|shown| [&shown.first, &shown.now])
+    }
+
+    /// The arguments with which the run's schedule asks a probe.
+    pub fn scheduled_args(&self, probe: &str) -> impl Iterator<Item = &Args> {
+        self.schedule.iter().filter(move |s| s.probe == probe && s.every > 0).map(|s| &s.args)
+    }
+
+    /// The step at which the run's schedule asks a probe next, if it does.
+    pub fn next_scheduled(&self, probe: &str, mirror: &Mirror) -> Option<u64> {
+        let total = mirror.info.as_ref().map_or(0, |info| info.total_steps);
+        let interval = |s: &ScheduledProbe| {
+            let changed = mirror.changes.iter().rev().find(|(_, key, _)| *key == s.every_key);
+            changed.and_then(|(.., value)| value.as_f64()).map_or(s.every, |v| v.max(0.0) as u64)
+        };
+        let every = self.schedule.iter().filter(|s| s.probe == probe).map(interval).filter(|n| *n > 0).min()?;
+        let next = if mirror.step == 0 { 0 } else { (mirror.step / every + 1) * every };
+        Some(next.min(total)).filter(|next| *next > mirror.step || *next == 0)
+    }
+
+    /// Notes why the view being drawn shows the answer to another question than its controls do.
+    pub fn note_outdated(&mut self, words: String) {
+        self.outdated.get_or_insert(words);
+    }
+
+    /// The reason noted since the last call.
+    pub fn take_outdated(&mut self) -> Option<String> {
+        self.outdated.take()
     }
 
     /// The number of the question last put.
@@ -175,6 +286,11 @@ impl Questions {
         }
     }
 
+    /// True if the view being drawn has to do with this question.
+    pub fn is_touched(&self, key: Key) -> bool {
+        self.touched.contains(&key)
+    }
+
     /// The questions that were touched since the last call.
     pub fn take_touched(&mut self) -> Vec<Key> {
         std::mem::take(&mut self.touched)
@@ -199,6 +315,13 @@ impl Questions {
     }
 }
 
+/// The questions that a run of these settings asks by itself; none where they cannot be planned any more.
+fn schedule_of(info: &RunInfo) -> Vec<ScheduledProbe> {
+    let plan = labs::find(&info.lab).and_then(|lab| (lab.plan)(&info.config).ok());
+    let probes = plan.map_or(vec![], |plan| plan.probes).into_iter();
+    probes.map(|p| ScheduledProbe { probe: p.probe, every: p.every, every_key: p.every_key, args: p.args }).collect()
+}
+
 /// True if nothing more comes of a question.
 fn is_end(state: &QuestionState) -> bool {
     !matches!(state, QuestionState::Working(_))
@@ -214,150 +337,4 @@ pub fn same_run(a: &Option<Arc<RunInfo>>, b: &Option<Arc<RunInfo>>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        config::Value,
-        telemetry::{Event, StepStats},
-    };
-
-    const KEY: Key = ("flow", Some(0));
-
-    fn at(step: u64, state: RunState) -> Mirror {
-        let mut mirror = Mirror::default();
-        mirror.apply(Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 0.0 }));
-        mirror.apply(Event::State(state));
-        mirror
-    }
-
-    fn moment(scheduled: Option<u64>) -> QuestionTime {
-        QuestionTime { at: None, scheduled, is_measured: scheduled.is_some() }
-    }
-
-    fn moment_at(at: u64) -> QuestionTime {
-        QuestionTime { at: Some(at), ..moment(None) }
-    }
-
-    fn args(u0: f64) -> Args {
-        Args::from([("u0".to_owned(), Value::Float(u0))])
-    }
-
-    #[test]
-    fn an_answer_ages_with_training_and_not_while_scrubbed() {
-        let mut q = Questions::default();
-        let fresh = Freshness::Steps(25);
-        let running = |step| at(step, RunState::Running);
-        assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &moment(None)));
-        q.put(KEY, args(0.0), &running(100), &moment(None));
-        assert!(!q.is_due(KEY, &args(0.0), fresh, &running(124), &moment(None)));
-        assert!(q.is_due(KEY, &args(0.0), fresh, &running(125), &moment(None)));
-        assert!(q.is_due(KEY, &args(0.0), fresh, &running(99), &moment(None)), "the run began again");
-        assert!(q.is_due(KEY, &args(0.0), fresh, &running(100), &moment_at(40)), "other weights");
-        q.put(KEY, args(0.0), &running(100), &moment_at(40));
-        assert!(!q.is_due(KEY, &args(0.0), fresh, &running(999), &moment_at(40)), "the past does not age");
-        assert!(q.is_due(KEY, &args(1.0), fresh, &running(100), &moment_at(40)), "another question");
-        assert!(q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)), "back to the newest");
-        q.put(KEY, args(0.0), &running(100), &moment(None));
-        assert!(q.is_due(KEY, &args(0.0), fresh, &at(101, RunState::Paused), &moment(None)), "paused a step later");
-        assert!(!q.is_due(KEY, &args(0.0), fresh, &at(100, RunState::Paused), &moment(None)));
-    }
-
-    #[test]
-    fn a_live_change_asks_for_another_answer_of_the_newest_model() {
-        let mut q = Questions::default();
-        let mut mirror = at(100, RunState::Finished);
-        let due = |q: &Questions, m: &Mirror, f, moment: &QuestionTime| q.is_due(KEY, &args(0.0), f, m, moment);
-        q.put(KEY, args(0.0), &mirror, &moment(None));
-        mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(1.0) });
-        assert!(due(&q, &mirror, Freshness::Steps(25), &moment(None)));
-        assert!(due(&q, &mirror, Freshness::IfMissing, &moment(None)));
-        let request = q.put(KEY, args(0.0), &mirror, &moment(None));
-        assert!(q.is_of_present_settings(request, &mirror) && !q.is_of_present_settings(request - 1, &mirror));
-        assert!(!due(&q, &mirror, Freshness::IfMissing, &moment(None)));
-        q.put(KEY, args(0.0), &mirror, &moment_at(40));
-        mirror.apply(Event::Changed { step: 100, key: "model.gate".into(), value: Value::Float(2.0) });
-        assert!(!due(&q, &mirror, Freshness::Steps(25), &moment_at(40)), "the past had its own setting");
-    }
-
-    #[test]
-    fn what_the_schedule_brings_is_asked_once_and_only_where_it_is_missing() {
-        let mut q = Questions::default();
-        let due =
-            |q: &Questions, state, m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::IfMissing, &at(5, state), m);
-        assert!(!due(&q, RunState::Running, &moment(None)), "the schedule will bring it");
-        assert!(!due(&q, RunState::Paused, &moment(Some(0))));
-        assert!(due(&q, RunState::Paused, &moment(None)));
-        q.put(KEY, args(0.0), &at(5, RunState::Paused), &moment(None));
-        assert!(!due(&q, RunState::Paused, &moment(None)));
-        assert!(due(&q, RunState::Running, &moment_at(2)), "nothing will bring the past");
-    }
-
-    #[test]
-    fn a_scheduled_measurement_asks_for_another_answer() {
-        let mut q = Questions::default();
-        let mirror = at(50, RunState::Running);
-        q.put(KEY, args(0.0), &mirror, &moment(Some(25)));
-        let due = |m: &QuestionTime| q.is_due(KEY, &args(0.0), Freshness::WithSchedule, &mirror, m);
-        assert!(!due(&moment(Some(25))) && due(&moment(Some(50))));
-    }
-
-    #[test]
-    fn a_refusal_is_of_the_question_last_put() {
-        let mut q = Questions::default();
-        let mut mirror = at(5, RunState::Paused);
-        let refused = |request| Event::Question { request, state: QuestionState::Refused("no text".into()) };
-        assert_eq!(q.refusal(KEY, &mirror), None, "nothing was asked");
-        let first = q.put(KEY, args(0.0), &mirror, &moment(None));
-        assert!(q.is_open(KEY, 0, &mirror));
-        mirror.apply(refused(first));
-        assert_eq!(q.refusal(KEY, &mirror), Some("no text"));
-        assert!(!q.is_open(KEY, 0, &mirror));
-        q.put(KEY, args(0.0), &mirror, &moment(None));
-        assert_eq!(q.refusal(KEY, &mirror), None, "it was asked again");
-        assert!(q.is_open(KEY, first, &mirror));
-    }
-
-    #[test]
-    fn an_open_question_says_for_how_long_and_how_far() {
-        let mut q = Questions::default();
-        let mut mirror = at(5, RunState::Paused);
-        let request = q.put(KEY, args(0.0), &mirror, &moment(None));
-        q.touch(KEY);
-        let keys = q.take_touched();
-        assert_eq!(q.unanswered(&keys, &mirror, 10.0), [Unanswered { request, since: 0.0, share: None }]);
-        mirror.apply(Event::Question { request, state: QuestionState::Working(Some(0.25)) });
-        assert_eq!(q.unanswered(&keys, &mirror, 12.0), [Unanswered { request, since: 2.0, share: Some(0.25) }]);
-        mirror.apply(Event::Question { request, state: QuestionState::Answered });
-        assert!(q.unanswered(&keys, &mirror, 13.0).is_empty());
-    }
-
-    #[test]
-    fn a_question_that_follows_an_answer_is_put_again_after_the_next_one() {
-        let mut q = Questions::default();
-        let mirror = at(50, RunState::Running);
-        let follower: Key = ("flow_field", Some(0));
-        let answered = q.put(KEY, args(0.0), &mirror, &moment(None));
-        let due = |q: &Questions, u0: f64, answer: u64| {
-            q.is_due(follower, &args(u0), Freshness::FollowsAnswer(answer), &at(999, RunState::Running), &moment(None))
-        };
-        assert!(due(&q, 0.0, answered));
-        q.put(follower, args(0.0), &mirror, &moment(None));
-        assert!(!due(&q, 0.0, answered), "its age plays no part");
-        assert!(due(&q, 1.0, answered), "other arguments");
-        let next = q.put(KEY, args(1.0), &mirror, &moment(None));
-        assert!(!due(&q, 0.0, answered), "the next answer has not come");
-        assert!(due(&q, 0.0, next));
-    }
-
-    #[test]
-    fn numbers_go_on_over_runs() {
-        let mut q = Questions::default();
-        let mut mirror = Mirror::default();
-        assert_eq!(q.put(KEY, args(0.0), &mirror, &moment(None)), 1);
-        assert_eq!(q.number(), 2);
-        assert_eq!((q.last_number(), q.request(KEY)), (2, Some(1)));
-        mirror.last_request = 40;
-        q.follow_run(&mirror);
-        assert_eq!(q.number(), 41, "a recorded question keeps its number");
-    }
-}
+mod tests;

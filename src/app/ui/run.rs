@@ -45,6 +45,7 @@ impl Run {
             ctx.request_repaint_after(Duration::from_millis(ms));
         });
         mirror.state = None;
+        mirror.is_preparing = true;
         Self { handle, mirror, replayed, recent: VecDeque::new() }
     }
 

@@ -55,7 +55,8 @@ pub fn play_or_pause(page: &mut Page, now: f64) -> Result<(), String> {
     }
     let newest = page.newest();
     if newest == 0 {
-        return Err("Nothing is recorded yet that could be played; Space runs the lab.".into());
+        let hint = if page.run.as_ref().is_some_and(Run::is_running) { "" } else { "; Space runs the lab" };
+        return Err(format!("Nothing is recorded yet that could be played{hint}."));
     }
     let from = page.scrub.filter(|step| *step < newest).unwrap_or(0);
     page.scrub = Some(from);

@@ -4,7 +4,7 @@ use eframe::egui::{self, Frame, Grid, Margin, RichText, ScrollArea, Stroke, Ui};
 
 use super::{Shell, heading, lesson};
 use crate::{
-    telemetry::{Channel, RunInfo},
+    telemetry::{Channel, RunInfo, RunState},
     ui::{
         action::{MessageAction, PageAction, RunAction},
         mirror::Mirror,
@@ -137,7 +137,12 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
 fn values_ui(ui: &mut Ui, theme: &Theme, mirror: &Mirror, step: u64) {
     let channels = mirror.scalar_channels();
     if channels.is_empty() {
-        ui.label(RichText::new("Nothing measured yet. Space runs the lab.").color(theme.secondary));
+        let words = match mirror.state {
+            Some(RunState::Running) => "Nothing measured yet: the run has begun.",
+            Some(RunState::Stopped | RunState::Failed { .. }) => "This run has recorded no numbers.",
+            _ => "Nothing measured yet. Space runs the lab.",
+        };
+        ui.label(RichText::new(words).color(theme.secondary));
         return;
     }
     let n = mirror.variants().len().max(1);

@@ -15,18 +15,21 @@ use super::{
     icon::{Icon, IconStyle, icon_button_in},
     open_question::{open_question_ui, overdue, width},
 };
-use crate::ui::{
-    action::{Action, ExportFormat, FileAction, MessageAction, PageAction, RunAction},
-    lists::Lists,
-    mirror::Mirror,
-    page::{Page, lesson},
-    picture_order::PictureOrder,
-    plot,
-    questions::Key,
-    step_events,
-    theme::{self, Theme},
-    tiling::{Pane, Tiling},
-    view::{View, ViewCx, ViewEntry},
+use crate::{
+    telemetry::RunState,
+    ui::{
+        action::{Action, ExportFormat, FileAction, MessageAction, PageAction, RunAction},
+        lists::Lists,
+        mirror::Mirror,
+        page::{Page, lesson},
+        picture_order::PictureOrder,
+        plot,
+        questions::Key,
+        step_events,
+        theme::{self, Theme},
+        tiling::{Pane, Tiling},
+        view::{View, ViewCx, ViewEntry},
+    },
 };
 
 mod behavior;
@@ -41,7 +44,10 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     let tabbed = page.tiling.tabbed();
     let in_front = page.tiling.tree.active_tiles().into_iter().collect();
-    let nothing = Mirror::default();
+    // a run that could not be made has failed
+    let state = page.problem.clone().map(|message| RunState::Failed { message });
+    let mut nothing = Mirror::default();
+    nothing.state = state;
     let (step, follow) = (page.shown_step(), page.scrub.is_none());
     if let Some(mirror) = page.mirror() {
         plot::set_step_events(ui.ctx(), step_events::from_mirror(mirror, &page.knobs).into());
@@ -50,6 +56,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     if let Some(run) = &page.run {
         page.questions.follow_run(&run.mirror);
     }
+    page.questions.set_clock(ui.input(|i| i.time));
     let to_export = std::mem::take(&mut page.exports);
     let Tiling { tree, views, selected, maximised, .. } = &mut page.tiling;
     let mut stage = Stage {
@@ -263,7 +270,10 @@ impl Stage<'_> {
         if format == ExportFormat::Csv {
             let action: Action = match view.csv(&self.cx) {
                 Some(text) => FileAction::Save(format!("{name}.csv"), text.into_bytes()).into(),
-                None => MessageAction::Toast(format!("{title} shows nothing yet. Space runs the lab.")).into(),
+                None => {
+                    let hint = if self.cx.mirror.info.is_none() { " Space runs the lab." } else { "" };
+                    MessageAction::Toast(format!("{title} shows nothing yet.{hint}")).into()
+                }
             };
             return self.cx.act(action);
         }
@@ -276,12 +286,48 @@ impl Stage<'_> {
     }
 }
 
+/// The opacity of a view that shows the answer to another question than its controls do.
+const OUTDATED: f32 = 0.55;
 /// A view is laid out in at least so much room; a smaller tile is scrolled.
 const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
-/// Shows the view, in a scroll area where it is larger than its tile.
+/// Shows the view, in a scroll area where it is larger than its tile; faint and with a note while the answer in it is not to
+/// the question that its controls show.
 fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     plot::begin_tile(ui.ctx(), id.0);
+    // a view may ask while it is drawn, so that the note is known only in the next frame
+    let noted = egui::Id::unique(("outdated", id.0));
+    let was_outdated = ui.data(|data| data.get_temp::<bool>(noted).unwrap_or(false));
+    let place = ui.max_rect();
+    let opacity = ui.opacity();
+    if was_outdated {
+        ui.multiply_opacity(OUTDATED);
+    }
+    view_ui(ui, view, cx);
+    ui.set_opacity(opacity);
+    let note = cx.questions.take_outdated();
+    if note.is_some() != was_outdated {
+        ui.data_mut(|data| data.insert_temp(noted, note.is_some()));
+        ui.ctx().request_repaint();
+    }
+    if let Some(words) = note {
+        note_ui(ui, cx.theme, place, &words);
+    }
+}
+
+/// A note at the lower edge of a tile.
+fn note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
+    let (font, width) = (FontId::proportional(theme::SMALL), place.width() - 12.0);
+    let galley = ui.painter().layout(words.to_owned(), font, theme.warm, width);
+    let size = vec2(place.width(), galley.size().y + 6.0);
+    let rect = Rect::from_min_size(place.left_bottom() - vec2(0.0, size.y), size);
+    ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
+    ui.painter().galley(rect.min + vec2(6.0, 3.0), galley, theme.warm);
+    ui.interact(rect, ui.scope_id().with("note"), Sense::hover())
+        .widget_info(|| WidgetInfo::labeled(egui::Role::Label, true, words));
+}
+
+fn view_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     view.needs(cx);
     let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
     ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {

@@ -76,35 +76,18 @@ impl<'a> ViewCx<'a> {
         is_past.then(|| self.mirror.snapshot_at(self.step).unwrap_or(self.step))
     }
 
-    /// Why nothing of `M` is shown: what was refused, what is being asked, what was measured only later; else these
-    /// words.
-    pub fn why_nothing<M: Measurement>(&self, otherwise: &str) -> String {
-        let asked = [Some(self.selection.variant), None];
-        if let Some(words) = asked.into_iter().find_map(|v| self.refusal_of::<M>(v)) {
-            return words.to_owned();
-        }
-        if asked.into_iter().any(|v| self.is_waiting_for::<M>(v)) {
-            return format!("Asking the model of step {}.", self.at().unwrap_or(self.step));
-        }
-        let later = self.in_focus(|v| self.mirror.answer(v, M::CHANNEL)).filter(|(_, s)| !self.is_known(s));
-        let shown = self.step;
-        match later {
-            Some((_, Sample { step, .. })) => format!(
-                "Measured at step {step}; step {shown} is shown, and nothing was measured before it. Press F to follow \
-                 the run."
-            ),
-            None => otherwise.to_owned(),
-        }
-    }
-
     /// The newest answer to a question, if it was known at the shown step; where nothing was asked (a run opened from
     /// its folder), the recorded one. While another answer is on its way, the one before stays in view, with its own
     /// step.
     pub fn answered<M: Measurement>(&self) -> Option<Measured<'a, M>> {
+        self.shown_sample::<M>().and_then(Measured::new)
+    }
+
+    /// The sample of [`ViewCx::answered`], with its variant.
+    pub(super) fn shown_sample<M: Measurement>(&self) -> Option<(usize, &'a Sample)> {
         let mirror: &'a Mirror = self.mirror;
         self.in_focus(|v| self.shown_answer::<M>(v))
             .or_else(|| self.in_focus(|v| mirror.sample_at(v, M::CHANNEL, self.step)))
-            .and_then(Measured::new)
     }
 
     fn shown_answer<M: Measurement>(&self, variant: usize) -> Option<&'a Sample> {
@@ -151,6 +134,7 @@ impl<'a> ViewCx<'a> {
         if self.can_ask() && self.is_due::<M>(variant, args, freshness) {
             self.ask_now::<M>(variant, args);
         }
+        self.compare_args::<M>(variant, args);
     }
 
     /// Returns true if the question of `M` was never put so, or its answer is no longer fresh.

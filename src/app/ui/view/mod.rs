@@ -3,10 +3,13 @@
 
 use eframe::egui::Ui;
 
+mod answer_state;
 mod context;
+mod needs;
 mod panel;
 
 pub use super::selection::Selection;
+pub use answer_state::{Absence, AnswerState, OpenQuestion, Outdated, ShownAnswer};
 pub use context::{Measured, ViewCx};
 pub use panel::{Arrangement, Panel, PanelView, panels};
 

@@ -23,14 +23,17 @@ impl Accuracy {
         let run = cx.mirror.info.as_ref().map(|info| questions(&info.config));
         let mut chart = Chart::new("accuracy", Axis::steps(), y).empty(match (run.map(|q| q.is_some()), set.is_some()) {
             (Some(true), _) | (None, true) => {
-                "No accuracy yet. It is measured on held-out windows while it trains: press Space."
+                cx.why_no_curve(
+                    "No accuracy yet. It is measured on held-out windows while it trains: press Space.",
+                    "This run has measured no accuracy: its models answer none of the questions.",
+                )
             }
             (Some(false), true) => {
                 "No accuracy in this run: its text asks no questions. The one that is set now does: press R to begin a run \
-                 with it."
+                 with it.".to_owned()
             }
             (_, false) => {
-                "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does."
+                "No accuracy here: this text asks no questions. The preset \u{201c}Needed\u{201d} trains on one that does.".to_owned()
             }
         });
         let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };

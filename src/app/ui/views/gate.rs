@@ -24,10 +24,11 @@ pub struct Gate {
 impl Gate {
     fn gate_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("tanh(\u{3b3})").include(&[-1.3 * PAPER_BAND, 1.3 * PAPER_BAND]);
-        let mut chart = Chart::new("gate", Axis::steps().include(&[0.0]), y).empty(
+        let mut chart = Chart::new("gate", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
             "No gate yet. Run a lab that has one, with a coupled variant: press Space, and \u{3b3} leaves zero with \
              the first step.",
-        );
+            "No variant of this run has a gate.",
+        ));
         self.gate.draw(
             &mut chart,
             cx.mirror,

@@ -130,10 +130,11 @@ impl LossDifference {
 
     fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("loss difference (nats a token)").include(&[0.0]);
-        let mut chart = Chart::new("loss difference", Axis::steps(), y).empty(
+        let mut chart = Chart::new("loss difference", Axis::steps(), y).empty(cx.why_no_curve(
             "No difference to show. It needs two variants trained on the same batches: turn on coupled and frozen, \
              and press Space.",
-        );
+            "No difference to show: it needs two variants that are trained on the same batches.",
+        ));
         for c in self.contrasts.get(cx.mirror, self.held_out) {
             let colour = c.colour(cx);
             let (mean, low, high) = match &c.running[..] {

@@ -38,8 +38,10 @@ impl Default for Losses {
 impl Losses {
     fn chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
         let shown = self.shown;
-        let mut chart = Chart::new("losses", Axis::steps(), Axis::new("loss (nats a token)"))
-            .empty("No losses yet. Press Space to train; the first step appears at once.");
+        let mut chart = Chart::new("losses", Axis::steps(), Axis::new("loss (nats a token)")).empty(cx.why_no_curve(
+            "No losses yet. Press Space to train; the first step appears at once.",
+            "This run has recorded no loss.",
+        ));
         if shown != LossChoice::HeldOut {
             let suffix = if shown == LossChoice::Both { ", train" } else { "" };
             let look = SeriesStyle { suffix, ..SeriesStyle::default() };

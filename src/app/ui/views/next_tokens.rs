@@ -84,10 +84,8 @@ impl View for NextTokens {
             self.sentence_ui(ui);
         }
         let Some(first) = measured.first() else {
-            let words = match cx.refusal_of::<Likely>(None) {
-                Some(why) => why.to_owned(),
-                None => "No answer yet. A run is asked at its start: press Space.".to_owned(),
-            };
+            cx.shows_nothing();
+            let words = cx.why_nothing::<Likely>("No answer yet. A run is asked at its start: press Space.");
             empty_ui(ui, ui.available_size(), cx.theme, &words);
             return;
         };

@@ -105,8 +105,11 @@ impl PairAttention {
         let mut chart = Chart::new("pair attention", Axis::steps().include(&[0.0]), Axis::new(to).include(&[0.0]));
         let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
         chart = chart.empty(match questions(config) {
-            Some(_) => "Not measured yet. It is asked of held-out examples while it trains: press Space.",
-            None => "No pairs here: this text asks for none. Associative recall does, such as the corpus mqar_easy.",
+            Some(_) => cx.why_nothing::<Measured>(
+                "Not measured yet. It is asked of held-out examples while it trains: press Space.",
+            ),
+            None => "No pairs here: this text asks for none. Associative recall does, such as the corpus mqar_easy."
+                .to_owned(),
         });
         chart.lines = match self.lines {
             Lines::Layers => self.layer_lines(cx),

@@ -27,10 +27,10 @@ impl Recoverability {
             Axis::new("distance k (tokens back)").log(),
             Axis::new("accuracy").fixed(0.0, 1.03),
         )
-        .empty(
+        .empty(cx.why_nothing::<measurements::Recoverability>(
             "How far back can a token still be named from a trace? Press \u{201c}Train the readers\u{201d} below, or \
              Space: small readers learn while you watch, one for each trace, for all three, and for the raw tokens.",
-        );
+        ));
         let mut levels = None;
         for (i, variant) in cx.mirror.variants().iter().enumerate() {
             let Some(measured) = cx.scheduled::<measurements::Recoverability>(i) else { continue };

@@ -14,8 +14,9 @@ pub struct StepLengths;
 
 fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let y = Axis::new("step length Δt");
-    let mut chart = Chart::new("step lengths", Axis::steps().include(&[0.0]), y)
-        .empty("No step lengths yet. They are those of coupled variants: turn one on and press Space.");
+    let mut chart = Chart::new("step lengths", Axis::steps().include(&[0.0]), y).empty(cx.why_nothing::<Measured>(
+        "No step lengths yet. They are those of coupled variants: turn one on and press Space.",
+    ));
     let Some((_, history)) = cx.history_in_focus::<Measured>() else { return chart };
     let Some((_, newest)) = history.last() else { return chart };
     for (place, of_layer) in newest.layers.iter().enumerate() {

@@ -114,7 +114,7 @@ impl Checks {
 
     fn chart<'a>(checks: Option<&BdhDynamicsChecks>, theme: &Theme) -> Chart<'a> {
         let y = Axis::new("difference / largest value").log().include(&[1e-17]);
-        let mut chart = Chart::new("equivalences", Axis::new("token").whole(), y).empty(EMPTY);
+        let mut chart = Chart::new("equivalences", Axis::new("token").whole(), y);
         let Some(checks) = checks else { return chart };
         for (i, check) in CHECKED.iter().enumerate() {
             let CheckedPart::ByToken(of) = check.of else { continue };
@@ -187,7 +187,7 @@ impl View for Checks {
         let checks = shown::<BdhDynamicsChecks>(cx).map(|m| m.value);
         ui.spacing_mut().item_spacing.y = 4.0;
         let room = ui.available_size();
-        let chart = Self::chart(checks, cx.theme);
+        let chart = Self::chart(checks, cx.theme).empty(cx.why_nothing::<BdhDynamicsChecks>(EMPTY));
         let table = ROW * 7.0;
         match checks {
             Some(checks) if room.y > table + 110.0 => {

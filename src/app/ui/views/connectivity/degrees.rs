@@ -38,7 +38,8 @@ impl Degrees {
     fn chart(cx: &ViewCx<'_>, k: usize) -> Chart<'static> {
         let Side { name: side, axis, of } = SIDES[k];
         let y = Axis::new("share of neurons").log();
-        let mut chart = Chart::new(format!("{side}-degrees"), Axis::new(axis).log(), y).empty(EMPTY);
+        let mut chart = Chart::new(format!("{side}-degrees"), Axis::new(axis).log(), y)
+            .empty(cx.why_nothing::<GraphDegrees>(EMPTY));
         let Some(measured) = shown::<GraphDegrees>(cx) else { return chart };
         let found = of(measured.value);
         let law = found.power_law.as_ref();

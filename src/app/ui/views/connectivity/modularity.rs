@@ -44,6 +44,8 @@ fn against(measured: &GraphModularity, y: &[f64]) -> Vec<[f64; 2]> {
     points(&edges, y)
 }
 
+const ON_DEMAND: &str = "Not measured yet. Press \u{201c}Measure now\u{201d}: it takes seconds.";
+
 /// View `graph_modularity`.
 #[derive(Default)]
 pub struct Modularity {
@@ -71,9 +73,8 @@ impl Modularity {
 
     fn against_edges(cx: &ViewCx<'_>) -> Chart<'static> {
         let y = Axis::new("modularity Q").include(&[0.0]);
-        let mut chart = Chart::new("modularity against edges", Axis::new("edges").log(), y).empty(
-            cx.why_nothing::<GraphModularity>("Not measured yet. Press \u{201c}Measure now\u{201d}: it takes seconds."),
-        );
+        let mut chart = Chart::new("modularity against edges", Axis::new("edges").log(), y)
+            .empty(cx.why_nothing_before_asking::<GraphModularity>(ON_DEMAND, ON_DEMAND));
         let Some(measured) = Self::shown(cx) else { return chart };
         let model = Line::new("this model", model_colour(cx), against(&measured, &measured.model)).dots();
         chart.lines.push(Line { width: 2.5, ..model });

@@ -16,6 +16,7 @@ use crate::{
         plot::{empty_ui, quote},
         questions::Freshness,
         theme,
+        view::AnswerState,
         views::{
             Measured, View, ViewCx,
             trained_bdh::{NeuronSet, take_over_ui},
@@ -96,8 +97,14 @@ impl Neuron {
 
     /// Why nothing is shown.
     fn empty_text(cx: &ViewCx<'_>) -> String {
-        let Some(neuron) = cx.selection.neuron else { return EMPTY.to_owned() };
-        cx.why_nothing::<GraphNeuron>(&format!("Of neuron {neuron} nothing was measured by step {}.", cx.step))
+        let Some(neuron) = cx.selection.neuron else {
+            return cx.why_nothing_before_asking::<GraphNeuron>(EMPTY, EMPTY);
+        };
+        // the schedule measures a neuron that it chooses
+        match cx.question_state::<GraphNeuron>() {
+            Some(AnswerState::Asked(_) | AnswerState::Refused(_)) => cx.why_nothing::<GraphNeuron>(EMPTY),
+            _ => format!("Of neuron {neuron} nothing was measured by step {}.", cx.step),
+        }
     }
 
     /// Asks when another neuron is picked and when the model has moved on by a scheduled measurement.
@@ -224,6 +231,7 @@ impl View for Neuron {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         Self::keep_fresh(cx);
         let Some(shown) = Self::shown(cx) else {
+            cx.shows_nothing();
             empty_ui(ui, ui.available_size(), cx.theme, &Self::empty_text(cx));
             return;
         };

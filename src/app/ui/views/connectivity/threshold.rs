@@ -43,7 +43,8 @@ impl Threshold {
 
     fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("entry of G");
-        let mut chart = Chart::new("entries of G", x, Axis::new("density").log()).empty(EMPTY);
+        let mut chart =
+            Chart::new("entries of G", x, Axis::new("density").log()).empty(cx.why_nothing::<EntryHistogram>(EMPTY));
         let Some(histogram) = shown::<EntryHistogram>(cx) else { return chart };
         if let (Some(first), Some(last)) = (histogram.entry.first(), histogram.entry.last()) {
             chart.x = chart.x.fixed(*first, *last);

@@ -152,9 +152,6 @@ impl View for GeneratorView {
             return;
         };
         let state = measured.value;
-        if let Some(words) = cx.refusal_of::<GeneratorState>(None) {
-            ui.colored_label(cx.theme.error, words);
-        }
         verdict_ui(ui, cx.theme, verdict(state));
         let room = ui.available_size();
         let pictures = vec2(((room.x - GAP) / 2.0).floor(), (0.62 * room.y).floor().max(60.0));

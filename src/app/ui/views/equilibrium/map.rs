@@ -62,7 +62,7 @@ impl StationaryMapView {
             chart.references.push(Reference { label: "paper: .031, n = 12".into(), at: PAPER, vertical: false });
         }
         chart.marker = cx.marker();
-        chart.empty("Measured while it trains: press Space.")
+        chart.empty(cx.why_nothing::<StationaryMapError>("Measured while it trains: press Space."))
     }
 
     /// The error over the first two numbers of the control; a click sets them.

@@ -8,7 +8,7 @@ use super::{
     settings::{FlowSettings, REST, is_answered, keep_fresh},
 };
 use crate::{
-    telemetry::measurements::{FlowAlong, FlowAlongArgs, FlowMotion},
+    telemetry::measurements::{FlowAlong, FlowAlongArgs, FlowAnswer, FlowMotion},
     ui::{
         plot::{Axis, Chart, ChartState, Line},
         questions::Freshness,
@@ -65,7 +65,8 @@ impl Along {
     fn chart<'a>(&self, cx: &ViewCx<'a>, k: usize) -> Chart<'a> {
         let (words, short) = LINES[k];
         let y = Axis::new(words).include(&[0.0]);
-        let mut chart = Chart::new(short, Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y).empty(EMPTY);
+        let mut chart =
+            Chart::new(short, Axis::new("depth \u{3c4}").fixed(0.0, 1.0), y).empty(cx.why_nothing::<FlowAnswer>(EMPTY));
         if let Some(answer) = Answer::in_focus(cx) {
             let points = match k {
                 0 => points(&answer.motion, &answer.motion.velocity),

@@ -34,7 +34,8 @@ impl Solver {
     /// Step lengths over depth, with the rejected steps and those that the growth bound limited.
     fn steps_chart<'a>(cx: &ViewCx<'a>, attempts: &[SolverAttempt]) -> Chart<'a> {
         let theme = cx.theme;
-        let mut chart = Chart::new("steps", depth_axis(attempts), Axis::new("step h(\u{3c4})").log()).empty(EMPTY);
+        let mut chart = Chart::new("steps", depth_axis(attempts), Axis::new("step h(\u{3c4})").log())
+            .empty(cx.why_nothing::<FlowAnswer>(EMPTY));
         let marks = |keep: &dyn Fn(&SolverAttempt) -> bool| -> Vec<[f64; 2]> {
             attempts.iter().filter(|a| keep(a)).map(|a| [a.t, a.h]).collect()
         };

@@ -16,7 +16,7 @@ use self::{
 use super::{answer::Answer, settings::FlowSettings};
 use crate::{
     telemetry::{
-        Measurement, Payload, QuestionState, RunInfo,
+        Measurement, Payload, QuestionState, RunInfo, Sample,
         measurements::{FlowArgs, FlowSweepArgs, FlowSweepNfe, SweepProgress},
     },
     ui::{
@@ -37,12 +37,25 @@ struct SweepResult {
     request: Option<u64>,
 }
 
+impl SweepResult {
+    fn new(sample: &Sample) -> Self {
+        Self {
+            payload: sample.payload.clone(),
+            step: sample.step,
+            about: sample.about.clone(),
+            request: sample.request,
+        }
+    }
+}
+
 /// View `flow_sweep`.
 #[derive(Default)]
 pub struct Sweep {
     kind: usize,
     running: Option<RunningSweep>,
     results: [Option<SweepResult>; KINDS.len()],
+    /// The newest of each kind at or before the shown step.
+    shown: [Option<SweepResult>; KINDS.len()],
     /// The complete earlier result of a kind, restored if its repetition is cancelled.
     before: [Option<SweepResult>; KINDS.len()],
     /// The step of the model that is measured: what trains meanwhile is another one.
@@ -104,6 +117,7 @@ impl Sweep {
         self.running = None;
         self.dropped[kind] = cx.questions.last_number();
         self.results[kind] = self.before[kind].take();
+        self.shown[kind].clone_from(&self.results[kind]);
         self.begun[kind] = None;
     }
 
@@ -124,12 +138,7 @@ impl Sweep {
                 continue;
             }
             if result.as_ref().is_none_or(|r| !Arc::ptr_eq(&r.payload, &sample.payload)) {
-                *result = Some(SweepResult {
-                    payload: sample.payload.clone(),
-                    step: sample.step,
-                    about: sample.about.clone(),
-                    request: sample.request,
-                });
+                *result = Some(SweepResult::new(sample));
             }
         }
         let Some(RunningSweep { request, kind, begins }) = self.running else { return };
@@ -139,7 +148,8 @@ impl Sweep {
                 self.begun[kind] = Some(result.step);
             }
             self.running = None;
-            if let Some(progress) = self.progress(kind).filter(|p| p.done < p.total && cx.can_ask()) {
+            let progress = self.results[kind].as_ref().and_then(|r| (KINDS[kind].progress)(&r.payload));
+            if let Some(progress) = progress.filter(|p| p.done < p.total && cx.can_ask()) {
                 self.ask(cx, kind, progress.done + 1);
             }
             return;
@@ -148,6 +158,16 @@ impl Sweep {
             Some(QuestionState::Refused(words)) => (self.running, self.note) = (None, words.clone()),
             Some(QuestionState::Cancelled) => self.running = None,
             _ => {}
+        }
+    }
+
+    /// Chooses what is shown: all that was measured by the shown step, and the sweep that is in progress.
+    fn show_step(&mut self, cx: &ViewCx<'_>) {
+        for (kind, shown) in self.shown.iter_mut().enumerate() {
+            let is_running = self.running.is_some_and(|r| r.kind == kind);
+            let is_known = |r: &&SweepResult| cx.follow || is_running || self.begun[kind].unwrap_or(r.step) <= cx.step;
+            let scheduled = || (KINDS[kind].scheduled)(cx).map(SweepResult::new);
+            *shown = self.results[kind].as_ref().filter(is_known).cloned().or_else(scheduled);
         }
     }
 
@@ -170,7 +190,7 @@ impl Sweep {
     }
 
     fn payload(&self, kind: usize) -> Option<&Payload> {
-        self.results[kind].as_ref().map(|r| r.payload.as_ref())
+        self.shown[kind].as_ref().map(|r| r.payload.as_ref())
     }
 
     fn evaluations(&self) -> Option<&FlowSweepNfe> {
@@ -279,6 +299,7 @@ impl View for Sweep {
         if !cx.can_ask() {
             self.running = None;
         }
+        self.show_step(cx);
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {
             self.controls_ui(ui, cx);
@@ -302,14 +323,15 @@ impl View for Sweep {
         stacked_ui(ui, theme, charts, &mut states);
     }
 
-    fn subtitle(&self, _cx: &ViewCx<'_>) -> String {
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let kind = &KINDS[self.kind];
-        match &self.results[self.kind] {
+        match &self.shown[self.kind] {
             Some(result) => {
-                let step = self.begun[self.kind].unwrap_or(result.step);
+                let step = self.begun[self.kind].filter(|_| result.request.is_some()).unwrap_or(result.step);
                 format!("step {step} \u{b7} {} \u{b7} {}", kind.name, result.about)
             }
-            None => format!("{}: not measured yet", kind.name),
+            None if cx.follow => format!("{}: not measured yet", kind.name),
+            None => format!("{}: not measured by step {}", kind.name, cx.step),
         }
     }
 

@@ -46,8 +46,10 @@ impl Training {
 
     fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("gradient norm").log();
-        let mut chart = Chart::new("gradient norms", Axis::steps().include(&[0.0]), y)
-            .empty("No gradients yet: press Space, and every step tells its norm.");
+        let mut chart = Chart::new("gradient norms", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
+            "No gradients yet: press Space, and every step tells its norm.",
+            "This run has recorded no norms of gradients.",
+        ));
         for (label, variant, curve, stroke) in Self::norms(cx) {
             chart.lines.push(Line::new(label, variant_colour(cx.mirror, variant, cx.theme), curve).stroke(stroke));
         }

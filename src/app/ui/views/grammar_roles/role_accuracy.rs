@@ -303,8 +303,9 @@ impl View for RoleAccuracyView {
         }
         let (rows, entries) = (Self::rows(cx), self.entries(cx));
         if rows.is_empty() || entries.is_empty() {
-            let why = cx.why_nothing::<RoleAccuracy>(
+            let why = cx.why_nothing_before_asking::<RoleAccuracy>(
                 "Not measured yet. A run asks at its first step and at the end of its pass over the sentences: press Space.",
+                "Not measured yet: press Measure now.",
             );
             let no_numbers = "This network's features are no numbers any more, and nothing can be read off them.";
             empty_ui(ui, ui.available_size(), cx.theme, if rows.is_empty() { &why } else { no_numbers });

@@ -133,9 +133,6 @@ impl View for SettlingView {
             empty_ui(ui, ui.available_size(), cx.theme, &why);
             return;
         };
-        if let Some(words) = cx.refusal_of::<Settling>(None) {
-            ui.colored_label(cx.theme.error, words);
-        }
         if cx.has_controls {
             let frames = (found.sample.tokens.len() * found.value.sweeps).max(1);
             let cursor = self.cursor.unwrap_or(frames - 1).min(frames - 1);

@@ -147,7 +147,7 @@ impl View for NeuronGraph {
         connectivity::keep_fresh(cx);
         self.follow(cx);
         let Some(network) = self.shown.network.clone() else {
-            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<measurements::NeuronGraph>(EMPTY));
             return;
         };
         let room = ui.available_rect_before_wrap();

@@ -325,7 +325,7 @@ impl View for GraphTable {
             self.made_for = None;
         }
         let Some(network) = self.shown.network.clone() else {
-            empty_ui(ui, ui.available_size(), cx.theme, EMPTY);
+            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<measurements::NeuronGraph>(EMPTY));
             return;
         };
         self.keep_rows(&network);

@@ -93,9 +93,11 @@ impl View for Mechanisms {
         let steps = self.steps(cx);
         let panels = self.panels(cx, &steps);
         if panels.is_empty() {
-            let words =
-                "No steps yet. Press Space: all variants train on the same batches and are measured on the same text.";
-            empty_ui(ui, ui.available_size(), cx.theme, words);
+            let words = cx.why_no_curve(
+                "No steps yet. Press Space: all variants train on the same batches and are measured on the same text.",
+                "This run has measured no held-out loss of its variants.",
+            );
+            empty_ui(ui, ui.available_size(), cx.theme, &words);
             return;
         }
         if cx.has_controls {

@@ -161,6 +161,7 @@ impl PhasePlane {
     /// Why there is no picture of what was measured, with a way on.
     fn why_not_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
         let Some(m) = measured else {
+            cx.shows_nothing();
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<QueryKeyPaths>(EMPTY));
             return;
         };
@@ -183,8 +184,9 @@ impl PhasePlane {
             });
             return;
         }
-        let words = self.read.as_ref().and_then(|r| r.learned.as_ref().err()).map_or(EMPTY, String::as_str);
-        empty_ui(ui, ui.available_size(), cx.theme, words);
+        let why = self.read.as_ref().and_then(|r| r.learned.as_ref().err());
+        let words = why.cloned().unwrap_or_else(|| cx.why_nothing::<QueryKeyPaths>(EMPTY));
+        empty_ui(ui, ui.available_size(), cx.theme, &words);
     }
 
     /// The tokens that were read, the shown one marked; a click takes another.

@@ -78,9 +78,10 @@ impl Race {
 
     fn chart<'a>(&self, racers: &[Racer], cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("held-out loss (nats a token)");
-        let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(
+        let mut chart = Chart::new("race", Axis::new(self.over.axis()).include(&[0.0]), y).empty(cx.why_no_curve(
             "No race yet. Press Space: all variants train on the same batches, and are measured on the same text.",
-        );
+            "This run has measured no held-out loss of its variants.",
+        ));
         let all = groups(cx.mirror);
         for racer in racers {
             let Some(group) = all.get(racer.place) else { continue };

@@ -38,7 +38,7 @@ fn why_nothing<M: Measurement>(cx: &ViewCx<'_>, otherwise: &str, where_absent: &
     if is_answered && cx.mirror.answer(variant, M::CHANNEL).is_none() {
         return format!("{label}: {where_absent}");
     }
-    cx.why_nothing::<M>(otherwise)
+    cx.why_nothing_before_asking::<M>(otherwise, "Not measured yet: press Measure.")
 }
 
 /// Step, variant, and what was measured on; what was left out follows.

@@ -183,10 +183,9 @@ impl View for ConceptEffectView {
             test_ui(ui, cx, search.value);
         }
         let Some(m) = cx.answered::<ConceptEffect>() else {
-            let words = cx.why_nothing::<ConceptEffect>(
-                "A synapse that tells a concept need not be used for it. Find one under Concepts, and silence it here: does \
-                 that change what follows sentences with the concept, and nothing else?",
-            );
+            let about = "A synapse that tells a concept need not be used for it. Find one under Concepts, and silence it here: does \
+                 that change what follows sentences with the concept, and nothing else?";
+            let words = cx.why_nothing_before_asking::<ConceptEffect>(about, about);
             empty_ui(ui, ui.available_size(), cx.theme, &words);
             return;
         };

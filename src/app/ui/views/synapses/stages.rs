@@ -129,7 +129,8 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     ui.label(RichText::new(lengths.status(cx.step)).color(cx.theme.secondary));
     let all = measurements(cx);
     let Some(first) = all.iter().flatten().next() else {
-        ui.label(RichText::new("Nothing measured yet: press Space to begin.").color(cx.theme.secondary));
+        let words = cx.why_nothing::<TextLosses>("Nothing measured yet: press Space to begin.");
+        ui.label(RichText::new(words).color(cx.theme.secondary));
         return;
     };
     ui.add_space(GRID);

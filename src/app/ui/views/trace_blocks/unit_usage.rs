@@ -58,8 +58,9 @@ impl UnitUsage {
     /// The share of units that were never kept, over training: a line a variant and block.
     fn over_training<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("units never kept (share)").include(&[0.0]);
-        let mut chart = Chart::new("unused units", Axis::steps().include(&[0.0]), y)
-            .empty("Not measured yet. A run counts its units at the start and as it trains: press Space.");
+        let mut chart = Chart::new("unused units", Axis::steps().include(&[0.0]), y).empty(cx.why_nothing::<Measured>(
+            "Not measured yet. A run counts its units at the start and as it trains: press Space.",
+        ));
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<Measured>(variant);
             let mean = |m: &Measured| m.blocks.iter().map(never).sum::<f64>() / m.blocks.len().max(1) as f64;

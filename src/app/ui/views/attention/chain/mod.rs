@@ -192,9 +192,6 @@ impl View for AttentionChainView {
             );
             return;
         };
-        if let Some(words) = cx.refusal_of::<AttentionChain>(Some(cx.selection.variant)) {
-            ui.add(Label::new(RichText::new(words).size(SMALL).color(cx.theme.error)).wrap());
-        }
         if cx.has_controls {
             self.controls_ui(ui, cx, m);
         }

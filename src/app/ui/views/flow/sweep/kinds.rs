@@ -25,6 +25,8 @@ pub struct SweepKind {
     pub request: fn(&mut ViewCx<'_>, &FlowSweepArgs) -> u64,
     /// The latest measurement, ignoring answers to requests up to the given one.
     pub newest: for<'a> fn(&ViewCx<'a>, u64) -> Option<&'a Sample>,
+    /// The latest measurement by the run's schedule at or before the shown step.
+    pub scheduled: for<'a> fn(&ViewCx<'a>) -> Option<&'a Sample>,
     /// The progress of the sweep in a payload, if it is of this kind.
     pub progress: fn(&Payload) -> Option<SweepProgress>,
     /// The main chart of a payload, with these words where nothing was measured.
@@ -47,6 +49,7 @@ impl SweepKind {
             needs,
             request: |cx, args| cx.ask_now::<M>(None, args),
             newest: |cx, dropped| newest::<M>(cx, dropped),
+            scheduled: |cx| cx.in_focus(|v| cx.scheduled::<M>(v)).map(|(_, m)| m.sample),
             progress: |payload| M::from_payload(payload).map(M::progress),
             chart: |kind, payload, theme| {
                 let empty = format!("{} Press Measure; it goes on in the background.", kind.about);

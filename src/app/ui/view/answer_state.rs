@@ -1,0 +1,310 @@
+//! The state of a panel that shows the answer to a question, and the words for it.
+
+use super::{ViewCx, needs::needs_of};
+use crate::{
+    config::Arguments as _,
+    telemetry::{Args, Measurement, QuestionState, RunState, Sample},
+    ui::questions::Key,
+};
+
+/// Seconds for which the answer to an earlier question is shown without a note, so that a dragged control does not flicker.
+const PATIENCE: f64 = 0.3;
+
+/// The state of a panel that shows the answer to a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnswerState<'a> {
+    /// Nothing can be shown, and nothing is being asked.
+    Absent(Absence<'a>),
+    Asked(OpenQuestion),
+    /// The question was refused, for this reason.
+    Refused(&'a str),
+    Answered(ShownAnswer<'a>),
+}
+
+/// Why nothing can be shown where no question is open.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Absence<'a> {
+    NoRun,
+    /// The models are being built.
+    Preparing,
+    /// The run ended with this error; `is_unmade`: before its models were built.
+    Failed {
+        message: &'a str,
+        is_unmade: bool,
+    },
+    /// The run has no models to ask, and its record lacks the measurement.
+    Unrecorded,
+    /// The run has not begun to train.
+    Untrained,
+    /// It was first measured at this step, after the shown one.
+    Later(u64),
+    /// The models were asked and had no answer; the schedule asks again at the step.
+    Inapplicable {
+        next: Option<u64>,
+    },
+    /// The run's schedule asks at this step.
+    Scheduled(u64),
+    /// The view asks as soon as the run stands.
+    WhenPaused,
+    /// Nothing asks by itself.
+    OnDemand,
+}
+
+/// A question that has neither been answered nor refused.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpenQuestion {
+    /// The step whose model is asked.
+    pub step: u64,
+    /// Seconds since it was put.
+    pub since: f64,
+    /// The share of the answer that is done, if known.
+    pub share: Option<f32>,
+}
+
+/// An answer that is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ShownAnswer<'a> {
+    pub variant: usize,
+    /// Step, text and request.
+    pub sample: &'a Sample,
+    /// Why it is not the answer to the question that the controls show; `None` where it is.
+    pub outdated: Option<Outdated<'a>>,
+}
+
+/// Why the answer that is shown is not the one to the question that the controls show.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Outdated<'a> {
+    /// Theirs is being answered.
+    Asked(OpenQuestion),
+    Refused(&'a str),
+    /// The models have no answer to theirs.
+    Inapplicable,
+    /// The run has no models to ask.
+    CannotAsk,
+}
+
+impl OpenQuestion {
+    /// "of step 40, 3 s ago, 40% done".
+    fn label(&self) -> String {
+        let since = if self.since < 1.0 { String::new() } else { format!(", {:.0} s ago", self.since) };
+        let share = self.share.map_or(String::new(), |share| format!(", {:.0}% done", 100.0 * share));
+        format!("of step {}{since}{share}", self.step)
+    }
+}
+
+impl ShownAnswer<'_> {
+    /// Says of which question the answer is, and what became of the one that the controls show; `None` where they are the
+    /// same.
+    pub fn note(&self) -> Option<String> {
+        let Sample { step, about, request, .. } = self.sample;
+        let own = match request {
+            Some(_) => format!("Shown is the answer to an earlier question: step {step} \u{b7} {about}"),
+            None => format!("Shown is what the run measured by itself: step {step} \u{b7} {about}"),
+        };
+        Some(match self.outdated? {
+            Outdated::Asked(question) => format!("This question is asked {}. {own}", question.label()),
+            Outdated::Refused(why) => format!("Refused: {}. {own}", why.trim_end_matches('.')),
+            Outdated::Inapplicable => format!("The variant in focus has no answer to this question. {own}"),
+            Outdated::CannotAsk => format!("The models of this run cannot be asked. {own}"),
+        })
+    }
+}
+
+impl Absence<'_> {
+    /// What is said in the place of the picture: `hint` where no run has begun, `demand` where nothing asks by itself.
+    fn sentence(&self, cx: &ViewCx<'_>, probe: &str, [hint, demand]: [&str; 2]) -> String {
+        match self {
+            Self::NoRun | Self::Untrained => hint.to_owned(),
+            Self::Preparing => "The run is being prepared: its models are built first.".to_owned(),
+            Self::Failed { message, is_unmade: true } => format!("No run could be made: {message}"),
+            Self::Failed { message, is_unmade: false } => format!("The run failed: {message}"),
+            Self::Unrecorded if !cx.has_controls => "This run has no record of it.".to_owned(),
+            Self::Unrecorded => {
+                "This run has no record of it, and its models cannot be asked. Press R to begin a new run with these \
+                 settings."
+                    .to_owned()
+            }
+            Self::Later(first) => format!(
+                "Measured at step {first}; step {} is shown, and nothing was measured before it. Press F to follow the \
+                 run.",
+                cx.step
+            ),
+            Self::Inapplicable { next } => {
+                let again = next.map_or(String::new(), |next| format!(" They are asked again at step {next}."));
+                format!("The models of this run have no answer to this. {}{again}", needs_of(probe))
+            }
+            Self::Scheduled(0) => "The run measures this at its start.".to_owned(),
+            Self::Scheduled(next) => format!("The run measures this at step {next}."),
+            Self::WhenPaused => {
+                "The run does not measure this by itself: it is asked once the run is paused or has ended.".to_owned()
+            }
+            Self::OnDemand => demand.to_owned(),
+        }
+    }
+}
+
+impl<'a> ViewCx<'a> {
+    /// The state of a panel that shows the answer to a question of `M`.
+    pub fn state_of<M: Measurement>(&self) -> AnswerState<'a> {
+        let key = self.newest_key::<M>();
+        if let Some((variant, sample)) = self.shown_sample::<M>() {
+            let outdated = key.and_then(|key| self.outdated(key, sample));
+            return AnswerState::Answered(ShownAnswer { variant, sample, outdated });
+        }
+        self.question_state::<M>().unwrap_or_else(|| AnswerState::Absent(self.absence::<M>()))
+    }
+
+    /// Why nothing of `M` is shown: what was refused, what is being asked, when it will be measured, why it cannot be;
+    /// these words where no run has begun.
+    pub fn why_nothing<M: Measurement>(&self, hint: &str) -> String {
+        self.why_nothing_before_asking::<M>(hint, &format!("This run does not measure this. {}", needs_of(M::PROBE)))
+    }
+
+    /// As [`ViewCx::why_nothing`], for a view with a button that asks: `demand` says so.
+    pub fn why_nothing_before_asking<M: Measurement>(&self, hint: &str, demand: &str) -> String {
+        match self.question_state::<M>() {
+            Some(AnswerState::Refused(words)) => words.to_owned(),
+            Some(AnswerState::Asked(question)) => format!("Asking the model of step {}.", question.step),
+            // a measurement that the view does not show, though there is one
+            _ if self.shown_sample::<M>().is_some() => {
+                format!("Nothing of this was measured at step {} or before it.", self.step)
+            }
+            _ => self.absence::<M>().sentence(self, M::PROBE, [hint, demand]),
+        }
+    }
+
+    /// The state of the question of `M` that was last put, while it is open or once it was refused.
+    pub fn question_state<M: Measurement>(&self) -> Option<AnswerState<'a>> {
+        let key = self.newest_key::<M>()?;
+        let refusal = self.questions.refusal(key, self.mirror).map(AnswerState::Refused);
+        refusal.or_else(|| self.open_question(key).map(AnswerState::Asked))
+    }
+
+    /// Says that the view shows no answer at all, so that none is marked as the answer to another question.
+    pub fn shows_nothing(&mut self) {
+        self.questions.take_outdated();
+    }
+
+    /// Why a chart of numbers over training is empty: `hint` where no run has begun, `absent` where the run has trained
+    /// without reporting such a number.
+    pub fn why_no_curve(&self, hint: &str, absent: &str) -> String {
+        match self.run_absence() {
+            Some(absence) => absence.sentence(self, "", [hint, absent]),
+            None if self.mirror.step == 0 => "The run has begun; its first numbers are about to come.".to_owned(),
+            None => absent.to_owned(),
+        }
+    }
+
+    /// Why the run has nothing to show at all, if that is so.
+    fn run_absence(&self) -> Option<Absence<'a>> {
+        let mirror = self.mirror;
+        match &mirror.state {
+            _ if !self.has_controls && mirror.info.is_some() => Some(Absence::Unrecorded),
+            None if mirror.is_preparing || mirror.info.is_some() => Some(Absence::Preparing),
+            None => Some(Absence::NoRun),
+            Some(RunState::Failed { message }) => Some(Absence::Failed { message, is_unmade: mirror.info.is_none() }),
+            Some(RunState::Stopped) => Some(Absence::Unrecorded),
+            Some(RunState::Paused) if mirror.step == 0 => Some(Absence::Untrained),
+            Some(RunState::Paused | RunState::Running | RunState::Finished) => None,
+        }
+    }
+
+    fn absence<M: Measurement>(&self) -> Absence<'a> {
+        let mirror: &'a crate::ui::mirror::Mirror = self.mirror;
+        let of_variant = |v| {
+            let scheduled = mirror.samples(v, M::CHANNEL).first();
+            let samples = [scheduled, mirror.answer(v, M::CHANNEL)].into_iter().flatten();
+            samples.map(|s| s.step).filter(|step| *step > self.step).min()
+        };
+        if let Some(first) = (0..mirror.variants().len()).filter_map(of_variant).min() {
+            return Absence::Later(first);
+        }
+        let key = self.newest_key::<M>();
+        let answered = key.and_then(|key| mirror.question(self.questions.request(key)?));
+        let next = self.questions.next_scheduled(M::PROBE, mirror).filter(|_| mirror.state != Some(RunState::Finished));
+        let is_answered = matches!(answered, Some(QuestionState::Answered));
+        let is_scheduled = self.questions.scheduled_args(M::PROBE).next().is_some();
+        match self.run_absence() {
+            // the schedule of a lab asks what its trained models can answer
+            Some(Absence::Untrained) if is_answered && !is_scheduled => Absence::Inapplicable { next: None },
+            Some(absence) => absence,
+            None if is_answered || is_scheduled && mirror.step > 0 => Absence::Inapplicable { next },
+            None => match next {
+                Some(next) => Absence::Scheduled(next),
+                None if mirror.state == Some(RunState::Running) && self.asks_by_itself::<M>() => Absence::WhenPaused,
+                None => Absence::OnDemand,
+            },
+        }
+    }
+
+    /// True if the view being drawn puts the question in every frame in which it is due.
+    fn asks_by_itself<M: Measurement>(&self) -> bool {
+        self.keys::<M>().into_iter().any(|key| self.questions.is_touched(key))
+    }
+
+    /// The questions that the answers of a view belong to: to the variant in focus, and to all.
+    fn keys<M: Measurement>(&self) -> [Key; 2] {
+        [Some(self.selection.variant), None].map(|variant| (M::PROBE, variant))
+    }
+
+    /// The one of them that was put last; none where neither was.
+    fn newest_key<M: Measurement>(&self) -> Option<Key> {
+        let asked = self.keys::<M>().into_iter().filter_map(|key| Some((self.questions.request(key)?, key)));
+        let newest = asked.max_by_key(|(request, _)| *request).map(|(_, key)| key);
+        newest.or_else(|| self.keys::<M>().into_iter().find(|key| self.questions.shown_args(*key).is_some()))
+    }
+
+    /// The question last put under this key, while it is open.
+    fn open_question(&self, key: Key) -> Option<OpenQuestion> {
+        let request = self.questions.request(key).filter(|_| self.can_ask())?;
+        let share = match self.mirror.question(request) {
+            Some(QuestionState::Working(share)) => *share,
+            Some(_) => return None,
+            None => None,
+        };
+        Some(OpenQuestion { step: self.at().unwrap_or(self.step), since: self.questions.waiting_time(key), share })
+    }
+
+    /// Why the sample is not the answer to the question that the controls show.
+    fn outdated(&self, key: Key, sample: &Sample) -> Option<Outdated<'a>> {
+        let [first, now] = self.questions.shown_args(key)?;
+        let put = self.questions.request(key);
+        let is_newest = sample.request.is_some() && put.is_some() && sample.request >= put;
+        if is_newest && self.can_ask() {
+            return None;
+        }
+        let is_same = self.args_of_sample(key.0, sample).any(|args| args == now);
+        if let Some(words) = self.questions.refusal(key, self.mirror) {
+            let is_cancelled = put.and_then(|r| self.mirror.question(r)) == Some(&QuestionState::Cancelled);
+            return (!is_cancelled || !is_same).then_some(Outdated::Refused(words));
+        }
+        let has_ended = matches!(self.mirror.state, Some(RunState::Stopped | RunState::Failed { .. }));
+        match self.open_question(key) {
+            _ if is_same => None,
+            Some(question) => (question.since >= PATIENCE).then_some(Outdated::Asked(question)),
+            None if has_ended => (now != first).then_some(Outdated::CannotAsk),
+            None => self.is_known_to_differ(sample, now).then_some(Outdated::Inapplicable),
+        }
+    }
+
+    /// The arguments that a sample may have been asked with.
+    fn args_of_sample<'s>(&'s self, probe: &'s str, sample: &Sample) -> impl Iterator<Item = &'s Args> {
+        let asked = sample.request.and_then(|request| self.questions.args_of(request));
+        let scheduled = sample.request.is_none().then(|| self.questions.scheduled_args(probe));
+        asked.into_iter().chain(scheduled.into_iter().flatten())
+    }
+
+    fn is_known_to_differ(&self, sample: &Sample, args: &Args) -> bool {
+        sample.request.and_then(|request| self.questions.args_of(request)).is_some_and(|own| own != args)
+    }
+
+    /// Notes the arguments that the controls of a view show, and why the answer that it shows is to others.
+    pub(super) fn compare_args<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args) {
+        self.questions.show_args((M::PROBE, variant), args.to_args());
+        if let AnswerState::Answered(shown) = self.state_of::<M>()
+            && let Some(words) = shown.note()
+        {
+            self.questions.note_outdated(words);
+        }
+    }
+}

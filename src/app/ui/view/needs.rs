@@ -1,0 +1,82 @@
+//! What a model must have to be asked a question, in words: the reason why a panel of another lab stays empty.
+
+/// The probes by what their models must have.
+const NEEDS: &[(&str, &[&str])] = &[
+    (
+        "It is asked of a model with a slow path beside a fast one, as in the lab Fast-slow gate.",
+        &["staircase", "causality", "residual", "generator_distance", "token_residuals"],
+    ),
+    (
+        "It is asked of a model with softmax attention.",
+        &["attention_maps", "long_attention_maps", "attention_statistics", "attention_chain"],
+    ),
+    ("It is asked of a model with softmax attention that learns associative recall.", &["pair_attention"]),
+    (
+        "It is asked of a model whose queries and keys evolve before they meet, as in the lab Coupled attention.",
+        &["step_lengths", "query_key_paths"],
+    ),
+    (
+        "It is asked of a model with a flow, as in the lab ODE flow.",
+        &["flow", "flow_field", "flow_along", "flow_sweep"],
+    ),
+    ("It is asked of a flow that was steered: choose a preset that steers in the lab ODE flow.", &["flow_claims"]),
+    (
+        "It is asked of a network that learns a map from controls to a stationary distribution: the task map of the lab \
+         Equilibrium.",
+        &["generator", "generator_flow", "stationary_map", "gap_by_size"],
+    ),
+    (
+        "It is asked of a model with blocks of traces, as in the lab EMA language model.",
+        &["unit_usage", "autocorrelation", "trace_reading"],
+    ),
+    (
+        "It is asked of a model with blocks of traces that learns a text and no task, as in the lab EMA language model.",
+        &["position_losses"],
+    ),
+    ("It is asked of a model that reads a text part by part.", &["warm_up", "fast_weights", "uncertainty"]),
+    ("It is asked of a reader that is trained to name past tokens, as in the lab Traces.", &["recoverability"]),
+    ("It is asked of a network that settles on a sentence, as in the lab Grammar roles.", &["settling"]),
+    ("It is asked of a model that reads sentences with roles, as in the lab Grammar roles.", &["role_accuracy"]),
+    (
+        "It is asked of a model with synapses, a BDH.",
+        &[
+            "reading",
+            "merging",
+            "logit_lens",
+            "intervention",
+            "trained_bdh",
+            "surprise",
+            "concepts",
+            "neuron_graph",
+            "graph_neuron",
+            "graph_modularity",
+            "graph_curve",
+            "activity",
+            "top_contexts",
+            "texts",
+            "query_key_maps",
+            "concept_effect",
+            "candidates",
+            "bdh_dynamics",
+        ],
+    ),
+    ("It is asked of a model that predicts the next token of a text.", &["next_tokens", "token_baselines"]),
+];
+
+/// What the models that a probe can ask have, in a sentence; empty for an unknown probe.
+pub fn needs_of(probe: &str) -> &'static str {
+    NEEDS.iter().find(|(_, probes)| probes.contains(&probe)).map_or("", |(words, _)| words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::MEASUREMENTS;
+
+    #[test]
+    fn the_needs_of_every_probe_are_known() {
+        for entry in MEASUREMENTS {
+            assert!(!needs_of(entry.probe).is_empty(), "{}", entry.probe);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! A panel says which of its states it is in: that nothing can be here and why, that a question is asked, that it was
+//! refused and why, or which question the answer in it belongs to.
+
+use std::sync::Arc;
+
+use crossbeam::channel::{Receiver, bounded};
+use eframe::egui::Context;
+use orrery::{
+    config::{Config, Value},
+    labs::{self, Lab},
+    telemetry::{
+        Command, Event, Inbox, MEASUREMENTS, Measurement, Question, QuestionState, RunHandle, RunInfo, RunState,
+        Sample, StepStats, measurements::FlowSweepNfe,
+    },
+    ui::{mirror::Mirror, page::Page},
+};
+
+use crate::{recorded, stub_host::StubHost, tessellation::view_ids, truth::said};
+
+const REASON: &str = "the sentence has only six tokens";
+/// Begins the words for an answer that is not to the question of the controls.
+const OUTDATED: &str = "Shown is";
+
+/// A page with a run whose worker is the test.
+struct Stage {
+    page: Page,
+    ctx: Context,
+    inbox: Arc<Inbox>,
+    commands: Receiver<Command>,
+    now: f64,
+}
+
+impl Stage {
+    fn new(lab: &'static Lab, view: &str) -> Self {
+        let mut page = Page::new(lab, lab.config(None).unwrap());
+        page.tiling.show(view);
+        page.tiling.maximised = page.tiling.selected;
+        Self { page, ctx: Context::default(), inbox: Arc::default(), commands: bounded(1).1, now: 1.0 }
+    }
+
+    /// Begins a run that has reported nothing.
+    fn launch(&mut self) {
+        let (sender, receiver) = bounded(256);
+        (self.inbox, self.commands) = (Arc::default(), receiver);
+        let inbox = Arc::clone(&self.inbox);
+        // the page keeps the reports of an earlier run
+        self.page.run = None;
+        let mut host =
+            StubHost(move |_: &Config| Ok(RunHandle { commands: sender.clone(), inbox: Arc::clone(&inbox) }));
+        self.page.launch(&mut host, &self.ctx);
+    }
+
+    /// Begins a run that has made so many steps without a number.
+    fn begin(&mut self, step: u64, state: RunState) {
+        self.launch();
+        let info = recorded::twins().info.expect("a recorded run has a description");
+        let config = self.page.config.clone();
+        let info = RunInfo { lab: config.lab.clone(), config, ..(*info).clone() };
+        self.tell([Event::Started(info.into())]);
+        if step > 0 {
+            self.tell([Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
+        }
+        self.tell([Event::State(state)]);
+    }
+
+    fn tell<const N: usize>(&mut self, events: [Event; N]) {
+        events.into_iter().for_each(|event| self.inbox.deliver(event));
+        self.page.pump();
+    }
+
+    /// What the tile says a second later.
+    fn words(&mut self) -> String {
+        self.now += 1.0;
+        said(&mut self.page, &self.ctx, self.now).0.join("\n")
+    }
+
+    fn questions(&self) -> Vec<Question> {
+        let asked = |command| if let Command::Measure(question) = command { Some(question) } else { None };
+        self.commands.try_iter().filter_map(asked).collect()
+    }
+
+    fn refuse(&mut self) -> usize {
+        let questions = self.questions();
+        for question in &questions {
+            let state = QuestionState::Refused(REASON.into());
+            self.tell([Event::Question { request: question.request, state }]);
+        }
+        questions.len()
+    }
+
+    /// Answers what was asked with what was recorded of such questions; `samples`: or with nothing.
+    fn answer(&mut self, recorded: &Mirror, samples: bool) -> usize {
+        let questions = self.questions();
+        for question in &questions {
+            let channels = MEASUREMENTS.iter().filter(|m| m.probe == question.probe && samples).map(|m| m.channel);
+            let variant = question.variant.unwrap_or(0);
+            let step = self.page.newest();
+            for channel in channels {
+                let known = recorded.sample_at(variant, channel, u64::MAX).or(recorded.answer(variant, channel));
+                let Some(known) = known.cloned() else { continue };
+                self.tell([Event::Sample(Sample { step, request: Some(question.request), ..known })]);
+            }
+            self.tell([Event::Question { request: question.request, state: QuestionState::Answered }]);
+        }
+        questions.len()
+    }
+}
+
+fn lab(id: &str) -> &'static Lab {
+    labs::find(id).unwrap()
+}
+
+/// Advises to begin a run.
+fn is_advice(words: &str) -> bool {
+    ["ress Space", "Space runs"].iter().any(|advice| words.contains(advice))
+}
+
+#[test]
+fn no_view_advises_to_begin_a_run_that_has_begun() {
+    let twins = recorded::twins();
+    let failed = RunState::Failed { message: "the checkpoint needs a vocabulary".into() };
+    for view in view_ids() {
+        let mut stage = Stage::new(lab("fast_slow"), view);
+        stage.launch();
+        let words = stage.words();
+        assert!(!is_advice(&words), "{view}, preparing: {words}");
+        for (step, state) in [(0, RunState::Running), (30, RunState::Running), (30, RunState::Finished)] {
+            stage.begin(step, state.clone());
+            let words = stage.words();
+            assert!(!is_advice(&words), "{view}, {state:?} at {step}: {words}");
+            stage.answer(&twins, false);
+            let words = stage.words();
+            assert!(!is_advice(&words), "{view}, {state:?} at {step}, without an answer: {words}");
+        }
+        for state in [RunState::Stopped, failed.clone()] {
+            stage.begin(30, state.clone());
+            let words = stage.words();
+            assert!(!is_advice(&words), "{view}, {state:?}: {words}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_run_says_why_in_the_views_that_wait_for_it() {
+    for (id, view) in [("trained_bdh", "trained_bdh"), ("trained_bdh", "logit_lens"), ("fast_slow", "losses")] {
+        let mut stage = Stage::new(lab(id), view);
+        stage.launch();
+        stage.tell([Event::State(RunState::Failed { message: "the checkpoint needs a vocabulary".into() })]);
+        let words = stage.words();
+        assert!(words.contains("needs a vocabulary") && !words.contains("No model is open"), "{view}: {words}");
+    }
+}
+
+#[test]
+fn a_page_without_a_run_says_why_none_could_be_made() {
+    let mut stage = Stage::new(lab("trained_bdh"), "trained_bdh");
+    stage.page.problem = Some("the checkpoint needs a vocabulary".into());
+    assert!(stage.words().contains("needs a vocabulary"));
+    stage.page.problem = None;
+    assert!(stage.words().contains("No model is open"), "nothing was opened");
+}
+
+#[test]
+fn a_refused_question_says_why_in_the_view_that_asked() {
+    let mut askers = 0;
+    for view in view_ids() {
+        let mut stage = Stage::new(lab("fast_slow"), view);
+        stage.begin(30, RunState::Paused);
+        let _ = stage.words();
+        if stage.refuse() > 0 {
+            askers += 1;
+            let words = stage.words();
+            assert!(words.contains(REASON), "{view}: {words}");
+        }
+    }
+    assert!(askers > 15 || std::env::var("ORRERY_VIEW").is_ok(), "{askers} views asked");
+}
+
+#[test]
+fn an_answer_to_the_question_of_the_controls_has_no_note() {
+    let twins = recorded::twins();
+    for view in view_ids() {
+        let mut stage = Stage::new(lab("fast_slow"), view);
+        stage.begin(30, RunState::Paused);
+        for _ in 0..4 {
+            let _ = stage.words();
+            if stage.answer(&twins, true) == 0 {
+                break;
+            }
+        }
+        let words = stage.words();
+        assert!(!words.contains(OUTDATED), "{view}: {words}");
+    }
+}
+
+/// A view that was answered, and whose controls then show another question.
+fn asked_again(id: &str, view: &str, change: impl Fn(&mut Page)) -> Stage {
+    let twins = recorded::twins();
+    let mut stage = Stage::new(lab(id), view);
+    stage.begin(30, RunState::Paused);
+    let _ = stage.words();
+    assert!(stage.answer(&twins, true) > 0, "{view} asks");
+    let words = stage.words();
+    assert!(!words.contains(OUTDATED), "{view}: {words}");
+    change(&mut stage.page);
+    stage
+}
+
+#[test]
+fn an_answer_to_an_earlier_question_is_marked() {
+    let y0 = |page: &mut Page| page.change("control.y0", Value::Float(1.25), 2.0);
+    let token = |page: &mut Page| page.selection.token = Some(15);
+    let changes: [(&str, &str, &dyn Fn(&mut Page)); 3] =
+        [("fast_slow", "causality", &token), ("equilibrium", "generator_flow", &y0), ("equilibrium", "generator", &y0)];
+    for (id, view, change) in changes {
+        let mut stage = asked_again(id, view, change);
+        let _ = stage.words();
+        let words = stage.words();
+        assert!(words.contains(OUTDATED) && words.contains("This question is asked"), "{view}: {words}");
+        assert!(stage.refuse() > 0, "{view} asks again");
+        let words = stage.words();
+        assert!(words.contains(OUTDATED) && words.contains(REASON), "{view}: {words}");
+
+        let mut stage = asked_again(id, view, change);
+        let _ = stage.words();
+        stage.answer(&recorded::twins(), true);
+        let words = stage.words();
+        assert!(!words.contains(OUTDATED), "{view}, answered: {words}");
+
+        let mut stage = asked_again(id, view, |_| ());
+        stage.tell([Event::State(RunState::Stopped)]);
+        change(&mut stage.page);
+        let words = stage.words();
+        assert!(words.contains(OUTDATED) && words.contains("cannot be asked"), "{view}, stopped: {words}");
+    }
+}
+
+#[test]
+fn a_sweep_follows_the_scrubber() {
+    let mut stage = Stage::new(lab("ode_flow"), "flow_sweep");
+    stage.begin(60, RunState::Paused);
+    let sweep = recorded::twins().sample_at(0, FlowSweepNfe::CHANNEL, u64::MAX).unwrap().clone();
+    stage.tell([Event::Sample(Sample { step: 40, request: Some(1), ..sweep })]);
+    for (scrub, is_shown) in [(None, true), (Some(20), false), (Some(50), true), (None, true)] {
+        stage.page.scrub = scrub;
+        // the subtitle is drawn before the view
+        let _ = stage.words();
+        let words = stage.words();
+        assert_eq!(words.contains("step 40"), is_shown, "{scrub:?}: {words}");
+    }
+}
