@@ -148,10 +148,16 @@ pub fn decide(
 }
 
 /// The choice where one kind of tokens fits and the layers are known, so that nothing has to be read.
-pub fn known_choice(layers: KnownNumber, tokens_from: Evidence, windows: ComparedWindows) -> CandidateChoice {
-    let windows = ComparedWindows { count: 0, ..windows };
-    let (layers_from, layers) = (layers.from, layers.value);
-    CandidateChoice { tried: vec![], tokenizer: 0, layers, tokens_from, layers_from, windows, warnings: vec![] }
+pub fn known_choice(layers: KnownNumber, tokens_from: Evidence) -> CandidateChoice {
+    CandidateChoice {
+        tried: vec![],
+        tokenizer: 0,
+        layers: layers.value,
+        tokens_from,
+        layers_from: layers.from,
+        windows: ComparedWindows { count: 0, length: 0, from: Evidence::Assumed },
+        warnings: vec![],
+    }
 }
 
 fn warnings(known: &KnownFacts, windows: ComparedWindows, tried: &[Candidate], best: &Candidate) -> Vec<String> {

@@ -74,11 +74,11 @@ pub fn choose<M: SynapseModel>(
     known: &KnownFacts,
 ) -> std::result::Result<CandidateChoice, ChoiceError> {
     let tokens_from: Vec<Evidence> = tokenizers.iter().map(evidence).collect();
+    if let (Some(layers), [from]) = (known.layers, tokens_from.as_slice()) {
+        return Ok(known_choice(layers, *from));
+    }
     let model = open(known.layers.map_or(MAX_LAYERS, |layers| layers.value))?;
     let mut windows = known.windows(model.shape());
-    if let (Some(layers), [from]) = (known.layers, tokens_from.as_slice()) {
-        return Ok(known_choice(layers, *from, windows));
-    }
     let head = beginning(text, windows.count * windows.length * BYTES_PER_TOKEN);
     let mut refusal = None;
     let mut encoded = vec![];
@@ -261,4 +261,28 @@ fn other_tokens(cx: &ProbeInputs<'_>) -> Vec<(&'static str, Corpus)> {
     });
     // what cannot read the text, or knows another number of tokens, is no candidate
     opened.filter(|(_, c)| c.vocab() == vocab && c.describe() != own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_have_the_length_of_training_where_it_is_told() {
+        let shape = crate::models::bdh::BdhSpec::default().shape();
+        let told = KnownNumber { value: 512, from: Evidence::Sidecar };
+        let windows = KnownFacts { layers: None, window: Some(told) }.windows(&shape);
+        assert_eq!((windows.length, windows.from, windows.count), (512, Evidence::Sidecar, 16));
+        assert_eq!(
+            (fitted_length(windows, 4096), fitted_length(windows, 700), fitted_length(windows, 99)),
+            (512, 512, 99)
+        );
+        let usual = KnownFacts::default().windows(&shape);
+        assert_eq!((usual.length, usual.from), (USUAL_WINDOW, Evidence::Assumed));
+        // a short text is cut into several
+        assert_eq!((fitted_length(usual, 4096), fitted_length(usual, 400), fitted_length(usual, 40)), (256, 100, 32));
+        let ids: Vec<u32> = (0..401).collect();
+        let cut = cut(&ids, ComparedWindows { length: 100, ..usual });
+        assert_eq!((cut.rows, cut.len, cut.inputs.len(), cut.targets[399]), (4, 100, 400, 400));
+    }
 }
