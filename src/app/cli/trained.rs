@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::{failure::Failure, terminal::notice};
 use crate::{
-    corpus::{self, NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, TokenizerSpec, fitting_tokenizers},
+    corpus::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},
     files,
     models::{
         bdh::{Bdh, BdhSpec, Checkpoint, Form, Position},
@@ -121,16 +121,10 @@ impl TrainedArgs {
     /// The tokens that the file's model may have been trained with; a list of them beside the file is reported and
     /// used, unless other tokens are asked for.
     pub fn fitting(&self, checkpoint: &Checkpoint, text: &[u8]) -> Result<Vec<NamedTokenizer>, Failure> {
-        let mut choice = self.tokenizers();
-        if choice.kind.is_none() && choice.vocabulary.is_none() && choice.json.is_none() {
-            match corpus::list_beside(&checkpoint.path, checkpoint.vocab) {
-                Some(TokenizerSpec::Characters(path)) => choice.vocabulary = Some(path),
-                Some(TokenizerSpec::HuggingFace(path)) => choice.json = Some(path),
-                _ => {}
-            }
-            let found = choice.vocabulary.iter().chain(&choice.json);
-            found.for_each(|path| notice!("note: {}, beside the checkpoint, lists its tokens", path.display()));
-        }
+        let is_given = self.vocabulary.is_some() || self.tokenizer_json.is_some();
+        let choice = self.tokenizers().or_list_beside(&checkpoint.path, checkpoint.vocab);
+        let beside = choice.vocabulary.iter().chain(&choice.json).filter(|_| !is_given);
+        beside.for_each(|path| notice!("note: {}, beside the checkpoint, lists its tokens", path.display()));
         Ok(fitting_tokenizers(&choice, text, checkpoint.vocab)?)
     }
 
