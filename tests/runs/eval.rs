@@ -158,8 +158,8 @@ fn candidates_are_all_tried_and_the_least_loss_is_used() -> Outcome {
         .map(|l| l.trim_start_matches("the text's 48 characters by code point").split_whitespace().collect())
         .collect();
     assert_eq!(rows.iter().map(|r| r[0]).collect::<Vec<_>>(), (1..=12).map(|l| l.to_string()).collect::<Vec<_>>());
-    let best = rows.iter().min_by(|a, b| a[2].parse::<f64>().unwrap().total_cmp(&b[2].parse().unwrap())).unwrap();
-    assert_eq!(best.get(3), Some(&"used"), "{said}");
+    let best = rows.iter().min_by(|a, b| a[3].parse::<f64>().unwrap().total_cmp(&b[3].parse().unwrap())).unwrap();
+    assert_eq!(best.get(4), Some(&"used"), "{said}");
     assert!(said.contains(&format!("{} layers (chosen by its loss)", best[0])), "{said}");
     // the same as that number asked for, and other than another
     let asked = |n: &str| loss_of(&oracle.done(&format!("model eval unsaid.safetensors all.txt --layers {n}")));
@@ -211,7 +211,7 @@ fn what_does_not_fit_is_said_in_words() -> Outcome {
         ("model generate three.safetensors !! --vocabulary list.json --temperature -1", vec!["-1"]),
         ("model activations three.safetensors 0.txt -o a.bin --vocabulary list.json", vec![".npz"]),
         (
-            "model activations three.safetensors 0.txt -o a.npz --vocabulary list.json --layers 3",
+            "model activations three.safetensors 0.txt -o a.npz --vocabulary list.json --layer 3",
             vec!["no layer 3", "0 to 2"],
         ),
     ] {
@@ -246,8 +246,7 @@ fn activations_are_pytorchs_and_equal_bytes() -> Outcome {
     };
     // the 24 tokens that PyTorch read
     fs::write(oracle.path("row.txt"), oracle.texts[0].chars().take(24).collect::<String>())?;
-    let call =
-        "model activations three.safetensors row.txt --vocabulary list.json --what x,y,sigma,logits --layers 0,2";
+    let call = "model activations three.safetensors row.txt --vocabulary list.json --what x,y,sigma,logits --layer 0,2";
     oracle.done(&format!("{call} -o a.safetensors"));
     let found = tensors::read(&oracle.path("a.safetensors"), &Device::Cpu)?;
     let names: Vec<&str> = found.iter().map(|(n, _)| n.as_str()).collect();

@@ -14,7 +14,7 @@ use orrery::{
     store::tensors,
     telemetry::{
         Args, Event, Inbox, Measurement, RunState, Sink, channels,
-        measurements::{ConceptEffect, InterventionEffect, LogitLens, ReadingCandidates, TrainedBdh},
+        measurements::{ConceptEffect, Evidence, InterventionEffect, LogitLens, ReadingCandidates, TrainedBdh},
     },
     trainer::{self, DriveOptions, MemoryEstimate, Plan, Run},
     ui::mirror::Mirror,
@@ -159,7 +159,14 @@ fn candidates_are_compared_where_the_file_does_not_say() {
     tensors::write(&bare, &weights, &[]).unwrap();
     let bare = bare.display().to_string();
     let mut run = Run::open(plan(&[("model.checkpoint", &bare)])).unwrap();
-    let tried: ReadingCandidates = of(&mut run, &Args::new()).unwrap();
+    let windows = |count: i64, length: i64| {
+        Args::from([("windows".to_owned(), Value::Int(count)), ("window".to_owned(), Value::Int(length))])
+    };
+    let usual: ReadingCandidates = of(&mut run, &Args::new()).unwrap();
+    assert_eq!((usual.window, usual.window_from), (256, Evidence::Assumed), "nothing tells those of training");
+    assert!(usual.windows >= 4 && usual.warnings[0].starts_with("nothing tells"), "{:?}", usual.warnings);
+    // as many and as long as those of the card, whose loss is compared below
+    let tried: ReadingCandidates = of(&mut run, &windows(4, 128)).unwrap();
     let layers: Vec<usize> = tried.candidates.iter().map(|c| c.layers).collect();
     assert_eq!(layers, (1..=12).collect::<Vec<_>>());
     let used: Vec<usize> = tried.candidates.iter().filter(|c| c.is_used).map(|c| c.layers).collect();
@@ -171,7 +178,8 @@ fn candidates_are_compared_where_the_file_does_not_say() {
         let found = tried.candidates[layers - 1].loss;
         assert!((m.loss - found).abs() < 1e-4, "{layers}: {} and {found}", m.loss);
     }
-    let best = tried.best().unwrap();
+    let best = tried.candidates.iter().find(|c| c.is_chosen).unwrap();
+    assert!(best.loss_error.is_finite());
     assert!(tried.candidates.iter().all(|c| c.bits_per_byte >= best.bits_per_byte));
 }
 

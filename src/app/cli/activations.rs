@@ -10,7 +10,7 @@ use super::{
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
-    models::capabilities::{ReadingForm, Recording, record},
+    models::capabilities::{Recording, record},
     store::{npz, tensors},
 };
 
@@ -27,12 +27,14 @@ pub struct ActivationArgs {
     /// the text, logits (tokens, vocabulary)
     #[arg(long, value_enum, value_delimiter = ',', default_value = "x,y")]
     what: Vec<ActivationKind>,
-    /// Layers from 0; all if not given
+    /// Layers to write, counted from 0; all if not given
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
-    layers: Vec<usize>,
-    /// How many layers the model has, where the file does not say it; if not given, 1 to 12 are tried
+    layer: Vec<usize>,
+    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried
     #[arg(long, value_name = "N", value_parser = trained::layers)]
-    depth: Option<usize>,
+    layers: Option<usize>,
+    #[arg(long = "depth", hide = true, value_parser = trained::depth)]
+    _depth: Option<usize>,
     #[command(flatten)]
     trained: TrainedArgs,
 }
@@ -60,9 +62,9 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
         }
     };
     output::check(&args.out, &[&args.checkpoint, &args.text])?;
-    let checkpoint = args.trained.open(&args.checkpoint, args.depth)?;
+    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let text = trained::text(&args.text)?;
-    let chosen = args.trained.choose(checkpoint, &text, args.depth, ReadingForm::Streamed)?;
+    let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode(&text)?;
     let model = chosen.model()?;
@@ -72,7 +74,7 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
         y: wants(ActivationKind::Y),
         sigma: wants(ActivationKind::Sigma),
         logits: wants(ActivationKind::Logits),
-        layers: args.layers.clone(),
+        layers: args.layer.clone(),
     };
     let found = record(&model, &ids, &recording)?;
     match format {
@@ -88,6 +90,9 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
             tensors::write(&args.out, &found, &metadata).map_err(Failure::failed)?;
         }
         Format::Npz => npz::write(&args.out, &found).map_err(Failure::failed)?,
+    }
+    if let Some(table) = chosen.table() {
+        println!("{table}");
     }
     println!("{}", chosen.described());
     println!("{} tokens ({})", grouped(ids.len()), tokenizer.label());

@@ -85,11 +85,8 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
 }
 
 fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {
-    probe::find(id).ok_or_else(|| {
-        let near = PROBES.iter().min_by_key(|p| strsim::levenshtein(p.id(), &id.chars().take(64).collect::<String>()));
-        let near = near.map_or("", |p| p.id());
-        Failure::usage(format!("there is no probe `{id}`; did you mean `{near}`? `orrery ask --list` names them all"))
-    })
+    let unknown = || Failure::usage(format!("{} `orrery ask --list` names them all", probe::unknown(id)));
+    probe::find(id).ok_or_else(unknown)
 }
 
 /// The arguments that were typed, each checked against the probe's own.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     corpus::NamedTokenizer,
-    models::capabilities::{Part, ReadingForm, SynapseModel, SynapseShape},
+    models::capabilities::{Part, SynapseModel, SynapseShape},
     probe::contexts::{ContextSearch, Followed, ShownText, search, top_contexts},
     telemetry::{
         Synapse,
@@ -53,9 +53,11 @@ pub struct ContextArgs {
     /// Write rank, value, layer, position, token and passage into this CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// How many layers the model has, where the file does not say it; if not given, 1 to 12 are tried
+    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried
     #[arg(long, value_name = "N", value_parser = trained::layers)]
-    depth: Option<usize>,
+    layers: Option<usize>,
+    #[arg(long = "depth", hide = true, value_parser = trained::depth)]
+    _depth: Option<usize>,
     #[command(flatten)]
     trained: TrainedArgs,
 }
@@ -76,9 +78,9 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     if let Some(file) = &args.csv {
         output::check(file, &[&args.checkpoint, &args.text])?;
     }
-    let checkpoint = args.trained.open(&args.checkpoint, args.depth)?;
+    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let text = trained::text(&args.text)?;
-    let chosen = args.trained.choose(checkpoint, &text, args.depth, ReadingForm::Streamed)?;
+    let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode(&text)?;
     let model = chosen.model()?;
@@ -91,6 +93,9 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     };
     how.followed.check(model.shape()).map_err(Failure::wrong)?;
     let found = read(&model, &ids, &how, tokenizer)?;
+    if let Some(table) = chosen.table() {
+        println!("{table}");
+    }
     println!("{}", chosen.described());
     println!(
         "{}: {} of {} tokens read ({}), in windows of {} from an empty state",

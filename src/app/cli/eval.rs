@@ -1,9 +1,6 @@
 //! `orrery model eval`: what a text costs a trained BDH, as a number and token by token.
 
-use std::{
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use csv::Writer;
@@ -17,7 +14,6 @@ use super::{
 use crate::{
     corpus::NamedTokenizer,
     models::capabilities::{ReadingForm, TextLoss, TextReader},
-    probe::synapses::CandidateChoice,
 };
 
 #[derive(Args)]
@@ -46,9 +42,9 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let text = trained::text(&args.text)?;
     let form = args.window.map_or(ReadingForm::Streamed, |n| ReadingForm::Windows(n as usize));
-    let chosen = args.trained.choose(checkpoint, &text, args.layers, form)?;
-    if !chosen.choice.tried.is_empty() {
-        println!("{}", table(&chosen.choice, &chosen.tokenizers));
+    let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
+    if let Some(table) = chosen.table() {
+        println!("{table}");
     }
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode_to_score(&text, &args.text)?;
@@ -86,21 +82,6 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         println!("{}", file.display());
     }
     Ok(())
-}
-
-/// Losses of all candidates, and which is used.
-fn table(choice: &CandidateChoice, tokenizers: &[NamedTokenizer]) -> String {
-    let width = tokenizers.iter().map(|t| t.label().chars().count()).max().unwrap_or(0).max("tokens".len());
-    let mut out = format!("candidates on the first {} bytes of the text\n", grouped(choice.bytes));
-    let _ = writeln!(out, "{:<width$} {:>7} {:>12} {:>10}", "tokens", "layers", "nats/token", "bits/byte");
-    for one in &choice.tried {
-        let is_best = (one.tokenizer, one.layers) == (choice.tokenizer, choice.layers);
-        let name = tokenizers[one.tokenizer].label();
-        let (nats, bits) = (one.loss.nats_per_token(), one.loss.bits_per_byte());
-        let mark = if is_best { "  used" } else { "" };
-        let _ = writeln!(out, "{name:<width$} {:>7} {nats:>12.4} {bits:>10.4}{mark}", one.layers);
-    }
-    out
 }
 
 /// Every token with its place from 0; the first has no loss.

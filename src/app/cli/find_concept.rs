@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     corpus::{CorpusError, LabelledLines, generated::parliament::labelled::SplitSide},
-    models::{Trainable, capabilities::ReadingForm},
+    models::Trainable,
     probe::{
         Progress,
         concepts::{self, ConceptQuestion, ConceptVerdict, FoundSynapse, PRESETS, Procedure, SearchResult},
@@ -69,10 +69,13 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     }
     let sentences = Sentences::new(args)?;
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
-    let chosen = args.trained.choose(checkpoint, sentences.text().as_bytes(), args.layers, ReadingForm::Streamed)?;
+    let chosen = args.trained.choose(checkpoint, sentences.text().as_bytes(), args.layers)?;
     let tokenizer = chosen.tokenizer();
     let question = sentences.question(&|sentence| tokenizer.tokenizer.encode(sentence.as_bytes()))?;
     let model = chosen.model()?;
+    if let Some(table) = chosen.table() {
+        println!("{table}");
+    }
     println!("{}", chosen.described());
     println!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.label());
     println!("{}", question.describe());

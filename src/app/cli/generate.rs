@@ -16,6 +16,7 @@ use super::{
 use crate::{
     corpus::TextTokenizer,
     models::capabilities::{Sampling, generate},
+    probe::synapses::KnownFacts,
 };
 
 #[derive(Args)]
@@ -104,7 +105,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         return Err(Failure::usage("the prompt is empty: the first token needs one before it"));
     }
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
-    let Some(layers) = args.layers.or(checkpoint.layers) else {
+    let Some(layers) = KnownFacts::new(&checkpoint.facts, args.layers).layers else {
         let words = format!(
             "{} does not say how many layers its model has: give --layers (`orrery model eval` on a text finds out)",
             args.checkpoint.display()
@@ -114,10 +115,10 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let tokenizers = args.trained.fitting(&checkpoint, args.prompt.as_bytes())?;
     // a file that is given is meant, and stands after bytes
     let Some(tokenizer) = tokenizers.last() else { return Err(Failure::usage("no tokens fit the model")) };
-    notice!("{}", trained::described(&checkpoint, layers, args.layers));
+    notice!("{}", trained::described(&checkpoint, layers));
     notice!("tokens: {}", tokenizer.label());
     let prompt = tokenizer.tokenizer.encode(args.prompt.as_bytes()).map_err(Failure::wrong)?;
-    let model = checkpoint.model(layers).map_err(Failure::failed)?;
+    let model = checkpoint.model(layers.value).map_err(Failure::failed)?;
     let mut printer =
         Printer { tokenizer: &tokenizer.tokenizer, ids: prompt.clone(), shown: prompt.len(), error: None };
     let (began, mut first) = (Instant::now(), None);

@@ -104,7 +104,7 @@ fn model(from: &Path, variant: Option<&str>) -> Result<Bdh, Failure> {
     let wrong = |e: Error| Failure::usage(e.to_string());
     if !from.is_dir() {
         let checkpoint = Checkpoint::open(from, &BdhSpec::default(), &Device::Cpu).map_err(Failure::wrong)?;
-        return checkpoint.model(checkpoint.layers.unwrap_or(1)).map_err(Failure::failed);
+        return checkpoint.model(checkpoint.facts.layers.map_or(1, |known| known.value)).map_err(Failure::failed);
     }
     let found = newest(from, variant)?;
     let ModelSpec::Bdh(spec) = found.spec else {

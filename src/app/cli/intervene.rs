@@ -14,10 +14,7 @@ use super::{
 };
 use crate::{
     corpus::NamedTokenizer,
-    models::{
-        Trainable,
-        capabilities::{ReadingForm, SynapseModel},
-    },
+    models::{Trainable, capabilities::SynapseModel},
     probe::{
         Progress,
         synapses::{Effect, EffectOptions, Request, effect, request},
@@ -110,7 +107,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     }
     let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
     let text = trained::text(&args.text)?;
-    let chosen = args.trained.choose(checkpoint, &text, args.layers, ReadingForm::Streamed)?;
+    let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode_to_score(&text, &args.text)?;
     let model = chosen.model()?;
@@ -125,6 +122,9 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let progress = Progress::new(&report, &cancelled);
     let found = effect(&model, &ids, &asked, options, (model.params().device(), progress)).map_err(Failure::wrong)?;
     drop(shown);
+    if let Some(table) = chosen.table() {
+        println!("{table}");
+    }
     println!("{}", chosen.described());
     println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.label());
     print(&found, &asked, tokenizer, model.shape().per_head());

@@ -78,7 +78,7 @@ fn parent(path: &Path, variant: &str, layers: Option<usize>) -> Result<Parent, F
     let unsaid = layers.unwrap_or(0);
     let file =
         import_state_dict::open(path, &BdhSpec { layers: unsaid.max(1), ..BdhSpec::default() }).map_err(usage)?;
-    if layers.is_none() && file.layers_unsaid {
+    if layers.is_none() && file.facts.layers.is_none() {
         return Err(Failure::usage(format!("{name} does not say how many layers its model has: give --layers")));
     }
     file.notes.iter().for_each(|r| notice!("note: {r}"));

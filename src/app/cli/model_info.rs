@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::config::Choice;
+use crate::{config::Choice, models::capabilities::KnownNumber, telemetry::measurements::Evidence};
 
 use super::{
     failure::Failure,
@@ -22,20 +22,30 @@ pub struct InfoArgs {
 pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let checkpoint = args.trained.open(&args.checkpoint, None)?;
     let (spec, file) = (&checkpoint.spec, checkpoint.path.display());
-    let layers = checkpoint.layers.map_or_else(
-        || format!("the file does not say how many; `orrery model eval {file} TEXT` finds out"),
-        |layers| layers.to_string(),
-    );
+    let facts = &checkpoint.facts;
+    let layers = facts
+        .layers
+        .map_or_else(|| format!("the file does not say how many; `orrery model eval {file} TEXT` finds out"), number);
+    let window = facts.window.map_or_else(|| "nothing tells it".to_owned(), number);
     println!("{file}: {} parameters", grouped(spec.parameters(checkpoint.vocab)));
     for (name, value) in [
         ("vocabulary V", checkpoint.vocab.to_string()),
         ("width D", spec.d_model.to_string()),
         ("neurons n", format!("{} in {} heads", grouped(spec.neurons), spec.heads)),
         ("layers L", layers),
+        ("window T", window),
         ("residuals", spec.form.id().to_owned()),
         ("position", spec.position.id().to_owned()),
     ] {
         println!("{name:<14}{value}");
     }
     Ok(())
+}
+
+/// A number of the file, or one of a file beside it, which is said.
+fn number(known: KnownNumber) -> String {
+    match known.from {
+        Evidence::File => known.value.to_string(),
+        from => format!("{} ({})", known.value, from.label()),
+    }
 }

@@ -39,7 +39,7 @@ fn section(text: &mut String, command: &Command, depth: usize) {
     let about = command.get_about().map_or_else(String::new, |about| sentence(&about.to_string()));
     let _ = write!(text, "\n{} {name}\n\n{about}\n", "#".repeat(depth));
     let _ = write!(text, "\n```\n{}\n```\n", command.clone().render_usage().to_string().trim_start_matches("Usage: "));
-    let arguments: Vec<&Arg> = command.get_arguments().filter(|arg| !is_common(arg)).collect();
+    let arguments: Vec<&Arg> = command.get_arguments().filter(|arg| !is_common(arg) && !arg.is_hide_set()).collect();
     if !arguments.is_empty() {
         text.push('\n');
     }

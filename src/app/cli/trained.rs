@@ -1,19 +1,23 @@
 //! Arguments of the commands that read a trained BDH from a file, and the file opened by them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, ValueEnum};
 
 use super::{failure::Failure, terminal::notice};
 use crate::{
-    corpus::{self, NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, TokenizerSpec, fitting_tokenizers},
+    corpus::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},
     files,
     models::{
         bdh::{Bdh, BdhSpec, Checkpoint, Form, Position},
-        capabilities::{ReadingForm, RecordingError},
+        capabilities::{KnownNumber, RecordingError},
     },
     nn::{self, device},
-    probe::synapses::{CandidateChoice, ChoiceError, choose},
+    probe::synapses::{CandidateChoice, ChoiceError, ComparedWindows, KnownFacts, choose},
+    telemetry::measurements::Evidence,
 };
 
 /// The longest text that is read whole.
@@ -93,7 +97,7 @@ impl TrainedArgs {
         asked.position = self.position.unwrap_or(asked.position);
         let checkpoint = Checkpoint::open(path, &asked, &device).map_err(Failure::wrong)?;
         checkpoint.notes.iter().for_each(|note| notice!("note: {note}"));
-        if let (Some(said), Some(asked)) = (checkpoint.layers, layers)
+        if let (Some(KnownNumber { value: said, .. }), Some(asked)) = (checkpoint.facts.layers, layers)
             && said != asked
         {
             notice!("note: the file states {said} layers; {asked} are read as requested");
@@ -102,32 +106,25 @@ impl TrainedArgs {
     }
 
     /// With the tokens and the number of layers that fit a text best, where neither the file nor anybody says them.
-    pub fn choose(
-        &self,
-        checkpoint: Checkpoint,
-        text: &[u8],
-        layers: Option<usize>,
-        form: ReadingForm,
-    ) -> Result<Chosen, Failure> {
+    pub fn choose(&self, checkpoint: Checkpoint, text: &[u8], layers: Option<usize>) -> Result<Chosen, Failure> {
         let tokenizers = self.fitting(&checkpoint, text)?;
-        let known = layers.or(checkpoint.layers);
-        let choice = choose(|layers| checkpoint.model(layers), &tokenizers, text, known, form)?;
-        Ok(Chosen { checkpoint, tokenizers, choice, asked: layers })
+        let known = KnownFacts::new(&checkpoint.facts, layers);
+        let mut choice = choose(|layers| checkpoint.model(layers), &tokenizers, text, &known)?;
+        let is_given = self.tokenizer.is_some() || self.vocabulary.is_some() || self.tokenizer_json.is_some();
+        if is_given && choice.tokens_from != Evidence::Measured {
+            choice.tokens_from = Evidence::Asked;
+        }
+        choice.warnings.iter().for_each(|words| notice!("warning: {words}"));
+        Ok(Chosen { checkpoint, tokenizers, choice })
     }
 
     /// The tokens that the file's model may have been trained with; a list of them beside the file is reported and
     /// used, unless other tokens are asked for.
     pub fn fitting(&self, checkpoint: &Checkpoint, text: &[u8]) -> Result<Vec<NamedTokenizer>, Failure> {
-        let mut choice = self.tokenizers();
-        if choice.kind.is_none() && choice.vocabulary.is_none() && choice.json.is_none() {
-            match corpus::list_beside(&checkpoint.path, checkpoint.vocab) {
-                Some(TokenizerSpec::Characters(path)) => choice.vocabulary = Some(path),
-                Some(TokenizerSpec::HuggingFace(path)) => choice.json = Some(path),
-                _ => {}
-            }
-            let found = choice.vocabulary.iter().chain(&choice.json);
-            found.for_each(|path| notice!("note: {}, beside the checkpoint, lists its tokens", path.display()));
-        }
+        let is_given = self.vocabulary.is_some() || self.tokenizer_json.is_some();
+        let choice = self.tokenizers().or_list_beside(&checkpoint.path, checkpoint.vocab);
+        let beside = choice.vocabulary.iter().chain(&choice.json).filter(|_| !is_given);
+        beside.for_each(|path| notice!("note: {}, beside the checkpoint, lists its tokens", path.display()));
         Ok(fitting_tokenizers(&choice, text, checkpoint.vocab)?)
     }
 
@@ -150,7 +147,6 @@ pub struct Chosen {
     pub checkpoint: Checkpoint,
     pub tokenizers: Vec<NamedTokenizer>,
     pub choice: CandidateChoice,
-    asked: Option<usize>,
 }
 
 impl Chosen {
@@ -179,14 +175,55 @@ impl Chosen {
 
     /// The model in words: its sizes, and where the number of layers comes from.
     pub fn described(&self) -> String {
-        described(&self.checkpoint, self.choice.layers, self.asked)
+        let layers = KnownNumber { value: self.choice.layers, from: self.choice.layers_from };
+        described(&self.checkpoint, layers)
+    }
+
+    /// The losses of all candidates, and which is used; `None` where there was nothing to choose.
+    pub fn table(&self) -> Option<String> {
+        let Self { choice, tokenizers, .. } = self;
+        let ComparedWindows { count, length, from } = choice.windows;
+        if choice.tried.is_empty() {
+            return None;
+        }
+        let width = tokenizers.iter().map(|t| t.label().chars().count()).max().unwrap_or(0).max("tokens".len());
+        let source = match from {
+            Evidence::Assumed => "nothing tells those of training".to_owned(),
+            from => format!("those of training, {}", from.label()),
+        };
+        let mut out = format!("candidates in {count} windows of {length} tokens of the text ({source})\n");
+        let _ = writeln!(
+            out,
+            "{:<width$} {:>7} {:>12} {:>10} {:>10}",
+            "tokens", "layers", "nats/token", "error", "bits/byte"
+        );
+        for one in &choice.tried {
+            let name = tokenizers[one.tokenizer].label();
+            let (nats, error, bits) = (one.loss.nats_per_token(), one.loss.error(), one.loss.bits_per_byte());
+            let error = if error.is_finite() { format!("{error:.4}") } else { "-".to_owned() };
+            let mark = match (choice.is_chosen(one), one.is_close) {
+                (true, _) => "  used",
+                (_, true) => "  close",
+                _ => "",
+            };
+            let _ = writeln!(out, "{name:<width$} {:>7} {nats:>12.4} {error:>10} {bits:>10.4}{mark}", one.layers);
+        }
+        Some(out)
     }
 }
 
 /// A number of layers.
 pub fn layers(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|n| (1..=1024).contains(n));
-    number.ok_or_else(|| "the number of layers goes from 1 to 1024".to_owned())
+    number.ok_or_else(|| match text.contains(',') {
+        true => format!("it is the number of the model's layers; the layers to write are named by `--layer {text}`"),
+        false => "the number of layers goes from 1 to 1024".to_owned(),
+    })
+}
+
+/// The earlier name of `--layers`.
+pub fn depth(text: &str) -> Result<usize, String> {
+    Err(format!("`--depth` is now `--layers`: --layers {text}"))
 }
 
 /// The bytes of a text.
@@ -213,20 +250,17 @@ pub fn grouped(n: usize) -> String {
 }
 
 /// The model in words: its sizes, and where the number of layers comes from.
-pub fn described(checkpoint: &Checkpoint, layers: usize, asked: Option<usize>) -> String {
+pub fn described(checkpoint: &Checkpoint, layers: KnownNumber) -> String {
     let spec = &checkpoint.spec;
-    let from = match (checkpoint.layers, asked) {
-        (_, Some(_)) => "as asked",
-        (Some(_), None) => "as the file says",
-        (None, None) => "chosen by its loss",
-    };
     format!(
-        "{}: {} parameters, V {}, D {}, n {} in {} heads, {layers} layers ({from})",
+        "{}: {} parameters, V {}, D {}, n {} in {} heads, {} layers ({})",
         checkpoint.path.display(),
         grouped(spec.parameters(checkpoint.vocab)),
         checkpoint.vocab,
         spec.d_model,
         grouped(spec.neurons),
-        spec.heads
+        spec.heads,
+        layers.value,
+        layers.from.label()
     )
 }

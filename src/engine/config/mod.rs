@@ -47,7 +47,20 @@ pub struct Config {
     pub preset: String,
     /// The seed of everything random, at most [`MAX_SEED`].
     pub seed: u64,
+    #[serde(deserialize_with = "renamed_values")]
     values: BTreeMap<String, Value>,
+}
+
+/// Keys of earlier versions, which configs and run folders still hold, and what they are now called.
+const RENAMED: [(&str, &str); 1] = [("compare.seeds", "variants.seeds")];
+
+fn current_name(key: &str) -> &str {
+    RENAMED.iter().find(|(old, _)| *old == key).map_or(key, |(_, new)| new)
+}
+
+fn renamed_values<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Value>, D::Error> {
+    let values = BTreeMap::<String, Value>::deserialize(from)?;
+    Ok(values.into_iter().map(|(key, value)| (current_name(&key).to_owned(), value)).collect())
 }
 
 impl Config {
@@ -69,6 +82,7 @@ impl Config {
     /// Checks `value` against the knob's type and range and stores it. Integers given for a float
     /// knob (or floats without fraction for an integer knob) are converted.
     pub fn set(&mut self, knobs: &[Knob], key: &str, value: Value) -> Result<(), ConfigError> {
+        let key = current_name(key);
         let value = self.knob(knobs, key)?.check(value)?;
         self.values.insert(key.to_owned(), value);
         Ok(())
@@ -98,7 +112,8 @@ impl Config {
             })?;
             return Ok(());
         }
-        let as_text = matches!(self.knob(knobs, key)?.range, Range::Text | Range::File(_) | Range::Choice(_));
+        let as_text =
+            matches!(self.knob(knobs, current_name(key))?.range, Range::Text | Range::File(_) | Range::Choice(_));
         self.set(knobs, key, Value::parse(text, as_text))
     }
 
@@ -305,6 +320,29 @@ mod tests {
         a.set_text(&knobs, "corpus.source", "facts").unwrap();
         let b = Config::from_toml(&a.to_toml(), "x", &knobs).unwrap();
         assert_eq!(a, b);
+    }
+
+    #[test]
+    fn the_key_of_an_earlier_version_is_read() {
+        settings! {
+            struct Variants in "variants" {
+                /// Repetitions.
+                #[knob("Seeds", range(1..=8))]
+                seeds: u64 = 1,
+            }
+        }
+        settings! {
+            struct Race {
+                variants: Variants,
+            }
+        }
+        let knobs = Race::schema();
+        let mut a = Config::from_toml("lab = \"x\"\n[compare]\nseeds = 3\n", "x", &knobs).unwrap();
+        assert_eq!(a.get("variants.seeds"), Some(&Value::Int(3)));
+        a.set_text(&knobs, "compare.seeds", "2").unwrap();
+        assert_eq!(Race::read(&a).unwrap().variants.seeds, 2);
+        let old = serde_json::to_string(&a).unwrap().replace("variants.seeds", "compare.seeds");
+        assert_eq!(serde_json::from_str::<Config>(&old).unwrap(), a);
     }
 
     #[test]

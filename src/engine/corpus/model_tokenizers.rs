@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{CorpusError, TextTokenizer, TokenizerSpec, is_character_list};
+use super::{CorpusError, TextTokenizer, TokenizerSpec, is_character_list, list_beside};
 
 /// The reason why no tokeniser is found for a model.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,20 @@ pub struct TokenizerChoice {
     pub vocabulary: Option<PathBuf>,
     /// A Hugging Face `tokenizer.json`.
     pub json: Option<PathBuf>,
+}
+
+impl TokenizerChoice {
+    /// The list of tokens beside a checkpoint of `vocab` tokens, where nobody chose any.
+    pub fn or_list_beside(mut self, checkpoint: &Path, vocab: usize) -> Self {
+        if self.kind.is_none() && self.vocabulary.is_none() && self.json.is_none() {
+            match list_beside(checkpoint, vocab) {
+                Some(TokenizerSpec::Characters(path)) => self.vocabulary = Some(path),
+                Some(TokenizerSpec::HuggingFace(path)) => self.json = Some(path),
+                _ => {}
+            }
+        }
+        self
+    }
 }
 
 /// A tokeniser and what it is called.

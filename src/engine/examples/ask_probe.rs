@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [file, text, prompt] = arguments.as_slice() else { return Err("give a model, a text and a prompt".into()) };
     let trained = Checkpoint::open(Path::new(file), &BdhSpec::default(), &Device::Cpu)?;
-    let mut model = trained.model(trained.layers.unwrap_or(6))?;
+    let mut model = trained.model(trained.facts.layers.map_or(6, |known| known.value))?;
     let corpus = Corpus::open(&CorpusSpec {
         source: Source::File(text.into()),
         tokenizer: TokenizerSpec::Byte { vocab: trained.vocab },

@@ -3,6 +3,7 @@
 
 mod checkpoint;
 mod export_state_dict;
+mod facts;
 pub mod import_state_dict;
 mod intervention;
 pub mod merge;
@@ -25,7 +26,9 @@ pub use self::{
 use self::net::{ForwardChange, Net};
 use super::{
     FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{Capabilities, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence},
+    capabilities::{
+        Capabilities, CheckpointFacts, Intervention, MergedModels, State, SynapseModel, SynapseShape, TokenRecurrence,
+    },
     step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -74,8 +77,8 @@ pub struct Bdh {
     net: Net,
     inference_net: Net,
     notes: Vec<String>,
-    /// A file that the weights came from did not say how many layers they had.
-    layers_unsaid: bool,
+    /// What is said beside the weights, where they came from a file.
+    facts: Option<CheckpointFacts>,
     /// The state that each row has read before the next batch, by layer: buffers among `params`, so that checkpoints
     /// hold them. Empty where nothing is carried.
     carried: Vec<Tensor>, // (rows, nh, N, D)
@@ -106,7 +109,7 @@ impl Bdh {
             )
         }
         let model = Self::with_weights(&file.spec, vocab, &file.load(device)?, seed, device)?;
-        Ok(Self { notes: file.notes, layers_unsaid: file.layers_unsaid, ..model })
+        Ok(Self { notes: file.notes, facts: Some(file.facts), ..model })
     }
 
     /// Builds the model with these weights, by the public code's names; missing ones are drawn from `seed`.
@@ -150,7 +153,7 @@ impl Bdh {
             net,
             inference_net,
             notes: vec![],
-            layers_unsaid: false,
+            facts: None,
             carried,
             since: 0,
             seed,
@@ -282,8 +285,8 @@ impl SynapseModel for Bdh {
         &self.shape
     }
 
-    fn layers_are_known(&self) -> bool {
-        !self.layers_unsaid
+    fn checkpoint(&self) -> Option<&CheckpointFacts> {
+        self.facts.as_ref()
     }
 
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor> {

@@ -16,6 +16,7 @@ use candle_core::{Device, Result, Tensor, bail};
 use half::{bf16, f16};
 pub use header::{Header, HeaderError};
 use metadata::LONGEST_PATH;
+pub use metadata::json_scalars;
 
 use crate::files::{self, FileError, check_memory};
 

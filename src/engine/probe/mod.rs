@@ -222,6 +222,14 @@ pub fn find(id: &str) -> Option<&'static dyn AnyProbe> {
     PROBES.iter().copied().find(|p| p.id() == id)
 }
 
+/// The sentence for an id that no probe has, with the nearest one.
+pub fn unknown(id: &str) -> String {
+    // a long text is no misspelt id
+    let start: String = id.chars().take(64).collect();
+    let near = PROBES.iter().map(|p| p.id()).min_by_key(|known| strsim::levenshtein(known, &start));
+    format!("there is no probe `{id}`; did you mean `{}`?", near.unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -233,6 +241,11 @@ mod tests {
     fn every_probe_has_an_id_of_its_own() {
         let ids: BTreeSet<&str> = PROBES.iter().map(|probe| probe.id()).collect();
         assert_eq!(ids.len(), PROBES.len());
+    }
+
+    #[test]
+    fn a_misspelt_probe_is_named_with_its_neighbour() {
+        assert_eq!(unknown("candidate"), "there is no probe `candidate`; did you mean `candidates`?");
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Context<'_> {
     /// # Errors
     /// If there is no such probe, or it refuses.
     pub fn ask(&self, model: &mut dyn Trainable, request: &ProbeRequest<'_>) -> Result<Vec<Sample>, RunError> {
-        let unknown = || RunError::Refused(format!("there is no probe `{}`", request.probe));
+        let unknown = || RunError::Refused(probe::unknown(request.probe));
         let probe = probe::find(request.probe).ok_or_else(unknown)?;
         if !probe.applies(model) {
             return Ok(vec![]);

@@ -33,6 +33,7 @@ pub static LAB: Lab = Lab {
         ("mechanism", "Staircase"),
         ("predictor", "Predictors"),
         ("compare", "Compare"),
+        ("variants", "Variants"),
         ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Probes"),
@@ -208,6 +209,6 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
         every.autocorrelation.ask(&autocorrelation),
         every.position_losses.ask(&by_position),
     ];
-    let experiment = Experiment { seeds: s.compare.seeds, ..Experiment::new(config, &s.train, &s.run) };
+    let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     Ok(experiment.plan(s.corpus.spec()?, &variants, probes))
 }

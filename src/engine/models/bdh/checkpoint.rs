@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use candle_core::{Device, Result, Tensor};
 
 use super::{Bdh, BdhSpec, import_state_dict};
+use crate::models::capabilities::CheckpointFacts;
 
 /// A trained BDH in a file; its weights are on the device.
 pub struct Checkpoint {
     pub path: PathBuf,
-    /// The sizes of the file; its `layers` mean nothing where [`Checkpoint::layers`] is `None`.
+    /// The sizes of the file; its `layers` mean nothing where nothing says them.
     pub spec: BdhSpec,
     /// V
     pub vocab: usize,
-    /// The number of layers in the file, which shared weights do not tell.
-    pub layers: Option<usize>,
+    /// What the file and those beside it say of the model.
+    pub facts: CheckpointFacts,
     /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,
     weights: Vec<(&'static str, Tensor)>,
@@ -29,12 +30,13 @@ impl Checkpoint {
     pub fn open(path: &Path, asked: &BdhSpec, device: &Device) -> Result<Self> {
         let found = import_state_dict::open(path, asked)?;
         let weights = found.load(device)?;
+        let unsaid = found.facts.layers.is_none();
         Ok(Self {
             path: path.to_owned(),
             vocab: found.vocab,
-            layers: (!found.layers_unsaid).then_some(found.spec.layers),
             // the first note is that the layers are taken from settings, which here they are not
-            notes: found.notes[usize::from(found.layers_unsaid)..].to_vec(),
+            notes: found.notes[usize::from(unsaid)..].to_vec(),
+            facts: found.facts,
             spec: found.spec,
             weights,
             device: device.clone(),

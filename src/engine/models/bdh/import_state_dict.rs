@@ -10,16 +10,21 @@ use std::{collections::HashMap, path::Path, sync::Arc};
 
 use candle_core::{Device, Result, Tensor, bail};
 
-use super::spec::{BdhSpec, Form, Position};
-use crate::nn::{host, weights::Weights};
+use super::{
+    facts::facts,
+    spec::{BdhSpec, Form, Position},
+};
+use crate::{
+    models::capabilities::{CheckpointFacts, KnownNumber},
+    nn::{host, weights::Weights},
+    telemetry::measurements::Evidence,
+};
 
 /// Our names of the weights, and krychu/bdh's.
 pub(super) const NAMES: [[&str; 5]; 2] =
     [["embed.weight", "encoder", "encoder_v", "decoder", "lm_head"], ["emb.weight", "Dx", "Dy", "E", "readout"]];
 /// Turns a token by neuron, `(1, 1, 1, N)`: a buffer of the public code.
 pub(super) const FREQUENCIES: &str = "attn.freqs";
-/// The names of the number of layers in configs.
-const LAYERS: [&str; 5] = ["n_layer", "n_layers", "num_layers", "layers", "L"];
 /// Base of krychu/bdh's rotary frequencies.
 const THETA_KRYCHU: f32 = 10_000.0;
 /// Frequencies closer than this share are the same.
@@ -34,8 +39,8 @@ pub struct ImportedStateDict {
     pub vocab: usize,
     /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,
-    /// The number of layers is the asked one.
-    pub layers_unsaid: bool,
+    /// What is said beside the weights; without a number of layers it is the asked one.
+    pub facts: CheckpointFacts,
     file: Weights,
     /// Names in the file, in the order of [`NAMES`].
     names: [String; 5],
@@ -80,14 +85,17 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         TensorSizes::from_tensors(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
 
     let mut notes = vec![];
-    let file_layers = layers_in_file(&file);
-    let layers = file_layers.unwrap_or_else(|| {
-        notes.push(format!(
-            "`{shown}` does not say how many layers its model had, and shared weights do not tell: `model.layers` = {} is taken",
-            asked.layers
-        ));
-        asked.layers
-    });
+    let facts = facts(&file, path);
+    let layers = facts.layers.map_or(asked.layers, |known| known.value);
+    match facts.layers {
+        Some(KnownNumber { value, from: Evidence::Sidecar }) => {
+            notes.push(format!("settings beside `{shown}` say that its model had {value} layers"));
+        }
+        Some(_) => {}
+        None => notes.push(format!(
+            "`{shown}` does not say how many layers its model had, and shared weights do not tell: `model.layers` = {layers} is taken"
+        )),
+    }
     let mut spec = BdhSpec { d_model, heads, neurons, layers, ..asked.clone() };
     spec.gated = false;
     spec.weights = None;
@@ -121,7 +129,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         notes.push(format!("`{shown}` has no gates: `model.gated` is taken as off"));
     }
     spec.check().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be opened: {e}")))?;
-    Ok(ImportedStateDict { spec, vocab, notes, layers_unsaid: file_layers.is_none(), file, names, halves })
+    Ok(ImportedStateDict { spec, vocab, notes, facts, file, names, halves })
 }
 
 impl ImportedStateDict {
@@ -245,11 +253,6 @@ fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
     let has = |g: &TensorGroup| g.names.iter().filter(|n| !n.is_empty()).count();
     // `emb.weight` alone is no BDH
     found.into_iter().filter(|g| has(g) >= 2).max_by_key(|g| (has(g), std::cmp::Reverse(g.prefix.len())))
-}
-
-fn layers_in_file(file: &Weights) -> Option<usize> {
-    let named = |path: &str| LAYERS.contains(&path.rsplit('.').next().unwrap_or(path));
-    file.metadata().filter(|(path, _)| named(path)).find_map(|(_, v)| v.parse().ok().filter(|n| (1..=1024).contains(n)))
 }
 
 /// The table of pairs in the public code's buffer; none if it is the usual one.

@@ -48,9 +48,9 @@ pub use sentences::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagge
 pub use stationary_map::StationaryMap;
 pub use streaming::{FastWeightModel, FastWeightRule, StreamingModel, TextStream};
 pub use synapses::{
-    Action, Activations, Intervention, MergedModels, Part, ReadTokens, ReadingForm, Recording, RecordingError,
-    Rotation, Sampling, State, SynapseModel, SynapseShape, Target, TextLoss, TextReader, TokenRecurrence, generate,
-    nats_by_depth, record, stretch,
+    Action, Activations, CheckpointFacts, Intervention, KnownNumber, MergedModels, Part, ReadTokens, ReadingForm,
+    Recording, RecordingError, Rotation, Sampling, State, SynapseModel, SynapseShape, Target, TextLoss, TextReader,
+    TokenRecurrence, generate, longest_at_once, nats_by_depth, record, stretch,
 };
 pub use trace_blocks::TraceBlocks;
 

@@ -73,6 +73,13 @@ impl Metadata {
     }
 }
 
+/// The numbers and words of a JSON text by dotted path; `None` if it is no JSON or holds too much.
+pub fn json_scalars(text: &str) -> Option<BTreeMap<String, String>> {
+    let mut found = Metadata::default();
+    Scalars(&mut found).deserialize(&mut serde_json::Deserializer::from_str(text)).ok()?;
+    found.finish().ok()
+}
+
 /// Takes in the scalars of a JSON value as it is read; words that are JSON objects themselves are read as such.
 pub(super) struct Scalars<'m>(pub &'m mut Metadata);
 

@@ -13,7 +13,7 @@ mod texts;
 mod trained_bdh;
 
 pub use activity::Activity;
-pub use candidates::{Candidate, CandidateChoice, Candidates, ChoiceError, choose};
+pub use candidates::{CandidateChoice, Candidates, ChoiceError, ComparedWindows, KnownFacts, choose};
 pub use intervention::{Effect, EffectOptions, InterventionProbe, Request, effect, request};
 pub(super) use intervention::{MatchedNull, continuation, read_rows};
 pub use logit_lens::LogitLensProbe;

@@ -98,7 +98,7 @@ pub use position_losses::{PositionLosses, PositionLossesArgs};
 pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs};
 pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths, QueryKeyPathsArgs};
 pub use reading::{LayerFiring, NeuronTrace, ReadingArgs, SynapseRank, SynapseReading, SynapseTrace};
-pub use reading_candidates::{ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs};
+pub use reading_candidates::{Evidence, ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs};
 pub use recoverability::{Recoverability, RecoverabilityArgs};
 pub use residual::{Residual, ResidualArgs, ResidualCurve, ResidualMethod};
 pub use role_accuracy::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation};

@@ -12,6 +12,7 @@ settings! {
         mechanism: MechanismSettings,
         predictor: PredictorSettings,
         compare: CompareSettings,
+        variants: VariantSettings,
         corpus: CorpusSettings = CorpusSettings { vocab: 256, ..CorpusSettings::default() },
         train: TrainSettings =
             TrainSettings { steps: 400, lr: 3e-3, batch: 8, window: 128, ..TrainSettings::default() },
@@ -81,11 +82,17 @@ settings! {
 }
 
 settings! {
-    /// Further models to compare, and the number of seeds.
+    /// Further models to compare.
     pub struct CompareSettings in "compare" {
         /// Fixed traces with more units, until they have as many parameters as the largest model beside them: what size alone gives.
         #[knob("Fixed, as large")]
         as_large: bool = false,
+    }
+}
+
+settings! {
+    /// The number of seeds.
+    pub struct VariantSettings in "variants" {
         /// Repeats every variant with further seeds, of weights and batches. Curves then show mean and spread.
         #[knob("Seeds", range(1..=8))]
         seeds: u64 = 1,

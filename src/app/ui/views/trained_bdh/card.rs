@@ -5,7 +5,7 @@ use eframe::egui::{Align2, Button, FontId, Label, RichText, ScrollArea, Sense, U
 use crate::{
     config::Value,
     labs::{corpus::CorpusSettings, trained_bdh::settings::FileSettings},
-    telemetry::measurements::{ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
+    telemetry::measurements::{Evidence, ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
     ui::{
         plot::empty_ui,
         questions::Freshness,
@@ -72,8 +72,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
                        that fit the model's number of them. The least loss tells which it was trained with.";
             let button = ui.add_enabled(cx.can_ask() && !waits, Button::new(words).small());
             if button.on_hover_text(tip).clicked() {
-                let mut args = ReadingCandidatesArgs::default();
-                args.window = cx.training_window().unwrap_or(args.window);
+                let args = ReadingCandidatesArgs { window: own_window(cx), ..ReadingCandidatesArgs::default() };
                 cx.ask_now::<ReadingCandidates>(variant, &args);
             }
             if let Some(words) = cx.refusal_of::<ReadingCandidates>(variant) {
@@ -82,15 +81,20 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         }
         return;
     };
-    let known = if m.layers_known { "; the file says its layers" } else { "" };
-    let words = format!("loss of the same text by layers and tokens{known}");
-    ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
-    let best = m.best();
+    ui.label(RichText::new(comparison(m.value)).size(theme::SMALL).color(cx.theme.secondary));
     for candidate in &m.candidates {
-        let marks = [(candidate.is_used, "used"), (best == Some(candidate), "least")];
+        let marks = [
+            (candidate.is_used, "used"),
+            (candidate.is_chosen, "least"),
+            (candidate.is_close, "as good within the error"),
+        ];
         let marks: Vec<&str> = marks.iter().filter(|(is, _)| *is).map(|(_, words)| *words).collect();
+        let error = match candidate.loss_error {
+            error if error.is_finite() => format!("\u{b1} {error:.4} "),
+            _ => String::new(),
+        };
         let line = format!(
-            "{:>2} layers  {:.4} nats a token  {:.4} bits a byte  {}",
+            "{:>2} layers  {:.4} {error}nats a token  {:.4} bits a byte  {}",
             candidate.layers,
             candidate.loss,
             candidate.bits_per_byte,
@@ -102,7 +106,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             if !candidate.tokenizer.is_empty() {
                 ui.label(RichText::new(&candidate.tokenizer).size(theme::SMALL).color(tone));
             }
-            if best == Some(candidate) && !candidate.is_used && cx.has_controls {
+            if candidate.is_chosen && !candidate.is_used && cx.has_controls {
                 let tip =
                     "Takes this number of layers and these tokens over; press R to open the model anew with them.";
                 if ui.small_button("take it").on_hover_text(tip).clicked() {
@@ -114,6 +118,34 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
             }
         });
     }
+    for words in &m.warnings {
+        ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.warm));
+    }
+}
+
+/// What the candidates read, and what was known before.
+fn comparison(m: &ReadingCandidates) -> String {
+    let known = match m.layers_from {
+        Evidence::Measured => String::new(),
+        _ if !m.layers_known => String::new(),
+        Evidence::Assumed => "; the file says its layers".to_owned(),
+        from => format!("; its layers are known, {}", from.label()),
+    };
+    let windows = match (m.windows, m.window_from) {
+        (0, _) => String::new(),
+        (n, Evidence::Assumed) => {
+            format!(", in {n} windows of {} tokens, as nothing tells those of training", m.window)
+        }
+        (n, from) => format!(", in {n} windows of {} tokens, {}", m.window, from.label()),
+    };
+    format!("loss of the same text by layers and tokens{windows}{known}")
+}
+
+/// The window of training of a model that the run itself trains; 0 leaves it to what a file says.
+fn own_window(cx: &ViewCx<'_>) -> usize {
+    let config = cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config);
+    let is_file = config.value(FileSettings::checkpoint).is_ok_and(|file| file.path().is_some());
+    if is_file { 0 } else { cx.training_window().unwrap_or(0) }
 }
 
 impl Card {

@@ -1,6 +1,7 @@
 //! Linear attention between sparse positive neurons, whose state is the strength of synapses: the interface through
 //! which probes read such a model, and what is read through it.
 
+mod checkpoint_facts;
 mod generation;
 mod intervention;
 mod recording;
@@ -17,6 +18,7 @@ use candle_core::{Result, Tensor};
 use super::super::Model;
 use crate::nn::Tap;
 
+pub use checkpoint_facts::{CheckpointFacts, KnownNumber};
 pub use generation::{Sampling, generate, stretch};
 pub use intervention::{Action, Intervention, Part, Target};
 pub use recording::{Activations, Recording, RecordingError, record};
@@ -24,7 +26,7 @@ pub use rotation::Rotation;
 pub use shape::SynapseShape;
 pub use state::State;
 pub use text_losses::{TextLoss, nats_by_depth};
-pub use text_reader::{ReadTokens, ReadingForm, TextReader};
+pub use text_reader::{ReadTokens, ReadingForm, TextReader, longest_at_once};
 
 /// A model of the BDH kind.
 ///
@@ -35,8 +37,13 @@ pub trait SynapseModel: Model {
     /// Neurons, heads, layers, and the effect of time on a trace; those of the file, where the weights came from one.
     fn shape(&self) -> &SynapseShape;
 
-    /// True if the number of layers is certain, false if it was assumed because a file does not give it.
-    fn layers_are_known(&self) -> bool;
+    /// What is said of the model beside its weights, where they came from a file.
+    fn checkpoint(&self) -> Option<&CheckpointFacts>;
+
+    /// True if the number of layers is certain, false if it was assumed because nothing says it.
+    fn layers_are_known(&self) -> bool {
+        self.checkpoint().is_none_or(|facts| facts.layers.is_some())
+    }
 
     /// Reads tokens u32 `(B, T)` after all that `state` has read and adds them to it: logits `(B, T, V)`.
     fn read(&self, tokens: &Tensor, state: &mut State, tap: &mut Tap) -> Result<Tensor>;

@@ -3,7 +3,7 @@
 use candle_core::{Result, Tensor};
 
 use super::{ReadingForm, SynapseModel, TextReader};
-use crate::nn::host;
+use crate::nn::{IGNORE, host};
 
 /// The sum over the tokens that were scored.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -63,25 +63,21 @@ impl TextReader<'_> {
     }
 }
 
-/// Nats of all tokens but the first by models of 1, 2, .. layers, up to the model's number: since layers share their
-/// weights, a model of l layers is what this one has come to after l.
+/// Nats of the targets of one window by models of 1, 2, .. layers, up to the model's number: since layers share their
+/// weights, a model of l layers is what this one has come to after l. A target of [`IGNORE`] asks nothing.
 ///
 /// # Errors
 /// If the device fails.
-pub fn nats_by_depth(model: &dyn SynapseModel, ids: &[u32], form: ReadingForm) -> Result<Vec<f64>> {
+pub fn nats_by_depth(model: &dyn SynapseModel, inputs: &[u32], targets: &[u32]) -> Result<Vec<f64>> {
     let layers = model.shape().layers;
-    let Some(head) = model.params().get("lm_head") else { candle_core::bail!("the model has no weight `lm_head`") };
     let paths: Vec<String> = (1..layers).map(|l| format!("layers.{l}.v")).collect();
-    let mut sums = vec![0.0; layers];
-    TextReader::new(model).tapping(paths.clone()).read(&ids[..ids.len().saturating_sub(1)], form, |read| {
-        let targets = &ids[read.from + 1..=read.from + read.ids.len()];
-        for (sum, path) in sums.iter_mut().zip(&paths) {
-            let v = read.activation(path)?.reshape((targets.len(), ()))?; // (rows T, D)
-            *sum += nats(&v.matmul(head)?, targets)?.iter().sum::<f64>();
-        }
-        sums[layers - 1] += nats(&read.logits, targets)?.iter().sum::<f64>();
-        Ok(())
-    })?;
+    let read = TextReader::new(model).tapping(paths.clone()).rows(inputs, 1)?;
+    let sum = |logits: &Tensor| -> Result<f64> {
+        let asked = nats(logits, targets)?.into_iter().zip(targets);
+        Ok(asked.filter(|(_, target)| **target != IGNORE).map(|(nats, _)| nats).sum())
+    };
+    let mut sums = paths.iter().map(|path| sum(&model.head(read.activation(path)?)?)).collect::<Result<Vec<f64>>>()?;
+    sums.push(sum(&read.logits)?);
     Ok(sums)
 }
 
@@ -142,13 +138,12 @@ mod tests {
 
     #[test]
     fn depths_are_models_of_fewer_layers() {
-        for form in [ReadingForm::Streamed, ReadingForm::Windows(40)] {
-            let by_depth = nats_by_depth(&model(4), &ids(300), form).unwrap();
-            for (layers, nats) in (1..).zip(&by_depth) {
-                let own: f64 = token_losses(&model(layers), &ids(300), form).iter().sum();
-                assert!((own - nats).abs() < 1e-3 * own, "{layers}: {own} {nats}");
-            }
-            assert_eq!(by_depth.len(), 4);
+        let ids = ids(300);
+        let by_depth = nats_by_depth(&model(4), &ids[..299], &ids[1..]).unwrap();
+        for (layers, nats) in (1..).zip(&by_depth) {
+            let own: f64 = token_losses(&model(layers), &ids, ReadingForm::Streamed).iter().sum();
+            assert!((own - nats).abs() < 1e-3 * own, "{layers}: {own} {nats}");
         }
+        assert_eq!(by_depth.len(), 4);
     }
 }

@@ -34,7 +34,7 @@ const ACTIVATIONS: usize = 1 << 25;
 const LONGEST_AT_ONCE: usize = 2048;
 
 /// Tokens of the longest text that the parallel form reads whole: there it is the faster one, with the same result.
-pub(super) fn longest_at_once(shape: &SynapseShape) -> usize {
+pub fn longest_at_once(shape: &SynapseShape) -> usize {
     (ACTIVATIONS / shape.neurons.max(1)).min(LONGEST_AT_ONCE)
 }
 

@@ -1,0 +1,22 @@
+//! What a file of weights, and the files beside it, say of a model that its weights do not tell.
+
+use std::path::PathBuf;
+
+use crate::telemetry::measurements::Evidence;
+
+/// A number, and where it is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownNumber {
+    pub value: usize,
+    pub from: Evidence,
+}
+
+/// The facts about a checkpoint.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckpointFacts {
+    pub path: PathBuf,
+    /// L, which weights that all layers share do not tell.
+    pub layers: Option<KnownNumber>,
+    /// Tokens of the windows that the model was trained on.
+    pub window: Option<KnownNumber>,
+}

@@ -1,0 +1,288 @@
+//! Under which number of layers, and in which tokens, a BDH reads a text best: what its file may not tell. The window's
+//! probe and the commands that open a checkpoint decide by one procedure ([`choice`]).
+
+mod choice;
+
+use super::super::{Answer, Probe, ProbeInputs, Progress};
+use crate::{
+    corpus::{self, Corpus, CorpusError, NamedTokenizer, TokenizerKind, TokenizerSpec, Windows},
+    models::{
+        Trainable,
+        capabilities::{CheckpointFacts, KnownNumber, SynapseModel, SynapseShape, longest_at_once, nats_by_depth},
+    },
+    nn::{Error, IGNORE, Result},
+    telemetry::measurements::{Evidence, ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs},
+};
+pub use choice::{Candidate, CandidateChoice, ComparedWindows, KnownFacts, WindowLosses};
+use choice::{USUAL_WINDOW, decide, known_choice};
+
+/// The most layers that are tried.
+const MAX_LAYERS: usize = 12;
+/// Windows that candidates read: fewer where the model is large.
+const MIN_WINDOWS: usize = 4;
+const MAX_WINDOWS: usize = 16;
+/// The limit of neurons times tokens that candidates read, down to the fewest windows.
+const MAX_ACTIVATIONS: usize = 1 << 24;
+/// The shortest window that a short text is cut into.
+const MIN_WINDOW: usize = 32;
+/// A token stands for no more bytes than this, on average.
+const BYTES_PER_TOKEN: usize = 8;
+/// A model's bytes have at least so many ids.
+const BYTES: usize = 256;
+const HELD_OUT: f64 = 0.1;
+
+/// The reason why nothing is chosen.
+#[derive(Debug, thiserror::Error)]
+pub enum ChoiceError {
+    /// No tokeniser can read the text.
+    #[error(transparent)]
+    Text(#[from] CorpusError),
+    /// The text is too short.
+    #[error("{0}")]
+    Mismatch(String),
+    /// The device, or memory.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+impl KnownFacts {
+    /// What a checkpoint says; a number of layers that somebody asked for goes before it.
+    pub fn new(facts: &CheckpointFacts, layers: Option<usize>) -> Self {
+        let asked = layers.map(|value| KnownNumber { value, from: Evidence::Asked });
+        Self { layers: asked.or(facts.layers), window: facts.window }
+    }
+
+    /// The windows for a model of these sizes.
+    fn windows(&self, shape: &SynapseShape) -> ComparedWindows {
+        let usual = KnownNumber { value: USUAL_WINDOW, from: Evidence::Assumed };
+        let KnownNumber { value, from } = self.window.unwrap_or(usual);
+        let length = value.clamp(2, longest_at_once(shape).max(2));
+        let count = (MAX_ACTIVATIONS / (shape.neurons * length).max(1)).clamp(MIN_WINDOWS, MAX_WINDOWS);
+        ComparedWindows { count, length, from }
+    }
+}
+
+/// The tokens and the layers with which a model reads the beginning of a text best, where nothing says them. `open` gives
+/// the model with so many layers.
+///
+/// # Errors
+/// If no candidate can read the beginning of the text.
+pub fn choose<M: SynapseModel>(
+    open: impl Fn(usize) -> Result<M>,
+    tokenizers: &[NamedTokenizer],
+    text: &[u8],
+    known: &KnownFacts,
+) -> std::result::Result<CandidateChoice, ChoiceError> {
+    let tokens_from: Vec<Evidence> = tokenizers.iter().map(evidence).collect();
+    if let (Some(layers), [from]) = (known.layers, tokens_from.as_slice()) {
+        return Ok(known_choice(layers, *from));
+    }
+    let model = open(known.layers.map_or(MAX_LAYERS, |layers| layers.value))?;
+    let mut windows = known.windows(model.shape());
+    let head = beginning(text, windows.count * windows.length * BYTES_PER_TOKEN);
+    let mut refusal = None;
+    let mut encoded = vec![];
+    for one in tokenizers {
+        let ids = one.tokenizer.encode(head).map_err(|e| refusal.get_or_insert(e)).ok();
+        encoded.push(ids.filter(|ids| ids.len() > 1));
+    }
+    let longest = encoded.iter().flatten().map(|ids| ids.len() - 1).max().unwrap_or(0);
+    windows.length = fitted_length(windows, longest);
+    let found = decide(known, windows, &tokens_from, |k| {
+        let Some(ids) = &encoded[k] else { return Ok(None) };
+        let bytes = |row: &[u32]| tokenizers[k].tokenizer.decode(row).len();
+        let text = ReadWindows { windows: cut(ids, windows), bytes: &bytes };
+        window_losses(&model, known.layers.is_some(), &text, Progress::none()).map(Some)
+    })?;
+    match (found, refusal) {
+        (Some(found), _) => Ok(found),
+        (None, Some(refusal)) => Err(refusal.into()),
+        (None, None) => Err(ChoiceError::Mismatch(
+            "the beginning of the text is too short to tell which layers and tokens the model was trained with: give both, or a longer text".to_owned(),
+        )),
+    }
+}
+
+/// Why these tokens are a candidate.
+fn evidence(tokenizer: &NamedTokenizer) -> Evidence {
+    match tokenizer.kind {
+        TokenizerKind::Byte | TokenizerKind::SortedChar => Evidence::OnlyFit,
+        TokenizerKind::Vocabulary | TokenizerKind::HuggingFace => Evidence::Sidecar,
+    }
+}
+
+/// The length of windows in a text of so many tokens: that of training as long as one fits, and a usual one cut so that
+/// there are several.
+fn fitted_length(windows: ComparedWindows, tokens: usize) -> usize {
+    let most = match windows.from {
+        Evidence::Assumed => (tokens / MIN_WINDOWS).max(MIN_WINDOW),
+        _ => tokens,
+    };
+    windows.length.min(most).min(tokens).max(1)
+}
+
+/// The first windows of a text, each followed by the next.
+fn cut(ids: &[u32], windows: ComparedWindows) -> Windows {
+    let len = windows.length.min(ids.len() - 1);
+    let rows = ((ids.len() - 1) / len).min(windows.count);
+    Windows { rows, len, inputs: ids[..rows * len].to_vec(), targets: ids[1..=rows * len].to_vec(), answers: None }
+}
+
+/// The first bytes of a text, without a part of a character.
+fn beginning(text: &[u8], most: usize) -> &[u8] {
+    let mut end = text.len().min(most);
+    while end < text.len() && end > most - 4 && text[end] & 0xC0 == 0x80 {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Windows of a text.
+struct ReadWindows<'a> {
+    windows: Windows,
+    /// The bytes that ids of it stand for.
+    bytes: &'a dyn Fn(&[u32]) -> usize,
+}
+
+/// The losses of the windows after 1, 2, .. layers, or after the last alone.
+fn window_losses(
+    model: &dyn SynapseModel,
+    last_alone: bool,
+    text: &ReadWindows<'_>,
+    progress: Progress<'_>,
+) -> Result<Vec<WindowLosses>> {
+    let windows = &text.windows;
+    let first = if last_alone { model.shape().layers - 1 } else { 0 };
+    let mut by_layers = vec![vec![]; model.shape().layers - first];
+    let (mut tokens, mut length) = (0, 0);
+    for (row, (ids, targets)) in windows.inputs.chunks(windows.len).zip(windows.targets.chunks(windows.len)).enumerate()
+    {
+        progress.at(row, windows.rows)?;
+        let asked: Vec<u32> = targets.iter().copied().filter(|target| *target != IGNORE).collect();
+        if asked.is_empty() {
+            continue;
+        }
+        (tokens, length) = (tokens + asked.len(), length + (text.bytes)(&asked));
+        let nats = nats_by_depth(model, ids, targets)?;
+        for (losses, nats) in by_layers.iter_mut().zip(&nats[first..]) {
+            losses.push(nats / asked.len() as f64);
+        }
+    }
+    let tokens_per_byte = tokens as f64 / length.max(1) as f64;
+    Ok(by_layers.into_iter().map(|by_window| WindowLosses { by_window, tokens_per_byte }).collect())
+}
+
+/// Makes a [`ReadingCandidates`].
+pub struct Candidates;
+
+impl Probe for Candidates {
+    type Args = ReadingCandidatesArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        // the gates' logits are a mean over layers, so that a deeper model is another one
+        model.capabilities().synapses.filter(|m| !m.shape().gated)
+    }
+
+    fn ask(model: &dyn SynapseModel, args: &ReadingCandidatesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let (used, layers_known) = (model.shape().layers, model.layers_are_known());
+        let mut known = model.checkpoint().map_or_else(KnownFacts::default, |facts| KnownFacts::new(facts, None));
+        if layers_known {
+            let from = known.layers.map_or(Evidence::Asked, |layers| layers.from);
+            known.layers = Some(KnownNumber { value: used, from });
+        }
+        let mut windows = known.windows(model.shape());
+        if args.window > 0 {
+            (windows.length, windows.from) = (args.window.max(2), Evidence::Asked);
+        }
+        if args.windows > 0 {
+            windows.count = args.windows;
+        }
+        let deep = model.with_layers(if layers_known { used } else { MAX_LAYERS.max(used) })?;
+        let others = other_tokens(cx);
+        let texts: Vec<(&str, &Corpus)> =
+            std::iter::once(("", cx.corpus)).chain(others.iter().map(|(id, c)| (*id, c))).collect();
+        let tokens_from = vec![Evidence::OnlyFit; texts.len()];
+        let found = decide(&known, windows, &tokens_from, |k| {
+            let corpus = texts[k].1;
+            let cut = corpus.held_out(windows.count, windows.length).map_err(|e| Error::Msg(e.to_string()))?;
+            let bytes = |row: &[u32]| corpus.decode(row).len();
+            let text = ReadWindows { windows: cut, bytes: &bytes };
+            window_losses(deep.as_ref(), layers_known, &text, cx.progress.piece(k, texts.len())).map(Some)
+        })?;
+        let found = found.ok_or_else(|| Error::Msg("the held-out text asks nothing of the model".to_owned()))?;
+        let about = format!("{} held-out windows of {} tokens", found.windows.count, found.windows.length);
+        Ok(vec![Answer::new(measurement(&found, &texts, used, layers_known), about, vec![])])
+    }
+}
+
+fn measurement(
+    found: &CandidateChoice,
+    texts: &[(&str, &Corpus)],
+    used: usize,
+    layers_known: bool,
+) -> ReadingCandidates {
+    let candidate = |c: &Candidate| ReadingCandidate {
+        tokenizer: texts[c.tokenizer].0.to_owned(),
+        tokens: texts[c.tokenizer].1.describe(),
+        layers: c.layers,
+        loss: c.loss.nats_per_token(),
+        loss_error: c.loss.error(),
+        bits_per_byte: c.loss.bits_per_byte(),
+        is_used: c.tokenizer == 0 && c.layers == used,
+        is_chosen: found.is_chosen(c),
+        is_close: c.is_close,
+    };
+    ReadingCandidates {
+        candidates: found.tried.iter().map(candidate).collect(),
+        layers_known,
+        layers_from: found.layers_from,
+        tokens_from: found.tokens_from,
+        window: found.windows.length,
+        window_from: found.windows.from,
+        windows: found.windows.count,
+        warnings: found.warnings.clone(),
+    }
+}
+
+/// The text in other tokens that fit the model's number of them. Lists beside a file are taken when it is opened
+/// ([`corpus::CorpusSpec::match_vocab_to_model`]).
+fn other_tokens(cx: &ProbeInputs<'_>) -> Vec<(&'static str, Corpus)> {
+    let vocab = cx.corpus.vocab();
+    let bytes = (vocab >= BYTES).then_some(TokenizerSpec::Byte { vocab });
+    let own = cx.corpus.describe();
+    let specs = bytes.into_iter().chain([TokenizerSpec::SortedChar { max_vocab: vocab }]);
+    let opened = specs.filter_map(|tokenizer| {
+        let (id, source) = (tokenizer.kind(), cx.corpus.source().clone());
+        let spec = corpus::CorpusSpec { source, tokenizer, held_out: HELD_OUT, seed: cx.seed };
+        Some((id, Corpus::open(&spec).ok()?))
+    });
+    // what cannot read the text, or knows another number of tokens, is no candidate
+    opened.filter(|(_, c)| c.vocab() == vocab && c.describe() != own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_have_the_length_of_training_where_it_is_told() {
+        let shape = crate::models::bdh::BdhSpec::default().shape();
+        let told = KnownNumber { value: 512, from: Evidence::Sidecar };
+        let windows = KnownFacts { layers: None, window: Some(told) }.windows(&shape);
+        assert_eq!((windows.length, windows.from, windows.count), (512, Evidence::Sidecar, 16));
+        assert_eq!(
+            (fitted_length(windows, 4096), fitted_length(windows, 700), fitted_length(windows, 99)),
+            (512, 512, 99)
+        );
+        let usual = KnownFacts::default().windows(&shape);
+        assert_eq!((usual.length, usual.from), (USUAL_WINDOW, Evidence::Assumed));
+        // a short text is cut into several
+        assert_eq!((fitted_length(usual, 4096), fitted_length(usual, 400), fitted_length(usual, 40)), (256, 100, 32));
+        let ids: Vec<u32> = (0..401).collect();
+        let cut = cut(&ids, ComparedWindows { length: 100, ..usual });
+        assert_eq!((cut.rows, cut.len, cut.inputs.len(), cut.targets[399]), (4, 100, 400, 400));
+    }
+}
