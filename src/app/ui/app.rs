@@ -99,7 +99,7 @@ impl App {
         let session = cc.storage.map(Session::load).unwrap_or_default();
         let theme = Theme::new(session.dark);
         theme::apply(&theme, session.still, ctx);
-        ctx.set_zoom_factor(session.zoom.clamp(0.5, 3.0));
+        ctx.set_zoom_factor(session.scale(false));
         let waker = ctx.clone();
         host.set_wake(Arc::new(move || waker.request_repaint()));
         host.list_runs();
@@ -296,6 +296,7 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let ctx = ui.ctx().clone();
+        self.session.record_scale(ctx.zoom_factor(), self.presenter);
         let mut actions = self.keys(&ctx);
         self.draw(ui, &mut actions);
         self.was_typing = ctx.text_edit_focused();

@@ -6,7 +6,7 @@ use eframe::egui::{self, Color32, FontId, Painter, Pos2, Rect, UiBuilder, pos2, 
 use super::{
     action::Actions,
     mirror::Mirror,
-    plot,
+    plot::{self, svg::Svg},
     questions::Questions,
     step_events,
     theme::{self, Theme},
@@ -52,6 +52,12 @@ pub fn head(painter: &Painter, at: Pos2, (title, subtitle): (&str, &str), width:
     line(at + vec2(0.0, 21.0), subtitle, theme::SMALL, theme.secondary);
 }
 
+/// The part of a sheet that is the view's own.
+fn inside(sheet: Rect) -> Rect {
+    let top_left = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0);
+    Rect::from_min_max(top_left, sheet.right_bottom() - vec2(MARGIN, MARGIN))
+}
+
 impl Figure<'_> {
     /// The picture. Errors are in words.
     pub fn image(&self, offscreen: &mut Offscreen) -> Result<Image, String> {
@@ -76,7 +82,24 @@ impl Figure<'_> {
     /// SVG of a given view, at the figure's size.
     pub fn svg_of(&self, view: &mut dyn View, selection: &mut Selection) -> Option<String> {
         self.pass(view, selection);
-        self.with_cx(selection, |cx| view.svg(cx))
+        self.drawing(view, selection)
+    }
+
+    /// The SVG of a view that knows its size, on a sheet of the figure's size under the view's title.
+    fn drawing(&self, view: &dyn View, selection: &mut Selection) -> Option<String> {
+        let inner = self.with_cx(selection, |cx| view.svg(cx))?;
+        let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
+        let title = views::find(self.view).map_or("", |v| v.title);
+        let sheet = Rect::from_min_size(pos2(0.0, 0.0), self.size.into());
+        let mut svg = Svg::new(title, sheet.size(), self.theme.panel);
+        let at = pos2(MARGIN, MARGIN + 10.0);
+        svg.text(at, "start", title, self.theme.text);
+        // as in the picture the subtitle is one line, here by the mean width of a letter
+        let letters = ((sheet.width() - 2.0 * MARGIN) / (0.56 * theme::SMALL)) as usize;
+        let shown: String = subtitle.chars().take(letters).collect();
+        svg.text(at + vec2(0.0, 19.0), "start", &shown, self.theme.secondary);
+        svg.part(inside(sheet), &inner, 0);
+        Some(svg.finish())
     }
 
     /// The picture as the bytes of a PNG file.
@@ -93,7 +116,7 @@ impl Figure<'_> {
     /// SVG of what the figure shows, for curves. Needs no adapter.
     pub fn svg(&self) -> Result<Option<String>, String> {
         let (view, mut selection) = self.laid_out()?;
-        Ok(self.with_cx(&mut selection, |cx| view.svg(cx)))
+        Ok(self.drawing(view.as_ref(), &mut selection))
     }
 
     /// Why the view has nothing to show, in its own words; `None` where it shows something. Needs no adapter.
@@ -139,10 +162,7 @@ impl Figure<'_> {
         let subtitle = self.with_cx(selection, |cx| view.subtitle(cx));
         let at = pos2(sheet.left() + MARGIN, sheet.top() + MARGIN - 4.0);
         head(&painter, at, (title, &subtitle), sheet.width() - 2.0 * MARGIN, self.theme);
-        let inside = Rect::from_min_max(
-            pos2(sheet.left() + MARGIN, sheet.top() + MARGIN + HEAD - 8.0),
-            sheet.right_bottom() - vec2(MARGIN, MARGIN),
-        );
+        let inside = inside(sheet);
         plot::set_step_events(ui.ctx(), step_events::from_mirror(self.mirror, self.knobs).into());
         let mut inner = ui.new_child(UiBuilder::new().max_rect(inside));
         self.with_cx(selection, |cx| {

@@ -37,7 +37,7 @@ pub struct LabSession {
 #[serde(default)]
 pub struct Session {
     pub dark: bool,
-    /// Scale of everything, for projectors.
+    /// Scale of everything outside presenter mode.
     pub zoom: f32,
     /// Reduced motion.
     pub still: bool,
@@ -64,10 +64,32 @@ impl Default for Session {
     }
 }
 
+/// The range of the saved scale.
+pub const MIN_ZOOM: f32 = 0.5;
+pub const MAX_ZOOM: f32 = 3.0;
+/// The factor by which presenter mode enlarges everything.
+const PRESENTER_FACTOR: f32 = 1.5;
+
+fn presenter_factor(is_presenting: bool) -> f32 {
+    if is_presenting { PRESENTER_FACTOR } else { 1.0 }
+}
+
 /// Width from which a window has room for both side panels beside the tiles, points.
 const BOTH_PANELS: f32 = 1140.0;
 
 impl Session {
+    /// The scale of the window.
+    pub fn scale(&self, is_presenting: bool) -> f32 {
+        self.zoom.clamp(MIN_ZOOM, MAX_ZOOM) * presenter_factor(is_presenting)
+    }
+
+    /// Takes over the scale that a frame was drawn at: the keys of egui change it without an action.
+    pub fn record_scale(&mut self, scale: f32, is_presenting: bool) {
+        if (scale - self.scale(is_presenting)).abs() > 1e-4 {
+            self.zoom = (scale / presenter_factor(is_presenting)).clamp(MIN_ZOOM, MAX_ZOOM);
+        }
+    }
+
     /// The visibility of the controls and the right panel in a window of this width: in a narrow one the right panel
     /// gives way to the controls.
     pub fn side_panels(&self, width: f32) -> (bool, bool) {
@@ -215,6 +237,22 @@ mod tests {
         assert_eq!(back.labs["x"].config, config);
         eframe::Storage::set_string(&mut storage, KEY, "{ half".into());
         assert!(Session::load(&storage).lab.is_none());
+    }
+
+    #[test]
+    fn a_session_saved_in_presenter_mode_keeps_its_scale() {
+        for presenting in [[true, true], [false, true], [true, false]] {
+            let mut session = Session { zoom: 1.2, ..Session::default() };
+            for is_presenting in presenting {
+                session.record_scale(session.scale(is_presenting), is_presenting);
+            }
+            let mut storage = Memory::default();
+            session.save(&mut storage);
+            assert_eq!(Session::load(&storage).scale(false), 1.2);
+        }
+        let mut session = Session::default();
+        session.record_scale(1.8, true);
+        assert!((session.zoom - 1.2).abs() < 1e-6, "a key that enlarges in presenter mode is kept without its factor");
     }
 
     #[test]

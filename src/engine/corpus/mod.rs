@@ -26,6 +26,7 @@ mod text;
 mod text_file;
 mod text_tokenizer;
 mod tokenizer;
+mod typed;
 mod visible;
 mod windows;
 

@@ -23,7 +23,7 @@ pub(super) enum Tokenizer {
 
 /// The symbols of a character or word tokeniser. Id 0 stands for all that are not listed.
 pub(super) struct Inventory<S> {
-    symbols: Vec<S>,
+    pub(super) symbols: Vec<S>,
     ids: HashMap<S, u32>,
 }
 
@@ -42,7 +42,10 @@ impl<S: Clone + Eq + std::hash::Hash + Ord> Inventory<S> {
         Self { symbols, ids }
     }
 
-    fn id(&self, symbol: &S) -> u32 {
+    pub(super) fn id<Q: ?Sized + Eq + std::hash::Hash>(&self, symbol: &Q) -> u32
+    where
+        S: std::borrow::Borrow<Q>,
+    {
         self.ids.get(symbol).copied().unwrap_or(0)
     }
 
@@ -164,7 +167,7 @@ impl Tokenizer {
             Self::Byte { encoding, .. } => encoding.bytes(text).into_iter().map(u32::from).collect(),
             Self::Char(i) => text.chars().map(|c| i.id(&c)).collect(),
             Self::Characters(all) => all.encode(text)?,
-            Self::Word(i) => words(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
+            Self::Word(i) => i.word_ids(text),
             Self::Spaced(i) => pieces(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
             Self::Listed(list) => list.encode(text)?,
             Self::Subword(s) => s.encode(text)?,

@@ -29,6 +29,8 @@ pub struct AttentionChain;
 const LONGEST: usize = 96;
 /// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
 const USUAL: usize = 48;
+/// A held-out passage is made no shorter than about this.
+const SHORTEST: usize = 8;
 /// Draws of each null model.
 const DRAWS: usize = 40;
 /// Rounds of the search for better blocks.
@@ -46,13 +48,20 @@ impl Probe for AttentionChain {
 
     fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();
-        let prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
+        let mut prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
         let takes_first = args.layer.trim().is_empty();
         let Some(layer) = model.layers.iter().find(|l| takes_first || l.path == args.layer) else {
             let paths: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
             candle_core::bail!("there is no attention in `{}`; choose one of {}", args.layer, paths.join(", "));
         };
-        let found = model.weights(&prompt.tensor(cx.device)?, std::slice::from_ref(layer))?;
+        let layers = std::slice::from_ref(layer);
+        let mut found = model.weights(&prompt.tensor(cx.device)?, layers);
+        // a held-out passage may be longer than a model has learned positions for
+        while !is_typed && found.is_err() && prompt.ids.len() > SHORTEST {
+            prompt = Prompt::read(cx, "", args.passage, prompt.ids.len() / 2)?;
+            found = model.weights(&prompt.tensor(cx.device)?, layers);
+        }
+        let found = found?;
         let Some((_, weights)) = found.first() else {
             candle_core::bail!("the layer `{}` gave no weights along this text", layer.path)
         };

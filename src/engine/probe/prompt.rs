@@ -3,7 +3,7 @@
 use super::ProbeInputs;
 use crate::{
     corpus::Corpus,
-    nn::{Device, Result, Tensor},
+    nn::{Device, Error, Result, Tensor},
     telemetry::measurements::LikelyToken,
 };
 
@@ -20,12 +20,12 @@ impl Prompt {
     /// The text, or the held-out passage of this number where the text is empty; at most `longest` ids.
     ///
     /// # Errors
-    /// A text that has no tokens.
+    /// A text that has no tokens, or none that the vocabulary knows.
     pub fn read(cx: &ProbeInputs<'_>, text: &str, passage: u64, longest: usize) -> Result<Self> {
         let corpus = cx.corpus;
         let (mut ids, what) = match text {
             "" => (corpus.passage(passage, longest), format!("held-out passage {passage}")),
-            text => (corpus.encode(text), "typed text".to_owned()),
+            text => (corpus.encode_typed(text).map_err(Error::wrap)?, "typed text".to_owned()),
         };
         if ids.is_empty() {
             candle_core::bail!("the {what} has no tokens; type a sentence that this corpus's tokeniser can say");

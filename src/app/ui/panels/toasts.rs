@@ -49,7 +49,7 @@ impl Toasts {
         self.queue.push(Toast { id: self.next, level, text, offer: None, until: None, times: 1 });
     }
 
-    /// With a button that does something about it; stays until dismissed or pressed.
+    /// With a button that does something about it; stays long enough to be pressed.
     pub fn push_with(&mut self, level: Level, text: String, offer: (String, Action)) {
         self.next += 1;
         self.queue.push(Toast { id: self.next, level, text, offer: Some(offer), until: None, times: 1 });
@@ -64,12 +64,11 @@ impl Toasts {
         for t in self.queue.iter_mut().take(SHOWN) {
             let seconds = match t.level {
                 Level::Error => continue,
+                _ if t.offer.is_some() => 30.0,
                 Level::Warning => 12.0,
                 Level::Info => 6.0,
             };
-            if t.offer.is_none() && t.until.is_none() {
-                t.until = Some(now + seconds);
-            }
+            t.until.get_or_insert(now + seconds);
         }
         self.queue.retain(|t| t.until.is_none_or(|u| u > now));
         if let Some(next) = self.queue.iter().filter_map(|t| t.until).min_by(f64::total_cmp) {
@@ -131,4 +130,23 @@ fn toast_ui(ui: &mut egui::Ui, shell: &mut Shell<'_>, toast: &Toast) {
             }
         });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::action::RunAction;
+
+    #[test]
+    fn all_but_errors_leave_by_themselves() {
+        let (ctx, mut toasts) = (Context::default(), Toasts::default());
+        toasts.push(Level::Info, "saved".into());
+        toasts.push_with(Level::Info, "deleted".into(), ("Undo".into(), RunAction::Space.into()));
+        toasts.push(Level::Error, "the disk is full".into());
+        for now in [0.0, 7.0, 31.0] {
+            toasts.age(&ctx, now);
+        }
+        let left: Vec<&str> = toasts.queue.iter().map(|t| t.text.as_str()).collect();
+        assert_eq!(left, ["the disk is full"]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Colours for values, and the bar that shows which colour is which value.
 
-use eframe::egui::{Align2, Color32, FontId, Mesh, Painter, Rect, pos2};
+use eframe::egui::{Align2, Color32, FontId, Mesh, Painter, Rangef, Rect, pos2};
 
 use super::scale::Scale;
 use crate::{gpu::colour::ColourMap, ui::theme::Theme};
@@ -53,15 +53,32 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
         if lying {
             // A label that would touch the one before it is left out.
             let wide = painter.layout_no_wrap(words.clone(), FontId::monospace(12.0), theme.secondary).size().x;
-            if far.x - wide / 2.0 < free_from {
+            let x = kept_within(far.x, wide, painter.clip_rect().x_range());
+            if x - wide / 2.0 < free_from {
                 continue;
             }
-            free_from = far.x + wide / 2.0 + 6.0;
+            free_from = x + wide / 2.0 + 6.0;
+            painter.text(pos2(x, far.y + 3.0), Align2::CENTER_TOP, words, FontId::monospace(12.0), theme.secondary);
+            continue;
         }
-        let (at, align) = match lying {
-            true => (pos2(far.x, far.y + 3.0), Align2::CENTER_TOP),
-            false => (pos2(far.x + 4.0, far.y.clamp(rect.top() + 5.0, rect.bottom() - 5.0)), Align2::LEFT_CENTER),
-        };
-        painter.text(at, align, words, FontId::monospace(12.0), theme.secondary);
+        let at = pos2(far.x + 4.0, far.y.clamp(rect.top() + 5.0, rect.bottom() - 5.0));
+        painter.text(at, Align2::LEFT_CENTER, words, FontId::monospace(12.0), theme.secondary);
+    }
+}
+
+/// The middle of words of this width, moved so that no edge cuts off a sign.
+fn kept_within(x: f32, wide: f32, edges: Rangef) -> f32 {
+    x.min(edges.max - wide / 2.0).max(edges.min + wide / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_at_an_edge_stay_whole() {
+        let edges = Rangef::new(10.0, 200.0);
+        let kept = [4.0, 10.0, 100.0, 199.0].map(|x| kept_within(x, 30.0, edges));
+        assert_eq!(kept, [25.0, 25.0, 100.0, 185.0]);
     }
 }

@@ -26,7 +26,7 @@ mod paint;
 mod range;
 mod readout;
 pub mod scale;
-mod svg;
+pub mod svg;
 mod weave;
 
 pub use drawing::drawing;
@@ -334,7 +334,7 @@ pub struct ChartState {
     /// Where a drag began, in screen points.
     drag_from: Option<[f32; 2]>,
     /// Size at which it was last shown, points: exports use it.
-    size: Option<[f32; 2]>,
+    pub(in crate::ui) size: Option<[f32; 2]>,
     /// The events on the axis of steps when it was last shown; exports use them.
     events: StepEvents,
 }

@@ -132,7 +132,12 @@ fn decimals(step: f64) -> usize {
 
 /// With a true minus sign, as a reader expects beside figures.
 fn plain(value: f64, decimals: usize) -> String {
-    format!("{value:.decimals$}").replace('-', "\u{2212}")
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        // what rounds to zero has no sign
+        Some(digits) if digits.chars().all(|c| matches!(c, '0' | '.')) => digits.to_owned(),
+        _ => text.replace('-', "\u{2212}"),
+    }
 }
 
 /// With a power of ten, and at most so many digits after the point.
@@ -167,6 +172,11 @@ mod tests {
 
     fn labels(scale: Scale, from: f64, to: f64, wanted: usize) -> Vec<String> {
         scale.ticks(from, to, wanted).into_iter().map(|t| t.1.replace('\u{2212}', "-")).collect()
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert_eq!([plain(-0.004, 1), plain(-0.0, 2), plain(-0.06, 1)], ["0.0", "0.00", "\u{2212}0.1"]);
     }
 
     #[test]

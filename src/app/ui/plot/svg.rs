@@ -104,6 +104,23 @@ impl Svg {
         Self { out }
     }
 
+    /// A whole drawing as a part of this one, scaled down where it is larger than `room`. `nth` tells the clip of its
+    /// plot from those of other parts.
+    pub fn part(&mut self, room: Rect, drawing: &str, nth: usize) {
+        let Some((head, rest)) = drawing.split_once('>') else { return };
+        let Some([w, h]) = size_in(head) else { return };
+        let rest = rest.replace("\"plot\"", &format!("\"plot{nth}\"")).replace("#plot)", &format!("#plot{nth})"));
+        let size = room.size().min(Vec2::new(w, h));
+        let _ = write!(
+            self.out,
+            "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {w} {h}\">{rest}",
+            room.left(),
+            room.top(),
+            size.x,
+            size.y
+        );
+    }
+
     pub fn finish(mut self) -> String {
         self.out.push_str("</svg>\n");
         self.out
@@ -157,6 +174,16 @@ impl Svg {
             );
         }
     }
+}
+
+/// Width and height of a drawing.
+pub fn size_of(drawing: &str) -> Option<Vec2> {
+    size_in(drawing.split('>').next()?).map(Vec2::from)
+}
+
+fn size_in(head: &str) -> Option<[f32; 2]> {
+    let number = |name: &str| head.split_once(&format!(" {name}=\""))?.1.split('"').next()?.parse().ok();
+    Some([number("width")?, number("height")?])
 }
 
 /// Escapes text for use between tags.

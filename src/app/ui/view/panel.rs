@@ -1,11 +1,14 @@
 //! Views that are charts. Such a view states its questions, its charts and its controls; its drawing, its table and its SVG
 //! follow from the charts. How far a chart is zoomed stays with the tile.
 
-use eframe::egui::{Ui, Vec2, vec2};
+use eframe::egui::{Pos2, Rect, Ui, Vec2, vec2};
 
 use super::{View, ViewCx};
 use crate::ui::{
-    plot::{Chart, ChartResponse, ChartState},
+    plot::{
+        Chart, ChartResponse, ChartState,
+        svg::{self, Svg},
+    },
     table::Table,
     theme::Theme,
     widgets::stacked_charts::stacked_within_ui,
@@ -80,8 +83,8 @@ pub trait PanelView {
     /// Asks its questions and follows its curves.
     fn needs(&mut self, _cx: &mut ViewCx<'_>) {}
 
-    /// The charts. The first is the main one: its words stand for the view while it is empty, its columns lead the table,
-    /// and it is the SVG.
+    /// The charts. The first is the main one: its words stand for the view while it is empty, and its columns lead the
+    /// table.
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>>;
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String;
@@ -109,6 +112,23 @@ pub trait PanelView {
     fn pointed(&mut self, _ui: &Ui, _cx: &mut ViewCx<'_>, _on: &ChartResponse) {}
 }
 
+/// Drawings beside or above one another as one.
+fn joined(name: &str, mut drawings: Vec<String>, is_wide: bool, theme: &Theme) -> String {
+    if drawings.len() == 1 {
+        return drawings.remove(0);
+    }
+    let (mut at, mut size, mut places) = (Pos2::ZERO, Vec2::ZERO, vec![]);
+    for drawing in &drawings {
+        let place = Rect::from_min_size(at, svg::size_of(drawing).unwrap_or_default());
+        size = size.max(place.max.to_vec2());
+        at = if is_wide { place.right_top() } else { place.left_bottom() };
+        places.push(place);
+    }
+    let mut sheet = Svg::new(name, size, theme.panel);
+    drawings.iter().zip(places).enumerate().for_each(|(nth, (drawing, place))| sheet.part(place, drawing, nth));
+    sheet.finish()
+}
+
 /// Makes a tile's view of what is stated as charts.
 pub fn panels<V: PanelView + Default + 'static>() -> Box<dyn View> {
     Box::<Panels<V>>::default()
@@ -119,6 +139,8 @@ pub fn panels<V: PanelView + Default + 'static>() -> Box<dyn View> {
 struct Panels<V> {
     view: V,
     states: Vec<ChartState>,
+    /// The charts stood beside one another.
+    is_wide: bool,
 }
 
 impl<V> Panels<V> {
@@ -143,12 +165,15 @@ impl<V: PanelView> View for Panels<V> {
         let Some(main) = panels.first() else { return };
         let below = self.view.height_below(cx, room, main.chart.is_empty());
         let room = room - vec2(0.0, below);
+        self.is_wide = matches!(V::ARRANGEMENT, Arrangement::Halves { wide } if room.x > wide);
         if self.states.len() < panels.len() {
             self.states.resize_with(panels.len(), ChartState::default);
         }
         let has_others = panels[1..].iter().any(|panel| !panel.chart.is_empty());
         if main.chart.is_empty() || !has_others || room.y < V::LOW {
             let on = main.chart.show(ui, room, cx.theme, &mut self.states[0]);
+            // charts that are out of sight are not part of a drawing
+            self.states[1..].iter_mut().for_each(|state| state.size = None);
             drop(panels);
             self.view.pointed(ui, cx, &on);
         } else {
@@ -184,7 +209,13 @@ impl<V: PanelView> View for Panels<V> {
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        self.view.panels(cx).first()?.chart.svg(&self.main_state(), cx.theme)
+        let panels = self.view.panels(cx);
+        let main = panels.first()?.chart.svg(&self.main_state(), cx.theme)?;
+        let others = panels[1..].iter().zip(self.states.get(1..).unwrap_or_default());
+        let others = others.filter(|(_, state)| state.size.is_some());
+        let all: Vec<String> =
+            std::iter::once(main).chain(others.filter_map(|(p, state)| p.chart.svg(state, cx.theme))).collect();
+        Some(joined(&panels[0].chart.name, all, self.is_wide, cx.theme))
     }
 }
 
@@ -203,6 +234,22 @@ mod tests {
             selection::Selection,
         },
     };
+
+    #[test]
+    fn drawings_are_joined_whole() {
+        let theme = Theme::dark();
+        let one = |wide: f32, high: f32| {
+            let mut one = Svg::new("one", vec2(wide, high), theme.panel);
+            one.raw("<clipPath id=\"plot\"/><g clip-path=\"url(#plot)\"/>");
+            one.finish()
+        };
+        let all = || vec![one(300.0, 200.0), one(280.0, 100.0)];
+        let (above, beside) = (joined("t", all(), false, &theme), joined("t", all(), true, &theme));
+        assert_eq!(svg::size_of(&above), Some(vec2(300.0, 300.0)));
+        assert_eq!(svg::size_of(&beside), Some(vec2(580.0, 200.0)));
+        assert!(above.contains("x=\"0\" y=\"200\"") && above.contains("\"plot1\"") && above.contains("#plot0)"));
+        assert_eq!(above.matches("</svg>").count(), 3);
+    }
 
     #[derive(Default)]
     struct Three;

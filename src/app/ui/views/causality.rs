@@ -144,6 +144,11 @@ impl Causality {
     }
 }
 
+/// Why the question as it stands has no answer; the chart then still shows the answer before.
+fn refusal<'a>(cx: &ViewCx<'a>) -> Option<&'a str> {
+    cx.refusal_of::<measurements::Causality>(Some(cx.selection.variant))
+}
+
 /// The positions before the change that move with the wrong upsampling.
 fn leak(causality: &measurements::Causality) -> Option<std::ops::Range<usize>> {
     let leaky = causality.leaky_upsample.as_ref().filter(|l| l.before_max > 0.0)?;
@@ -188,10 +193,17 @@ impl PanelView for Causality {
     }
 
     fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let Some(causality) = cx.answered::<measurements::Causality>() else { return };
+        let (answered, refusal) = (cx.answered::<measurements::Causality>(), refusal(cx));
+        if answered.is_none() && refusal.is_none() {
+            return;
+        }
         ui.spacing_mut().item_spacing.y = 4.0;
         let theme = cx.theme;
         let mut changed = cx.has_controls && self.sentence_ui(ui, cx);
+        if let Some(words) = refusal {
+            ui.add(egui::Label::new(egui::RichText::new(words).size(12.0).color(theme.error)).wrap());
+        }
+        let Some(causality) = answered else { return };
         let at = Self::position(cx).unwrap_or(causality.position);
         let leaks = leak(causality.value);
         let pointed = token_strip_ui(ui, theme, &causality.sample.tokens, |i| Mark {

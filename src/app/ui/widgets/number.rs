@@ -24,6 +24,7 @@ pub fn abbreviated(v: f64) -> String {
         a if a >= 1e6 => format!("{:.2} M", 1e-6 * v),
         a if a >= 1e4 => format!("{:.0} k", 1e-3 * v),
         a if a >= 100.0 => format!("{v:.0}"),
+        a if a < 0.05 => "0.0".to_owned(),
         _ => format!("{v:.1}"),
     }
 }
@@ -70,6 +71,7 @@ mod tests {
         ] {
             assert_eq!(short(v), want);
         }
+        assert_eq!([abbreviated(-0.01), abbreviated(-0.06), abbreviated(-0.0)], ["0.0", "-0.1", "0.0"]);
         assert_eq!(grouped(780_801), "780\u{a0}801");
         assert_eq!(grouped(12), "12");
     }

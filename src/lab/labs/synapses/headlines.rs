@@ -23,7 +23,7 @@ const CONCEPT: Headline = Headline {
     about: "Rank-biserial correlation of the synapse that a search ranked first, on nouns and frames that it never saw.",
     better: Better::Higher,
     digits: Digits::Decimals(2),
-    absent: "nobody searched this run for a concept (view *Concepts*, or `orrery study concepts`)",
+    absent: "nobody searched this run for a concept (view \u{201c}Concepts\u{201d}, or `orrery study concepts`)",
     source: any_origin!(ConceptSearch, |m| m.synapses.first().map(|s| s.correlation.both_new)),
 };
 
@@ -77,4 +77,19 @@ pub static ALL: &[Headline] = &[
 fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringShare) -> f64) -> Option<f64> {
     let shares: Vec<f64> = m.layers.iter().map(|l| part(&of(l))).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::labs::LABS;
+
+    #[test]
+    fn plain_sentences_hold_no_markup() {
+        for headline in LABS.iter().flat_map(|lab| lab.headlines.iter()) {
+            let words = format!("{} {}", headline.about, headline.absent);
+            let is_emphasis =
+                |w: &str| w.trim_start_matches('(').strip_prefix('*').is_some_and(|rest| !rest.is_empty());
+            assert!(!words.split_whitespace().any(is_emphasis), "{}: {words}", headline.id);
+        }
+    }
 }

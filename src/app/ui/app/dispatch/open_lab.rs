@@ -92,6 +92,10 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
             Some(key) => {
                 page.drafts.remove(key);
                 page.change(key, Value::Text(path.display().to_string()), now);
+                if let Some(words) = page.refused.get(key) {
+                    let words = format!("{} was not opened: {words}", path.display());
+                    return app.toasts.push(Level::Warning, words);
+                }
                 tokens::choose_tokens_of(page, kind, now);
                 // what could not be opened before is tried with the new file
                 let is_tried_again = page.lab.opens_with_run && tokens::has_failed(page);

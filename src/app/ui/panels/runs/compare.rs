@@ -8,7 +8,7 @@ use eframe::egui::{self, ComboBox, Grid, RichText, ScrollArea, Slider, Ui, vec2}
 use super::caption;
 use crate::ui::{
     action::RunsAction,
-    comparison::{ComparedRuns, Comparison},
+    comparison::{ComparedLine, ComparedRuns, Comparison},
     multiples::{Multiples, ReplayedRuns},
     panels::Shell,
     plot::ChartState,
@@ -25,6 +25,8 @@ const SCRUBBER: f32 = 40.0;
 #[derive(Debug, Default)]
 pub struct ComparePage {
     runs: ComparedRuns,
+    /// The places of the runs, to borrow one from as a row of its own.
+    indices: Vec<usize>,
     /// The figure that is shown: number and variant.
     shown: Option<(String, String)>,
     folded: bool,
@@ -43,7 +45,7 @@ impl ComparePage {
         // The first number is a lab's first: its loss, of the first variant.
         let first = runs.figures.iter().find(|f| f.key == "held_out_loss").or(runs.figures.first());
         let shown = first.map(|f| (f.key.clone(), f.variant.clone()));
-        Self { runs, shown, ..Self::default() }
+        Self { indices: (0..runs.names.len()).collect(), runs, shown, ..Self::default() }
     }
 
     /// Read whole, if they are the ones that are compared.
@@ -234,7 +236,7 @@ fn scrubber_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     });
 }
 
-/// A row a run: its value at the step, and what differs.
+/// A row a line of the chart, and a row a run that has none: its value at the step, and what differs.
 fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
     let theme = shell.theme;
     let title = page.figure().map_or_else(String::new, |f| f.title.clone());
@@ -246,18 +248,16 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
                 ui.label(RichText::new(heading).small().color(theme.secondary));
             }
             ui.end_row();
-            for (i, name) in page.runs.names.iter().enumerate() {
+            for row in rows(page) {
                 ui.horizontal(|ui| {
                     let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), egui::Sense::hover());
-                    ui.painter().rect_filled(rect, 2.0, theme.series(place_of(page, i)));
-                    ui.label(name);
+                    ui.painter().rect_filled(rect, 2.0, theme.series(row.line.map_or(row.runs[0], |l| l.place)));
+                    ui.label(row.name);
                 });
-                let line = page.figure().and_then(|f| f.lines.iter().find(|l| l.runs.contains(&i)));
-                let value = line.and_then(|l| l.at(step)).map_or_else(|| "–".to_owned(), number::short);
+                let value = row.line.and_then(|l| l.at(step)).map_or_else(|| "–".to_owned(), number::short);
                 ui.label(RichText::new(value).font(theme::numbers()));
                 for difference in differences {
-                    let value = difference.values.get(i).map_or("", String::as_str);
-                    ui.label(RichText::new(value).font(theme::numbers()));
+                    ui.label(RichText::new(values_of(&difference.values, row.runs)).font(theme::numbers()));
                 }
                 ui.end_row();
             }
@@ -265,8 +265,66 @@ fn table_ui(ui: &mut Ui, shell: &Shell<'_>, page: &ComparePage, step: u64) {
     });
 }
 
-/// The place of a run's line, for its colour.
-fn place_of(page: &ComparePage, run: usize) -> usize {
-    let line = page.figure().and_then(|f| f.lines.iter().find(|l| l.runs.contains(&run)));
-    line.map_or(run, |l| l.place)
+/// A row of the table.
+struct ComparedRow<'a> {
+    name: &'a str,
+    /// The runs that it is of, at least one.
+    runs: &'a [usize],
+    line: Option<&'a ComparedLine>,
+}
+
+/// One row for all seeds of a folded line, at the place of the first of them.
+fn rows(page: &ComparePage) -> impl Iterator<Item = ComparedRow<'_>> {
+    page.runs.names.iter().zip(page.indices.chunks(1)).filter_map(|(name, run)| {
+        let line = page.figure().and_then(|f| f.lines.iter().find(|l| l.runs.contains(&run[0])));
+        match line {
+            Some(line) if line.runs.len() > 1 => {
+                let is_first = line.runs.iter().min() == run.first();
+                is_first.then_some(ComparedRow { name: &line.name, runs: &line.runs, line: Some(line) })
+            }
+            _ => Some(ComparedRow { name, runs: run, line }),
+        }
+    })
+}
+
+/// The values of one setting over these runs, each once.
+fn values_of(values: &[String], runs: &[usize]) -> String {
+    let mut distinct: Vec<&str> = vec![];
+    for value in runs.iter().filter_map(|run| values.get(*run)) {
+        if !distinct.contains(&value.as_str()) {
+            distinct.push(value);
+        }
+    }
+    distinct.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folded_seeds_are_one_row() {
+        let line = |place: usize, like: usize, y: f64| {
+            let name = format!("lr {like}, seed {place}");
+            ComparedLine::new(name, place, like, vec![[1.0, y, 0.0], [2.0, y, 0.0]])
+        };
+        let figure = Comparison {
+            key: "loss".into(),
+            variant: "model".into(),
+            title: "loss".into(),
+            lines: vec![line(0, 0, 1.0), line(1, 1, 7.0), line(2, 0, 3.0)],
+        };
+        let mut folded = figure.clone();
+        folded.fold();
+        let names = figure.lines.iter().map(|l| l.name.clone()).collect();
+        let runs = ComparedRuns { names, figures: vec![figure], folded: vec![folded], ..ComparedRuns::default() };
+        let mut page = ComparePage::new(runs);
+        let shown = |page: &ComparePage| -> Vec<(String, Option<f64>)> {
+            rows(page).map(|row| (row.name.to_owned(), row.line.and_then(|l| l.at(2)))).collect()
+        };
+        assert_eq!(shown(&page).len(), 3);
+        page.folded = true;
+        assert_eq!(shown(&page), [("lr 0, 2 seeds".to_owned(), Some(2.0)), ("lr 1, seed 1".to_owned(), Some(7.0))]);
+        assert_eq!(values_of(&["7".into(), "7".into(), "8".into()], &[0, 2]), "7, 8");
+    }
 }
