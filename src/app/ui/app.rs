@@ -16,7 +16,7 @@ pub use start::{Opening, Start, run};
 
 use dispatch::{
     deliveries::take_deliveries,
-    file::{draw_pictures, take_picture},
+    file::{WrittenMatrix, draw_pictures, take_picture},
     message::paste_session,
     open_run::pump_opening,
     stop_first::Waiting,
@@ -78,7 +78,7 @@ pub struct App {
     /// Files of a recording that are being written; no message announces them.
     pub(super) recorded: BTreeSet<PathBuf>,
     /// A matrix of transition probabilities that is being written, to be opened as a generator.
-    pub(super) transitions: Option<PathBuf>,
+    pub(super) transitions: Option<WrittenMatrix>,
     dragged_over: bool,
     /// A text field had the focus at the end of the last frame.
     was_typing: bool,

@@ -7,7 +7,8 @@ use super::{
     top_bar::{DEVICE, THREADS},
 };
 use crate::{
-    config::Knob,
+    config::{Config, Knob},
+    labs::equilibrium::settings::acts,
     ui::{
         action::{PageAction, RunAction},
         page::{Page, undo},
@@ -37,7 +38,7 @@ fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             for (prefix, heading) in page.lab.groups {
                 let here: Vec<&Knob> = knobs
                     .iter()
-                    .filter(|k| k.group() == *prefix && in_panel(k) && matches(k, heading, &filter))
+                    .filter(|k| k.group() == *prefix && in_panel(k, &page.config) && matches(k, heading, &filter))
                     .filter(|k| page.lesson.shows(k.key))
                     .collect();
                 if !here.is_empty() {
@@ -56,9 +57,9 @@ fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     });
 }
 
-/// The top bar has these.
-fn in_panel(knob: &Knob) -> bool {
-    knob.key != DEVICE && knob.key != THREADS
+/// False for what the top bar has, and for what does nothing beside the other settings.
+fn in_panel(knob: &Knob, config: &Config) -> bool {
+    acts(config, knob.key) && knob.key != DEVICE && knob.key != THREADS
 }
 
 fn matches(knob: &Knob, heading: &str, filter: &str) -> bool {
@@ -81,8 +82,8 @@ fn search_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
 /// Says that a lesson hides controls, and shows all.
 fn focus_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     let Some(i) = page.lesson.current.filter(|_| page.lesson.is_focused) else { return };
-    let all = page.knobs.iter().filter(|k| in_panel(k)).count();
-    let shown = page.knobs.iter().filter(|k| in_panel(k) && page.lesson.shows(k.key)).count();
+    let all = page.knobs.iter().filter(|k| in_panel(k, &page.config)).count();
+    let shown = page.knobs.iter().filter(|k| in_panel(k, &page.config) && page.lesson.shows(k.key)).count();
     Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 8 }).show(ui, |ui| {
         let words = format!("Step {} of the lesson shows {shown} of {all} controls.", i + 1);
         ui.add(egui::Label::new(RichText::new(words).small().color(theme.secondary)).wrap());

@@ -3,7 +3,7 @@
 use super::slow_manifold::SlowManifoldSettings;
 use crate::{
     analysis::generator::{MatrixKind, Topology},
-    config::{Config, MatrixFile, Settings, choices, settings},
+    config::{Config, MatrixFile, Settings, Value, choices, settings},
     labs::{corpus::CorpusSettings, experiment::schedules},
     telemetry::measurements::{GeneratorArgs, GeneratorFlowArgs, StationaryMapArgs},
     trainer::{RunSettings, TrainSettings},
@@ -169,5 +169,28 @@ impl EquilibriumSettings {
     /// The settings as a view finds them; the usual ones where they are of another lab.
     pub fn read_or_default(config: &Config) -> Self {
         Self::read(config).unwrap_or_default()
+    }
+}
+
+/// False for a number of the slow control beyond as many as these settings have, which does nothing.
+pub fn acts(config: &Config, key: &str) -> bool {
+    let keys = [ControlSettings::y0, ControlSettings::y1, ControlSettings::y2, ControlSettings::y3];
+    match (keys.iter().position(|y| y.name == key), config.get(GeneratorSettings::controls.name)) {
+        (Some(place), Some(Value::Int(controls))) => (place as i64) < *controls,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_controls_that_there_are_act() {
+        let lab = &crate::labs::equilibrium::LAB;
+        let config = lab.config(None).unwrap();
+        let acting = (lab.knobs)().iter().filter(|k| k.key.starts_with("control.") && acts(&config, k.key)).count();
+        assert_eq!(config.get(GeneratorSettings::controls.name), Some(&Value::Int(acting as i64)));
+        assert!(acts(&config, "train.steps"));
     }
 }

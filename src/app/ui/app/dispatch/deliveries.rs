@@ -54,8 +54,8 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 if !app.recorded.remove(&path) {
                     app.toasts.push(Level::Info, format!("Saved {}", path.display()));
                 }
-                if app.transitions.take_if(|waiting| *waiting == path).is_some() {
-                    open_transitions(app, &path, ctx);
+                if let Some(matrix) = app.transitions.take_if(|waiting| waiting.path == path) {
+                    open_transitions(app, &matrix, ctx);
                 }
             }
             Delivery::Runs(runs) => app.past_runs.set(runs),

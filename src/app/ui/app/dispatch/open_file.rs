@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use eframe::egui::Context;
 
 use super::{
+    file::WrittenMatrix,
     link::{link_of, open_link},
     open_lab::{open_config, open_lab, set_path},
     open_run::open_run,
@@ -59,12 +60,16 @@ pub(in crate::ui) fn open_config_text(app: &mut App, path: &Path, content: &str,
     }
 }
 
-/// Opens a file of transition probabilities in the lab of generators, with that lab's usual settings.
-pub(in crate::ui) fn open_transitions(app: &mut App, path: &Path, ctx: &Context) {
+/// Opens a file of transition probabilities in the lab of generators, with that lab's usual settings but the number of
+/// states, where that setting goes so far.
+pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx: &Context) {
+    let path = &matrix.path;
     let (lab, knobs) = (&equilibrium::LAB, (equilibrium::LAB.knobs)());
     let config = lab.config(None).and_then(|mut config| {
         config.set(&knobs, GeneratorSettings::file.name, Value::Text(path.display().to_string()))?;
         config.set(&knobs, GeneratorSettings::file_holds.name, MatrixKind::Transitions.to_value())?;
+        // a larger matrix is shown as well, only the setting has an end
+        let _ = config.set(&knobs, GeneratorSettings::states.name, Value::Int(matrix.states as i64));
         Ok(config)
     });
     match config {
