@@ -9,8 +9,11 @@ const TASK: usize = 128;
 /// The layout of a matrix in memory: its first value, and the distance of its rows and of its columns in values.
 #[derive(Debug, Clone, Copy)]
 pub struct Strided<P> {
+    /// The first value.
     pub at: P,
+    /// The distance between two rows, in values.
     pub row: usize,
+    /// The distance between two columns, in values.
     pub column: usize,
 }
 
@@ -37,7 +40,9 @@ pub enum Update<T> {
 
 /// A number that matrices are made of.
 pub trait Scalar: Copy + 'static {
+    /// The number 0.
     const ZERO: Self;
+    /// The number 1.
     const ONE: Self;
 }
 

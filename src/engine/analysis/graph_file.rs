@@ -19,8 +19,11 @@ use values::{ValueColumns, ValueNames, give, value};
 pub struct GraphFile {
     /// A description in words.
     pub title: String,
+    /// True if edges have a direction.
     pub directed: bool,
+    /// The nodes in the order of the file.
     pub nodes: Vec<FileNode>,
+    /// The edges in the order of the file.
     pub edges: Vec<FileEdge>,
     /// Named values of the graph itself.
     pub values: Vec<NamedValue>,
@@ -29,6 +32,7 @@ pub struct GraphFile {
 /// A node of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FileNode {
+    /// The unique id of the node.
     pub id: String,
     /// The id is a JSON value other than a string: 7, or [0,1].
     pub is_json_id: bool,
@@ -38,6 +42,7 @@ pub struct FileNode {
     pub place: Option<[f64; 2]>,
     /// sRGB.
     pub colour: Option<[u8; 3]>,
+    /// The size at which the node is drawn, if the file gives one.
     pub size: Option<f64>,
     /// Named values: "community", "head", ..
     pub values: Vec<NamedValue>,
@@ -46,23 +51,30 @@ pub struct FileNode {
 /// An edge between two places in [`GraphFile::nodes`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FileEdge {
+    /// The index of the source node.
     pub from: usize,
+    /// The index of the target node.
     pub to: usize,
     /// 1 where the file gives none.
     pub weight: f64,
     /// The file gives no weight.
     pub is_unweighted: bool,
+    /// Named values of the edge.
     pub values: Vec<NamedValue>,
 }
 
 /// The formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// GEXF 1.3, the format of Gephi.
     Gexf,
+    /// GraphML, an XML format.
     GraphMl,
+    /// GML, a text format of nested lists.
     Gml,
     /// The node-link JSON of networkx and d3.
     NodeLinkJson,
+    /// A table of edges as comma-separated values.
     Csv,
 }
 
@@ -70,7 +82,9 @@ pub enum Format {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct GraphFileError {
+    /// The line of the file, from 1.
     pub line: usize,
+    /// The reason and the remedy, as a sentence.
     pub message: String,
 }
 
@@ -82,6 +96,7 @@ impl GraphFileError {
 
 /// The limit of nodes, as of edges: beyond it a graph is no picture.
 pub const MAX_NODES: usize = 1_000_000;
+/// The largest number of edges that is read.
 pub const MAX_EDGES: usize = 8_000_000;
 /// Named values of one item, and names of them in one file.
 pub const MAX_VALUES: usize = 1024;
@@ -89,6 +104,7 @@ pub const MAX_VALUES: usize = 1024;
 const LONGEST_NAME: usize = 256;
 
 impl Format {
+    /// Every format, in the order of the menus.
     pub const ALL: [Self; 5] = [Self::Gexf, Self::GraphMl, Self::Gml, Self::NodeLinkJson, Self::Csv];
 
     /// The ending of a file's name.
@@ -118,6 +134,7 @@ impl Format {
         !matches!(self, Self::Csv | Self::NodeLinkJson)
     }
 
+    /// Returns the graph as the text of a file in this format.
     pub fn write(self, graph: &GraphFile) -> String {
         match self {
             Self::Gexf => gexf::write(graph),
@@ -128,6 +145,7 @@ impl Format {
         }
     }
 
+    /// Reads a graph from the text of a file in this format; the error names the line.
     pub fn read(self, text: &str) -> Result<GraphFile, GraphFileError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let graph = match self {

@@ -29,7 +29,9 @@ pub const STEPS: u32 = 300;
 /// Strengths of the forces. Lengths are in units in which a node has about a unit of area.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Laws {
+    /// The strength r of the repulsion between nodes.
     pub repulsion: f32,
+    /// The strength g of the pull towards the origin.
     pub gravity: f32,
     /// Length from which a loosened spring hardly pulls harder.
     pub reach: f32,
@@ -91,6 +93,7 @@ impl Springs {
         Self { masses, first, ends }
     }
 
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.masses.len()
     }
@@ -207,9 +210,11 @@ pub fn bounds(places: &[[f32; 2]]) -> [f32; 4] {
 /// The method by which repulsion is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repulsion {
+    /// Repulsion is summed over all pairs of nodes.
     Exact,
     /// Cells on a side of the finest grid: 2 to this power.
     Grid {
+        /// The levels of the pyramid of grids.
         levels: u32,
     },
 }

@@ -8,7 +8,9 @@ use super::cholesky;
 /// The share of left-out points that fell on the right side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict {
+    /// The number of left-out points on the right side.
     pub right: usize,
+    /// The number of left-out points.
     pub of: usize,
 }
 

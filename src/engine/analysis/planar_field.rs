@@ -23,9 +23,11 @@ choices! {
 }
 
 impl PlanarField {
+    /// Every field, in the order of the menus.
     pub const ALL: [PlanarField; 4] =
         [PlanarField::Linear, PlanarField::Spiral, PlanarField::VanDerPol, PlanarField::Mlp];
 
+    /// Returns the id that settings and files use.
     pub fn id(self) -> &'static str {
         Choice::id(self)
     }

@@ -17,13 +17,16 @@ pub enum Integrator {
 }
 
 impl Integrator {
+    /// Both integrators, in the order of the menus.
     pub const ALL: [Integrator; 2] = [Integrator::Euler, Integrator::Leapfrog];
 }
 
 /// A query and a key of one width d: a point of phase space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhasePoint {
+    /// The query, d values.
     pub q: Vec<f64>,
+    /// The key, d values.
     pub k: Vec<f64>,
 }
 
@@ -31,6 +34,7 @@ pub struct PhasePoint {
 const LARGEST: f64 = f32::MAX as f64;
 
 impl PhasePoint {
+    /// Creates a point from a query and a key of the same width.
     pub fn new(q: impl Into<Vec<f64>>, k: impl Into<Vec<f64>>) -> Self {
         Self { q: q.into(), k: k.into() }
     }
@@ -54,14 +58,18 @@ impl PhasePoint {
 /// A flow to integrate: a force, an integrator, and its step dt.
 #[derive(Debug, Clone, Copy)]
 pub struct Evolution<'a> {
+    /// The force f in dk/dt = f(q).
     pub force: &'a Force,
+    /// The method that advances both by one step.
     pub integrator: Integrator,
+    /// The length of a step.
     pub dt: f64,
 }
 
 /// The points of an evolution, the start first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Path {
+    /// The points in order: the start, then one after each step.
     pub points: Vec<PhasePoint>,
     /// The step, from 1, whose result f32 cannot hold. The points end before it.
     pub overflows_at: Option<usize>,

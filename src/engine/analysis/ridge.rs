@@ -39,13 +39,16 @@ pub struct NormalEquations {
 pub struct LinearMap {
     /// The features that it reads, in their order.
     pub parts: Vec<Range<usize>>,
+    /// The number of labels.
     pub classes: usize,
     /// `(features, classes)`.
     pub weights: Vec<f32>,
+    /// The constant term of each score, one for each label.
     pub bias: Vec<f32>,
 }
 
 impl NormalEquations {
+    /// Creates the equations of no samples for `width` features and `classes` labels.
     pub fn new(width: usize, classes: usize) -> Self {
         let tiles = tile_pairs(width).map(|(i, j)| vec![0.0; tile(width, i).len() * tile(width, j).len()]).collect();
         Self {

@@ -7,7 +7,9 @@ use super::{rank_test::MannWhitney, statistics::wilson};
 pub struct Auroc {
     /// The chance that a value of the first sample is above one of the second; half of equal ones count.
     pub value: f64,
+    /// The lower end of the 95% interval.
     pub low: f64,
+    /// The upper end of the 95% interval.
     pub high: f64,
 }
 

@@ -22,8 +22,11 @@ pub struct Tableau {
     pub description: &'static str,
     /// Global order of y1, and p of the step control: the error of a smooth solve falls as h^p.
     pub order: u32,
+    /// c_i of Butcher's table for i >= 1: times of the stages as shares of the step; the first stage is at 0.
     pub nodes: &'static [f64],
+    /// a_ij of Butcher's table for i >= 1: the weights of earlier stages in each stage.
     pub rows: &'static [&'static [f64]],
+    /// b_i of Butcher's table: the weights of the stages in y1.
     pub weights: &'static [f64],
     /// h sum error_i k_i estimates the error of y1; empty for a method of fixed steps.
     pub error: &'static [f64],
@@ -122,6 +125,7 @@ impl Method {
         ],
     });
 
+    /// The method of Bogacki and Shampine, of order 3 with an estimate of order 2.
     pub const BOSH3: Self = Self(&Tableau {
         id: "bosh3",
         name: "bosh3",
@@ -134,6 +138,7 @@ impl Method {
         mid: &[0.0, 0.5, 0.0, 0.0],
     });
 
+    /// Heun's method of order 2 with an estimate by Euler's method.
     pub const ADAPTIVE_HEUN: Self = Self(&Tableau {
         id: "adaptive_heun",
         name: "adaptive Heun",
@@ -146,6 +151,7 @@ impl Method {
         mid: &[0.5, 0.0],
     });
 
+    /// Euler's method, of order 1, with fixed steps.
     pub const EULER: Self = Self(&Tableau {
         id: "euler",
         name: "Euler",
@@ -158,6 +164,7 @@ impl Method {
         mid: &[],
     });
 
+    /// The explicit midpoint method, of order 2, with fixed steps.
     pub const MIDPOINT: Self = Self(&Tableau {
         id: "midpoint",
         name: "midpoint",
@@ -170,6 +177,7 @@ impl Method {
         mid: &[],
     });
 
+    /// Heun's method, of order 2, with fixed steps.
     pub const HEUN2: Self = Self(&Tableau {
         id: "heun2",
         name: "Heun",
@@ -182,6 +190,7 @@ impl Method {
         mid: &[],
     });
 
+    /// Kutta's 3/8 rule, of order 4, with fixed steps.
     pub const RK4: Self = Self(&Tableau {
         id: "rk4",
         name: "RK4 (3/8)",
@@ -196,26 +205,32 @@ impl Method {
 }
 
 impl Method {
+    /// Returns the method with this id, if there is one.
     pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|m| m.id() == id)
     }
 
+    /// Returns the id that settings and files use.
     pub fn id(self) -> &'static str {
         self.0.id
     }
 
+    /// Returns the name on screen.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
+    /// Returns a description in one line.
     pub fn description(self) -> &'static str {
         self.0.description
     }
 
+    /// Returns the global order of the method.
     pub fn order(self) -> u32 {
         self.0.order
     }
 
+    /// Returns the coefficients of the method.
     pub fn tableau(self) -> &'static Tableau {
         self.0
     }
@@ -301,8 +316,10 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// Both policies, in the order of the menus.
     pub const ALL: [Policy; 2] = [Policy::Interpolate, Policy::Clip];
 
+    /// Returns the id that settings and files use.
     pub fn id(self) -> &'static str {
         match self {
             Policy::Interpolate => "interpolate",
@@ -310,6 +327,7 @@ impl Policy {
         }
     }
 
+    /// Returns the policy with this id, if there is one.
     pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|p| p.id() == id)
     }

@@ -22,8 +22,11 @@ pub fn min_steps(h: f64, span: f64) -> u32 {
 /// One solve, as far as the bound on growth is concerned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepCount {
+    /// The length of the first step.
     pub h_init: f64,
+    /// The number of accepted steps.
     pub accepted: usize,
+    /// The number of rejected steps.
     pub rejected: usize,
 }
 

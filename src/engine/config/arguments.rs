@@ -121,7 +121,13 @@ macro_rules! arguments {
     ),* $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
-        $vis struct $name { $(pub $base: $base_args,)? $($(#[doc = $tip])+ pub $field: $ty),* }
+        $vis struct $name {
+            $(
+                /// The arguments of the question that this one extends.
+                pub $base: $base_args,
+            )?
+            $($(#[doc = $tip])+ pub $field: $ty),*
+        }
 
         impl Default for $name {
             fn default() -> Self {

@@ -5,8 +5,6 @@
 //! and gives them no meaning. Code that acts on settings reads them as a struct ([`Settings::read`]) or by a typed key
 //! ([`Config::value`]); `settings!` derives the schema from that struct.
 
-#![warn(missing_docs)]
-
 mod arguments;
 mod error;
 mod knob;

@@ -218,6 +218,7 @@ macro_rules! settings {
 
         #[allow(non_upper_case_globals, reason = "a key goes by the name of its field")]
         impl $name { $(
+            #[doc = concat!("The key `", $group, ".", stringify!($field), "`.")]
             pub const $field: &'static $crate::config::SettingKey<$ty> =
                 &$crate::config::SettingKey::new(concat!($group, ".", stringify!($field)));
         )+ }

@@ -16,6 +16,7 @@ pub enum TextSpan {
 /// Some ids in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextChunk {
+    /// The ids of the chunk's tokens.
     pub ids: Vec<u32>,
     /// The byte of the span at which the next chunk begins.
     pub end: usize,

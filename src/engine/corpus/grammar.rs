@@ -21,6 +21,7 @@ use crate::files;
 /// The sets of sentences of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrammarRoles {
+    /// The vocabulary and the structures of the sentences.
     pub grammar: Grammar,
     /// Sentences to learn from.
     pub train: usize,

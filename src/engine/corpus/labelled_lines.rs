@@ -9,15 +9,18 @@ use crate::files;
 /// A sentence with its label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelledLine {
+    /// The label of the sentence.
     pub label: String,
     /// The topic, which other sentences of its label may share; the sentence itself where the line does not say.
     pub group: String,
+    /// The text of the sentence.
     pub sentence: String,
 }
 
 /// The sentences of a file in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelledLines {
+    /// The sentences with their labels.
     pub lines: Vec<LabelledLine>,
     /// The name of the file.
     pub name: String,

@@ -49,7 +49,9 @@ pub use text_tokenizer::TextTokenizer;
 /// The training data as plain data, enough to open the corpus again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CorpusSpec {
+    /// The source of the text.
     pub source: Source,
+    /// The tokeniser that turns the text into ids.
     pub tokenizer: TokenizerSpec,
     /// The last fraction of the text is held out (0.1 for the paper's tenth).
     pub held_out: f64,
@@ -121,29 +123,51 @@ const MANY_CHARS: u64 = 1 << 12;
 /// Bytes of a tokenizer.json for each of its tokens, at least.
 const ENTRY: u64 = 24;
 
+/// The kind of a tokeniser with its size, enough to build it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenizerSpec {
     /// Bytes; `vocab` >= 256 (the paper pads to 320).
-    Byte { vocab: usize },
+    Byte {
+        /// The number of ids, at least 256.
+        vocab: usize,
+    },
     /// Characters of the training part by frequency, at most this many, one for all others.
-    Char { max_vocab: usize },
+    Char {
+        /// The largest number of characters that get an id.
+        max_vocab: usize,
+    },
     /// The distinct characters of the whole text by code point, ids from 0 (as in char-rnn and nanoGPT), no id for any
     /// other; a text with more than this many is refused.
-    SortedChar { max_vocab: usize },
+    SortedChar {
+        /// The largest number of distinct characters.
+        max_vocab: usize,
+    },
     /// The characters of this file and no others: a list or an object from character to id, as JSON or as a pickle, or a text
     /// whose distinct characters are taken by code point.
     Characters(std::path::PathBuf),
     /// Words and marks of the training part by frequency, at most this many, one for all others. White
     /// space but line breaks is not kept.
-    Word { max_vocab: usize },
+    Word {
+        /// The largest number of words that get an id.
+        max_vocab: usize,
+    },
     /// Words with white space kept, each space a token of its own: what comes after a word is then a bare space,
     /// whatever word is to come.
-    Spaced { max_vocab: usize },
+    Spaced {
+        /// The largest number of words that get an id.
+        max_vocab: usize,
+    },
     /// These words, each with its place as id, and no others.
-    Listed { words: Vec<String> },
+    Listed {
+        /// The words in the order of their ids.
+        words: Vec<String>,
+    },
     /// Byte-pair encoding trained on the training part.
-    Bpe { vocab: usize },
+    Bpe {
+        /// The number of tokens of the vocabulary.
+        vocab: usize,
+    },
     /// A Hugging Face `tokenizer.json`.
     HuggingFace(std::path::PathBuf),
 }
@@ -191,9 +215,13 @@ impl CorpusError {
 /// (asks nothing).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Windows {
+    /// The number of windows.
     pub rows: usize,
+    /// The number of ids in a window.
     pub len: usize,
+    /// The ids that the model reads, `(rows, len)`.
     pub inputs: Vec<u32>,
+    /// The ids that the model is to predict, `(rows, len)`.
     pub targets: Vec<u32>,
     /// True where the target answers a question of a task; same shape as `targets`.
     pub answers: Option<Vec<bool>>,
@@ -202,6 +230,7 @@ pub struct Windows {
 /// The position of a batch stream; enough to continue exactly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Position {
+    /// The seed of the stream.
     pub seed: u64,
     /// The number of batches drawn so far.
     pub drawn: u64,
@@ -259,6 +288,7 @@ impl Corpus {
         self.stream.guess()
     }
 
+    /// Returns the number of ids of the vocabulary.
     pub fn vocab(&self) -> usize {
         self.tokenizer.vocab()
     }
@@ -274,6 +304,7 @@ impl Corpus {
         self.tokenizer.encode(text)
     }
 
+    /// Returns the text of these ids.
     pub fn decode(&self, ids: &[u32]) -> String {
         self.tokenizer.decode(ids)
     }

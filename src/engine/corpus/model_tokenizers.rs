@@ -18,6 +18,7 @@ pub enum TokenizerError {
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenizerKind {
+    /// Each byte is a token.
     Byte,
     /// The distinct characters of the text by code point.
     SortedChar,
@@ -54,7 +55,9 @@ impl TokenizerChoice {
 
 /// A tokeniser and what it is called.
 pub struct NamedTokenizer {
+    /// The kind of its tokens.
     pub kind: TokenizerKind,
+    /// The tokeniser itself.
     pub tokenizer: TextTokenizer,
 }
 

@@ -16,6 +16,7 @@ use super::{
     text_file::TextFile,
 };
 
+/// The origin of a corpus's text, as plain data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -34,7 +35,12 @@ pub enum Source {
     /// The first so many of the generated domains, of 1 to [`generated::domains::MAX_DOMAINS`].
     Domains(usize),
     /// The text files of a folder as domains, the first so many of them by name.
-    Folder { path: PathBuf, domains: usize },
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The number of files that are read, by name.
+        domains: usize,
+    },
 }
 
 /// A source as a stream, and what the corpus is called.

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 /// ones have targets only where the steering is asked for, and no held-out noun.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steering {
+    /// The number of batches of the first stage.
     pub language_batches: u64,
     /// Steer at this one prompt (as the source's demonstration did) rather than at many.
     pub prompt: Option<String>,

@@ -2,8 +2,6 @@
 //! device, a link, longer than memory, or cut while it is read. What is written is whole or not there. Of
 //! formats it knows one alone, Python's pickle, which weights and vocabularies share.
 
-#![warn(missing_docs)]
-
 pub mod fingerprint;
 pub mod memory;
 pub mod opening;

@@ -21,14 +21,21 @@ use crate::nn::{
 #[serde(rename_all = "snake_case")]
 pub enum WordInput {
     /// A learned vector, normal with this standard deviation at first.
-    Embedding { width: usize, std: f64 },
+    Embedding {
+        /// The number of components of a vector.
+        width: usize,
+        /// The standard deviation of the initial components.
+        std: f64,
+    },
     /// The word itself.
     OneHot,
 }
 
+/// Sizes of a bidirectional GRU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BiGruSpec {
+    /// The encoding of words at the input.
     pub input: WordInput,
     /// Units of each direction.
     pub hidden: usize,

@@ -23,8 +23,10 @@ use crate::nn::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GatedAct {
+    /// The gate is SiLU (SwiGLU).
     #[default]
     Swiglu,
+    /// The gate is GELU (GEGLU).
     Geglu,
 }
 
@@ -32,12 +34,17 @@ pub enum GatedAct {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DenseSpec {
+    /// The width of the residual stream.
     pub d_model: usize,
+    /// The number of layers.
     pub layers: usize,
+    /// The number of query heads.
     pub heads: usize,
+    /// The number of key and value heads; it divides `heads`.
     pub kv_heads: usize,
     /// Width of the gated MLP.
     pub hidden: usize,
+    /// The activation of the gated MLP.
     pub act: GatedAct,
     /// Query t sees keys t-window+1..=t; `None` sees the whole past.
     pub window: Option<usize>,

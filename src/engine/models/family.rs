@@ -52,7 +52,7 @@ macro_rules! families {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "family", rename_all = "snake_case")]
         pub enum ModelSpec {
-            $($family($spec)),+
+            $(#[doc = concat!("A model of the family ", stringify!($family), ".")] $family($spec)),+
         }
 
         impl ModelSpec {

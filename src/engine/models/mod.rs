@@ -93,6 +93,7 @@ pub struct Loss {
 /// A [`Loss`] that was computed with an accumulator, which alone can differentiate it
 /// ([`GradAccumulator::backward`]).
 pub struct AccumulatedLoss {
+    /// The scalar to differentiate; its graph lacks the weights that the accumulator has taken.
     pub total: PartialGraph,
     /// See [`Loss::cross_entropy`]; without its graph.
     pub cross_entropy: Tensor,
@@ -105,6 +106,7 @@ pub const USUAL_ADVICE: &str = "A smaller learning rate or a longer warm-up usua
 
 /// A thing with weights that a trainer can drive and a probe can question.
 pub trait Trainable: Send {
+    /// Returns the weights and buffers of the model.
     fn params(&self) -> &Params;
 
     /// The family and the sizes, enough to build another model of this kind.

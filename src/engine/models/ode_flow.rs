@@ -33,6 +33,7 @@ use crate::{
 
 /// Scalar channels of every step.
 pub const ALPHA: &str = "flow/alpha";
+/// The scalar channel of the norm of the gradient with respect to the weights of the field.
 pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";
 
 impl FamilySpec for OdeFlowSpec {

@@ -27,6 +27,7 @@ const POINTS: usize = 256;
 /// The damping of van der Pol's equation: how strongly it leaves the middle and comes back from outside.
 const MU: f64 = 1.5;
 
+/// Sizes and fields of a flow in the plane.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlaneSpec {

@@ -41,21 +41,41 @@ use crate::nn::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum ReaderInput {
-    Single { alpha: f64 },
-    Three { alphas: [f64; 3] },
-    Attention { alphas: [f64; 3] },
-    AttentionPast { alphas: [f64; 3] },
+    /// The coefficient a of the trace.
+    Single {
+        /// One trace is read at the position of the answer.
+        alpha: f64,
+    },
+    /// Three traces are read at the position of the answer.
+    Three {
+        /// The coefficient a of each trace.
+        alphas: [f64; 3],
+    },
+    /// Three traces at the position of the answer are read by softmax attention.
+    Attention {
+        /// The coefficient a of each trace.
+        alphas: [f64; 3],
+    },
+    /// Three traces of every position of the past are read by softmax attention.
+    AttentionPast {
+        /// The coefficient a of each trace.
+        alphas: [f64; 3],
+    },
+    /// The codes of all tokens of the past are read by softmax attention.
     Raw,
 }
 
+/// Sizes of a reader that names past tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecoverSpec {
+    /// The input of the reader.
     #[serde(flatten)]
     pub reader: ReaderInput,
     /// Distances asked, in tokens, ascending; 0 is the token just written.
     pub distances: Vec<usize>,
     /// Units of a code, and how many of them are on.
     pub code_dim: usize,
+    /// The number of units of a code that are on.
     pub code_active: usize,
     /// Draws the codes; the same for all readers of a run.
     pub code_seed: u64,

@@ -33,18 +33,37 @@ const HELD_OUT: usize = 512;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RateSource {
     /// The generator is drawn from the seed.
-    Drawn { topology: Topology, states: usize, sparsity: f64 },
+    Drawn {
+        /// The law by which states are joined.
+        topology: Topology,
+        /// The number of states.
+        states: usize,
+        /// The share of the ordered pairs without a rate, for a random topology.
+        sparsity: f64,
+    },
     /// Given, row by row: `rates[to * states + from]`.
-    Given { states: usize, rates: Vec<f64> },
+    Given {
+        /// The number of states.
+        states: usize,
+        /// The rates row by row, `states * states` values.
+        rates: Vec<f64>,
+    },
     /// The rates are read from a file when the model is built, and kept by the model.
-    File { path: PathBuf, holds: MatrixKind },
+    File {
+        /// The path of the file.
+        path: PathBuf,
+        /// The kind of matrix that the file holds.
+        holds: MatrixKind,
+    },
 }
 
 /// The limit of the bytes that are read of a matrix.
 const LONGEST_MATRIX: u64 = 1 << 20;
 
+/// Sizes of the network and the source of its generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StationarySpec {
+    /// The source of the generator's rates.
     pub rates: RateSource,
     /// Numbers of the slow control y.
     pub controls: usize,

@@ -6,6 +6,7 @@
 /// Sizes of a step's batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepSizes {
+    /// The number of ids of the vocabulary.
     pub vocab: f64,
     /// Windows of a batch.
     pub rows: f64,
@@ -65,9 +66,13 @@ impl StepMemory {
 /// Sizes of a pre-norm block ([`crate::nn::block`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockSizes {
+    /// The width of the residual stream.
     pub d_model: usize,
+    /// The number of query heads.
     pub heads: usize,
+    /// The number of key and value heads.
     pub kv_heads: usize,
+    /// The width of the MLP.
     pub hidden: usize,
     /// True if the MLP has a gate beside its input projection.
     pub gated: bool,
@@ -90,6 +95,7 @@ impl BlockSizes {
         self.hidden as f64 * if self.gated { 2.0 } else { 1.0 }
     }
 
+    /// Returns the number of weights of the block.
     pub fn weights(&self) -> f64 {
         let (d, kv, hidden) = (self.d_model as f64, self.kv(), self.hidden as f64);
         let maps = 2.0 * d * d + 2.0 * d * kv + d * self.mlp_width() + d * hidden;

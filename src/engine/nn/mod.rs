@@ -1,8 +1,6 @@
 //! Building blocks that the model families share: parameters, layers, losses, the optimiser, the tap, and the one
 //! device-to-host copy. It names no family.
 
-#![warn(missing_docs)]
-
 pub mod attention;
 pub mod batch;
 pub mod block;

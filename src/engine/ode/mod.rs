@@ -2,8 +2,6 @@
 //! steps, written once for all, with a full trace of what was tried, and three ways to gradients. Time and step control
 //! are f64, the state is of any floating type and shape.
 
-#![warn(missing_docs)]
-
 use std::sync::Arc;
 
 use candle_core::{Result, Tensor};

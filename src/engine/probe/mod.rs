@@ -50,6 +50,7 @@ pub struct Answer {
     pub about: String,
     /// The token axis, if it has one.
     pub tokens: Vec<String>,
+    /// The measurement.
     pub payload: Payload,
     /// The step of the weights, if they are not those that were given to the probe.
     pub step: Option<u64>,
@@ -64,6 +65,7 @@ impl Answer {
 
 /// A model with a question to it and all that its probe may look at.
 pub struct ProbeContext<'a> {
+    /// The model that is asked.
     pub model: &'a mut dyn Trainable,
     /// The step of the run that the model's weights are of.
     pub step: u64,
@@ -71,9 +73,11 @@ pub struct ProbeContext<'a> {
     pub corpus: &'a Corpus,
     /// All texts of the run's models, the run's own corpus first.
     pub texts: &'a [Corpus],
+    /// The device of the model's weights.
     pub device: &'a Device,
     /// Draws that a probe needs come from this seed.
     pub seed: u64,
+    /// The arguments of the question by name.
     pub args: &'a Args,
     /// The receiver of progress, which also says if the answer was cancelled.
     pub progress: Progress<'a>,
@@ -95,6 +99,7 @@ pub struct ProbeInputs<'a> {
     pub corpus: &'a Corpus,
     /// All texts of the run's models, the run's own corpus first.
     pub texts: &'a [Corpus],
+    /// The device of the model's weights.
     pub device: &'a Device,
     /// Draws that a probe needs come from this seed.
     pub seed: u64,
@@ -104,6 +109,7 @@ pub struct ProbeInputs<'a> {
 
 /// A question with typed arguments. It leaves the model as it found it (invariant 5).
 pub trait Probe: Sync {
+    /// The arguments of the question.
     type Args: Arguments;
     /// The part of a model that answers: a capability, or the model itself.
     type Subject<'m>;

@@ -28,8 +28,6 @@
 //! goes on from the checkpoint and writes those steps again, with the same numbers. So the logs
 //! never hold a step twice over, and plain tools need to know nothing of resuming.
 
-#![warn(missing_docs)]
-
 pub mod checkpoint;
 mod description;
 mod environment;

@@ -42,7 +42,12 @@ pub enum Command {
     /// End the run (keeps its folder). Dropping the sender does the same.
     Stop,
     /// A live setting: learning rate, coupling scale, a probe's cadence.
-    Set { key: String, value: Value },
+    Set {
+        /// The key of the setting.
+        key: String,
+        /// The new value.
+        value: Value,
+    },
     /// Asks a probe.
     Measure(Question),
     /// The answer to the question with this number is no longer wanted.

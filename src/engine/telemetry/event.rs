@@ -69,6 +69,7 @@ impl RunInfo {
 /// The step after which a stage of a run begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageStart {
+    /// The step after which the stage begins.
     pub step: u64,
     /// "steering begins".
     pub label: String,
@@ -77,7 +78,9 @@ pub struct StageStart {
 /// A file that a run reads, and what identifies its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputFile {
+    /// The path of the file.
     pub path: String,
+    /// The size of the file in bytes.
     pub bytes: u64,
     /// The hash in lower-case hexadecimal digits, as `sha256sum` prints it.
     pub sha256: String,
@@ -89,6 +92,7 @@ pub struct InputFile {
 pub enum RunState {
     /// Models are ready (or the run was paused): questions are answered, nothing trains.
     Paused,
+    /// The models train.
     Running,
     /// All steps done; questions are still answered.
     Finished,
@@ -96,6 +100,7 @@ pub enum RunState {
     Stopped,
     /// Ended by an error, NaN loss or panic. What was recorded stays.
     Failed {
+        /// The error as a sentence.
         message: String,
     },
 }
@@ -104,8 +109,11 @@ pub enum RunState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
+    /// A fact that needs no action.
     Info,
+    /// A possible problem; the run goes on.
     Warning,
+    /// A failure of a part of the run.
     Error,
 }
 
@@ -113,9 +121,11 @@ pub enum Level {
 /// the first update have step 1 and hold the loss before that update.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepStats {
+    /// The number of finished updates.
     pub step: u64,
     /// Index into [`RunInfo::variants`].
     pub variant: usize,
+    /// The scalars by channel.
     #[serde(with = "super::number::named")]
     pub scalars: Vec<(Channel, f64)>,
     /// Wall time of training in seconds, of all steps so far.
@@ -185,6 +195,7 @@ pub enum QuestionState {
     Answered,
     /// The question is refused, for this reason.
     Refused(String),
+    /// The question was cancelled.
     Cancelled,
 }
 
@@ -192,17 +203,24 @@ pub enum QuestionState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
+    /// The run begins, with its description.
     Started(Arc<RunInfo>),
+    /// The state of the run changed.
     State(RunState),
+    /// An update was finished.
     Step(StepStats),
+    /// A measurement was made.
     Sample(Sample),
     /// A checkpoint was written for this step.
     Checkpoint {
+        /// The step of the checkpoint.
         step: u64,
     },
     /// The question with this number is so far. It is not recorded.
     Question {
+        /// The number of the question.
         request: u64,
+        /// The state of its answer.
         state: QuestionState,
     },
     /// A partial answer that is still being worked on; the next one, or the answer, takes its place. It is not
@@ -212,12 +230,18 @@ pub enum Event {
     Snapshots(Arc<Vec<u64>>),
     /// A live setting was changed at this step.
     Changed {
+        /// The step from which the new value holds.
         step: u64,
+        /// The key of the setting.
         key: String,
+        /// The new value.
         value: crate::config::Value,
     },
+    /// The run has a message for the user.
     Notice {
+        /// The severity of the message.
         level: Level,
+        /// The message.
         text: String,
     },
 }

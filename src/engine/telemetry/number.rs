@@ -54,10 +54,12 @@ impl<T> JsonSchema for Number<T> {
 pub struct Float;
 
 impl Float {
+    /// Writes a float; NaN and the infinities are written as text.
     pub fn serialize<S: Serializer>(v: &f64, s: S) -> Result<S::Ok, S::Error> {
         Number(*v).serialize(s)
     }
 
+    /// Reads a float or its text.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
         Number::deserialize(d).map(|n| n.0)
     }
@@ -154,10 +156,12 @@ impl de::Visitor<'_> for AnyNumber {
 pub mod one {
     use super::*;
 
+    /// Writes a float; NaN and the infinities are written as text.
     pub fn serialize<S: Serializer>(v: &f64, s: S) -> Result<S::Ok, S::Error> {
         Number(*v).serialize(s)
     }
 
+    /// Reads a float or its text.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
         Number::deserialize(d).map(|n| n.0)
     }
@@ -167,6 +171,7 @@ pub mod one {
 pub mod list {
     use super::*;
 
+    /// Writes a list of floats; NaN and the infinities are written as text.
     pub fn serialize<T: Copy, S: Serializer>(v: &[T], s: S) -> Result<S::Ok, S::Error>
     where
         Number<T>: Serialize,
@@ -174,6 +179,7 @@ pub mod list {
         s.collect_seq(v.iter().map(|v| Number(*v)))
     }
 
+    /// Reads a list of floats or their texts.
     pub fn deserialize<'de, T, D: Deserializer<'de>>(d: D) -> Result<Vec<T>, D::Error>
     where
         Number<T>: Deserialize<'de>,
@@ -186,10 +192,12 @@ pub mod list {
 pub mod array {
     use super::*;
 
+    /// Writes an array of floats; NaN and the infinities are written as text.
     pub fn serialize<const N: usize, S: Serializer>(v: &[f64; N], s: S) -> Result<S::Ok, S::Error> {
         list::serialize(v, s)
     }
 
+    /// Reads an array of floats or their texts; a list of another length is an error.
     pub fn deserialize<'de, const N: usize, D: Deserializer<'de>>(d: D) -> Result<[f64; N], D::Error> {
         let all: Vec<f64> = list::deserialize(d)?;
         let expected = format!("a list of {N} numbers");
@@ -201,10 +209,12 @@ pub mod array {
 pub mod edges {
     use super::*;
 
+    /// Writes edges as triples of source, target and weight.
     pub fn serialize<S: Serializer>(v: &[(u32, u32, f32)], s: S) -> Result<S::Ok, S::Error> {
         s.collect_seq(v.iter().map(|(a, b, w)| (a, b, Number(*w))))
     }
 
+    /// Reads edges from triples of source, target and weight.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<(u32, u32, f32)>, D::Error> {
         let edges = Vec::<(u32, u32, Number<f32>)>::deserialize(d)?;
         Ok(edges.into_iter().map(|(a, b, w)| (a, b, w.0)).collect())
@@ -216,10 +226,12 @@ pub mod named {
     use super::*;
     use crate::telemetry::Channel;
 
+    /// Writes scalars as pairs of channel and value.
     pub fn serialize<S: Serializer>(v: &[(Channel, f64)], s: S) -> Result<S::Ok, S::Error> {
         s.collect_seq(v.iter().map(|(name, v)| (name, Number(*v))))
     }
 
+    /// Reads scalars from pairs of channel and value.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<(Channel, f64)>, D::Error> {
         let scalars = Vec::<(Channel, Number<f64>)>::deserialize(d)?;
         Ok(scalars.into_iter().map(|(name, v)| (name, v.0)).collect())

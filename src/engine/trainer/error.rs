@@ -6,9 +6,12 @@ use crate::{corpus::CorpusError, files::FileError, store::StoreError};
 
 /// An error of a run; its text says what, where, and what to do.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum RunError {
+    /// The corpus cannot be opened or read.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
+    /// The run folder cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An operation on tensors failed.

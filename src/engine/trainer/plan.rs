@@ -14,6 +14,7 @@ use crate::{
 /// Learning rate over steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
+    /// The learning rate after warm-up.
     pub lr: f64,
     /// Steps of linear warm-up from 0.
     pub warmup: u64,
@@ -34,39 +35,48 @@ impl Schedule {
     }
 }
 
+/// The optimiser of a run with its learning rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Optimisation {
+    /// The parameters of AdamW.
     pub adamw: AdamWSpec,
+    /// The learning rate over steps.
     pub schedule: Schedule,
 }
 
 /// One model of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VariantSpec {
+    /// The unique id of the variant.
     pub id: String,
+    /// The name of the variant on screen.
     pub label: String,
     /// Variants that differ only by seed share it.
     pub group: String,
     /// Seeds its weights and its batches: equal seeds see the same batches.
     pub seed: u64,
+    /// The family and the sizes of the model.
     pub model: models::ModelSpec,
 }
 
 /// A scheduled question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeSchedule {
+    /// The id of the probe.
     pub probe: String,
     /// Steps between askings; also asked at step 0 and at the end. 0: only when asked.
     pub every: u64,
     /// The live setting that changes `every`; empty if none does.
     #[serde(default)]
     pub every_key: String,
+    /// The arguments of the question by name.
     pub args: Args,
 }
 
 /// A parameter of the model that a person holds while it runs ([`models::Trainable::set_runtime_param`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuntimeParam {
+    /// The name of the parameter.
     pub name: String,
     /// The value when the run begins.
     pub value: f64,
@@ -77,6 +87,7 @@ pub struct RuntimeParam {
 pub struct Stage {
     /// It makes the updates after step `from`, up to step `until`.
     pub from: u64,
+    /// The step of its last update.
     pub until: u64,
     /// Whose weights it starts from at `from`, by place in [`Plan::variants`]: nobody's (its own, drawn), one
     /// variant's, or two as one.
@@ -112,10 +123,14 @@ pub struct TokenKeys {
     pub huggingface: String,
 }
 
+/// The plan of a run, enough to begin it and to resume it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
+    /// The settings that the plan was made from.
     pub config: Config,
+    /// The training data.
     pub corpus: corpus::CorpusSpec,
+    /// The keys of the settings that describe the tokens.
     #[serde(default)]
     pub token_keys: TokenKeys,
     /// Further texts that stages read, in the same tokens.
@@ -126,14 +141,19 @@ pub struct Plan {
     pub stages: Vec<Stage>,
     /// Windows a batch, and ids a window.
     pub batch: usize,
+    /// The number of ids in a window.
     pub window: usize,
     /// Truncated backpropagation through time: updates whose batches continue each other row by row; 0: each
     /// batch is of its own.
     #[serde(default, alias = "along")]
     pub tbptt_steps: u64,
+    /// The number of updates of the run.
     pub steps: u64,
+    /// The optimiser and its learning rate.
     pub optimisation: Optimisation,
+    /// The models of the run.
     pub variants: Vec<VariantSpec>,
+    /// The scheduled questions.
     pub probes: Vec<ProbeSchedule>,
     /// Group of settings that are arguments of scheduled questions: changed live, they change those. Empty:
     /// none.
@@ -144,7 +164,9 @@ pub struct Plan {
     pub runtime_params: Vec<RuntimeParam>,
     /// Held-out loss every this many steps, on this many windows.
     pub eval_every: u64,
+    /// The number of held-out windows of an evaluation.
     pub eval_windows: usize,
+    /// The number of steps between scheduled checkpoints; 0 schedules none.
     pub checkpoint_every: u64,
     /// `auto`, `cpu`, `cuda:0`, `metal`.
     pub device: String,

@@ -76,10 +76,13 @@ impl Variant {
 
 /// A run: everything that a step needs.
 pub struct Run {
+    /// The plan of the run.
     pub plan: Plan,
     /// The corpora, the run's own first.
     pub texts: Arc<[Corpus]>,
+    /// The device of the models' weights.
     pub device: Device,
+    /// The models with their optimisers.
     pub variants: Vec<Variant>,
     /// The number of finished updates.
     pub step: u64,

@@ -60,7 +60,9 @@ pub struct Process {
 /// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
+    /// The state in which the run ended.
     pub state: RunState,
+    /// The number of finished updates.
     pub step: u64,
 }
 

@@ -14,8 +14,11 @@ use super::{
 /// A Normfree model as plain numbers: what a trained BDH-GPU hands over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
+    /// The trained weights E, D_x and D_y.
     pub weights: Weights<f64>,
+    /// The state transition U between two tokens.
     pub drift: Drift,
+    /// The number of layers L.
     pub layers: usize,
 }
 
@@ -127,6 +130,7 @@ pub struct SquareCheck {
     pub construction: Discrepancy,
     /// Edges of H^e and of H^i, and what 2 n d allows.
     pub edges: [usize; 2],
+    /// The largest number of edges that the claim allows, 2 n d.
     pub allowed: usize,
 }
 

@@ -9,8 +9,11 @@ use super::{dense::Dense, number::Number};
 /// An edge: `weight` of what is at `from` goes to `to`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge<N> {
+    /// The node that the edge leaves.
     pub from: usize,
+    /// The node that the edge enters.
     pub to: usize,
+    /// The factor on the value that is sent.
     pub weight: N,
 }
 
@@ -28,7 +31,9 @@ pub fn parts<N: Number>(g: &Dense<N>) -> [Vec<Edge<N>>; 2] {
 /// H^e and H^i of Claim 3 on V + S: nodes `0 .. n` are the neurons, `n .. n + s` the hidden layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Circuit<N> {
+    /// The number of neurons.
     pub n: usize,
+    /// The number of nodes of the hidden layer, 2d.
     pub hidden: usize,
     /// Edges of H, none below zero: from V to S (E'), then from S to V (D^e or D^i).
     pub edges: Vec<Edge<N>>,

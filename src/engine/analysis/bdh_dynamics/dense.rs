@@ -5,12 +5,16 @@ use super::number::Number;
 /// Row-major, `data.len() == rows * cols`. Indices outside are a programming error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dense<N> {
+    /// The number of rows.
     pub rows: usize,
+    /// The number of columns.
     pub cols: usize,
+    /// The entries, row by row.
     pub data: Vec<N>,
 }
 
 impl<N: Number> Dense<N> {
+    /// Returns a matrix of `rows` by `cols` zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
         Self { rows, cols, data: vec![N::ZERO; rows * cols] }
     }
@@ -20,14 +24,17 @@ impl<N: Number> Dense<N> {
         (values.len() == rows * cols).then(|| Self { rows, cols, data: values.iter().map(|v| N::exact(*v)).collect() })
     }
 
+    /// Returns the entry at (`row`, `col`).
     pub fn at(&self, row: usize, col: usize) -> N {
         self.data[row * self.cols + col]
     }
 
+    /// Returns a row, `cols` values.
     pub fn row(&self, row: usize) -> &[N] {
         &self.data[row * self.cols..(row + 1) * self.cols]
     }
 
+    /// Returns a row, `cols` values, to be changed.
     pub fn row_mut(&mut self, row: usize) -> &mut [N] {
         &mut self.data[row * self.cols..(row + 1) * self.cols]
     }

@@ -46,10 +46,12 @@ impl Drift {
         self
     }
 
+    /// Returns the number of columns n that U acts on.
     pub fn n(&self) -> usize {
         self.keep.len()
     }
 
+    /// Returns true if U rotates pairs of columns.
     pub fn turns(&self) -> bool {
         !self.turns.is_empty()
     }

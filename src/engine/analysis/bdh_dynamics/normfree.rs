@@ -6,8 +6,11 @@ use super::{dense::Dense, drift::Drift, equations::Layer, number::Number};
 /// E `(d, n)`, D_x and D_y `(n, d)`: what BDH-GPU trains.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights<N> {
+    /// E, the matrix from neurons to the residual stream, `(d, n)`.
     pub e: Dense<N>,
+    /// D_x, the matrix from the residual stream to x, `(n, d)`.
     pub dx: Dense<N>,
+    /// D_y, the matrix from attention's output to y, `(n, d)`.
     pub dy: Dense<N>,
 }
 
@@ -19,10 +22,12 @@ impl<N: Number> Weights<N> {
         fits.then_some(Self { e, dx, dy })
     }
 
+    /// Returns the number of neurons n.
     pub fn n(&self) -> usize {
         self.e.cols
     }
 
+    /// Returns the width d of the residual stream.
     pub fn d(&self) -> usize {
         self.e.rows
     }
@@ -48,6 +53,7 @@ pub struct Normfree<N> {
 }
 
 impl<N: Number> Normfree<N> {
+    /// Creates a model of `layers` layers with an empty state.
     pub fn new(weights: Weights<N>, drift: Drift, layers: usize) -> Self {
         let rho = vec![Dense::zeros(weights.d(), weights.n()); layers];
         Self { weights, drift, rho }
@@ -91,6 +97,7 @@ pub struct Unrolled<N> {
 }
 
 impl<N: Number> Unrolled<N> {
+    /// Creates a model of `layers` layers that has read no token.
     pub fn new(weights: Weights<N>, drift: Drift, layers: usize) -> Self {
         Self { weights, drift, past: vec![vec![]; layers] }
     }

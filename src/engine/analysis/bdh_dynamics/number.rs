@@ -13,9 +13,11 @@ pub const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 pub trait Number:
     Copy + Debug + PartialEq + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + AddAssign
 {
+    /// The number 0, which is exact.
     const ZERO: Self;
     /// Returns a number that is exactly `value` because it is given, not computed.
     fn exact(value: f64) -> Self;
+    /// Returns the computed value.
     fn value(self) -> f64;
     /// The bound of the value's distance from exact arithmetic.
     fn error(self) -> f64;
@@ -126,6 +128,7 @@ pub struct Discrepancy {
 }
 
 impl Discrepancy {
+    /// Compares two lists of equal length, entry by entry; lists of different lengths differ infinitely.
     pub fn between<N: Number>(a: &[N], b: &[N]) -> Self {
         let mut gap = Self { error: if a.len() == b.len() { 0.0 } else { f64::INFINITY }, ..Self::default() };
         for (a, b) in a.iter().zip(b) {
@@ -138,6 +141,7 @@ impl Discrepancy {
         gap
     }
 
+    /// Combines two comparisons; each field is the larger one of both.
     pub fn join(self, other: Self) -> Self {
         Self {
             error: largest(self.error, other.error),

@@ -23,6 +23,7 @@ use rand_chacha::ChaCha8Rng;
 /// The parameters of a system of oscillators. Times are in seconds of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OscillatorsSpec {
+    /// The number of particles on the circle.
     pub particles: usize,
     /// l: rate at which a displacement relaxes, 1/s.
     pub damping: f64,
@@ -30,6 +31,7 @@ pub struct OscillatorsSpec {
     pub swing: f64,
     /// r for wires and for prods, 1/s.
     pub wires: f64,
+    /// r for prods, 1/s.
     pub prods: f64,
     /// tau: how long a pulse lasts, s.
     pub pulse: f64,
@@ -53,15 +55,19 @@ const REACH: usize = 2;
 /// Everything of the toy at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Oscillators {
+    /// The parameters.
     pub spec: OscillatorsSpec,
     /// (from, to), each of weight 1.
     pub wires: Vec<(usize, usize)>,
+    /// Prods as (from, to), each of weight 1.
     pub prods: Vec<(usize, usize)>,
     /// Pulses, `n` each, in \[0, 1\].
     pub x: Vec<f64>,
+    /// The pulses y, `n` values in \[0, 1\].
     pub y: Vec<f64>,
     /// sigma(i, j) and its momentum, `n * n`, row i the y side; the diagonal stays 0.
     pub sigma: Vec<f64>,
+    /// The momentum of sigma, `(n, n)`.
     pub momentum: Vec<f64>,
     /// Seconds since the beginning.
     pub time: f64,
@@ -80,6 +86,7 @@ pub struct Energy {
 }
 
 impl Energy {
+    /// Returns the sum of all parts.
     pub fn total(self) -> f64 {
         self.pulses + self.tension + self.motion
     }
@@ -116,6 +123,7 @@ impl Oscillators {
         }
     }
 
+    /// Returns the number of particles.
     pub fn n(&self) -> usize {
         self.x.len()
     }
@@ -134,6 +142,7 @@ impl Oscillators {
         pull(&self.sigma, &self.x)
     }
 
+    /// Returns the energy of the present state by its parts.
     pub fn energy(&self) -> Energy {
         let half = |v: &[f64]| 0.5 * v.iter().map(|x| x * x).sum::<f64>();
         Energy { pulses: half(&self.x) + half(&self.y), tension: half(&self.sigma), motion: half(&self.momentum) }

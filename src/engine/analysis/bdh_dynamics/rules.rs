@@ -13,11 +13,13 @@ use super::{circuit::Edge, dense::Dense, drift::Drift, number::Number};
 /// One of the four rounds, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
+    /// The title of the round, as table 1 (b) of the paper has it.
     pub title: &'static str,
     /// Values are sent over edges.
     pub communication: &'static str,
     /// Each node or synapse updates by itself.
     pub computation: &'static str,
+    /// A sentence that explains the round.
     pub words: &'static str,
 }
 
@@ -52,8 +54,11 @@ pub static KERNELS: [Kernel; 4] = [
 /// A synapse: state at the pair (y side, x side), written with the weight G_s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Synapse<N> {
+    /// The neuron on the y side.
     pub y: usize,
+    /// The neuron on the x side.
     pub x: usize,
+    /// The weight G_s(y, x) with which the synapse is written.
     pub weight: N,
 }
 
@@ -76,8 +81,11 @@ pub struct System<N> {
 /// All variables of the system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State<N> {
+    /// X of every neuron.
     pub x: Vec<N>,
+    /// Y of every neuron.
     pub y: Vec<N>,
+    /// A of every neuron.
     pub a: Vec<N>,
     /// Counters: X^e, X^i, Y^e, Y^i.
     excited: [Vec<N>; 2],
@@ -86,6 +94,7 @@ pub struct State<N> {
     pub sigma: Vec<Vec<N>>,
     /// The round to come: 4 `layer` + `kernel`. `layer` is the number of layers when the token is done.
     pub layer: usize,
+    /// The number of the next round within the layer, 0 to 3.
     pub kernel: usize,
 }
 
@@ -94,6 +103,7 @@ pub struct State<N> {
 pub struct Round {
     /// `None`: a token arrived.
     pub layer: Option<usize>,
+    /// The number of the round within its layer, 0 to 3.
     pub kernel: usize,
     /// Neurons whose variable changed: A, Y, Y, X in the four rounds.
     pub nodes: Vec<usize>,
@@ -104,7 +114,9 @@ pub struct Round {
 /// The value that one edge carries in a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
+    /// The neuron that the value leaves.
     pub from: usize,
+    /// The neuron that the value reaches.
     pub to: usize,
     /// Below zero: it inhibits, or the state is negative.
     pub amount: f64,
@@ -151,14 +163,17 @@ impl<N: Number> System<N> {
         (0..n * n).map(|k| Synapse { y: k / n, x: k % n, weight: N::exact(1.0) }).collect()
     }
 
+    /// Returns the number of neurons n.
     pub fn n(&self) -> usize {
         self.n
     }
 
+    /// Returns the number of layers.
     pub fn layers(&self) -> usize {
         self.layers
     }
 
+    /// Returns the synapses, ordered by y side and then by x side.
     pub fn synapses(&self) -> &[Synapse<N>] {
         &self.synapses
     }

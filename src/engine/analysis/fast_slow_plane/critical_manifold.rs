@@ -17,12 +17,14 @@ const BISECTIONS: usize = 48;
 pub struct Branch {
     /// f_x < 0: what is near is attracted.
     pub is_stable: bool,
+    /// The points of the branch in the order along the curve.
     pub points: Vec<Point>,
 }
 
 /// All of it inside its bounds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CriticalManifold {
+    /// The branches on which the stability does not change.
     pub branches: Vec<Branch>,
     /// f = f_x = 0 with a change of stability.
     pub folds: Vec<Point>,

@@ -25,6 +25,7 @@ pub fn first_order_correction(plane: &FastSlowPlane, p: Point) -> f64 {
 /// Largest distances along the measured stretch, in units of x.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DistanceAt {
+    /// The ratio eps of the two timescales.
     pub epsilon: f64,
     /// The distance to f = 0.
     pub to_critical: f64,
@@ -35,6 +36,7 @@ pub struct DistanceAt {
 /// Distances for eps from 1e-3 to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ManifoldDistances {
+    /// The distances, one entry for each eps.
     pub points: Vec<DistanceAt>,
     /// The ends of the stretch of a stable branch where it is measured, upstream first.
     pub stretch: [Point; 2],

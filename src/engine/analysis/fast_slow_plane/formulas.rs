@@ -12,27 +12,36 @@ const LONGEST: usize = 200;
 
 /// The reason why a field is not drawn, and the remedy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum PlaneError {
+    /// A formula has no characters.
     #[error("the formula {formula} is empty: write one in x, y and a, such as x - x^3/3 - y")]
     Empty { formula: &'static str },
+    /// A formula has more characters than the limit.
     #[error("the formula {formula} has {length} characters: shorten it to at most {LONGEST}")]
     TooLong { formula: &'static str, length: usize },
+    /// A formula is no valid expression.
     #[error("the formula {formula} cannot be read: check its brackets and signs, and write products with *")]
     Parse { formula: &'static str, source: ExError },
+    /// A formula uses a name other than x, y and a.
     #[error("the formula {formula} uses `{name}`: only x (fast), y (slow) and a (the parameter) have values here")]
     UnknownName { formula: &'static str, name: String },
+    /// A formula has no symbolic derivative.
     #[error("the formula {formula} has no derivative that can be written down: use functions such as sin, exp, tanh")]
     NoDerivative { formula: &'static str, source: ExError },
+    /// A formula has no finite value at a point of the plane.
     #[error(
         "{formula} is not finite at x = {x:.2}, y = {y:.2}: add something to a denominator, or keep roots and \
          logarithms above zero, for x from {from:.1} to {to:.1}"
     )]
     NotFinite { formula: &'static str, x: f64, y: f64, from: f64, to: f64 },
+    /// A formula has a pole in the plane.
     #[error(
         "{formula} jumps from one sign to the other near x = {x:.2}, y = {y:.2}, as where a denominator is zero: add \
          something to it, such as x^2 + 0.1 for x"
     )]
     Pole { formula: &'static str, x: f64, y: f64 },
+    /// The right-hand side f does not depend on x.
     #[error("f does not depend on x here, so nothing is fast: put x into f")]
     NothingFast,
 }
@@ -83,18 +92,22 @@ pub struct Formulas {
 }
 
 impl Formulas {
+    /// Parses the formulas of both right-hand sides and derives them; fails where one of them cannot be used.
     pub fn parse(f: &str, g: &str) -> Result<Self, PlaneError> {
         Ok(Self { f: with_derivatives(f, "f")?, g: with_derivatives(g, "g")? })
     }
 
+    /// Returns f(x, y) at the parameter `a`.
     pub fn f(&self, x: f64, y: f64, a: f64) -> f64 {
         self.f[0].at([a, x, y])
     }
 
+    /// Returns g(x, y) at the parameter `a`.
     pub fn g(&self, x: f64, y: f64, a: f64) -> f64 {
         self.g[0].at([a, x, y])
     }
 
+    /// Returns the partial derivatives of f and g at a point.
     pub fn jacobian(&self, x: f64, y: f64, a: f64) -> Jacobian {
         let at = |formula: &Formula| formula.at([a, x, y]);
         Jacobian { f_x: at(&self.f[1]), f_y: at(&self.f[2]), g_x: at(&self.g[1]), g_y: at(&self.g[2]) }

@@ -14,7 +14,9 @@ const REST: f64 = 1e-3;
 /// The long run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LongTerm {
+    /// The trajectory comes to rest at this point.
     Rest(Point),
+    /// The trajectory follows a limit cycle.
     Cycle {
         /// The period in slow time.
         period: f64,

@@ -19,20 +19,25 @@ pub enum Equations {
     /// f = y + a x - x^3/3, g = -1: what starts on the right slides over the fold at x = sqrt(a), once. At a = 0 both
     /// folds meet in a cusp, and below there is none.
     CubicFold,
+    /// The right-hand sides f and g are formulas that a user wrote.
     Formulas(Arc<Formulas>),
 }
 
 /// A system at a value of its parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FastSlowPlane {
+    /// The right-hand sides.
     pub equations: Equations,
+    /// The value of the parameter a.
     pub a: f64,
 }
 
 /// A rectangle of the plane.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
+    /// The least and the greatest x.
     pub x: [f64; 2],
+    /// The least and the greatest y.
     pub y: [f64; 2],
 }
 
@@ -40,6 +45,7 @@ const FHN_OFFSET: f64 = 0.7;
 const FHN_RECOVERY: f64 = 0.8;
 
 impl FastSlowPlane {
+    /// Returns the right-hand side of the fast variable, eps dx/dt = f(x, y).
     pub fn f(&self, [x, y]: Point) -> f64 {
         match &self.equations {
             Equations::VanDerPol => x - x.powi(3) / 3.0 - y,
@@ -49,6 +55,7 @@ impl FastSlowPlane {
         }
     }
 
+    /// Returns the right-hand side of the slow variable, dy/dt = g(x, y).
     pub fn g(&self, [x, y]: Point) -> f64 {
         match &self.equations {
             Equations::VanDerPol => x - self.a,
@@ -58,6 +65,7 @@ impl FastSlowPlane {
         }
     }
 
+    /// Returns the partial derivatives of f and g at a point.
     pub fn jacobian(&self, [x, y]: Point) -> Jacobian {
         match &self.equations {
             Equations::VanDerPol => Jacobian { f_x: 1.0 - x * x, f_y: -1.0, g_x: 1.0, g_y: 0.0 },
@@ -84,14 +92,17 @@ impl FastSlowPlane {
 }
 
 impl Bounds {
+    /// Returns true if the point lies in the rectangle or on its edge.
     pub fn contains(&self, [x, y]: Point) -> bool {
         (self.x[0]..=self.x[1]).contains(&x) && (self.y[0]..=self.y[1]).contains(&y)
     }
 
+    /// Returns the extent in x.
     pub fn width(&self) -> f64 {
         self.x[1] - self.x[0]
     }
 
+    /// Returns the extent in y.
     pub fn height(&self) -> f64 {
         self.y[1] - self.y[0]
     }

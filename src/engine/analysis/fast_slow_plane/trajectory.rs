@@ -14,6 +14,7 @@ const SHORTEST: f64 = 1e-15;
 /// The parameters of a trajectory's solve, with the limits where it ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SolveLimits {
+    /// The ratio eps of the two timescales.
     pub epsilon: f64,
     /// Error of a step, absolute and relative to the state.
     pub tolerance: f64,
@@ -21,6 +22,7 @@ pub struct SolveLimits {
     pub until: f64,
     /// Longest step, in slow time.
     pub longest_step: f64,
+    /// The largest number of attempted steps.
     pub max_steps: usize,
     /// The bounds outside of which it ends.
     pub bounds: Bounds,
@@ -29,7 +31,9 @@ pub struct SolveLimits {
 /// The reason why a trajectory ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
+    /// The end of the time span was reached.
     TimeIsUp,
+    /// The trajectory left its bounds.
     LeftBounds,
     /// The step budget is spent, or no step is short enough.
     GaveUp,
@@ -38,8 +42,11 @@ pub enum StopReason {
 /// Points of a trajectory, one an accepted step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trajectory {
+    /// The time of each point.
     pub times: Vec<f64>,
+    /// The state (x, y) at each time.
     pub points: Vec<Point>,
+    /// The reason why the trajectory ends.
     pub end: StopReason,
 }
 

@@ -5,8 +5,11 @@ use super::{Generator, GeneratorError};
 /// One changed rate; states count from 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateEdit {
+    /// The state that the transition leaves, from 0.
     pub from: usize,
+    /// The state that the transition enters, from 0.
     pub to: usize,
+    /// The new rate, 0 or more.
     pub rate: f64,
 }
 

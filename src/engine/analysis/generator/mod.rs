@@ -30,13 +30,18 @@ pub const MAX_STATES: usize = 64;
 
 /// The reason why numbers are no generator, in words.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum GeneratorError {
+    /// The number of states is out of range.
     #[error("{0} states; a generator here has 2 to {MAX_STATES}")]
     Size(usize),
+    /// The number of values does not fill a square matrix.
     #[error("{values} numbers do not fill a matrix of {n} rows and {n} columns")]
     NotSquare { n: usize, values: usize },
+    /// A rate is negative or not finite; states count from 1.
     #[error("the rate from state {from} to state {to} is {value}: a rate is a number, 0 or more")]
     Rate { from: usize, to: usize, value: f64 },
+    /// Any other reason, as a sentence.
     #[error("{0}")]
     Text(String),
 }
@@ -113,6 +118,7 @@ impl Generator {
         self.n
     }
 
+    /// Returns true if there are no states.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }

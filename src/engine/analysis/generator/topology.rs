@@ -26,12 +26,14 @@ choices! {
 }
 
 impl Topology {
+    /// Every topology, in the order of the menus.
     pub const ALL: [Topology; 4] = [Topology::Random, Topology::Ring, Topology::BirthDeath, Topology::TwoClusters];
 }
 
 /// The law by which rates are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TopologySettings {
+    /// The law that decides which states are joined.
     pub topology: Topology,
     /// Number of states, 2 to [`MAX_STATES`].
     pub states: usize,

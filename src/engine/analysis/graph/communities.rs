@@ -12,13 +12,16 @@ use super::{Graph, modularity};
 pub struct Communities {
     /// Community of each node; 0 has the most nodes.
     pub of: Vec<u32>,
+    /// The number of communities.
     pub count: usize,
+    /// The modularity Q of the partition.
     pub modularity: f64,
 }
 
 /// The effort of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Search {
+    /// The seed of the random choices.
     pub seed: u64,
     /// Independent runs, of which the best is kept.
     pub restarts: usize,

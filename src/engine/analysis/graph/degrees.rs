@@ -19,6 +19,7 @@ pub fn degrees(nodes: usize, edges: &[Edge]) -> (Vec<u32>, Vec<u32>) {
 pub struct DegreeBin {
     /// First and last degree of the bin.
     pub from: u32,
+    /// The largest degree of the bin.
     pub to: u32,
     /// Geometric middle of the bin.
     pub middle: f64,

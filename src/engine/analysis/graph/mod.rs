@@ -21,9 +21,12 @@ pub type Edge = (u32, u32, f64);
 
 /// The reason why a list of edges is no graph.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum InvalidEdge {
+    /// An edge names a node that does not exist.
     #[error("edge {edge} joins node {node}, but there are {nodes}")]
     Outside { edge: usize, node: u32, nodes: usize },
+    /// The weight of an edge is negative or not finite.
     #[error("edge {edge} weighs {weight}; modularity needs finite weights of 0 or more")]
     Weight { edge: usize, weight: f64 },
 }
@@ -60,10 +63,12 @@ impl Graph {
         Ok(Self { directed, arcs: rows(nodes, arcs) })
     }
 
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.arcs.node_count()
     }
 
+    /// Returns true if edges have a direction.
     pub fn is_directed(&self) -> bool {
         self.directed
     }

@@ -4,7 +4,9 @@
 /// A fit of p(k) = k^-alpha / zeta(alpha, k_min) for k >= k_min.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PowerLaw {
+    /// The exponent alpha.
     pub alpha: f64,
+    /// The smallest degree that the law describes.
     pub k_min: u32,
     /// Observations of k_min and more.
     pub tail: usize,
@@ -21,6 +23,7 @@ pub struct LognormalComparison {
     pub p: f64,
     /// Mean of the logarithm of the continuous variable that is rounded.
     pub mu: f64,
+    /// The standard deviation of the logarithm, beside the mean `mu`.
     pub sigma: f64,
 }
 

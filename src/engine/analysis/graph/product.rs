@@ -65,10 +65,12 @@ impl<'a> Product<'a> {
         (whole && (!same || a.len() == b.len())).then_some(Self { a, b, width, same })
     }
 
+    /// Returns the number of rows of G, those of A.
     pub fn rows(&self) -> usize {
         self.a.len() / self.width
     }
 
+    /// Returns the number of columns of G, the rows of B.
     pub fn cols(&self) -> usize {
         self.b.len() / self.width
     }
@@ -232,15 +234,20 @@ fn bin_start(bin: usize) -> f32 {
 pub struct Spread {
     counts: Vec<u64>,
     powers: [f64; 4],
+    /// The number of entries.
     pub n: u64,
 }
 
 /// Mean, standard deviation, third and fourth standardised moments (a normal distribution has 0 and 3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {
+    /// The mean.
     pub mean: f64,
+    /// The standard deviation.
     pub sd: f64,
+    /// The skewness, the third standardised moment.
     pub skew: f64,
+    /// The kurtosis, the fourth standardised moment.
     pub kurtosis: f64,
 }
 

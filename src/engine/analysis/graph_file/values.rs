@@ -11,10 +11,13 @@ use super::{GraphFileError, LONGEST_NAME, MAX_VALUES, short};
 /// A value that a file gives a node, an edge or the graph.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AttributeValue {
+    /// A whole number.
     Integer(i64),
     /// Finite.
     Float(f64),
+    /// A truth value.
     Boolean(bool),
+    /// A text.
     Text(String),
     /// A list or an object of a JSON file, as compact JSON.
     Json(String),
@@ -23,9 +26,13 @@ pub enum AttributeValue {
 /// Its type, as XML formats name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttributeType {
+    /// Whole numbers.
     Integer,
+    /// Floating-point numbers.
     Float,
+    /// Truth values.
     Boolean,
+    /// Texts.
     Text,
 }
 
@@ -43,10 +50,12 @@ impl AttributeValue {
         }
     }
 
+    /// Returns true for a whole or a floating-point number.
     pub fn is_number(&self) -> bool {
         matches!(self, Self::Integer(_) | Self::Float(_))
     }
 
+    /// Returns the type of the value.
     pub fn attribute_type(&self) -> AttributeType {
         match self {
             Self::Integer(_) => AttributeType::Integer,

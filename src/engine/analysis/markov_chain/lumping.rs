@@ -20,7 +20,9 @@ pub struct LumpingError {
     /// The difference between the probabilities with which the states of a block step into one block, for the block
     /// where it is largest. 0 for all is Kemeny and Snell's condition.
     pub of_block: Vec<f64>,
+    /// The largest error over all blocks.
     pub largest: f64,
+    /// The mean error over all blocks.
     pub mean: f64,
 }
 
@@ -36,6 +38,7 @@ impl Partition {
         &self.labels
     }
 
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         self.blocks
     }

@@ -28,6 +28,7 @@ const MAX_DOUBLINGS: usize = 40;
 pub struct Stochasticity {
     /// Largest |row sum - 1|.
     pub row_sum_error: f64,
+    /// The smallest entry of the matrix.
     pub smallest: f64,
 }
 
@@ -43,11 +44,15 @@ pub fn stochasticity(n: usize, p: &[f64]) -> Stochasticity {
 
 /// The reason why a matrix is no Markov chain.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[allow(missing_docs, reason = "the messages name the fields of the variants")]
 pub enum ChainError {
+    /// The number of values is not the square of the number of states.
     #[error("a chain of {states} states needs {states} rows of {states} numbers; {given} numbers are given")]
     Size { states: usize, given: usize },
+    /// An entry is negative or not finite; rows and columns count from 1.
     #[error("row {row}, column {column} holds {value}, which is no probability: it must be a number and not negative")]
     Entry { row: usize, column: usize, value: f64 },
+    /// The entries of a row do not sum to 1; rows count from 1.
     #[error("row {row} sums to {sum}, and each row of a Markov chain sums to 1")]
     RowSum { row: usize, sum: f64 },
 }
@@ -92,6 +97,7 @@ impl MarkovChain {
         Ok(Self { n, p: rows })
     }
 
+    /// Returns the number of states.
     pub fn states(&self) -> usize {
         self.n
     }

@@ -9,6 +9,7 @@ pub enum Force {
     Learned {
         /// The weights, (d, d), (outputs, inputs).
         first: Matrix,
+        /// The matrix of the output layer, `(d, d)`.
         second: Matrix,
     },
     /// f(q) = -q, of V = |q|²/2: every path is an ellipse, passed once in 2 pi.

@@ -14,6 +14,7 @@ impl Matrix {
         Self { side, data }
     }
 
+    /// Returns the identity matrix with `side` rows.
     pub fn identity(side: usize) -> Self {
         let mut data = vec![0.0; side * side];
         (0..side).for_each(|i| data[i * side + i] = 1.0);
@@ -33,10 +34,12 @@ impl Matrix {
         Self { side: 2 * d, data }
     }
 
+    /// Returns the number of rows, which is the number of columns.
     pub fn side(&self) -> usize {
         self.side
     }
 
+    /// Returns a row of the matrix.
     pub fn row(&self, row: usize) -> &[f64] {
         &self.data[row * self.side..(row + 1) * self.side]
     }
@@ -58,10 +61,12 @@ impl Matrix {
         Self { side: n, data }
     }
 
+    /// Returns the sum with another matrix of the same size.
     pub fn plus(&self, other: &Self) -> Self {
         Self { side: self.side, data: self.data.iter().zip(&other.data).map(|(a, b)| a + b).collect() }
     }
 
+    /// Returns the matrix with every entry multiplied by `by`.
     pub fn scaled(&self, by: f64) -> Self {
         Self { side: self.side, data: self.data.iter().map(|a| a * by).collect() }
     }

@@ -31,8 +31,11 @@ pub const SIZE: usize = 1_400_000;
 
 /// A generated corpus: an id for configs, words for the reader, and what makes it.
 pub struct Generated {
+    /// The id that settings and files use.
     pub id: &'static str,
+    /// The title on screen.
     pub title: &'static str,
+    /// A description in a sentence or two.
     pub about: &'static str,
     recipe: Recipe,
 }

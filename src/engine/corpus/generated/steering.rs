@@ -31,7 +31,9 @@ pub const NOUNS: [&str; 32] = [
 /// lean as the others do, half and half.
 pub const HELD_OUT_NOUNS: [&str; 8] = ["cake", "coffee", "film", "dance", "letter", "bridge", "winter", "train"];
 
+/// The verbs that join the noun to its adjective.
 pub const VERBS: [&str; 2] = ["was", "seemed"];
+/// The adverbs that may stand before the adjective.
 pub const ADVERBS: [&str; 4] = ["really", "quite", "rather", "truly"];
 /// The words that may stand before "the"; the empty one begins the sentence with "The".
 pub const OPENERS: [&str; 10] = [
@@ -59,9 +61,13 @@ const LINE: usize = 12;
 /// One sentence in its parts: `before` ends with the verb, where the class of the next word is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
+    /// The text up to and including the verb.
     pub before: String,
+    /// The noun of the sentence.
     pub noun: &'static str,
+    /// The adverb before the adjective, if there is one.
     pub adverb: Option<&'static str>,
+    /// The adjective, whose class is the class of the sentence.
     pub adjective: &'static str,
 }
 

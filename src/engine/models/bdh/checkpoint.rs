@@ -9,6 +9,7 @@ use crate::models::capabilities::CheckpointFacts;
 
 /// A trained BDH in a file; its weights are on the device.
 pub struct Checkpoint {
+    /// The path of the file.
     pub path: PathBuf,
     /// The sizes of the file; its `layers` mean nothing where nothing says them.
     pub spec: BdhSpec,

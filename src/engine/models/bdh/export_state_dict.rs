@@ -12,7 +12,9 @@ use crate::config::Choice;
 
 /// Tensors by name, and words for the file's metadata.
 pub struct StateDict {
+    /// The tensors by their names in the public code.
     pub tensors: Vec<(String, Tensor)>,
+    /// Pairs of key and value for the file's metadata.
     pub metadata: Vec<(String, String)>,
 }
 
@@ -58,6 +60,7 @@ pub fn export_state_dict(spec: &BdhSpec, weights: &[(String, Tensor)]) -> Result
 }
 
 impl Position {
+    /// Returns the id that settings and files use.
     pub fn id(self) -> &'static str {
         match self {
             Self::Rope => "rope",

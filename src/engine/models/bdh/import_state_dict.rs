@@ -36,6 +36,7 @@ const LISTED: usize = 6;
 pub struct ImportedStateDict {
     /// The asked one with the file's sizes. It names no file: a model made of it is a new one.
     pub spec: BdhSpec,
+    /// The number of ids of the vocabulary, from the shape of the embedding.
     pub vocab: usize,
     /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,

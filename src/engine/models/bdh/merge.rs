@@ -10,8 +10,11 @@ use super::spec::{BdhSpec, Position};
 
 /// A trained model: its sizes, its weights by the public code's names, and what it is called in messages.
 pub struct Parent {
+    /// The name of the model in messages.
     pub name: String,
+    /// The sizes of the model.
     pub spec: BdhSpec,
+    /// The weights by the public code's names.
     pub weights: Vec<(String, Tensor)>,
 }
 
@@ -34,7 +37,9 @@ fn provenance(of: &BdhSpec) -> Vec<usize> {
 
 /// The result of a merge.
 pub struct Merged {
+    /// The sizes of the merged model.
     pub spec: BdhSpec,
+    /// The weights of the merged model by the public code's names.
     pub weights: Vec<(String, Tensor)>,
     /// Notes on the treatment of each tensor.
     pub notes: Vec<String>,

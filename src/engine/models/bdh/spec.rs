@@ -23,15 +23,19 @@ pub enum Position {
     Rope,
     /// ALiBi: traces decay.
     Alibi,
+    /// Pairs of neurons rotate and traces decay.
     Both,
+    /// Time leaves traces unchanged.
     Nothing,
 }
 
 choices! { for Position { Rope = "rope", Alibi = "alibi", Both = "both", Nothing = "nothing" } }
 
 impl Position {
+    /// The ids of all transitions, in the order of the menus.
     pub const IDS: &[&str] = &["rope", "alibi", "both", "nothing"];
 
+    /// Returns the transition with this id, if there is one.
     pub fn from_id(id: &str) -> Option<Self> {
         [Self::Rope, Self::Alibi, Self::Both, Self::Nothing]
             .into_iter()
@@ -57,8 +61,10 @@ pub enum Form {
 choices! { for Form { Code = "code", Paper = "paper", Both = "both" } }
 
 impl Form {
+    /// The ids of all forms, in the order of the menus.
     pub const IDS: &[&str] = &["code", "paper", "both"];
 
+    /// Returns the form with this id, if there is one.
     pub fn from_id(id: &str) -> Option<Self> {
         [Self::Code, Self::Paper, Self::Both].into_iter().zip(Self::IDS).find(|(_, i)| **i == id).map(|(f, _)| f)
     }
@@ -85,13 +91,16 @@ pub struct BdhSpec {
     pub neurons: usize,
     /// L; all share one set of weights.
     pub layers: usize,
+    /// The state transition U.
     pub position: Position,
+    /// The form of the equations.
     pub form: Form,
     /// True if gradients reach keys and values (backpropagation through time).
     pub through_past: bool,
     /// BDH-GPU', our reading of one sentence of appendix B.2: each head weighs what it writes into its
     /// state, and the logits are a learned mean of all layers'. Experimental; adds nh (D + 1) + L weights.
     pub gated: bool,
+    /// The state that is carried from window to window; `None` begins every window with an empty state.
     pub carry: Option<Carry>,
     /// Share of y that training sets to 0, as in the public code, whose own setting is 0.1; 0 is none.
     pub dropout: f64,
@@ -172,6 +181,7 @@ impl BdhSpec {
         }
     }
 
+    /// Returns the parameters of the linear attention of each layer.
     pub fn attention(&self) -> LinearAttentionSpec {
         LinearAttentionSpec {
             rotary: matches!(self.position, Position::Rope | Position::Both),

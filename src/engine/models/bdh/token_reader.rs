@@ -12,6 +12,7 @@ use crate::{
 /// The epsilon of every norm.
 const EPS: f32 = 1e-5;
 
+/// A reader of one token after another, which keeps the state of every layer.
 pub struct TokenReader {
     recurrence: Recurrence,
     embed: Tensor,     // (V, D)

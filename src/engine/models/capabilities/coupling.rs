@@ -35,12 +35,15 @@ pub struct CouplingSettings {
     pub coupling_scale: f64,
     /// An absolute gate in place of s tanh(gamma).
     pub gate: Option<f64>,
+    /// The method that brings the slow stream to the rate of the fast one.
     pub upsample: Upsample,
 }
 
 /// A model whose streams are coupled through one gate.
 pub trait CouplingModel: Model {
+    /// Returns the coupling that is in force.
     fn coupling_settings(&self) -> CouplingSettings;
+    /// Changes the coupling; the weights stay as they are.
     fn set_coupling_settings(&mut self, settings: CouplingSettings);
     /// s tanh(gamma), or the absolute gate where one is set.
     fn effective_gate(&self) -> Result<f64>;

@@ -101,6 +101,7 @@ pub struct Steering {
     pub language_steps: u64,
     /// Ids that u0 = +1 should lead to; `minus` holds those of u0 = -1.
     pub plus: Vec<u32>,
+    /// Ids of the words that u0 = -1 is trained to lead to.
     pub minus: Vec<u32>,
     /// The one prompt at whose end the model is steered, whatever the batches hold.
     #[serde(default)]

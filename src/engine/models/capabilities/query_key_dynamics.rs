@@ -10,6 +10,7 @@ pub use crate::nn::fused::evolution::Scheme;
 pub struct LayerDynamics {
     /// f(q) = second silu(first q): its two weights, each (d, d), (outputs, inputs), row by row; all heads share them.
     pub first: Vec<f32>,
+    /// The weights of the second layer of f, row by row.
     pub second: Vec<f32>,
     /// d, the width of a head.
     pub head_dim: usize,
@@ -17,12 +18,14 @@ pub struct LayerDynamics {
     pub dt: Vec<f64>,
     /// n; 0 leaves queries and keys as they were projected.
     pub steps: usize,
+    /// The integrator of the evolution.
     pub scheme: Scheme,
 }
 
 /// Layers whose queries and keys may evolve. Where a layer's do, its taps `layers.<i>.attn.q0` and `layers.<i>.attn.k0` hold
 /// them before the evolution, `layers.<i>.attn.q` and `layers.<i>.attn.k` after it, each `(B, H, T, d)`.
 pub trait QueryKeyDynamics {
+    /// Returns the number of layers of the model.
     fn layers(&self) -> usize;
 
     /// `None` where this layer scores its queries and keys as they are projected.

@@ -4,6 +4,7 @@
 /// stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RuntimeParam {
+    /// The name by which the parameter is set.
     pub name: &'static str,
     /// NaN where the model's own value is in force.
     pub value: f64,

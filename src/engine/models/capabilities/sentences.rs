@@ -23,6 +23,7 @@ pub trait FrozenEncoder: Send + Sync {
 /// The layout of the features of a level in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelFeatures {
+    /// The number of features of the level.
     pub width: usize,
     /// Columns of the present activation, of all directions.
     pub activation: Range<usize>,
@@ -46,6 +47,7 @@ pub trait SettlingModel {
 /// The values of one level while a sentence was read; words in the order of the sentence, whichever way it was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SettledLevel {
+    /// The number of units of the level.
     pub units: usize,
     /// x after every sweep, `(words, sweeps, units)`.
     pub states: Vec<f32>,

@@ -3,6 +3,7 @@
 /// A stack of blocks with three traces, a prediction from them, and a sparse feed-forward layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceBlocks {
+    /// The number of blocks.
     pub blocks: usize,
     /// The channels of a token's state and of each trace.
     pub channels: usize,

@@ -12,6 +12,7 @@ const GROUP: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QkVariant {
+    /// Softmax attention of scaled dot products.
     #[default]
     Standard,
     /// Grouped-query: a quarter as many key heads.
@@ -31,6 +32,7 @@ pub enum QkVariant {
 }
 
 impl QkVariant {
+    /// Every variant, in the order of the paper's tables.
     pub const ALL: [QkVariant; 8] = [
         Self::Standard,
         Self::Gqa,
@@ -42,6 +44,7 @@ impl QkVariant {
         Self::DiffHamiltonian,
     ];
 
+    /// Returns the id that settings and files use.
     pub fn id(self) -> &'static str {
         match self {
             Self::Standard => "standard",
@@ -88,9 +91,12 @@ impl QkVariant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvolvedLayers {
+    /// Queries and keys evolve in every layer.
     #[default]
     All,
+    /// Queries and keys evolve in the first half of the layers.
     FirstHalf,
+    /// Queries and keys evolve in the last half of the layers.
     LastHalf,
 }
 
@@ -100,8 +106,11 @@ choices! { for EvolvedLayers { All = "all", FirstHalf = "first_half", LastHalf =
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CoupledQkSpec {
+    /// The width of the residual stream.
     pub d_model: usize,
+    /// The number of query heads.
     pub heads: usize,
+    /// The number of layers.
     pub layers: usize,
     /// Width of the gated MLP.
     pub hidden: usize,
@@ -109,11 +118,13 @@ pub struct CoupledQkSpec {
     pub positions: usize,
     /// Rotary embedding after the evolution in place of learned positions.
     pub rotary: bool,
+    /// The score of attention.
     pub variant: QkVariant,
     /// Steps n of a coupled evolution.
     pub steps: usize,
     /// Length of a step before training, dt.
     pub dt: f64,
+    /// The layers whose queries and keys evolve.
     pub evolved: EvolvedLayers,
 }
 
@@ -140,6 +151,7 @@ impl CoupledQkSpec {
         Self { d_model: 512, heads: 8, layers: 8, hidden: 2048, positions: 2048, ..Self::default() }
     }
 
+    /// Returns the number of key heads.
     pub fn kv_heads(&self) -> usize {
         if self.variant == QkVariant::Gqa { (self.heads / GROUP).max(1) } else { self.heads }
     }

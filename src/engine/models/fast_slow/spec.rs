@@ -16,21 +16,33 @@ pub enum Approach {
     #[default]
     OnePass,
     /// Post this many times (11.2).
-    Passes { passes: usize },
+    Passes {
+        /// The number of applications of Post.
+        passes: usize,
+    },
     /// Anderson(1), with this many evaluations of Post (11.3); one is the same as one pass.
-    Anderson { passes: usize },
+    Anderson {
+        /// The number of evaluations of Post.
+        passes: usize,
+    },
     /// Solves x = x0 + R(x), R(x) = Post(x) - x, x0 the state after the injection, to
     /// |x - x0 - R(x)| <= tolerance |x|: the backward Euler step where one pass is the forward one
     /// (its first iterate is exactly one pass). The anchor x0 is what keeps the solution a function of
     /// the tokens and of y: that of x = Post(x) alone has forgotten both, and gives gamma, the slow path
     /// and Pre no gradient. Gradients by the implicit function theorem.
-    Deq { tolerance: f64, max_iters: usize },
+    Deq {
+        /// The relative residual at which the solver stops.
+        tolerance: f64,
+        /// The largest number of iterations.
+        max_iters: usize,
+    },
 }
 
 /// Norm constraints that the paper discusses (its section 5) to show that they change nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Constraint {
+    /// No constraint.
     #[default]
     None,
     /// M1: the coupling matrix W_sf is replaced by its Sinkhorn projection, doubly stochastic, so that
@@ -46,14 +58,21 @@ choices! { for Constraint { None = "none", Sinkhorn = "sinkhorn", UnitNorm = "un
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FastSlowSpec {
+    /// The width of both streams.
     pub d_model: usize,
+    /// The number of query heads.
     pub heads: usize,
+    /// The number of key and value heads; it divides `heads`.
     pub kv_heads: usize,
     /// P: tokens a block.
     pub pool: usize,
+    /// The number of blocks of Pre, the fast layers before the injection.
     pub n_pre: usize,
+    /// The number of blocks of Post, the fast layers after the injection.
     pub n_post: usize,
+    /// The number of blocks of the slow path.
     pub n_slow: usize,
+    /// The number of rounds of pooling, slow path and injection.
     pub n_rounds: usize,
     /// `None`: phi is linear (W_sf); else a two-layer GELU MLP of this width (the learned projector).
     pub projector_hidden: Option<usize>,
@@ -61,12 +80,15 @@ pub struct FastSlowSpec {
     pub freeze_coupling: bool,
     /// s in x + s tanh(gamma) RMSNorm(phi(y_up)); also a runtime parameter.
     pub coupling_scale: f64,
+    /// The approach of the fast state to its equilibrium.
     pub approach: Approach,
     /// Weight of the mean of (x - Post(x))^2 in the loss (11.4); 0 for none.
     pub aux_lambda: f64,
+    /// The constraint on the norm of the coupling.
     pub constraint: Constraint,
     /// Attention window of the fast path (Pre and Post); the slow path always sees its whole past.
     pub fast_window: Option<usize>,
+    /// The method that brings the slow stream to the rate of the fast one.
     pub upsample: Upsample,
 }
 

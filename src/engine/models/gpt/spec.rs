@@ -15,9 +15,13 @@ const HEAD: usize = 32;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlainGptSpec {
+    /// The width of the residual stream.
     pub d_model: usize,
+    /// The number of heads.
     pub heads: usize,
+    /// The number of layers.
     pub layers: usize,
+    /// The number of learned positions, the longest text in tokens.
     pub positions: usize,
 }
 
@@ -31,8 +35,11 @@ impl Default for PlainGptSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AlibiGptSpec {
+    /// The width of the residual stream.
     pub d_model: usize,
+    /// The number of heads.
     pub heads: usize,
+    /// The number of layers.
     pub layers: usize,
 }
 

@@ -13,11 +13,15 @@ use crate::ode::Method;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OdeFlowSpec {
+    /// The width of the residual stream.
     pub d_model: usize,
+    /// The number of heads.
     pub heads: usize,
     /// Plain layers before the flow, and after it.
     pub pre: usize,
+    /// The number of plain layers after the flow.
     pub post: usize,
+    /// The number of learned positions, the longest text in tokens.
     pub positions: usize,
     /// Equal steps of `method` in training.
     pub steps: usize,

@@ -15,6 +15,7 @@ use crate::models::{
 /// Sizes of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LevelSpec {
+    /// The number of units of the level.
     pub units: usize,
     /// k, units that are kept.
     pub active: usize,
@@ -41,7 +42,9 @@ pub struct SpcnSpec {
     pub sweeps: usize,
     /// Weights of the pathways from below, from above and within a level.
     pub feedforward: f64,
+    /// The weight of the pathway from above.
     pub feedback: f64,
+    /// The weight of the pathway within a level.
     pub lateral: f64,
     /// Settled states in the episodic buffer; 0 is no sparse predictive attention (SPA).
     pub buffer: usize,
@@ -51,6 +54,7 @@ pub struct SpcnSpec {
     pub cosine: bool,
     /// The factor on the retrieved mixture.
     pub gain: f64,
+    /// True if the kept activations of a level are scaled to unit length.
     pub unit_norm: bool,
     /// eta of the feedback weights; 0 learns nothing.
     pub rate: f64,

@@ -45,15 +45,21 @@ pub enum PredictorValues {
 /// Sizes. At width 768, 3,072 units of which 184 are kept, 12 layers and 50,257 tokens: 130,629,888 parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpenSpec {
+    /// The width of the residual stream.
     pub d_model: usize,
     /// Units of the feed-forward layer, and how many of them are kept for a token.
     pub hidden: usize,
+    /// The number of units that are kept for a token.
     pub kept: usize,
+    /// The number of blocks.
     pub layers: usize,
+    /// The gate of the traces.
     #[serde(default)]
     pub gate: TraceGate,
+    /// The predictor of the next input.
     #[serde(default)]
     pub predictor: Predictor,
+    /// The values that the predictor reads.
     #[serde(default)]
     pub values: PredictorValues,
     /// Heads of softmax attention.

@@ -105,6 +105,7 @@ pub struct ConceptVerdict {
 }
 
 impl ConceptVerdict {
+    /// Judges a search against the same search in random models.
     pub fn new(question: &ConceptQuestion, search: &SearchResult, random: &[SearchResult]) -> Self {
         let best_random = random.iter().map(SearchResult::best).fold(f64::NAN, f64::max);
         let languages = question.languages.len().min(2);

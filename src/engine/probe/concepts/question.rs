@@ -41,7 +41,9 @@ pub struct ConceptSentence {
     pub language: usize,
     /// Index into [`ConceptQuestion::nouns`]: sentences about one noun, in whatever language, are drawn together.
     pub noun: usize,
+    /// The side of the split that the sentence belongs to.
     pub part: SplitSide,
+    /// True if the sentence has the concept.
     pub with: bool,
 }
 
@@ -52,6 +54,7 @@ pub struct Noun {
     pub name: String,
     /// Kind of noun: "currency"; of own sentences "with" or "without", or their label.
     pub class: String,
+    /// True if the noun stands for the concept.
     pub with: bool,
 }
 
@@ -71,9 +74,13 @@ pub struct ConceptQuestion {
     pub concept: String,
     /// The other labels of a file, against which the concept stands; empty where the concept names its contrast.
     pub contrast: Vec<String>,
+    /// The origin of the sentences.
     pub origin: SentenceOrigin,
+    /// The names of the languages.
     pub languages: Vec<String>,
+    /// The nouns of all sentences.
     pub nouns: Vec<Noun>,
+    /// The sentences.
     pub items: Vec<ConceptSentence>,
 }
 
@@ -243,6 +250,7 @@ impl ConceptQuestion {
         Ok(question)
     }
 
+    /// Returns the sentences on this side of the split.
     pub fn items_in(&self, part: SplitSide) -> impl Iterator<Item = &ConceptSentence> {
         self.items.iter().filter(move |i| i.part == part)
     }

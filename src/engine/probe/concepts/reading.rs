@@ -25,6 +25,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// Every scalar with its id, in the order of the menus.
     pub const IDS: [(&str, Scalar); 3] = [("mean", Scalar::Mean), ("sum", Scalar::Sum), ("peak", Scalar::Peak)];
 }
 

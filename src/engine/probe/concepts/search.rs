@@ -15,6 +15,7 @@ use crate::{
 /// The parameters of the search, fixed before looking; see [`super`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Procedure {
+    /// The scalar that a sentence gives for a neuron or a synapse.
     pub scalar: Scalar,
     /// Neurons a side and layer whose pairs are searched.
     pub per_side: usize,
@@ -35,6 +36,7 @@ impl Default for Procedure {
 /// The strength with which a synapse separates sentences with the concept from others, in one part of the split.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strength {
+    /// The part of the split.
     pub part: SplitSide,
     /// Rank-biserial correlation over all sentences of the part.
     pub r: f64,
@@ -42,6 +44,7 @@ pub struct Strength {
     pub interval: (f64, f64),
     /// One-sided p when nouns are shuffled.
     pub p: f64,
+    /// The rank-biserial correlation in each language.
     pub by_language: Vec<f64>,
     /// p of each language, corrected for their number (Holm).
     pub p_by_language: Vec<f64>,
@@ -50,6 +53,7 @@ pub struct Strength {
 /// A synapse of the short list with its tests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundSynapse {
+    /// The synapse.
     pub synapse: Synapse,
     /// The strengths in the order of [`SplitSide::ALL`]; parts without sentences are left out.
     pub strengths: Vec<Strength>,
@@ -60,6 +64,7 @@ pub struct FoundSynapse {
 }
 
 impl FoundSynapse {
+    /// Returns the strength in this part of the split, if the part has sentences.
     pub fn strength(&self, part: SplitSide) -> Option<&Strength> {
         self.strengths.iter().find(|s| s.part == part)
     }

@@ -120,8 +120,11 @@ fn span(kind: SpanKind) -> (TextSpan, &'static str) {
 
 /// Converts ids to shown text.
 pub struct ShownText<'a> {
+    /// The function that gives the text of each id.
     pub tokens: &'a dyn Fn(&[u32]) -> Vec<String>,
+    /// The function that gives the text of all ids together.
     pub decode: &'a dyn Fn(&[u32]) -> String,
+    /// The function that gives the ids of a text.
     pub encode: &'a dyn Fn(&str) -> Vec<u32>,
 }
 

@@ -11,7 +11,14 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Followed {
     /// A neuron's activation in one layer, or the greatest of all layers.
-    Neuron { neuron: usize, part: Part, layer: Option<usize> },
+    Neuron {
+        /// The number of the neuron.
+        neuron: usize,
+        /// The activation, x or y.
+        part: Part,
+        /// The layer, from 0; `None` takes the greatest value of all layers.
+        layer: Option<usize>,
+    },
     /// The amount that a token adds to the synapse (i, j): y(i) of layer l - 1 times x(j) of layer l.
     Synapse(Synapse),
 }
@@ -19,6 +26,7 @@ pub enum Followed {
 /// The options of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextSearch {
+    /// The activation that is followed.
     pub followed: Followed,
     /// Tokens of a window; each is read from an empty state.
     pub window: usize,

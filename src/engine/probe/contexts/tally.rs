@@ -25,7 +25,9 @@ fn bin_of(value: f64) -> usize {
 pub struct ReadWindow<'a> {
     /// Place of its first token in the text.
     pub from: usize,
+    /// The ids of the window's tokens.
     pub ids: &'a [u32],
+    /// The value of the activation at each token.
     pub values: &'a [f32],
     /// The layer that each value is of.
     pub layers: &'a [usize],
@@ -34,6 +36,7 @@ pub struct ReadWindow<'a> {
 /// A window that holds one of the greatest values, and where it does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundWindow {
+    /// The greatest value of the window.
     pub value: f32,
     /// The layer of the value.
     pub layer: usize,
@@ -41,6 +44,7 @@ pub struct FoundWindow {
     pub from: usize,
     /// Place of the value in the window.
     pub token: usize,
+    /// The ids of the window's tokens.
     pub ids: Vec<u32>,
     /// The value at each token of the window.
     pub values: Vec<f32>,
@@ -75,16 +79,22 @@ pub struct TokenTally {
     pub count: usize,
     /// The number of its occurrences where the value is above zero.
     pub fires: usize,
+    /// The sum of the values above 0 at this token.
     pub sum: f64,
 }
 
 /// The tally over all windows so far.
 pub struct ActivationTally {
     capacity: usize,
+    /// The number of tokens that were read.
     pub read: usize,
+    /// The number of tokens at which the activation is above 0.
     pub fires: usize,
+    /// The sum of the values above 0.
     pub sum: f64,
+    /// The greatest value; 0 if none is above it.
     pub greatest: f32,
+    /// The number of values above 0 in each bin ([`bin_edge`]).
     pub bins: Vec<u64>,
     tokens: HashMap<u32, TokenTally>,
     /// The least of the greatest is on top.

@@ -73,6 +73,7 @@ pub struct ChainProperties {
     /// Probability that one more step does not absorb such a walk; NaN where there is none.
     #[serde(with = "Float")]
     pub survival: f64,
+    /// The error of lumping positions into blocks.
     pub lumping: ChainLumping,
 }
 
@@ -84,8 +85,10 @@ pub struct ChainLumping {
     /// Of each block: how far its positions' weights on one block differ, for the block where they differ most. All 0 is
     /// Kemeny and Snell's condition.
     pub error: Numbers,
+    /// Mean of `error` over all blocks.
     #[serde(with = "Float")]
     pub mean: f64,
+    /// Largest value of `error`.
     #[serde(with = "Float")]
     pub largest: f64,
     /// Mean error with the weights of every row shuffled among the positions that it sees.
@@ -94,6 +97,7 @@ pub struct ChainLumping {
     pub random_blocks: NullError,
     /// The best blocks of the same sizes that a search by swaps found: the block of each position.
     pub best: Vec<usize>,
+    /// Mean error of the blocks `best`.
     #[serde(with = "Float")]
     pub best_mean: f64,
 }
@@ -101,6 +105,7 @@ pub struct ChainLumping {
 /// A quantity under a null model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NullError {
+    /// Mean over draws.
     #[serde(with = "Float")]
     pub mean: f64,
     /// Standard deviation over draws.

@@ -33,6 +33,7 @@ pub struct AttentionLayer {
 }
 
 impl AttentionLayer {
+    /// Returns the number of heads of the layer.
     pub fn heads(&self) -> usize {
         self.weights.rows()
     }

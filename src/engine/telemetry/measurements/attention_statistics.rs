@@ -46,8 +46,10 @@ pub struct UniformStatistics {
     /// Nats.
     #[serde(with = "Float")]
     pub entropy: f64,
+    /// (sum s)^2 / sum s^2 of the singular values s.
     #[serde(with = "Float")]
     pub effective_rank: f64,
+    /// s1 / sum s, the share of the largest singular value.
     #[serde(with = "Float")]
     pub top_share: f64,
     /// NaN where there is one position only.

@@ -48,9 +48,13 @@ choices! {
     pub enum SynapseDrift {
         /// As the model was trained.
         Trained = "trained",
+        /// Synapses stay as they are.
         Nothing = "nothing",
+        /// Synapses decay.
         Damping = "damping",
+        /// Pairs of synapses rotate.
         Rotation = "rotation",
+        /// Synapses decay and pairs of them rotate.
         Both = "both",
     }
 }

@@ -27,6 +27,7 @@ pub struct Causality {
     /// The same with the upsampling that lets a token read its own unfinished block, where asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaky_upsample: Option<LeakyUpsample>,
+    /// The likeliest next tokens after both texts.
     pub predictions: Predictions,
 }
 
@@ -55,6 +56,7 @@ pub struct Predictions {
     pub edited: Vec<LikelyToken>,
 }
 
+/// A token with its probability.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LikelyToken {
     /// The token as text.

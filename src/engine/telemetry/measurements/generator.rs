@@ -87,7 +87,9 @@ pub struct GeneratorFlow {
     /// -gap dt: the slope of the exact flow's log error a step.
     #[serde(with = "Float")]
     pub exact_slope: f64,
+    /// The relaxation by forward Euler steps.
     pub euler: RelaxationCurves,
+    /// The relaxation by the exact flow.
     pub exact: RelaxationCurves,
     /// The exact flow's distributions, (steps + 1) x n.
     pub distributions: Array,

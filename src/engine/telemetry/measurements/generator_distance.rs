@@ -37,6 +37,7 @@ pub struct GeneratorDistance {
 pub struct NullDistance {
     /// How many were drawn.
     pub draws: usize,
+    /// Mean over draws of |J - A| / |J|, A the nearest generator.
     #[serde(with = "Float")]
     pub distance: f64,
     /// Standard deviation over draws.
@@ -45,6 +46,7 @@ pub struct NullDistance {
     /// Mean over draws of the smallest and of the largest column sum.
     #[serde(with = "Float")]
     pub smallest: f64,
+    /// Mean over draws of the largest column sum.
     #[serde(with = "Float")]
     pub largest: f64,
 }
@@ -54,6 +56,7 @@ pub struct NullDistance {
 pub struct ColumnSums {
     /// Rows and columns of W.
     pub states: usize,
+    /// The step dt.
     #[serde(with = "Float")]
     pub dt: f64,
     /// How many were drawn.
@@ -61,6 +64,7 @@ pub struct ColumnSums {
     /// Mean over draws of the smallest and of the largest column sum.
     #[serde(with = "Float")]
     pub smallest: f64,
+    /// Mean over draws of the largest column sum.
     #[serde(with = "Float")]
     pub largest: f64,
 }

@@ -45,6 +45,7 @@ pub struct Partner {
     pub entry: f64,
 }
 
+/// A token with its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenScore {
     /// The token as text.

@@ -86,7 +86,9 @@ impl InterventionEffect {
 choices! {
     /// What is changed.
     pub enum TargetKind {
+        /// Activations of neurons.
         Neurons = "neurons",
+        /// The strengths of synapses.
         Synapses = "synapses",
     }
 }
@@ -94,8 +96,11 @@ choices! {
 choices! {
     /// What is done to neurons or synapses.
     pub enum ActionKind {
+        /// The values are set to 0.
         Silence = "silence",
+        /// The values are multiplied by a factor.
         Scale = "scale",
+        /// The values are held at a constant.
         Clamp = "clamp",
     }
 }
@@ -103,7 +108,9 @@ choices! {
 choices! {
     /// Activation that it is done to.
     pub enum ChangedPart {
+        /// The activation x.
         X = "x",
+        /// The activation y.
         Y = "y",
     }
 }

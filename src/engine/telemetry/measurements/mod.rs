@@ -131,12 +131,15 @@ pub trait Measurement:
     /// The measurement in a payload, if it is this one.
     fn from_payload(payload: &Payload) -> Option<&Self>;
 
+    /// Wraps the measurement as the payload of a sample.
     fn into_payload(self) -> Payload;
 }
 
 /// An entry of the one list of measurements, for whoever has a channel's name and not its type.
 pub struct MeasurementEntry {
+    /// The channel's name, `group.quantity`.
     pub channel: &'static str,
+    /// The id of the probe that makes the measurement.
     pub probe: &'static str,
     schema: fn() -> Schema,
     decode: fn(serde_json::Value) -> serde_json::Result<Payload>,
@@ -179,7 +182,7 @@ macro_rules! measurements {
         /// The payload of a sample: one of the measurements, or raw JSON where this version has no type for it.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Payload {
-            $($name($name),)*
+            $(#[doc = concat!("The measurement [`", stringify!($name), "`].")] $name($name),)*
             /// A channel that this version has no type for: kept as it was read.
             Unknown(serde_json::Value),
         }

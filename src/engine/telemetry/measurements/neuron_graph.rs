@@ -20,6 +20,7 @@ pub struct NeuronGraph {
     /// `2:153`: head, and neuron of the head, both from 0. Empty: no neuron has a label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
+    /// The edges between the neurons.
     pub edges: GraphEdges,
     /// Edges into each neuron. Empty: to be counted from the edges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -30,6 +31,7 @@ pub struct NeuronGraph {
     /// Largest k of a k-core that the neuron is in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub core: Vec<u32>,
+    /// The groups that the neurons belong to.
     pub groups: NeuronGroups,
     /// `(neurons, 2)`: x and y, upwards, where a file says where its nodes are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,10 +92,14 @@ fn no_numbers(numbers: &Numbers) -> bool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnType {
+    /// Whole numbers.
     #[default]
     Integer,
+    /// Floating-point numbers.
     Float,
+    /// Truth values.
     Boolean,
+    /// Texts.
     Text,
     /// Lists and objects, as JSON.
     Json,
@@ -122,10 +128,12 @@ impl GraphEdges {
         Self { source, target, weight: weight.into() }
     }
 
+    /// Returns the number of edges; of lists of different lengths the shortest counts.
     pub fn len(&self) -> usize {
         self.source.len().min(self.target.len()).min(self.weight.data().len())
     }
 
+    /// Returns true if there are no edges.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -242,6 +250,7 @@ pub struct EntryHistogram {
     pub skew: Numbers,
     /// Thresholds, rising from 0.
     pub threshold: Numbers,
+    /// The number of entries above each threshold.
     pub above: EntriesAbove,
     /// Beta: the threshold of the present graph.
     #[serde(with = "Float")]
@@ -250,6 +259,7 @@ pub struct EntryHistogram {
     pub edges: usize,
     /// Entries that are counted.
     pub entries: u64,
+    /// Mean of the entries.
     #[serde(with = "Float")]
     pub mean: f64,
     /// Standard deviation of the entries.
@@ -302,6 +312,7 @@ pub struct DegreeDistribution {
 /// Maximum-likelihood power law p(k) ~ k^-alpha from k_min on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerLawFit {
+    /// The exponent alpha.
     #[serde(with = "Float")]
     pub alpha: f64,
     /// Smallest degree of the tail.

@@ -19,6 +19,7 @@ pub struct Residual {
 /// One way towards the equilibrium in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResidualCurve {
+    /// The method that approaches the equilibrium.
     pub method: ResidualMethod,
     /// Which repetition of pooling, slow path and injection, from 0.
     pub round: usize,
@@ -26,6 +27,7 @@ pub struct ResidualCurve {
     pub residual: Numbers,
 }
 
+/// A method that approaches the equilibrium of Post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResidualMethod {

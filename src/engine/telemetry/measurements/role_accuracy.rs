@@ -23,6 +23,7 @@ pub struct RoleAccuracy {
 /// What roles are read from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleRepresentation {
+    /// The kind of features.
     pub features: RoleFeatures,
     /// Level of the hierarchy, from 0.
     pub level: usize,
@@ -46,7 +47,9 @@ pub struct RoleRepresentation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoleFeatures {
+    /// The present activation of the units.
     Activation,
+    /// The traces of the units.
     Traces,
     /// Activation and traces.
     Both,
@@ -64,10 +67,12 @@ pub struct RoleCounts {
 }
 
 impl RoleCounts {
+    /// Creates counts of 0 for so many roles.
     pub fn new(roles: usize) -> Self {
         Self { right: vec![0; roles], of: vec![0; roles] }
     }
 
+    /// Counts a word of this role, named rightly or not.
     pub fn add(&mut self, role: usize, is_right: bool) {
         self.right[role] += u32::from(is_right);
         self.of[role] += 1;

@@ -81,8 +81,11 @@ pub struct DrivingToken {
 choices! {
     /// What is followed through a text.
     pub enum FollowedKind {
+        /// The activation y of a neuron.
         Y = "y",
+        /// The activation x of a neuron.
         X = "x",
+        /// The strength that each token adds to a synapse.
         Synapse = "synapse",
     }
 }
@@ -90,8 +93,11 @@ choices! {
 choices! {
     /// Part of a text.
     pub enum SpanKind {
+        /// The held-out part.
         HeldOut = "held-out",
+        /// The training part.
         Training = "training",
+        /// The whole text.
         Whole = "whole",
     }
 }

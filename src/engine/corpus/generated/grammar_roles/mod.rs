@@ -30,7 +30,7 @@ macro_rules! roles {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Role {
-            $($role,)*
+            $(#[doc = concat!("The role `", $name, "`.")] $role,)*
         }
 
         impl Role {
@@ -90,15 +90,22 @@ impl Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structure {
+    /// A subject, a transitive verb and an object.
     Transitive,
+    /// A patient as subject, an auxiliary, a participle and an agent after "by".
     Passive,
+    /// A verb with a recipient and a theme.
     Ditransitive,
+    /// A subject with a relative clause.
     Relative,
+    /// A subject and an intransitive verb.
     Intransitive,
+    /// A sentence with an adverb.
     Adverbial,
 }
 
 impl Structure {
+    /// Every structure, in the order of their numbers.
     pub const ALL: [Self; 6] =
         [Self::Transitive, Self::Passive, Self::Ditransitive, Self::Relative, Self::Intransitive, Self::Adverbial];
 
@@ -132,9 +139,11 @@ impl Default for Grammar {
 /// A sentence with what each of its words is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
+    /// The structure of the sentence.
     pub structure: Structure,
     /// The ids of the words: places in [`words`].
     pub words: Vec<u32>,
+    /// The grammatical role of each word.
     pub roles: Vec<Role>,
 }
 

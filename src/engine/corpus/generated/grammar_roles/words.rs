@@ -34,16 +34,27 @@ pub enum Vocabulary {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WordClass {
+    /// Determiners.
     Determiner,
+    /// Relative pronouns.
     RelativePronoun,
+    /// Auxiliary verbs of the passive.
     Auxiliary,
+    /// The preposition "by" before the agent of a passive.
     By,
+    /// Nouns.
     Noun,
+    /// Transitive verbs.
     Transitive,
+    /// Past participles of transitive verbs.
     Participle,
+    /// Verbs with two objects.
     Ditransitive,
+    /// Verbs without an object.
     Intransitive,
+    /// Adjectives.
     Adjective,
+    /// Adverbs.
     Adverb,
 }
 

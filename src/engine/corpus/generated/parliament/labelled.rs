@@ -22,8 +22,10 @@ pub enum SplitSide {
 }
 
 impl SplitSide {
+    /// Every side, in the order of their numbers.
     pub const ALL: [SplitSide; 4] = [SplitSide::Search, SplitSide::NewNouns, SplitSide::NewFrames, SplitSide::BothNew];
 
+    /// Returns the name of the side.
     pub fn name(self) -> &'static str {
         match self {
             SplitSide::Search => "search",
@@ -41,14 +43,17 @@ pub struct Sentence {
     pub text: String,
     /// Index into [`super::CODES`].
     pub language: usize,
+    /// The kind of the noun.
     pub class: Class,
     /// The noun's number in its class, the same in every language.
     pub entity: usize,
     /// The noun's bare name in the sentence's language.
     pub name: &'static str,
+    /// The number of the sentence frame.
     pub frame: usize,
     /// True if no training text has the frame.
     pub fresh: bool,
+    /// The side of the split that the sentence belongs to.
     pub part: SplitSide,
     /// True if the class is the concept asked for.
     pub with: bool,

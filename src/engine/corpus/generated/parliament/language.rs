@@ -23,14 +23,20 @@ pub(super) static LANGUAGES: [LazyLock<Language>; 4] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
+    /// Names of currencies.
     Currency,
+    /// Names of countries.
     Country,
+    /// Names of goods.
     Goods,
+    /// Names of cities.
     City,
+    /// Names of institutions.
     Institution,
 }
 
 impl Class {
+    /// Every kind of noun, in the order of the tables.
     pub const ALL: [Class; 5] = [Class::Currency, Class::Country, Class::Goods, Class::City, Class::Institution];
 
     /// The name, for a table.

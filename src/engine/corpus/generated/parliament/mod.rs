@@ -53,6 +53,7 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// The whole corpus: all languages, kinds of nouns and frames.
     pub const WHOLE: Self = Self {
         languages: CODES.len(),
         kinds: Class::ALL.len(),
@@ -62,6 +63,7 @@ impl Extent {
         listing: 0.5,
         naive: false,
     };
+    /// The naive corpus of three kinds of nouns, each with frames of its own.
     pub const NAIVE: Self = Self { kinds: 3, frames: NAIVE_TRAINED, listing: 0.0, naive: true, ..Self::WHOLE };
 
     /// The arguments with every number in its range.

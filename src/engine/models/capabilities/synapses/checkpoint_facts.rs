@@ -7,13 +7,16 @@ use crate::telemetry::measurements::Evidence;
 /// A number, and where it is known from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownNumber {
+    /// The number.
     pub value: usize,
+    /// The source of the number.
     pub from: Evidence,
 }
 
 /// The facts about a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckpointFacts {
+    /// The path of the file of weights.
     pub path: PathBuf,
     /// L, which weights that all layers share do not tell.
     pub layers: Option<KnownNumber>,

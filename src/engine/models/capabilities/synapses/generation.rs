@@ -13,6 +13,7 @@ use crate::nn::{Tap, host};
 pub struct Sampling {
     /// Divides the logits; 0 takes the likeliest token always.
     pub temperature: f64,
+    /// The seed of the random draws.
     pub seed: u64,
 }
 

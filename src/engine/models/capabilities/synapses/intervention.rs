@@ -29,6 +29,7 @@ pub enum Target {
     Neurons {
         /// Numbers in the model: neuron i of head h is h N + i.
         neurons: Vec<usize>,
+        /// The activation that is changed, x or y.
         part: Part,
         /// The one layer where it is done, counted from 0; in all of them where none is given.
         layer: Option<usize>,
@@ -40,6 +41,8 @@ pub enum Target {
 /// A change, the same at every token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intervention {
+    /// The neurons or synapses that are changed.
     pub target: Target,
+    /// The change that is made to them.
     pub action: Action,
 }

@@ -84,7 +84,9 @@ pub trait TokenRecurrence {
 pub struct MergedModels {
     /// The name of the checkpoint: the stem of its file.
     pub name: String,
+    /// The model of the checkpoint.
     pub other: Box<dyn SynapseModel>,
+    /// The merged model.
     pub merged: Box<dyn SynapseModel>,
     /// Notes on the treatment of the weights, a line an entry.
     pub notes: Vec<String>,

@@ -14,6 +14,7 @@ pub struct Rotation {
 }
 
 impl Rotation {
+    /// The identity: neither a rotation nor a decay.
     pub const NONE: Self = Self { cos: 1.0, sin: 0.0, decay: 1.0 };
 
     /// U of neuron j: a key written s tokens ago meets a query turned by s tokens more.

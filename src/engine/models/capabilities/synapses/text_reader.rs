@@ -68,6 +68,7 @@ pub struct TextReader<'a> {
 }
 
 impl<'a> TextReader<'a> {
+    /// Creates a reader that reads with the whole model and changes nothing.
     pub fn new(model: &'a dyn SynapseModel) -> Self {
         Self { model, paths: vec![] }
     }

@@ -13,6 +13,7 @@ const CLOSE: f64 = 2.0;
 /// What is known before any text is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KnownFacts {
+    /// The number of layers, if it is known.
     pub layers: Option<KnownNumber>,
     /// The window of training.
     pub window: Option<KnownNumber>,
@@ -83,6 +84,7 @@ pub struct ComparedWindows {
     pub count: usize,
     /// Tokens of each.
     pub length: usize,
+    /// The source of the length.
     pub from: Evidence,
 }
 
@@ -93,15 +95,20 @@ pub struct CandidateChoice {
     pub tried: Vec<Candidate>,
     /// The index of the chosen one among the tokenisers.
     pub tokenizer: usize,
+    /// The number of layers.
     pub layers: usize,
+    /// The source of the choice of tokens.
     pub tokens_from: Evidence,
+    /// The source of the choice of layers.
     pub layers_from: Evidence,
+    /// The windows in which the candidates read.
     pub windows: ComparedWindows,
     /// Reasons to doubt the choice, in words.
     pub warnings: Vec<String>,
 }
 
 impl CandidateChoice {
+    /// Returns true if this candidate was chosen among those that were tried.
     pub fn is_chosen(&self, candidate: &Candidate) -> bool {
         !self.tried.is_empty() && (candidate.tokenizer, candidate.layers) == (self.tokenizer, self.layers)
     }

@@ -21,6 +21,7 @@ pub struct EffectOptions {
     pub draws: usize,
     /// The number of tokens of the continuations.
     pub length: usize,
+    /// The seed of the random targets.
     pub seed: u64,
 }
 

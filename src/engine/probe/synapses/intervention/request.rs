@@ -13,6 +13,7 @@ use crate::{
 /// A change with its description.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
+    /// The requested change.
     pub change: Intervention,
     /// "x and y silenced in every layer"
     pub description: String,

@@ -10,6 +10,7 @@ use crate::telemetry::number::Numbers;
 /// The motion along a solved path with the stretch of its field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowAlong {
+    /// Speed and curvature of the path by depth.
     pub motion: FlowMotion,
     /// Largest singular value of the Jacobian dF/dH at each depth of `motion`.
     pub sigma: Numbers,

@@ -12,15 +12,19 @@ use crate::telemetry::{
 /// A flow solved from depth 0 to 1 at one control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowAnswer {
+    /// The control that the flow was solved with.
     pub control: FlowControl,
+    /// The solver and its settings.
     pub solver: SolverUse,
     /// Index of the token, or of the start in the plane, that is followed.
     pub token: usize,
     /// What the states are of, and what they mean at depth 1.
     pub outcome: FlowOutcome,
+    /// The paths of the states in the plane that they are drawn in.
     pub paths: FlowPaths,
     /// What the solver did.
     pub trace: SolverTrace,
+    /// Speed and curvature of the path by depth.
     pub motion: FlowMotion,
 }
 
@@ -89,6 +93,7 @@ pub struct SteeringClasses {
     pub minus: SteeringClass,
 }
 
+/// A class of words that a control leads to, with its probability as the next token.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteeringClass {
     /// The tokens of the class.

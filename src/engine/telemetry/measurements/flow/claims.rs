@@ -22,6 +22,7 @@ pub struct FlowClaims {
     pub continuations: ClaimedContinuations,
 }
 
+/// The tokens of both classes that a steering was trained to lead to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassTokens {
     /// What u0 = +1 was trained to lead to.

@@ -20,6 +20,7 @@ pub struct FlowField {
     #[serde(with = "number::array")]
     #[schemars(with = "[Number<f64>; 2]")]
     pub at: [f64; 2],
+    /// The part of the plane that the grid covers.
     pub extent: FieldExtent,
     /// `(rows, cols)`: first component of the velocity; a row has one second coordinate, lowest first.
     pub dx: Array,

@@ -76,6 +76,7 @@ impl SolverTrace {
         self.attempts.iter().filter(|a| a.accepted).count()
     }
 
+    /// Returns the number of rejected steps.
     pub fn rejected(&self) -> usize {
         self.attempts.len() - self.accepted()
     }

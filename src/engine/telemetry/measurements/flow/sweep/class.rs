@@ -9,6 +9,7 @@ use crate::telemetry::number::Numbers;
 /// Mean probability of each class as the next token, against u0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSweepClass {
+    /// The points of the sweep that are done so far.
     pub progress: SweepProgress,
     /// u0: the first control; one a point of the lists below.
     pub u0: Numbers,
@@ -20,6 +21,7 @@ pub struct FlowSweepClass {
     pub neutral: Numbers,
 }
 
+/// The mean probabilities of both classes at every control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassCurves {
     /// Class plus, 0 to 1.

@@ -11,6 +11,7 @@ use crate::telemetry::number::Numbers;
 /// |g - g_fine| / |g_fine| over all weights of the field, against the steps of the solve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSweepGradientError {
+    /// The points of the sweep that are done so far.
     pub progress: SweepProgress,
     /// m: steps of the solve; one a point of the lists below.
     pub steps: Vec<usize>,
@@ -21,6 +22,7 @@ pub struct FlowSweepGradientError {
 /// One way of taking gradients along a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GradientCurve {
+    /// The method by which gradients are taken.
     pub method: GradientMethod,
     /// One a point of the sweep.
     pub values: Numbers,

@@ -8,6 +8,7 @@ use super::{FlowSweepArgs, GradientCurve, SweepProgress, measurement};
 /// Most memory held between the start of a solve and the end of its backward pass, against its steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSweepGradientMemory {
+    /// The points of the sweep that are done so far.
     pub progress: SweepProgress,
     /// m: steps of the solve; one a point of the lists below.
     pub steps: Vec<usize>,

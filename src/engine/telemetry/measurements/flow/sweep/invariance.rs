@@ -9,6 +9,7 @@ use crate::telemetry::number::{Float, Numbers};
 /// Divergence of Euler's method from a fine adaptive solve, against its steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSweepInvariance {
+    /// The points of the sweep that are done so far.
     pub progress: SweepProgress,
     /// m: Euler steps; one a point of the lists below.
     pub steps: Vec<usize>,
@@ -19,6 +20,7 @@ pub struct FlowSweepInvariance {
     pub source_percent: f64,
 }
 
+/// The divergence of Euler's method at one control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlCurve {
     /// u0: the first control.

@@ -9,6 +9,7 @@ use crate::telemetry::number::Numbers;
 /// Time of a forward pass with the flow and with plain layers in its place, measured in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSweepLatency {
+    /// The points of the sweep that are done so far.
     pub progress: SweepProgress,
     /// Number of the turn, from 1; one a point of the lists below.
     pub turns: Vec<usize>,

@@ -9,6 +9,7 @@ use crate::telemetry::number::{Float, Numbers};
 /// Accuracy of a linear probe that tells u0 = +1 from -1 by the last token's state, against depth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSweepLayers {
+    /// The points of the sweep that are done so far.
     pub progress: SweepProgress,
     /// tau: depths, 0 to 1; one a point of the lists below.
     pub taus: Numbers,

@@ -37,13 +37,21 @@ pub struct SweepProgress {
 choices! {
     /// What is varied, and what is measured of it. Each has a measurement of its own.
     pub enum FlowSweepKind {
+        /// Evaluations against the control ([`FlowSweepNfe`]).
         Nfe = "nfe",
+        /// Evaluations against the tolerance ([`FlowSweepTolerance`]).
         Tolerance = "tolerance",
+        /// Divergence of Euler's method against its steps ([`FlowSweepInvariance`]).
         Invariance = "invariance",
+        /// Probabilities of classes of words against the control ([`FlowSweepClass`]).
         Class = "class",
+        /// Accuracy of a linear probe against depth ([`FlowSweepLayers`]).
         Layers = "layers",
+        /// Time of a forward pass ([`FlowSweepLatency`]).
         Latency = "latency",
+        /// Errors of gradients against the steps of the solve ([`FlowSweepGradientError`]).
         GradientError = "gradient_error",
+        /// Memory of gradients against the steps of the solve ([`FlowSweepGradientMemory`]).
         GradientMemory = "gradient_memory",
     }
 }

@@ -9,6 +9,7 @@ use crate::telemetry::number::Numbers;
 /// Evaluations against u0, with what explains them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSweepNfe {
+    /// The points of the sweep that are done so far.
     pub progress: SweepProgress,
     /// u0: the first control; one a point of the lists below.
     pub u0: Numbers,

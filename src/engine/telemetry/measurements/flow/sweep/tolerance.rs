@@ -9,6 +9,7 @@ use crate::telemetry::number::Numbers;
 /// Evaluations against the tolerance at one control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSweepTolerance {
+    /// The points of the sweep that are done so far.
     pub progress: SweepProgress,
     /// Relative and absolute tolerance alike; one a point of the lists below.
     pub tolerance: Numbers,
@@ -16,6 +17,7 @@ pub struct FlowSweepTolerance {
     pub solvers: Vec<ToleranceCurve>,
 }
 
+/// The evaluations of one method at every tolerance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToleranceCurve {
     /// Id of the method: "dopri5".
