@@ -100,6 +100,9 @@ mod tests {
             for text in quoted {
                 let ids = corpus.encode_typed(text).unwrap();
                 assert_eq!(ids.len(), text.chars().count(), "{id}: {text}");
+                if corpus.tokenizer.symbols().is_none() {
+                    continue; // a blank is a symbol of its own
+                }
                 let spaced: String = text.chars().flat_map(|c| [c, ' ']).collect();
                 assert_eq!(corpus.encode_typed(&spaced).unwrap(), ids, "{id}: {spaced}");
             }
