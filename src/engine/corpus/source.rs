@@ -38,7 +38,7 @@ pub enum Source {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// The number of files that are read, by name.
+        /// The largest number of files that are read, in the order of their names.
         domains: usize,
     },
 }

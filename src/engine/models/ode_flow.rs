@@ -31,7 +31,7 @@ use crate::{
     ode::{Field, SharedField, SolverOptions},
 };
 
-/// Scalar channels of every step.
+/// The scalar channel of the scale alpha of the field.
 pub const ALPHA: &str = "flow/alpha";
 /// The scalar channel of the norm of the gradient with respect to the weights of the field.
 pub const FIELD_GRAD_NORM: &str = "flow/grad_norm";

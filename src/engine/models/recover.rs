@@ -41,9 +41,9 @@ use crate::nn::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum ReaderInput {
-    /// The coefficient a of the trace.
+    /// One trace is read at the position of the answer.
     Single {
-        /// One trace is read at the position of the answer.
+        /// The coefficient a of the trace.
         alpha: f64,
     },
     /// Three traces are read at the position of the answer.
@@ -73,7 +73,7 @@ pub struct RecoverSpec {
     pub reader: ReaderInput,
     /// Distances asked, in tokens, ascending; 0 is the token just written.
     pub distances: Vec<usize>,
-    /// Units of a code, and how many of them are on.
+    /// The number of units of a code.
     pub code_dim: usize,
     /// The number of units of a code that are on.
     pub code_active: usize,

@@ -139,7 +139,7 @@ pub struct Plan {
     /// The stage of each variant, in a run of several stages. Empty: all do the same from the first step to the last.
     #[serde(default, alias = "parts")]
     pub stages: Vec<Stage>,
-    /// Windows a batch, and ids a window.
+    /// The number of windows in a batch.
     pub batch: usize,
     /// The number of ids in a window.
     pub window: usize,
@@ -162,7 +162,7 @@ pub struct Plan {
     /// The initial values of the runtime parameters.
     #[serde(default)]
     pub runtime_params: Vec<RuntimeParam>,
-    /// Held-out loss every this many steps, on this many windows.
+    /// The number of steps between evaluations of the held-out loss.
     pub eval_every: u64,
     /// The number of held-out windows of an evaluation.
     pub eval_windows: usize,

@@ -128,7 +128,7 @@ pub fn state_is_attention(model: &Model, pulses: &[Vec<f64>]) -> Vec<Discrepancy
 pub struct SquareCheck {
     /// H^e^2\[V\] - H^i^2\[V\] against D E, entry by entry.
     pub construction: Discrepancy,
-    /// Edges of H^e and of H^i, and what 2 n d allows.
+    /// The number of edges of H^e and of H^i.
     pub edges: [usize; 2],
     /// The largest number of edges that the claim allows, 2 n d.
     pub allowed: usize,

@@ -29,7 +29,7 @@ pub struct OscillatorsSpec {
     pub damping: f64,
     /// w: angular speed at which it swings, rad/s.
     pub swing: f64,
-    /// r for wires and for prods, 1/s.
+    /// r for wires, 1/s.
     pub wires: f64,
     /// r for prods, 1/s.
     pub prods: f64,

@@ -17,7 +17,7 @@ pub struct OdeFlowSpec {
     pub d_model: usize,
     /// The number of heads.
     pub heads: usize,
-    /// Plain layers before the flow, and after it.
+    /// The number of plain layers before the flow.
     pub pre: usize,
     /// The number of plain layers after the flow.
     pub post: usize,

@@ -40,7 +40,7 @@ pub struct SpcnSpec {
     pub slow_share: f64,
     /// Settling sweeps a word.
     pub sweeps: usize,
-    /// Weights of the pathways from below, from above and within a level.
+    /// The weight of the pathway from below.
     pub feedforward: f64,
     /// The weight of the pathway from above.
     pub feedback: f64,

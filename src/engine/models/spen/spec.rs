@@ -47,7 +47,7 @@ pub enum PredictorValues {
 pub struct SpenSpec {
     /// The width of the residual stream.
     pub d_model: usize,
-    /// Units of the feed-forward layer, and how many of them are kept for a token.
+    /// The number of units of the feed-forward layer.
     pub hidden: usize,
     /// The number of units that are kept for a token.
     pub kept: usize,

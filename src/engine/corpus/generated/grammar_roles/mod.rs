@@ -90,17 +90,17 @@ impl Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structure {
-    /// A subject, a transitive verb and an object.
+    /// An agent, a transitive verb and a patient.
     Transitive,
-    /// A patient as subject, an auxiliary, a participle and an agent after "by".
+    /// A patient, an auxiliary, a participle, and an agent after "by".
     Passive,
-    /// A verb with a recipient and a theme.
+    /// An agent, a verb, a recipient and a patient.
     Ditransitive,
-    /// A subject with a relative clause.
+    /// A sentence whose agent has a relative clause.
     Relative,
-    /// A subject and an intransitive verb.
+    /// An agent and an intransitive verb.
     Intransitive,
-    /// A sentence with an adverb.
+    /// A transitive sentence that ends with an adverb.
     Adverbial,
 }
 
