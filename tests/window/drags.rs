@@ -52,15 +52,34 @@ fn pointer(d: &mut Desktop, at: Pos2, pressed: Option<bool>) {
     d.harness.step();
 }
 
-/// The control panel's sliders: place, value, least and most.
-fn sliders(d: &Desktop) -> Vec<(egui::Rect, f64, f64, f64)> {
+/// A slider of the control panel.
+struct PanelSlider {
+    rect: egui::Rect,
+    value: f64,
+    min: f64,
+    max: f64,
+    /// The label of its control, and how many sliders with that label stand above it.
+    key: (String, usize),
+}
+
+/// The control panel's sliders, from the top.
+fn sliders(d: &Desktop) -> Vec<PanelSlider> {
     let all = d.harness.query_all_by_role(Role::Slider).map(|node| {
         let of = node.accesskit_node();
         let number = |n: Option<f64>| n.unwrap_or(f64::NAN);
-        (node.rect(), number(of.numeric_value()), number(of.min_numeric_value()), number(of.max_numeric_value()))
+        PanelSlider {
+            rect: node.rect(),
+            value: number(of.numeric_value()),
+            min: number(of.min_numeric_value()),
+            max: number(of.max_numeric_value()),
+            key: (of.label().unwrap_or_default(), 0),
+        }
     });
-    let mut all: Vec<_> = all.filter(|(rect, ..)| rect.right() < CONTROLS + 4.0).collect();
-    all.sort_by(|a, b| a.0.top().total_cmp(&b.0.top()));
+    let mut all: Vec<_> = all.filter(|slider| slider.rect.right() < CONTROLS + 4.0).collect();
+    all.sort_by(|a, b| a.rect.top().total_cmp(&b.rect.top()));
+    for i in 0..all.len() {
+        all[i].key.1 = all[..i].iter().filter(|above| above.key.0 == all[i].key.0).count();
+    }
     all
 }
 
@@ -68,10 +87,16 @@ fn sliders(d: &Desktop) -> Vec<(egui::Rect, f64, f64, f64)> {
 fn every_slider_of_every_lab_is_dragged_from_end_to_end() {
     for lab in LABS {
         let mut d = desk(lab.id);
-        let count = sliders(&d).len();
-        assert!(count > 3, "{}: {count} sliders", lab.id);
-        for i in 0..count {
-            let (rect, value, least, most) = sliders(&d)[i];
+        let keys: Vec<_> = sliders(&d).into_iter().map(|slider| slider.key).collect();
+        assert!(keys.len() > 3, "{}: {keys:?}", lab.id);
+        let find = |d: &Desktop, key: &(String, usize)| sliders(d).into_iter().find(|slider| slider.key == *key);
+        let mut gone = 0;
+        for key in keys {
+            // A control that does nothing beside the others as they are now is not there.
+            let Some(PanelSlider { rect, value, min: least, max: most, .. }) = find(&d, &key) else {
+                gone += 1;
+                continue;
+            };
             // From where the handle is towards the farther end.
             let up = (value - least) < (most - value);
             let (from, to) = if up { (rect.left(), rect.right()) } else { (rect.right(), rect.left()) };
@@ -82,7 +107,7 @@ fn every_slider_of_every_lab_is_dragged_from_end_to_end() {
             }
             pointer(&mut d, at(MOVES), Some(false));
             d.steps(2);
-            let reached = sliders(&d)[i].1;
+            let reached = find(&d, &key).unwrap_or_else(|| panic!("{}: {key:?} went away", lab.id)).value;
             let wanted = if up { most } else { least };
             let near = (reached - wanted).abs() <= 1e-6 * wanted.abs().max(1e-9);
             // A slider stops at the last value of which a run can be made beside the other settings.
@@ -97,8 +122,9 @@ fn every_slider_of_every_lab_is_dragged_from_end_to_end() {
                     let value = page.config.get(knob.key).and_then(|v| v.as_f64());
                     value == Some(reached) && ends_illegally(knob.key)
                 });
-            assert!(near || stops, "{}: slider {i} went from {value} to {reached}, not to {wanted}", lab.id);
+            assert!(near || stops, "{}: slider {key:?} went from {value} to {reached}, not to {wanted}", lab.id);
         }
+        assert!(gone <= 2, "{}: {gone} sliders went away", lab.id);
         assert!(d.shows("at reset"), "{}: changes wait for a reset", lab.id);
     }
 }

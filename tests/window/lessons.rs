@@ -219,7 +219,7 @@ fn a_result_that_was_there_waits_for_a_guess() {
     d.steps(3);
     assert!(d.shows("guess first") && !d.shows("Check: not so at step"));
     click(&mut d, "Show the answer");
-    assert!(d.shows("Check: not so at step"));
+    assert!(d.shows("Check: it had left the band at step") && !d.shows("guess first"));
 }
 
 #[test]

@@ -237,6 +237,18 @@ fn slider_ui(ui: &mut Ui, name: &str, value: f64, range: std::ops::RangeInclusiv
     (changed.inner && v != value).then(|| tidy(v))
 }
 
+/// The answers beside the dials, or the reason why there are none.
+fn answers_or_why_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, answer: Option<Answer<'_>>) {
+    let Some(answer) = answer else {
+        let words = RichText::new(cx.why_nothing::<FlowAnswer>(EMPTY)).color(cx.theme.secondary);
+        ui.add(egui::Label::new(words).wrap());
+        return;
+    };
+    if let Some(focused) = answers_ui(ui, cx, answer) {
+        cx.selection.variant = focused;
+    }
+}
+
 fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
     ui.add_space(4.0);
     ui.horizontal(|ui| {
@@ -273,9 +285,7 @@ impl View for Steer {
                 self.dials_ui(ui, cx);
                 self.motion.ui(ui, cx);
                 self.prompt_ui(ui, cx);
-                if let Some(focused) = answer.and_then(|a| answers_ui(ui, cx, a)) {
-                    cx.selection.variant = focused;
-                }
+                answers_or_why_ui(ui, cx, answer);
                 how(ui, cx);
                 return;
             }
@@ -290,9 +300,7 @@ impl View for Steer {
                 ui.add_space(16.0);
                 ui.vertical(|ui| {
                     self.prompt_ui(ui, cx);
-                    if let Some(focused) = answer.and_then(|a| answers_ui(ui, cx, a)) {
-                        cx.selection.variant = focused;
-                    }
+                    answers_or_why_ui(ui, cx, answer);
                 });
             });
         });
