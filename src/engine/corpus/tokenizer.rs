@@ -42,10 +42,7 @@ impl<S: Clone + Eq + std::hash::Hash + Ord> Inventory<S> {
         Self { symbols, ids }
     }
 
-    pub(super) fn id<Q: ?Sized + Eq + std::hash::Hash>(&self, symbol: &Q) -> u32
-    where
-        S: std::borrow::Borrow<Q>,
-    {
+    fn id(&self, symbol: &S) -> u32 {
         self.ids.get(symbol).copied().unwrap_or(0)
     }
 
@@ -167,7 +164,7 @@ impl Tokenizer {
             Self::Byte { encoding, .. } => encoding.bytes(text).into_iter().map(u32::from).collect(),
             Self::Char(i) => text.chars().map(|c| i.id(&c)).collect(),
             Self::Characters(all) => all.encode(text)?,
-            Self::Word(i) => i.word_ids(text),
+            Self::Word(i) => words(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
             Self::Spaced(i) => pieces(text).map(|w| i.ids.get(w).copied().unwrap_or(0)).collect(),
             Self::Listed(list) => list.encode(text)?,
             Self::Subword(s) => s.encode(text)?,

@@ -2,21 +2,27 @@
 
 use super::{
     Corpus, CorpusError,
-    tokenizer::{Inventory, Tokenizer, words},
+    tokenizer::{Inventory, Tokenizer},
 };
 
 /// Tokens of the offered text.
 const OFFERED: usize = 10;
 
 impl Corpus {
-    /// The ids of a typed text. Blanks that a vocabulary of symbols lacks are dropped.
+    /// The ids of a typed text. Where the vocabulary is of single symbols, these may be written without blanks between
+    /// them, and blanks that it lacks are dropped.
     ///
     /// # Errors
     /// A text of which the vocabulary knows nothing, or, where it is one of single symbols, not all.
     pub fn encode_typed(&self, text: &str) -> Result<Vec<u32>, CorpusError> {
         let symbols = self.tokenizer.symbols();
         let text = match &symbols {
-            Some(symbols) => text.chars().filter(|c| !c.is_whitespace() || symbols.contains(*c)).collect(),
+            Some(symbols) => {
+                let kept = text.chars().filter(|c| !c.is_whitespace() || symbols.contains(*c));
+                // a tokeniser of words takes symbols that stand together for one word
+                let separator = if matches!(self.tokenizer, Tokenizer::Word(_)) { " " } else { "" };
+                kept.map(String::from).collect::<Vec<_>>().join(separator)
+            }
             None => text.to_owned(),
         };
         let ids = self.try_encode(&text)?;
@@ -44,18 +50,6 @@ impl Inventory<String> {
         let is_single = |s: &String| s.chars().nth(1).is_none();
         self.symbols.iter().all(is_single) && self.symbols.iter().any(|s| s.chars().all(char::is_alphanumeric))
     }
-
-    /// The ids of words; symbols that are written without blanks between them look like one unknown word.
-    pub(super) fn word_ids(&self, text: &str) -> Vec<u32> {
-        let mut ids = vec![];
-        for word in words(text) {
-            match self.id(word) {
-                0 if self.is_symbolic() => ids.extend(word.chars().map(|c| self.id(c.encode_utf8(&mut [0; 4])))),
-                id => ids.push(id),
-            }
-        }
-        ids
-    }
 }
 
 impl Tokenizer {
@@ -63,7 +57,10 @@ impl Tokenizer {
     fn symbols(&self) -> Option<String> {
         let mut symbols: Vec<char> = match self {
             Self::Char(known) => known.symbols.clone(),
-            Self::Word(known) if known.is_symbolic() => known.symbols.iter().flat_map(|s| s.chars()).collect(),
+            // the end of a line is a word of its own
+            Self::Word(known) if known.is_symbolic() => {
+                known.symbols.iter().flat_map(|s| s.chars()).filter(|c| !c.is_whitespace()).collect()
+            }
             _ => return None,
         };
         symbols.sort_unstable();
