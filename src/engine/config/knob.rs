@@ -1,6 +1,6 @@
 //! One knob of a lab's schema: key, label, range, unit, tooltip. It does not draw itself.
 
-use super::{ConfigError, Value};
+use super::{Config, ConfigError, Value};
 
 /// The values that a knob accepts.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,11 +80,18 @@ pub struct Knob {
     pub default: Value,
     /// The time at which a change takes effect.
     pub applies: Applies,
+    /// The key of a number, and the least value of it beside which this setting does anything.
+    pub needs: Option<(&'static str, i64)>,
 }
 
 impl Knob {
     pub(super) fn new(key: &'static str, label: &'static str, range: Range, default: Value) -> Self {
-        Self { key, label, symbol: "", unit: "", tip: "", range, default, applies: Applies::AtReset }
+        Self { key, label, symbol: "", unit: "", tip: "", range, default, applies: Applies::AtReset, needs: None }
+    }
+
+    /// False for a setting that does nothing beside the others.
+    pub fn acts(&self, config: &Config) -> bool {
+        self.needs.is_none_or(|(key, least)| !matches!(config.get(key), Some(Value::Int(n)) if *n < least))
     }
 
     /// A knob for whole numbers from `min` to `max`.

@@ -78,6 +78,12 @@ impl<T: Setting> Field<T> {
         self
     }
 
+    /// Does nothing where the number under this key is less; then no control is shown for it.
+    pub fn needs(mut self, key: &SettingKey<usize>, least: i64) -> Self {
+        self.knob.needs = Some((key.name, least));
+        self
+    }
+
     /// The finished knob.
     pub fn knob(self) -> Knob {
         self.knob

@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     config::{Config, Knob},
-    labs::equilibrium::settings::acts,
     ui::{
         action::{PageAction, RunAction},
         page::{Page, undo},
@@ -59,7 +58,7 @@ fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 
 /// False for what the top bar has, and for what does nothing beside the other settings.
 fn in_panel(knob: &Knob, config: &Config) -> bool {
-    acts(config, knob.key) && knob.key != DEVICE && knob.key != THREADS
+    knob.acts(config) && knob.key != DEVICE && knob.key != THREADS
 }
 
 fn matches(knob: &Knob, heading: &str, filter: &str) -> bool {

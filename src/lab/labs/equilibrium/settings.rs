@@ -3,7 +3,7 @@
 use super::slow_manifold::SlowManifoldSettings;
 use crate::{
     analysis::generator::{MatrixKind, Topology},
-    config::{Config, MatrixFile, Settings, Value, choices, settings},
+    config::{Config, MatrixFile, Settings, choices, settings},
     labs::{corpus::CorpusSettings, experiment::schedules},
     telemetry::measurements::{GeneratorArgs, GeneratorFlowArgs, StationaryMapArgs},
     trainer::{RunSettings, TrainSettings},
@@ -58,13 +58,13 @@ settings! {
         #[knob("Control 1", range(-4.0..=4.0), in_views, symbol("y₀"))]
         y0: f64 = 0.0,
         /// As the first. There are as many as Controls says; the others do nothing.
-        #[knob("Control 2", range(-4.0..=4.0), in_views, symbol("y₁"))]
+        #[knob("Control 2", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 2), symbol("y₁"))]
         y1: f64 = 0.0,
         /// As the first. There are as many as Controls says; the others do nothing.
-        #[knob("Control 3", range(-4.0..=4.0), in_views, symbol("y₂"))]
+        #[knob("Control 3", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 3), symbol("y₂"))]
         y2: f64 = 0.0,
         /// As the first. There are as many as Controls says; the others do nothing.
-        #[knob("Control 4", range(-4.0..=4.0), in_views, symbol("y₃"))]
+        #[knob("Control 4", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 4), symbol("y₃"))]
         y3: f64 = 0.0,
     }
 }
@@ -172,25 +172,17 @@ impl EquilibriumSettings {
     }
 }
 
-/// False for a number of the slow control beyond as many as these settings have, which does nothing.
-pub fn acts(config: &Config, key: &str) -> bool {
-    let keys = [ControlSettings::y0, ControlSettings::y1, ControlSettings::y2, ControlSettings::y3];
-    match (keys.iter().position(|y| y.name == key), config.get(GeneratorSettings::controls.name)) {
-        (Some(place), Some(Value::Int(controls))) => (place as i64) < *controls,
-        _ => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Value;
 
     #[test]
     fn only_the_controls_that_there_are_act() {
         let lab = &crate::labs::equilibrium::LAB;
         let config = lab.config(None).unwrap();
-        let acting = (lab.knobs)().iter().filter(|k| k.key.starts_with("control.") && acts(&config, k.key)).count();
+        let acting = (lab.knobs)().iter().filter(|k| k.group() == "control" && k.acts(&config)).count();
         assert_eq!(config.get(GeneratorSettings::controls.name), Some(&Value::Int(acting as i64)));
-        assert!(acts(&config, "train.steps"));
+        assert!((lab.knobs)().iter().find(|k| k.key == "train.steps").unwrap().acts(&config));
     }
 }
