@@ -91,10 +91,7 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
         }
         Format::Npz => npz::write(&args.out, &found).map_err(Failure::failed)?,
     }
-    if let Some(table) = chosen.table() {
-        println!("{table}");
-    }
-    println!("{}", chosen.described());
+    chosen.print();
     println!("{} tokens ({})", grouped(ids.len()), tokenizer.label());
     for (name, tensor) in &found {
         println!("{name} {:?}", tensor.dims());

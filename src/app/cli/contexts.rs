@@ -93,10 +93,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     };
     how.followed.check(model.shape()).map_err(Failure::wrong)?;
     let found = read(&model, &ids, &how, tokenizer)?;
-    if let Some(table) = chosen.table() {
-        println!("{table}");
-    }
-    println!("{}", chosen.described());
+    chosen.print();
     println!(
         "{}: {} of {} tokens read ({}), in windows of {} from an empty state",
         args.text.display(),

@@ -43,9 +43,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let text = trained::text(&args.text)?;
     let form = args.window.map_or(ReadingForm::Streamed, |n| ReadingForm::Windows(n as usize));
     let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
-    if let Some(table) = chosen.table() {
-        println!("{table}");
-    }
+    chosen.print_candidates();
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode_to_score(&text, &args.text)?;
     let model = chosen.model()?;

@@ -73,10 +73,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     let tokenizer = chosen.tokenizer();
     let question = sentences.question(&|sentence| tokenizer.tokenizer.encode(sentence.as_bytes()))?;
     let model = chosen.model()?;
-    if let Some(table) = chosen.table() {
-        println!("{table}");
-    }
-    println!("{}", chosen.described());
+    chosen.print();
     println!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.label());
     println!("{}", question.describe());
     let how = Procedure { per_side: args.per_side as usize, ..Procedure::default() };

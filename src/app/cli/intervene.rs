@@ -122,10 +122,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let progress = Progress::new(&report, &cancelled);
     let found = effect(&model, &ids, &asked, options, (model.params().device(), progress)).map_err(Failure::wrong)?;
     drop(shown);
-    if let Some(table) = chosen.table() {
-        println!("{table}");
-    }
-    println!("{}", chosen.described());
+    chosen.print();
     println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.label());
     print(&found, &asked, tokenizer, model.shape().per_head());
     if let Some(file) = &args.csv {

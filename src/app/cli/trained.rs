@@ -179,8 +179,21 @@ impl Chosen {
         described(&self.checkpoint, layers)
     }
 
+    /// Prints what was chosen from, if anything was, and the model.
+    pub fn print(&self) {
+        self.print_candidates();
+        println!("{}", self.described());
+    }
+
+    /// Prints the candidates, if there were several.
+    pub fn print_candidates(&self) {
+        if let Some(table) = self.table() {
+            println!("{table}");
+        }
+    }
+
     /// The losses of all candidates, and which is used; `None` where there was nothing to choose.
-    pub fn table(&self) -> Option<String> {
+    fn table(&self) -> Option<String> {
         let Self { choice, tokenizers, .. } = self;
         let ComparedWindows { count, length, from } = choice.windows;
         if choice.tried.is_empty() {
