@@ -85,21 +85,22 @@ fn a_causal_head_says_where_walks_end_and_is_saved_whole() {
 fn a_chain_opens_as_a_generator_and_what_is_none_does_not() {
     let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 520.0));
     press(&mut harness, "in Equilibrium");
-    let [FileAction::OpenTransitions(_, bytes)] = harness.state().exports.as_slice() else {
+    let [FileAction::OpenTransitions { bytes, states, .. }] = harness.state().exports.as_slice() else {
         panic!("nothing was opened")
     };
     let text = std::str::from_utf8(bytes).unwrap();
-    assert_eq!(text.lines().count(), 76);
+    assert_eq!((text.lines().count(), *states), (76, 76));
     let strict = AttentionChain { first_sees_nothing: true, ..chains::of_weights(2, &[1.0, 0.0, 1.0, 0.0]) };
     let strict = AttentionChain { weights: Array::new([2, 2], vec![0.0, 0.0, 1.0, 0.0]).unwrap(), ..strict };
     let mut harness = Tile::new("attention_chain", with(strict)).shown(sized(640.0, 420.0));
     assert!(words(&harness).contains("Strictly causal: token 0 looks at nothing"), "{}", words(&harness));
     press(&mut harness, "in Equilibrium");
-    let [FileAction::OpenTransitions(_, bytes)] = harness.state().exports.as_slice() else {
+    let [FileAction::OpenTransitions { bytes, states, .. }] = harness.state().exports.as_slice() else {
         panic!("nothing was opened")
     };
     let text = std::str::from_utf8(bytes).unwrap();
     assert_eq!(text, "1,0\n1,0\n", "the first token stays where it is");
+    assert_eq!(*states, 2);
     let differential = with(chains::of_weights(2, &[1.0, 0.0, -0.25, 1.25]));
     let harness = Tile::new("attention_chain", differential).shown(sized(640.0, 420.0));
     assert!(harness.query_by_label("in Equilibrium").is_none());

@@ -21,6 +21,11 @@ pub enum FileAction {
     Save(String, Vec<u8>),
     /// Writes bytes into the export folder, without asking.
     SaveInExports(String, Vec<u8>),
-    /// Saves like [`FileAction::SaveInExports`] a matrix of transition probabilities, which then opens as a generator.
-    OpenTransitions(String, Vec<u8>),
+    /// Saves like [`FileAction::SaveInExports`] a matrix of transition probabilities, which then opens as a generator
+    /// of so many states.
+    OpenTransitions {
+        name: String,
+        bytes: Vec<u8>,
+        states: usize,
+    },
 }

@@ -43,8 +43,7 @@ pub(super) fn dispatch(app: &mut App, action: FileAction, ctx: &Context) {
         FileAction::SaveInExports(name, bytes) => {
             save_in_exports(app, name, bytes);
         }
-        FileAction::OpenTransitions(name, bytes) => {
-            let states = rows_of(&bytes);
+        FileAction::OpenTransitions { name, bytes, states } => {
             app.transitions = Some(WrittenMatrix { path: save_in_exports(app, name, bytes), states });
         }
     }
@@ -55,11 +54,6 @@ pub struct WrittenMatrix {
     pub path: PathBuf,
     /// Its number of rows.
     pub states: usize,
-}
-
-/// The rows of a matrix as text: the lines that are not empty.
-fn rows_of(bytes: &[u8]) -> usize {
-    bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty()).count()
 }
 
 /// Writes into the export folder; returns the path.
@@ -128,16 +122,5 @@ pub(in crate::ui) fn save_dialog_ended(app: &mut App, suggested: &str, path: Opt
                 ),
             );
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_matrix_has_a_row_a_line() {
-        assert_eq!(rows_of(b"0.5,0.5\n0,1\n"), 2);
-        assert_eq!(rows_of(b"1 0 0\r\n0 1 0\r\n0 0 1\r\n\r\n"), 3);
     }
 }

@@ -133,7 +133,8 @@ impl AttentionChainView {
                      its rates, which can be changed there. The matrix is saved into the export folder first.",
                 );
                 if open.clicked() {
-                    cx.act(FileAction::OpenTransitions(file_name(m), transitions_csv(m.value).into_bytes()));
+                    let (bytes, states) = (transitions_csv(m.value).into_bytes(), m.weights.cols());
+                    cx.act(FileAction::OpenTransitions { name: file_name(m), bytes, states });
                 }
             }
             let save = ui.button("save \u{3b1}").on_hover_text(
