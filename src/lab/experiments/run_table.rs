@@ -142,23 +142,26 @@ impl RunRow {
         all.join(", ")
     }
 
+    /// The step of a measurement, " (step 0)", where it is not the run's newest.
+    pub fn step_label(&self, measured: Option<u64>) -> String {
+        measured.filter(|step| *step != self.steps).map_or(String::new(), |step| format!(" (step {step})"))
+    }
+
     /// Values in few words: "1.37 / 1.38"; where they were not measured at the run's newest step, with the step of their
     /// measurement: "5.55 / 5.56 (step 0)".
     fn values_label(&self, values: &[(String, Option<u64>)]) -> String {
         const SHOWN: usize = 3;
-        let other = |step: Option<u64>| step.filter(|step| *step != self.steps);
-        let first = values.first().and_then(|(_, step)| other(*step));
-        let has_one_step = values.iter().all(|(_, step)| other(*step) == first);
-        let label = |step: Option<u64>| step.map(|step| format!(" (step {step})")).unwrap_or_default();
+        let first = values.first().map_or(String::new(), |(_, step)| self.step_label(*step));
+        let has_one_step = values.iter().all(|(_, step)| self.step_label(*step) == first);
         let cell = |(value, step): &(String, Option<u64>)| match has_one_step {
             true => value.clone(),
-            false => format!("{value}{}", label(other(*step))),
+            false => format!("{value}{}", self.step_label(*step)),
         };
         let mut words: Vec<String> = values.iter().take(SHOWN).map(cell).collect();
         if values.len() > SHOWN {
             words.push("…".to_owned());
         }
-        format!("{}{}", words.join(" / "), label(first.filter(|_| has_one_step)))
+        format!("{}{}", words.join(" / "), if has_one_step { &first } else { "" })
     }
 
     /// The headline number of each group of variants, mean over seeds, in the order of the run's variants.

@@ -104,8 +104,7 @@ fn result_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
         ui.label(headline.heading(key)).on_hover_text(about);
         for loss in &row.losses {
             let Some(value) = row.headlines.group(key, &loss.group) else { continue };
-            let step = row.headlines.step(key, &loss.group).filter(|step| *step != row.steps);
-            let step = step.map(|step| format!(" (step {step})")).unwrap_or_default();
+            let step = row.step_label(row.headlines.step(key, &loss.group));
             pair_ui(ui, shell, &loss.label, &format!("{}{step}", headline.digits.format(value.mean)));
         }
     }
