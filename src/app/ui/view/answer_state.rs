@@ -2,7 +2,6 @@
 
 use super::{ViewCx, needs::needs_of};
 use crate::{
-    config::Arguments as _,
     telemetry::{Args, Measurement, QuestionState, RunState, Sample},
     ui::questions::Key,
 };
@@ -112,7 +111,7 @@ impl ShownAnswer<'_> {
 
 impl Absence<'_> {
     /// What is said in the place of the picture: `hint` where no run has begun, `demand` where nothing asks by itself.
-    fn sentence(&self, cx: &ViewCx<'_>, probe: &str, [hint, demand]: [&str; 2]) -> String {
+    fn sentence(&self, cx: &ViewCx<'_>, probe: &str, hint: &str, demand: &str) -> String {
         match self {
             Self::NoRun | Self::Untrained => hint.to_owned(),
             Self::Preparing => "The run is being prepared: its models are built first.".to_owned(),
@@ -169,7 +168,7 @@ impl<'a> ViewCx<'a> {
             _ if self.shown_sample::<M>().is_some() => {
                 format!("Nothing of this was measured at step {} or before it.", self.step)
             }
-            _ => self.absence::<M>().sentence(self, M::PROBE, [hint, demand]),
+            _ => self.absence::<M>().sentence(self, M::PROBE, hint, demand),
         }
     }
 
@@ -189,7 +188,7 @@ impl<'a> ViewCx<'a> {
     /// without reporting such a number.
     pub fn why_no_curve(&self, hint: &str, absent: &str) -> String {
         match self.run_absence() {
-            Some(absence) => absence.sentence(self, "", [hint, absent]),
+            Some(absence) => absence.sentence(self, "", hint, absent),
             None if self.mirror.step == 0 => "The run has begun; its first numbers are about to come.".to_owned(),
             None => absent.to_owned(),
         }
@@ -299,8 +298,8 @@ impl<'a> ViewCx<'a> {
     }
 
     /// Notes the arguments that the controls of a view show, and why the answer that it shows is to others.
-    pub(super) fn compare_args<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args) {
-        self.questions.show_args((M::PROBE, variant), args.to_args());
+    pub(super) fn compare_args<M: Measurement>(&mut self, key: Key, args: Args) {
+        self.questions.show_args(key, args);
         if let AnswerState::Answered(shown) = self.state_of::<M>()
             && let Some(words) = shown.note()
         {

@@ -6,7 +6,7 @@ use std::{borrow::Cow, ops::Deref};
 use crate::{
     config::{Arguments, Config, Knob, Value},
     labs::TrainSettings,
-    telemetry::{Measurement, Question, RunState, Sample},
+    telemetry::{Args, Measurement, Question, RunState, Sample},
     ui::{
         action::{Action, Actions, RunAction, SettingAction},
         mirror::Mirror,
@@ -130,11 +130,12 @@ impl<'a> ViewCx<'a> {
     /// Asks for an `M` with these arguments whenever its answer is due (see [`Freshness`]) and a model is there to
     /// answer. `variant`: `None` for all. Every view that shows `M` calls this in each frame; only the first one asks.
     pub fn ask<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args, freshness: Freshness) {
-        self.questions.touch((M::PROBE, variant));
-        if self.can_ask() && self.is_due::<M>(variant, args, freshness) {
-            self.ask_now::<M>(variant, args);
+        let (key, args) = ((M::PROBE, variant), args.to_args());
+        self.questions.touch(key);
+        if self.can_ask() && self.questions.is_due(key, &args, freshness, self.mirror, &self.moment::<M>(variant)) {
+            self.put_question::<M>(variant, args.clone());
         }
-        self.compare_args::<M>(variant, args);
+        self.compare_args::<M>(key, args);
     }
 
     /// Returns true if the question of `M` was never put so, or its answer is no longer fresh.
@@ -150,7 +151,11 @@ impl<'a> ViewCx<'a> {
 
     /// Asks for an `M` now, of the weights of the shown step; returns the question's number.
     pub fn ask_now<M: Measurement>(&mut self, variant: Option<usize>, args: &M::Args) -> u64 {
-        let (key, moment, args) = ((M::PROBE, variant), self.moment::<M>(variant), args.to_args());
+        self.put_question::<M>(variant, args.to_args())
+    }
+
+    fn put_question<M: Measurement>(&mut self, variant: Option<usize>, args: Args) -> u64 {
+        let (key, moment) = ((M::PROBE, variant), self.moment::<M>(variant));
         self.questions.touch(key);
         let request = self.questions.put(key, args.clone(), self.mirror, &moment);
         let question = Question { request, probe: M::PROBE.to_owned(), variant, args, at: moment.at };
