@@ -98,7 +98,7 @@ pub struct Questions {
 }
 
 /// The number of questions whose arguments are kept.
-const KEPT_ARGS: usize = 256;
+const MAX_ARGS: usize = 256;
 
 impl Default for Questions {
     fn default() -> Self {
@@ -174,7 +174,7 @@ impl Questions {
         let replaced = self.put.get(&key).filter(|p| !mirror.question(p.request).is_some_and(is_end));
         let since = replaced.map_or(self.now, |p| p.since);
         self.args.insert(request, args.clone());
-        if self.args.len() > KEPT_ARGS {
+        if self.args.len() > MAX_ARGS {
             self.args.pop_first();
         }
         self.put.insert(key, LastQuestion { request, args, at, step, changes, scheduled, since });

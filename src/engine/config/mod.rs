@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 pub const MAX_SEED: u64 = i64::MAX as u64;
 
 /// The resolved settings of one run of one lab: every key of the lab's schema has a value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Config {
     /// The id of the lab.
     pub lab: String,

@@ -23,7 +23,7 @@ pub struct VariantInfo {
 }
 
 /// The description of a run, sent once at its start.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// The id of the lab.
     pub lab: String,

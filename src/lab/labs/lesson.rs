@@ -150,7 +150,7 @@ impl Does {
             Some(preset) => lab.config(Some(preset))?,
             None => user.clone(),
         };
-        for key in kept_keys(&knobs, user) {
+        for key in preserved_keys(&knobs, user) {
             if let Some(value) = user.get(key) {
                 config.set(&knobs, key, value.clone())?;
             }
@@ -175,7 +175,7 @@ impl Does {
 
 /// The user's settings that no preset of a step replaces: device, threads, opened files, and the tokens in which a
 /// model or a list of tokens is read.
-fn kept_keys<'k>(knobs: &'k [Knob], user: &Config) -> Vec<&'k str> {
+fn preserved_keys<'k>(knobs: &'k [Knob], user: &Config) -> Vec<&'k str> {
     let is_named = |key: &str| user.get(key).is_some_and(|path| !path.to_string().trim().is_empty());
     let files: Vec<&Knob> = knobs.iter().filter(|k| k.file_kind().is_some() && is_named(k.key)).collect();
     let has_tokens =

@@ -53,7 +53,7 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
         if lying {
             // A label that would touch the one before it is left out.
             let wide = painter.layout_no_wrap(words.clone(), FontId::monospace(12.0), theme.secondary).size().x;
-            let x = kept_within(far.x, wide, painter.clip_rect().x_range());
+            let x = centre_within(far.x, wide, painter.clip_rect().x_range());
             if x - wide / 2.0 < free_from {
                 continue;
             }
@@ -67,7 +67,7 @@ pub fn colour_bar(painter: &Painter, rect: Rect, colours: Colours, theme: &Theme
 }
 
 /// The middle of words of this width, moved so that no edge cuts off a sign.
-fn kept_within(x: f32, wide: f32, edges: Rangef) -> f32 {
+fn centre_within(x: f32, wide: f32, edges: Rangef) -> f32 {
     x.min(edges.max - wide / 2.0).max(edges.min + wide / 2.0)
 }
 
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn words_at_an_edge_stay_whole() {
         let edges = Rangef::new(10.0, 200.0);
-        let kept = [4.0, 10.0, 100.0, 199.0].map(|x| kept_within(x, 30.0, edges));
+        let kept = [4.0, 10.0, 100.0, 199.0].map(|x| centre_within(x, 30.0, edges));
         assert_eq!(kept, [25.0, 25.0, 100.0, 185.0]);
     }
 }

@@ -165,20 +165,7 @@ fn the_schedule_of_a_run_is_that_of_its_lab_and_its_live_changes() {
     let lab = crate::labs::find("fast_slow").unwrap();
     let config = lab.config(None).unwrap();
     let probe = (lab.plan)(&config).unwrap().probes.into_iter().find(|p| p.probe == "causality").unwrap();
-    let info = RunInfo {
-        lab: lab.id.into(),
-        config,
-        variants: vec![],
-        total_steps: 1000,
-        device: String::new(),
-        threads: 1,
-        corpus: String::new(),
-        vocab: 2,
-        tokens_per_step: 1,
-        folder: None,
-        inputs: vec![],
-        stages: vec![],
-    };
+    let info = RunInfo { lab: lab.id.into(), config, total_steps: 1000, ..RunInfo::default() };
     let (mut q, mut mirror) = (Questions::default(), Mirror::default());
     mirror.apply(Event::Started(info.into()));
     q.follow_run(&mirror);

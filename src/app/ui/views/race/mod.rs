@@ -275,28 +275,12 @@ impl View for Race {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        config::Config,
-        telemetry::{Channel, Event, RunInfo, StepStats, VariantInfo},
-    };
+    use crate::telemetry::{Channel, Event, RunInfo, StepStats, VariantInfo};
 
     #[test]
     fn a_variant_that_is_measured_later_at_the_same_step_is_followed() {
         let variant = |id: &str| VariantInfo { id: id.into(), label: id.into(), group: id.into(), seed: 0, params: 1 };
-        let info = RunInfo {
-            lab: String::new(),
-            config: Config::defaults("", &[]),
-            variants: vec![variant("a"), variant("b")],
-            total_steps: 20,
-            device: String::new(),
-            threads: 1,
-            corpus: String::new(),
-            vocab: 2,
-            tokens_per_step: 1,
-            folder: None,
-            inputs: vec![],
-            stages: vec![],
-        };
+        let info = RunInfo { variants: vec![variant("a"), variant("b")], total_steps: 20, ..RunInfo::default() };
         let mut mirror = Mirror::default();
         mirror.apply(Event::Started(info.into()));
         let mut race = Race::default();
