@@ -17,19 +17,19 @@ pub struct Activity {
 /// One layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerActivity {
-    /// Of the model as it stands.
+    /// Activity of the model at this step.
     pub trained: FiringShare,
-    /// Of a model of the same sizes with random weights.
+    /// Activity of a model of the same sizes with random weights.
     pub random_weights: FiringShare,
 }
 
 /// Mean share of neurons above zero, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FiringShare {
-    /// Of x, the first sparse vector of a layer.
+    /// Share of x, the first sparse vector of a layer.
     #[serde(with = "Float")]
     pub x: f64,
-    /// Of y, the second sparse vector of a layer.
+    /// Share of y, the second sparse vector of a layer.
     #[serde(with = "Float")]
     pub y: f64,
 }

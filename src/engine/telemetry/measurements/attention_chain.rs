@@ -24,7 +24,7 @@ pub struct AttentionChain {
     pub layers: Vec<String>,
     /// Tokens in one row or column: 1, or the pooling factor of a slow path.
     pub tokens_per_position: usize,
-    /// Whether the text was typed.
+    /// True if the text was typed.
     pub is_typed: bool,
     /// Attention is strictly causal, so that the row of the first position is 0; the chain stays there.
     #[serde(default)]
@@ -39,11 +39,11 @@ pub struct AttentionChain {
     pub smallest: f64,
     /// Why it is no Markov chain; nothing where it is one.
     pub problem: Option<String>,
-    /// Of the chain, where it is one.
+    /// Measures of the chain, where it is one.
     pub chain: Option<ChainProperties>,
 }
 
-/// What a row-stochastic matrix does when it is applied again and again.
+/// The behaviour of a row-stochastic matrix that is applied again and again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChainProperties {
     /// No position steps to a later one, as in causal attention: the first is absorbing, and the eigenvalues are the
@@ -82,8 +82,8 @@ pub struct ChainProperties {
 pub struct ChainLumping {
     /// P: positions of a block.
     pub width: usize,
-    /// Of each block: how far its positions' weights on one block differ, for the block where they differ most. All 0 is
-    /// Kemeny and Snell's condition.
+    /// For each block: how far its positions' weights on one block differ, for the block where they differ most. All 0
+    /// is Kemeny and Snell's condition.
     pub error: Numbers,
     /// Mean of `error` over all blocks.
     #[serde(with = "Float")]

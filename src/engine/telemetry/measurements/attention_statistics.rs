@@ -9,7 +9,7 @@ use crate::telemetry::number::{Float, Numbers};
 
 /// Statistics of attention matrices A `(T, T)`, each the mean over several held-out windows.
 ///
-/// Of differential attention, whose weights may be negative, entropy and sink are those of |A|, each row divided by its
+/// In differential attention, whose weights may be negative, entropy and sink are those of |A|, each row divided by its
 /// sum; effective rank and share of the largest singular value are those of A itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttentionStatistics {

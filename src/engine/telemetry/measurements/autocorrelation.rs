@@ -19,7 +19,7 @@ pub struct Autocorrelation {
     pub blocks: Vec<BlockAutocorrelation>,
 }
 
-/// Of one block.
+/// The autocorrelation in one block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockAutocorrelation {
     /// Path of the block, such as `blocks.0`.

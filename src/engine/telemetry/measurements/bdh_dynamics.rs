@@ -24,13 +24,13 @@ pub struct BdhDynamicsWeights {
     pub pulses: Array,
     /// Layers of the model.
     pub layers: usize,
-    /// What D_y is multiplied by in place of all LayerNorms; NaN where no number would do.
+    /// The factor of D_y in place of all LayerNorms; NaN where no number would do.
     #[serde(with = "Float")]
     pub gain: f64,
-    /// What damping leaves of a synapse after one token, 0 to 1.
+    /// The share of a synapse that damping leaves after one token, 0 to 1.
     #[serde(with = "Float")]
     pub keep: f64,
-    /// Whether synapses turn (RoPE).
+    /// True if synapses turn (RoPE).
     pub rotates: bool,
     /// Share of the embeddings' length that no pulse reaches, 0 to 1.
     #[serde(with = "Float")]
@@ -44,9 +44,9 @@ pub struct BdhDynamicsWeights {
 }
 
 choices! {
-    /// What a token's time does to a synapse.
+    /// The effect of a token's time on a synapse.
     pub enum SynapseDrift {
-        /// As the model was trained.
+        /// The effect that the model was trained with.
         Trained = "trained",
         /// Synapses stay as they are.
         Nothing = "nothing",
@@ -66,7 +66,7 @@ arguments! {
         text: String = String::new(),
         /// Number of the held-out passage.
         passage: u64 = 0,
-        /// What a token's time does to a synapse.
+        /// The effect of a token's time on a synapse.
         drift: SynapseDrift = SynapseDrift::Trained,
         /// Share of a synapse's state that damping leaves after a token.
         #[range(0.0..=1.0)]

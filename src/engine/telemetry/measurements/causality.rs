@@ -31,7 +31,7 @@ pub struct Causality {
     pub predictions: Predictions,
 }
 
-/// What the upsampling floor(t/P) does, which leaks the future on purpose.
+/// The effect of the upsampling floor(t/P), which leaks the future on purpose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeakyUpsample {
     /// max |delta logits|, one a position.
@@ -75,7 +75,7 @@ arguments! {
         passage: u64 = 0,
         /// The token that is changed, from 0; otherwise the middle one, or with `show_wrong` the last of the middle block, whose change leaks to the whole block.
         position: Option<usize> = None,
-        /// What the token becomes, a text of one token; empty for the next token of the passage that differs.
+        /// The token that takes its place, a text of one token; empty for the next token of the passage that differs.
         replacement: String = String::new(),
         /// Multiplies the gate for this question only; otherwise as the run has it.
         coupling_scale: Option<f64> = None,

@@ -16,9 +16,9 @@ pub struct ConceptEffect {
     pub concept: String,
     /// The changed neurons or synapses, by name.
     pub names: Vec<String>,
-    /// What is done to them, in words.
+    /// The change that is made to them, in words.
     pub action: String,
-    /// What follows a sentence, in words: the corpus's own follow-up, or what the model itself says.
+    /// The text that follows a sentence, in words: the corpus's own follow-up, or the model's own words.
     pub follows: String,
     /// Sentences with the concept, and what follows each.
     pub with: ConceptSide,
@@ -33,7 +33,7 @@ pub struct ConceptEffect {
     /// Share of random targets whose difference of the two is at least as large.
     #[serde(with = "Float")]
     pub p_difference: f64,
-    /// What was found, in a sentence or two.
+    /// The finding in a sentence or two.
     pub verdict: String,
     /// It raises the loss after sentences with the concept, more than after others, and no more than chance after those.
     pub confirmed: bool,
@@ -46,7 +46,7 @@ pub struct ConceptSide {
     pub sentences: Vec<String>,
     /// Loss of what follows as the model is, nats a token.
     pub loss: Numbers,
-    /// What the change adds to it, nats a token.
+    /// The loss that the change adds, nats a token.
     pub change: Numbers,
     /// Mean of what each random target adds, an entry a draw.
     pub null_draws: Numbers,

@@ -12,15 +12,15 @@ use crate::telemetry::{Array, number::Float};
 /// without.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConceptSearch {
-    /// What was looked for: "currency", "own sentences", the label of a file.
+    /// The concept that was looked for: "currency", "own sentences", the label of a file.
     pub concept: String,
-    /// What it was told from: the other labels of a file; empty otherwise.
+    /// The concepts that it was told from: the other labels of a file; empty otherwise.
     #[serde(default)]
     pub contrast: Vec<String>,
     /// The sentences are somebody's own: `both_new` is of those that took no part in the search, and other parts have none.
     #[serde(default)]
     pub is_own: bool,
-    /// What was found, in a sentence or two.
+    /// The finding in a sentence or two.
     pub verdict: String,
     /// How many pairs of neurons were ranked.
     pub searched: usize,
@@ -31,7 +31,7 @@ pub struct ConceptSearch {
     pub synapses: Vec<ConceptSynapse>,
     /// The same search in models with random weights, one entry a model.
     pub random_weights: Vec<RandomSearch>,
-    /// What the sentences are about; the order of each synapse's `by_noun`.
+    /// The subjects of the sentences; the order of each synapse's `by_noun`.
     pub nouns: Vec<ConceptNoun>,
 }
 
@@ -105,7 +105,7 @@ pub struct LanguageCorrelation {
     pub p: f64,
 }
 
-/// What the search reaches in one model with random weights.
+/// The result of the search in one model with random weights.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RandomSearch {
     /// Correlation of the synapse ranked first on the sentences that it was chosen by.
@@ -119,7 +119,7 @@ pub struct RandomSearch {
     pub best: f64,
 }
 
-/// What some of the sentences are about.
+/// The subject of some of the sentences.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConceptNoun {
     /// In the first language that has it: "euro"; of own sentences the sentence or its group.

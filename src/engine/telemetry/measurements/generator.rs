@@ -16,7 +16,7 @@ use crate::telemetry::{
 pub struct GeneratorState {
     /// The slow control y.
     pub control: Numbers,
-    /// Whether rates were changed by hand, so that this is not the generator that the network learns.
+    /// True if rates were changed by hand, so that this is not the generator that the network learns.
     pub is_edited: bool,
     /// A, n x n: row i, column j is the rate from state j to state i.
     pub matrix: Array,
@@ -31,7 +31,7 @@ pub struct GeneratorState {
     /// -Re of the slowest eigenvalue outside of the kernel; NaN where there is none.
     #[serde(with = "Float")]
     pub gap: f64,
-    /// What the network answers at this control, n; empty where rates were changed by hand.
+    /// The answer of the network at this control, n; empty where rates were changed by hand.
     pub predicted: Numbers,
     /// The network was trained on controls from minus this to this.
     #[serde(with = "Float")]
@@ -129,13 +129,13 @@ pub struct StationaryMapError {
     /// Mean of that error over controls inside of the range that no update drew.
     #[serde(with = "Float")]
     pub held_out: f64,
-    /// As `held_out`, of max_i |phi_i(y) - p_i(y)|.
+    /// Like `held_out`, the mean of max_i |phi_i(y) - p_i(y)|.
     #[serde(with = "Float")]
     pub held_out_largest: f64,
-    /// As `held_out`, over controls between the range and the reach: extrapolation.
+    /// Like `held_out`, over controls between the range and the reach: extrapolation.
     #[serde(with = "Float")]
     pub outside: f64,
-    /// As `held_out`, of the stationary distribution at y = 0 in the network's place: what one learns that ignores y.
+    /// Like `held_out`, with the stationary distribution at y = 0 in the network's place: it ignores y.
     #[serde(with = "Float")]
     pub ignoring: f64,
 }
@@ -149,10 +149,10 @@ pub struct GapBySize {
     pub topologies: Vec<TopologyGaps>,
 }
 
-/// Of one topology.
+/// The results for one topology.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopologyGaps {
-    /// What the topology is called.
+    /// The name of the topology.
     pub name: String,
     /// By the number of states, the mean over draws; NaN where a draw is reducible.
     pub gaps: Numbers,

@@ -32,7 +32,7 @@ pub struct GeneratorDistance {
     pub random_map: ColumnSums,
 }
 
-/// What matrices of the same entries in random places have.
+/// The distances of matrices with the same entries in random places.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NullDistance {
     /// How many were drawn.

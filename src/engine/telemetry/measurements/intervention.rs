@@ -18,7 +18,7 @@ pub struct InterventionEffect {
     /// The changed synapses, `layer y>x`: from a neuron of y in the layer before to one of x in this layer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub synapses: Vec<String>,
-    /// What is done to them, in words.
+    /// The change that is made to them, in words.
     pub action: String,
     /// How often the neurons fire as the model is: the share of tokens and layers where y of a neuron is above 0; NaN for
     /// synapses.
@@ -84,7 +84,7 @@ impl InterventionEffect {
 }
 
 choices! {
-    /// What is changed.
+    /// The target of the change.
     pub enum TargetKind {
         /// Activations of neurons.
         Neurons = "neurons",
@@ -94,7 +94,7 @@ choices! {
 }
 
 choices! {
-    /// What is done to neurons or synapses.
+    /// The change of neurons or synapses.
     pub enum ActionKind {
         /// The values are set to 0.
         Silence = "silence",

@@ -18,14 +18,14 @@ pub struct Merging {
     pub other: ModelLosses,
     /// Both side by side.
     pub merged: ModelLosses,
-    /// What merging did to the weights, in words, a line an entry.
+    /// The changes that merging made to the weights, in words, a line an entry.
     pub notes: Vec<String>,
 }
 
 /// One model on all texts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelLosses {
-    /// What it is called: "this", a file's name, "merged".
+    /// Its name: "this", the name of a file, "merged".
     pub name: String,
     /// n: neurons over all heads.
     pub neurons: usize,

@@ -36,7 +36,7 @@ pub struct NeuronGraph {
     /// `(neurons, 2)`: x and y, upwards, where a file says where its nodes are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positions: Option<Array>,
-    /// What a file says of its graph beyond nodes and edges. Absent: the nodes are neurons of a model.
+    /// Facts that a file tells of its graph beyond nodes and edges. Absent: the nodes are neurons of a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileGraph>,
     /// Numbers of the whole graph, where it was measured.
@@ -44,16 +44,16 @@ pub struct NeuronGraph {
     pub summary: Option<GraphSummary>,
 }
 
-/// What a file says of its graph, and what was measured of it when it was opened.
+/// Facts that a file tells of its graph, and measures taken when it was opened.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileGraph {
-    /// Whether edges lead from source to target; else they join two nodes.
+    /// True if edges lead from source to target; else they join two nodes.
     pub directed: bool,
-    /// Whether the file gives its edges weights; else all are 1.
+    /// True if the file gives its edges weights; else all are 1.
     pub weighted: bool,
-    /// What the file calls its nodes.
+    /// The file's name for its nodes.
     pub ids: Vec<String>,
-    /// Whether the ids are numbers rather than texts.
+    /// True if the ids are numbers rather than texts.
     pub are_ids_numbers: bool,
     /// Values of the nodes, one list a name.
     pub node_values: Vec<GraphColumn>,
@@ -72,14 +72,14 @@ pub struct FileGraph {
 /// Values under one name, one a node or an edge.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphColumn {
-    /// As the file calls it.
+    /// The file's name for it.
     pub name: String,
-    /// What its values are.
+    /// The kind of its values.
     pub of: ColumnType,
-    /// Of numbers and booleans (true is 1); `null` where there is none. Empty: texts.
+    /// Values that are numbers or booleans (true is 1); `null` where there is none. Empty: the values are texts.
     #[serde(default, skip_serializing_if = "no_numbers")]
     pub numbers: Numbers,
-    /// Of texts; `null` where there is none. Empty: numbers.
+    /// Values that are texts; `null` where there is none. Empty: the values are numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<Option<String>>,
 }
@@ -147,7 +147,7 @@ impl GraphEdges {
 /// The groups that neurons belong to; `null` for a neuron that belongs to none. Absent: not known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeuronGroups {
-    /// Of the best partition found; 0 is the largest.
+    /// The community in the best partition found; 0 is the largest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub community: Option<Vec<Option<u32>>>,
     /// Attention head, from 0.
@@ -246,7 +246,7 @@ pub struct EntryHistogram {
     pub density: Numbers,
     /// min(f(x), f(-x)): the part that both signs share (figure 9a of the paper).
     pub symmetric: Numbers,
-    /// What one sign has more: f minus its symmetric part.
+    /// The asymmetric part of one sign: f minus its symmetric part.
     pub skew: Numbers,
     /// Thresholds, rising from 0.
     pub threshold: Numbers,

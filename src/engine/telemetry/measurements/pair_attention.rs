@@ -16,7 +16,7 @@ pub struct PairAttention {
     pub layers: Vec<LayerPairAttention>,
 }
 
-/// Of one layer.
+/// The weights in one layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerPairAttention {
     /// Path of the layer, such as `layers.0`.
@@ -25,7 +25,8 @@ pub struct LayerPairAttention {
     pub to_value: Numbers,
     /// By head: the same to the pair's key.
     pub to_key: Numbers,
-    /// What attention spread evenly over the positions that a question sees gives one of them: the mean of 1/(t + 1).
+    /// The weight of one position under attention that is spread evenly over the positions a question sees: the mean of
+    /// 1/(t + 1).
     #[serde(with = "Float")]
     pub uniform: f64,
 }

@@ -11,7 +11,8 @@ use crate::telemetry::{Array, number::Numbers};
 /// token s wrote reaches token t, neither scaled nor normalised.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueryKeyMaps {
-    /// As the model sees them: turned by rotary position, or damped, by how far apart the tokens are. Else the bare x x^T.
+    /// True if scores are the model's: turned by rotary position, or damped, by how far apart the tokens are. Else the
+    /// bare x x^T.
     pub is_rotated: bool,
     /// From the first to the last.
     pub layers: Vec<QueryKeyLayer>,

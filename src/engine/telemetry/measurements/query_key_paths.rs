@@ -20,7 +20,7 @@ pub struct QueryKeyPaths {
     pub heads: usize,
     /// By layer, whether its queries and keys evolve before they are scored.
     pub evolves: Vec<bool>,
-    /// What evolves them in this layer; nothing where they do not.
+    /// The method that evolves them in this layer; nothing where they do not evolve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evolution: Option<QueryKeyEvolution>,
 }

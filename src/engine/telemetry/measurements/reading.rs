@@ -57,9 +57,9 @@ pub struct NeuronTrace {
 /// Shares of one layer's neurons above zero along the tokens, 0 to 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerFiring {
-    /// Of x, the first sparse vector of the layer.
+    /// Shares of x, the first sparse vector of the layer.
     pub x: Numbers,
-    /// Of y, the second sparse vector of the layer.
+    /// Shares of y, the second sparse vector of the layer.
     pub y: Numbers,
 }
 
@@ -74,7 +74,7 @@ choices! {
 }
 
 arguments! {
-    /// What synapses hold while a text is read.
+    /// The state of synapses while a text is read.
     pub struct ReadingArgs asks "reading" {
         /// The text that is read; empty for a held-out passage.
         text: String = String::new(),

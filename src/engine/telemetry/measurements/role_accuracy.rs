@@ -12,7 +12,7 @@ use crate::telemetry::number::Numbers;
 pub struct RoleAccuracy {
     /// Names of the roles, in the order of all counts below.
     pub roles: Vec<String>,
-    /// Whether a role belongs to a relative clause or to the verb behind it.
+    /// True if a role belongs to a relative clause or to the verb behind it.
     pub deep: Vec<bool>,
     /// Sentences that probes are fitted to.
     pub train_sentences: usize,
@@ -20,7 +20,7 @@ pub struct RoleAccuracy {
     pub representations: Vec<RoleRepresentation>,
 }
 
-/// What roles are read from.
+/// The vectors that roles are read from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleRepresentation {
     /// The kind of features.
@@ -29,7 +29,7 @@ pub struct RoleRepresentation {
     pub level: usize,
     /// Features that the probe reads.
     pub dims: usize,
-    /// Whether they are a random projection to so many.
+    /// True if they are a random projection to so many.
     pub projected: bool,
     /// False where features are no finite numbers and nothing can be fitted; counts are then 0.
     pub finite: bool,

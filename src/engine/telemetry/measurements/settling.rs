@@ -15,7 +15,7 @@ use crate::{
 pub struct Settling {
     /// Roles of the words; empty of a sentence that somebody typed.
     pub roles: Vec<String>,
-    /// Whether it was read from the right.
+    /// True if it was read from the right.
     pub from_right: bool,
     /// Settling sweeps of each word.
     pub sweeps: usize,

@@ -14,7 +14,7 @@ pub struct Staircase {
     pub pool: usize,
     /// Which repetition of pooling, slow path and injection, from 0.
     pub round: usize,
-    /// What is drawn of the D channels: "first principal component" or "channel 12".
+    /// The part of the D channels that is drawn: "first principal component" or "channel 12".
     pub coordinate: String,
     /// Share of the variance of both states that the coordinate holds, 0 to 1.
     #[serde(with = "Float")]

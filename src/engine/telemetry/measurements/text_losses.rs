@@ -24,7 +24,7 @@ pub struct TextLoss {
     pub loss: f64,
     /// Held-out words that the model was given.
     pub prompt: String,
-    /// What the model wrote after them; empty where it was not asked to.
+    /// The text that the model wrote after them; empty where it was not asked to.
     pub continuation: String,
 }
 

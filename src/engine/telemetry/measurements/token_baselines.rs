@@ -16,7 +16,7 @@ pub struct TokenBaselines {
     /// Every token as often as it came in the training text.
     #[serde(with = "Float")]
     pub unigram: f64,
-    /// As often as it came after the present token: what a model knows that sees no token before it.
+    /// Every token as often as it came after the present one: the knowledge of a model that sees no token before it.
     #[serde(with = "Float")]
     pub bigram: f64,
     /// Tokens of the training text that were counted.

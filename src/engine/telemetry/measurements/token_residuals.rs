@@ -16,13 +16,13 @@ pub struct TokenResiduals {
     pub passes: Vec<usize>,
     /// For each of these, one residual a token, without unit.
     pub residual: Vec<Numbers>,
-    /// Whether the gate helps where the state is close; nothing where the model has no gate.
+    /// The relation between the help of the gate and the closeness of the state; nothing where the model has no gate.
     #[serde(default)]
     pub gate: Option<GateBenefit>,
 }
 
-/// What the gate does for each next token, beside how close the fast state is there: tokens of held-out windows, without the
-/// first block of each, where the slow path has nothing to say yet.
+/// The help of the gate for each next token, beside how close the fast state is there: tokens of held-out windows, without
+/// the first block of each, where the slow path has nothing to say yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateBenefit {
     /// s tanh(gamma).

@@ -10,7 +10,7 @@ use crate::telemetry::number::{Float, Numbers};
 /// One activation over a text that was read in windows, each from an empty state. Activations are never negative.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopContexts {
-    /// What was followed, in words: "y of neuron 0:12, greatest of all layers".
+    /// The activity that was followed, in words: "y of neuron 0:12, greatest of all layers".
     pub followed: String,
     /// Its symbol: "x", "y", or "y x" of a synapse, whose value at a token is what the token adds to it, y(i) x(j).
     pub symbol: String,
@@ -62,7 +62,7 @@ pub struct TopContext {
     pub is_exact: bool,
 }
 
-/// What one token drives.
+/// The tokens that one token drives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DrivingToken {
     /// The token as text.
@@ -79,7 +79,7 @@ pub struct DrivingToken {
 }
 
 choices! {
-    /// What is followed through a text.
+    /// The activity that is followed through a text.
     pub enum FollowedKind {
         /// The activation y of a neuron.
         Y = "y",

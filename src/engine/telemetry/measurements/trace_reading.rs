@@ -10,7 +10,7 @@ use crate::telemetry::{Array, number::Numbers};
 /// The sample's tokens are those of the prompt and then those that the model wrote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceReading {
-    /// Whether somebody typed the text.
+    /// True if somebody typed the text.
     pub is_typed: bool,
     /// Tokens of the prompt.
     pub prompt: usize,
@@ -23,7 +23,7 @@ pub struct TraceReading {
     pub blocks: Vec<BlockReading>,
 }
 
-/// Of one block.
+/// The traces of one block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockReading {
     /// Path of the block, such as `blocks.0`.

@@ -25,19 +25,19 @@ pub struct TrainedBdh {
     pub vocab: usize,
     /// Weights of the model, gates included.
     pub parameters: usize,
-    /// What time does to a synapse: `rope`, `alibi`, `both` or `nothing`.
+    /// The effect of time on a synapse: `rope`, `alibi`, `both` or `nothing`.
     pub position: String,
     /// Which residuals it has: `code`, `paper` or `both`.
     pub form: String,
-    /// What the file did not say or is different here, in words.
+    /// Notes in words on choices that the file does not tell, or that are different here.
     pub notes: Vec<String>,
     /// The tokens that the text is read in, in words.
     pub tokens: String,
     /// Mean loss on held-out windows of the text, nats a token.
     #[serde(with = "Float")]
     pub loss: f64,
-    /// What guessing by the frequencies of the tokens in these very windows costs, nats a token: whoever reads the text in
-    /// the tokens that it was trained on stays below.
+    /// The loss of guessing by the frequencies of the tokens in these very windows, nats a token: whoever reads the text
+    /// in the tokens that it was trained on stays below.
     #[serde(with = "Float")]
     pub frequency_loss: f64,
     /// Tokens that were read for it.

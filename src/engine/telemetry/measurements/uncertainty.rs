@@ -31,7 +31,7 @@ pub struct Uncertainty {
 /// One domain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UncertaintyText {
-    /// What the text is called.
+    /// The name of the text.
     pub name: String,
     /// Mean U of each window, stream by stream.
     pub uncertainty: Numbers,

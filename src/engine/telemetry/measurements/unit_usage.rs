@@ -18,7 +18,7 @@ pub struct UnitUsage {
     pub blocks: Vec<BlockUsage>,
 }
 
-/// Of one block.
+/// The units of one block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockUsage {
     /// Path of the block, such as `blocks.0`.

@@ -16,7 +16,7 @@ pub struct WarmUp {
     pub streams: usize,
     /// The run's own held-out text first, then foreign domains.
     pub texts: Vec<WarmUpText>,
-    /// What the slowest trace still holds after some tokens; empty where its coefficient is trained.
+    /// The share that the slowest trace still holds after some tokens; empty where its coefficient is trained.
     pub retention: Vec<Retention>,
     /// Domains that were left out, and why.
     pub notes: Vec<String>,
@@ -25,7 +25,7 @@ pub struct WarmUp {
 /// One domain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUpText {
-    /// What the text is called.
+    /// The name of the text.
     pub name: String,
     /// Perplexity of each window while the text is streamed.
     pub streamed: Numbers,

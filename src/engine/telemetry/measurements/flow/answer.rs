@@ -18,17 +18,17 @@ pub struct FlowAnswer {
     pub solver: SolverUse,
     /// Index of the token, or of the start in the plane, that is followed.
     pub token: usize,
-    /// What the states are of, and what they mean at depth 1.
+    /// The object whose states these are, and their meaning at depth 1.
     pub outcome: FlowOutcome,
     /// The paths of the states in the plane that they are drawn in.
     pub paths: FlowPaths,
-    /// What the solver did.
+    /// The solver's work.
     pub trace: SolverTrace,
     /// Speed and curvature of the path by depth.
     pub motion: FlowMotion,
 }
 
-/// What enters the right-hand side from outside.
+/// The signal that enters the right-hand side from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowControl {
     /// u: the control vector, without unit; a field of the plane uses the first two numbers.
@@ -40,7 +40,7 @@ pub struct FlowControl {
     pub alpha: f64,
 }
 
-/// What flowed.
+/// The state that flowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowOutcome {
@@ -59,7 +59,7 @@ pub struct LanguageOutcome {
     pub next: Vec<NextToken>,
     /// How the text goes on, always with the likeliest token.
     pub continuation: Vec<String>,
-    /// What the control was trained to lead to; absent of a flow that was never steered.
+    /// The target that the control was trained to lead to; absent of a flow that was never steered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<SteeringClasses>,
 }
@@ -87,9 +87,9 @@ pub struct NextToken {
 /// The classes of tokens that the first control leads to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteeringClasses {
-    /// What u0 = +1 was trained to lead to.
+    /// The target that u0 = +1 was trained to lead to.
     pub plus: SteeringClass,
-    /// What u0 = -1 was trained to lead to.
+    /// The target that u0 = -1 was trained to lead to.
     pub minus: SteeringClass,
 }
 

@@ -10,7 +10,7 @@ use crate::telemetry::number::Float;
 /// A steering's claims, in the model's own Euler steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowClaims {
-    /// What the control was trained to lead to.
+    /// The target that the control was trained to lead to.
     pub classes: ClassTokens,
     /// By the measure that it was trained on.
     pub own: ClassShares,
@@ -25,9 +25,9 @@ pub struct FlowClaims {
 /// The tokens of both classes that a steering was trained to lead to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassTokens {
-    /// What u0 = +1 was trained to lead to.
+    /// The target that u0 = +1 was trained to lead to.
     pub plus: Vec<String>,
-    /// What u0 = -1 was trained to lead to.
+    /// The target that u0 = -1 was trained to lead to.
     pub minus: Vec<String>,
 }
 
@@ -36,16 +36,16 @@ pub struct ClassTokens {
 pub struct ClassShares {
     /// Prompts that the means are over.
     pub prompts: usize,
-    /// Of class plus at u0 = +1.
+    /// Share of class plus at u0 = +1.
     #[serde(with = "Float")]
     pub plus: f64,
-    /// Of class minus at u0 = -1.
+    /// Share of class minus at u0 = -1.
     #[serde(with = "Float")]
     pub minus: f64,
-    /// Of class plus at u0 = 0.
+    /// Share of class plus at u0 = 0.
     #[serde(with = "Float")]
     pub plus_unsteered: f64,
-    /// Of class minus at u0 = 0.
+    /// Share of class minus at u0 = 0.
     #[serde(with = "Float")]
     pub minus_unsteered: f64,
 }
@@ -62,7 +62,7 @@ pub struct ClaimedContinuations {
 }
 
 arguments! {
-    /// What a steering claims, by the measure that it was trained on and by what it does to words.
+    /// The claims of a steering, by the measure that it was trained on and by its effect on words.
     pub struct FlowClaimsArgs asks "flow_claims" with flow: FlowArgs {
         /// The prompt is the one that was steered at, so that the shares are taken there alone.
         published: bool = false,

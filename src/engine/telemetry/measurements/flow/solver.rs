@@ -12,7 +12,7 @@ use crate::telemetry::number::Float;
 pub struct SolverUse {
     /// Id of the Runge-Kutta method: "dopri5".
     pub method: String,
-    /// What an adaptive method does at the end of the span.
+    /// The rule of an adaptive method for the end of the span.
     pub policy: StepPolicy,
     /// Tolerated error relative to the state; of adaptive methods.
     #[serde(with = "Float")]
@@ -22,7 +22,7 @@ pub struct SolverUse {
     pub atol: f64,
     /// m: equal steps; of methods that are not adaptive.
     pub steps: usize,
-    /// Whether the method chooses its steps by its error.
+    /// True if the method chooses its steps by its error.
     pub is_adaptive: bool,
     /// p: the method's order, which is also that of its step control.
     pub order: u32,
@@ -30,13 +30,13 @@ pub struct SolverUse {
     pub evaluations_per_step: u32,
 }
 
-/// What an adaptive method does at the end of the span. Evaluations are comparable within one policy only.
+/// The rule of an adaptive method for the end of the span. Evaluations are comparable within one policy only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepPolicy {
-    /// As torchdiffeq: the last step may reach over the end, and the result is interpolated.
+    /// The rule of torchdiffeq: the last step may reach over the end, and the result is interpolated.
     Interpolate,
-    /// As diffrax: the last step is cut to the end.
+    /// The rule of diffrax: the last step is cut to the end.
     Clip,
 }
 
@@ -99,7 +99,7 @@ pub struct SolverAttempt {
     /// E: estimated error over the tolerated one; at most 1 is accepted; 0 where none is estimated.
     #[serde(with = "Float")]
     pub error: f64,
-    /// Whether it became a step.
+    /// True if it became a step.
     pub accepted: bool,
     /// The next step is the longest allowed, ten times this one, and would have been longer.
     pub growth_capped: bool,

@@ -15,7 +15,7 @@ pub struct FlowSweepInvariance {
     pub steps: Vec<usize>,
     /// One a control.
     pub controls: Vec<ControlCurve>,
-    /// What the source reports of its own flow, percent.
+    /// The value that the source reports of its own flow, percent.
     #[serde(with = "Float")]
     pub source_percent: f64,
 }

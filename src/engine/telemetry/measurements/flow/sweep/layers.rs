@@ -19,7 +19,7 @@ pub struct FlowSweepLayers {
     pub low: Numbers,
     /// Upper end of the 95% Wilson interval.
     pub high: Numbers,
-    /// What guessing reaches.
+    /// Accuracy of guessing.
     #[serde(with = "Float")]
     pub chance: f64,
 }

@@ -35,7 +35,7 @@ pub struct SweepProgress {
 }
 
 choices! {
-    /// What is varied, and what is measured of it. Each has a measurement of its own.
+    /// The quantity that is varied, and the one that is measured of it. Each has a measurement of its own.
     pub enum FlowSweepKind {
         /// Evaluations against the control ([`FlowSweepNfe`]).
         Nfe = "nfe",
@@ -59,7 +59,7 @@ choices! {
 arguments! {
     /// One quantity of a flow over a range.
     pub struct FlowSweepArgs asks "flow_sweep" with flow: FlowArgs {
-        /// What is varied and measured.
+        /// The quantities that are varied and measured.
         kind: FlowSweepKind = FlowSweepKind::Nfe,
         /// Points that are wanted, from the first; otherwise all of them.
         upto: Option<usize> = None,

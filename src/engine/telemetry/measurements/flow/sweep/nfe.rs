@@ -24,7 +24,7 @@ pub struct FlowSweepNfe {
 pub struct NfeCurve {
     /// Id of the method: "dopri5".
     pub method: String,
-    /// What it does at the end of the span.
+    /// The method's rule for the end of the span.
     pub policy: StepPolicy,
     /// NFE: evaluations of the field.
     pub nfe: Numbers,
@@ -34,7 +34,7 @@ pub struct NfeCurve {
     pub capped: Numbers,
     /// Accepted steps without those.
     pub free: Numbers,
-    /// Whether the bound on the growth of steps alone explains the difference to the point before.
+    /// True if the bound on the growth of steps alone explains the difference to the point before.
     pub explained_by_growth_bound: Vec<bool>,
 }
 

@@ -22,7 +22,7 @@ pub struct FlowSweepTolerance {
 pub struct ToleranceCurve {
     /// Id of the method: "dopri5".
     pub method: String,
-    /// What it does at the end of the span.
+    /// The method's rule for the end of the span.
     pub policy: StepPolicy,
     /// NFE: evaluations of the field; NaN where the solve failed.
     pub nfe: Numbers,
