@@ -84,6 +84,7 @@ static LAB: Lab = Lab {
         Pane { view: "other", column: 1, share: 1.0, tab: false },
     ],
     headlines: &[],
+    large_numbers: &[],
     opens_with_run: true,
 };
 

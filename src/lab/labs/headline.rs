@@ -2,6 +2,7 @@
 //! `experiments::headline_values` reads them from a run's events.
 
 pub mod common;
+pub mod large;
 
 use crate::{labs::Lab, telemetry::Payload};
 
