@@ -1,6 +1,6 @@
 //! The headline numbers that a lab's page shows large, each with the meaning of its value in words.
 
-use super::Headline;
+use super::{Digits, Headline};
 use crate::labs::Lab;
 
 /// A headline number that a page shows large.
@@ -63,14 +63,7 @@ impl LargeNumber {
             (Meaning::Limits { below, otherwise }, _) => {
                 below.iter().find(|(limit, _)| value < *limit).map_or(*otherwise, |(_, word)| word).to_owned()
             }
-            (Meaning::Beside { name, .. }, Some(r)) => {
-                let side = match () {
-                    () if shown(value) == shown(r) => "same as",
-                    () if value < r => "below",
-                    () => "above",
-                };
-                format!("{side} {name}, {}", shown(r))
-            }
+            (Meaning::Beside { name, .. }, Some(r)) => beside(headline.digits, value, r, name),
             (Meaning::Given { name, .. }, Some(r)) => format!("{name}: {}", shown(r)),
             (Meaning::Sign { negative, positive }, _) => match interval {
                 Some((low, high)) if low <= 0.0 && high >= 0.0 => "zero is within its 95% interval".to_owned(),
@@ -89,6 +82,17 @@ impl LargeNumber {
             Meaning::None | Meaning::Limits { .. } | Meaning::Sign { .. } => None,
         }
     }
+}
+
+/// Compares two numbers as they are shown: "below ignoring y, 0.8123".
+pub fn beside(digits: Digits, value: f64, reference: f64, name: &str) -> String {
+    let shown = digits.format(reference);
+    let side = match () {
+        () if digits.format(value) == shown => "same as",
+        () if value < reference => "below",
+        () => "above",
+    };
+    format!("{side} {name}, {shown}")
 }
 
 impl Lab {
