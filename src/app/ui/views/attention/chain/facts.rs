@@ -4,6 +4,7 @@ use eframe::egui::{Label, Sense, Ui, text::LayoutJob, text::TextFormat};
 
 use super::charts::Quantity;
 use crate::{
+    labs::headline::Digits,
     telemetry::measurements::{AttentionChain, ChainProperties},
     ui::{
         plot::value_label,
@@ -129,9 +130,9 @@ pub fn large_figures(m: &AttentionChain, quantity: Quantity) -> Vec<LargeFigure>
         Quantity::Entropy => {
             let entropy = row_entropy(chain).map(|entropy| LargeFigure {
                 label: "entropy of a row".into(),
-                value: format!("{:.2}", entropy.mean),
+                value: Digits::Decimals(2).format(entropy.mean),
                 unit: "nats".into(),
-                meaning: format!("{:.0}% of looking everywhere", 100.0 * entropy.share),
+                meaning: format!("{}% of looking everywhere", Digits::Decimals(0).format(100.0 * entropy.share)),
                 tip: ENTROPY.into(),
                 ..LargeFigure::default()
             });
@@ -149,10 +150,10 @@ pub fn large_figures(m: &AttentionChain, quantity: Quantity) -> Vec<LargeFigure>
             let lumping = &chain.lumping;
             vec![LargeFigure {
                 label: "lumping error".into(),
-                value: format!("{:.3}", lumping.mean),
+                value: Digits::Decimals(3).format(lumping.mean),
                 meaning: if lumping.largest == 0.0 { "a Markov chain of blocks".into() } else { String::new() },
                 note: match lumping.shuffled_rows.mean {
-                    mean if mean.is_finite() => format!("rows shuffled: {mean:.3}"),
+                    mean if mean.is_finite() => format!("rows shuffled: {}", Digits::Decimals(3).format(mean)),
                     _ => String::new(),
                 },
                 tip: LUMPING.into(),
@@ -168,7 +169,11 @@ fn mixing(chain: &ChainProperties) -> LargeFigure {
         label: "mixed after".into(),
         value: chain.mixing_time.map_or("never".to_owned(), |steps| steps.to_string()),
         unit: if chain.mixing_time.is_some() { "steps".into() } else { String::new() },
-        note: if bound.is_finite() { format!("at least {} by |\u{3bb}\u{2082}|", bound.ceil()) } else { String::new() },
+        note: if bound.is_finite() {
+            format!("at least {} by |\u{3bb}\u{2082}|", Digits::Decimals(0).format(bound.ceil()))
+        } else {
+            String::new()
+        },
         tip: MIXING.into(),
         ..LargeFigure::default()
     }
