@@ -32,6 +32,7 @@ use crate::{
 struct Strip {
     page: Page,
     asked: Vec<Action>,
+    height: f32,
 }
 
 fn scalar(mirror: &mut Mirror, variant: usize, step: u64, channel: &str, value: f64) {
@@ -83,10 +84,10 @@ fn shown(mirror: Mirror, width: f32) -> Harness<'static, Strip> {
                 now: 0.0,
                 presenter: false,
             };
-            large_numbers_ui(ui, &mut shell, &mut strip.page);
+            strip.height = ui.scope(|ui| large_numbers_ui(ui, &mut shell, &mut strip.page)).response.rect.height();
             strip.asked.extend(actions.iter().cloned());
         },
-        Strip { page, asked: vec![] },
+        Strip { page, asked: vec![], height: 0.0 },
     );
     harness.run_steps(2);
     harness
@@ -111,6 +112,17 @@ fn a_number_is_that_of_the_shown_step_and_absent_before_there_is_one() {
     harness.get_by_label("gate: 0.0040, closed, coupled, at step 20");
     scrub(&mut harness, 19);
     assert!(!has(&harness, "gate") && !has(&harness, "accuracy") && !has(&harness, "loss"));
+}
+
+#[test]
+fn no_tile_moves_when_the_first_number_comes() {
+    let (empty, full) = (shown(begun(7), 700.0), shown(gated(), 700.0));
+    assert!(!has(&empty, "gate") && has(&full, "gate"));
+    assert!(empty.state().height > 40.0 && empty.state().height == full.state().height, "{}", full.state().height);
+    let mut none = shown(gated(), 700.0);
+    none.state_mut().page.run = None;
+    none.run_steps(2);
+    assert_eq!(none.state().height, 0.0, "without a run there is no strip");
 }
 
 #[test]
@@ -192,6 +204,15 @@ fn a_run_stays_pinned_when_another_begins_in_its_place() {
     mirror.apply(Event::Started(info));
     assert_eq!(mirror.pinned().unwrap().name(), "pinned: seed 7", "and behind the one after that");
     assert!(!begun(7).pin(), "what has no curve cannot be pinned");
+    let folder = Some("runs/7".to_owned());
+    let mut first = Mirror::default();
+    first.apply(Event::Started(RunInfo { folder: folder.clone(), ..(*begun(7).info.unwrap()).clone() }.into()));
+    scalar(&mut first, 0, 1, channels::GATE, 0.5);
+    assert!(first.pin());
+    first.apply(Event::Started(RunInfo { folder, ..(*begun(7).info.unwrap()).clone() }.into()));
+    assert!(first.pinned().is_none(), "the run itself, opened again");
+    first.apply(Event::Started(begun(8).info.unwrap()));
+    assert!(first.pinned().is_some());
 }
 
 #[test]

@@ -83,14 +83,12 @@ fn read(lab: &Lab, mirror: &Mirror, step: u64) -> Vec<ReadNumber> {
         lab.large_numbers().flat_map(|(_, headline)| trend_steps(mirror, headline, step)).collect();
     steps.insert(step);
     let history = values_at(lab, mirror, info, &steps);
-    let Some(found) = history.last() else { return vec![] };
     let groups = groups(mirror);
     let numbers = lab.large_numbers().map(|(number, headline)| {
         let value = |group: &SeedGroup| group_number(mirror, (number, headline), group, &history);
         ReadNumber { number, headline, groups: groups.iter().filter_map(value).collect() }
     });
-    // a number with a place is found by its whole key, so that no other place stands in for it
-    numbers.filter(|n| !n.groups.is_empty() && found.keys().contains(&n.number.key)).collect()
+    numbers.filter(|n| !n.groups.is_empty()).collect()
 }
 
 /// The headline numbers as they were known at each of these steps.

@@ -129,9 +129,11 @@ impl Mirror {
         after.checked_sub(1).map(|i| self.snapshots[i])
     }
 
-    /// The earlier run whose curves are drawn behind this one's.
+    /// The earlier run whose curves are drawn behind this one's. A run is never behind itself, though it was opened
+    /// again from its folder.
     pub fn pinned(&self) -> Option<&PinnedRun> {
-        self.pinned.as_ref()
+        let folder = self.info.as_ref().and_then(|info| info.folder.as_ref());
+        self.pinned.as_ref().filter(|pinned| folder.is_none() || pinned.info.folder.as_ref() != folder)
     }
 
     /// True if this run stays in sight behind those that follow it.

@@ -6,7 +6,7 @@ use eframe::egui::{self, Ui, Vec2};
 use crate::{
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, Stroke},
+        plot::{Axis, Chart, Line, Stroke},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
         view::{Panel, PanelView, ViewCx},
     },

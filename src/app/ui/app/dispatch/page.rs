@@ -34,7 +34,8 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
             page.tiling.forget_numbers();
         }
         PageAction::PinRun => {
-            let pinned = page.run.as_mut().filter(|run| run.mirror.pin()).and_then(|run| run.mirror.info.clone());
+            let pinned =
+                page.run.as_mut().and_then(|run| if run.mirror.pin() { run.mirror.info.clone() } else { None });
             let words = match pinned {
                 Some(info) => format!("Pinned: {}. Its curves stay behind those of later runs.", run_name(&info)),
                 None => "There is no curve to pin yet: Space runs the lab.".to_owned(),
