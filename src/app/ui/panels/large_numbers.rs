@@ -31,7 +31,7 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         strip.add_space(8.0);
     }
     let place = strip.available_rect_before_wrap().with_min_x(rect.left() + 8.0);
-    let mut row = strip.new_child(UiBuilder::new().max_rect(place).layout(Layout::left_to_right(Align::Center)));
+    let mut row = strip.new_child(UiBuilder::new().max_rect(place).layout(Layout::top_down(Align::Min)));
     let numbers = page.large_numbers.at(page.lab, mirror, step);
     let focus = page.selection.variant;
     let figures: Vec<LargeFigure> =

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align2, Color32, FontId, Galley, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+    Align, Align2, Color32, FontId, Galley, Layout, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
+    pos2, vec2,
 };
 
 use crate::ui::theme::{self, Theme};
@@ -170,15 +171,20 @@ fn paint_trend(ui: &Ui, place: Rect, points: &[(u64, f64)], colour: Color32) {
     }
 }
 
-/// Draws figures in a row, as many as fit, without their trends where that lets more fit; the rest is named where the
-/// pointer rests. Returns the index of the figure that was clicked.
+/// Draws figures in a row, as many as fit, without their trends where otherwise not even two would; the rest is named
+/// where the pointer rests. Returns the index of the figure that was clicked.
 pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sense: Sense) -> Option<usize> {
     let room = ui.available_width();
     let widths = |has_trend| figures.iter().map(|f| f.width(ui, theme, has_trend)).collect::<Vec<_>>();
-    let has_trend = count_that_fits(&widths(true), room) == figures.len();
-    let fitting = count_that_fits(&widths(has_trend), room);
+    if figures.is_empty() {
+        return None;
+    }
+    let [with_trends, without] = [true, false].map(|has_trend| count_that_fits(&widths(has_trend), room));
+    let has_trend = with_trends >= 2 || with_trends == without;
+    let fitting = if has_trend { with_trends } else { without };
     let mut clicked = None;
-    ui.horizontal(|ui| {
+    // aligned at the top, for a row of lesser height would push them down
+    ui.allocate_ui_with_layout(vec2(room, HEIGHT), Layout::left_to_right(Align::Min), |ui| {
         ui.spacing_mut().item_spacing.x = GAP;
         for (i, figure) in figures.iter().take(fitting).enumerate() {
             if figure.ui(ui, theme, has_trend, sense).clicked() {
