@@ -166,6 +166,21 @@ fn seeds_are_one_number_with_their_interval() {
     assert!(label.contains("guessing: 0.1000, coupled, at step 650"), "{label}");
 }
 
+#[test]
+fn numbers_without_room_are_in_a_list_that_opens() {
+    let mut harness = shown(recorded::twins(), 300.0);
+    assert_eq!(harness.query_all_by_label_contains("held-out loss: ").count(), 1);
+    harness.get_by_label_contains("More numbers: ").click();
+    harness.run_steps(3);
+    let loss = |node: &egui_kittest::Node<'_>| {
+        node.accesskit_node().label().is_some_and(|label| label.starts_with("held-out loss: "))
+    };
+    let number = harness.query_all_by_label_contains("held-out loss: ").find(loss).expect("it is in the list");
+    number.click();
+    harness.run_steps(2);
+    assert_eq!(harness.state().asked, [Action::from(PageAction::ShowView("losses"))]);
+}
+
 /// A second run of the page after a first one that was pinned.
 fn after_pinned() -> Mirror {
     let mut first = gated();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use eframe::egui::{
-    Align, Align2, Color32, FontId, Galley, Layout, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
-    pos2, vec2,
+    Align, Align2, Color32, FontId, Galley, Layout, Popup, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui,
+    WidgetInfo, pos2, vec2,
 };
 
 use crate::ui::theme::{self, Theme};
@@ -171,8 +171,8 @@ fn paint_trend(ui: &Ui, place: Rect, points: &[(u64, f64)], colour: Color32) {
     }
 }
 
-/// Draws figures in a row, as many as fit, without their trends where otherwise not even two would; the rest is named
-/// where the pointer rests. Returns the index of the figure that was clicked.
+/// Draws figures in a row, as many as fit, without their trends where otherwise not even two would; the rest is in a list
+/// that opens. Returns the index of the figure that was clicked.
 pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sense: Sense) -> Option<usize> {
     let room = ui.available_width();
     let widths = |has_trend| figures.iter().map(|f| f.width(ui, theme, has_trend)).collect::<Vec<_>>();
@@ -192,7 +192,8 @@ pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sen
             }
         }
         if fitting < figures.len() {
-            rest_ui(ui, theme, &figures[fitting..]);
+            let of_rest = rest_ui(ui, theme, &figures[fitting..], sense).map(|i| fitting + i);
+            clicked = clicked.or(of_rest);
         }
     });
     clicked
@@ -210,14 +211,24 @@ fn count_that_fits(widths: &[f32], room: f32) -> usize {
     (1..widths.len()).rev().find(|n| total(*n) + GAP + REST <= room).unwrap_or(1.min(widths.len()))
 }
 
-fn rest_ui(ui: &mut Ui, theme: &Theme, rest: &[LargeFigure]) {
-    let (rect, response) = ui.allocate_exact_size(vec2(REST, HEIGHT), Sense::hover());
+/// "+ 2", which opens a list of the figures without room. Returns the index of the one that was clicked.
+fn rest_ui(ui: &mut Ui, theme: &Theme, rest: &[LargeFigure], sense: Sense) -> Option<usize> {
+    let (rect, response) = ui.allocate_exact_size(vec2(REST, HEIGHT), Sense::click());
     let words = format!("+ {}", rest.len());
-    let font = FontId::proportional(theme::SMALL);
-    ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, words, font, theme.secondary);
+    let colour = if response.hovered() || response.has_focus() { theme.text } else { theme.secondary };
+    ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), colour);
     let lines = rest.iter().map(LargeFigure::spoken).collect::<Vec<_>>().join("\n");
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("More numbers: {lines}")));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("More numbers: {lines}")));
+    let mut clicked = None;
+    Popup::menu(&response).show(|ui| {
+        for (i, figure) in rest.iter().enumerate() {
+            if figure.ui(ui, theme, true, sense).clicked() {
+                clicked = Some(i);
+            }
+        }
+    });
     response.on_hover_text(lines);
+    clicked
 }
 
 #[cfg(test)]
