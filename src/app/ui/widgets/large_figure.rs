@@ -10,7 +10,7 @@ use eframe::egui::{
 use crate::ui::theme::{self, Theme};
 
 /// Height of a figure, points.
-pub const HEIGHT: f32 = 46.0;
+pub const HEIGHT: f32 = 48.0;
 /// Space between two figures.
 pub const GAP: f32 = 24.0;
 /// Height of the line with the name.
@@ -138,8 +138,8 @@ impl LargeFigure {
         }
         match (&words.meaning, &words.note) {
             (Some(meaning), Some(note)) => {
-                put(meaning, x, middle - 7.0);
-                put(note, x, middle + 7.0);
+                put(meaning, x, middle - 8.0);
+                put(note, x, middle + 8.0);
             }
             (Some(only), None) | (None, Some(only)) => put(only, x, middle),
             (None, None) => {}

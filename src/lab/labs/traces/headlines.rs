@@ -56,7 +56,7 @@ pub static LARGE: &[LargeNumber] = &[
         key: "reach",
         label: "reach",
         view: "recoverability",
-        meaning: Meaning::Limits { below: &[(1.0, "no word is recovered")], otherwise: "better than the commonest" },
+        meaning: Meaning::Limits { below: &[(1.0, "not even one back")], otherwise: "recovered this far back" },
     },
     LargeNumber {
         key: "accuracy@k=16",
