@@ -85,7 +85,7 @@ fn read(lab: &Lab, mirror: &Mirror, step: u64) -> Vec<ReadNumber> {
     let history = values_at(lab, mirror, info, &steps);
     let groups = groups(mirror);
     let numbers = lab.large_numbers().map(|(number, headline)| {
-        let value = |group: &SeedGroup| group_number(mirror, (number, headline), group, &history);
+        let value = |group: &SeedGroup| group_number(mirror, number, headline, group, &history);
         ReadNumber { number, headline, groups: groups.iter().filter_map(value).collect() }
     });
     numbers.filter(|n| !n.groups.is_empty()).collect()
@@ -145,7 +145,8 @@ fn thinned(count: usize) -> impl Iterator<Item = usize> {
 
 fn group_number(
     mirror: &Mirror,
-    (number, headline): (&LargeNumber, &Headline),
+    number: &LargeNumber,
+    headline: &Headline,
     group: &SeedGroup,
     history: &[HeadlineValues],
 ) -> Option<GroupNumber> {

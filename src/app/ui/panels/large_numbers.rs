@@ -35,7 +35,7 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let numbers = page.large_numbers.at(page.lab, mirror, step);
     let focus = page.selection.variant;
     let figures: Vec<LargeFigure> =
-        numbers.iter().filter_map(|number| figure(number, mirror, (focus, step), shell.theme)).collect();
+        numbers.iter().filter_map(|number| figure(number, mirror, focus, step, shell.theme)).collect();
     let clicked = large_figures_ui(&mut row, shell.theme, &figures, Sense::click());
     if let Some(view) = clicked.and_then(|i| numbers.get(i)).map(|n| n.number.view).filter(|view| !view.is_empty()) {
         shell.act(PageAction::ShowView(view));
@@ -43,7 +43,7 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 }
 
 /// The figure of a number of the variant in focus at the shown step.
-fn figure(number: &ReadNumber, mirror: &Mirror, (focus, step): (usize, u64), theme: &Theme) -> Option<LargeFigure> {
+fn figure(number: &ReadNumber, mirror: &Mirror, focus: usize, step: u64, theme: &Theme) -> Option<LargeFigure> {
     let shown = number.in_focus(focus)?;
     let headline = number.headline;
     let first = *shown.group.members.first()?;
