@@ -21,7 +21,7 @@ pub fn of_events(lab: &Lab, events: &[Event]) -> HeadlineValues {
     let info = events.iter().find_map(|e| if let Event::Started(info) = e { Some(info.clone()) } else { None });
     let mut reading = HeadlineReader::new(lab, &info.expect("a run begins with what it is"));
     events.iter().for_each(|e| reading.event(e));
-    reading.finish()
+    reading.found()
 }
 
 /// The ids that a run has; each other one must be said to be missing, with a reason.

@@ -65,6 +65,8 @@ fn the_maps_send_their_layer_and_head() {
 #[test]
 fn a_causal_head_says_where_walks_end_and_is_saved_whole() {
     let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 520.0));
+    assert!(!words(&harness).contains("best blocks found"), "it is folded at first");
+    press(&mut harness, "Details");
     let said = words(&harness);
     assert!(said.contains("every walk ends on token 0"), "{said}");
     for name in ["|\u{3bb}\u{2082}|", "mixed after", "best blocks found", "rows shuffled", "random blocks"] {
@@ -93,6 +95,7 @@ fn a_chain_opens_as_a_generator_and_what_is_none_does_not() {
     let strict = AttentionChain { first_sees_nothing: true, ..chains::of_weights(2, &[1.0, 0.0, 1.0, 0.0]) };
     let strict = AttentionChain { weights: Array::new([2, 2], vec![0.0, 0.0, 1.0, 0.0]).unwrap(), ..strict };
     let mut harness = Tile::new("attention_chain", with(strict)).shown(sized(640.0, 420.0));
+    press(&mut harness, "Details");
     assert!(words(&harness).contains("Strictly causal: token 0 looks at nothing"), "{}", words(&harness));
     press(&mut harness, "in Equilibrium");
     let [FileAction::OpenTransitions { bytes, states, .. }] = harness.state().exports.as_slice() else {
@@ -118,6 +121,21 @@ fn every_quantity_has_its_chart() {
         press(&mut harness, button);
         let said = words(&harness);
         assert!(said.contains(axis), "{button}: {said}");
+    }
+}
+
+#[test]
+fn a_quantitys_own_numbers_stand_large() {
+    let mut harness = Tile::new("attention_chain", recorded::twins()).shown(sized(640.0, 420.0));
+    for (button, figure) in [
+        ("entropy", "entropy of a row: "),
+        ("steps", "absorbed after at most: "),
+        ("stationary", "lingers with: "),
+        ("lumping", "lumping error: "),
+    ] {
+        press(&mut harness, button);
+        let shown = harness.query_all_by_label_contains(figure).next().expect(figure).rect();
+        assert!(shown.height() > 40.0, "{figure} is large: {shown:?}");
     }
 }
 

@@ -18,6 +18,7 @@ mod graph_file_view;
 mod graph_view;
 mod heatmap;
 mod interaction;
+mod large_numbers;
 mod layout;
 mod legend;
 mod lessons;

@@ -60,6 +60,13 @@ fn words(harness: &Harness<'_, Tile>) -> String {
     painted(harness).join("\n")
 }
 
+/// Unfolds all numbers.
+fn unfold(harness: &mut Harness<'_, Tile>) {
+    harness.get_by_label("Details").click();
+    harness.step();
+    harness.step();
+}
+
 fn table(harness: &Harness<'_, Tile>) -> String {
     harness.state().csv.clone().unwrap_or_default()
 }
@@ -88,6 +95,11 @@ fn a_toy_needs_no_run_and_asks_nothing() {
     // A spring's leapfrog stays near its circle, and Euler's path has left it.
     assert!((far(end_of(&harness, "leapfrog"), [0.0, 0.0]) - 1.0).abs() < 0.01);
     assert!(far(end_of(&harness, "Euler"), [0.0, 0.0]) > 2.0);
+    // Leapfrog keeps every volume; Euler's steps outwards blow it up.
+    assert!(harness.query_by_label("volume, \u{d7}: 1.000, kept, leapfrog").is_some());
+    assert!(harness.query_all_by_label_contains("grows, Euler").next().is_some());
+    assert!(!words(&harness).contains("energy drift"), "it is folded at first");
+    unfold(&mut harness);
     for part in ["area of the blob", "energy drift", "there and back"] {
         assert!(words(&harness).contains(part), "{part}");
     }
@@ -115,7 +127,8 @@ fn a_hand_moves_the_start_of_a_toy() {
 #[test]
 fn at_the_models_own_steps_the_ends_coincide() {
     for (scheme, path) in [(IntegrationScheme::Leapfrog, "leapfrog"), (IntegrationScheme::Euler, "Euler")] {
-        let harness = answered(Steps { scheme, ..Steps::default() });
+        let mut harness = answered(Steps { scheme, ..Steps::default() });
+        unfold(&mut harness);
         assert!(far(end_of(&harness, path), end_of(&harness, "model's end")) < 1e-5, "{path}");
         let other = if path == "Euler" { "leapfrog" } else { "Euler" };
         assert!(far(end_of(&harness, other), end_of(&harness, "model's end")) > 1e-2, "{other} goes elsewhere");

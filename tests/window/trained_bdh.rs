@@ -153,9 +153,15 @@ fn a_cell_of_the_lens_is_looked_at() {
 
 #[test]
 fn a_model_that_reads_no_better_than_frequencies_is_warned_of() {
-    let harness = tile("trained_bdh", recorded::twins()).shown(sized(480.0, 360.0));
+    let mut harness = tile("trained_bdh", recorded::twins()).shown(sized(480.0, 360.0));
     let said = words(&harness);
-    for part in ["128 in 2 heads of 64", "Layers, sharing weights", "choose those that it was trained on"] {
+    assert!(said.contains("choose those that it was trained on"), "the warning is never folded: {said}");
+    assert!(harness.query_all_by_label_contains("held-out loss: ").next().is_some());
+    assert!(!said.contains("128 in 2 heads of 64"), "{said}");
+    harness.get_by_label("Details").click();
+    harness.run_steps(3);
+    let said = words(&harness);
+    for part in ["128 in 2 heads of 64", "Layers, sharing weights"] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }

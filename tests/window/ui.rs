@@ -84,6 +84,7 @@ static LAB: Lab = Lab {
         Pane { view: "other", column: 1, share: 1.0, tab: false },
     ],
     headlines: &[],
+    large_numbers: &[],
     opens_with_run: true,
 };
 
@@ -451,6 +452,22 @@ fn space_runs_and_pauses_and_the_arrow_steps() {
     d.click("Step");
     d.until("another step", |d| d.page().newest() == at + 2);
     assert!(d.shows(&format!("shows {} of {}", at + 2, at + 2)));
+}
+
+#[test]
+fn a_pinned_run_is_named_until_it_is_unpinned() {
+    let mut d = desk(Worker::Steps);
+    d.press(Key::ArrowRight);
+    d.until("a step", |d| d.page().newest() == 1);
+    d.click("Menu");
+    d.click("Pin this run");
+    assert!(d.page().mirror().unwrap().is_pinned());
+    d.press(Key::R);
+    d.until("another run", |d| d.page().mirror().unwrap().pinned().is_some());
+    d.steps(2);
+    d.harness.get_by_label_contains("Unpin, pinned: seed").click();
+    d.steps(3);
+    assert!(d.page().mirror().unwrap().pinned().is_none() && !d.shows("Unpin, pinned"));
 }
 
 #[test]

@@ -129,6 +129,11 @@ impl Curve {
         Some((self.steps[i], self.values[i]))
     }
 
+    /// The number of points at or before `step`.
+    pub fn count_to(&self, step: u64) -> usize {
+        self.steps.partition_point(|s| *s <= step)
+    }
+
     /// The point of this index.
     pub fn point(&self, index: usize) -> Option<(u64, f64)> {
         Some((*self.steps.get(index)?, *self.values.get(index)?))

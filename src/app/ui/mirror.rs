@@ -10,7 +10,7 @@ use std::{
 use crate::telemetry::{Channel, Event, InboxBatch, Level, QuestionState, RunInfo, RunState, Sample};
 
 pub use super::curve::Curve;
-use super::identity::RunNumber;
+use super::{identity::RunNumber, pinned::PinnedRun};
 
 /// The state of a run as its events so far describe it.
 #[derive(Default)]
@@ -41,6 +41,10 @@ pub struct Mirror {
     pub last_request: u64,
     /// Grows with every event.
     pub revision: u64,
+    /// An earlier run whose curves stay in sight.
+    pinned: Option<PinnedRun>,
+    /// This run stays in sight behind those that follow it.
+    is_pinned: bool,
 }
 
 /// Most samples a channel keeps; beyond it every second old one is dropped.
@@ -64,8 +68,8 @@ impl Mirror {
         match event {
             Event::Started(info) => {
                 let notices = std::mem::take(&mut self.notices);
-                let revision = self.revision;
-                *self = Self { info: Some(info), notices, revision, ..Self::default() };
+                let (revision, pinned) = (self.revision, self.take_pinned());
+                *self = Self { info: Some(info), notices, revision, pinned, ..Self::default() };
             }
             Event::State(s) => self.state = Some(s),
             Event::Step(s) => {
@@ -123,6 +127,48 @@ impl Mirror {
     pub fn snapshot_at(&self, step: u64) -> Option<u64> {
         let after = self.snapshots.partition_point(|s| *s <= step);
         after.checked_sub(1).map(|i| self.snapshots[i])
+    }
+
+    /// The earlier run whose curves are drawn behind this one's. A run is never behind itself, though it was opened
+    /// again from its folder.
+    pub fn pinned(&self) -> Option<&PinnedRun> {
+        let folder = self.info.as_ref().and_then(|info| info.folder.as_ref());
+        self.pinned.as_ref().filter(|pinned| folder.is_none() || pinned.info.folder.as_ref() != folder)
+    }
+
+    /// True if this run stays in sight behind those that follow it.
+    pub fn is_pinned(&self) -> bool {
+        self.is_pinned
+    }
+
+    /// Keeps this run in sight behind those that follow it, in place of the one that was pinned before. False if it has
+    /// no curve yet.
+    pub fn pin(&mut self) -> bool {
+        let has_curves = self.info.is_some() && !self.scalars.is_empty();
+        if has_curves {
+            (self.is_pinned, self.pinned) = (true, None);
+        }
+        has_curves
+    }
+
+    /// Keeps no run in sight, neither this one nor an earlier one.
+    pub fn unpin(&mut self) {
+        (self.is_pinned, self.pinned) = (false, None);
+    }
+
+    /// Takes over the pinned run from the mirror of the run that this one follows.
+    pub fn follow_pinned(&mut self, earlier: &mut Self) {
+        self.pinned = earlier.take_pinned();
+    }
+
+    /// The pinned run for a run that follows: this one if it is pinned, whose curves go with it.
+    fn take_pinned(&mut self) -> Option<PinnedRun> {
+        match &self.info {
+            Some(info) if self.is_pinned => {
+                Some(PinnedRun::new(self.run, info.clone(), std::mem::take(&mut self.scalars)))
+            }
+            _ => self.pinned.take(),
+        }
     }
 
     pub fn variants(&self) -> &[crate::telemetry::VariantInfo] {

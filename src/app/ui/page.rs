@@ -28,6 +28,7 @@ use super::{
     action::ExportFormat,
     history::History,
     host::Host,
+    large_numbers::LargeNumbers,
     lesson::LessonState,
     mirror::Mirror,
     questions::{Key, Questions},
@@ -65,6 +66,8 @@ pub struct Page {
     /// Tiles to be saved when they are next drawn.
     pub exports: Vec<(TileId, ExportFormat)>,
     pub selection: Selection,
+    /// The numbers that stand large above the tiles.
+    pub large_numbers: LargeNumbers,
     /// The step looked at; `None` follows the run.
     pub scrub: Option<u64>,
     pub play: Play,
@@ -119,6 +122,7 @@ impl Page {
             lesson: LessonState::new(lab),
             exports: vec![],
             selection: Selection::default(),
+            large_numbers: LargeNumbers::default(),
             scrub: None,
             play: Play::default(),
             pace: 0.0,
@@ -192,7 +196,10 @@ impl Page {
     }
 
     /// Shows a run folder's run.
-    pub fn replay(&mut self, run: Run) {
+    pub fn replay(&mut self, mut run: Run) {
+        if let Some(earlier) = &mut self.run {
+            run.mirror.follow_pinned(&mut earlier.mirror);
+        }
         if let Some(info) = &run.mirror.info {
             take_recorded(self, &info.config);
         }

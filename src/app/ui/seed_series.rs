@@ -8,6 +8,7 @@ use eframe::egui::Color32;
 use crate::{
     analysis::statistics::mean_sd,
     experiments::seeds::over_seeds,
+    telemetry::VariantInfo,
     ui::{
         identity::{KeyedCache, RunNumber},
         mirror::Mirror,
@@ -43,8 +44,12 @@ impl SeedGroup {
 
 /// The groups of a run in the order of their first variants.
 pub fn groups(mirror: &Mirror) -> Vec<SeedGroup> {
+    groups_of(mirror.variants())
+}
+
+fn groups_of(variants: &[VariantInfo]) -> Vec<SeedGroup> {
     let mut all: Vec<SeedGroup> = vec![];
-    for (i, v) in mirror.variants().iter().enumerate() {
+    for (i, v) in variants.iter().enumerate() {
         match all.iter_mut().find(|g| g.id == v.group) {
             Some(g) => g.members.push(i),
             None => all.push(SeedGroup { label: v.label.clone(), id: v.group.clone(), members: vec![i] }),
@@ -70,11 +75,12 @@ pub fn variant_colour(mirror: &Mirror, variant: usize, theme: &Theme) -> Color32
     }
 }
 
-/// One scalar channel of every variant, smoothed and gathered by group, as it grows.
+/// One scalar channel of every variant, smoothed and gathered by group, as it grows; and that of a pinned run.
 #[derive(Debug, Clone, Default)]
 pub struct SeedSeries {
     weight: f64,
     followed: KeyedCache<RunNumber, Followed>,
+    pinned: KeyedCache<RunNumber, Followed>,
 }
 
 /// The series derived from the curves of one run.
@@ -84,6 +90,31 @@ struct Followed {
     members: HashMap<usize, Smoothed>,
     /// By place of the group.
     spreads: HashMap<usize, Spread>,
+}
+
+impl Followed {
+    /// Catches up with the curves of a run's variants; `weight` smooths.
+    fn follow<'c>(&mut self, groups: &[SeedGroup], weight: f64, curve: impl Fn(usize) -> Option<&'c Curve>) {
+        let Self { members, spreads } = self;
+        for (place, group) in groups.iter().enumerate() {
+            let curves: Vec<(usize, &Curve)> = group.members.iter().filter_map(|v| Some((*v, curve(*v)?))).collect();
+            if weight > 0.0 {
+                for (v, raw) in &curves {
+                    members.entry(*v).or_default().follow(raw, weight);
+                }
+            }
+            if curves.len() > 1 {
+                let shown: Vec<&Curve> = curves
+                    .iter()
+                    .map(|(v, raw)| match members.get(v) {
+                        Some(s) if weight > 0.0 => s.curve(),
+                        _ => raw,
+                    })
+                    .collect();
+                spreads.entry(place).or_default().follow(&shown);
+            }
+        }
+    }
 }
 
 /// The style of a channel's series.
@@ -113,25 +144,42 @@ impl SeedSeries {
     /// Catches up with the run; `weight` smooths (0: not at all).
     pub fn follow(&mut self, mirror: &Mirror, channel: &str, weight: f64) {
         self.weight = weight;
-        let Followed { members, spreads } = self.followed.at(mirror.run);
-        for (place, group) in groups(mirror).iter().enumerate() {
+        self.followed.at(mirror.run).follow(&groups(mirror), weight, |v| mirror.curve(v, channel));
+        if let Some(pinned) = mirror.pinned() {
+            let groups = groups_of(&pinned.info.variants);
+            self.pinned.at(pinned.run).follow(&groups, weight, |v| pinned.curve(v, channel));
+        }
+    }
+
+    /// Adds a faint line for each group of the pinned run, in the colour that the group has in the run that is shown.
+    fn draw_pinned<'a>(
+        &'a self,
+        chart: &mut Chart<'a>,
+        mirror: &'a Mirror,
+        channel: &str,
+        theme: &Theme,
+        stroke: Stroke,
+    ) {
+        let Some(pinned) = mirror.pinned() else { return };
+        let Some(Followed { members, spreads }) = self.pinned.get(&pinned.run) else { return };
+        let shown = groups(mirror);
+        for (place, group) in groups_of(&pinned.info.variants).iter().enumerate() {
             let curves: Vec<(usize, &Curve)> =
-                group.members.iter().filter_map(|v| Some((*v, mirror.curve(*v, channel)?))).collect();
-            if weight > 0.0 {
-                for (v, raw) in &curves {
-                    members.entry(*v).or_default().follow(raw, weight);
-                }
-            }
-            if curves.len() > 1 {
-                let shown: Vec<&Curve> = curves
-                    .iter()
-                    .map(|(v, raw)| match members.get(v) {
-                        Some(s) if weight > 0.0 => s.curve(),
-                        _ => raw,
-                    })
-                    .collect();
-                spreads.entry(place).or_default().follow(&shown);
-            }
+                group.members.iter().filter_map(|v| Some((*v, pinned.curve(*v, channel)?))).collect();
+            let curve = match curves[..] {
+                [] => continue,
+                [(v, raw)] => members.get(&v).map(Smoothed::curve).filter(|_| self.weight > 0.0).unwrap_or(raw),
+                _ => match spreads.get(&place) {
+                    Some(spread) => &spread.mean,
+                    None => continue,
+                },
+            };
+            let colour = group.colour(shown.iter().position(|g| g.id == group.id).unwrap_or(place), theme);
+            let is_named = chart.lines.iter().any(|l| l.is_pinned && l.named);
+            let mut line = Line::new(format!("{}, {}", pinned.name(), group.label), colour, curve).pinned();
+            line.short = Some(pinned.name());
+            line.named = !is_named;
+            chart.lines.push(line.stroke(stroke));
         }
     }
 
@@ -144,6 +192,7 @@ impl SeedSeries {
         theme: &Theme,
         look: SeriesStyle,
     ) {
+        self.draw_pinned(chart, mirror, channel, theme, look.stroke);
         let Some(Followed { members, spreads }) = self.followed.get(&mirror.run) else { return };
         for (place, group) in groups(mirror).iter().enumerate() {
             let colour = group.colour(place, theme);

@@ -148,14 +148,20 @@ impl HeadlineReader {
 
     fn step(&mut self, stats: &StepStats) {
         for (channel, value) in &stats.scalars {
-            let wanted = |h: &&Headline| !h.source.is_measured() && h.source.channel() == channel.as_str();
-            if let Some(headline) = self.headlines.iter().find(wanted) {
-                self.scalars.insert((stats.variant, headline.source.channel()), (stats.step, *value));
-            }
+            self.scalar(stats.variant, channel.as_str(), stats.step, *value);
         }
     }
 
-    fn sample(&mut self, sample: &Sample) {
+    /// Takes the value of a scalar channel of one variant at a step; it replaces the one before.
+    pub fn scalar(&mut self, variant: usize, channel: &str, step: u64, value: f64) {
+        let wanted = |h: &&Headline| !h.source.is_measured() && h.source.channel() == channel;
+        if let Some(headline) = self.headlines.iter().find(wanted) {
+            self.scalars.insert((variant, headline.source.channel()), (step, value));
+        }
+    }
+
+    /// Takes a measurement; its numbers replace those of the one before.
+    pub fn sample(&mut self, sample: &Sample) {
         for (i, headline) in self.headlines.iter().enumerate() {
             let read = match headline.source {
                 Source::Measured { channel, read } if sample.request.is_none() => Some((channel, read)),
@@ -170,8 +176,8 @@ impl HeadlineReader {
         }
     }
 
-    /// The numbers, of the newest step that has each.
-    pub fn finish(self) -> HeadlineValues {
+    /// The numbers, of the newest step so far that has each.
+    pub fn found(&self) -> HeadlineValues {
         let mut found = HeadlineValues::default();
         for (i, headline) in self.headlines.iter().enumerate() {
             let before = found.values.len();

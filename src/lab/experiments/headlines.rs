@@ -33,5 +33,5 @@ pub fn read(folder: &Path, mut each: impl FnMut(&Event)) -> Result<RunHeadlines,
             reading.event(&event);
         }
     })?;
-    Ok(RunHeadlines { info, lab, found: reading.map(HeadlineReader::finish).unwrap_or_default() })
+    Ok(RunHeadlines { info, lab, found: reading.as_ref().map(HeadlineReader::found).unwrap_or_default() })
 }

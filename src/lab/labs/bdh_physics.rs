@@ -59,6 +59,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "losses", column: 1, share: 0.44, tab: true },
     ],
     headlines: headlines::ALL,
+    large_numbers: headlines::LARGE,
     opens_with_run: true,
 };
 

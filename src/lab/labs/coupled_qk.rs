@@ -100,6 +100,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "attention_side_by_side", column: 1, share: 0.45, tab: true },
     ],
     headlines: headlines::ALL,
+    large_numbers: headlines::LARGE,
     opens_with_run: true,
 };
 

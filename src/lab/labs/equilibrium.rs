@@ -108,6 +108,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "attention_chain", column: 1, share: 0.45, tab: true },
     ],
     headlines: headlines::ALL,
+    large_numbers: headlines::LARGE,
     opens_with_run: true,
 };
 

@@ -89,6 +89,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "cost", column: 1, share: 0.5, tab: true },
     ],
     headlines: headlines::ALL,
+    large_numbers: headlines::LARGE,
     opens_with_run: true,
 };
 

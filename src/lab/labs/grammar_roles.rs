@@ -79,6 +79,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "role_accuracy", column: 1, share: 1.0, tab: false },
     ],
     headlines: headlines::ALL,
+    large_numbers: headlines::LARGE,
     opens_with_run: true,
 };
 

@@ -2,6 +2,7 @@
 //! `experiments::headline_values` reads them from a run's events.
 
 pub mod common;
+pub mod large;
 
 use crate::{labs::Lab, telemetry::Payload};
 
@@ -46,7 +47,7 @@ impl Better {
 /// The format of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
-    /// With so many decimals.
+    /// With so many decimals; of a thousand million and more as [`Digits::Scientific`].
     Decimals(usize),
     /// One decimal and an exponent: 3.2e-9.
     Scientific,
@@ -56,6 +57,7 @@ impl Digits {
     pub fn format(self, value: f64) -> String {
         match self {
             _ if !value.is_finite() => format!("{value}"),
+            Self::Decimals(_) if value.abs() >= 1e9 => format!("{value:.1e}"),
             Self::Decimals(n) => format!("{value:.n$}"),
             Self::Scientific => format!("{value:.1e}"),
         }

@@ -27,7 +27,7 @@ use crate::{
     trainer::Plan,
 };
 use drawing::{Canvas, Drawing};
-use headline::Headline;
+use headline::{Headline, large::LargeNumber};
 
 /// A ready-made config, shipped as a file of `configs/`.
 pub struct Preset {
@@ -72,6 +72,8 @@ pub struct Lab {
     pub panes: &'static [Pane],
     /// The few numbers that are its result, in order.
     pub headlines: &'static [Headline],
+    /// Those of them that its page shows large, the most telling first.
+    pub large_numbers: &'static [LargeNumber],
     /// True if opening the lab makes a run at once (paused, models ready to be asked).
     pub opens_with_run: bool,
 }

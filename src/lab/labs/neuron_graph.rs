@@ -58,6 +58,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "graph_neuron", column: 1, share: 0.5, tab: false },
     ],
     headlines: headlines::ALL,
+    large_numbers: headlines::LARGE,
     opens_with_run: false,
 };
 

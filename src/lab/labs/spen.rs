@@ -101,6 +101,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "uncertainty", column: 1, share: 0.35, tab: true },
     ],
     headlines: headlines::ALL,
+    large_numbers: headlines::LARGE,
     opens_with_run: true,
 };
 

@@ -81,6 +81,7 @@ pub static LAB: Lab = Lab {
         Pane { view: "merging", column: 1, share: 0.65, tab: true },
     ],
     headlines: headlines::ALL,
+    large_numbers: headlines::LARGE,
     opens_with_run: false,
 };
 

@@ -56,7 +56,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         mirror.apply(event);
     };
     reader.read_through(each).map_err(Failure::failed)?;
-    let found = reading.map(HeadlineReader::finish).unwrap_or_default();
+    let found = reading.as_ref().map(HeadlineReader::found).unwrap_or_default();
     let theme = Theme::light();
     let mut offscreen = Offscreen::new();
     if let Err(e) = &offscreen {

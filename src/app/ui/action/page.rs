@@ -25,6 +25,10 @@ pub enum PageAction {
     ResetLayout,
     /// Saves what a tile shows; for a picture a sheet opens first.
     Export(TileId, ExportFormat),
+    /// Keeps the curves of the run in sight, faint, behind those of later runs.
+    PinRun,
+    /// Takes the pinned run out of sight.
+    UnpinRun,
     /// Begins to make a sweep of the settings, or leaves that.
     DraftSweep,
 }

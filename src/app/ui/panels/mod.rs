@@ -22,6 +22,7 @@ pub mod home;
 pub mod icon;
 pub mod inspector;
 pub mod knob_row;
+pub mod large_numbers;
 pub mod lesson;
 mod open_question;
 pub mod open_sheet;
@@ -101,6 +102,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     // No fill: the window is cleared to the page's colour, and a second coat costs a software rasteriser.
     egui::CentralPanel::default().frame(Frame::NONE.inner_margin(Margin::same(8))).show(ui, |ui| {
         banner::banner_ui(ui, shell, page);
+        large_numbers::large_numbers_ui(ui, shell, page);
         // Named outright, so that a banner over the tiles does not end a drag in one.
         let place = egui::UiBuilder::new().scope_id(egui::Id::unique(("page", page.lab.id)));
         ui.scope_builder(place, |ui| tiles::tiles_ui(ui, shell, page));

@@ -145,12 +145,14 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         let words = step.unwrap_or_else(|| k.words.to_owned());
         all.push(PaletteEntry { key: k.shown, ..PaletteEntry::new("do", words, k.action.clone()) });
     }
-    let more: [(&str, &'static str, Action); 10] = [
+    let more: [(&str, &'static str, Action); 12] = [
         ("Copy session: settings, seed and layout", "Ctrl C", MessageAction::CopySession.into()),
         ("Copy link: settings, seed, step, selection and views", "", MessageAction::CopyLink.into()),
         ("Paste session or link", "Ctrl V", MessageAction::PasteSession.into()),
         ("Write a checkpoint now", "", RunAction::Checkpoint.into()),
         ("Layout as the lab began", "", PageAction::ResetLayout.into()),
+        ("Pin this run: its curves stay behind those of later runs", "", PageAction::PinRun.into()),
+        ("Unpin the pinned run", "", PageAction::UnpinRun.into()),
         ("Reduced motion on or off", "", LookAction::ToggleStill.into()),
         ("Sweep: make runs over values of settings and seeds", "", PageAction::DraftSweep.into()),
         ("Home: every lab", "", OpenAction::Home.into()),

@@ -225,7 +225,11 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
             }
         }
         entry(ui, "Open…", "Ctrl O", OpenAction::Sheet.into());
-        if page.is_some() {
+        if let Some(page) = page {
+            match page.mirror().is_some_and(|mirror| mirror.is_pinned() || mirror.pinned().is_some()) {
+                true => entry(ui, "Unpin the pinned run", "", PageAction::UnpinRun.into()),
+                false => entry(ui, "Pin this run", "", PageAction::PinRun.into()),
+            }
             entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());
             entry(ui, "Copy session", "Ctrl C", MessageAction::CopySession.into());
             entry(ui, "Copy link to this page", "", MessageAction::CopyLink.into());

@@ -333,7 +333,7 @@ fn axis_label(label: &str, scale: Scale) -> String {
 fn is_named(chart: &Chart<'_>, i: usize) -> bool {
     let line = &chart.lines[i];
     let drawn = !line.data.is_empty() || line.raw.is_some_and(|r| !r.is_empty());
-    line.named && !line.faint && !line.label.is_empty() && drawn
+    line.is_listed() && !line.label.is_empty() && drawn
 }
 
 /// The last finite y at or before x.

@@ -15,7 +15,7 @@ use crate::ui::theme::Theme;
 
 /// A name with its sign, struck where its line is switched off.
 fn paint_name(painter: &egui::Painter, at: egui::Pos2, line: &Line<'_>, theme: &Theme, is_hidden: bool) {
-    let colour = if is_hidden { line.colour.gamma_multiply(0.35) } else { line.colour };
+    let colour = if is_hidden || line.faint { line.colour.gamma_multiply(0.35) } else { line.colour };
     let swatch = [at, at + vec2(SWATCH, 0.0)];
     let pen = Pen::new(2.0, colour);
     match line.stroke {
@@ -72,7 +72,7 @@ impl Chart<'_> {
         canvas.painter.hline(place.x_range(), place.bottom(), Pen::new(1.0, canvas.theme.line));
         egui::Popup::menu(&response).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
             egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
-                for line in self.lines.iter().filter(|l| l.named && !l.faint) {
+                for line in self.lines.iter().filter(|l| l.is_listed()) {
                     let is_shown = !state.hides(line);
                     let wide = SWATCH + 4.0 + width_of(ui, line.name(), false);
                     let (place, response) = ui.allocate_exact_size(vec2(wide, ROW + 2.0), Sense::click());

@@ -127,6 +127,8 @@ pub struct Line<'a> {
     pub width: f32,
     /// In the legend; false for a second line of the same thing, which the readout still names.
     pub named: bool,
+    /// From a run that was pinned: drawn faint and left out of the readout, but in the legend.
+    pub is_pinned: bool,
 }
 
 impl<'a> Line<'a> {
@@ -142,6 +144,7 @@ impl<'a> Line<'a> {
             short: None,
             width: 1.5,
             named: true,
+            is_pinned: false,
         }
     }
 
@@ -163,6 +166,17 @@ impl<'a> Line<'a> {
     pub fn faint(mut self) -> Self {
         self.faint = true;
         self
+    }
+
+    /// Drawn faint, behind the lines of the run that is shown.
+    pub fn pinned(mut self) -> Self {
+        (self.is_pinned, self.faint) = (true, true);
+        self
+    }
+
+    /// True if the legend has it.
+    fn is_listed(&self) -> bool {
+        self.named && (!self.faint || self.is_pinned)
     }
 
     /// The name in the legend.

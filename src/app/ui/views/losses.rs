@@ -6,7 +6,7 @@ use eframe::egui::{self, Ui, Vec2};
 use crate::{
     telemetry::channels,
     ui::{
-        plot::{Axis, Chart, Stroke},
+        plot::{Axis, Chart, Line, Stroke},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
         view::{Panel, PanelView, ViewCx},
     },
@@ -54,8 +54,9 @@ impl Losses {
             self.held_out.draw(&mut chart, cx.mirror, channels::LOSS_HELD_OUT, cx.theme, look);
         }
         // The legend names each variant once; the subtitle explains the strokes.
-        if shown == LossChoice::Both && chart.lines.iter().all(|l| !l.named) {
-            chart.lines.iter_mut().for_each(|l| l.named = true);
+        let is_own = |line: &Line<'_>| !line.is_pinned;
+        if shown == LossChoice::Both && chart.lines.iter().filter(|l| is_own(l)).all(|l| !l.named) {
+            chart.lines.iter_mut().filter(|l| is_own(l)).for_each(|l| l.named = true);
         }
         chart.marker = cx.marker();
         chart

@@ -2,6 +2,8 @@
 //! how numbers and long words are written. They know the theme and the charts; no view, panel, run or lab.
 
 pub mod bars;
+pub mod fold;
+pub mod large_figure;
 pub mod likely_tokens;
 pub mod markdown;
 pub mod number;

@@ -1,7 +1,12 @@
 //! The lab's result: how far the two sides of each of the paper's equivalences are apart.
 
 use crate::{
-    labs::headline::{Better, Digits, Headline, common::LOSS, measured},
+    labs::headline::{
+        Better, Digits, Headline,
+        common::LOSS,
+        large::{self, LargeNumber, Meaning},
+        measured,
+    },
     telemetry::measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
 };
 
@@ -41,6 +46,21 @@ pub static ALL: &[Headline] = &[
         }),
         ..ERROR
     },
+];
+
+/// The bound is that of rounding: an error is at most 1 of it where the two sides are equal in exact numbers.
+pub static LARGE: &[LargeNumber] = &[
+    LargeNumber {
+        key: "largest_share",
+        label: "error over bound",
+        view: "bdh_checks",
+        meaning: Meaning::Limits {
+            below: &[(1.0 + f64::EPSILON, "rounding explains it")],
+            otherwise: "more than rounding explains",
+        },
+    },
+    LargeNumber { key: "agreement", label: "letters agreed on", view: "bdh_rules", meaning: Meaning::None },
+    large::common::LOSS,
 ];
 
 fn errors(m: &BdhDynamicsChecks) -> Vec<(String, f64)> {

@@ -3,6 +3,9 @@
 use crate::labs::headline::{
     Headline,
     common::{ACCURACY, BESIDE_FIRST, LOSS},
+    large::{self, LargeNumber},
 };
 
 pub static ALL: &[Headline] = &[LOSS, BESIDE_FIRST, ACCURACY];
+
+pub static LARGE: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::LOSS, large::common::ACCURACY];

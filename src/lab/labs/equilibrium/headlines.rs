@@ -1,7 +1,12 @@
 //! The lab's result: how well a network foretells where a generator settles, and how far a trained block is from one.
 
 use crate::{
-    labs::headline::{Better, Digits, Headline, common::LOSS, measured},
+    labs::headline::{
+        Better, Digits, Headline,
+        common::LOSS,
+        large::{self, LargeNumber, Meaning, Reference},
+        measured,
+    },
     telemetry::measurements::{GeneratorDistance, StationaryMapError},
 };
 
@@ -52,4 +57,25 @@ pub static ALL: &[Headline] = &[
         ..DISTANCE
     },
     LOSS,
+];
+
+/// Both are held against what was measured beside them: the error of one that ignores the control on the same controls,
+/// and the distance of the same entries in random places.
+pub static LARGE: &[LargeNumber] = &[
+    LargeNumber {
+        key: "map_error",
+        label: "map\u{2019}s error",
+        view: "stationary_map",
+        meaning: Meaning::Beside { reference: Reference::Headline("map_error_ignoring"), name: "ignoring y" },
+    },
+    LargeNumber {
+        key: "generator_distance",
+        label: "distance from a generator",
+        view: "generator_distance",
+        meaning: Meaning::Beside {
+            reference: Reference::Headline("generator_distance_permuted"),
+            name: "permuted entries",
+        },
+    },
+    large::common::LOSS,
 ];

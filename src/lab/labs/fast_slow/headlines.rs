@@ -4,6 +4,7 @@ use crate::{
     labs::headline::{
         Better, Digits, Headline, Source,
         common::{ACCURACY, LOSS},
+        large::{self, LargeNumber, Meaning},
     },
     telemetry::channels,
 };
@@ -21,4 +22,17 @@ pub static ALL: &[Headline] = &[
         absent: "no variant has a gate",
         source: Source::Scalar { channel: channels::GATE, value: f64::abs },
     },
+];
+
+/// Below the first limit the paper calls a gate closed: its own stay within 0.01 of zero. Below the second the slow stream
+/// adds at most a tenth of what it would through a gate wide open.
+pub static LARGE: &[LargeNumber] = &[
+    LargeNumber {
+        key: "gate",
+        label: "gate",
+        view: "gate",
+        meaning: Meaning::Limits { below: &[(0.01, "closed"), (0.1, "slightly open")], otherwise: "open" },
+    },
+    large::common::ACCURACY,
+    large::common::LOSS,
 ];

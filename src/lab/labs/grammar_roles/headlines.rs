@@ -1,7 +1,11 @@
 //! The lab's result: how many words' roles are named rightly, and where.
 
 use crate::{
-    labs::headline::{Better, Digits, Headline, measured},
+    labs::headline::{
+        Better, Digits, Headline,
+        large::{LargeNumber, Meaning},
+        measured,
+    },
     telemetry::measurements::{RoleAccuracy, RoleFeatures},
 };
 
@@ -32,6 +36,13 @@ pub static ALL: &[Headline] = &[
         source: measured!(RoleAccuracy, |m| share(m, 2)),
         ..WITHIN
     },
+];
+
+/// A share by itself has no word: how many words have the most common role depends on the sentences.
+pub static LARGE: &[LargeNumber] = &[
+    LargeNumber { key: "within", label: "roles named, within", view: "role_accuracy", meaning: Meaning::None },
+    LargeNumber { key: "transfer", label: "in the other vocabulary", view: "role_accuracy", meaning: Meaning::None },
+    LargeNumber { key: "deep", label: "in relative clauses", view: "role_accuracy", meaning: Meaning::None },
 ];
 
 /// The share of right answers of a tagger itself, or read from activation and traces of the lowest level.

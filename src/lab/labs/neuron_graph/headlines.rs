@@ -1,7 +1,12 @@
 //! The lab's result: modularity of the neurons' graph beside what chance gives.
 
 use crate::{
-    labs::headline::{Better, Digits, Headline, common::LOSS, measured},
+    labs::headline::{
+        Better, Digits, Headline,
+        common::LOSS,
+        large::{self, LargeNumber, Meaning, Reference},
+        measured,
+    },
     telemetry::measurements::{GraphModularity, ModularityAtStep},
 };
 
@@ -41,6 +46,23 @@ pub static ALL: &[Headline] = &[
         source: measured!(ModularityAtStep, |m| m.carrying),
         ..MODULARITY
     },
+];
+
+/// One rewired graph is one draw, so that Q is only named beside its own; the four null models decide.
+pub static LARGE: &[LargeNumber] = &[
+    LargeNumber {
+        key: "modularity",
+        label: "modularity Q",
+        view: "graph_modularity",
+        meaning: Meaning::Given { reference: Reference::Headline("modularity_rewired"), name: "rewired" },
+    },
+    LargeNumber {
+        key: "modularity_beyond_nulls",
+        label: "Q less the highest null",
+        view: "graph_modularity",
+        meaning: Meaning::Sign { negative: "a null model is above Q", positive: "above all null models" },
+    },
+    large::common::LOSS,
 ];
 
 fn beyond_nulls(m: &GraphModularity) -> Option<f64> {

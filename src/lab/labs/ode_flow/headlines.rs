@@ -1,7 +1,12 @@
 //! The lab's result: what a steered flow says at each end of the slider, and what a solve of it costs.
 
 use crate::{
-    labs::headline::{Better, Digits, Headline, common::LOSS, measured},
+    labs::headline::{
+        Better, Digits, Headline,
+        common::LOSS,
+        large::{self, LargeNumber, Meaning, Reference},
+        measured,
+    },
     telemetry::measurements::{FlowAnswer, FlowSweepClass},
 };
 
@@ -55,6 +60,24 @@ pub static ALL: &[Headline] = &[
         absent: "the flow was not measured yet (`probe.flow_every`)",
         source: measured!(FlowAnswer, |m| m.trace.nfe as f64),
     },
+];
+
+/// A class's share is compared with that of the same nouns without steering.
+pub static LARGE: &[LargeNumber] = &[
+    LargeNumber {
+        key: "steered_plus",
+        label: "class + at u\u{2080} = +1",
+        view: "flow_sweep",
+        meaning: Meaning::Beside { reference: Reference::Headline("unsteered_plus"), name: "unsteered" },
+    },
+    LargeNumber {
+        key: "steered_minus",
+        label: "class \u{2212} at u\u{2080} = \u{2212}1",
+        view: "flow_sweep",
+        meaning: Meaning::Beside { reference: Reference::Headline("unsteered_minus"), name: "unsteered" },
+    },
+    LargeNumber { key: "nfe", label: "NFE", view: "flow_solver", meaning: Meaning::None },
+    large::common::LOSS,
 ];
 
 /// A curve's value at a control, once it is measured.

@@ -1,7 +1,12 @@
 //! The lab's result: how few neurons fire, and whether a synapse stands for a concept.
 
 use crate::{
-    labs::headline::{Better, Digits, Headline, any_origin, common::LOSS, measured},
+    labs::headline::{
+        Better, Digits, Headline, any_origin,
+        common::LOSS,
+        large::{self, LargeNumber, Meaning, Reference},
+        measured,
+    },
     telemetry::measurements::{Activity, ConceptSearch, FiringShare, LayerActivity, TextLosses},
 };
 
@@ -72,6 +77,30 @@ pub static ALL: &[Headline] = &[
         absent: "the run has one text (`merging.tune` is 0)",
         source: measured!(TextLosses, |m| m.texts.iter().map(|t| (t.name.clone(), t.loss)).collect::<Vec<_>>()),
     },
+];
+
+/// Shares that fire are compared with those of random weights of the same sizes on the same text. The concept's null is
+/// the largest of a few random models, which chance may move, so that it is only named.
+pub static LARGE: &[LargeNumber] = &[
+    LargeNumber {
+        key: "firing_x",
+        label: "x that fires",
+        view: "activity",
+        meaning: Meaning::Beside { reference: Reference::Headline("firing_x_random"), name: "random weights" },
+    },
+    LargeNumber {
+        key: "firing_y",
+        label: "y that fires",
+        view: "activity",
+        meaning: Meaning::Beside { reference: Reference::Headline("firing_y_random"), name: "random weights" },
+    },
+    LargeNumber {
+        key: "concept_effect",
+        label: "concept correlation",
+        view: "concepts",
+        meaning: Meaning::Given { reference: Reference::Headline("concept_effect_random"), name: "random weights" },
+    },
+    large::common::LOSS,
 ];
 
 fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringShare) -> f64) -> Option<f64> {

@@ -1,7 +1,11 @@
 //! The lab's result: whether an opened model can read the text at hand.
 
 use crate::{
-    labs::headline::{Better, Digits, Headline, measured},
+    labs::headline::{
+        Better, Digits, Headline,
+        large::{LargeNumber, Meaning, Reference},
+        measured,
+    },
     telemetry::measurements::TrainedBdh,
 };
 
@@ -27,3 +31,11 @@ pub static ALL: &[Headline] = &[
         ..LOSS
     },
 ];
+
+/// The loss is compared with that of the tokens' frequencies on the same windows.
+pub static LARGE: &[LargeNumber] = &[LargeNumber {
+    key: "loss",
+    label: "loss",
+    view: "trained_bdh",
+    meaning: Meaning::Beside { reference: Reference::Headline("frequency_loss"), name: "frequencies" },
+}];

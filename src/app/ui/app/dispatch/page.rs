@@ -8,6 +8,7 @@ use crate::{
         action::PageAction,
         app::App,
         page::undo::{self, UndoKind},
+        pinned::run_name,
         sweep_draft::SweepDraftState,
         tiling::Tiling,
     },
@@ -31,6 +32,20 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
         PageAction::ResetLayout => {
             page.tiling.replace(Tiling::new(page.lab.id, page.lab.panes).tree);
             page.tiling.forget_numbers();
+        }
+        PageAction::PinRun => {
+            let pinned =
+                page.run.as_mut().and_then(|run| if run.mirror.pin() { run.mirror.info.clone() } else { None });
+            let words = match pinned {
+                Some(info) => format!("Pinned: {}. Its curves stay behind those of later runs.", run_name(&info)),
+                None => "There is no curve to pin yet: Space runs the lab.".to_owned(),
+            };
+            app.toasts.push(Level::Info, words);
+        }
+        PageAction::UnpinRun => {
+            if let Some(run) = &mut page.run {
+                run.mirror.unpin();
+            }
         }
         PageAction::Export(tile, format) => page.export(tile, format),
         PageAction::DraftSweep => {

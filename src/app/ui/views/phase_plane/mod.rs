@@ -100,6 +100,8 @@ pub struct PhasePlane {
     close: bool,
     /// Size of the canvas when it was last shown, points.
     size: Vec2,
+    /// Every number is shown, not only the view's own.
+    has_details: bool,
     chosen: Option<Background>,
     behind: Background,
     streaks: Streaks,
@@ -123,6 +125,7 @@ impl PhasePlane {
             camera: Camera::default(),
             close: false,
             size: vec2(480.0, 320.0),
+            has_details: false,
             chosen: None,
             behind: Background::Still,
             streaks: Streaks::quiet(),

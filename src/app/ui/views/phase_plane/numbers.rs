@@ -12,6 +12,10 @@ use crate::{
     ui::{
         plot::value_label,
         theme::{self, Theme},
+        widgets::{
+            fold::{self, fold_ui},
+            large_figure::{self, FigureOwner, LargeFigure, large_figures_ui},
+        },
     },
 };
 
@@ -80,13 +84,62 @@ fn rows(shown: &PhasePortrait, learned: Option<(&Learned, usize)>) -> Vec<Metric
     rows
 }
 
+/// The view's own numbers, large: what the steps make of a small volume, under each integrator.
+fn large_figures(shown: &PhasePortrait, theme: &Theme) -> Vec<LargeFigure> {
+    let figure = |track: &Track| {
+        let value = factor(track.volume);
+        let meaning = match track.volume {
+            Some(_) if value == "1.000" => "kept",
+            Some(v) if v > 1.0 => "grows",
+            Some(v) if v < 1.0 => "shrinks",
+            _ => "",
+        };
+        LargeFigure {
+            label: "volume, \u{d7}".to_owned(),
+            value,
+            owner: Some(FigureOwner {
+                name: integrator_label(track.integrator).to_owned(),
+                colour: colour_of(track.integrator, theme),
+            }),
+            meaning: meaning.to_owned(),
+            tip: VOLUME.to_owned(),
+            ..LargeFigure::default()
+        }
+    };
+    shown.tracks.iter().map(figure).collect()
+}
+
+/// Height of the numbers beside the picture, each integrator's below the other's, and of those below it in a row.
+pub fn height(is_beside: bool, has_details: bool) -> f32 {
+    let details = match (has_details, is_beside) {
+        (false, _) => 0.0,
+        (true, true) => STACKED,
+        (true, false) => TABLE,
+    };
+    let large = if is_beside { 2.0 * large_figure::HEIGHT + 4.0 } else { large_figure::HEIGHT };
+    large + 4.0 + fold::HEIGHT + 4.0 + details
+}
+
+/// Shows the large numbers, and the rest where it is not folded; a picture has nothing to unfold it with.
+pub fn own_numbers_ui(ui: &mut Ui, theme: &Theme, shown: &PhasePortrait, is_beside: bool, details: Option<&mut bool>) {
+    ui.spacing_mut().item_spacing.y = 4.0;
+    let figures = large_figures(shown, theme);
+    match is_beside {
+        true => figures.iter().for_each(|figure| drop(figure.ui(ui, theme, false, Sense::hover()))),
+        false => drop(large_figures_ui(ui, theme, &figures, Sense::hover())),
+    }
+    if let Some(is_open) = details {
+        fold_ui(ui, theme, "Details", is_open);
+    }
+}
+
 /// Width of a column of values.
 const COLUMN: f32 = 84.0;
 /// Height of the stacked numbers.
-pub const STACKED: f32 = 18.0 + 4.0 * 33.0;
+const STACKED: f32 = 18.0 + 4.0 * 33.0;
 pub const STACKED_WIDTH: f32 = 2.0 * COLUMN + 8.0;
 /// Height of the numbers as a table.
-pub const TABLE: f32 = 5.0 * 17.0;
+const TABLE: f32 = 5.0 * 17.0;
 const NAME: f32 = 150.0;
 
 /// The head of the columns: how each integrator is drawn.

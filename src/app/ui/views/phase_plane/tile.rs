@@ -7,7 +7,7 @@ use eframe::egui::{Align, Label, Layout, Pos2, Rect, RichText, Sense, Ui, UiBuil
 use super::{
     Mode, PhasePlane, Source, canvas, evolves,
     learned::Learned,
-    numbers::{STACKED, STACKED_WIDTH, TABLE, integrator_label, numbers_ui, overflow_sentence},
+    numbers::{self, STACKED_WIDTH, integrator_label, numbers_ui, overflow_sentence, own_numbers_ui},
     portrait::PhasePortrait,
     scene::{Scene, share_label},
 };
@@ -99,20 +99,23 @@ impl PhasePlane {
             Source::Token(_, token, ..) => self.learned().map(|l| (l, *token)),
             Source::Toy(..) => None,
         };
-        let numbers = learned.as_ref().map(|(l, token)| (&**l, *token));
+        let of_model = learned.as_ref().map(|(l, token)| (&**l, *token));
         let mut caption = self.caption(source, shown);
         if let Some(why) = self.no_field.as_ref().filter(|_| self.behind != Background::Nothing) {
             let _ = write!(caption, " No streaks: {why}.");
         }
         let room = ui.available_size();
-        let is_beside = room.x > 1.3 * room.y || room.y < TABLE + 280.0;
-        let size =
-            if is_beside { vec2((room.x - STACKED_WIDTH - 10.0).max(140.0), room.y.max(STACKED + 22.0)) } else { room };
+        let is_beside = room.x > 1.3 * room.y || room.y < MIN_ABOVE_NUMBERS;
+        let high = numbers::height(is_beside, self.has_details);
+        let size = match is_beside {
+            true => vec2((room.x - STACKED_WIDTH - 10.0).max(140.0), room.y.max(high + 22.0)),
+            false => room,
+        };
         let (rect, _) = ui.allocate_exact_size(vec2(room.x, size.y), Sense::hover());
         let (canvas, words) = if is_beside {
             (Rect::from_min_size(rect.min, size), rect.with_min_x(rect.left() + size.x + 10.0))
         } else {
-            let at = rect.bottom() - TABLE - caption_height(ui, cx, &caption, rect.width()) - 4.0;
+            let at = rect.bottom() - high - caption_height(ui, cx, &caption, rect.width()) - 4.0;
             (rect.with_max_y(at), rect.with_min_y(at + 4.0))
         };
         let child = |ui: &mut Ui, rect: Rect| {
@@ -120,7 +123,11 @@ impl PhasePlane {
         };
         self.canvas_ui(&mut child(ui, canvas), cx, (source, shown), canvas.size());
         let mut side = child(ui, words);
-        numbers_ui(&mut side, cx.theme, shown, numbers, is_beside);
+        let details = cx.has_controls.then_some(&mut self.has_details);
+        own_numbers_ui(&mut side, cx.theme, shown, is_beside, details);
+        if self.has_details {
+            numbers_ui(&mut side, cx.theme, shown, of_model, is_beside);
+        }
         if is_beside {
             side.add_space(6.0);
         }
@@ -212,6 +219,9 @@ impl PhasePlane {
         }
     }
 }
+
+/// Height from which a tile has room for numbers below the picture, points.
+const MIN_ABOVE_NUMBERS: f32 = 365.0;
 
 /// The height of the caption in a given width, points.
 fn caption_height(ui: &Ui, cx: &ViewCx<'_>, caption: &str, width: f32) -> f32 {

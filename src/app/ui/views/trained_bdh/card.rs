@@ -4,7 +4,11 @@ use eframe::egui::{Align2, Button, FontId, Label, RichText, ScrollArea, Sense, U
 
 use crate::{
     config::Value,
-    labs::{corpus::CorpusSettings, trained_bdh::settings::FileSettings},
+    labs::{
+        corpus::CorpusSettings,
+        headline::{Digits, large::beside},
+        trained_bdh::settings::FileSettings,
+    },
     telemetry::measurements::{Evidence, ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
     ui::{
         plot::empty_ui,
@@ -12,7 +16,11 @@ use crate::{
         table::Table,
         theme,
         view::{View, ViewCx},
-        widgets::number::grouped,
+        widgets::{
+            fold::fold_ui,
+            large_figure::{LargeFigure, large_figures_ui},
+            number::grouped,
+        },
     },
 };
 
@@ -22,7 +30,51 @@ const ROW: f32 = 18.0;
 
 /// View `trained_bdh`.
 #[derive(Default)]
-pub struct Card;
+pub struct Card {
+    /// Everything that the tensors tell is shown, not only the large numbers.
+    has_details: bool,
+}
+
+/// The view's own numbers, large.
+fn large_figures(m: &TrainedBdh) -> [LargeFigure; 2] {
+    let digits = Digits::Decimals(3);
+    let is_known = m.loss.is_finite() && m.frequency_loss.is_finite();
+    let loss = LargeFigure {
+        label: "held-out loss".into(),
+        value: digits.format(m.loss),
+        unit: "nats".into(),
+        meaning: if is_known { beside(digits, m.loss, m.frequency_loss, "frequencies") } else { String::new() },
+        tip: "Mean loss on held-out windows of the text at hand, nats a token, and what guessing by the frequencies of its \
+              tokens costs on the same windows."
+            .into(),
+        ..LargeFigure::default()
+    };
+    let parameters = LargeFigure {
+        label: "parameters".into(),
+        value: grouped(m.parameters as u64),
+        tip: "All numbers of its tensors.".into(),
+        ..LargeFigure::default()
+    };
+    [loss, parameters]
+}
+
+/// Sizes and form, then what the file itself notes.
+fn details_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &TrainedBdh) {
+    for (name, symbol, value) in rows(m) {
+        ui.horizontal(|ui| {
+            let (place, _) = ui.allocate_exact_size(vec2(NAMES, ROW), Sense::hover());
+            let words = if symbol.is_empty() { name.to_owned() } else { format!("{name}  {symbol}") };
+            let font = FontId::proportional(theme::SMALL);
+            ui.painter().text(place.left_center(), Align2::LEFT_CENTER, words, font, cx.theme.secondary);
+            ui.add(Label::new(RichText::new(value).font(theme::numbers())).wrap());
+        });
+    }
+    for note in &m.notes {
+        ui.add_space(6.0);
+        ui.label(RichText::new(note).size(theme::SMALL).color(cx.theme.secondary));
+    }
+    ui.add_space(8.0);
+}
 
 /// Rows: what it is called, its symbol, its value.
 fn rows(m: &TrainedBdh) -> Vec<(&'static str, &'static str, String)> {
@@ -169,32 +221,30 @@ impl View for Card {
             return;
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            large_figures_ui(ui, cx.theme, &large_figures(m.value), Sense::hover());
             // the depth stands first where only a comparison can decide it, so that a model of the wrong depth is
             // noticed
             if m.layers_unsaid {
                 candidates_ui(ui, cx);
                 ui.add_space(8.0);
             }
-            for (name, symbol, value) in rows(m.value) {
-                ui.horizontal(|ui| {
-                    let (place, _) = ui.allocate_exact_size(vec2(NAMES, ROW), Sense::hover());
-                    let words = if symbol.is_empty() { name.to_owned() } else { format!("{name}  {symbol}") };
-                    let font = FontId::proportional(theme::SMALL);
-                    ui.painter().text(place.left_center(), Align2::LEFT_CENTER, words, font, cx.theme.secondary);
-                    ui.add(Label::new(RichText::new(value).font(theme::numbers())).wrap());
-                });
-            }
-            ui.add_space(8.0);
             let (words, is_warning) = verdict(m.value);
-            let colour = if is_warning { cx.theme.warm } else { cx.theme.text };
-            ui.label(RichText::new(words).color(colour));
+            if is_warning {
+                ui.label(RichText::new(&words).color(cx.theme.warm));
+            }
+            if cx.has_controls {
+                fold_ui(ui, cx.theme, "Details", &mut self.has_details);
+            }
+            // a picture has nothing to open
+            if self.has_details || !cx.has_controls {
+                details_ui(ui, cx, m.value);
+                if !is_warning {
+                    ui.label(RichText::new(words).color(cx.theme.text));
+                }
+            }
             if !m.layers_unsaid {
                 ui.add_space(8.0);
                 candidates_ui(ui, cx);
-            }
-            for note in &m.notes {
-                ui.add_space(6.0);
-                ui.label(RichText::new(note).size(theme::SMALL).color(cx.theme.secondary));
             }
         });
     }

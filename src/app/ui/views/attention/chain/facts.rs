@@ -4,12 +4,19 @@ use eframe::egui::{Label, Sense, Ui, text::LayoutJob, text::TextFormat};
 
 use super::charts::Quantity;
 use crate::{
+    labs::headline::Digits,
     telemetry::measurements::{AttentionChain, ChainProperties},
     ui::{
         plot::value_label,
         theme::{SMALL, Theme, numbers},
+        widgets::large_figure::LargeFigure,
     },
 };
+
+const MIXING: &str = "Steps until every start is within 1/4 of the stationary distribution, in total variation, and what \
+                      |\u{3bb}\u{2082}| alone allows: ln 2 / ln(1/|\u{3bb}\u{2082}|).";
+const LUMPING: &str = "Blocks of P consecutive positions, as pooling makes them: mean over blocks of how much positions of a \
+                       block differ in their weight on a block. 0 is Kemeny and Snell's condition, from 0 to 1.";
 
 /// A number with its name.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +52,11 @@ pub fn sentence(m: &AttentionChain) -> String {
              stationary, so there is no single one and no mixing time."
         ),
     }
+}
+
+/// True of one closed class that walks of several positions can end in: then the numbers need no sentence.
+pub fn is_usual(m: &AttentionChain) -> bool {
+    m.chain.as_ref().is_some_and(|chain| chain.row_entropy.len() > 1 && chain.closed_classes == 1)
 }
 
 /// The numbers that go with a quantity, or with all of them; the check first.
@@ -87,23 +99,98 @@ fn add_spectrum_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     facts.push(Fact {
         name: "mixed after",
         value: chain.mixing_time.map_or("never".to_owned(), |k| format!("{k}{bound}")),
-        tip: "Steps until every start is within 1/4 of the stationary distribution, in total variation. In brackets what \
-              |\u{3bb}\u{2082}| alone allows: ln 2 / ln(1/|\u{3bb}\u{2082}|).",
+        tip: MIXING,
     });
 }
 
-fn add_rows_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+/// The entropy of a row, and its share of that of looking everywhere alike: means over the queries that have a choice.
+struct RowEntropy {
+    mean: f64,
+    share: f64,
+}
+
+fn row_entropy(chain: &ChainProperties) -> Option<RowEntropy> {
     // The first query of causal attention has no choice.
     let free = || chain.row_entropy.iter().zip(&chain.uniform_entropy).filter(|(_, uniform)| **uniform > 0.0);
     let n = free().count() as f64;
-    if n > 0.0 {
-        let (mean, share) =
-            free().fold((0.0, 0.0), |(sum, shares), (h, uniform)| (sum + h / n, shares + h / uniform / n));
+    let add = |sum: RowEntropy, (h, uniform): (&f64, &f64)| RowEntropy {
+        mean: sum.mean + h / n,
+        share: sum.share + h / uniform / n,
+    };
+    (n > 0.0).then(|| free().fold(RowEntropy { mean: 0.0, share: 0.0 }, add))
+}
+
+const ENTROPY: &str = "Mean over queries that have a choice, and the mean share of the entropy of looking everywhere alike. A \
+                       diagnostic of the weights; not the relative entropy that a chain brings down.";
+
+/// One or two numbers that go with a quantity, shown large.
+pub fn large_figures(m: &AttentionChain, quantity: Quantity) -> Vec<LargeFigure> {
+    let Some(chain) = &m.chain else { return vec![] };
+    match quantity {
+        Quantity::Entropy => {
+            let entropy = row_entropy(chain).map(|entropy| LargeFigure {
+                label: "entropy of a row".into(),
+                value: Digits::Decimals(2).format(entropy.mean),
+                unit: "nats".into(),
+                meaning: format!("{}% of looking everywhere", Digits::Decimals(0).format(100.0 * entropy.share)),
+                tip: ENTROPY.into(),
+                ..LargeFigure::default()
+            });
+            entropy.into_iter().chain([mixing(chain)]).collect()
+        }
+        Quantity::Stationary | Quantity::Steps => {
+            let mut facts = vec![];
+            add_walks_facts(chain, &mut facts);
+            match facts.is_empty() {
+                true => vec![mixing(chain)],
+                false => facts.into_iter().map(LargeFigure::from).collect(),
+            }
+        }
+        Quantity::Lumping => {
+            let lumping = &chain.lumping;
+            vec![LargeFigure {
+                label: "lumping error".into(),
+                value: Digits::Decimals(3).format(lumping.mean),
+                meaning: if lumping.largest == 0.0 { "a Markov chain of blocks".into() } else { String::new() },
+                note: match lumping.shuffled_rows.mean {
+                    mean if mean.is_finite() => format!("rows shuffled: {}", Digits::Decimals(3).format(mean)),
+                    _ => String::new(),
+                },
+                tip: LUMPING.into(),
+                ..LargeFigure::default()
+            }]
+        }
+    }
+}
+
+fn mixing(chain: &ChainProperties) -> LargeFigure {
+    let bound = chain.min_mixing_time;
+    LargeFigure {
+        label: "mixed after".into(),
+        value: chain.mixing_time.map_or("never".to_owned(), |steps| steps.to_string()),
+        unit: if chain.mixing_time.is_some() { "steps".into() } else { String::new() },
+        note: if bound.is_finite() {
+            format!("at least {} by |\u{3bb}\u{2082}|", Digits::Decimals(0).format(bound.ceil()))
+        } else {
+            String::new()
+        },
+        tip: MIXING.into(),
+        ..LargeFigure::default()
+    }
+}
+
+impl From<Fact> for LargeFigure {
+    fn from(fact: Fact) -> Self {
+        Self { label: fact.name.into(), value: fact.value, tip: fact.tip.into(), ..Self::default() }
+    }
+}
+
+fn add_rows_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
+    if let Some(RowEntropy { mean, share }) = row_entropy(chain) {
         facts.push(Fact {
             name: "entropy of a row",
             value: format!("{mean:.2} nats, {:.0}% of even", 100.0 * share),
-            tip: "Mean over queries that have a choice, and the mean share of the entropy of looking everywhere alike. A \
-                  diagnostic of the weights; not the relative entropy that a chain brings down.",
+            tip: ENTROPY,
         });
     }
 }
@@ -133,8 +220,7 @@ fn add_lumping_facts(chain: &ChainProperties, facts: &mut Vec<Fact>) {
     facts.push(Fact {
         name: "lumping error",
         value: format!("{:.3} (largest {:.3})", l.mean, l.largest),
-        tip: "Blocks of P consecutive positions, as pooling makes them: mean over blocks of how much positions of a block differ \
-              in their weight on a block. 0 is Kemeny and Snell's condition, from 0 to 1.",
+        tip: LUMPING,
     });
     facts.push(Fact {
         name: "rows shuffled",

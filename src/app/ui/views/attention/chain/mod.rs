@@ -4,7 +4,7 @@
 mod charts;
 mod facts;
 
-use eframe::egui::{DragValue, Label, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{DragValue, Label, RichText, Sense, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use crate::{
     telemetry::{
@@ -19,6 +19,7 @@ use crate::{
         table::Table,
         theme::SMALL,
         view::{Measured, View, ViewCx},
+        widgets::{fold::fold_ui, large_figure::large_figures_ui},
     },
 };
 use charts::Quantity;
@@ -42,6 +43,8 @@ pub struct AttentionChainView {
     /// Positions that are lumped into a block.
     width: usize,
     quantity: Quantity,
+    /// Every number is shown, not only those of the quantity.
+    has_details: bool,
     state: ChartState,
 }
 
@@ -61,7 +64,7 @@ fn is_without_attention(cx: &ViewCx<'_>) -> bool {
 
 impl AttentionChainView {
     pub fn make() -> Box<dyn View> {
-        Box::new(Self { width: 4, quantity: Quantity::Entropy, state: ChartState::default() })
+        Box::new(Self { width: 4, quantity: Quantity::Entropy, has_details: false, state: ChartState::default() })
     }
 
     fn args(&self, cx: &ViewCx<'_>) -> AttentionChainArgs {
@@ -196,10 +199,20 @@ impl View for AttentionChainView {
         if cx.has_controls {
             self.controls_ui(ui, cx, m);
         }
-        ui.add(Label::new(RichText::new(facts::sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
-        // A low tile has room for what goes with the chart.
-        let only = (height < ROOMY).then_some(self.quantity);
-        ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, only));
+        let figures = facts::large_figures(m.value, self.quantity);
+        large_figures_ui(ui, cx.theme, &figures, Sense::hover());
+        if cx.has_controls && facts::is_usual(m.value) {
+            fold_ui(ui, cx.theme, "Details", &mut self.has_details);
+        }
+        // a picture has nothing to open, and what is unusual about a chain is always said
+        if self.has_details || !cx.has_controls || !facts::is_usual(m.value) {
+            ui.add(Label::new(RichText::new(facts::sentence(m.value)).size(SMALL).color(cx.theme.text)).wrap());
+        }
+        if self.has_details || !facts::is_usual(m.value) {
+            // A low tile has room for what goes with the chart.
+            let only = (height < ROOMY).then_some(self.quantity);
+            ui.scope(|ui| facts::facts_ui(ui, cx.theme, m.value, only));
+        }
         let room = ui.available_size().max(vec2(140.0, 100.0));
         self.quantity.chart(cx, Some(m)).show(ui, room, cx.theme, &mut self.state);
     }

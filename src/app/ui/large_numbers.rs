@@ -1,0 +1,277 @@
+//! The numbers that stand large above the tiles: the lab's headline numbers as they were known at the shown step, read
+//! from the mirror once for each of its revisions and each step.
+
+use std::collections::BTreeSet;
+
+use super::{
+    identity::{KeyedCache, RunNumber},
+    mirror::Mirror,
+    seed_series::{SeedGroup, groups},
+};
+use crate::{
+    experiments::{
+        headline_values::{HeadlineReader, HeadlineValues},
+        seeds::SeedSummary,
+    },
+    labs::{
+        Lab,
+        headline::{
+            Headline,
+            large::{LargeNumber, Reference, ValueInContext},
+        },
+    },
+    telemetry::RunInfo,
+};
+
+/// Most points of a trend.
+const TREND: usize = 16;
+
+/// A large number with its values at a step.
+#[derive(Debug)]
+pub struct ReadNumber {
+    pub number: &'static LargeNumber,
+    pub headline: &'static Headline,
+    /// One for each group of variants that has a value; there is at least one.
+    pub groups: Vec<GroupNumber>,
+}
+
+/// The value of a group: variants that differ only by seed.
+#[derive(Debug)]
+pub struct GroupNumber {
+    pub group: SeedGroup,
+    pub summary: SeedSummary,
+    /// The first and the last step at which its seeds were measured: mostly the same.
+    pub measured: [u64; 2],
+    /// The meaning of the value in words; empty where there is none.
+    pub meaning: String,
+    /// Measured steps and values up to the shown step, oldest first; of a long history evenly spaced ones.
+    pub trend: Vec<(u64, f64)>,
+}
+
+impl ReadNumber {
+    /// The value of the group that the variant belongs to; where that has none, of the first that has one.
+    pub fn in_focus(&self, variant: usize) -> Option<&GroupNumber> {
+        self.groups.iter().find(|g| g.group.members.contains(&variant)).or(self.groups.first())
+    }
+}
+
+/// The numbers that were read last.
+#[derive(Debug, Default)]
+pub struct LargeNumbers {
+    read: KeyedCache<ReadAt, Option<Vec<ReadNumber>>>,
+}
+
+/// The run, its revision and the step that numbers were read at.
+#[derive(Debug, Clone, PartialEq)]
+struct ReadAt {
+    run: RunNumber,
+    revision: u64,
+    step: u64,
+}
+
+impl LargeNumbers {
+    /// The lab's large numbers as they were known at the step; those that were not measured by then are left out.
+    pub fn at(&mut self, lab: &Lab, mirror: &Mirror, step: u64) -> &[ReadNumber] {
+        let key = ReadAt { run: mirror.run, revision: mirror.revision, step };
+        self.read.at(key).get_or_insert_with(|| read(lab, mirror, step))
+    }
+}
+
+fn read(lab: &Lab, mirror: &Mirror, step: u64) -> Vec<ReadNumber> {
+    let Some(info) = &mirror.info else { return vec![] };
+    let mut steps: BTreeSet<u64> =
+        lab.large_numbers().flat_map(|(_, headline)| trend_steps(mirror, headline, step)).collect();
+    steps.insert(step);
+    let history = values_at(lab, mirror, info, &steps);
+    let groups = groups(mirror);
+    let numbers = lab.large_numbers().map(|(number, headline)| {
+        let value = |group: &SeedGroup| group_number(mirror, number, headline, group, &history);
+        ReadNumber { number, headline, groups: groups.iter().filter_map(value).collect() }
+    });
+    numbers.filter(|n| !n.groups.is_empty()).collect()
+}
+
+/// The headline numbers as they were known at each of these steps.
+fn values_at(lab: &Lab, mirror: &Mirror, info: &RunInfo, steps: &BTreeSet<u64>) -> Vec<HeadlineValues> {
+    let measured: BTreeSet<&str> = HeadlineReader::measurements(lab).into_iter().collect();
+    let scalars: BTreeSet<&str> =
+        lab.headlines.iter().filter(|h| !h.source.is_measured()).map(|h| h.source.channel()).collect();
+    let mut reader = HeadlineReader::new(lab, info);
+    let mut taken = None;
+    let mut history = vec![];
+    for step in steps {
+        let is_new = |of: u64| taken.is_none_or(|taken| of > taken) && of <= *step;
+        for variant in 0..mirror.variants().len() {
+            for channel in &scalars {
+                if let Some((at, value)) = mirror.curve(variant, channel).and_then(|curve| curve.point_at(*step)) {
+                    reader.scalar(variant, channel, at, value);
+                }
+            }
+            for channel in &measured {
+                let scheduled = mirror.samples(variant, channel);
+                let first = scheduled.partition_point(|s| taken.is_some_and(|taken| s.step <= taken));
+                let due = scheduled[first..].iter().take_while(|s| s.step <= *step);
+                due.chain(mirror.answer(variant, channel).filter(|s| is_new(s.step))).for_each(|s| reader.sample(s));
+            }
+        }
+        taken = Some(*step);
+        history.push(reader.found());
+    }
+    history
+}
+
+/// The steps at which a trend is read: those of the variant that has most of them.
+fn trend_steps(mirror: &Mirror, headline: &Headline, step: u64) -> Vec<u64> {
+    let channel = headline.source.channel();
+    let steps_of = |variant: usize| -> Vec<u64> {
+        if headline.source.is_measured() {
+            let samples = mirror.samples(variant, channel);
+            let count = samples.partition_point(|s| s.step <= step);
+            return thinned(count).map(|i| samples[i].step).collect();
+        }
+        let Some(curve) = mirror.curve(variant, channel) else { return vec![] };
+        thinned(curve.count_to(step)).filter_map(|i| curve.point(i)).map(|(step, _)| step).collect()
+    };
+    (0..mirror.variants().len()).map(steps_of).max_by_key(Vec::len).unwrap_or_default()
+}
+
+/// About [`TREND`] indices at most among so many: every one, every second, every fourth and so on, and always the last.
+/// As points are added the chosen ones stay, until there are twice as many.
+fn thinned(count: usize) -> impl Iterator<Item = usize> {
+    let stride = count.div_ceil(TREND).next_power_of_two();
+    let last = count.checked_sub(1).filter(|last| !last.is_multiple_of(stride));
+    (0..count).step_by(stride).chain(last)
+}
+
+fn group_number(
+    mirror: &Mirror,
+    number: &LargeNumber,
+    headline: &Headline,
+    group: &SeedGroup,
+    history: &[HeadlineValues],
+) -> Option<GroupNumber> {
+    let found = history.last()?;
+    let summary = found.group(number.key, &group.id)?;
+    let measured = measured_steps(found, number.key, &group.id)?;
+    let reference = number.reference().and_then(|reference| reference_value(mirror, found, reference, group));
+    let context = ValueInContext { value: summary.mean, interval: summary.interval, reference };
+    // seeds are measured one after another: a mean is one of a step only where all have come to it
+    let point = |values: &HeadlineValues| {
+        let [first, last] = measured_steps(values, number.key, &group.id)?;
+        (first == last).then_some((last, values.group(number.key, &group.id)?.mean))
+    };
+    let mut trend: Vec<(u64, f64)> = history.iter().filter_map(point).collect();
+    trend.dedup_by_key(|(step, _)| *step);
+    Some(GroupNumber { group: group.clone(), summary, measured, meaning: number.meaning(headline, context), trend })
+}
+
+/// The first and the last step at which the seeds of a group were measured.
+fn measured_steps(found: &HeadlineValues, key: &str, group: &str) -> Option<[u64; 2]> {
+    let steps = || found.values.iter().filter(|v| v.key == key && v.group == group).map(|v| v.step);
+    Some([steps().min()?, steps().max()?])
+}
+
+/// The number that a value is held against: the mean over the seeds of the group.
+fn reference_value(mirror: &Mirror, found: &HeadlineValues, reference: Reference, group: &SeedGroup) -> Option<f64> {
+    match reference {
+        Reference::Headline(key) => found.group(key, &group.id).map(|summary| summary.mean),
+        Reference::Scalar(channel) => {
+            let step = found.values.iter().map(|v| v.step).max().unwrap_or(0);
+            let values = group.members.iter().filter_map(|v| mirror.curve(*v, channel)?.value_at(step));
+            SeedSummary::new(&values.collect::<Vec<_>>()).map(|summary| summary.mean)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        labs::find,
+        telemetry::{Event, StepStats, VariantInfo, channels},
+    };
+
+    fn variant(group: &str, seed: u64) -> VariantInfo {
+        let id = format!("{group}-s{seed}");
+        VariantInfo { label: format!("{group}, seed {seed}"), id, group: group.into(), seed, params: 1 }
+    }
+
+    fn mirror(variants: Vec<VariantInfo>) -> Mirror {
+        let mut mirror = Mirror::default();
+        mirror.apply(Event::Started(Arc::new(RunInfo { lab: "fast_slow".into(), variants, ..RunInfo::default() })));
+        mirror
+    }
+
+    fn scalar(mirror: &mut Mirror, variant: usize, step: u64, channel: &str, value: f64) {
+        let scalars = vec![(channel.into(), value)];
+        mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
+    }
+
+    fn labels(numbers: &[ReadNumber]) -> Vec<&'static str> {
+        numbers.iter().map(|n| n.number.label).collect()
+    }
+
+    #[test]
+    fn a_number_is_that_of_the_shown_step_with_its_own_step() {
+        let lab = find("fast_slow").unwrap();
+        let mut run = mirror(vec![variant("coupled", 1)]);
+        let mut cached = LargeNumbers::default();
+        assert!(cached.at(lab, &run, 0).is_empty(), "nothing was measured");
+        for (step, gate) in [(10, -0.005), (50, 0.05), (100, -0.25)] {
+            scalar(&mut run, 0, step, channels::GATE, gate);
+        }
+        assert!(cached.at(lab, &run, 5).is_empty(), "nothing was measured by then");
+        for (shown, value, step, meaning) in
+            [(10, 0.005, 10, "closed"), (60, 0.05, 50, "slightly open"), (100, 0.25, 100, "open")]
+        {
+            let numbers = cached.at(lab, &run, shown);
+            assert_eq!(labels(numbers), ["gate"]);
+            let number = numbers[0].in_focus(0).unwrap();
+            assert_eq!((number.summary.mean, number.measured), (value, [step, step]));
+            assert_eq!(number.meaning, meaning);
+            assert_eq!(number.trend.last(), Some(&(step, value)));
+        }
+        assert_eq!(cached.at(lab, &run, 100)[0].groups[0].trend, [(10, 0.005), (50, 0.05), (100, 0.25)]);
+    }
+
+    #[test]
+    fn seeds_are_one_value_with_an_interval_and_a_variant_without_one_shows_the_first_that_has() {
+        let lab = find("fast_slow").unwrap();
+        let mut run = mirror(vec![variant("dense", 1), variant("coupled", 1), variant("coupled", 2)]);
+        scalar(&mut run, 1, 10, channels::GATE, 0.1);
+        scalar(&mut run, 2, 10, channels::GATE, 0.3);
+        let numbers = read(lab, &run, 10);
+        let number = numbers[0].in_focus(0).unwrap();
+        assert_eq!((number.group.label.as_str(), number.summary.seeds), ("coupled", 2));
+        assert!((number.summary.mean - 0.2).abs() < 1e-12 && number.summary.interval.is_some());
+        scalar(&mut run, 1, 20, channels::GATE, 0.5);
+        let numbers = read(lab, &run, 20);
+        assert_eq!(numbers[0].groups[0].measured, [10, 20], "the second seed has not come yet");
+        assert_eq!(numbers[0].groups[0].trend.len(), 1, "so that there is no mean of step 20");
+    }
+
+    #[test]
+    fn accuracy_names_what_guessing_reaches() {
+        let lab = find("fast_slow").unwrap();
+        let mut run = mirror(vec![variant("coupled", 1)]);
+        scalar(&mut run, 0, 0, channels::GUESS, 0.1);
+        scalar(&mut run, 0, 25, channels::ACCURACY, 0.75);
+        let numbers = read(lab, &run, 30);
+        assert_eq!(numbers[0].groups[0].meaning, "guessing: 0.1000");
+    }
+
+    #[test]
+    fn a_trend_has_few_points_that_stay_as_it_grows() {
+        let chosen = |count| thinned(count).collect::<Vec<_>>();
+        assert!(chosen(0).is_empty());
+        assert_eq!(chosen(3), [0, 1, 2]);
+        for count in [1, 16, 17, 33, 1000, 123_456] {
+            let few = chosen(count);
+            assert!(few.len() <= TREND + 1 && few.last() == Some(&(count - 1)), "{count}: {few:?}");
+        }
+        let (before, after) = (chosen(1001), chosen(1003));
+        assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);
+    }
+}

@@ -1,0 +1,153 @@
+//! The strip above the tiles: the lab's own numbers, large, as they were known at the shown step; and the pinned run.
+
+use eframe::egui::{Align, Button, Layout, RichText, Sense, Ui, UiBuilder, WidgetInfo, accesskit::Role, vec2};
+
+use super::Shell;
+use crate::ui::{
+    action::PageAction,
+    large_numbers::{GroupNumber, ReadNumber},
+    mirror::Mirror,
+    page::Page,
+    pinned::run_name,
+    seed_series::variant_colour,
+    theme::Theme,
+    widgets::large_figure::{FigureOwner, HEIGHT, LargeFigure, large_figures_ui},
+};
+
+/// Draws the strip. It has its room from the moment there is a run, so that no tile moves when the first number comes.
+pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    let step = page.shown_step();
+    let Some(run) = &page.run else { return };
+    let mirror = &run.mirror;
+    let pinned = pinned_words(page, mirror);
+    if page.lab.large_numbers.is_empty() && pinned.is_none() {
+        return;
+    }
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
+    let mut strip = ui.new_child(UiBuilder::new().max_rect(rect).layout(Layout::right_to_left(Align::Center)));
+    strip.add_space(8.0);
+    if let Some(pinned) = pinned {
+        pinned_ui(&mut strip, shell, &pinned);
+        strip.add_space(8.0);
+    }
+    let place = strip.available_rect_before_wrap().with_min_x(rect.left() + 8.0);
+    let mut row = strip.new_child(UiBuilder::new().max_rect(place).layout(Layout::top_down(Align::Min)));
+    let numbers = page.large_numbers.at(page.lab, mirror, step);
+    let focus = page.selection.variant;
+    let figures: Vec<LargeFigure> =
+        numbers.iter().filter_map(|number| figure(number, mirror, focus, step, shell.theme)).collect();
+    let clicked = large_figures_ui(&mut row, shell.theme, &figures, Sense::click());
+    if let Some(view) = clicked.and_then(|i| numbers.get(i)).map(|n| n.number.view).filter(|view| !view.is_empty()) {
+        shell.act(PageAction::ShowView(view));
+    }
+}
+
+/// The figure of a number of the variant in focus at the shown step.
+fn figure(number: &ReadNumber, mirror: &Mirror, focus: usize, step: u64, theme: &Theme) -> Option<LargeFigure> {
+    let shown = number.in_focus(focus)?;
+    let headline = number.headline;
+    let first = *shown.group.members.first()?;
+    let has_others = mirror.variants().iter().any(|v| v.group != shown.group.id);
+    let owner = FigureOwner { name: shown.group.label.clone(), colour: variant_colour(mirror, first, theme) };
+    Some(LargeFigure {
+        label: number.number.label.to_owned(),
+        value: headline.digits.format(shown.summary.mean),
+        unit: headline.unit.to_owned(),
+        owner: has_others.then_some(owner),
+        meaning: shown.meaning.clone(),
+        note: note(number, shown, step),
+        trend: shown.trend.clone(),
+        tip: tip(number, shown),
+        measured: format!("at {}", steps_label(shown.measured)),
+    })
+}
+
+/// "step 150"; of seeds that were measured at different steps "steps 100 to 150".
+fn steps_label([first, last]: [u64; 2]) -> String {
+    if first == last { format!("step {last}") } else { format!("steps {first} to {last}") }
+}
+
+/// The interval over several seeds, and the step of a value that is older than the shown step.
+fn note(number: &ReadNumber, shown: &GroupNumber, step: u64) -> String {
+    let older = (shown.measured != [step; 2]).then(|| steps_label(shown.measured));
+    let interval = interval(number, shown).map(|words| format!("95%: {words}"));
+    interval.into_iter().chain(older).collect::<Vec<_>>().join(" \u{b7} ")
+}
+
+fn interval(number: &ReadNumber, shown: &GroupNumber) -> Option<String> {
+    let digits = number.headline.digits;
+    shown.summary.interval.map(|(low, high)| format!("{} to {}", digits.format(low), digits.format(high)))
+}
+
+/// Everything about a number: its definition, its step, its seeds, its trend, and the other variants' values.
+fn tip(number: &ReadNumber, shown: &GroupNumber) -> String {
+    let headline = number.headline;
+    let value = |group: &GroupNumber| {
+        let meaning = if group.meaning.is_empty() { String::new() } else { format!(", {}", group.meaning) };
+        format!("{}: {}{meaning}", group.group.label, headline.digits.format(group.summary.mean))
+    };
+    let mut lines = vec![headline.about.to_owned(), format!("Measured at {}.", steps_label(shown.measured))];
+    if let Some(words) = interval(number, shown) {
+        lines.push(format!("Mean of {} seeds, 95% interval {words}.", shown.summary.seeds));
+    }
+    if let ([first, .., last], Some(change)) = (&shown.trend[..], change(&shown.trend)) {
+        let [from, to] = [first, last].map(|(_, value)| headline.digits.format(*value));
+        lines.push(format!("{change} from {from} at step {} to {to} at step {}.", first.0, last.0));
+    }
+    if number.groups.len() > 1 {
+        lines.extend(number.groups.iter().map(value));
+    }
+    lines.join("\n")
+}
+
+/// The direction from the first point of a trend to the last.
+fn change(trend: &[(u64, f64)]) -> Option<&'static str> {
+    let (first, last) = (trend.first()?.1, trend.last()?.1);
+    match first.partial_cmp(&last)? {
+        std::cmp::Ordering::Less => Some("Up"),
+        std::cmp::Ordering::Greater => Some("Down"),
+        std::cmp::Ordering::Equal => Some("Unchanged"),
+    }
+}
+
+/// The name of the pinned run, and what is told where the pointer rests on it.
+struct PinnedWords {
+    name: String,
+    tip: String,
+}
+
+fn pinned_words(page: &Page, mirror: &Mirror) -> Option<PinnedWords> {
+    let info = mirror.info.as_ref()?;
+    let unpin = "Click to unpin it.";
+    if mirror.is_pinned() {
+        let name = format!("pinned: {}", run_name(info));
+        let tip = format!("This run is pinned: its curves stay, faint, behind those of the runs that follow. {unpin}");
+        return Some(PinnedWords { name, tip });
+    }
+    let pinned = mirror.pinned()?;
+    let mut lines = vec![format!("The faint lines in the curves over training are of this earlier run. {unpin}")];
+    lines.extend(pinned.info.folder.iter().map(|folder| format!("Folder: {folder}")));
+    let differences = pinned.differences(info, &page.knobs);
+    lines.push(match differences.is_empty() {
+        true => "The run that is shown has the same settings and seed.".to_owned(),
+        false => "From its settings to those of the run that is shown:".to_owned(),
+    });
+    let more = differences.len().saturating_sub(LISTED);
+    lines.extend(differences.into_iter().take(LISTED));
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    Some(PinnedWords { name: pinned.name(), tip: lines.join("\n") })
+}
+
+/// Most settings that are listed.
+const LISTED: usize = 12;
+
+fn pinned_ui(ui: &mut Ui, shell: &mut Shell<'_>, pinned: &PinnedWords) {
+    let words = RichText::new(format!("{} \u{d7}", pinned.name)).small().color(shell.theme.secondary);
+    let button = ui.add(Button::new(words).frame(false));
+    button.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Unpin, {}", pinned.name)));
+    if button.on_hover_text(&pinned.tip).clicked() {
+        shell.act(PageAction::UnpinRun);
+    }
+}

@@ -1,0 +1,261 @@
+//! A number shown large: its name, its value, its trend, and its meaning in words.
+
+use std::sync::Arc;
+
+use eframe::egui::{
+    Align, Align2, Color32, FontId, Galley, Layout, Popup, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui,
+    WidgetInfo, pos2, vec2,
+};
+
+use crate::ui::theme::{self, Theme};
+
+/// Height of a figure, points.
+pub const HEIGHT: f32 = 48.0;
+/// Space between two figures.
+pub const GAP: f32 = 24.0;
+/// Height of the line with the name.
+const NAME: f32 = 16.0;
+const TREND: f32 = 48.0;
+const SPACE: f32 = 8.0;
+/// Width of the dot in the colour of the variant.
+const DOT: f32 = 12.0;
+
+/// A number to show large. Empty parts take no room.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LargeFigure {
+    /// "gate".
+    pub label: String,
+    pub value: String,
+    /// "nats".
+    pub unit: String,
+    /// The variant that it is of, where there are several.
+    pub owner: Option<FigureOwner>,
+    /// "open".
+    pub meaning: String,
+    /// What limits it, in few words: the step that it was measured at, its interval.
+    pub note: String,
+    /// Measured points, oldest first, joined by lines.
+    pub trend: Vec<(u64, f64)>,
+    /// Everything about it, in sentences.
+    pub tip: String,
+    /// The end of its name for a screen reader: "at step 150".
+    pub measured: String,
+}
+
+/// The name of a variant and its colour.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FigureOwner {
+    pub name: String,
+    pub colour: Color32,
+}
+
+/// The laid out words of a figure.
+struct Words {
+    label: Arc<Galley>,
+    owner: Option<Arc<Galley>>,
+    value: Arc<Galley>,
+    meaning: Option<Arc<Galley>>,
+    note: Option<Arc<Galley>>,
+}
+
+impl LargeFigure {
+    /// Its name for a screen reader: "gate: 0.2000, open, coupled, at step 150".
+    pub fn spoken(&self) -> String {
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+        let owner = self.owner.as_ref().map_or("", |owner| owner.name.as_str());
+        let parts = [self.meaning.as_str(), owner, self.measured.as_str()].into_iter().filter(|part| !part.is_empty());
+        let rest: String = parts.map(|part| format!(", {part}")).collect();
+        format!("{}: {}{unit}{rest}", self.label, self.value)
+    }
+
+    fn words(&self, ui: &Ui, theme: &Theme) -> Words {
+        let laid_out = |words: &str, font: FontId, colour| ui.painter().layout_no_wrap(words.to_owned(), font, colour);
+        let small = |words: &str, colour| laid_out(words, FontId::proportional(theme::SMALL), colour);
+        let label = if self.unit.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, self.unit) };
+        let some = |words: &str, colour| (!words.is_empty()).then(|| small(words, colour));
+        Words {
+            label: small(&label, theme.secondary),
+            owner: self.owner.as_ref().map(|owner| small(&owner.name, owner.colour)),
+            value: laid_out(&self.value, FontId::monospace(theme::HEADING), theme.text),
+            meaning: some(&self.meaning, theme.text),
+            note: some(&self.note, theme.secondary),
+        }
+    }
+
+    /// Its width, with the trend or without.
+    pub fn width(&self, ui: &Ui, theme: &Theme, has_trend: bool) -> f32 {
+        self.width_of(&self.words(ui, theme), has_trend)
+    }
+
+    fn width_of(&self, words: &Words, has_trend: bool) -> f32 {
+        let width = |galley: &Option<Arc<Galley>>| galley.as_ref().map_or(0.0, |g| g.size().x);
+        let beside = width(&words.meaning).max(width(&words.note));
+        let beside = if beside > 0.0 { SPACE + beside } else { 0.0 };
+        let trend = if self.shows_trend(has_trend) { SPACE + TREND } else { 0.0 };
+        let owner = if words.owner.is_some() { SPACE + DOT + width(&words.owner) } else { 0.0 };
+        (words.label.size().x + owner).max(words.value.size().x + trend + beside).ceil()
+    }
+
+    /// One measured point is no trend.
+    fn shows_trend(&self, has_trend: bool) -> bool {
+        has_trend && self.trend.iter().filter(|(_, value)| value.is_finite()).count() > 1
+    }
+
+    /// Draws it; `sense` says whether a click on it does something.
+    pub fn ui(&self, ui: &mut Ui, theme: &Theme, has_trend: bool, sense: Sense) -> Response {
+        let words = self.words(ui, theme);
+        let (rect, response) = ui.allocate_exact_size(vec2(self.width_of(&words, has_trend), HEIGHT), sense);
+        let role = if sense.senses_click() { Role::Button } else { Role::Label };
+        response.widget_info(|| WidgetInfo::labeled(role, true, self.spoken()));
+        if sense.senses_click() && (response.hovered() || response.has_focus()) {
+            let outline = if response.has_focus() { theme.accent } else { theme.line };
+            ui.painter().rect_stroke(rect.expand(4.0), theme::CORNER, Stroke::new(1.0, outline), StrokeKind::Inside);
+        }
+        self.paint(ui, theme, rect, &words, self.shows_trend(has_trend));
+        if self.tip.is_empty() { response } else { response.on_hover_text(&self.tip) }
+    }
+
+    fn paint(&self, ui: &Ui, theme: &Theme, rect: Rect, words: &Words, has_trend: bool) {
+        let painter = ui.painter();
+        let put = |galley: &Arc<Galley>, x: f32, middle: f32| {
+            painter.galley(pos2(x, middle - galley.size().y / 2.0), galley.clone(), theme.text);
+        };
+        let first = rect.top() + NAME / 2.0;
+        put(&words.label, rect.left(), first);
+        if let (Some(galley), Some(owner)) = (&words.owner, &self.owner) {
+            let x = rect.left() + words.label.size().x + SPACE;
+            painter.circle_filled(pos2(x + DOT / 2.0 - 1.0, first), 3.5, owner.colour);
+            put(galley, x + DOT, first);
+        }
+        let middle = (rect.top() + NAME + rect.bottom()) / 2.0;
+        put(&words.value, rect.left(), middle);
+        let mut x = rect.left() + words.value.size().x + SPACE;
+        if has_trend {
+            let place = Rect::from_min_size(pos2(x, middle - 10.0), vec2(TREND, 20.0));
+            let colour = self.owner.as_ref().map_or(theme.secondary, |owner| owner.colour);
+            paint_trend(ui, place.shrink(2.0), &self.trend, colour);
+            x += TREND + SPACE;
+        }
+        match (&words.meaning, &words.note) {
+            (Some(meaning), Some(note)) => {
+                put(meaning, x, middle - 8.0);
+                put(note, x, middle + 8.0);
+            }
+            (Some(only), None) | (None, Some(only)) => put(only, x, middle),
+            (None, None) => {}
+        }
+    }
+}
+
+/// Joins neighbouring measured points by lines, and marks the last.
+fn paint_trend(ui: &Ui, place: Rect, points: &[(u64, f64)], colour: Color32) {
+    let finite: Vec<(f64, f64)> =
+        points.iter().filter(|(_, value)| value.is_finite()).map(|(step, value)| (*step as f64, *value)).collect();
+    let ends = |of: &dyn Fn(&(f64, f64)) -> f64| {
+        finite.iter().map(of).fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
+    };
+    let (xs, ys) = (ends(&|p| p.0), ends(&|p| p.1));
+    // what does not change lies in the middle
+    let share = |v: f64, [low, high]: [f64; 2]| {
+        let share = (v - low) / (high - low);
+        if share.is_finite() { share as f32 } else { 0.5 }
+    };
+    let at = |p: &(f64, f64)| {
+        pos2(place.left() + share(p.0, xs) * place.width(), place.bottom() - share(p.1, ys) * place.height())
+    };
+    for pair in finite.windows(2) {
+        ui.painter().line_segment([at(&pair[0]), at(&pair[1])], Stroke::new(1.5, colour));
+    }
+    if let Some(last) = finite.last() {
+        ui.painter().circle_filled(at(last), 2.0, colour);
+    }
+}
+
+/// Draws figures in a row, as many as fit, without their trends where otherwise not even two would; the rest is in a list
+/// that opens. Returns the index of the figure that was clicked.
+pub fn large_figures_ui(ui: &mut Ui, theme: &Theme, figures: &[LargeFigure], sense: Sense) -> Option<usize> {
+    let room = ui.available_width();
+    let widths = |has_trend| figures.iter().map(|f| f.width(ui, theme, has_trend)).collect::<Vec<_>>();
+    if figures.is_empty() {
+        return None;
+    }
+    let [with_trends, without] = [true, false].map(|has_trend| count_that_fits(&widths(has_trend), room));
+    let has_trend = with_trends >= 2 || with_trends == without;
+    let fitting = if has_trend { with_trends } else { without };
+    let mut clicked = None;
+    // aligned at the top, for a row of lesser height would push them down
+    ui.allocate_ui_with_layout(vec2(room, HEIGHT), Layout::left_to_right(Align::Min), |ui| {
+        ui.spacing_mut().item_spacing.x = GAP;
+        for (i, figure) in figures.iter().take(fitting).enumerate() {
+            if figure.ui(ui, theme, has_trend, sense).clicked() {
+                clicked = Some(i);
+            }
+        }
+        if fitting < figures.len() {
+            let of_rest = rest_ui(ui, theme, &figures[fitting..], sense).map(|i| fitting + i);
+            clicked = clicked.or(of_rest);
+        }
+    });
+    clicked
+}
+
+/// Width of the words that stand for those without room.
+const REST: f32 = 40.0;
+
+/// The number of figures of these widths that fit, the first in any case; if not all do, the words for the rest fit too.
+fn count_that_fits(widths: &[f32], room: f32) -> usize {
+    let total = |n: usize| widths[..n].iter().sum::<f32>() + GAP * n.saturating_sub(1) as f32;
+    if total(widths.len()) <= room {
+        return widths.len();
+    }
+    (1..widths.len()).rev().find(|n| total(*n) + GAP + REST <= room).unwrap_or(1.min(widths.len()))
+}
+
+/// "+ 2", which opens a list of the figures without room. Returns the index of the one that was clicked.
+fn rest_ui(ui: &mut Ui, theme: &Theme, rest: &[LargeFigure], sense: Sense) -> Option<usize> {
+    let (rect, response) = ui.allocate_exact_size(vec2(REST, HEIGHT), Sense::click());
+    let words = format!("+ {}", rest.len());
+    let colour = if response.hovered() || response.has_focus() { theme.text } else { theme.secondary };
+    ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, words, FontId::proportional(theme::SMALL), colour);
+    let lines = rest.iter().map(LargeFigure::spoken).collect::<Vec<_>>().join("\n");
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("More numbers: {lines}")));
+    let mut clicked = None;
+    Popup::menu(&response).show(|ui| {
+        for (i, figure) in rest.iter().enumerate() {
+            if figure.ui(ui, theme, true, sense).clicked() {
+                clicked = Some(i);
+            }
+        }
+    });
+    response.on_hover_text(lines);
+    clicked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_spoken_in_one_sentence() {
+        let mut figure = LargeFigure {
+            label: "gate".into(),
+            value: "0.2000".into(),
+            meaning: "open".into(),
+            measured: "at step 150".into(),
+            ..LargeFigure::default()
+        };
+        assert_eq!(figure.spoken(), "gate: 0.2000, open, at step 150");
+        figure.owner = Some(FigureOwner { name: "coupled".into(), colour: Color32::WHITE });
+        (figure.unit, figure.meaning) = ("nats".into(), String::new());
+        assert_eq!(figure.spoken(), "gate: 0.2000 nats, coupled, at step 150");
+    }
+
+    #[test]
+    fn as_many_fit_as_have_room_and_always_the_first() {
+        assert_eq!(count_that_fits(&[100.0, 100.0], 224.0), 2);
+        assert_eq!(count_that_fits(&[100.0, 100.0, 100.0], 300.0), 2);
+        assert_eq!(count_that_fits(&[100.0, 100.0, 100.0], 270.0), 1);
+        assert_eq!(count_that_fits(&[100.0, 100.0], 50.0), 1);
+        assert_eq!(count_that_fits(&[], 50.0), 0);
+    }
+}

@@ -1,0 +1,191 @@
+//! The headline numbers that a lab's page shows large, each with the meaning of its value in words.
+
+use super::{Digits, Headline};
+use crate::labs::Lab;
+
+/// A headline number that a page shows large.
+#[derive(Debug)]
+pub struct LargeNumber {
+    /// Key of the headline number, with its place if there are several: `accuracy@k=16`.
+    pub key: &'static str,
+    /// Its name above the value: "gate".
+    pub label: &'static str,
+    /// The view that shows it over training; empty where none does.
+    pub view: &'static str,
+    pub meaning: Meaning,
+}
+
+/// The rule by which a value is put into words. Words say only what the numbers themselves hold.
+#[derive(Debug)]
+pub enum Meaning {
+    /// No word is true of a value by itself.
+    None,
+    /// The word of the first limit that the value is below, or the last word.
+    Limits { below: &'static [(f64, &'static str)], otherwise: &'static str },
+    /// Above, below or the same as a number that was measured on the same data: "below ignoring y, 0.8123".
+    Beside { reference: Reference, name: &'static str },
+    /// Names a number to read the value by, without a judgement, since chance alone may tell the two apart:
+    /// "guessing: 0.1000".
+    Given { reference: Reference, name: &'static str },
+    /// Words for a difference below and above zero. Over seeds it has a sign only if its 95% interval leaves zero out.
+    Sign { negative: &'static str, positive: &'static str },
+}
+
+/// The place of a number that a value is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reference {
+    /// Another headline number of the same variant, by its key.
+    Headline(&'static str),
+    /// The newest value of a scalar channel of the same variant.
+    Scalar(&'static str),
+}
+
+/// A value, and the numbers that its meaning depends on.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ValueInContext {
+    pub value: f64,
+    /// The 95% interval of the mean, over several seeds.
+    pub interval: Option<(f64, f64)>,
+    /// The number that it is held against, where it is known.
+    pub reference: Option<f64>,
+}
+
+impl LargeNumber {
+    /// The meaning of a value in words; empty where there is none.
+    pub fn meaning(&self, headline: &Headline, found: ValueInContext) -> String {
+        let ValueInContext { value, interval, reference } = found;
+        if !value.is_finite() {
+            return String::new();
+        }
+        let shown = |value| headline.digits.format(value);
+        let reference = reference.filter(|r| r.is_finite());
+        match (&self.meaning, reference) {
+            (Meaning::Limits { below, otherwise }, _) => {
+                below.iter().find(|(limit, _)| value < *limit).map_or(*otherwise, |(_, word)| word).to_owned()
+            }
+            (Meaning::Beside { name, .. }, Some(r)) => beside(headline.digits, value, r, name),
+            (Meaning::Given { name, .. }, Some(r)) => format!("{name}: {}", shown(r)),
+            (Meaning::Sign { negative, positive }, _) => match interval {
+                Some((low, high)) if low <= 0.0 && high >= 0.0 => "zero is within its 95% interval".to_owned(),
+                _ if value < 0.0 => (*negative).to_owned(),
+                _ if value > 0.0 => (*positive).to_owned(),
+                _ => String::new(),
+            },
+            (Meaning::None | Meaning::Beside { .. } | Meaning::Given { .. }, _) => String::new(),
+        }
+    }
+
+    /// The place of the number that its value is held against.
+    pub fn reference(&self) -> Option<Reference> {
+        match self.meaning {
+            Meaning::Beside { reference, .. } | Meaning::Given { reference, .. } => Some(reference),
+            Meaning::None | Meaning::Limits { .. } | Meaning::Sign { .. } => None,
+        }
+    }
+}
+
+/// Compares two numbers as they are shown: "below ignoring y, 0.8123".
+pub fn beside(digits: Digits, value: f64, reference: f64, name: &str) -> String {
+    let shown = digits.format(reference);
+    let side = match () {
+        () if digits.format(value) == shown => "same as",
+        () if value < reference => "below",
+        () => "above",
+    };
+    format!("{side} {name}, {shown}")
+}
+
+impl Lab {
+    /// The numbers that its page shows large, each with its declaration.
+    pub fn large_numbers(&self) -> impl Iterator<Item = (&'static LargeNumber, &'static Headline)> + '_ {
+        self.large_numbers.iter().filter_map(|number| Some((number, self.headline(number.key)?)))
+    }
+}
+
+/// Large numbers of every lab whose models learn a text.
+pub mod common {
+    use super::{LargeNumber, Meaning, Reference};
+    use crate::telemetry::channels;
+
+    /// How low a loss is depends on the text, so that no word fits it.
+    pub const LOSS: LargeNumber =
+        LargeNumber { key: "held_out_loss", label: "held-out loss", view: "losses", meaning: Meaning::None };
+
+    /// Held-out questions are few: a guesser may be a little above or below its expected share.
+    pub const ACCURACY: LargeNumber = LargeNumber {
+        key: "accuracy",
+        label: "accuracy",
+        view: "accuracy",
+        meaning: Meaning::Given { reference: Reference::Scalar(channels::GUESS), name: "guessing" },
+    };
+
+    pub const BESIDE_FIRST: LargeNumber = LargeNumber {
+        key: "loss_beside_first",
+        label: "loss less the first\u{2019}s",
+        view: "race",
+        meaning: Meaning::Sign { negative: "below the first variant", positive: "above the first variant" },
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::labs::{LABS, find};
+
+    fn number(lab: &str, key: &str) -> (&'static LargeNumber, &'static Headline) {
+        find(lab).unwrap().large_numbers().find(|(number, _)| number.key == key).unwrap()
+    }
+
+    fn words(lab: &str, key: &str, found: ValueInContext) -> String {
+        let (number, headline) = number(lab, key);
+        number.meaning(headline, found)
+    }
+
+    #[test]
+    fn every_lab_shows_one_to_four_that_it_declares() {
+        for lab in LABS {
+            assert!((1..=4).contains(&lab.large_numbers.len()), "{}", lab.id);
+            assert_eq!(lab.large_numbers().count(), lab.large_numbers.len(), "{}: a key is no headline's", lab.id);
+            for number in lab.large_numbers {
+                assert!(!number.label.is_empty(), "{}: {}", lab.id, number.key);
+                if let Some(Reference::Headline(key)) = number.reference() {
+                    assert!(lab.headline(key).is_some(), "{}: there is no {key}", lab.id);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_gate_is_closed_within_the_papers_band() {
+        let gate = |value| words("fast_slow", "gate", ValueInContext { value, ..ValueInContext::default() });
+        assert_eq!([0.0, 0.0099, 0.05, 0.2].map(gate), ["closed", "closed", "slightly open", "open"]);
+        assert_eq!(gate(f64::NAN), "");
+    }
+
+    #[test]
+    fn a_value_is_compared_with_what_was_measured_beside_it() {
+        let error = |value, reference| {
+            words("equilibrium", "map_error", ValueInContext { value, reference, ..ValueInContext::default() })
+        };
+        assert_eq!(error(0.25, Some(0.5)), "below ignoring y, 0.5000");
+        assert_eq!(error(0.75, Some(0.5)), "above ignoring y, 0.5000");
+        assert_eq!(error(0.500_01, Some(0.5)), "same as ignoring y, 0.5000");
+        assert_eq!(error(0.25, None), "", "nothing is known to compare it with");
+    }
+
+    #[test]
+    fn guessing_is_named_without_a_judgement() {
+        let found = ValueInContext { value: 0.13, reference: Some(0.1), ..ValueInContext::default() };
+        assert_eq!(words("fast_slow", "accuracy", found), "guessing: 0.1000");
+    }
+
+    #[test]
+    fn seeds_decide_whether_a_difference_has_a_sign() {
+        let difference = |interval| {
+            words("coupled_qk", "loss_beside_first", ValueInContext { value: -0.2, interval, reference: None })
+        };
+        assert_eq!(difference(None), "below the first variant");
+        assert_eq!(difference(Some((-0.3, -0.1))), "below the first variant");
+        assert_eq!(difference(Some((-0.5, 0.1))), "zero is within its 95% interval");
+    }
+}

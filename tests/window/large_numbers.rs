@@ -1,0 +1,243 @@
+//! The large numbers above the tiles: each says its value, its meaning and its step, and they are those of the shown step
+//! and of the variant in focus. A pinned run stays in sight behind the one that follows it.
+
+use crossbeam::channel::bounded;
+use eframe::egui::{Context, vec2};
+use egui_kittest::{
+    Harness,
+    kittest::{NodeT, Queryable},
+};
+use orrery::{
+    labs,
+    telemetry::{Event, RunHandle, RunInfo, StepStats, channels},
+    ui::{
+        action::{Action, Actions, PageAction},
+        lists::Lists,
+        mirror::Mirror,
+        page::Page,
+        panels::{Shell, large_numbers::large_numbers_ui},
+        run::Run,
+        session::Session,
+        theme::{self, Theme},
+        views::VIEWS,
+    },
+};
+
+use crate::{
+    recorded,
+    tiles::{Tile, sized},
+};
+
+/// The strip of a page, and what was asked for by clicks on it.
+struct Strip {
+    page: Page,
+    asked: Vec<Action>,
+    height: f32,
+}
+
+fn scalar(mirror: &mut Mirror, variant: usize, step: u64, channel: &str, value: f64) {
+    let scalars = vec![(channel.into(), value)];
+    mirror.apply(Event::Step(StepStats { step, variant, scalars, wall_secs: 0.0 }));
+}
+
+/// A run of three variants without a number, at this seed.
+fn begun(seed: u64) -> Mirror {
+    let of = recorded::twins().info.expect("a recorded run has a description");
+    let mut config = of.config.clone();
+    config.seed = seed;
+    let mut mirror = Mirror::default();
+    mirror.apply(Event::Started(RunInfo { config, ..(*of).clone() }.into()));
+    mirror
+}
+
+/// The gates of two variants at steps 20, 60 and 100.
+fn gated() -> Mirror {
+    let mut mirror = begun(7);
+    for (step, gate) in [(20, -0.004), (60, 0.05), (100, -0.2)] {
+        scalar(&mut mirror, 0, step, channels::GATE, gate);
+        scalar(&mut mirror, 1, step, channels::GATE, 0.0);
+    }
+    mirror
+}
+
+fn replayed(mirror: Mirror) -> Run {
+    let handle = RunHandle { commands: bounded(1).0, inbox: Default::default() };
+    Run::new(handle, mirror, Some("runs/1".into()), &Context::default())
+}
+
+fn shown(mirror: Mirror, width: f32) -> Harness<'static, Strip> {
+    let lab = labs::find("fast_slow").unwrap();
+    let mut page = Page::new(lab, lab.config(None).unwrap());
+    page.replay(replayed(mirror));
+    let builder = Harness::builder().with_size(vec2(width, 120.0)).with_step_dt(1.0 / 60.0);
+    let mut harness = builder.build_ui_state(
+        |ui, strip: &mut Strip| {
+            let theme = Theme::dark();
+            theme::apply(&theme, true, ui.ctx());
+            let (mut session, mut actions) = (Session::default(), Actions::default());
+            let mut shell = Shell {
+                theme: &theme,
+                session: &mut session,
+                lists: Lists::default(),
+                actions: &mut actions,
+                devices: &[],
+                now: 0.0,
+                presenter: false,
+            };
+            strip.height = ui.scope(|ui| large_numbers_ui(ui, &mut shell, &mut strip.page)).response.rect.height();
+            strip.asked.extend(actions.iter().cloned());
+        },
+        Strip { page, asked: vec![], height: 0.0 },
+    );
+    harness.run_steps(2);
+    harness
+}
+
+fn scrub(harness: &mut Harness<'_, Strip>, step: u64) {
+    harness.state_mut().page.scrub = Some(step);
+    harness.run_steps(2);
+}
+
+fn has(harness: &Harness<'_, Strip>, words: &str) -> bool {
+    harness.query_all_by_label_contains(words).next().is_some()
+}
+
+#[test]
+fn a_number_is_that_of_the_shown_step_and_absent_before_there_is_one() {
+    let mut harness = shown(gated(), 700.0);
+    harness.get_by_label("gate: 0.2000, open, coupled, at step 100");
+    scrub(&mut harness, 60);
+    harness.get_by_label("gate: 0.0500, slightly open, coupled, at step 60");
+    scrub(&mut harness, 59);
+    harness.get_by_label("gate: 0.0040, closed, coupled, at step 20");
+    scrub(&mut harness, 19);
+    assert!(!has(&harness, "gate") && !has(&harness, "accuracy") && !has(&harness, "loss"));
+}
+
+#[test]
+fn no_tile_moves_when_the_first_number_comes() {
+    let (empty, full) = (shown(begun(7), 700.0), shown(gated(), 700.0));
+    assert!(!has(&empty, "gate") && has(&full, "gate"));
+    assert!(empty.state().height > 40.0 && empty.state().height == full.state().height, "{}", full.state().height);
+    let mut none = shown(gated(), 700.0);
+    none.state_mut().page.run = None;
+    none.run_steps(2);
+    assert_eq!(none.state().height, 0.0, "without a run there is no strip");
+}
+
+#[test]
+fn a_number_is_that_of_the_variant_in_focus() {
+    let mut harness = shown(gated(), 700.0);
+    harness.state_mut().page.selection.variant = 1;
+    harness.run_steps(2);
+    harness.get_by_label("gate: 0.0000, closed, frozen, at step 100");
+    harness.state_mut().page.selection.variant = 2;
+    harness.run_steps(2);
+    harness.get_by_label("gate: 0.2000, open, coupled, at step 100");
+}
+
+#[test]
+fn a_click_on_a_number_brings_its_view_to_the_front() {
+    let mut harness = shown(gated(), 700.0);
+    harness.get_by_label_contains("gate: ").click();
+    harness.run_steps(2);
+    assert_eq!(harness.state().asked, [Action::from(PageAction::ShowView("gate"))]);
+    for number in labs::LABS.iter().flat_map(|lab| lab.large_numbers) {
+        assert!(number.view.is_empty() || VIEWS.iter().any(|v| v.id == number.view), "{}", number.view);
+    }
+}
+
+#[test]
+fn what_has_no_room_is_named_and_nothing_is_cut() {
+    for width in [1200.0, 700.0, 420.0, 300.0] {
+        let harness = shown(recorded::twins(), width);
+        let named = ["gate: ", "accuracy: ", "held-out loss: "].iter().filter(|words| has(&harness, words)).count();
+        assert_eq!(named, 3, "{width}: a number is shown, or named where the pointer rests");
+        for number in harness.query_all_by_role(eframe::egui::accesskit::Role::Button) {
+            assert!(number.rect().right() <= width, "{width}: {:?}", number.accesskit_node().label());
+        }
+    }
+}
+
+#[test]
+fn seeds_are_one_number_with_their_interval() {
+    let harness = shown(recorded::seeds(), 1200.0);
+    let label = harness.get_by_label_contains("accuracy: ").accesskit_node().label().unwrap_or_default();
+    assert!(label.contains("guessing: 0.1000, coupled, at step 650"), "{label}");
+}
+
+#[test]
+fn numbers_without_room_are_in_a_list_that_opens() {
+    let mut harness = shown(recorded::twins(), 300.0);
+    assert_eq!(harness.query_all_by_label_contains("held-out loss: ").count(), 1);
+    harness.get_by_label_contains("More numbers: ").click();
+    harness.run_steps(3);
+    let loss = |node: &egui_kittest::Node<'_>| {
+        node.accesskit_node().label().is_some_and(|label| label.starts_with("held-out loss: "))
+    };
+    let number = harness.query_all_by_label_contains("held-out loss: ").find(loss).expect("it is in the list");
+    number.click();
+    harness.run_steps(2);
+    assert_eq!(harness.state().asked, [Action::from(PageAction::ShowView("losses"))]);
+}
+
+/// A second run of the page after a first one that was pinned.
+fn after_pinned() -> Mirror {
+    let mut first = gated();
+    assert!(first.pin() && first.is_pinned());
+    let mut second = begun(8);
+    second.follow_pinned(&mut first);
+    scalar(&mut second, 0, 10, channels::GATE, 0.125);
+    second
+}
+
+#[test]
+fn a_pinned_run_is_drawn_behind_the_next_until_it_is_unpinned() {
+    let pinned = "pinned: seed 7";
+    let harness = Tile::new("gate", after_pinned()).shown(sized(640.0, 420.0));
+    let csv = harness.state().csv.clone().unwrap();
+    assert!(csv.lines().next().unwrap().contains("pinned: seed 7, coupled"), "{csv}");
+    assert!(csv.contains("-0.2") && csv.contains("0.125"), "{csv}");
+    assert_eq!(harness.query_all_by_label(pinned).count(), 1, "the legend names it once");
+    let mut mirror = after_pinned();
+    mirror.unpin();
+    let harness = Tile::new("gate", mirror).shown(sized(640.0, 420.0));
+    assert!(!harness.state().csv.clone().unwrap().contains("pinned"));
+    assert_eq!(harness.query_all_by_label(pinned).count(), 0);
+}
+
+#[test]
+fn a_run_stays_pinned_when_another_begins_in_its_place() {
+    let mut mirror = gated();
+    assert!(mirror.pin());
+    assert!(mirror.pinned().is_none(), "it is not behind itself");
+    let info = begun(9).info.unwrap();
+    mirror.apply(Event::Started(info.clone()));
+    let pinned = mirror.pinned().expect("it is behind the new one");
+    assert_eq!(pinned.name(), "pinned: seed 7");
+    assert_eq!(pinned.curve(0, channels::GATE).unwrap().last(), Some(-0.2));
+    mirror.apply(Event::Started(info));
+    assert_eq!(mirror.pinned().unwrap().name(), "pinned: seed 7", "and behind the one after that");
+    assert!(!begun(7).pin(), "what has no curve cannot be pinned");
+    let folder = Some("runs/7".to_owned());
+    let mut first = Mirror::default();
+    first.apply(Event::Started(RunInfo { folder: folder.clone(), ..(*begun(7).info.unwrap()).clone() }.into()));
+    scalar(&mut first, 0, 1, channels::GATE, 0.5);
+    assert!(first.pin());
+    first.apply(Event::Started(RunInfo { folder, ..(*begun(7).info.unwrap()).clone() }.into()));
+    assert!(first.pinned().is_none(), "the run itself, opened again");
+    first.apply(Event::Started(begun(8).info.unwrap()));
+    assert!(first.pinned().is_some());
+}
+
+#[test]
+fn the_strip_names_the_pinned_run_and_unpins_it() {
+    let mut harness = shown(gated(), 900.0);
+    let page = &mut harness.state_mut().page;
+    assert!(page.run.as_mut().unwrap().mirror.pin());
+    page.replay(replayed(begun(8)));
+    harness.run_steps(2);
+    harness.get_by_label("Unpin, pinned: seed 7").click();
+    harness.run_steps(2);
+    assert_eq!(harness.state().asked, [Action::from(PageAction::UnpinRun)]);
+}
