@@ -172,6 +172,15 @@ impl Tiling {
         front.map(|(_, view)| view).collect()
     }
 
+    /// The settings whose controls stand in tiles in sight, each with the id of its view.
+    pub fn controls(&self) -> HashMap<&'static str, String> {
+        let active = self.tree.active_tiles();
+        let is_shown = |id: TileId| self.maximised.map_or(active.contains(&id), |only| only == id);
+        let shown = self.views.iter().filter(|(id, _)| is_shown(**id));
+        let named = shown.filter_map(|(id, view)| Some((self.tree.tiles.get_pane(id)?.view.clone(), view.controls())));
+        named.flat_map(|(name, keys)| keys.iter().map(move |key| (*key, name.clone()))).collect()
+    }
+
     /// Brings these views to the front, opens those that are not on the page, and closes what else would be in front.
     pub fn bring_in_front(&mut self, views: &[String]) {
         views.iter().for_each(|view| self.show(view));
