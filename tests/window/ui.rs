@@ -73,14 +73,7 @@ static LAB: Lab = Lab {
     lesson: "# A lesson\n\nWith a paragraph.",
     groups: &[("model", "Model"), ("train", "Training"), ("corpus", "Text")],
     // all of them, so that a test finds each control without opening the rest
-    essentials: &[
-        "train.lr",
-        "model.width",
-        "model.frozen",
-        "corpus.source",
-        "model.checkpoint",
-        "corpus.file",
-    ],
+    essentials: &["train.lr", "model.width", "model.frozen", "corpus.source", "model.checkpoint", "corpus.file"],
     knobs,
     presets: &[
         Preset { id: "pretend", title: "First", about: "The first.", toml: "lab = \"pretend\"\n" },

@@ -302,7 +302,8 @@ mod tests {
         }
         let selection = LinkSelection { variant: Some("coupled".into()), head: Some(2), ..LinkSelection::default() };
         let views = vec!["gate".to_owned(), "attention".to_owned()];
-        let restrictions = Restrictions { locked: vec!["train".into()], hides_answers: true, ..Restrictions::default() };
+        let restrictions =
+            Restrictions { locked: vec!["train".into()], hides_answers: true, ..Restrictions::default() };
         let link = Permalink { config, restrictions, step: Some(40), views, selection };
         let preset = &link.config.preset;
         let text = format!(

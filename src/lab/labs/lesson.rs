@@ -290,7 +290,8 @@ impl LessonLink {
     /// restrictions are not looked up.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         let body = text.trim().strip_prefix(LINK)?;
-        let written = "one is written orrery:LAB?lesson=NUMBER, and may end in &lock=KEYS, &hide=KEYS and &answers=hidden";
+        let written =
+            "one is written orrery:LAB?lesson=NUMBER, and may end in &lock=KEYS, &hide=KEYS and &answers=hidden";
         let broken = |why: String| format!("`{}` is no link to a lesson{why}; {written}", text.trim());
         Some(Self::read(body).map_err(broken))
     }
@@ -391,7 +392,9 @@ mod tests {
         assert_eq!(LessonLink::parse(" orrery:fast_slow?lesson=2\n"), Some(Ok(link.clone())));
         assert_eq!(LessonLink::parse(&link.to_string()), Some(Ok(link)));
         assert_eq!(LessonLink::parse("orrery1:abc"), None);
-        for broken in ["orrery:x", "orrery:x?lesson=0", "orrery:?lesson=1", "orrery:x?lesson=two", "orrery:x?lesson=1&a=b"] {
+        for broken in
+            ["orrery:x", "orrery:x?lesson=0", "orrery:?lesson=1", "orrery:x?lesson=two", "orrery:x?lesson=1&a=b"]
+        {
             assert!(LessonLink::parse(broken).unwrap().unwrap_err().contains("orrery:LAB?lesson="), "{broken}");
         }
     }

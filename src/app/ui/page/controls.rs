@@ -94,7 +94,11 @@ impl Restricted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::Value, labs::find};
+    use crate::{
+        config::Value,
+        labs::find,
+        ui::page::{UndoKind, undo},
+    };
 
     fn page() -> Page {
         let lab = find("fast_slow").unwrap();
@@ -112,7 +116,7 @@ mod tests {
         restore(&mut page, &["train.lr".into(), "model.pool".into()], 20.0);
         assert_eq!(page.config, preset);
         assert!(changed_keys(&page).is_empty());
-        let undone = super::super::undo::step_back(&mut page, super::super::UndoKind::Undo, 30.0);
+        let undone = undo::step_back(&mut page, UndoKind::Undo, 30.0);
         assert!(undone.is_some_and(|words| words.contains("back to the preset")));
         assert_eq!(page.config, changed);
     }
@@ -126,7 +130,7 @@ mod tests {
         page.change("train.lr", Value::Float(0.25), 5.0);
         assert_eq!((lr(&page), page.refused["train.lr"].as_str()), (Some(0.5), LOCKED));
         restore(&mut page, &["train.lr".into()], 10.0);
-        super::super::undo::step_back(&mut page, super::super::UndoKind::Undo, 15.0);
+        undo::step_back(&mut page, UndoKind::Undo, 15.0);
         assert_eq!(lr(&page), Some(0.5), "neither by undo");
         let preset = page.lab.config(Some("fast_slow_needed")).unwrap();
         page.take_config(preset, 20.0);

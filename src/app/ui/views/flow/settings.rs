@@ -72,7 +72,8 @@ pub const PROMPT: TextSetting = TextSetting {
 
 /// The settings of the dials, of the prompt and of the solver.
 pub const CONTROLS: &[&str] = &[
-    U[0].key, U[1].key, U[2].key, U[3].key, ALPHA.key, PROMPT.key, METHOD.key, POLICY.key, RTOL.key, ATOL.key, STEPS.key,
+    U[0].key, U[1].key, U[2].key, U[3].key, ALPHA.key, PROMPT.key, METHOD.key, POLICY.key, RTOL.key, ATOL.key,
+    STEPS.key,
 ];
 
 impl NumberSetting {
