@@ -378,7 +378,7 @@ impl Desktop {
         self.page().run.as_ref().map_or("none", |r| r.state_label())
     }
 
-    fn click(&mut self, label: &str) {
+    pub fn click(&mut self, label: &str) {
         self.harness.get_by_label(label).click();
         self.steps(3);
     }
@@ -388,9 +388,15 @@ impl Desktop {
         self.steps(3);
     }
 
-    fn command(&mut self, key: Key) {
+    pub fn command(&mut self, key: Key) {
         self.harness.key_press_modifiers(Modifiers::COMMAND, key);
         self.steps(3);
+    }
+
+    /// Unfolds the settings that are not essential.
+    pub fn unfold_settings(&mut self) {
+        self.harness.get_by_label_contains("All settings").click();
+        self.steps(20);
     }
 
     pub fn shows(&self, label: &str) -> bool {

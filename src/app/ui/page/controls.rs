@@ -1,6 +1,8 @@
 //! The controls of a page: which settings differ from the preset, and which the link that the page was opened with keeps the
 //! user from changing.
 
+use std::collections::HashMap;
+
 use super::{Page, undo::note_config};
 use crate::{config::Knob, labs::RunSettings};
 
@@ -10,6 +12,8 @@ pub struct ControlsState {
     /// The settings that differ from the preset, as they are listed: as of the last frame in which no button of the pointer
     /// was down, so that nothing moves during a drag.
     pub changed: Vec<&'static str>,
+    /// The settings whose controls stand in tiles in sight, each with the id of its view.
+    pub in_tiles: HashMap<&'static str, String>,
     /// Every setting is shown because one of them was sought.
     pub is_unfolded: bool,
 }

@@ -31,6 +31,7 @@ pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     restrictions_ui(ui, shell, page);
     focus_ui(ui, shell.theme, page);
+    page.controls.in_tiles = page.tiling.controls();
     // Named outright: what appears beside the controls must not make others of them while one is held.
     let place = UiBuilder::new().scope_id(egui::Id::unique(("controls", page.lab.id)));
     ui.scope_builder(place, |ui| settings_ui(ui, shell, page));

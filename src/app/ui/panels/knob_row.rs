@@ -31,8 +31,8 @@ pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob)
         ui.spacing_mut().item_spacing.y = 0.0;
         ui.add_space(2.0);
         let is_locked = page.restrictions.locks(knob.key);
-        let row = ui.add_enabled_ui(!is_locked, |ui| match page.tiling.controls().get(knob.key) {
-            Some(view) => elsewhere_ui(ui, shell, page, knob, view),
+        let row = ui.add_enabled_ui(!is_locked, |ui| match page.controls.in_tiles.get(knob.key).cloned() {
+            Some(view) => elsewhere_ui(ui, shell, page, knob, &view),
             None => value_ui(ui, shell, page, knob, &value),
         });
         if is_locked {

@@ -22,6 +22,7 @@ pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
         SettingAction::Unlock => controls::unlock(page),
         SettingAction::Find(key) => {
             page.sought = Some(key);
+            page.lesson.is_focused &= page.lesson.shows(key);
             page.filter.clear();
             app.session.controls_open = true;
         }
