@@ -151,7 +151,7 @@ fn a_setting_that_the_palette_seeks_is_unfolded() {
     d.harness.event(egui::Event::Text("warm-up control".into()));
     d.steps(2);
     d.press(Key::Enter);
-    d.steps(30);
+    d.steps(60);
     let place = in_panel(&d, "Warm-up");
     assert!(place.iter().any(|place| place.top() > 40.0 && place.bottom() < SIZE[1] - TRANSPORT), "{place:?}");
 }
@@ -224,7 +224,7 @@ fn a_preset_keeps_what_is_locked_and_another_link_ends_it() {
     paste(&mut d, RESTRICTED);
     let rate = number(&d, "train.lr");
     d.command(Key::P);
-    d.harness.event(egui::Event::Text("needed".into()));
+    d.harness.event(egui::Event::Text("needed preset".into()));
     d.steps(2);
     d.press(Key::Enter);
     assert_eq!((d.page().config.preset.as_str(), number(&d, "train.lr")), ("fast_slow_needed", rate));
