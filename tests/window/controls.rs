@@ -182,6 +182,32 @@ fn a_control_that_a_tile_has_is_not_shown_twice() {
     assert!(!d.shows("is in the tile Steering"));
 }
 
+#[test]
+fn a_view_claims_settings_that_a_lab_has() {
+    let keys: Vec<&str> = LABS.iter().flat_map(|lab| (lab.knobs)()).map(|knob| knob.key).collect();
+    let mut claims = 0;
+    for view in VIEWS {
+        for key in (view.make)().controls() {
+            assert!(keys.contains(key), "{}: {key}", view.id);
+            claims += 1;
+        }
+    }
+    assert!(claims > 10, "{claims}");
+}
+
+#[test]
+fn a_way_leads_to_the_tile_that_has_a_control() {
+    let mut d = open(Opening::Lab("traces".into()), VIEWS);
+    d.until("the tile", |d| d.shows("Sentence is in the tile"));
+    assert!(d.harness.query_by_role_and_label(Role::TextInput, "Sentence").is_none());
+    d.harness.get_by_label_contains("Sentence is in the tile").click();
+    d.steps(3);
+    let page = d.page();
+    let selected = page.tiling.selected.expect("a tile is selected");
+    let (_, view) = page.tiling.in_order().into_iter().find(|(id, _)| *id == selected).unwrap();
+    assert_eq!(page.controls.in_tiles.get("traces.sentence"), Some(&view));
+}
+
 const RESTRICTED: &str = "orrery:fast_slow?lock=train,model.coupling_scale&hide=variants&answers=hidden";
 
 fn rate_is_locked(d: &Desktop) -> bool {

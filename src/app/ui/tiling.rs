@@ -172,13 +172,17 @@ impl Tiling {
         front.map(|(_, view)| view).collect()
     }
 
-    /// The settings whose controls stand in tiles in sight, each with the id of its view.
+    /// The settings whose controls stand in tiles in sight, each with the id of its view: of the first one that has it.
     pub fn controls(&self) -> HashMap<&'static str, String> {
         let active = self.tree.active_tiles();
         let is_shown = |id: TileId| self.maximised.map_or(active.contains(&id), |only| only == id);
-        let shown = self.views.iter().filter(|(id, _)| is_shown(**id));
-        let named = shown.filter_map(|(id, view)| Some((self.tree.tiles.get_pane(id)?.view.clone(), view.controls())));
-        named.flat_map(|(name, keys)| keys.iter().map(move |key| (*key, name.clone()))).collect()
+        let mut all = HashMap::new();
+        for (id, name) in self.in_order().into_iter().filter(|(id, _)| is_shown(*id)) {
+            for key in self.views.get(&id).map_or(&[][..], |view| view.controls()) {
+                all.entry(*key).or_insert_with(|| name.clone());
+            }
+        }
+        all
     }
 
     /// Brings these views to the front, opens those that are not on the page, and closes what else would be in front.
