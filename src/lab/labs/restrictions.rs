@@ -51,6 +51,8 @@ impl Restrictions {
         pairs
     }
 
+    /// Looks the names of settings and groups up in the lab that the link opens.
+    ///
     /// # Errors
     /// If the lab has neither a setting nor a group of one of the names; the words say which one is near.
     pub fn check(&self, lab: &Lab) -> Result<(), String> {

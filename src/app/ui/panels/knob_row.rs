@@ -67,10 +67,12 @@ fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, va
 fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, view: &str) {
     let Some(entry) = shell.lists.view(view) else { return };
     row_ui(ui, shell, page, knob, |ui, shell, _| {
-        let words = format!("in the tile {}", entry.title);
+        let words = format!("in {}", entry.title);
         let link = egui::Button::new(RichText::new(&words).small().color(shell.theme.secondary)).frame(false);
         let link = ui.add(link.truncate());
-        link.widget_info(|| WidgetInfo::labeled(egui::Role::Link, true, format!("{} is {words}", knob.label)));
+        link.widget_info(|| {
+            WidgetInfo::labeled(egui::Role::Link, true, format!("{} is in the tile {}", knob.label, entry.title))
+        });
         let about = "Its control is there; the tile is selected by a click.";
         if link.on_hover_text(about).on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
             shell.act(PageAction::ShowView(entry.id));

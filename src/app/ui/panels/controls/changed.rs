@@ -84,7 +84,10 @@ fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
             let shown = RichText::new(&value).small().color(shell.theme.text);
             ui.add(Label::new(shown).truncate()).on_hover_text(format!("{} = {value}", knob.key));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                ui.add(Label::new(RichText::new(knob.label).small().color(shell.theme.secondary)).truncate());
+                let name = RichText::new(knob.label).small().color(shell.theme.secondary);
+                let name = ui.add(Label::new(name).truncate()).on_hover_text(knob.label);
+                let words = format!("{} = {value}", knob.label);
+                name.widget_info(|| WidgetInfo::labeled(egui::Role::Label, true, &words));
             });
         });
     });
