@@ -240,6 +240,24 @@ fn a_link_locks_and_hides_controls_until_they_are_unlocked() {
     assert_eq!(number(&d, "model.coupling_scale"), 3.0);
 }
 
+#[test]
+fn a_locked_setting_is_not_changed_in_a_tile() {
+    let mut d = open(Opening::Lab("ode_flow".into()), VIEWS);
+    paste(&mut d, "orrery:ode_flow?lock=control#view=steer");
+    let dial = |d: &Desktop| d.harness.query_by_role_and_label(Role::Slider, "u\u{2080}").is_some();
+    d.until("the dials", dial);
+    let before = number(&d, "control.u0");
+    let value = |d: &Desktop| {
+        let dial = d.harness.get_by_role_and_label(Role::Slider, "u\u{2080}");
+        dial.accesskit_node().numeric_value()
+    };
+    let shown = value(&d);
+    d.harness.get_by_role_and_label(Role::Slider, "u\u{2080}").set_value_accesskit(1.0);
+    d.steps(4);
+    assert_eq!((number(&d, "control.u0"), value(&d)), (before, shown));
+    assert!(d.shows(LOCKED), "the panel says why");
+}
+
 fn number_of(config: &orrery::config::Config, key: &str) -> f64 {
     config.get(key).and_then(Value::as_f64).expect("a number")
 }

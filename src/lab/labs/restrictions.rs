@@ -19,6 +19,9 @@ pub struct Restrictions {
     pub hides_answers: bool,
 }
 
+/// Those of a page that no link restricts.
+pub static UNRESTRICTED: Restrictions = Restrictions { locked: vec![], hidden: vec![], hides_answers: false };
+
 const LOCK: &str = "lock";
 const HIDE: &str = "hide";
 const ANSWERS: &str = "answers";

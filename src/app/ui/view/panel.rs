@@ -235,6 +235,7 @@ mod tests {
     use super::*;
     use crate::{
         config::Config,
+        labs::restrictions::UNRESTRICTED,
         ui::{
             action::Actions,
             mirror::Mirror,
@@ -288,6 +289,7 @@ mod tests {
             config: &config,
             knobs: &[],
             preset: &config,
+            restrictions: &UNRESTRICTED,
             theme: &theme,
             selection: &mut Selection::default(),
             actions: &mut Actions::default(),
