@@ -7,6 +7,7 @@ use std::{
 
 use orrery::{
     experiments::permalink::{LinkSelection, Permalink},
+    labs::restrictions::Restrictions,
     store::{Reader, Writer},
     telemetry::{Event, StepStats},
     trainer::DriveOptions,
@@ -52,7 +53,13 @@ fn a_run_under_a_link_equals_the_run_that_it_was_copied_from() {
     train(&config, DriveOptions { writer: Some(writer.clone()), ..started() });
     let original = writer.folder().unwrap();
 
-    let link = Permalink { config, step: Some(6), views: vec!["gate".into()], selection: LinkSelection::default() };
+    let link = Permalink {
+        config,
+        restrictions: Restrictions::default(),
+        step: Some(6),
+        views: vec!["gate".into()],
+        selection: LinkSelection::default(),
+    };
     let out_folder = dir.path().join("linked");
     let out_words = out_folder.to_str().unwrap();
     let out = orrery(&["open", &link.to_string(), "--out", out_words]);

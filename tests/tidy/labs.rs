@@ -94,11 +94,46 @@ fn faults(lab: &Lab) -> Vec<String> {
     for (group, _) in lab.groups {
         check(knobs.iter().any(|k| k.group() == *group), format!("the group `{group}` has no setting"));
     }
+    essentials_faults(lab, &knobs).into_iter().for_each(|fault| check(false, fault));
     check(lab.file_key(FileKind::Text).is_some(), "it takes no text file".into());
     if let Err(e) = (lab.plan)(&Config::defaults(lab.id, &knobs)) {
         check(false, format!("its defaults make no plan: {e}"));
     }
     check(!lab.presets.is_empty(), "it has no preset".into());
+    faults
+}
+
+/// True for a setting that acts at once on what the lab is about, and not on its training or on how often it measures.
+fn acts_now(knob: &Knob) -> bool {
+    let is_routine = ["train", "run"].contains(&knob.group()) || knob.key.ends_with("every");
+    knob.applies != Applies::AtReset && !is_routine
+}
+
+/// The faults of the settings that a lab's controls show at first.
+fn essentials_faults(lab: &Lab, knobs: &[Knob]) -> Vec<String> {
+    let essentials: BTreeSet<&str> = lab.essentials.iter().copied().collect();
+    let mut faults = vec![];
+    if !(5..=8).contains(&lab.essentials.len()) || essentials.len() != lab.essentials.len() {
+        faults.push(format!("{} settings are essential, not 5 to 8 different ones", lab.essentials.len()));
+    }
+    let config = lab.config(None).unwrap();
+    for key in lab.essentials {
+        match knobs.iter().find(|k| k.key == *key) {
+            None => faults.push(format!("its essential setting `{key}` is none of its settings")),
+            Some(knob) if !knob.acts(&config) || ["run.device", "run.threads"].contains(key) => {
+                faults.push(format!("its essential setting `{}` has no control in the panel", knob.key));
+            }
+            Some(_) => {}
+        }
+    }
+    let shown: Vec<&Knob> = knobs.iter().filter(|k| essentials.contains(k.key)).collect();
+    let labels: BTreeSet<&str> = shown.iter().map(|k| k.label).collect();
+    if labels.len() != shown.len() {
+        faults.push("two of its essential settings have one label".into());
+    }
+    if knobs.iter().any(acts_now) && !shown.iter().any(|knob| acts_now(knob)) {
+        faults.push("none of its essential settings acts at once, and some of its settings do".into());
+    }
     faults
 }
 

@@ -35,9 +35,10 @@ fn opened(lab: &str, worker: Worker, views: &'static [ViewEntry]) -> Desktop {
     d
 }
 
-/// The lab's page without views, with a run that has made a step: most changes wait for a reset.
+/// The lab's page without views and with all settings, with a run that has made a step: most changes wait for a reset.
 fn desk(lab: &str) -> Desktop {
     let mut d = opened(lab, Worker::Steps, &[]);
+    d.unfold_settings();
     d.press(Key::ArrowRight);
     d.until("a step", |d| d.page().newest() > 0);
     d
@@ -126,6 +127,30 @@ fn every_slider_of_every_lab_is_dragged_from_end_to_end() {
         }
         assert!(gone <= 2, "{}: {gone} sliders went away", lab.id);
         assert!(d.shows("at reset"), "{}: changes wait for a reset", lab.id);
+    }
+}
+
+/// The list of changes comes when the slider is let go, and moves no control.
+#[test]
+fn nothing_moves_while_a_slider_is_held() {
+    let mut d = desk("fast_slow");
+    let places = |d: &Desktop| sliders(d).iter().map(|slider| slider.rect).collect::<Vec<_>>();
+    let before = places(&d);
+    for nth in [0, before.len() - 1] {
+        let slider = before[nth];
+        let listed = d.page().controls.changed.clone();
+        pointer(&mut d, slider.left_center(), Some(true));
+        for share in [0.3, 0.6, 0.9] {
+            pointer(&mut d, pos2(slider.left() + share * slider.width(), slider.center().y), None);
+            d.steps(2);
+            assert_eq!(d.page().controls.changed, listed, "the list waits");
+            assert_eq!(places(&d), before, "at {share} of slider {nth}");
+        }
+        pointer(&mut d, pos2(slider.left() + 0.9 * slider.width(), slider.center().y), Some(false));
+        d.steps(3);
+        assert_eq!(d.page().controls.changed.len(), listed.len() + 1);
+        assert!(d.shows("Changed from preset"));
+        assert_eq!(places(&d), before, "nor afterwards");
     }
 }
 

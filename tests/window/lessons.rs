@@ -36,7 +36,7 @@ fn open(opening: Opening) -> Desktop {
 }
 
 fn link(lab: &str, step: usize) -> LessonLink {
-    LessonLink { lab: lab.into(), step }
+    LessonLink::new(lab, step)
 }
 
 fn click(d: &mut Desktop, label: &str) {

@@ -7,6 +7,7 @@ mod attention_chain;
 mod bdh_dynamics;
 mod clipping;
 mod concepts;
+mod controls;
 mod drags;
 mod end_to_end;
 mod extreme_values;

@@ -8,7 +8,7 @@ use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     config::Config,
     experiments::permalink::{Link, LinkSelection, Permalink},
-    labs::LABS,
+    labs::{LABS, restrictions::Restrictions},
     ui::{
         app::{App, Opening, Start},
         page::Page,
@@ -29,7 +29,13 @@ fn link(config: Config, step: Option<u64>) -> Permalink {
         head: Some(1),
         ..Default::default()
     };
-    Permalink { config, step, views: vec!["gate".into(), "attention".into()], selection }
+    Permalink {
+        config,
+        restrictions: Restrictions::default(),
+        step,
+        views: vec!["gate".into(), "attention".into()],
+        selection,
+    }
 }
 
 impl Desk {

@@ -4,6 +4,7 @@ use eframe::egui::{self, Modifiers, PointerButton, Pos2, Rect, accesskit::Role, 
 use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable};
 use orrery::{
     config::{Config, Knob},
+    labs::restrictions::UNRESTRICTED,
     telemetry::{Command, Question},
     ui::{
         action::{Action, Actions, FileAction, PageAction, RunAction, SettingAction},
@@ -80,6 +81,7 @@ impl Tile {
             config: &self.config,
             knobs: &self.knobs,
             preset: &self.preset,
+            restrictions: &UNRESTRICTED,
             theme: &self.theme,
             selection: &mut self.selection,
             actions: &mut actions,

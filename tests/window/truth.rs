@@ -220,6 +220,7 @@ fn table(page: &mut Page, theme: &Theme) -> Option<String> {
         config: &page.config,
         knobs: &page.knobs,
         preset: &page.preset,
+        restrictions: &page.restrictions,
         theme,
         selection: &mut page.selection,
         actions: &mut Actions::default(),

@@ -72,6 +72,8 @@ static LAB: Lab = Lab {
     source: "nowhere",
     lesson: "# A lesson\n\nWith a paragraph.",
     groups: &[("model", "Model"), ("train", "Training"), ("corpus", "Text")],
+    // all of them, so that a test finds each control without opening the rest
+    essentials: &["train.lr", "model.width", "model.frozen", "corpus.source", "model.checkpoint", "corpus.file"],
     knobs,
     presets: &[
         Preset { id: "pretend", title: "First", about: "The first.", toml: "lab = \"pretend\"\n" },
@@ -377,7 +379,7 @@ impl Desktop {
         self.page().run.as_ref().map_or("none", |r| r.state_label())
     }
 
-    fn click(&mut self, label: &str) {
+    pub fn click(&mut self, label: &str) {
         self.harness.get_by_label(label).click();
         self.steps(3);
     }
@@ -387,9 +389,15 @@ impl Desktop {
         self.steps(3);
     }
 
-    fn command(&mut self, key: Key) {
+    pub fn command(&mut self, key: Key) {
         self.harness.key_press_modifiers(Modifiers::COMMAND, key);
         self.steps(3);
+    }
+
+    /// Unfolds the settings that are not essential.
+    pub fn unfold_settings(&mut self) {
+        self.harness.get_by_label_contains("All settings").click();
+        self.steps(20);
     }
 
     pub fn shows(&self, label: &str) -> bool {

@@ -18,6 +18,7 @@ use crate::{
         Target,
         offscreen::{Drawing, Image, Offscreen, Sheet, lay_out},
     },
+    labs::restrictions::UNRESTRICTED,
 };
 
 /// Margin around a figure, points.
@@ -181,6 +182,7 @@ impl Figure<'_> {
             config: self.config,
             knobs: self.knobs,
             preset: self.config,
+            restrictions: &UNRESTRICTED,
             theme: self.theme,
             selection,
             actions: &mut actions,

@@ -1,6 +1,7 @@
 //! A lab's page: its settings, its run, its tiles, the step shown. Panels draw it; the modules below change it in larger
 //! steps than one setting or one command.
 
+pub mod controls;
 pub mod lesson;
 pub(super) mod link;
 pub mod play;
@@ -8,6 +9,7 @@ pub(super) mod tokens;
 pub(super) mod training;
 pub mod undo;
 
+pub use controls::ControlsState;
 pub use play::Play;
 pub use undo::{Snapshot, UndoKind};
 
@@ -40,7 +42,7 @@ use super::{
 };
 use crate::{
     config::{Applies, Config, FileKind, Knob, Value, file_key},
-    labs::Lab,
+    labs::{Lab, restrictions::Restrictions},
     telemetry::{Command, Level},
 };
 
@@ -86,6 +88,9 @@ pub struct Page {
     refused_memory: Option<Config>,
     /// Text fields being typed in, by key.
     pub drafts: BTreeMap<String, String>,
+    /// The restrictions of the link that the page was opened with.
+    pub restrictions: Restrictions,
+    pub controls: ControlsState,
     /// Search over the controls.
     pub filter: String,
     /// A control to scroll to and light up.
@@ -133,6 +138,8 @@ impl Page {
             memory: None,
             refused_memory: None,
             drafts: BTreeMap::new(),
+            restrictions: Restrictions::default(),
+            controls: ControlsState::default(),
             filter: String::new(),
             sought: None,
             sweep: None,
@@ -151,6 +158,7 @@ impl Page {
             None => (lab.config(None).unwrap_or_else(|_| Config::defaults(lab.id, &knobs)), vec![]),
         };
         let mut page = Self::new(lab, config);
+        page.restrictions.clone_from(&saved.restrictions);
         if let Some(layout) = &saved.layout {
             page.tiling = Tiling::from_layout(layout.clone());
         }
@@ -158,7 +166,8 @@ impl Page {
     }
 
     pub fn saved(&self) -> LabSession {
-        LabSession { config: Some(self.config.clone()), layout: Some(self.tiling.tree.clone()) }
+        let (config, layout) = (Some(self.config.clone()), Some(self.tiling.tree.clone()));
+        LabSession { config, layout, restrictions: self.restrictions.clone() }
     }
 
     pub fn shared(&self) -> Shared {
@@ -255,6 +264,10 @@ impl Page {
             self.refused.remove(key);
             return;
         }
+        if self.restrictions.locks(key) {
+            self.refused.insert(key.to_owned(), controls::LOCKED.to_owned());
+            return;
+        }
         let before = self.config.clone();
         match self.config.set(&self.knobs, key, value) {
             Ok(()) => {
@@ -300,10 +313,11 @@ impl Page {
     }
 
     /// Takes a configuration like [`Page::take_config`], with a layout where there is one; `name` is the name of the
-    /// undo step. None of it reaches the present run, which was made from other settings.
+    /// undo step. None of it reaches the present run, which was made from other settings. Locked settings stay.
     pub fn take_everything(&mut self, config: Config, layout: Option<Layout>, name: String, now: f64) {
         let layout = layout.map(|layout| self.tiling.replace(layout));
         let before = std::mem::replace(&mut self.config, config);
+        self.restrictions.keep_locked(&self.knobs, &mut self.config, &before);
         let is_other_preset = before.preset != self.config.preset;
         self.preset = preset_of(self.lab, &self.knobs, &self.config);
         if let Some(view) = self.lab.front(&self.config.preset).filter(|_| is_other_preset && layout.is_none()) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::tiling::Layout;
 use crate::{
     config::{Config, Knob},
-    labs::Lab,
+    labs::{Lab, restrictions::Restrictions},
 };
 
 /// Where eframe's storage keeps it.
@@ -30,6 +30,8 @@ pub enum Tab {
 pub struct LabSession {
     pub config: Option<Config>,
     pub layout: Option<Layout>,
+    /// Of the link that the page was opened with.
+    pub restrictions: Restrictions,
 }
 
 /// The persisted session.
@@ -42,6 +44,8 @@ pub struct Session {
     /// Reduced motion.
     pub still: bool,
     pub controls_open: bool,
+    /// Every setting of a lab has its control in the panel, and not the essential ones alone.
+    pub all_settings: bool,
     pub inspector_open: bool,
     pub tab: Tab,
     /// The lab that was open; none: home.
@@ -56,6 +60,7 @@ impl Default for Session {
             zoom: 1.0,
             still: false,
             controls_open: true,
+            all_settings: false,
             inspector_open: true,
             tab: Tab::default(),
             lab: None,
@@ -228,12 +233,13 @@ mod tests {
     fn a_session_comes_back_and_a_damaged_one_is_forgotten() {
         let mut storage = Memory::default();
         let knobs = [Knob::float("a.b", "B", 0.25, 0.0, 1.0)];
-        let mut session = Session { dark: false, zoom: 1.3, lab: Some("x".into()), ..Session::default() };
+        let mut session =
+            Session { dark: false, zoom: 1.3, all_settings: true, lab: Some("x".into()), ..Session::default() };
         let config = Some(Config::defaults("x", &knobs));
-        session.labs.insert("x".into(), LabSession { config: config.clone(), layout: None });
+        session.labs.insert("x".into(), LabSession { config: config.clone(), ..LabSession::default() });
         session.save(&mut storage);
         let back = Session::load(&storage);
-        assert!(!back.dark && back.zoom == 1.3 && back.lab.as_deref() == Some("x"));
+        assert!(!back.dark && back.all_settings && back.zoom == 1.3 && back.lab.as_deref() == Some("x"));
         assert_eq!(back.labs["x"].config, config);
         eframe::Storage::set_string(&mut storage, KEY, "{ half".into());
         assert!(Session::load(&storage).lab.is_none());

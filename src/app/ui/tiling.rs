@@ -172,6 +172,19 @@ impl Tiling {
         front.map(|(_, view)| view).collect()
     }
 
+    /// The settings whose controls stand in tiles in sight, each with the id of its view: of the first one that has it.
+    pub fn controls(&self) -> HashMap<&'static str, String> {
+        let active = self.tree.active_tiles();
+        let is_shown = |id: TileId| self.maximised.map_or(active.contains(&id), |only| only == id);
+        let mut all = HashMap::new();
+        for (id, name) in self.in_order().into_iter().filter(|(id, _)| is_shown(*id)) {
+            for key in self.views.get(&id).map_or(&[][..], |view| view.controls()) {
+                all.entry(*key).or_insert_with(|| name.clone());
+            }
+        }
+        all
+    }
+
     /// Brings these views to the front, opens those that are not on the page, and closes what else would be in front.
     pub fn bring_in_front(&mut self, views: &[String]) {
         views.iter().for_each(|view| self.show(view));

@@ -217,7 +217,7 @@ pub fn file_key(knobs: &[Knob], kind: FileKind) -> Option<&'static str> {
 
 /// The known key closest to `key` by edit distance, if close enough to be a slip of the hand. A key
 /// without a group is compared with the names as well.
-pub(super) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let name = |k: &'a str| k.rsplit('.').next().unwrap_or(k);
     known
         .map(|k| {

@@ -1,5 +1,5 @@
-//! A page as one link: `orrery:LAB?key=value&...#step=..&view=..`. Before `#` stand the preset, the seed and every setting that
-//! differs from the preset's, after it what is looked at.
+//! A page as one link: `orrery:LAB?key=value&...#step=..&view=..`. Before `#` stand the preset, the seed, every setting that
+//! differs from the preset's and the restrictions of the page (`lock`, `hide`, `answers`), after it what is looked at.
 
 use std::fmt::{self, Write as _};
 
@@ -8,6 +8,7 @@ use crate::{
     labs::{
         self, Lab, known,
         lesson::{LINK, LessonLink},
+        restrictions::Restrictions,
     },
 };
 
@@ -24,10 +25,11 @@ pub struct LinkSelection {
     pub neuron: Option<u64>,
 }
 
-/// Settings, seed, step, selection and the views that are in sight.
+/// Settings, seed, restrictions, step, selection and the views that are in sight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permalink {
     pub config: Config,
+    pub restrictions: Restrictions,
     /// The step that is looked at; `None`: nothing need be trained.
     pub step: Option<u64>,
     /// Ids of the views in front, in reading order; empty: the lab's own layout.
@@ -48,10 +50,14 @@ impl Link {
     /// Reads a link into one of these labs; `None` if the text is none, an error in words if it is a broken one.
     pub fn parse(text: &str, labs: &[&'static Lab]) -> Option<Result<Self, String>> {
         let body = text.trim().strip_prefix(LINK)?;
-        if body.contains("?lesson=") {
-            return LessonLink::parse(text).map(|link| link.map(Self::Lesson));
-        }
         let broken = |why: String| format!("The link `{}` was not opened: {why}", text.trim());
+        if body.contains("?lesson=") {
+            let link = LessonLink::parse(text)?;
+            return Some(link.and_then(|link| match labs.iter().find(|lab| lab.id == link.lab) {
+                Some(lab) => link.restrictions.check(lab).map_err(broken).map(|()| Self::Lesson(link)),
+                None => Ok(Self::Lesson(link)),
+            }));
+        }
         Some(Permalink::read(body, labs).map(|link| Self::Page(Box::new(link))).map_err(broken))
     }
 }
@@ -62,8 +68,16 @@ impl Permalink {
         let (settings, place) = body.split_once('#').unwrap_or((body, ""));
         let (lab, settings) = settings.split_once('?').unwrap_or((settings, ""));
         let lab = known(labs, &decoded(lab)?).map_err(|e| e.to_string())?;
+        let (mut restrictions, mut given) = (Restrictions::default(), vec![]);
+        for (key, value) in pairs(settings)? {
+            if !restrictions.take(&key, &value)? {
+                given.push((key, value));
+            }
+        }
+        restrictions.check(lab)?;
         let mut link = Self {
-            config: settings_of(lab, &pairs(settings)?)?,
+            config: settings_of(lab, &given)?,
+            restrictions,
             step: None,
             views: vec![],
             selection: LinkSelection::default(),
@@ -128,6 +142,9 @@ impl fmt::Display for Permalink {
         write!(f, "{LINK}{}?preset={}&seed={}", encoded(&config.lab), encoded(preset), config.seed)?;
         for (key, value) in config.iter().filter(|(key, value)| base.get(key) != Some(*value)) {
             write!(f, "&{}={}", encoded(key), encoded(&value.to_string()))?;
+        }
+        for (name, value) in self.restrictions.pairs() {
+            write!(f, "&{name}={}", encoded(&value))?;
         }
         for (i, (key, value)) in self.place().into_iter().enumerate() {
             write!(f, "{}{key}={}", if i == 0 { '#' } else { '&' }, encoded(&value))?;
@@ -246,6 +263,8 @@ mod tests {
             (step, head) in (any::<Option<u64>>(), any::<Option<u64>>()),
             views in prop::collection::vec("[a-z_]{1,12}", 0..5),
             layer in any::<Option<String>>(),
+            (locked, hidden) in (prop::collection::vec(0usize..1000, 0..4), prop::collection::vec(0usize..1000, 0..4)),
+            hides_answers in any::<bool>(),
         ) {
             let lab = LABS[at % LABS.len()];
             let knobs = (lab.knobs)();
@@ -260,7 +279,12 @@ mod tests {
                 config.set(&knobs, knob.key, value(knob, *share, text)).unwrap();
             }
             let selection = LinkSelection { layer, head, ..LinkSelection::default() };
-            let link = Permalink { config, step, views, selection };
+            let names: Vec<&str> = knobs.iter().map(|k| k.key).chain(lab.groups.iter().map(|(group, _)| *group)).collect();
+            let [locked, hidden] = [locked, hidden].map(|places| -> Vec<String> {
+                places.iter().map(|place| names[place % names.len()].to_owned()).collect()
+            });
+            let restrictions = Restrictions { locked, hidden, hides_answers };
+            let link = Permalink { config, restrictions, step, views, selection };
             let text = link.to_string();
             prop_assert!(text.is_ascii() && !text.contains(char::is_whitespace), "{}", text);
             let back = page(&text).unwrap();
@@ -278,10 +302,12 @@ mod tests {
         }
         let selection = LinkSelection { variant: Some("coupled".into()), head: Some(2), ..LinkSelection::default() };
         let views = vec!["gate".to_owned(), "attention".to_owned()];
-        let link = Permalink { config, step: Some(40), views, selection };
+        let restrictions =
+            Restrictions { locked: vec!["train".into()], hides_answers: true, ..Restrictions::default() };
+        let link = Permalink { config, restrictions, step: Some(40), views, selection };
         let preset = &link.config.preset;
         let text = format!(
-            "orrery:fast_slow?preset={preset}&seed=7&model.d_model=64&train.lr=0.01#step=40&view=gate,attention&variant=coupled&head=2"
+            "orrery:fast_slow?preset={preset}&seed=7&model.d_model=64&train.lr=0.01&lock=train&answers=hidden#step=40&view=gate,attention&variant=coupled&head=2"
         );
         assert_eq!(link.to_string(), text);
         assert_eq!(page(&format!("  {text}\n")).unwrap(), link);
@@ -300,6 +326,10 @@ mod tests {
             ("orrery:fast_slow?seed", "`seed` has no `=`"),
             ("orrery:fast_slow?seed=1&seed=2", "`seed` is given twice"),
             ("orrery:fast_slow#stop=1", "there is no `stop`; there are step, view"),
+            ("orrery:fast_slow?lock=trian", "did you mean `train`"),
+            ("orrery:fast_slow?hide=train.lr,model.dmodel", "did you mean `model.d_model`"),
+            ("orrery:fast_slow?lesson=2&lock=trian", "did you mean `train`"),
+            ("orrery:fast_slow?answers=shown", "`answers` = `shown`"),
             ("orrery:fast_slow#step=late", "`step` = `late` is no whole number"),
             ("orrery:fast_slow?corpus.file=%zz", "not percent-encoded"),
             ("orrery:fast_slow?corpus.file=%ff", "not percent-encoded"),

@@ -35,6 +35,15 @@ pub static LAB: Lab = Lab {
         ("probe", "Probes"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "physics.text",
+        "toy.damping",
+        "toy.swing",
+        "toy.prods",
+        "model.position",
+        "model.neurons",
+        "train.steps",
+    ],
     knobs: PhysicsLabSettings::schema,
     presets: &[
         Preset {

@@ -38,6 +38,16 @@ pub static LAB: Lab = Lab {
         ("probe", "Probes"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "train.lr",
+        "model.evolution_steps",
+        "model.dt",
+        "variants.mlp",
+        "variants.euler",
+        "variants.hamiltonian",
+        "variants.seeds",
+        "corpus.source",
+    ],
     knobs: CoupledQkSettings::schema,
     presets: &[
         Preset {

@@ -48,6 +48,16 @@ pub static LAB: Lab = Lab {
         ("probe", "Probes"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "control.y0",
+        "control.y1",
+        "flow.dt",
+        "generator.cut",
+        "slow_manifold.epsilon",
+        "task.kind",
+        "generator.topology",
+        "generator.states",
+    ],
     knobs: EquilibriumSettings::schema,
     presets: &[
         Preset {

@@ -38,6 +38,16 @@ pub static LAB: Lab = Lab {
         ("probe", "Probes"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "model.coupling_scale",
+        "train.lr",
+        "corpus.source",
+        "model.fast_window",
+        "model.upsample",
+        "approach.method",
+        "variants.seeds",
+        "train.steps",
+    ],
     knobs: FastSlowSettings::schema,
     presets: &[
         Preset {

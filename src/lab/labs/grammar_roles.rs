@@ -39,6 +39,16 @@ pub static LAB: Lab = Lab {
         ("train", "Training"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "grammar.passive",
+        "grammar.adjective",
+        "network.sweeps",
+        "network.kept",
+        "compare.words",
+        "compare.no_slow_trace",
+        "compare.bigru",
+        "train.steps",
+    ],
     knobs: GrammarRolesSettings::schema,
     presets: &[
         Preset {

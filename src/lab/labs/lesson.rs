@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Lab, RunSettings, corpus::CorpusSettings};
+use super::{Lab, RunSettings, corpus::CorpusSettings, restrictions::Restrictions};
 use crate::config::{Config, ConfigError, FileKind, Knob, Value};
 
 /// A lab's lesson.
@@ -268,34 +268,56 @@ fn until(rest: &mut &str, is_wanted: impl Fn(&str) -> bool) -> String {
     before.to_owned()
 }
 
-/// A link to a step of a lab's lesson: `orrery:fast_slow?lesson=2`.
+/// A link to a step of a lab's lesson: `orrery:fast_slow?lesson=2`, with restrictions `orrery:fast_slow?lesson=2&lock=train`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LessonLink {
     pub lab: String,
     /// Number of the step, from 1.
     pub step: usize,
+    pub restrictions: Restrictions,
 }
 
 /// The prefix of every link.
 pub const LINK: &str = "orrery:";
 
 impl LessonLink {
-    /// Reads a link; `None` if the text is none, an error in words if it is a broken one.
+    /// The link to a step, from 1, without restrictions.
+    pub fn new(lab: &str, step: usize) -> Self {
+        Self { lab: lab.to_owned(), step, restrictions: Restrictions::default() }
+    }
+
+    /// Reads a link; `None` if the text is none, an error in words if it is a broken one. Its lab and the names of its
+    /// restrictions are not looked up.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         let body = text.trim().strip_prefix(LINK)?;
-        let link = body.split_once("?lesson=").and_then(|(lab, step)| {
-            let step = step.parse().ok().filter(|step| *step > 0)?;
-            (!lab.is_empty()).then(|| Self { lab: lab.to_owned(), step })
-        });
-        Some(link.ok_or_else(|| {
-            format!("`{}` is no link to a lesson; one is written orrery:LAB?lesson=NUMBER", text.trim())
-        }))
+        let written =
+            "one is written orrery:LAB?lesson=NUMBER, and may end in &lock=KEYS, &hide=KEYS and &answers=hidden";
+        let broken = |why: String| format!("`{}` is no link to a lesson{why}; {written}", text.trim());
+        Some(Self::read(body).map_err(broken))
+    }
+
+    /// Reads the part after `orrery:`. The error says what is wrong with a restriction, and is empty for the rest.
+    fn read(body: &str) -> Result<Self, String> {
+        let (lab, rest) = body.split_once("?lesson=").filter(|(lab, _)| !lab.is_empty()).ok_or("")?;
+        let mut parts = rest.split('&');
+        let step = parts.next().and_then(|step| step.parse().ok()).filter(|step| *step > 0).ok_or("")?;
+        let mut link = Self::new(lab, step);
+        for part in parts {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            match link.restrictions.take(name, value) {
+                Ok(true) => {}
+                Ok(false) => return Err(format!(": it has an unknown part `{part}`")),
+                Err(words) => return Err(format!(": {words}")),
+            }
+        }
+        Ok(link)
     }
 }
 
 impl std::fmt::Display for LessonLink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{LINK}{}?lesson={}", self.lab, self.step)
+        write!(f, "{LINK}{}?lesson={}", self.lab, self.step)?;
+        self.restrictions.pairs().iter().try_for_each(|(name, value)| write!(f, "&{name}={value}"))
     }
 }
 
@@ -366,12 +388,25 @@ mod tests {
 
     #[test]
     fn a_link_says_lab_and_step() {
-        let link = LessonLink { lab: "fast_slow".into(), step: 2 };
+        let link = LessonLink::new("fast_slow", 2);
         assert_eq!(LessonLink::parse(" orrery:fast_slow?lesson=2\n"), Some(Ok(link.clone())));
         assert_eq!(LessonLink::parse(&link.to_string()), Some(Ok(link)));
         assert_eq!(LessonLink::parse("orrery1:abc"), None);
-        for broken in ["orrery:x", "orrery:x?lesson=0", "orrery:?lesson=1", "orrery:x?lesson=two"] {
+        for broken in
+            ["orrery:x", "orrery:x?lesson=0", "orrery:?lesson=1", "orrery:x?lesson=two", "orrery:x?lesson=1&a=b"]
+        {
             assert!(LessonLink::parse(broken).unwrap().unwrap_err().contains("orrery:LAB?lesson="), "{broken}");
         }
+    }
+
+    #[test]
+    fn a_link_may_have_restrictions() {
+        let text = "orrery:fast_slow?lesson=2&lock=train,model.pool&hide=run&answers=hidden";
+        let link = LessonLink::parse(text).unwrap().unwrap();
+        assert!(link.restrictions.locks("train.lr") && link.restrictions.hides("run.eval_every"));
+        assert!(link.restrictions.hides_answers && link.step == 2);
+        assert_eq!(link.to_string(), text);
+        let words = LessonLink::parse("orrery:fast_slow?lesson=2&answers=no").unwrap().unwrap_err();
+        assert!(words.contains("`answers` = `no`"), "{words}");
     }
 }

@@ -15,6 +15,7 @@ pub mod lesson;
 pub mod merging;
 pub mod neuron_graph;
 pub mod ode_flow;
+pub mod restrictions;
 pub mod spen;
 pub mod synapses;
 pub mod traces;
@@ -61,6 +62,8 @@ pub struct Lab {
     pub lesson: &'static str,
     /// Knob groups in order: (key prefix, heading).
     pub groups: &'static [(&'static str, &'static str)],
+    /// The keys of the five to eight settings that the lab is about: its controls at first sight.
+    pub essentials: &'static [&'static str],
     /// The schema of its settings struct.
     pub knobs: fn() -> Vec<Knob>,
     /// The first is the default.

@@ -31,6 +31,16 @@ pub static LAB: Lab = Lab {
         ("probe", "Measuring"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "graph.edges",
+        "graph.matrix",
+        "graph.sign",
+        "graph.weighted",
+        "model.neurons",
+        "model.heads",
+        "corpus.source",
+        "train.steps",
+    ],
     knobs: NeuronGraphSettings::schema,
     presets: &[
         Preset {

@@ -53,6 +53,16 @@ pub static LAB: Lab = Lab {
         ("probe", "Probes"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "control.u0",
+        "control.alpha",
+        "steer.prompt",
+        "solver.method",
+        "solver.rtol",
+        "task.kind",
+        "steer.language_steps",
+        "steer.vary",
+    ],
     knobs: OdeFlowSettings::schema,
     presets: &[
         Preset {

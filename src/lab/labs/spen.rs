@@ -39,6 +39,16 @@ pub static LAB: Lab = Lab {
         ("probe", "Probes"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "train.lr",
+        "mechanism.fixed",
+        "mechanism.gated",
+        "mechanism.linear",
+        "mechanism.softmax",
+        "compare.as_large",
+        "corpus.source",
+        "variants.seeds",
+    ],
     knobs: SpenSettings::schema,
     presets: &[
         Preset {

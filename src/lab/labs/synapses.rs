@@ -37,6 +37,16 @@ pub static LAB: Lab = Lab {
         ("probe", "Measuring"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "reading.text",
+        "reading.layer",
+        "reading.rotated",
+        "corpus.source",
+        "parliament.nouns",
+        "parliament.frames",
+        "merging.tune",
+        "train.steps",
+    ],
     knobs: SynapsesSettings::schema,
     presets: &[
         Preset {

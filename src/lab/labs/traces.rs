@@ -32,6 +32,16 @@ pub static LAB: Lab = Lab {
         ("train", "Training"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "traces.sentence",
+        "traces.swap_word",
+        "traces.alpha_fast",
+        "traces.alpha_medium",
+        "traces.alpha_slow",
+        "recoverability.bits",
+        "recoverability.past",
+        "corpus.source",
+    ],
     knobs: TracesLabSettings::schema,
     presets: &[
         Preset {

@@ -44,6 +44,16 @@ pub static LAB: Lab = Lab {
         ("probe", "Measuring"),
         ("run", "Run"),
     ],
+    essentials: &[
+        "model.checkpoint",
+        "reading.text",
+        "reading.layer",
+        "contexts.neuron",
+        "contexts.of",
+        "change.target",
+        "change.neurons",
+        "change.action",
+    ],
     knobs: TrainedBdhSettings::schema,
     presets: &[
         Preset {

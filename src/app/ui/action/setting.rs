@@ -12,6 +12,10 @@ pub enum SettingAction {
     Preset(String),
     /// Gives the setting with this key the preset's value.
     Restore(String),
+    /// Gives the settings with these keys the preset's values, as one step.
+    RestoreAll(Vec<String>),
+    /// Lets the controls be moved and shown that the link that opened the page locks or hides.
+    Unlock,
     /// Shows the control of the setting with this key.
     Find(&'static str),
 }

@@ -14,8 +14,10 @@ use crate::{
 
 /// The settings with which a step of the lesson begins.
 fn settings_of_step(page: &Page, i: usize) -> Result<Config, ConfigError> {
-    let step = page.lesson.lesson.steps.get(i);
-    step.map_or_else(|| Ok(page.config.clone()), |step| step.does.settings(page.lab, &page.config))
+    let Some(step) = page.lesson.lesson.steps.get(i) else { return Ok(page.config.clone()) };
+    let mut config = step.does.settings(page.lab, &page.config)?;
+    page.restrictions.keep_locked(&page.knobs, &mut config, &page.config);
+    Ok(config)
 }
 
 /// True if a step begins another run than the present one.

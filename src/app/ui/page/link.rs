@@ -14,6 +14,7 @@ pub fn link(page: &Page) -> Permalink {
     let is_of_run = page.newest() > 0 && page.pending().is_empty();
     Permalink {
         config: page.config.clone(),
+        restrictions: page.restrictions.clone(),
         step: is_of_run.then(|| page.shown_step()),
         views: page.tiling.in_front(),
         selection: LinkSelection {

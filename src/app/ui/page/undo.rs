@@ -125,6 +125,7 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
     }
     if let Some(config) = was.config {
         let before = std::mem::replace(&mut page.config, config);
+        page.restrictions.keep_locked(&page.knobs, &mut page.config, &before);
         page.preset = preset_of(page.lab, &page.knobs, &page.config);
         page.drafts.clear();
         page.refused.clear();

@@ -1,69 +1,161 @@
-//! The control panel: every setting of the lab, grouped, generated from its knobs.
+//! The control panel, generated from the lab's knobs: at first the settings that the lab is about, all others a click away,
+//! and what was changed from the preset. What acts now stands apart from what waits for the next run.
 
 use eframe::egui::{self, CollapsingHeader, Frame, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder};
 
-use super::{
-    Shell, hairline, knob_row, sweep_draft,
-    top_bar::{DEVICE, THREADS},
-};
+use super::{Shell, hairline, heading, knob_row, sweep_draft};
 use crate::{
-    config::{Config, Knob},
+    config::{Applies, Knob},
     ui::{
-        action::{PageAction, RunAction},
-        page::{Page, undo},
+        action::{PageAction, RunAction, SettingAction},
+        page::{
+            Page,
+            controls::{Restricted, is_in_panel},
+            undo,
+        },
         run::Run,
         theme::Theme,
     },
 };
 
+mod changed;
+
 pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     search_ui(ui, shell.theme, page);
     match page.sweep.is_some() {
         true => sweep_draft::foot_ui(ui, shell, page),
-        false => footer_ui(ui, shell, page),
+        false => {
+            footer_ui(ui, shell, page);
+            changed::changed_ui(ui, shell, page);
+        }
     }
+    restrictions_ui(ui, shell, page);
     focus_ui(ui, shell.theme, page);
+    page.controls.in_tiles = page.tiling.controls();
     // Named outright: what appears beside the controls must not make others of them while one is held.
     let place = UiBuilder::new().scope_id(egui::Id::unique(("controls", page.lab.id)));
-    ui.scope_builder(place, |ui| groups_ui(ui, shell, page));
+    ui.scope_builder(place, |ui| settings_ui(ui, shell, page));
 }
 
-fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let filter = page.filter.trim().to_lowercase();
     let knobs = page.knobs.clone();
+    let in_panel: Vec<&Knob> = knobs.iter().filter(|k| is_in_panel(page, k) && page.lesson.shows(k.key)).collect();
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 16 }).show(ui, |ui| {
-            let mut shown = 0;
-            for (prefix, heading) in page.lab.groups {
-                let here: Vec<&Knob> = knobs
-                    .iter()
-                    .filter(|k| k.group() == *prefix && in_panel(k, &page.config) && matches(k, heading, &filter))
-                    .filter(|k| page.lesson.shows(k.key))
-                    .collect();
-                if !here.is_empty() {
-                    shown += here.len();
-                    group_ui(ui, shell, page, heading, &here, !filter.is_empty());
-                }
-            }
-            if shown == 0 {
-                ui.add_space(8.0);
-                ui.label(RichText::new("No control matches.").color(shell.theme.secondary));
-                if ui.button("Show all").clicked() {
-                    page.filter.clear();
-                }
+            let matching: Vec<&Knob> = in_panel.iter().copied().filter(|k| matches(k, page, &filter)).collect();
+            if matching.is_empty() {
+                nothing_ui(ui, shell.theme, page);
+            } else if !filter.is_empty() || page.sweep.is_some() || is_focused(page) {
+                groups_ui(ui, shell, page, &matching, !filter.is_empty());
+            } else {
+                first_sight_ui(ui, shell, page, &in_panel);
             }
         });
     });
 }
 
-/// False for what the top bar has, and for what does nothing beside the other settings.
-fn in_panel(knob: &Knob, config: &Config) -> bool {
-    knob.acts(config) && knob.key != DEVICE && knob.key != THREADS
+/// True where the panel shows the controls of a step of the lesson alone.
+fn is_focused(page: &Page) -> bool {
+    page.lesson.is_focused && page.lesson.step().is_some()
 }
 
-fn matches(knob: &Knob, heading: &str, filter: &str) -> bool {
+fn matches(knob: &Knob, page: &Page, filter: &str) -> bool {
+    let heading = page.lab.groups.iter().find(|(group, _)| *group == knob.group()).map_or("", |(_, heading)| *heading);
     filter.is_empty()
         || [knob.key, knob.label, knob.symbol, heading].iter().any(|text| text.to_lowercase().contains(filter))
+}
+
+fn nothing_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
+    ui.add_space(8.0);
+    ui.label(RichText::new("No control matches.").color(theme.secondary));
+    if ui.button("Show all").clicked() {
+        page.filter.clear();
+    }
+}
+
+/// The essential settings, and all others behind a fold.
+fn first_sight_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob]) {
+    let is_essential = |knob: &Knob| page.lab.essentials.contains(&knob.key);
+    let by_key = |key: &&str| knobs.iter().copied().find(|knob| knob.key == *key);
+    let essentials: Vec<&Knob> = page.lab.essentials.iter().filter_map(by_key).collect();
+    let others: Vec<&Knob> = knobs.iter().copied().filter(|knob| !is_essential(knob)).collect();
+    times_ui(ui, shell, page, &essentials);
+    if others.is_empty() {
+        return;
+    }
+    page.controls.is_unfolded |= others.iter().any(|knob| page.sought == Some(knob.key));
+    let is_open = shell.session.all_settings || page.controls.is_unfolded;
+    let text = RichText::new(format!("All settings ({})", knobs.len())).color(shell.theme.text);
+    let header = CollapsingHeader::new(text)
+        .id_salt(("all settings", page.lab.id))
+        .default_open(is_open)
+        .open(Some(is_open))
+        .show_unindented(ui, |ui| groups_ui(ui, shell, page, &others, false));
+    let words = "Shows the settings that are not above, by groups, or folds them.";
+    if header.header_response.on_hover_text(words).on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
+        shell.session.all_settings = !is_open;
+        page.controls.is_unfolded = false;
+    }
+}
+
+/// These settings by the lab's groups.
+fn groups_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob], searching: bool) {
+    for (prefix, heading) in page.lab.groups {
+        let here: Vec<&Knob> = knobs.iter().copied().filter(|knob| knob.group() == *prefix).collect();
+        if !here.is_empty() {
+            group_ui(ui, shell, page, heading, &here, searching);
+        }
+    }
+}
+
+fn group_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, heading: &str, knobs: &[&Knob], searching: bool) {
+    let changed = knobs.iter().filter(|k| page.controls.changed.contains(&k.key)).count();
+    let sought = knobs.iter().any(|k| page.sought == Some(k.key));
+    let text = if changed > 0 { format!("{heading}  ·  {changed} changed") } else { heading.to_owned() };
+    let header = CollapsingHeader::new(RichText::new(text).strong().color(shell.theme.text))
+        .id_salt(("group", page.lab.id, heading))
+        .default_open(true)
+        .open((searching || sought).then_some(true));
+    let header = header.show_unindented(ui, |ui| times_ui(ui, shell, page, knobs));
+    header.header_response.on_hover_cursor(egui::CursorIcon::PointingHand);
+}
+
+/// The settings that act now, then those that the next run begins with. While a sweep is made, all in their order.
+fn times_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knobs: &[&Knob]) {
+    ui.spacing_mut().item_spacing.y = 4.0;
+    if let Some(draft) = &mut page.sweep {
+        for knob in knobs {
+            sweep_draft::knob_ui(ui, shell.theme, (draft, &page.config), knob);
+        }
+        ui.add_space(8.0);
+        return;
+    }
+    let (now, next): (Vec<&Knob>, Vec<&Knob>) =
+        knobs.iter().copied().partition(|knob| knob.applies != Applies::AtReset);
+    time_ui(ui, shell, page, &Time { title: "Acts now", about: NOW, knobs: now });
+    time_ui(ui, shell, page, &Time { title: "At the next run", about: NEXT, knobs: next });
+}
+
+const NOW: &str = "A change reaches the running model, or the views that show it, at once.";
+const NEXT: &str = "A change waits for a reset (R). A run that has begun keeps the settings that it was begun with.";
+
+/// Settings whose changes take effect at the same time.
+struct Time<'a> {
+    title: &'a str,
+    about: &'a str,
+    knobs: Vec<&'a Knob>,
+}
+
+fn time_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, time: &Time<'_>) {
+    if time.knobs.is_empty() {
+        return;
+    }
+    heading(ui, shell.theme, time.title).on_hover_text(time.about);
+    for knob in &time.knobs {
+        knob_row::knob_ui(ui, shell, page, knob);
+    }
+    ui.add_space(8.0);
 }
 
 fn search_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
@@ -78,11 +170,23 @@ fn search_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     });
 }
 
+/// Says what the link that opened the page locks and hides, and ends that.
+fn restrictions_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let Some(words) = Restricted::new(page).sentence() else { return };
+    Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 8 }).show(ui, |ui| {
+        ui.add(egui::Label::new(RichText::new(words).small().color(shell.theme.secondary)).wrap());
+        let about = "Every control is shown and can be moved. The link still opens the page as it was made.";
+        if ui.button("Unlock").on_hover_text(about).clicked() {
+            shell.act(SettingAction::Unlock);
+        }
+    });
+}
+
 /// Says that a lesson hides controls, and shows all.
 fn focus_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
     let Some(i) = page.lesson.current.filter(|_| page.lesson.is_focused) else { return };
-    let all = page.knobs.iter().filter(|k| in_panel(k, &page.config)).count();
-    let shown = page.knobs.iter().filter(|k| in_panel(k, &page.config) && page.lesson.shows(k.key)).count();
+    let all = page.knobs.iter().filter(|k| is_in_panel(page, k)).count();
+    let shown = page.knobs.iter().filter(|k| is_in_panel(page, k) && page.lesson.shows(k.key)).count();
     Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 8 }).show(ui, |ui| {
         let words = format!("Step {} of the lesson shows {shown} of {all} controls.", i + 1);
         ui.add(egui::Label::new(RichText::new(words).small().color(theme.secondary)).wrap());
@@ -90,27 +194,6 @@ fn focus_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
             page.lesson.is_focused = false;
         }
     });
-}
-
-fn group_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, heading: &str, knobs: &[&Knob], searching: bool) {
-    let changed = knobs.iter().filter(|k| page.config.get(k.key) != page.preset_value(k.key)).count();
-    let sought = knobs.iter().any(|k| page.sought == Some(k.key));
-    let text = if changed > 0 { format!("{heading}  ·  {changed} changed") } else { heading.to_owned() };
-    let header = CollapsingHeader::new(RichText::new(text).strong().color(shell.theme.text))
-        .id_salt(("group", page.lab.id, heading))
-        .default_open(true)
-        .open((searching || sought).then_some(true));
-    let header = header.show_unindented(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 4.0;
-        for knob in knobs {
-            match &mut page.sweep {
-                Some(draft) => sweep_draft::knob_ui(ui, shell.theme, (draft, &page.config), knob),
-                None => knob_row::knob_ui(ui, shell, page, knob),
-            }
-        }
-        ui.add_space(8.0);
-    });
-    header.header_response.on_hover_cursor(egui::CursorIcon::PointingHand);
 }
 
 /// Height of what waits for a reset.

@@ -1,18 +1,19 @@
 //! One control: name with its mark, the widget its range asks for, and what was wrong with the
-//! last try.
+//! last try. A control that a tile in sight has is named here and not shown a second time.
 
 use eframe::egui::{
-    self, Align, ComboBox, DragValue, Layout, Response, RichText, Sense, Slider, TextEdit, Ui, WidgetInfo, vec2,
+    self, Align, ComboBox, DragValue, Layout, Response, RichText, Sense, Slider, TextEdit, Ui, UiBuilder, WidgetInfo,
+    vec2,
 };
 
 use super::Shell;
 use crate::{
     config::{Applies, FileKind, Knob, Range, Value},
     ui::{
-        action::{FileAction, SettingAction},
+        action::{FileAction, PageAction, SettingAction},
         dialog::DialogKind,
         legal,
-        page::Page,
+        page::{Page, controls::LOCKED},
         run::Run,
         theme::Theme,
         widgets::number,
@@ -24,23 +25,57 @@ const SLIDABLE: f64 = 1e5;
 
 pub fn knob_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) {
     let Some(value) = page.config.get(knob.key).cloned() else { return };
-    ui.push_id(knob.key, |ui| {
+    // Named outright: a control keeps its name, and a drag goes on, whatever comes or goes above it.
+    let place = UiBuilder::new().scope_id(egui::Id::unique(("control", page.lab.id, knob.key)));
+    ui.scope_builder(place, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         ui.add_space(2.0);
-        match (&knob.range, &value) {
-            (Range::Int { min, max }, Value::Int(v)) => {
-                int_ui(ui, shell, page, knob, &IntValue { value: *v, min: *min, max: *max })
-            }
-            (Range::Float { min, max, log }, Value::Float(v)) => {
-                float_ui(ui, shell, page, knob, &FloatValue { value: *v, min: *min, max: *max, log: *log });
-            }
-            (Range::Switch, Value::Switch(on)) => switch_ui(ui, shell, page, knob, *on),
-            (Range::Choice(of), Value::Text(chosen)) => choice_ui(ui, shell, page, knob, chosen, of),
-            (_, value) => text_ui(ui, shell, page, knob, &value.to_string()),
+        let is_locked = page.restrictions.locks(knob.key);
+        let row = ui.add_enabled_ui(!is_locked, |ui| match page.controls.in_tiles.get(knob.key).cloned() {
+            Some(view) => elsewhere_ui(ui, shell, page, knob, &view),
+            None => value_ui(ui, shell, page, knob, &value),
+        });
+        if is_locked {
+            let cover = ui.interact(row.response.rect, ui.scope_id().with("locked"), Sense::hover());
+            let tip = tip(knob, page, page.config.get(knob.key) != page.preset_value(knob.key));
+            let theme = shell.theme.clone();
+            cover.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip));
         }
         if let Some(words) = page.refused.get(knob.key) {
             let text = RichText::new(format!("! {words}")).small().color(shell.theme.error);
             ui.add(egui::Label::new(text).wrap());
+        }
+    });
+}
+
+/// The widget that the setting's range asks for.
+fn value_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, value: &Value) {
+    match (&knob.range, value) {
+        (Range::Int { min, max }, Value::Int(v)) => {
+            int_ui(ui, shell, page, knob, &IntValue { value: *v, min: *min, max: *max });
+        }
+        (Range::Float { min, max, log }, Value::Float(v)) => {
+            float_ui(ui, shell, page, knob, &FloatValue { value: *v, min: *min, max: *max, log: *log });
+        }
+        (Range::Switch, Value::Switch(on)) => switch_ui(ui, shell, page, knob, *on),
+        (Range::Choice(of), Value::Text(chosen)) => choice_ui(ui, shell, page, knob, chosen, of),
+        (_, value) => text_ui(ui, shell, page, knob, &value.to_string()),
+    }
+}
+
+/// The name of a setting whose control stands in a tile in sight, with a way to that tile.
+fn elsewhere_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob, view: &str) {
+    let Some(entry) = shell.lists.view(view) else { return };
+    row_ui(ui, shell, page, knob, |ui, shell, _| {
+        let words = format!("in {}", entry.title);
+        let link = egui::Button::new(RichText::new(&words).small().color(shell.theme.secondary)).frame(false);
+        let link = ui.add(link.truncate());
+        link.widget_info(|| {
+            WidgetInfo::labeled(egui::Role::Link, true, format!("{} is in the tile {}", knob.label, entry.title))
+        });
+        let about = "Its control is there; the tile is selected by a click.";
+        if link.on_hover_text(about).on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
+            shell.act(PageAction::ShowView(entry.id));
         }
     });
 }
@@ -64,7 +99,6 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     if !knob.symbol.is_empty() {
         ui.label(RichText::new(knob.symbol).small().italics().color(theme.secondary));
     }
-    reset_mark_ui(ui, theme, page, knob);
     // egui counts a click elsewhere just before as the first of three.
     if name.double_clicked() || name.triple_clicked() {
         shell.act(SettingAction::Restore(knob.key.to_owned()));
@@ -77,22 +111,6 @@ fn name_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, knob: &Knob) -> 
     name.on_hover_ui(move |ui| tip_ui(ui, &theme, &tip))
 }
 
-/// The most room that a value and its unit take beside a name, points.
-const ROOM: f32 = 76.0;
-
-/// Beside a control that a run which has begun takes up only when it begins again; bright while a change waits for that.
-fn reset_mark_ui(ui: &mut Ui, theme: &Theme, page: &Page, knob: &Knob) {
-    let has_begun = page.run.as_ref().is_some_and(|r| !Run::is_untouched(r));
-    // beside a long name there is room for the value alone; the tooltip says it in any case
-    if knob.applies != Applies::AtReset || !has_begun || ui.available_width() < ROOM {
-        return;
-    }
-    let waits = page.waits_for_reset(knob.key);
-    let colour = if waits { theme.accent } else { theme.secondary.gamma_multiply(0.6) };
-    let words = if waits { "This change waits for a reset (R)." } else { "A change applies at reset (R)." };
-    ui.label(RichText::new("\u{21bb}").small().color(colour)).on_hover_text(words);
-}
-
 struct Tip {
     title: String,
     about: &'static str,
@@ -101,14 +119,19 @@ struct Tip {
 
 fn tip(knob: &Knob, page: &Page, differs: bool) -> Tip {
     let mut notes = vec![];
-    if let (true, Some(v)) = (differs, page.preset_value(knob.key)) {
+    if page.restrictions.locks(knob.key) {
+        notes.push(LOCKED.to_owned());
+    } else if let (true, Some(v)) = (differs, page.preset_value(knob.key)) {
         notes.push(format!("Preset: {v}. Double-click the name to go back."));
     }
     let begun = page.run.as_ref().is_some_and(|r| !Run::is_untouched(r));
     match (knob.applies, begun) {
         (Applies::Live, _) => notes.push("Acts on the running model at once.".to_owned()),
         (Applies::InViews, _) => notes.push("The views that show it follow at once.".to_owned()),
-        (Applies::AtReset, true) => notes.push("Applies at reset.".to_owned()),
+        (Applies::AtReset, true) if page.waits_for_reset(knob.key) => {
+            notes.push("This change waits for a reset (R).".to_owned());
+        }
+        (Applies::AtReset, true) => notes.push("A change applies at a reset (R).".to_owned()),
         (Applies::AtReset, false) => {}
     }
     if !matches!(knob.range, Range::Switch | Range::Text | Range::File(_)) {

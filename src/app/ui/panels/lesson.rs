@@ -86,15 +86,21 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     let is_decided = !outcomes.iter().any(|o| matches!(o, Outcome::Waits(_)));
     let has_guess = page.lesson.has_guess();
     let may_show = has_guess || mirror.is_some_and(|m| page.lesson.has_run_since(m));
-    let is_answered = has_guess || may_show && is_decided;
+    let is_told = has_guess || may_show && is_decided;
+    let is_answered = is_told && !page.restrictions.hides_answers;
     predict_ui(ui, shell, page, step, is_answered);
     markdown_ui(ui, shell.theme, &step.text);
     outcomes_ui(ui, shell, outcomes, may_show);
     if is_answered {
         ui.push_id("answer", |ui| markdown_ui(ui, shell.theme, &step.answer));
+    } else if is_told && !step.answer.is_empty() {
+        let words = RichText::new(ANSWERS_HIDDEN).small().color(shell.theme.secondary);
+        ui.add(Label::new(words).wrap());
     }
     footer_ui(ui, shell, page, (i, step), is_answered && is_decided);
 }
+
+const ANSWERS_HIDDEN: &str = "The link that this page was opened with keeps the answer back.";
 
 /// Describes the changes that a click on the step makes.
 fn describe_settings(step: &LessonStep) -> String {
@@ -121,7 +127,8 @@ fn predict_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page, step: &LessonStep
             None => write_ui(ui, theme, page, i),
         }
         let words = "Shows the answer, as far as the run has it, without a guess.";
-        if !is_answered && ui.small_button("Show the answer").on_hover_text(words).clicked() {
+        let may_ask = !is_answered && !page.restrictions.hides_answers;
+        if may_ask && ui.small_button("Show the answer").on_hover_text(words).clicked() {
             page.lesson.asked.insert(i);
         }
     });
@@ -196,7 +203,8 @@ fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (i, step): (us
         }
     }
     ui.horizontal_wrapped(|ui| {
-        let link = LessonLink { lab: page.lab.id.to_owned(), step: i + 1 }.to_string();
+        let link = LessonLink { restrictions: page.restrictions.clone(), ..LessonLink::new(page.lab.id, i + 1) };
+        let link = link.to_string();
         if ui
             .small_button("Copy link")
             .on_hover_text(format!("{link}\nPasted, or typed after Ctrl O, it opens this step."))

@@ -119,7 +119,7 @@ fn lessons(labs: &[&Lab]) -> Vec<(LessonLink, String)> {
         let steps = Lesson::parse(lab.id, lab.lesson).map(|lesson| lesson.steps).unwrap_or_default();
         let (id, title) = (lab.id, lab.title);
         let named = move |(i, step): (usize, LessonStep)| {
-            let link = LessonLink { lab: id.to_owned(), step: i + 1 };
+            let link = LessonLink::new(id, i + 1);
             (link, format!("{}  \u{b7}  {title}, step {}", step.title, i + 1))
         };
         steps.into_iter().enumerate().map(named).collect::<Vec<_>>()
@@ -190,7 +190,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
                 all.push(PaletteEntry::new("export", words, PageAction::Export(tile, format)));
             }
         }
-        for k in &page.knobs {
+        for k in page.knobs.iter().filter(|k| !page.restrictions.hides(k.key)) {
             all.push(PaletteEntry::new("control", k.label, SettingAction::Find(k.key)));
         }
     }

@@ -67,6 +67,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             config: &page.config,
             knobs: &page.knobs,
             preset: &page.preset,
+            restrictions: &page.restrictions,
             theme: shell.theme,
             selection: &mut page.selection,
             actions: shell.actions,

@@ -5,7 +5,7 @@ use std::{borrow::Cow, ops::Deref};
 
 use crate::{
     config::{Arguments, Config, Knob, Value},
-    labs::TrainSettings,
+    labs::{TrainSettings, restrictions::Restrictions},
     telemetry::{Args, Measurement, Question, RunState, Sample},
     ui::{
         action::{Action, Actions, RunAction, SettingAction},
@@ -27,6 +27,8 @@ pub struct ViewCx<'a> {
     pub knobs: &'a [Knob],
     /// The settings of the preset, which controls are compared with and reset to.
     pub preset: &'a Config,
+    /// The restrictions of the page: a locked setting stays as it is, whatever a view sets.
+    pub restrictions: &'a Restrictions,
     pub theme: &'a Theme,
     pub selection: &'a mut Selection,
     /// Actions that the view requests; the page performs them after the frame.
@@ -205,14 +207,19 @@ impl<'a> ViewCx<'a> {
 
     /// A setting as it is, or as it was set in this frame.
     pub fn setting(&self, key: &str) -> Option<Value> {
-        let set = self.actions.changes().rev().find(|(k, _)| *k == key).map(|(_, value)| value);
+        let set = self.changes().rev().find(|(k, _)| *k == key).map(|(_, value)| value);
         set.or_else(|| self.config.get(key)).cloned()
+    }
+
+    /// The settings that were set in this frame, and that the page will change.
+    fn changes(&self) -> impl DoubleEndedIterator<Item = (&str, &Value)> {
+        self.actions.changes().filter(|(key, _)| !self.restrictions.locks(key))
     }
 
     /// All settings, with those that were set in this frame.
     pub fn config_now(&self) -> Cow<'_, Config> {
         let mut config = Cow::Borrowed(self.config);
-        for (key, value) in self.actions.changes() {
+        for (key, value) in self.changes() {
             // what the control refuses, it says itself
             let _ = config.to_mut().set(self.knobs, key, value.clone());
         }

@@ -21,6 +21,11 @@ pub trait View {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>);
 
+    /// The keys of the settings whose controls it shows, so that the control panel does not show them a second time.
+    fn controls(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Subtitle beside the title: of what data, at which step.
     fn subtitle(&self, cx: &ViewCx<'_>) -> String;
 

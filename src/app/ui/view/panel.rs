@@ -94,6 +94,11 @@ pub trait PanelView {
         None
     }
 
+    /// The keys of the settings whose controls it shows, as [`View::controls`].
+    fn controls(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// A row of controls above all else; a picture has none.
     fn controls_ui(&mut self, _ui: &mut Ui, _cx: &mut ViewCx<'_>) {}
 
@@ -151,6 +156,10 @@ impl<V> Panels<V> {
 }
 
 impl<V: PanelView> View for Panels<V> {
+    fn controls(&self) -> &'static [&'static str] {
+        self.view.controls()
+    }
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         self.view.needs(cx);
     }
@@ -226,6 +235,7 @@ mod tests {
     use super::*;
     use crate::{
         config::Config,
+        labs::restrictions::UNRESTRICTED,
         ui::{
             action::Actions,
             mirror::Mirror,
@@ -279,6 +289,7 @@ mod tests {
             config: &config,
             knobs: &[],
             preset: &config,
+            restrictions: &UNRESTRICTED,
             theme: &theme,
             selection: &mut Selection::default(),
             actions: &mut Actions::default(),

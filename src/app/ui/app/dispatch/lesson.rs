@@ -7,7 +7,7 @@ use super::{
     stop_first::{Waiting, waits},
 };
 use crate::{
-    labs::lesson::LessonLink,
+    labs::{lesson::LessonLink, restrictions::Restrictions},
     telemetry::Level,
     ui::{action::LessonAction, app::App, page::lesson, session::Tab},
 };
@@ -15,7 +15,8 @@ use crate::{
 pub(super) fn dispatch(app: &mut App, action: LessonAction, ctx: &Context) {
     match action {
         LessonAction::Step(i) => take_step(app, i, ctx),
-        LessonAction::Open(link) => open_lesson(app, &link, ctx),
+        // chosen in this window: what the page's own link restricts stays
+        LessonAction::Open(link) => open_step(app, &link, ctx),
     }
 }
 
@@ -31,8 +32,28 @@ fn take_step(app: &mut App, i: usize, ctx: &Context) {
     }
 }
 
-/// Opens a lesson by its link: the lab, at the step, with the controls that the step needs.
+/// Opens a lesson by its link, with the link's restrictions in place of those that were there.
 pub(in crate::ui) fn open_lesson(app: &mut App, link: &LessonLink, ctx: &Context) {
+    if let Some(lab) = app.lists.lab(&link.lab) {
+        open_lab(app, lab.id, ctx);
+        // they lock the settings of the step, and not those that were there before it
+        restrict(app, Restrictions::default());
+    }
+    open_step(app, link, ctx);
+    if app.page().is_some_and(|page| page.lab.id == link.lab) {
+        restrict(app, link.restrictions.clone());
+    }
+}
+
+/// Restricts the page in front.
+fn restrict(app: &mut App, restrictions: Restrictions) {
+    if let Some(page) = app.page_mut() {
+        page.restrictions = restrictions;
+    }
+}
+
+/// Opens a lab at a step of its lesson, with the controls that the step needs.
+fn open_step(app: &mut App, link: &LessonLink, ctx: &Context) {
     let Some(lab) = app.lists.lab(&link.lab) else {
         let known = app.lists.labs.iter().map(|l| l.id).collect::<Vec<_>>().join(", ");
         return app.toasts.push(Level::Error, format!("There is no lab `{}`; the labs are {known}.", link.lab));

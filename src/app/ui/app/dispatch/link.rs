@@ -72,6 +72,7 @@ pub(in crate::ui) fn open_page(app: &mut App, link: Permalink, ctx: &Context) {
         return;
     }
     if let Some(page) = app.page_mut() {
+        page.restrictions.clone_from(&link.restrictions);
         link::select(page, &link);
     }
     match link.step {

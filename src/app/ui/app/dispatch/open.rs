@@ -12,10 +12,13 @@ use super::{
     open_run::{open_run, show_replay},
     stop_first::Waiting,
 };
-use crate::ui::{
-    action::{OpenAction, SettingAction},
-    app::App,
-    panels::Overlay,
+use crate::{
+    labs::restrictions::Restrictions,
+    ui::{
+        action::{OpenAction, SettingAction},
+        app::App,
+        panels::Overlay,
+    },
 };
 
 pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
@@ -25,6 +28,9 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
         OpenAction::Lab(id) => open_lab(app, id, ctx),
         OpenAction::Preset(lab, preset) => {
             open_lab(app, lab, ctx);
+            if let Some(page) = app.page_mut() {
+                page.restrictions = Restrictions::default();
+            }
             dispatch_any(app, SettingAction::Preset(preset.to_owned()), ctx);
         }
         OpenAction::Run(folder) => open_run(app, folder, ctx),

@@ -7,6 +7,7 @@ use eframe::egui::Context;
 use super::stop_first::{Waiting, waits};
 use crate::{
     config::{Config, FileKind, Value},
+    labs::restrictions::Restrictions,
     telemetry::Level,
     ui::{
         app::App,
@@ -62,6 +63,8 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
     app.overlay = None;
     let host = app.host.as_mut();
     if let Some(page) = app.pages.get_mut(lab.id) {
+        // what a link restricted ends with the page that it opened
+        page.restrictions = Restrictions::default();
         match layout {
             Some(layout) => page.take_everything(config, Some(layout), "pasted session".into(), now),
             None => page.take_config(config, now),

@@ -3,7 +3,7 @@
 use eframe::egui::Context;
 
 use super::stop_first::{Waiting, waits};
-use crate::ui::{action::SettingAction, app::App};
+use crate::ui::{action::SettingAction, app::App, page::controls};
 
 pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
     let now = ctx.input(|i| i.time);
@@ -18,8 +18,11 @@ pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
                 page.change(&key, value, now);
             }
         }
+        SettingAction::RestoreAll(keys) => controls::restore(page, &keys, now),
+        SettingAction::Unlock => controls::unlock(page),
         SettingAction::Find(key) => {
             page.sought = Some(key);
+            page.lesson.is_focused &= page.lesson.shows(key);
             page.filter.clear();
             app.session.controls_open = true;
         }

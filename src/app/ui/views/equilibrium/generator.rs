@@ -13,7 +13,7 @@ use super::{
 use crate::{
     analysis::generator::{RateEdit, read_edits, write_edits},
     config::Value,
-    labs::equilibrium::settings::{EquilibriumSettings, GeneratorSettings},
+    labs::equilibrium::settings::{ControlSettings, EquilibriumSettings, GeneratorSettings},
     telemetry::measurements::GeneratorState,
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
@@ -38,6 +38,8 @@ pub struct GeneratorView {
     dragged: Option<(Rate, f64)>,
     /// The cell under the pointer.
     marked: Option<Rate>,
+    /// There was room for one number of the control in the last frame.
+    is_narrow: bool,
 }
 
 impl GeneratorView {
@@ -92,11 +94,11 @@ impl GeneratorView {
         set_rate(cx, RateEdit { from, to, rate });
     }
 
-    fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let s = settings(cx);
         ui.horizontal_wrapped(|ui| {
-            let controls = if ui.available_width() < NARROW { 1 } else { 2 };
-            control_ui(ui, cx, controls);
+            self.is_narrow = ui.available_width() < NARROW;
+            control_ui(ui, cx, if self.is_narrow { 1 } else { 2 });
             let mut cut = s.generator.cut;
             let tip = "Takes away every rate between the first half of the states and the second.";
             if ui.toggle_value(&mut cut, "Cut").on_hover_text(tip).changed() {
@@ -136,7 +138,15 @@ fn verdict(state: &GeneratorState) -> String {
     }
 }
 
+/// The settings whose controls stand in the tile.
+static CONTROLS: [&str; 3] = [GeneratorSettings::cut.name, ControlSettings::y0.name, ControlSettings::y1.name];
+
 impl View for GeneratorView {
+    fn controls(&self) -> &'static [&'static str] {
+        // in a narrow tile there is room for one number of the control
+        if self.is_narrow { &CONTROLS[..2] } else { &CONTROLS }
+    }
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<GeneratorState>(cx, EquilibriumSettings::args);
     }
@@ -144,7 +154,7 @@ impl View for GeneratorView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         if cx.has_controls {
-            Self::controls_ui(ui, cx);
+            self.controls_ui(ui, cx);
         }
         let Some(measured) = cx.answered::<GeneratorState>() else {
             let words = why_nothing::<GeneratorState>(cx);

@@ -205,7 +205,14 @@ fn verdict(flow: &GeneratorFlow) -> String {
     format!("{share:.2} of the bound, {bound}; {pace}{limit}{noise}.")
 }
 
+/// The settings whose controls stand in the tile.
+const CONTROLS: &[&str] = &[RelaxationSettings::dt.name];
+
 impl View for RelaxationView {
+    fn controls(&self) -> &'static [&'static str] {
+        CONTROLS
+    }
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         keep_fresh::<GeneratorFlow>(cx, EquilibriumSettings::flow_args);
     }

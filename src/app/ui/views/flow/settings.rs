@@ -70,6 +70,12 @@ pub const PROMPT: TextSetting = TextSetting {
     used: |a| a.language().map_or(String::new(), |l| l.prompt.clone()),
 };
 
+/// The settings of the dials, of the prompt and of the solver.
+pub const CONTROLS: &[&str] = &[
+    U[0].key, U[1].key, U[2].key, U[3].key, ALPHA.key, PROMPT.key, METHOD.key, POLICY.key, RTOL.key, ATOL.key,
+    STEPS.key,
+];
+
 impl NumberSetting {
     /// The value of the setting; where the settings are of another lab, the value that the answer was solved with.
     pub fn value(&self, cx: &ViewCx<'_>) -> f64 {

@@ -13,7 +13,7 @@ use super::{
     method::{field_ui, solver_ui},
     motion::Motion,
     pad::{Pad, REACH, control_text, name_of, tidy},
-    settings::{ALPHA, FlowSettings, PROMPT, U, keep_fresh},
+    settings::{ALPHA, CONTROLS, FlowSettings, PROMPT, U, keep_fresh},
     word_bars::{class_of, mass_bars, next_bars},
 };
 use crate::{
@@ -37,6 +37,8 @@ pub struct Steer {
     motion: Motion,
     /// The prompt while it is typed.
     prompt: Option<String>,
+    /// The dials were drawn in the last frame.
+    has_dials: bool,
 }
 
 const TAUGHT: &str = "The control that steering was trained with: W_u u is added to the state inside the field. Trained \
@@ -263,11 +265,16 @@ fn heading_ui(ui: &mut Ui, theme: &Theme, words: &str, note: &str) {
 }
 
 impl View for Steer {
+    fn controls(&self) -> &'static [&'static str] {
+        if self.has_dials { CONTROLS } else { &[] }
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         self.motion.drive(ui, cx);
         self.pad.learn(cx);
         let answer = Answer::in_focus(cx);
-        if answer.is_none() && !cx.can_ask() {
+        self.has_dials = answer.is_some() || cx.can_ask();
+        if !self.has_dials {
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
             return;
         }

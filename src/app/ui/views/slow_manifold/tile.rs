@@ -263,7 +263,14 @@ fn paint_constraint(ui: &Ui, cx: &ViewCx<'_>, outer: Rect, meaning: ManifoldMean
     sheet.axes(&painter, cx.theme, meanings::axes_of(meaning));
 }
 
+/// The settings whose controls stand in the tile.
+const CONTROLS: &[&str] = &[SlowManifoldSettings::meaning.name];
+
 impl View for SlowManifold {
+    fn controls(&self) -> &'static [&'static str] {
+        CONTROLS
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let before = settings(cx);
         let behind = self.chosen.unwrap_or_else(|| Background::usual(ui));

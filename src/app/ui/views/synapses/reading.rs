@@ -303,7 +303,14 @@ fn settled(response: &Response, value: f64, meanwhile: &mut Option<f64>) -> Opti
     if is_busy { None } else { meanwhile.take() }
 }
 
+/// The settings whose controls stand in the tile.
+const CONTROLS: &[&str] = &[ReadingSettings::text.name, ReadingSettings::write.name, ReadingSettings::temperature.name];
+
 impl View for ReadingView {
+    fn controls(&self) -> &'static [&'static str] {
+        CONTROLS
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if cx.has_controls {
             text_ui(ui, cx, &mut self.typed);

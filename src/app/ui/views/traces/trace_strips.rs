@@ -188,7 +188,14 @@ fn explain(response: Response, s: &Sentence, word: usize, cursor: usize) {
     response.on_hover_text_at_pointer(words);
 }
 
+/// The settings whose controls stand in the tile.
+const CONTROLS: &[&str] = &[TraceSettings::sentence.name];
+
 impl View for TraceStrips {
+    fn controls(&self) -> &'static [&'static str] {
+        CONTROLS
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if cx.has_controls {
             Self::sentence_ui(ui, cx);

@@ -7,6 +7,7 @@ use super::sentence::{NAMES, Sentence};
 use crate::{
     analysis::ema,
     config::Value,
+    labs::traces::TraceSettings,
     ui::{
         plot::{Axis, Chart, Line, Reference},
         theme,
@@ -80,7 +81,14 @@ impl WordSwap {
     }
 }
 
+/// The settings whose controls stand in the tile.
+const CONTROLS: &[&str] = &[TraceSettings::swap_word.name, TraceSettings::swap_to.name];
+
 impl PanelView for WordSwap {
+    fn controls(&self) -> &'static [&'static str] {
+        CONTROLS
+    }
+
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
         Panel::whole(Self::chart(self.relative, cx))
     }

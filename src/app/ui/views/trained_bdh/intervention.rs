@@ -6,7 +6,10 @@ use eframe::egui::{RichText, ScrollArea, TextEdit, Ui, WidgetInfo, accesskit::Ro
 use super::text_ui;
 use crate::{
     config::{Choice, Settings, Value},
-    labs::trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},
+    labs::{
+        synapses::settings::ReadingSettings,
+        trained_bdh::settings::{ChangeSettings, TrainedBdhSettings},
+    },
     telemetry::{
         Synapse,
         measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
@@ -213,7 +216,20 @@ impl Intervention {
     }
 }
 
+/// The settings whose controls stand in the tile.
+const CONTROLS: &[&str] = &[
+    ReadingSettings::text.name,
+    ChangeSettings::target.name,
+    ChangeSettings::neurons.name,
+    ChangeSettings::synapses.name,
+    ChangeSettings::action.name,
+];
+
 impl View for Intervention {
+    fn controls(&self) -> &'static [&'static str] {
+        CONTROLS
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {

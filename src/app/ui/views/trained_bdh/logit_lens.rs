@@ -5,7 +5,7 @@ use eframe::egui::{
     pos2, vec2,
 };
 
-use super::{reading_settings, text_ui};
+use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
     telemetry::measurements::{LikelyToken, LogitLens},
     ui::{
@@ -191,6 +191,10 @@ impl LogitLensView {
 }
 
 impl View for LogitLensView {
+    fn controls(&self) -> &'static [&'static str] {
+        TEXT_CONTROL
+    }
+
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = reading_settings(cx).map(|s| s.logit_lens_args()).unwrap_or_default();
         cx.ask::<LogitLens>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));

@@ -25,6 +25,9 @@ pub(super) fn reading_settings(cx: &ViewCx<'_>) -> Option<ReadingSettings> {
     cx.config.group().ok()
 }
 
+/// The setting whose control is [`text_ui`].
+const TEXT_CONTROL: &[&str] = &[ReadingSettings::text.name];
+
 /// The line in which the text under Reading is typed; nothing in a lab without that setting. `typed` holds it meanwhile.
 pub(super) fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, typed: &mut Option<String>) {
     let Ok(set) = cx.config.value(ReadingSettings::text) else { return };

@@ -8,7 +8,7 @@ use eframe::egui::{
     accesskit::Role,
 };
 
-use super::{reading_settings, text_ui};
+use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
     telemetry::{MatrixView, Payload, measurements::QueryKeyMaps},
     ui::{
@@ -196,6 +196,10 @@ impl QueryKeyMapsView {
 }
 
 impl View for QueryKeyMapsView {
+    fn controls(&self) -> &'static [&'static str] {
+        TEXT_CONTROL
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {

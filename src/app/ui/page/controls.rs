@@ -1,0 +1,157 @@
+//! The controls of a page: which settings differ from the preset, and which the link that the page was opened with keeps the
+//! user from changing.
+
+use std::collections::HashMap;
+
+use super::{Page, undo::note_config};
+use crate::{config::Knob, labs::RunSettings};
+
+/// The state of the control panel.
+#[derive(Debug, Default)]
+pub struct ControlsState {
+    /// The settings that differ from the preset, as they are listed: as of the last frame in which no button of the pointer
+    /// was down, so that nothing moves during a drag.
+    pub changed: Vec<&'static str>,
+    /// The settings whose controls stand in tiles in sight, each with the id of its view.
+    pub in_tiles: HashMap<&'static str, String>,
+    /// Every setting is shown because one of them was sought.
+    pub is_unfolded: bool,
+}
+
+/// The reason why a locked control does not move.
+pub const LOCKED: &str = "Locked by the link that this page was opened with.";
+
+/// True for a setting with a control in the panel. The top bar has device and threads; some settings do nothing beside the
+/// others; the page's link may hide some.
+pub fn is_in_panel(page: &Page, knob: &Knob) -> bool {
+    let is_in_top_bar = [RunSettings::device.name, RunSettings::threads.name].contains(&knob.key);
+    !is_in_top_bar && knob.acts(&page.config) && !page.restrictions.hides(knob.key)
+}
+
+/// The settings in the panel that differ from the preset.
+pub fn changed_keys(page: &Page) -> Vec<&'static str> {
+    let differs = |knob: &Knob| page.config.get(knob.key) != page.preset_value(knob.key);
+    page.knobs.iter().filter(|knob| is_in_panel(page, knob) && differs(knob)).map(|knob| knob.key).collect()
+}
+
+/// Gives these settings the preset's values, as one undo step; a live one reaches the run. Locked ones stay.
+pub fn restore(page: &mut Page, keys: &[String], now: f64) {
+    let before = page.config.clone();
+    for key in keys.iter().filter(|key| !page.restrictions.locks(key)) {
+        if let Some(value) = page.preset.get(key) {
+            page.config.replace(key, value.clone());
+            page.drafts.remove(key);
+            page.refused.remove(key);
+        }
+    }
+    let changed = page.config.changed_keys(&before);
+    if changed.is_empty() {
+        return;
+    }
+    note_config(page, before, "back to the preset", "back to the preset".into(), now);
+    page.after_change(now);
+    for key in changed {
+        page.send_live(&key);
+    }
+}
+
+/// Lets every control be moved and shown. The answers of the lesson stay hidden.
+pub fn unlock(page: &mut Page) {
+    let locked = std::mem::take(&mut page.restrictions.locked);
+    page.restrictions.hidden.clear();
+    if !locked.is_empty() {
+        page.refused.retain(|_, words| words != LOCKED);
+    }
+}
+
+/// How many controls the page's link restricts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restricted {
+    /// Shown, but they cannot be moved.
+    pub locked: usize,
+    /// Not shown.
+    pub hidden: usize,
+}
+
+impl Restricted {
+    pub fn new(page: &Page) -> Self {
+        let count = |is_so: &dyn Fn(&str) -> bool| page.knobs.iter().filter(|knob| is_so(knob.key)).count();
+        let restrictions = &page.restrictions;
+        Self {
+            locked: count(&|key| restrictions.locks(key) && !restrictions.hides(key)),
+            hidden: count(&|key| restrictions.hides(key)),
+        }
+    }
+
+    /// "The link locks 3 controls and hides 2."; `None` where it restricts none.
+    pub fn sentence(self) -> Option<String> {
+        let controls = |n: usize| if n == 1 { "1 control".to_owned() } else { format!("{n} controls") };
+        match (self.locked, self.hidden) {
+            (0, 0) => None,
+            (locked, 0) => Some(format!("The link locks {}.", controls(locked))),
+            (0, hidden) => Some(format!("The link hides {}.", controls(hidden))),
+            (locked, hidden) => Some(format!("The link locks {} and hides {hidden}.", controls(locked))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::Value,
+        labs::find,
+        ui::page::{UndoKind, undo},
+    };
+
+    fn page() -> Page {
+        let lab = find("fast_slow").unwrap();
+        Page::new(lab, lab.config(None).unwrap())
+    }
+
+    #[test]
+    fn settings_go_back_to_the_preset_as_one_step() {
+        let mut page = page();
+        let preset = page.config.clone();
+        page.change("train.lr", Value::Float(0.5), 0.0);
+        page.change("model.pool", Value::Int(2), 9.0);
+        assert_eq!(changed_keys(&page), ["model.pool", "train.lr"]);
+        let changed = page.config.clone();
+        restore(&mut page, &["train.lr".into(), "model.pool".into()], 20.0);
+        assert_eq!(page.config, preset);
+        assert!(changed_keys(&page).is_empty());
+        let undone = undo::step_back(&mut page, UndoKind::Undo, 30.0);
+        assert!(undone.is_some_and(|words| words.contains("back to the preset")));
+        assert_eq!(page.config, changed);
+    }
+
+    #[test]
+    fn a_locked_setting_is_changed_by_nothing() {
+        let mut page = page();
+        page.change("train.lr", Value::Float(0.5), 0.0);
+        page.restrictions.locked = vec!["train".into()];
+        let lr = |page: &Page| page.config.get("train.lr").and_then(Value::as_f64);
+        page.change("train.lr", Value::Float(0.25), 5.0);
+        assert_eq!((lr(&page), page.refused["train.lr"].as_str()), (Some(0.5), LOCKED));
+        restore(&mut page, &["train.lr".into()], 10.0);
+        undo::step_back(&mut page, UndoKind::Undo, 15.0);
+        assert_eq!(lr(&page), Some(0.5), "neither by undo");
+        let preset = page.lab.config(Some("fast_slow_needed")).unwrap();
+        page.take_config(preset, 20.0);
+        assert_eq!((lr(&page), page.config.preset.as_str()), (Some(0.5), "fast_slow_needed"), "nor by a preset");
+        unlock(&mut page);
+        assert!(page.refused.is_empty());
+        page.change("train.lr", Value::Float(0.25), 25.0);
+        assert_eq!(lr(&page), Some(0.25));
+    }
+
+    #[test]
+    fn restricted_controls_are_counted_in_words() {
+        let mut page = page();
+        assert_eq!(Restricted::new(&page).sentence(), None);
+        page.restrictions.locked = vec!["train.lr".into(), "model.pool".into()];
+        assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 2 controls."));
+        page.restrictions.hidden = vec!["train.lr".into()];
+        assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 1 control and hides 1."));
+    }
+}

@@ -1,0 +1,124 @@
+//! The settings that differ from the preset, each with a way back. They stand at the foot of the panel, where they move no
+//! control, and the list changes only while no button of the pointer is down.
+
+use eframe::egui::{self, Align, Frame, Label, Layout, Margin, Panel, RichText, ScrollArea, Ui, WidgetInfo};
+
+use super::hairline;
+use crate::{
+    config::{Knob, Value},
+    ui::{
+        action::SettingAction,
+        page::{
+            Page,
+            controls::{LOCKED, changed_keys},
+        },
+        panels::Shell,
+        theme::Theme,
+        widgets::number,
+    },
+};
+
+/// Height of a setting, of what stands above the first, and of the margins, points.
+const ROW: f32 = 22.0;
+const HEAD: f32 = 28.0;
+const MARGIN: i8 = 8;
+/// Settings that are in sight at once; further ones are scrolled to.
+const SHOWN: usize = 4;
+
+pub fn changed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    if !ui.input(|i| i.pointer.any_down()) {
+        page.controls.changed = changed_keys(page);
+    }
+    let listed = page.controls.changed.len();
+    if listed == 0 {
+        return;
+    }
+    let height = HEAD + ROW * listed.min(SHOWN) as f32;
+    let margin = Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: MARGIN });
+    let panel = Panel::bottom("changed").exact_size(height + f32::from(MARGIN)).show_separator_line(false);
+    panel.frame(margin).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        hairline(ui, shell.theme);
+        ui.allocate_ui(egui::vec2(ui.available_width(), HEAD - 2.0), |ui| head_ui(ui, shell, page));
+        ScrollArea::vertical().max_height(ROW * SHOWN as f32).auto_shrink([false, true]).show(ui, |ui| {
+            for key in &page.controls.changed {
+                if let Some(knob) = page.knobs.iter().find(|knob| knob.key == *key) {
+                    row_ui(ui, shell, page, knob);
+                }
+            }
+        });
+    });
+}
+
+fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        let about = "Gives all of them the preset's values. Ctrl Z takes it back.";
+        let back = ui.add(egui::Button::new(RichText::new("Back to preset").small()).small());
+        if back.on_hover_text(about).clicked() {
+            let keys = page.controls.changed.iter().map(|key| (*key).to_owned()).collect();
+            shell.act(SettingAction::RestoreAll(keys));
+        }
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| title_ui(ui, shell.theme));
+    });
+}
+
+fn title_ui(ui: &mut Ui, theme: &Theme) {
+    ui.add(Label::new(RichText::new("Changed from preset").small().color(theme.secondary)).truncate());
+}
+
+/// A setting with its value, and the way back to the preset's.
+fn row_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, knob: &Knob) {
+    let value = page.config.get(knob.key).map(value_text).unwrap_or_default();
+    let preset = page.preset_value(knob.key).map(Value::to_string).unwrap_or_default();
+    ui.push_id(knob.key, |ui| {
+        ui.allocate_ui_with_layout(egui::vec2(ui.available_width(), ROW), Layout::right_to_left(Align::Center), |ui| {
+            ui.set_min_height(ROW);
+            let is_locked = page.restrictions.locks(knob.key);
+            let back = ui.add_enabled(!is_locked, egui::Button::new(RichText::new("back").small()).small());
+            let name = format!("{} back to the preset", knob.label);
+            back.widget_info(|| WidgetInfo::labeled(egui::Role::Button, !is_locked, &name));
+            let back = back.on_hover_text(format!("The preset has {preset}.")).on_disabled_hover_text(LOCKED);
+            if back.clicked() {
+                shell.act(SettingAction::Restore(knob.key.to_owned()));
+            }
+            let shown = RichText::new(&value).small().color(shell.theme.text);
+            ui.add(Label::new(shown).truncate()).on_hover_text(format!("{} = {value}", knob.key));
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                let name = RichText::new(knob.label).small().color(shell.theme.secondary);
+                let name = ui.add(Label::new(name).truncate()).on_hover_text(knob.label);
+                let words = format!("{} = {value}", knob.label);
+                name.widget_info(|| WidgetInfo::labeled(egui::Role::Label, true, &words));
+            });
+        });
+    });
+}
+
+/// Most letters of a value.
+const MOST: usize = 16;
+
+/// A value as it is listed.
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::Float(x) => number::short(*x),
+        Value::Switch(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
+        Value::Text(text) if text.trim().is_empty() => "nothing".to_owned(),
+        Value::Text(text) if text.chars().count() > MOST => {
+            format!("{}…", text.chars().take(MOST - 1).collect::<String>())
+        }
+        Value::Int(_) | Value::Text(_) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_short() {
+        let text = |text: &str| value_text(&Value::Text(text.into()));
+        assert_eq!((text("").as_str(), text("mixture").as_str()), ("nothing", "mixture"));
+        assert_eq!(text("/a/long/path/to/a/file.txt"), "/a/long/path/to…");
+        assert_eq!(value_text(&Value::Switch(true)), "on");
+        assert_eq!(value_text(&Value::Float(0.1 + 0.2)), "0.3");
+    }
+}

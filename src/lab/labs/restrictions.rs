@@ -1,0 +1,146 @@
+//! The restrictions that a link puts on the page that it opens, for teaching: controls that are shown but cannot be moved,
+//! controls that are not shown, and answers of the lesson that are kept back. In a link they are `lock=KEY,KEY`,
+//! `hide=KEY,KEY` and `answers=hidden`; in place of a setting's key a group of settings may stand, such as `train`.
+
+use serde::{Deserialize, Serialize};
+
+use super::Lab;
+use crate::config::{Config, Knob, nearest};
+
+/// The restrictions of a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Restrictions {
+    /// Keys and groups of the settings whose controls cannot be moved.
+    pub locked: Vec<String>,
+    /// Keys and groups of the settings whose controls are not shown.
+    pub hidden: Vec<String>,
+    /// The answers of the lesson are kept back, whatever the reader guesses.
+    pub hides_answers: bool,
+}
+
+/// Those of a page that no link restricts.
+pub static UNRESTRICTED: Restrictions = Restrictions { locked: vec![], hidden: vec![], hides_answers: false };
+
+const LOCK: &str = "lock";
+const HIDE: &str = "hide";
+const ANSWERS: &str = "answers";
+/// The only value of [`ANSWERS`].
+const HIDDEN: &str = "hidden";
+
+impl Restrictions {
+    /// Takes one `name=value` of a link. False: it is no restriction.
+    ///
+    /// # Errors
+    /// If the value is none that the name takes, in words.
+    pub fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
+        let keys = || value.split(',').map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned).collect();
+        match name {
+            LOCK => self.locked = keys(),
+            HIDE => self.hidden = keys(),
+            ANSWERS if value == HIDDEN => self.hides_answers = true,
+            ANSWERS => return Err(format!("`{ANSWERS}` = `{value}`: it takes `{HIDDEN}` alone")),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// `name=value` of each restriction, in the order of a link.
+    pub fn pairs(&self) -> Vec<(&'static str, String)> {
+        let keys = [(LOCK, &self.locked), (HIDE, &self.hidden)];
+        let mut pairs: Vec<_> =
+            keys.into_iter().filter(|(_, keys)| !keys.is_empty()).map(|(name, keys)| (name, keys.join(","))).collect();
+        pairs.extend(self.hides_answers.then(|| (ANSWERS, HIDDEN.to_owned())));
+        pairs
+    }
+
+    /// Looks the names of settings and groups up in the lab that the link opens.
+    ///
+    /// # Errors
+    /// If the lab has neither a setting nor a group of one of the names; the words say which one is near.
+    pub fn check(&self, lab: &Lab) -> Result<(), String> {
+        let knobs = (lab.knobs)();
+        let names = || knobs.iter().map(|k| k.key).chain(lab.groups.iter().map(|(group, _)| *group));
+        let unknown = self.locked.iter().chain(&self.hidden).find(|given| !names().any(|name| name == given.as_str()));
+        let Some(unknown) = unknown else { return Ok(()) };
+        let near = nearest(unknown, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        Err(format!("the lab `{}` has no setting and no group of settings `{unknown}`{near}", lab.id))
+    }
+
+    /// True if the control of the setting with this key cannot be moved.
+    pub fn locks(&self, key: &str) -> bool {
+        covers(&self.locked, key)
+    }
+
+    /// True if the control of the setting with this key is not shown.
+    pub fn hides(&self, key: &str) -> bool {
+        covers(&self.hidden, key)
+    }
+
+    /// Gives the locked settings the values that they have in another config.
+    pub fn keep_locked(&self, knobs: &[Knob], config: &mut Config, values: &Config) {
+        for knob in knobs.iter().filter(|k| self.locks(k.key)) {
+            if let Some(value) = values.get(knob.key) {
+                config.replace(knob.key, value.clone());
+            }
+        }
+    }
+}
+
+/// True if one of the given names is the key or its group.
+fn covers(given: &[String], key: &str) -> bool {
+    let group = key.split_once('.').map(|(group, _)| group);
+    given.iter().any(|name| name == key || Some(name.as_str()) == group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::labs::find;
+
+    fn taken(pairs: &[(&str, &str)]) -> Result<Restrictions, String> {
+        let mut all = Restrictions::default();
+        for (name, value) in pairs {
+            all.take(name, value)?;
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn a_group_stands_for_its_settings() {
+        let all = taken(&[("lock", "train,model.pool"), ("hide", "run")]).unwrap();
+        assert!(all.locks("train.lr") && all.locks("model.pool") && all.hides("run.eval_every"));
+        assert!(!all.locks("model.d_model") && !all.locks("training.x") && !all.hides("train.lr"));
+        assert_eq!(all.check(find("fast_slow").unwrap()), Ok(()));
+    }
+
+    #[test]
+    fn pairs_are_taken_and_given_back() {
+        let pairs = [("lock", "train"), ("hide", "run,probe"), ("answers", "hidden")];
+        let given = taken(&pairs).unwrap().pairs();
+        assert_eq!(given.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>(), pairs);
+        assert_eq!(Restrictions::default().take("train.lr", "1"), Ok(false));
+        assert!(taken(&[("answers", "shown")]).unwrap_err().contains("takes `hidden` alone"));
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_nearest() {
+        let lab = find("fast_slow").unwrap();
+        for (given, near) in [("trian", "did you mean `train`"), ("train.lrr", "did you mean `train.lr`")] {
+            let words = taken(&[("hide", given)]).unwrap().check(lab).unwrap_err();
+            assert!(words.contains(given) && words.contains(near), "{words}");
+        }
+    }
+
+    #[test]
+    fn locked_settings_keep_their_values() {
+        let lab = find("fast_slow").unwrap();
+        let knobs = (lab.knobs)();
+        let before = lab.config(Some("fast_slow")).unwrap();
+        let mut config = lab.config(Some("fast_slow_needed")).unwrap();
+        taken(&[("lock", "train.lr,model")]).unwrap().keep_locked(&knobs, &mut config, &before);
+        assert_eq!(config.get("train.lr"), before.get("train.lr"));
+        assert_eq!(config.get("model.fast_window"), before.get("model.fast_window"));
+        assert_ne!(config.get("train.batch"), before.get("train.batch"));
+    }
+}

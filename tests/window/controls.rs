@@ -1,0 +1,323 @@
+//! The control panel: the essential settings at first sight, all others a click away, what was changed, and what a link
+//! locks, hides and keeps back. Needs no graphics adapter.
+
+use eframe::egui::{self, Key, Modifiers, OutputCommand, accesskit::Role};
+use egui_kittest::{
+    Harness,
+    kittest::{NodeT, Queryable},
+};
+use orrery::{
+    config::{Applies, Value},
+    experiments::permalink::{Link, Permalink},
+    labs::{LABS, Lab, lesson::LessonLink, restrictions::Restrictions},
+    ui::{
+        App, Start,
+        app::Opening,
+        lists::Lists,
+        page::controls::LOCKED,
+        panels::{CONTROLS, TRANSPORT},
+        views::{VIEWS, ViewEntry},
+    },
+};
+
+use crate::ui::{Desktop, Pretender, Worker};
+
+const SIZE: [f32; 2] = [1280.0, 800.0];
+
+fn open(opening: Opening, views: &'static [ViewEntry]) -> Desktop {
+    let (host, asked, deliver) = Pretender::with(Worker::Steps);
+    let start = Start { opening: Some(opening), ..Start::default() };
+    let harness = Harness::builder()
+        .with_size(SIZE)
+        .with_step_dt(1.0 / 60.0)
+        .build_eframe(move |cc| App::with_lists(cc, host, start, Lists { labs: LABS, views }));
+    let mut d = Desktop { harness, asked, deliver };
+    d.steps(6);
+    d
+}
+
+fn lab_page(lab: &str) -> Desktop {
+    open(Opening::Lab(lab.to_owned()), &[])
+}
+
+/// The places of the nodes with this label in the panel.
+fn in_panel(d: &Desktop, label: &str) -> Vec<egui::Rect> {
+    let all = d.harness.query_all_by_label(label).map(|node| node.rect());
+    all.filter(|rect| rect.right() < CONTROLS + 4.0).collect()
+}
+
+fn label_of(lab: &Lab, key: &str) -> &'static str {
+    (lab.knobs)().iter().find(|knob| knob.key == key).expect("a setting").label
+}
+
+fn set(d: &mut Desktop, label: &str, value: f64) {
+    d.harness.get_by_role_and_label(Role::SpinButton, label).set_value_accesskit(value);
+    d.steps(4);
+}
+
+fn number(d: &Desktop, key: &str) -> f64 {
+    d.page().config.get(key).and_then(Value::as_f64).expect("a number")
+}
+
+fn paste(d: &mut Desktop, text: &str) {
+    d.harness.event(egui::Event::Paste(text.to_owned()));
+    d.steps(12);
+}
+
+#[test]
+fn a_lab_opens_with_its_essential_settings_in_sight() {
+    for lab in LABS {
+        let d = lab_page(lab.id);
+        let foot = SIZE[1] - TRANSPORT;
+        let all = d.harness.get_by_label_contains("All settings").rect();
+        assert!(all.bottom() < foot, "{}: {all}", lab.id);
+        let knobs = (lab.knobs)();
+        for knob in &knobs {
+            let places = in_panel(&d, knob.label);
+            if lab.essentials.contains(&knob.key) {
+                let is_in_sight = places.iter().any(|place| place.bottom() < all.top() && place.top() > 40.0);
+                assert!(is_in_sight, "{}: {} at {places:?}", lab.id, knob.key);
+            }
+        }
+        assert!(in_panel(&d, "Warm-up").is_empty(), "{}: other settings are folded", lab.id);
+        let heads = [("Acts now", false), ("At the next run", true)];
+        for (head, waits) in heads {
+            let wanted = |key: &&str| knobs.iter().any(|k| k.key == *key && (k.applies == Applies::AtReset) == waits);
+            let is_wanted = lab.essentials.iter().any(wanted);
+            assert_eq!(in_panel(&d, head).len(), usize::from(is_wanted), "{}: {head}", lab.id);
+        }
+    }
+}
+
+#[test]
+fn settings_stand_under_the_time_at_which_they_act() {
+    let d = lab_page("fast_slow");
+    let top = |label: &str| in_panel(&d, label)[0].top();
+    let (now, next) = (top("Acts now"), top("At the next run"));
+    assert!(now < top("Coupling scale") && top("Coupling scale") < next && top("Learning rate") < next);
+    assert!(top("Fast window") > next && top("Corpus") > next);
+}
+
+#[test]
+fn all_settings_unfold_and_stay_so_in_other_labs() {
+    let mut d = lab_page("fast_slow");
+    assert!(in_panel(&d, "Warm-up").is_empty());
+    d.unfold_settings();
+    assert!(!in_panel(&d, "Warm-up").is_empty());
+    assert_eq!(d.harness.query_all_by_role_and_label(Role::Slider, "Learning rate").count(), 1, "none stands twice");
+    paste(&mut d, "orrery:traces");
+    assert_eq!(d.page().lab.id, "traces");
+    d.steps(20);
+    assert!(!in_panel(&d, "Warm-up").is_empty(), "the window remembers it");
+    d.unfold_settings();
+    assert!(in_panel(&d, "Warm-up").is_empty(), "the same click folds them");
+}
+
+#[test]
+fn changes_are_listed_and_go_back_to_the_preset() {
+    let mut d = lab_page("fast_slow");
+    assert!(!d.shows("Changed from preset"));
+    let before = d.page().config.clone();
+    set(&mut d, "Coupling scale", 2.0);
+    assert!(d.shows("Changed from preset"));
+    d.click("Coupling scale back to the preset");
+    assert_eq!(d.page().config, before);
+    assert!(!d.shows("Changed from preset"));
+    set(&mut d, "Coupling scale", 2.0);
+    set(&mut d, "Fast window", 16.0);
+    let changed = d.page().config.clone();
+    d.click("Back to preset");
+    assert_eq!(d.page().config, before);
+    assert!(!d.shows("Changed from preset"));
+    d.command(Key::Z);
+    assert_eq!(d.page().config, changed, "one step takes it back");
+    assert!(d.shows("Fast window back to the preset") && d.shows("Coupling scale back to the preset"));
+}
+
+#[test]
+fn a_search_finds_a_folded_setting() {
+    let mut d = lab_page("fast_slow");
+    d.harness.get_by_role_and_label(Role::TextInput, "Find a control").focus();
+    d.steps(2);
+    d.harness.get_by_role_and_label(Role::TextInput, "Find a control").type_text("warm");
+    d.steps(20);
+    assert!(!in_panel(&d, "Warm-up").is_empty() && in_panel(&d, "Coupling scale").is_empty());
+}
+
+#[test]
+fn a_setting_that_the_palette_seeks_is_unfolded() {
+    let mut d = lab_page("fast_slow");
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("warm-up control".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    d.steps(60);
+    let place = in_panel(&d, "Warm-up");
+    assert!(place.iter().any(|place| place.top() > 40.0 && place.bottom() < SIZE[1] - TRANSPORT), "{place:?}");
+}
+
+#[test]
+fn a_lesson_shows_its_controls_whether_essential_or_not() {
+    // the step needs the number of tokens that are read, which is not essential
+    let needs = ["contexts.of", "contexts.tokens"];
+    let lab = orrery::labs::find("trained_bdh").unwrap();
+    assert!(!lab.essentials.contains(&needs[1]));
+    let d = open(Opening::Lesson(LessonLink::new(lab.id, 3)), VIEWS);
+    assert!(d.page().lesson.is_focused);
+    for key in needs {
+        assert!(!in_panel(&d, label_of(lab, key)).is_empty(), "{key}");
+    }
+    assert!(!d.shows("All settings"));
+}
+
+#[test]
+fn a_control_that_a_tile_has_is_not_shown_twice() {
+    let mut d = open(Opening::Lab("ode_flow".into()), VIEWS);
+    paste(&mut d, "orrery:ode_flow#view=steer");
+    d.until("the dials", |d| d.shows("Control 1 is in the tile Steering"));
+    assert!(d.harness.query_by_role_and_label(Role::Slider, "Control 1").is_none());
+    assert!(d.harness.query_by_role_and_label(Role::Slider, "u\u{2080}").is_some());
+    paste(&mut d, "orrery:ode_flow#view=losses");
+    d.until("the control", |d| d.harness.query_by_role_and_label(Role::Slider, "Control 1").is_some());
+    assert!(!d.shows("is in the tile Steering"));
+}
+
+#[test]
+fn a_view_claims_settings_that_a_lab_has() {
+    let keys: Vec<&str> = LABS.iter().flat_map(|lab| (lab.knobs)()).map(|knob| knob.key).collect();
+    let mut claims = 0;
+    for view in VIEWS {
+        for key in (view.make)().controls() {
+            assert!(keys.contains(key), "{}: {key}", view.id);
+            claims += 1;
+        }
+    }
+    assert!(claims > 10, "{claims}");
+}
+
+#[test]
+fn a_way_leads_to_the_tile_that_has_a_control() {
+    let mut d = open(Opening::Lab("traces".into()), VIEWS);
+    d.until("the tile", |d| d.shows("Sentence is in the tile"));
+    assert!(d.harness.query_by_role_and_label(Role::TextInput, "Sentence").is_none());
+    d.harness.get_by_label_contains("Sentence is in the tile").click();
+    d.steps(3);
+    let page = d.page();
+    let selected = page.tiling.selected.expect("a tile is selected");
+    let (_, view) = page.tiling.in_order().into_iter().find(|(id, _)| *id == selected).unwrap();
+    assert_eq!(page.controls.in_tiles.get("traces.sentence"), Some(&view));
+}
+
+const RESTRICTED: &str = "orrery:fast_slow?lock=train,model.coupling_scale&hide=variants&answers=hidden";
+
+fn rate_is_locked(d: &Desktop) -> bool {
+    d.harness.get_by_role_and_label(Role::Slider, "Learning rate").accesskit_node().is_disabled()
+}
+
+#[test]
+fn a_link_locks_and_hides_controls_until_they_are_unlocked() {
+    let mut d = lab_page("fast_slow");
+    set(&mut d, "Coupling scale", 2.0);
+    paste(&mut d, RESTRICTED);
+    assert!(d.shows("The link locks") && d.shows("and hides"));
+    assert!(rate_is_locked(&d) && in_panel(&d, "Seeds").is_empty());
+    let config = d.page().config.clone();
+    d.harness.get_by_role_and_label(Role::SpinButton, "Learning rate").set_value_accesskit(0.5);
+    d.harness.get_by_role_and_label(Role::SpinButton, "Coupling scale").set_value_accesskit(5.0);
+    d.steps(4);
+    assert_eq!(d.page().config, config);
+    d.command(Key::Z);
+    assert_eq!(number(&d, "model.coupling_scale"), number_of(&config, "model.coupling_scale"), "undo neither");
+    set(&mut d, "Fast window", 16.0);
+    assert_eq!(number(&d, "model.fast_window"), 16.0, "what is not locked can be moved");
+    d.harness.hover_at(in_panel(&d, "Learning rate")[0].center());
+    d.steps(90);
+    assert!(d.shows(LOCKED));
+    d.click("Unlock");
+    d.steps(4);
+    assert!(!rate_is_locked(&d) && !in_panel(&d, "Seeds").is_empty() && !d.shows("The link locks"));
+    set(&mut d, "Coupling scale", 3.0);
+    assert_eq!(number(&d, "model.coupling_scale"), 3.0);
+}
+
+#[test]
+fn a_locked_setting_is_not_changed_in_a_tile() {
+    let mut d = open(Opening::Lab("ode_flow".into()), VIEWS);
+    paste(&mut d, "orrery:ode_flow?lock=control#view=steer");
+    let dial = |d: &Desktop| d.harness.query_by_role_and_label(Role::Slider, "u\u{2080}").is_some();
+    d.until("the dials", dial);
+    let before = number(&d, "control.u0");
+    let value = |d: &Desktop| {
+        let dial = d.harness.get_by_role_and_label(Role::Slider, "u\u{2080}");
+        dial.accesskit_node().numeric_value()
+    };
+    let shown = value(&d);
+    d.harness.get_by_role_and_label(Role::Slider, "u\u{2080}").set_value_accesskit(1.0);
+    d.steps(4);
+    assert_eq!((number(&d, "control.u0"), value(&d)), (before, shown));
+    assert!(d.shows(LOCKED), "the panel says why");
+}
+
+fn number_of(config: &orrery::config::Config, key: &str) -> f64 {
+    config.get(key).and_then(Value::as_f64).expect("a number")
+}
+
+#[test]
+fn a_preset_keeps_what_is_locked_and_another_link_ends_it() {
+    let mut d = lab_page("fast_slow");
+    paste(&mut d, RESTRICTED);
+    let rate = number(&d, "train.lr");
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("needed preset".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    assert_eq!((d.page().config.preset.as_str(), number(&d, "train.lr")), ("fast_slow_needed", rate));
+    assert!(rate_is_locked(&d), "the page is still that of the link");
+    paste(&mut d, "orrery:fast_slow?train.lr=0.25");
+    assert_eq!((number(&d, "train.lr"), rate_is_locked(&d)), (0.25, false));
+    assert_eq!(d.page().restrictions, Restrictions::default());
+}
+
+#[test]
+fn a_copied_link_has_the_restrictions_of_the_page() {
+    let mut d = lab_page("fast_slow");
+    paste(&mut d, RESTRICTED);
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("Copy link".into()));
+    d.steps(3);
+    let modifiers = Modifiers::NONE;
+    d.harness.event(egui::Event::Key { key: Key::Enter, physical_key: None, pressed: true, repeat: false, modifiers });
+    d.harness.step();
+    let commands = &d.harness.output().platform_output.commands;
+    let copied = commands.iter().find_map(|c| if let OutputCommand::CopyText(t) = c { Some(t.clone()) } else { None });
+    let Some(Ok(Link::Page(link))) = Link::parse(&copied.expect("a link"), LABS) else { panic!("no page") };
+    let Permalink { restrictions, .. } = *link;
+    assert_eq!(restrictions, d.page().restrictions);
+    assert!(restrictions.hides_answers && restrictions.locks("train.lr") && restrictions.hides("variants.seeds"));
+}
+
+#[test]
+fn an_unknown_name_in_a_link_is_refused_with_the_nearest() {
+    let mut d = lab_page("fast_slow");
+    paste(&mut d, "orrery:fast_slow?lock=trian");
+    assert!(d.shows("did you mean `train`"));
+    assert_eq!(d.page().restrictions, Restrictions::default());
+}
+
+#[test]
+fn a_link_keeps_the_answers_of_a_lesson_back() {
+    const ANSWER: &str = "the trace holds both together";
+    let mut d = open(Opening::Lab("traces".into()), VIEWS);
+    paste(&mut d, "orrery:traces?lesson=2&lock=recoverability&answers=hidden");
+    assert_eq!(d.page().lesson.current, Some(1));
+    assert!(d.shows("First guess: ") && !d.shows("Show the answer"));
+    d.harness.get_by_role_and_label(Role::TextInput, "your guess").focus();
+    d.steps(2);
+    d.harness.get_by_role_and_label(Role::TextInput, "your guess").type_text("they are");
+    d.steps(2);
+    d.press(Key::Enter);
+    d.steps(3);
+    assert!(d.shows("keeps the answer back") && !d.shows(ANSWER));
+    paste(&mut d, "orrery:traces?lesson=2");
+    assert!(d.shows(ANSWER), "opened without it, the guess is answered");
+}
