@@ -74,10 +74,7 @@ pub static LAB: Lab = Lab {
     ],
     plan: |config| plan(config, &GrammarRolesSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane { view: "settling", column: 0, share: 1.0, tab: false },
-        Pane { view: "role_accuracy", column: 1, share: 1.0, tab: false },
-    ],
+    panes: &[Pane::tile("settling", 0), Pane::tile("role_accuracy", 1)],
     headlines: headlines::ALL,
     opens_with_run: true,
 };
