@@ -9,6 +9,7 @@ use super::{
     geometry::{Area, FIXED, GAP, Layout, Measure, Name, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
     range::{x_ends, y_ends},
+    tile::LEAST_PLOT,
     weave::weave,
 };
 
@@ -42,7 +43,7 @@ impl Layout {
             unnamed: None,
             margins: [0.0; 2],
         };
-        layout.place_frame(chart, size, measure);
+        layout.place_frame(chart, size, if state.is_in_tile { LEAST_PLOT.x } else { 0.0 }, measure);
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
         let wanted = (layout.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
         // no more numbers than whole ones, so that none needs a digit after the point
@@ -72,8 +73,9 @@ impl Layout {
         [share_of(p[0], self.x), share_of(p[1], self.y)]
     }
 
-    /// Margins, and names either at the lines' ends (when they fit) or in rows above.
-    fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], measure: Measure<'_>) {
+    /// Margins, and names either at the lines' ends (when they fit and leave the data at least this width) or in rows
+    /// above.
+    fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], least: f32, measure: Measure<'_>) {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
         let left = chart.margins.map_or((widest + 10.0).max(chart.min_left_margin), |m| m[0].max(widest + 10.0));
         let bottom = size[1] - ROW - 4.0;
@@ -84,6 +86,7 @@ impl Layout {
         let top = ROW + 6.0;
         let at_ends = named.len() > 1
             && name_width <= (size[0] - left) * 0.34
+            && size[0] - left - name_width - 12.0 >= least
             && chart.margins.is_none_or(|m| name_width + 12.0 <= m[1])
             && named.len() as f32 * (ROW - 1.0) <= bottom - top;
         if at_ends {
