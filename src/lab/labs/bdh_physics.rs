@@ -55,8 +55,8 @@ pub static LAB: Lab = Lab {
     panes: &[
         Pane::tile("bdh_rules", 0),
         Pane::tile("oscillators", 1),
-        Pane::tile("bdh_checks", 1),
         Pane::tab("losses"),
+        Pane::tile("bdh_checks", 1),
     ],
     headlines: headlines::ALL,
     opens_with_run: true,
