@@ -41,11 +41,11 @@ fn faults(lab: &Lab, text: &str) -> Vec<String> {
     for (nth, pane) in lab.panes.iter().enumerate() {
         let named = format!("*{}*", views::find(pane.view).unwrap().title);
         // a preset may have the name of its view, and a place that of another
-        let mentions = text.match_indices(&named).filter(|(at, _)| {
+        let mut mentions = text.match_indices(&named).filter(|(at, _)| {
             let before = &text[..*at];
             !before.ends_with("preset ") && !before.ends_with("(a tab of ")
         });
-        let Some((at, _)) = mentions.into_iter().next() else { continue };
+        let Some((at, _)) = mentions.next() else { continue };
         let (after, expected) = (&text[at + named.len()..], place_of(lab, nth));
         let says_place = after.starts_with(" (a tab of ") || after.starts_with(" (in *More views*)");
         if !after.starts_with(&expected) || says_place != !expected.is_empty() {
