@@ -134,6 +134,10 @@ fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize)
             faults.push(format!("{view}: {content} points of content are wider than its tile of {room}"));
         }
     }
+    for table in drawn.tables.iter().filter(|table| table.content > table.room + 2.0 * SLACK) {
+        let (view, content, room) = (view_of(table.tile), table.content, table.room);
+        faults.push(format!("{view}: the columns of {} take {content} points, and {room} are in sight", table.table));
+    }
     let place = format!("{} {}", page.lab.id, sheet.name);
     (faults.into_iter().map(|fault| format!("{place}: {fault}")).collect(), drawn.plots.len())
 }

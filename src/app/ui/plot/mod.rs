@@ -40,7 +40,9 @@ pub use mark::paint_mark;
 pub use paint::ChartResponse;
 pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
-pub use tile::{Drawn, DrawnPlot, DrawnTile, LEAST_PLOT, begin_tile, drawn, end_tile, fits_two};
+pub use tile::{
+    Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, begin_tile, drawn, end_tile, fits_two, note_table,
+};
 
 /// Smallest size at which a chart is legible, points.
 pub const MIN_SIZE: Vec2 = Vec2::new(140.0, 90.0);

@@ -29,12 +29,22 @@ pub struct DrawnTile {
     pub content: Vec2,
 }
 
+/// A table of a tile: the width that it has, and the width of all its columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnTable {
+    pub tile: u64,
+    pub table: &'static str,
+    pub room: f32,
+    pub content: f32,
+}
+
 /// What was drawn in the tiles in one pass.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Drawn {
     pass: u64,
     pub plots: Vec<DrawnPlot>,
     pub tiles: Vec<DrawnTile>,
+    pub tables: Vec<DrawnTable>,
 }
 
 fn current_id() -> Id {
@@ -67,6 +77,13 @@ pub(super) fn current_tile(ctx: &Context) -> Option<u64> {
 pub(super) fn note_plot(ctx: &Context, chart: &str, area: Rect) {
     if let Some(tile) = current_tile(ctx) {
         note(ctx, |drawn| drawn.plots.push(DrawnPlot { tile, chart: chart.to_owned(), area }));
+    }
+}
+
+/// Notes how wide a table that scrolls by itself is, and how much of that is in sight.
+pub fn note_table(ctx: &Context, table: &'static str, room: f32, content: f32) {
+    if let Some(tile) = current_tile(ctx) {
+        note(ctx, |drawn| drawn.tables.push(DrawnTable { tile, table, room, content }));
     }
 }
 
