@@ -20,7 +20,6 @@ use orrery::{
         page::Page,
         panels::{Shell, lab_page_ui},
         plot::{self, Drawn},
-        run::Run,
         session::Session,
         theme::{self, Theme},
         views::{self, VIEWS},
@@ -29,6 +28,7 @@ use orrery::{
 
 use crate::{
     recorded,
+    stub_host::StubHost,
     ui::{Desktop, Pretender, Worker},
 };
 
@@ -61,8 +61,9 @@ fn filled(lab: &'static Lab, ctx: &Context) -> Page {
     let info = mirror.info.take().expect("a recorded run has a description");
     let config: Config = page.config.clone();
     mirror.info = Some(Arc::new(RunInfo { lab: config.lab.clone(), config, ..(*info).clone() }));
-    let handle = RunHandle { commands: bounded(1).0, inbox: Default::default() };
-    page.replay(Run::new(handle, mirror, Some("runs/1".into()), ctx));
+    let begin = |_: &Config| Ok(RunHandle { commands: bounded(1).0, inbox: Default::default() });
+    page.launch(&mut StubHost(begin), ctx);
+    page.run.as_mut().expect("a run was begun").mirror = mirror;
     page
 }
 
