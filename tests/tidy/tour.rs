@@ -26,10 +26,10 @@ fn parts(page: &str) -> Vec<(String, String)> {
 fn place_of(lab: &Lab, nth: usize) -> String {
     let title = |view: &str| views::find(view).unwrap().title;
     match lab.panes[nth].place {
-        Place::Tile { .. } => String::new(),
+        Place::Tall | Place::Tile { .. } => String::new(),
         Place::More => " (in *More views*)".to_owned(),
         Place::Tab => {
-            let front = lab.panes[..nth].iter().rev().find(|pane| matches!(pane.place, Place::Tile { .. })).unwrap();
+            let front = lab.panes[..nth].iter().rev().find(|pane| pane.place.is_front()).unwrap();
             format!(" (a tab of *{}*)", title(front.view))
         }
     }
@@ -82,18 +82,23 @@ fn a_wrong_place_is_found() {
     assert_eq!(count("the preset *Gate* (in *More views*)"), 0);
 }
 
-/// At most three tiles stand on a page, the one with the effect in a row of its own, and every lab says where the rest is.
+/// At most three tiles stand on a page, the one with the effect in a row or a column of its own; every lab says where the
+/// rest is.
 #[test]
 fn a_page_opens_with_its_effect_and_little_else() {
     for lab in LABS {
-        let is_tile = |place: Place| matches!(place, Place::Tile { .. });
-        let tiles: Vec<Place> = lab.panes.iter().map(|pane| pane.place).filter(|place| is_tile(*place)).collect();
-        assert!((1..=3).contains(&tiles.len()), "{}: {} tiles", lab.id, tiles.len());
-        assert_eq!(lab.panes[0].place, Place::Tile { row: 0 }, "{}: the effect stands first", lab.id);
-        assert!(tiles[1..].iter().all(|place| *place == Place::Tile { row: 1 }), "{}: {tiles:?}", lab.id);
+        let fronts: Vec<Place> = lab.panes.iter().map(|pane| pane.place).filter(|place| place.is_front()).collect();
+        assert!((1..=3).contains(&fronts.len()), "{}: {} tiles", lab.id, fronts.len());
+        let rows = |of: &[usize]| of.iter().map(|row| Place::Tile { row: *row }).collect::<Vec<_>>();
+        let others = &fronts[1..];
+        let is_alone = match lab.panes[0].place {
+            Place::Tall => others == &rows(&[0, 1])[..others.len()],
+            place => place == Place::Tile { row: 0 } && others == &rows(&[1, 1])[..others.len()],
+        };
+        assert!(is_alone, "{}: the effect stands first and alone, not as in {fronts:?}", lab.id);
         let first_more = lab.panes.iter().position(|pane| pane.place == Place::More).unwrap_or(lab.panes.len());
         assert!(lab.panes[first_more..].iter().all(|pane| pane.place == Place::More), "{}: a tab of no tile", lab.id);
-        for tabs in lab.panes.split(|pane| is_tile(pane.place)) {
+        for tabs in lab.panes.split(|pane| pane.place.is_front()) {
             let behind = tabs.iter().filter(|pane| pane.place == Place::Tab).count();
             assert!(behind <= 3, "{}: {behind} tabs behind one view", lab.id);
         }

@@ -260,37 +260,43 @@ impl Tiling {
     }
 }
 
-/// Rows from the top; the tiles of a row share its width, and the tabs of a tile stand behind its first view.
+/// Tall tiles from the left, then rows from the top; the tiles of a row share its width, and the tabs of a tile stand behind
+/// its first view.
 fn initial(lab: &str, panes: &[LabPane]) -> Layout {
     let mut tiles = Tiles::default();
-    let mut rows: BTreeMap<usize, Vec<Vec<TileId>>> = BTreeMap::new();
-    let mut row = 0;
+    let mut places: BTreeMap<Option<usize>, Vec<Vec<TileId>>> = BTreeMap::new();
+    let mut row = None;
     for pane in panes {
-        let is_tab = match pane.place {
-            Place::Tile { row: of_tile } => {
-                row = of_tile;
-                false
-            }
-            Place::Tab => true,
+        match pane.place {
+            Place::Tall => row = None,
+            Place::Tile { row: of_tile } => row = Some(of_tile),
+            Place::Tab => {}
             Place::More => continue,
-        };
+        }
         let id = tiles.insert_pane(Pane { view: pane.view.to_owned() });
-        let beside = rows.entry(row).or_default();
+        let beside = places.entry(row).or_default();
         match beside.last_mut() {
-            Some(tabs) if is_tab => tabs.push(id),
+            Some(tabs) if pane.place == Place::Tab => tabs.push(id),
             _ => beside.push(vec![id]),
         }
     }
-    let mut stacked: Vec<TileId> = vec![];
-    for beside in rows.into_values() {
-        let beside = beside.into_iter().map(|tabs| joined(&mut tiles, tabs, Tiles::insert_tab_tile)).collect();
-        stacked.push(joined(&mut tiles, beside, Tiles::insert_horizontal_tile));
+    let tabbed = |beside: Vec<Vec<TileId>>, tiles: &mut Tiles<Pane>| -> Vec<TileId> {
+        beside.into_iter().map(|tabs| joined(tiles, tabs, Tiles::insert_tab_tile)).collect()
+    };
+    let mut columns = tabbed(places.remove(&None).unwrap_or_default(), &mut tiles);
+    let mut rows: Vec<TileId> = vec![];
+    for beside in places.into_values() {
+        let beside = tabbed(beside, &mut tiles);
+        rows.push(joined(&mut tiles, beside, Tiles::insert_horizontal_tile));
+    }
+    if !rows.is_empty() {
+        columns.push(joined(&mut tiles, rows, Tiles::insert_vertical_tile));
     }
     let id = egui::Id::unique(("tiles", lab));
-    if stacked.is_empty() {
+    if columns.is_empty() {
         return Tree::empty(id);
     }
-    let root = joined(&mut tiles, stacked, Tiles::insert_vertical_tile);
+    let root = joined(&mut tiles, columns, Tiles::insert_horizontal_tile);
     Tree::new(id, root, tiles)
 }
 

@@ -52,12 +52,7 @@ pub static LAB: Lab = Lab {
     ],
     plan: |config| plan(config, &PhysicsLabSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane::tile("bdh_rules", 0),
-        Pane::tile("oscillators", 1),
-        Pane::tab("losses"),
-        Pane::tile("bdh_checks", 1),
-    ],
+    panes: &[Pane::tall("bdh_rules"), Pane::tile("oscillators", 0), Pane::tab("losses"), Pane::tile("bdh_checks", 1)],
     headlines: headlines::ALL,
     opens_with_run: true,
 };

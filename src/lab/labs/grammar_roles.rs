@@ -74,7 +74,7 @@ pub static LAB: Lab = Lab {
     ],
     plan: |config| plan(config, &GrammarRolesSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[Pane::tile("settling", 0), Pane::tile("role_accuracy", 1)],
+    panes: &[Pane::tall("settling"), Pane::tile("role_accuracy", 0)],
     headlines: headlines::ALL,
     opens_with_run: true,
 };

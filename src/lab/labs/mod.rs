@@ -51,6 +51,8 @@ pub struct Pane {
 /// The place of a view when its lab opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
+    /// In front, in a column of its own at the left, as high as the page.
+    Tall,
     /// In front, in this row from the top; the tiles of a row share its width.
     Tile { row: usize },
     /// A tab of the same tile as the pane before it.
@@ -59,7 +61,18 @@ pub enum Place {
     More,
 }
 
+impl Place {
+    /// True if a tile begins with it; false for a tab and for what is not open.
+    pub fn is_front(self) -> bool {
+        matches!(self, Self::Tall | Self::Tile { .. })
+    }
+}
+
 impl Pane {
+    pub const fn tall(view: &'static str) -> Self {
+        Self { view, place: Place::Tall }
+    }
+
     pub const fn tile(view: &'static str, row: usize) -> Self {
         Self { view, place: Place::Tile { row } }
     }

@@ -49,9 +49,9 @@ pub static LAB: Lab = Lab {
     plan: |config| plan(config, &NeuronGraphSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[
-        Pane::tile("neuron_graph", 0),
+        Pane::tall("neuron_graph"),
         Pane::tab("graph_table"),
-        Pane::tile("graph_threshold", 1),
+        Pane::tile("graph_threshold", 0),
         Pane::tab("graph_neuron"),
         Pane::tile("graph_modularity", 1),
         Pane::tab("graph_degrees"),

@@ -73,9 +73,9 @@ pub static LAB: Lab = Lab {
     plan: |config| plan(config, &SynapsesSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[
-        Pane::tile("reading", 0),
+        Pane::tall("reading"),
         Pane::tab("concepts"),
-        Pane::tile("activity", 1),
+        Pane::tile("activity", 0),
         Pane::tab("surprise"),
         Pane::tile("losses", 1),
         Pane::more("merging"),

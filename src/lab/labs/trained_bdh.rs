@@ -68,10 +68,10 @@ pub static LAB: Lab = Lab {
     plan: |config| plan(config, &TrainedBdhSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[
-        Pane::tile("neuron_graph", 0),
+        Pane::tall("neuron_graph"),
         Pane::tab("reading"),
         Pane::tab("graph_neuron"),
-        Pane::tile("trained_bdh", 1),
+        Pane::tile("trained_bdh", 0),
         Pane::tab("activity"),
         Pane::tile("logit_lens", 1),
         Pane::tab("intervention"),

@@ -122,6 +122,19 @@ fn a_view_from_the_list_opens_as_a_tab() {
     assert_eq!(t.in_front(), ["d"], "also over the only tile");
 }
 
+/// A tall tile stands beside the rows, with its tabs.
+#[test]
+fn a_tall_view_has_a_column_of_its_own() {
+    let panes = [LabPane::tall("a"), LabPane::tab("b"), LabPane::tile("c", 0), LabPane::tile("d", 1)];
+    let t = Tiling::new("x", &panes);
+    let container = |id: TileId| t.tree.tiles.get_container(id).map(|c| (c.kind(), c.children_vec()));
+    let (kind, columns) = container(t.tree.root.unwrap()).unwrap();
+    assert_eq!((kind, columns.len()), (egui_tiles::ContainerKind::Horizontal, 2));
+    let known = |view: &str| t.known(view).unwrap();
+    assert_eq!(container(columns[0]), Some((egui_tiles::ContainerKind::Tabs, vec![known("a"), known("b")])));
+    assert_eq!(container(columns[1]), Some((egui_tiles::ContainerKind::Vertical, vec![known("c"), known("d")])));
+}
+
 #[test]
 fn a_layout_survives_json() {
     let t = Tiling::new("x", &panes());
