@@ -1,7 +1,7 @@
 //! Where everything of a chart goes: ranges, ticks, margins, thinned lines, names at the lines'
 //! ends. The same layout is painted and written as SVG. It measures text by a function it is given.
 
-use eframe::egui::{Pos2, Rect, pos2};
+use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use super::{
     Chart, ChartState, Data, MIN_SIZE, Scale, Stroke,
@@ -18,32 +18,47 @@ mod thinning;
 use thinning::{envelope, extremes, one_beyond, stairs};
 
 impl Layout {
+    /// The layout in this size; in a tile in a higher one, where the data would have too little room.
     pub fn new(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
-        let size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
+        let mut size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
         let x_scale = state.scale_x.unwrap_or(chart.x.scale);
         let y_scale = state.scale_y.unwrap_or(chart.y.scale);
         let x = x_ends(chart, state, x_scale);
         let y = y_ends(chart, state, y_scale, [x_scale.value(x[0]), x_scale.value(x[1])]);
-        let rows = ((size[1] - 60.0) / 44.0).floor().clamp(2.0, 6.0) as usize;
-        let y_ticks = y_scale.ticks(y[0], y[1], rows);
-        let mut layout = Self {
-            plot: Rect::ZERO,
-            x_scale,
-            y_scale,
-            x,
-            y,
-            x_ticks: vec![],
-            y_ticks,
-            traces: vec![],
-            areas: vec![],
-            names: vec![],
-            labels: vec![],
-            x_words: String::new(),
-            y_words: String::new(),
-            unnamed: None,
-            margins: [0.0; 2],
+        let least = if state.is_in_tile { LEAST_PLOT } else { Vec2::ZERO };
+        let framed = |size: [f32; 2]| {
+            let rows = ((size[1] - 60.0) / 44.0).floor().clamp(2.0, 6.0) as usize;
+            let mut layout = Self {
+                size,
+                plot: Rect::ZERO,
+                x_scale,
+                y_scale,
+                x,
+                y,
+                x_ticks: vec![],
+                y_ticks: y_scale.ticks(y[0], y[1], rows),
+                traces: vec![],
+                areas: vec![],
+                names: vec![],
+                labels: vec![],
+                x_words: String::new(),
+                y_words: String::new(),
+                unnamed: None,
+                margins: [0.0; 2],
+            };
+            layout.place_frame(chart, size, least.x, measure);
+            layout
         };
-        layout.place_frame(chart, size, if state.is_in_tile { LEAST_PLOT.x } else { 0.0 }, measure);
+        let mut layout = framed(size);
+        // more height can have room for one more row of names, and then for one again
+        for _ in 0..6 {
+            let lacking = (least.y - layout.plot.height()).ceil();
+            if lacking <= 0.0 {
+                break;
+            }
+            size[1] += lacking;
+            layout = framed(size);
+        }
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
         let wanted = (layout.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
         // no more numbers than whole ones, so that none needs a digit after the point

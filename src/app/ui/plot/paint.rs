@@ -14,7 +14,7 @@ use super::{
     guess::{Guess, guess_on},
     labels::kept_in,
     mark::{DOT, LONE, MARK, shape_of},
-    tile::{LEAST_PLOT, current_tile, note_plot},
+    tile::{current_tile, note_plot},
 };
 use crate::ui::theme::Theme;
 
@@ -60,9 +60,10 @@ impl Chart<'_> {
                 hovered_line: None,
             };
         }
-        let (size, layout) = self.lay_out(ui, size.max(super::MIN_SIZE), state);
-        state.size = Some([size.x, size.y]);
-        let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+        state.is_in_tile = current_tile(ui.ctx()).is_some();
+        let layout = Layout::new(self, state, [size.x, size.y], &|text, mono| width_of(ui, text, mono));
+        state.size = Some(layout.size);
+        let (rect, _) = ui.allocate_exact_size(layout.size.into(), Sense::hover());
         let area = layout.plot.translate(rect.min.to_vec2());
         note_plot(ui.ctx(), &self.name, area);
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
@@ -98,25 +99,6 @@ impl Chart<'_> {
         let clicked_x = if response.clicked() { hovered_x } else { None };
         let hovered_line = pointer.and_then(|p| layout.line_at(p));
         ChartResponse { response, hovered_x, clicked_x, margins: layout.margins, area, hovered_line }
-    }
-
-    /// The layout in this size, or in a higher one where a tile would leave the data too little room.
-    fn lay_out(&self, ui: &Ui, mut size: Vec2, state: &mut ChartState) -> (Vec2, Layout) {
-        state.is_in_tile = current_tile(ui.ctx()).is_some();
-        let measure = |text: &str, mono: bool| width_of(ui, text, mono);
-        let mut layout = Layout::new(self, state, [size.x, size.y], &measure);
-        if state.is_in_tile {
-            // more height can have room for one more row of names, and then for one again
-            for _ in 0..3 {
-                let lacking = (LEAST_PLOT.y - layout.plot.height()).ceil();
-                if lacking <= 0.0 {
-                    break;
-                }
-                size.y += lacking;
-                layout = Layout::new(self, state, [size.x, size.y], &measure);
-            }
-        }
-        (size, layout)
     }
 
     /// The strips of ticks: a click turns linear into logarithmic and back.

@@ -49,7 +49,7 @@ impl MoreViews {
         let place = Rect::from_x_y_ranges(right - WIDTH..=right, header.y_range());
         let layout = Layout::right_to_left(egui::Align::Center);
         let mut inner = ui.new_child(UiBuilder::new().max_rect(place).layout(layout).id_salt("more views"));
-        let words = RichText::new(NAME).size(theme::SMALL).color(theme.accent);
+        let words = RichText::new(NAME).size(theme::SMALL).color(theme.secondary);
         let button = inner.add(Button::new(words).small().frame(false));
         button.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, NAME));
         let tip = match self.views.len() {
