@@ -35,7 +35,7 @@ fn place_of(lab: &Lab, nth: usize) -> String {
     }
 }
 
-/// What a part about a lab says of its views and is not so.
+/// The places of views in a part about a lab that are not so.
 fn faults(lab: &Lab, text: &str) -> Vec<String> {
     let mut faults = vec![];
     for (nth, pane) in lab.panes.iter().enumerate() {

@@ -107,7 +107,7 @@ fn in_front(page: &Page) -> Vec<(TileId, String, f32)> {
     front.map(|(id, view)| (id, view, height(id))).collect()
 }
 
-/// What is too much or too small at first sight, in words, and the number of charts there are.
+/// The faults of the first sight in words: too many tiles, or something too small; and the number of charts there are.
 fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize) {
     let drawn = draw(page, ctx, sheet);
     let front = in_front(page);
@@ -191,7 +191,7 @@ fn open(lab: &str) -> Desktop {
     d
 }
 
-/// Whatever does not stand on the page is a click away: it opens as a tab, leaves the list, and is undone by name.
+/// A view that does not stand on the page is a click away: it opens as a tab, leaves the list, and is undone by name.
 #[test]
 fn more_views_has_the_rest_of_the_lab() {
     let mut d = open("fast_slow");

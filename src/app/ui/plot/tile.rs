@@ -38,7 +38,7 @@ pub struct DrawnTable {
     pub content: f32,
 }
 
-/// What was drawn in the tiles in one pass.
+/// The tiles of one pass, with their charts and tables.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Drawn {
     pass: u64,
@@ -98,7 +98,7 @@ fn note(ctx: &Context, add: impl FnOnce(&mut Drawn)) {
     });
 }
 
-/// What the tiles last drew.
+/// The tiles as they were last drawn.
 pub fn drawn(ctx: &Context) -> Drawn {
     ctx.data(|d| d.get_temp(drawn_id())).unwrap_or_default()
 }

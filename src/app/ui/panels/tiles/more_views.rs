@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(first_sentence("One."), "One.");
     }
 
-    /// What is not open is in the list, closed views too, and nothing twice.
+    /// Closed views are in the list too, and nothing is there twice.
     #[test]
     fn the_list_has_every_view_that_is_not_open() {
         for lab in LABS {
