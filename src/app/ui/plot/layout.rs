@@ -148,7 +148,8 @@ impl Layout {
         self.unnamed = Some(replaced.map_or((count, at), |last| (count + 1, last.at)));
     }
 
-    /// Each name at its line's last height, then moved apart by whole rows.
+    /// Each name at its line's last height, then moved apart by whole rows. Lines that end at about one height are named in
+    /// the chart's order, so that noise does not swap their names from step to step.
     fn names_at_ends(&mut self, chart: &Chart<'_>, named: &[usize]) {
         let shown = self.x_values();
         let mut at: Vec<(usize, f32)> = named
@@ -160,6 +161,11 @@ impl Layout {
             })
             .collect();
         at.sort_by(|a, b| a.1.total_cmp(&b.1));
+        for alike in at.chunk_by_mut(|a, b| b.1 - a.1 < ALIKE) {
+            let heights: Vec<f32> = alike.iter().map(|(_, y)| *y).collect();
+            alike.sort_by_key(|(line, _)| *line);
+            alike.iter_mut().zip(heights).for_each(|(name, y)| name.1 = y);
+        }
         let row = ROW - 1.0;
         let mut floor = f32::MIN;
         for (_, y) in &mut at {
@@ -324,6 +330,8 @@ impl Layout {
     }
 }
 
+/// Lines whose ends are no further apart than this end at one height, points.
+const ALIKE: f32 = 3.0;
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
 const BEYOND: f32 = 16.0;
 /// Cuts a text to a width, with an ellipsis.

@@ -139,3 +139,15 @@ fn in_a_tile_the_data_have_the_least_room() {
         assert!(outside.size == [336.0, 120.0] && outside.plot.height() < LEAST_PLOT.y, "elsewhere it keeps its size");
     }
 }
+
+/// Two lines that end within the noise keep the order of their names; two that have parted are named as they lie.
+#[test]
+fn names_are_not_swapped_by_noise() {
+    let order = |ends: [f64; 2]| -> Vec<usize> {
+        let line = |i: usize| Line::new(format!("{i}"), Color32::RED, vec![[0.0, 10.0 * i as f64], [9.0, ends[i]]]);
+        let layout = Layout::new(&chart(vec![line(0), line(1)]), &ChartState::default(), [480.0, 300.0], &measure);
+        layout.names.iter().map(|name| name.line).collect()
+    };
+    assert_eq!((order([5.0, 5.02]), order([5.02, 5.0])), (vec![0, 1], vec![0, 1]));
+    assert_eq!((order([5.0, 9.0]), order([9.0, 5.0])), (vec![1, 0], vec![0, 1]), "the higher one stands above");
+}
