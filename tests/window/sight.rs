@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crossbeam::channel::bounded;
-use eframe::egui::{Context, Event, Key, Modifiers, RawInput, Rect, ViewportId, pos2, vec2};
+use eframe::egui::{Context, Key, Modifiers, RawInput, Rect, ViewportId, accesskit::Role, pos2, vec2};
 use egui_kittest::{Harness, kittest::Queryable};
 use egui_tiles::{Container, Tile, TileId};
 use orrery::{
@@ -200,9 +200,9 @@ fn more_views_has_the_rest_of_the_lab() {
     let tiles = in_front(d.page()).len();
     for view in rest() {
         assert!(d.page().tiling.in_order().iter().all(|(_, open)| open != view.id));
-        d.harness.get_by_label("More views").click();
+        d.harness.get_by_role_and_label(Role::Button, "More views").click();
         d.steps(4);
-        d.harness.get_by_label(view.title).click();
+        d.harness.get_by_role_and_label(Role::Button, view.title).click();
         d.steps(4);
         let selected = d.page().tiling.selected;
         let found = in_front(d.page()).into_iter().find(|(_, open, _)| open == view.id);
@@ -212,13 +212,7 @@ fn more_views_has_the_rest_of_the_lab() {
     assert!(rest().count() > 3, "the lab has more views");
     assert!(!d.shows("More views"), "nothing is left to open");
     let last = rest().last().unwrap();
-    d.harness.event(Event::Key {
-        key: Key::Z,
-        physical_key: None,
-        pressed: true,
-        repeat: false,
-        modifiers: Modifiers::COMMAND,
-    });
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     d.steps(3);
     assert!(d.shows(&format!("Undid: opened tile {}", last.title)));
     assert!(d.shows("More views"), "what was closed is in the list again");
