@@ -10,3 +10,4 @@ mod labs;
 mod lessons;
 mod shaders;
 mod sources;
+mod tour;

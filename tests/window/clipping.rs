@@ -140,11 +140,18 @@ impl Desk {
         self.harness.run_steps(if sheet.presents { 90 } else { 12 });
     }
 
-    /// Brings each of the lab's views to the front in turn, in its own tile.
+    /// Brings each of the lab's views to the front in turn, in its own tile or as a new tab from the list of the rest.
     fn each_view(&mut self, mut visit: impl FnMut(&mut Self, &str)) {
         let lab = self.harness.state().page().unwrap().lab;
         for pane in lab.panes {
             let title = views::find(pane.view).unwrap().title;
+            let open = self.harness.state().page().unwrap().tiling.in_order();
+            if open.iter().all(|(_, view)| view != pane.view) {
+                self.harness.get_by_role_and_label(Role::Button, "More views").click();
+                self.harness.run_steps(4);
+                self.harness.get_by_role_and_label(Role::Button, title).click();
+                self.harness.run_steps(4);
+            }
             let is_tab = |label: String| unnumbered(&label) == title;
             let mut buttons = self.harness.query_all_by_role(Role::Button);
             let tab = buttons.find(|node| node.accesskit_node().label().is_some_and(is_tab));

@@ -90,7 +90,7 @@ fn a_model_trains_and_a_slider_changes_its_answer() {
     lab.until("it pauses", |app| (state(app) == Some("paused")).then_some(()));
     let stood = lab.newest();
 
-    // The causality view stands behind the staircase.
+    // The causality view stands behind another one.
     lab.harness.get_by_label_contains("  Causality").click();
     let open = lab.until("the model answers", answered_gate);
     assert!(open != 0.0, "twenty steps move the gate");

@@ -2,7 +2,10 @@
 //! Needs no graphics adapter.
 
 use eframe::egui::{self, Key, Modifiers, accesskit::Role, pos2, vec2};
-use egui_kittest::{Harness, kittest::Queryable};
+use egui_kittest::{
+    Harness,
+    kittest::{NodeT, Queryable},
+};
 use orrery::{
     config::{Config, Value},
     labs::{
@@ -204,6 +207,25 @@ fn an_answer_is_not_shown_before_a_guess() {
     assert!(d.shows("First guess: ") && !d.shows("the trace holds both together"));
     click(&mut d, "Show the answer");
     assert!(d.shows("the trace holds both together"));
+}
+
+/// Words between asterisks stand in italics, the asterisks nowhere.
+#[test]
+fn no_lesson_shows_the_signs_of_its_markdown() {
+    for lab in LABS {
+        let mut d = open(Opening::Lab(lab.id.into()));
+        for i in 1..=d.page().lesson.lesson.steps.len() {
+            d.harness.event(egui::Event::Paste(link(lab.id, i).to_string()));
+            d.steps(8);
+            let raw: Vec<String> = d
+                .harness
+                .query_all_by_role(Role::Label)
+                .filter_map(|node| node.accesskit_node().value().or_else(|| node.accesskit_node().label()))
+                .filter(|words| words.contains("**") || words.matches('*').count() > 1)
+                .collect();
+            assert!(raw.is_empty(), "{}, step {i}: {raw:?}", lab.id);
+        }
+    }
 }
 
 #[test]

@@ -37,6 +37,7 @@ mod recorded;
 mod run_ownership;
 mod runs;
 mod side_by_side;
+mod sight;
 mod slow_manifold;
 mod snapshot;
 mod stub_host;

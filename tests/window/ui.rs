@@ -81,10 +81,7 @@ static LAB: Lab = Lab {
     ],
     plan,
     drawing: |_| Drawing::default(),
-    panes: &[
-        Pane { view: "teller", column: 0, share: 1.0, tab: false },
-        Pane { view: "other", column: 1, share: 1.0, tab: false },
-    ],
+    panes: &[Pane::tile("teller", 0), Pane::tile("other", 0)],
     headlines: &[],
     large_numbers: &[],
     opens_with_run: true,

@@ -11,6 +11,7 @@ use eframe::egui::{self, Context, Ui};
 
 mod dispatch;
 mod start;
+mod window_size;
 
 pub use start::{Opening, Start, run};
 
@@ -291,6 +292,7 @@ impl eframe::App for App {
         let patience = ctx.data_mut(|d| d.get_temp_mut_or_default::<Patience>(patience_id()).clone());
         patience.store(self.frames.patience_ms(), Ordering::Relaxed);
         self.close_request.obey(ctx);
+        window_size::fit_to_monitor(ctx);
         self.listen(ctx);
     }
 

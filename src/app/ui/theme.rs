@@ -134,9 +134,9 @@ impl Theme {
             error: Color32::from_rgb(0xb3, 0x2d, 0x15),
             variants: OKABE_ITO,
             traces: [
-                Color32::from_rgb(0x6a, 0x78, 0xd0),
-                Color32::from_rgb(0x38, 0x42, 0x9c),
-                Color32::from_rgb(0x12, 0x16, 0x44),
+                Color32::from_rgb(0x3a, 0x70, 0xd2),
+                Color32::from_rgb(0x7b, 0x24, 0x96),
+                Color32::from_rgb(0x1d, 0x0b, 0x33),
             ],
             groups: GROUPS_LIGHT,
         }
@@ -173,7 +173,8 @@ impl Theme {
         self.variants.get(index % self.variants.len()).copied().unwrap_or(self.text)
     }
 
-    /// Traces fast (0), medium (1), slow (2): one hue in three strengths.
+    /// Traces fast (0), medium (1), slow (2): one hue in three strengths; on paper, where thin dark lines look alike, it
+    /// turns from blue to plum.
     pub fn trace(&self, strength: usize) -> Color32 {
         self.traces.get(strength.min(2)).copied().unwrap_or(self.text)
     }
@@ -378,6 +379,19 @@ mod tests {
                     let ratio = contrast(c, g);
                     assert!(ratio >= 4.5, "{name} on {ground}, dark {}: {ratio:.2}", theme.dark);
                 }
+            }
+        }
+    }
+
+    /// Each is darker or lighter than the next, and another colour besides.
+    #[test]
+    fn traces_are_told_apart() {
+        for (theme, least) in [(Theme::dark(), 80), (Theme::light(), 160)] {
+            for (i, j) in [(0, 1), (1, 2)] {
+                let (a, b) = (theme.trace(i), theme.trace(j));
+                let far = a.r().abs_diff(b.r()) as u32 + a.g().abs_diff(b.g()) as u32 + a.b().abs_diff(b.b()) as u32;
+                let steps = contrast(a, b);
+                assert!(far >= least && steps >= 1.4, "traces {i} and {j}, dark {}: {far}, {steps:.2}", theme.dark);
             }
         }
     }

@@ -1,13 +1,13 @@
 //! The arrangement of views: the saved layout and the living views in it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use eframe::egui;
-use egui_tiles::{Container, Linear, LinearDir, Tile, TileId, Tiles, Tree};
+use egui_tiles::{Container, Tile, TileId, Tiles, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::view::{View, ViewEntry};
-use crate::labs::Pane as LabPane;
+use crate::labs::{Pane as LabPane, Place};
 
 /// A tile's content, by the id of its view.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -146,23 +146,59 @@ impl Tiling {
         };
     }
 
-    /// Shows a view: brings its tile forward, puts it back where it was closed, or opens a new one.
+    /// Shows a view: brings its tile forward, puts it back where it was closed, or opens it as a tab of the selected
+    /// tile, or else of the first.
     pub fn show(&mut self, view: &str) {
-        if let Some(id) = self.in_order().into_iter().find(|(_, v)| v == view).map(|t| t.0).or(self.closed(view)) {
-            self.tree.tiles.set_visible(id, true);
-            self.tree.make_active(|t, _| t == id);
-            self.selected = Some(id);
-            return;
-        }
+        let id = self.known(view).unwrap_or_else(|| {
+            let order = self.in_order();
+            let selected = self.selected.filter(|id| order.iter().any(|(here, _)| here == id));
+            self.open(view, selected.or(order.first().map(|(id, _)| *id)))
+        });
+        self.tree.tiles.set_visible(id, true);
+        self.bring_tile_forward(id);
+    }
+
+    /// The tile of a view, open or closed.
+    fn known(&self, view: &str) -> Option<TileId> {
+        self.in_order().into_iter().find(|(_, v)| v == view).map(|t| t.0).or(self.closed(view))
+    }
+
+    /// Makes a tile for a view: a tab of the tile `host`, or a place of its own.
+    fn open(&mut self, view: &str, host: Option<TileId>) -> TileId {
         let id = self.tree.tiles.insert_pane(Pane { view: view.to_owned() });
-        match self.tree.root {
-            Some(root) if self.tree.tiles.get_container(root).is_some() => {
+        match (host, self.tree.root) {
+            (Some(host), _) => self.stack(id, host),
+            (None, Some(root)) if self.tree.tiles.get_container(root).is_some() => {
                 self.tree.move_tile_to_container(id, root, usize::MAX, true);
             }
-            Some(root) => self.tree.root = Some(self.tree.tiles.insert_horizontal_tile(vec![root, id])),
-            None => self.tree.root = Some(id),
+            (None, Some(root)) => self.tree.root = Some(self.tree.tiles.insert_vertical_tile(vec![root, id])),
+            (None, None) => self.tree.root = Some(id),
         }
-        self.selected = Some(id);
+        id
+    }
+
+    /// Makes a new tile a tab of the tile `host`.
+    fn stack(&mut self, id: TileId, host: TileId) {
+        let tiles = &mut self.tree.tiles;
+        let parent = tiles.parent_of(host);
+        match parent.and_then(|parent| tiles.get_mut(parent)) {
+            Some(Tile::Container(Container::Tabs(tabs))) => tabs.add_child(id),
+            _ => {
+                let tabs = tiles.insert_tab_tile(vec![host, id]);
+                match parent.and_then(|parent| tiles.get_mut(parent)) {
+                    Some(Tile::Container(container)) => _ = container.replace_child(host, tabs),
+                    _ => self.tree.root = Some(tabs),
+                }
+            }
+        }
+    }
+
+    /// The tiles that stand in tabs with this one, itself among them.
+    fn tabs_with(&self, id: TileId) -> Vec<TileId> {
+        match self.tree.tiles.parent_of(id).and_then(|parent| self.tree.tiles.get(parent)) {
+            Some(Tile::Container(Container::Tabs(tabs))) => tabs.children.clone(),
+            _ => vec![id],
+        }
     }
 
     /// Ids of the views in front, in reading order.
@@ -185,23 +221,32 @@ impl Tiling {
         all
     }
 
-    /// Brings these views to the front, opens those that are not on the page, and closes what else would be in front.
+    /// Brings these views to the front, opens those that are not on the page, each in front of a tile that none of them
+    /// needs, and closes what else would be in front.
     pub fn bring_in_front(&mut self, views: &[String]) {
-        views.iter().for_each(|view| self.show(view));
-        let is_wanted = |id: TileId| self.tree.tiles.get_pane(&id).is_some_and(|p| views.contains(&p.view));
-        let stands_behind = |id: TileId| match self.tree.tiles.parent_of(id).and_then(|p| self.tree.tiles.get(p)) {
-            Some(Tile::Container(Container::Tabs(tabs))) => tabs.children.iter().any(|tab| is_wanted(*tab)),
-            _ => false,
-        };
-        let others = self.in_order().into_iter().map(|(id, _)| id);
-        let closed: Vec<TileId> = others.filter(|id| !is_wanted(*id) && !stands_behind(*id)).collect();
+        let (known, new): (Vec<&String>, Vec<&String>) = views.iter().partition(|view| self.known(view).is_some());
+        known.into_iter().for_each(|view| self.show(view));
+        for view in new {
+            let is_free = |id: &TileId| !self.tabs_with(*id).iter().any(|tab| self.is_one_of(*tab, views));
+            let host = self.in_order().into_iter().map(|(id, _)| id).find(is_free);
+            let id = self.open(view, host);
+            self.bring_tile_forward(id);
+        }
+        let is_needed = |id: TileId| self.tabs_with(id).iter().any(|tab| self.is_one_of(*tab, views));
+        let closed: Vec<TileId> = self.in_order().into_iter().map(|(id, _)| id).filter(|id| !is_needed(*id)).collect();
         closed.into_iter().for_each(|id| self.close(id));
         self.selected = None;
     }
 
-    /// Brings a view's tab to the front, if the view is on the page.
+    fn is_one_of(&self, id: TileId, views: &[String]) -> bool {
+        self.tree.tiles.get_pane(&id).is_some_and(|pane| views.contains(&pane.view))
+    }
+
+    /// Brings a view to the front as [`Tiling::show`] does, and selects nothing.
     pub fn bring_forward(&mut self, view: &str) {
-        self.tree.make_active(|_, tile| matches!(tile, Tile::Pane(p) if p.view == view));
+        let selected = self.selected;
+        self.show(view);
+        self.selected = selected;
     }
 
     /// The tile of a closed view, which keeps its place in the layout.
@@ -228,156 +273,57 @@ impl Tiling {
     }
 }
 
-/// Columns from left to right, each column's panes stacked by share; a pane that is a tab shares
-/// the place of the one before it.
+/// Tall tiles from the left, then rows from the top; the tiles of a row share its width, and the tabs of a tile stand behind
+/// its first view.
 fn initial(lab: &str, panes: &[LabPane]) -> Layout {
     let mut tiles = Tiles::default();
-    let last = panes.iter().map(|p| p.column).max().unwrap_or_default();
-    let columns: Vec<TileId> =
-        (0..=last).filter_map(|column| column_of(&mut tiles, panes.iter().filter(|p| p.column == column))).collect();
-    let id = egui::Id::unique(("tiles", lab));
-    match columns.as_slice() {
-        [] => Tree::empty(id),
-        [one] => Tree::new(id, *one, tiles),
-        _ => {
-            let root = tiles.insert_horizontal_tile(columns);
-            Tree::new(id, root, tiles)
+    let mut places: BTreeMap<Option<usize>, Vec<Vec<TileId>>> = BTreeMap::new();
+    let mut row = None;
+    for pane in panes {
+        match pane.place {
+            Place::Tall => row = None,
+            Place::Tile { row: of_tile } => row = Some(of_tile),
+            Place::Tab => {}
+            Place::More => continue,
+        }
+        let id = tiles.insert_pane(Pane { view: pane.view.to_owned() });
+        let beside = places.entry(row).or_default();
+        match beside.last_mut() {
+            Some(tabs) if pane.place == Place::Tab => tabs.push(id),
+            _ => beside.push(vec![id]),
         }
     }
+    let tabbed = |beside: Vec<Vec<TileId>>, tiles: &mut Tiles<Pane>| -> Vec<TileId> {
+        beside.into_iter().map(|tabs| joined(tiles, tabs, Tiles::insert_tab_tile)).collect()
+    };
+    let mut columns = tabbed(places.remove(&None).unwrap_or_default(), &mut tiles);
+    let mut rows: Vec<TileId> = vec![];
+    for beside in places.into_values() {
+        let beside = tabbed(beside, &mut tiles);
+        rows.push(joined(&mut tiles, beside, Tiles::insert_horizontal_tile));
+    }
+    if !rows.is_empty() {
+        columns.push(joined(&mut tiles, rows, Tiles::insert_vertical_tile));
+    }
+    let id = egui::Id::unique(("tiles", lab));
+    if columns.is_empty() {
+        return Tree::empty(id);
+    }
+    let root = joined(&mut tiles, columns, Tiles::insert_horizontal_tile);
+    Tree::new(id, root, tiles)
 }
 
-fn column_of<'a>(tiles: &mut Tiles<Pane>, panes: impl Iterator<Item = &'a LabPane>) -> Option<TileId> {
-    let mut places: Vec<(Vec<TileId>, f32)> = vec![];
-    for pane in panes {
-        let id = tiles.insert_pane(Pane { view: pane.view.to_owned() });
-        match places.last_mut() {
-            Some((tabs, _)) if pane.tab => tabs.push(id),
-            _ => places.push((vec![id], pane.share.max(0.05))),
-        }
-    }
-    let stacked: Vec<(TileId, f32)> = places
-        .into_iter()
-        .filter_map(|(tabs, share)| match tabs.as_slice() {
-            [] => None,
-            [one] => Some((*one, share)),
-            _ => Some((tiles.insert_tab_tile(tabs), share)),
-        })
-        .collect();
-    match stacked.as_slice() {
-        [] => None,
-        [(one, _)] => Some(*one),
-        _ => {
-            let mut linear = Linear::new(LinearDir::Vertical, stacked.iter().map(|(id, _)| *id).collect());
-            for (id, share) in stacked {
-                linear.shares.set_share(id, share);
-            }
-            Some(tiles.insert_new(Tile::Container(linear.into())))
-        }
+/// The only one of these tiles, or a container of them.
+fn joined(
+    tiles: &mut Tiles<Pane>,
+    children: Vec<TileId>,
+    join: impl Fn(&mut Tiles<Pane>, Vec<TileId>) -> TileId,
+) -> TileId {
+    match children.as_slice() {
+        [one] => *one,
+        _ => join(tiles, children),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn panes() -> Vec<LabPane> {
-        vec![
-            LabPane { view: "a", column: 0, share: 0.6, tab: false },
-            LabPane { view: "b", column: 0, share: 0.4, tab: false },
-            LabPane { view: "c", column: 1, share: 1.0, tab: false },
-        ]
-    }
-
-    #[test]
-    fn a_closed_view_can_be_opened_again() {
-        let mut t = Tiling::new("x", &panes());
-        let (id, view) = t.in_order()[0].clone();
-        t.close(id);
-        assert_eq!(t.in_order().len(), 2);
-        t.show(&view);
-        assert_eq!(t.in_order().len(), 3);
-        t.show(&view);
-        assert_eq!(t.in_order().len(), 3, "a view that is there is brought forward, not doubled");
-    }
-
-    /// A second view in a tab, a first in a column: each stands again where it stood, also after a restart.
-    #[test]
-    fn a_closed_view_goes_back_where_it_was() {
-        let mut panes = panes();
-        panes[1].tab = true;
-        panes.push(LabPane { view: "d", column: 0, share: 0.5, tab: false });
-        let t = Tiling::new("x", &panes);
-        let before = serde_json::to_value(&t.tree.tiles).unwrap();
-        for view in ["a", "b", "c", "d"] {
-            let mut t = Tiling::new("x", &panes);
-            let (id, _) = t.in_order().into_iter().find(|(_, v)| v == view).unwrap();
-            t.close(id);
-            assert!(t.in_order().iter().all(|(_, v)| v != view));
-            let saved = serde_json::to_string(&t.tree).unwrap();
-            let mut t = Tiling::from_layout(serde_json::from_str(&saved).unwrap());
-            t.show(view);
-            assert_eq!(t.selected, Some(id));
-            t.tree.make_active(|_, tile| matches!(tile, Tile::Pane(p) if p.view == "a"));
-            assert_eq!(serde_json::to_value(&t.tree.tiles).unwrap(), before, "{view}");
-        }
-    }
-
-    #[test]
-    fn closing_everything_leaves_a_page_that_can_be_filled() {
-        let mut t = Tiling::new("x", &panes());
-        for (id, _) in t.in_order() {
-            t.close(id);
-        }
-        t.show("c");
-        assert_eq!(t.in_order().len(), 1);
-    }
-
-    #[test]
-    fn a_tile_keeps_its_number_while_it_is_open() {
-        let mut t = Tiling::new("x", &panes());
-        t.number();
-        let of = |t: &Tiling| t.by_number().into_iter().map(|(n, _, view)| format!("{n}{view}")).collect::<Vec<_>>();
-        assert_eq!(of(&t), ["1a", "2b", "3c"]);
-        let before = t.tree.clone();
-        let first = t.by_number()[0].1;
-        t.close(first);
-        t.number();
-        assert_eq!(of(&t), ["2b", "3c"], "the others keep theirs");
-        t.replace(before);
-        t.number();
-        assert_eq!(of(&t), ["1a", "2b", "3c"], "one that comes back has its own");
-        t.close(first);
-        t.show("d");
-        t.number();
-        assert_eq!(of(&t), ["1d", "2b", "3c"], "a new one has the lowest that is free");
-    }
-
-    #[test]
-    fn what_is_in_front_is_so_again_by_its_names() {
-        let mut panes = panes();
-        panes.push(LabPane { view: "d", column: 1, share: 1.0, tab: true });
-        let mut t = Tiling::new("x", &panes);
-        assert_eq!(t.in_front().len(), 3, "a tab is behind");
-        t.show("d");
-        let (id, _) = t.in_order().into_iter().find(|(_, v)| v == "a").unwrap();
-        t.close(id);
-        t.show("e");
-        let sorted = |t: &Tiling| {
-            let mut front = t.in_front();
-            front.sort();
-            front
-        };
-        assert_eq!(sorted(&t), ["b", "d", "e"]);
-        let mut again = Tiling::new("x", &panes);
-        again.bring_in_front(&t.in_front());
-        assert_eq!(sorted(&again), ["b", "d", "e"]);
-    }
-
-    #[test]
-    fn a_layout_survives_json() {
-        let t = Tiling::new("x", &panes());
-        let text = serde_json::to_string(&t.tree).unwrap();
-        let back: Layout = serde_json::from_str(&text).unwrap();
-        assert_eq!(Tiling::from_layout(back).in_order().len(), 3);
-    }
-}
+mod tests;

@@ -61,12 +61,7 @@ pub static LAB: Lab = Lab {
     ],
     plan: |config| plan(config, &PhysicsLabSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane { view: "bdh_rules", column: 0, share: 1.0, tab: false },
-        Pane { view: "oscillators", column: 1, share: 0.56, tab: false },
-        Pane { view: "bdh_checks", column: 1, share: 0.44, tab: false },
-        Pane { view: "losses", column: 1, share: 0.44, tab: true },
-    ],
+    panes: &[Pane::tall("bdh_rules"), Pane::tile("oscillators", 0), Pane::tab("losses"), Pane::tile("bdh_checks", 1)],
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE,
     opens_with_run: true,

@@ -84,10 +84,7 @@ pub static LAB: Lab = Lab {
     ],
     plan: |config| plan(config, &GrammarRolesSettings::read(config)?),
     drawing: drawing::draw,
-    panes: &[
-        Pane { view: "settling", column: 0, share: 1.0, tab: false },
-        Pane { view: "role_accuracy", column: 1, share: 1.0, tab: false },
-    ],
+    panes: &[Pane::tall("settling"), Pane::tile("role_accuracy", 0)],
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE,
     opens_with_run: true,

@@ -41,15 +41,50 @@ pub struct Preset {
     pub toml: &'static str,
 }
 
-/// A view on the lab's page.
+/// A view of the lab's page, and its place when the lab opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pane {
     /// Id in `ui::views::VIEWS`.
     pub view: &'static str,
-    /// Its first place: a column and its share of the column's height.
-    pub column: usize,
-    pub share: f32,
-    /// Stands behind the pane before it, as a tab of the same tile.
-    pub tab: bool,
+    pub place: Place,
+}
+
+/// The place of a view when its lab opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In front, in a column of its own at the left, as high as the page.
+    Tall,
+    /// In front, in this row from the top; the tiles of a row share its width.
+    Tile { row: usize },
+    /// A tab of the same tile as the pane before it.
+    Tab,
+    /// Not open: it is in the list *More views*.
+    More,
+}
+
+impl Place {
+    /// True if a tile begins with it; false for a tab and for what is not open.
+    pub fn is_front(self) -> bool {
+        matches!(self, Self::Tall | Self::Tile { .. })
+    }
+}
+
+impl Pane {
+    pub const fn tall(view: &'static str) -> Self {
+        Self { view, place: Place::Tall }
+    }
+
+    pub const fn tile(view: &'static str, row: usize) -> Self {
+        Self { view, place: Place::Tile { row } }
+    }
+
+    pub const fn tab(view: &'static str) -> Self {
+        Self { view, place: Place::Tab }
+    }
+
+    pub const fn more(view: &'static str) -> Self {
+        Self { view, place: Place::More }
+    }
 }
 
 pub struct Lab {
@@ -72,6 +107,7 @@ pub struct Lab {
     pub plan: fn(&Config) -> Result<Plan, ConfigError>,
     /// The picture on its card in the gallery.
     pub drawing: fn(&Canvas) -> Drawing,
+    /// The views of its page: the one that shows its effect, what stands beside that, and the rest.
     pub panes: &'static [Pane],
     /// The few numbers that are its result, in order.
     pub headlines: &'static [Headline],

@@ -17,6 +17,7 @@ use super::{
         open_lab::{open_config, open_lab},
         open_run::open_run,
     },
+    window_size,
 };
 use crate::{
     config::Config,
@@ -93,8 +94,8 @@ pub fn run(host: Box<dyn Host>, start: Start) -> Result<(), String> {
     let mut viewport = egui::ViewportBuilder::default()
         .with_title(NAME)
         .with_app_id("orrery")
-        .with_inner_size([1280.0, 800.0])
-        .with_min_inner_size([960.0, 600.0])
+        .with_inner_size(window_size::USUAL)
+        .with_min_inner_size(window_size::LEAST)
         .with_drag_and_drop(true);
     if let Some((rgba, [width, height])) = png::decode(include_bytes!("../../../../assets/icon.png")) {
         viewport = viewport.with_icon(egui::IconData { rgba, width, height });

@@ -309,7 +309,7 @@ mod tests {
     use crate::{labs, ui::tiling::Tiling};
 
     fn layout() -> Tiling {
-        let pane = |view, column| labs::Pane { view, column, share: 1.0, tab: false };
+        let pane = labs::Pane::tile;
         Tiling::new("x", &[pane("gate", 0), pane("losses", 0), pane("cost", 1)])
     }
 

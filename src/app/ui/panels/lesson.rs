@@ -120,7 +120,7 @@ fn predict_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut Page, step: &LessonStep
     let (Some(predict), Some(i)) = (&step.does.predict, page.lesson.current) else { return };
     let theme = shell.theme;
     let heading = if is_answered { "Asked" } else { "First guess" };
-    ui.add(Label::new(RichText::new(format!("{heading}: {}", predict.ask)).color(theme.text)).wrap());
+    ui.scope(|ui| markdown_ui(ui, theme, &format!("{heading}: {}", predict.ask)));
     ui.horizontal_wrapped(|ui| {
         match predict.chart {
             Some(_) => draw_ui(ui, page, i),

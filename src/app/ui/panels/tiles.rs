@@ -33,6 +33,9 @@ use crate::{
 };
 
 mod behavior;
+mod more_views;
+
+use more_views::MoreViews;
 
 const HEADER: f32 = 32.0;
 
@@ -57,6 +60,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         page.questions.follow_run(&run.mirror);
     }
     page.questions.set_clock(ui.input(|i| i.time));
+    let more_views = MoreViews::new(shell.lists, page.lab.id, &page.tiling);
     let to_export = std::mem::take(&mut page.exports);
     let Tiling { tree, views, selected, maximised, .. } = &mut page.tiling;
     let mut stage = Stage {
@@ -83,6 +87,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         in_front,
         selected,
         maximised: *maximised,
+        more_views,
         to_export,
         asked: &mut page.asked,
     };
@@ -115,7 +120,7 @@ struct TileHeader<'a> {
     pane: &'a Pane,
     entry: Option<&'static ViewEntry>,
     rect: Rect,
-    /// Width at its right that a note about an open question takes, points.
+    /// Width at its right that *More views* and a note about an open question take, points.
     taken: f32,
 }
 
@@ -131,6 +136,7 @@ struct Stage<'a> {
     in_front: HashSet<TileId>,
     selected: &'a mut Option<TileId>,
     maximised: Option<TileId>,
+    more_views: MoreViews,
     /// Tiles to be saved as they are drawn.
     to_export: Vec<(TileId, ExportFormat)>,
     /// The questions of each view.
@@ -155,10 +161,15 @@ impl Stage<'_> {
             false => vec![],
         };
         let overdue = overdue(ui, &open);
-        let taken = overdue.map_or(0.0, |_| width(header));
+        let more = self.more_views.width_on(id);
+        let noted = header.with_max_x(header.right() - more);
+        let taken = more + overdue.map_or(0.0, |_| width(noted));
         let dragged = self.header_ui(ui, &TileHeader { id, pane, entry, rect: header, taken });
+        if more > 0.0 {
+            self.more_views.show(ui, theme, header, self.cx.actions);
+        }
         if let Some(question) = overdue
-            && open_question_ui(ui, theme, header, question)
+            && open_question_ui(ui, theme, noted, question)
         {
             self.cx.act(RunAction::Cancel(question.request));
         }
@@ -251,15 +262,6 @@ impl Stage<'_> {
             self.cx.act(PageAction::CloseTile(id));
             ui.close();
         }
-        ui.separator();
-        ui.label(RichText::new("Open a view").small().color(self.cx.theme.secondary));
-        for pane in crate::ui::views_of(self.lists, self.lab) {
-            let shown = self.lists.view(pane).map_or(pane, |v| v.title);
-            if ui.add(Button::new(shown).frame(false)).clicked() {
-                self.cx.act(PageAction::ShowView(pane));
-                ui.close();
-            }
-        }
     }
 
     /// Saves what a tile shows, as it is drawn; of a picture it is asked how it shall be.
@@ -331,10 +333,11 @@ fn note_ui(ui: &Ui, theme: &Theme, place: Rect, words: &str) {
 fn view_ui(ui: &mut Ui, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     view.needs(cx);
     let by = ScrollSource { drag: DragScroll::Never, ..ScrollSource::default() };
-    ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
+    let shown = ScrollArea::both().id_salt("view").auto_shrink(false).scroll_source(by).show(ui, |ui| {
         let place = Rect::from_min_size(ui.next_widget_position(), ui.available_size().max(MIN_TILE));
         ui.scope_builder(UiBuilder::new().max_rect(place), |ui| view.ui(ui, cx));
     });
+    plot::end_tile(ui.ctx(), shown.inner_rect.size(), shown.content_size);
 }
 
 /// Number, title and as much of the subtitle as fits.

@@ -73,6 +73,8 @@ pub struct Name {
 /// A chart with all its positions, in a sheet whose corner is (0, 0).
 #[derive(Debug, Clone)]
 pub struct Layout {
+    /// The size of the chart, points.
+    pub size: [f32; 2],
     /// The area of the data, points.
     pub plot: Rect,
     pub x_scale: Scale,

@@ -1,7 +1,7 @@
 //! Where everything of a chart goes: ranges, ticks, margins, thinned lines, names at the lines'
 //! ends. The same layout is painted and written as SVG. It measures text by a function it is given.
 
-use eframe::egui::{Pos2, Rect, pos2};
+use eframe::egui::{Pos2, Rect, Vec2, pos2};
 
 use super::{
     Chart, ChartState, Data, MIN_SIZE, Scale, Stroke,
@@ -9,6 +9,7 @@ use super::{
     geometry::{Area, FIXED, GAP, Layout, Measure, Name, PlottedLine, ROW, SWATCH, share_of},
     labels::labels,
     range::{x_ends, y_ends},
+    tile::LEAST_PLOT,
     weave::weave,
 };
 
@@ -17,32 +18,47 @@ mod thinning;
 use thinning::{envelope, extremes, one_beyond, stairs};
 
 impl Layout {
+    /// The layout in this size; in a tile in a higher one, where the data would have too little room.
     pub fn new(chart: &Chart<'_>, state: &ChartState, size: [f32; 2], measure: Measure<'_>) -> Self {
-        let size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
+        let mut size = [size[0].max(MIN_SIZE.x), size[1].max(MIN_SIZE.y)];
         let x_scale = state.scale_x.unwrap_or(chart.x.scale);
         let y_scale = state.scale_y.unwrap_or(chart.y.scale);
         let x = x_ends(chart, state, x_scale);
         let y = y_ends(chart, state, y_scale, [x_scale.value(x[0]), x_scale.value(x[1])]);
-        let rows = ((size[1] - 60.0) / 44.0).floor().clamp(2.0, 6.0) as usize;
-        let y_ticks = y_scale.ticks(y[0], y[1], rows);
-        let mut layout = Self {
-            plot: Rect::ZERO,
-            x_scale,
-            y_scale,
-            x,
-            y,
-            x_ticks: vec![],
-            y_ticks,
-            traces: vec![],
-            areas: vec![],
-            names: vec![],
-            labels: vec![],
-            x_words: String::new(),
-            y_words: String::new(),
-            unnamed: None,
-            margins: [0.0; 2],
+        let least = if state.is_in_tile { LEAST_PLOT } else { Vec2::ZERO };
+        let framed = |size: [f32; 2]| {
+            let rows = ((size[1] - 60.0) / 44.0).floor().clamp(2.0, 6.0) as usize;
+            let mut layout = Self {
+                size,
+                plot: Rect::ZERO,
+                x_scale,
+                y_scale,
+                x,
+                y,
+                x_ticks: vec![],
+                y_ticks: y_scale.ticks(y[0], y[1], rows),
+                traces: vec![],
+                areas: vec![],
+                names: vec![],
+                labels: vec![],
+                x_words: String::new(),
+                y_words: String::new(),
+                unnamed: None,
+                margins: [0.0; 2],
+            };
+            layout.place_frame(chart, size, least.x, measure);
+            layout
         };
-        layout.place_frame(chart, size, measure);
+        let mut layout = framed(size);
+        // more height can have room for one more row of names, and then for one again
+        for _ in 0..6 {
+            let lacking = (least.y - layout.plot.height()).ceil();
+            if lacking <= 0.0 {
+                break;
+            }
+            size[1] += lacking;
+            layout = framed(size);
+        }
         let columns = (layout.plot.width() * 1.0).max(16.0) as usize;
         let wanted = (layout.plot.width() / 72.0).floor().clamp(2.0, 8.0) as usize;
         // no more numbers than whole ones, so that none needs a digit after the point
@@ -72,8 +88,9 @@ impl Layout {
         [share_of(p[0], self.x), share_of(p[1], self.y)]
     }
 
-    /// Margins, and names either at the lines' ends (when they fit) or in rows above.
-    fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], measure: Measure<'_>) {
+    /// Margins, and names either at the lines' ends (when they fit and leave the data at least this width) or in rows
+    /// above.
+    fn place_frame(&mut self, chart: &Chart<'_>, size: [f32; 2], least: f32, measure: Measure<'_>) {
         let widest = self.y_ticks.iter().map(|t| measure(&t.1, true)).fold(0.0, f32::max);
         let left = chart.margins.map_or((widest + 10.0).max(chart.min_left_margin), |m| m[0].max(widest + 10.0));
         let bottom = size[1] - ROW - 4.0;
@@ -84,6 +101,7 @@ impl Layout {
         let top = ROW + 6.0;
         let at_ends = named.len() > 1
             && name_width <= (size[0] - left) * 0.34
+            && size[0] - left - name_width - 12.0 >= least
             && chart.margins.is_none_or(|m| name_width + 12.0 <= m[1])
             && named.len() as f32 * (ROW - 1.0) <= bottom - top;
         if at_ends {
@@ -130,7 +148,8 @@ impl Layout {
         self.unnamed = Some(replaced.map_or((count, at), |last| (count + 1, last.at)));
     }
 
-    /// Each name at its line's last height, then moved apart by whole rows.
+    /// Each name at its line's last height, then moved apart by whole rows. Lines that end at about one height are named in
+    /// the chart's order, so that noise does not swap their names from step to step.
     fn names_at_ends(&mut self, chart: &Chart<'_>, named: &[usize]) {
         let shown = self.x_values();
         let mut at: Vec<(usize, f32)> = named
@@ -142,6 +161,11 @@ impl Layout {
             })
             .collect();
         at.sort_by(|a, b| a.1.total_cmp(&b.1));
+        for alike in at.chunk_by_mut(|a, b| b.1 - a.1 < ALIKE) {
+            let heights: Vec<f32> = alike.iter().map(|(_, y)| *y).collect();
+            alike.sort_by_key(|(line, _)| *line);
+            alike.iter_mut().zip(heights).for_each(|(name, y)| name.1 = y);
+        }
         let row = ROW - 1.0;
         let mut floor = f32::MIN;
         for (_, y) in &mut at {
@@ -306,6 +330,8 @@ impl Layout {
     }
 }
 
+/// Lines whose ends are no further apart than this end at one height, points.
+const ALIKE: f32 = 3.0;
 /// Points beyond the plot at which lines are cut: their ends and joins stay unseen.
 const BEYOND: f32 = 16.0;
 /// Cuts a text to a width, with an ellipsis.

@@ -10,6 +10,7 @@ use super::{
     geometry::{FIXED, ROW, SWATCH, TEXT},
     mark::paint_mark,
     paint::{Canvas, width_of},
+    tile::current_tile,
 };
 use crate::ui::theme::Theme;
 
@@ -143,18 +144,9 @@ struct Ranges {
     wanted: Option<(Option<[f64; 2]>, u64)>,
 }
 
-/// The tile whose view is being drawn.
-#[derive(Clone, Copy, PartialEq)]
-struct CurrentTile(u64);
-
-/// Says that what is drawn next belongs to this tile.
-pub fn begin_tile(ctx: &egui::Context, tile: u64) {
-    ctx.data_mut(|d| d.insert_temp(Id::unique("orrery plot tile"), CurrentTile(tile)));
-}
-
 impl SharedRange {
     fn new(ui: &Ui, axis: &str) -> Self {
-        let tile = ui.data(|d| d.get_temp::<CurrentTile>(Id::unique("orrery plot tile"))).map_or(0, |t| t.0);
+        let tile = current_tile(ui.ctx()).unwrap_or(0);
         Self { id: Id::unique(("orrery plot y", tile, axis)) }
     }
 

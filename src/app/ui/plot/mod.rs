@@ -27,6 +27,7 @@ mod range;
 mod readout;
 pub mod scale;
 pub mod svg;
+mod tile;
 mod weave;
 
 pub use drawing::drawing;
@@ -35,11 +36,13 @@ pub use events::{StepEvent, StepEvents, near, set_step_events};
 pub use export::quote;
 pub use geometry::{REACH, distance_to};
 pub use guess::{Guess, guess, set_guess};
-pub use legend::begin_tile;
 pub use mark::paint_mark;
 pub use paint::ChartResponse;
 pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
+pub use tile::{
+    Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, begin_tile, drawn, end_tile, fits_two, note_table,
+};
 
 /// Smallest size at which a chart is legible, points.
 pub const MIN_SIZE: Vec2 = Vec2::new(140.0, 90.0);
@@ -351,6 +354,8 @@ pub struct ChartState {
     pub(in crate::ui) size: Option<[f32; 2]>,
     /// The events on the axis of steps when it was last shown; exports use them.
     events: StepEvents,
+    /// It was last shown in a tile, where its data have the least room of [`LEAST_PLOT`].
+    is_in_tile: bool,
 }
 
 impl ChartState {

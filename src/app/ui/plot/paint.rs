@@ -14,6 +14,7 @@ use super::{
     guess::{Guess, guess_on},
     labels::kept_in,
     mark::{DOT, LONE, MARK, shape_of},
+    tile::{current_tile, note_plot},
 };
 use crate::ui::theme::Theme;
 
@@ -59,11 +60,12 @@ impl Chart<'_> {
                 hovered_line: None,
             };
         }
-        let size = size.max(super::MIN_SIZE);
-        state.size = Some([size.x, size.y]);
-        let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+        state.is_in_tile = current_tile(ui.ctx()).is_some();
         let layout = Layout::new(self, state, [size.x, size.y], &|text, mono| width_of(ui, text, mono));
+        state.size = Some(layout.size);
+        let (rect, _) = ui.allocate_exact_size(layout.size.into(), Sense::hover());
         let area = layout.plot.translate(rect.min.to_vec2());
+        note_plot(ui.ctx(), &self.name, area);
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
         let canvas = Canvas { chart: self, layout: &layout, theme, corner: rect.min.to_vec2(), painter };
         canvas.frame();

@@ -62,7 +62,8 @@ fn shown(heights: &[Vec<f32>], line: usize) -> Vec<bool> {
     own.iter().enumerate().map(|(c, y)| y.is_nan() || in_turn(c, *y)).collect()
 }
 
-/// The parts of a trace over the columns in which it is shown. Its dots stay.
+/// The parts of a trace over the columns in which it is shown. Its dots stay, and so do the risers of stairs: upright,
+/// they lie on no other line.
 fn cut(trace: PlottedLine, shown: &[bool], woven: &mut Vec<PlottedLine>) {
     let columns = shown.len() as f64;
     let is_shown = |x: f64| shown[((x * columns).floor().max(0.0) as usize).min(shown.len() - 1)];
@@ -80,7 +81,8 @@ fn cut(trace: PlottedLine, shown: &[bool], woven: &mut Vec<PlottedLine>) {
         }
         edges.push(b);
         for part in edges.windows(2) {
-            if is_shown((part[0][0] + part[1][0]) / 2.0) {
+            let is_riser = part[0][0] == part[1][0] && part[0][1] != part[1][1];
+            if is_riser || is_shown((part[0][0] + part[1][0]) / 2.0) {
                 if run.is_empty() {
                     run.push(part[0]);
                 }
@@ -141,6 +143,26 @@ mod tests {
             let even = 1.0 / n as f64;
             assert!(shares.iter().all(|s| (s - even).abs() < 0.06), "{n} lines: {shares:?}");
         }
+    }
+
+    /// Where stairs lie on another line their treads may be hidden; their risers are what tells that they are stairs.
+    #[test]
+    fn risers_of_stairs_stay() {
+        let stairs = PlottedLine {
+            line: Some(0),
+            points: vec![[0.0, 0.2], [0.5, 0.2], [0.5, 0.8], [1.0, 0.8]],
+            colour: Color32::RED,
+            strength: 1.0,
+            width: 1.5,
+            dashed: false,
+            dots: false,
+            stems: false,
+            mark: None,
+        };
+        let mut woven = vec![];
+        cut(stairs, &[false; 10], &mut woven);
+        assert_eq!(woven.len(), 1);
+        assert_eq!(woven[0].points, [[0.5, 0.2], [0.5, 0.8]]);
     }
 
     #[test]

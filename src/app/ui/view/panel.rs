@@ -6,7 +6,7 @@ use eframe::egui::{Pos2, Rect, Ui, Vec2, vec2};
 use super::{View, ViewCx};
 use crate::ui::{
     plot::{
-        Chart, ChartResponse, ChartState,
+        Chart, ChartResponse, ChartState, fits_two,
         svg::{self, Svg},
     },
     table::Table,
@@ -55,7 +55,7 @@ impl Arrangement {
             return stacked_within_ui(ui, theme, room.y, charts, &mut states.iter_mut().collect::<Vec<_>>());
         };
         let gap = ui.spacing().item_spacing;
-        let is_wide = room.x > wide;
+        let is_wide = fits_two(ui.ctx(), room.x, wide);
         let size = match is_wide {
             true => vec2(((room.x - gap.x) / 2.0).floor(), room.y),
             false => vec2(room.x, ((room.y - gap.y) / 2.0).floor()),
@@ -174,7 +174,7 @@ impl<V: PanelView> View for Panels<V> {
         let Some(main) = panels.first() else { return };
         let below = self.view.height_below(cx, room, main.chart.is_empty());
         let room = room - vec2(0.0, below);
-        self.is_wide = matches!(V::ARRANGEMENT, Arrangement::Halves { wide } if room.x > wide);
+        self.is_wide = matches!(V::ARRANGEMENT, Arrangement::Halves { wide } if fits_two(ui.ctx(), room.x, wide));
         if self.states.len() < panels.len() {
             self.states.resize_with(panels.len(), ChartState::default);
         }

@@ -9,7 +9,7 @@ use crate::{
         measurements::{GateBenefit, TokenResiduals, TokenResidualsArgs},
     },
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke},
+        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, fits_two},
         questions::Freshness,
         seed_series::variant_colour,
         theme::{SMALL, Theme},
@@ -166,7 +166,7 @@ impl View for TokenResidualsView {
         let room = ui.available_size();
         let charts = [(Self::over_steps(cx), 0.5), (Self::gate(cx), 0.5)];
         let states = &mut [&mut self.over_steps, &mut self.gate];
-        if room.x > WIDE {
+        if fits_two(ui.ctx(), room.x, WIDE) {
             ui.horizontal_top(|ui| {
                 let half = vec2(((room.x - GAP) / 2.0).floor(), room.y);
                 match gate.filter(|_| room.y > ROOMY) {

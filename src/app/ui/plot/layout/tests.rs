@@ -119,3 +119,35 @@ fn what_comes_after_the_marker_is_faint() {
     let layout = Layout::new(&c, &ChartState::default(), [480.0, 300.0], &measure);
     assert_eq!(layout.traces.iter().map(|t| t.strength).collect::<Vec<_>>(), [1.0, 0.25]);
 }
+
+/// In a tile the data have room: the chart is higher than it was to be, and names stand above where they would take width.
+#[test]
+fn in_a_tile_the_data_have_the_least_room() {
+    let in_tile = ChartState { is_in_tile: true, ..Default::default() };
+    for count in [1, 2, 5, 12] {
+        let line = |i: usize| Line::new(format!("variant {i}"), Color32::RED, vec![[0.0, i as f64], [9.0, 1.0]]);
+        let chart = chart((0..count).map(line).collect());
+        for wide in (336..700u16).step_by(7).map(f32::from) {
+            for high in (90..400u16).step_by(10).map(f32::from) {
+                let layout = Layout::new(&chart, &in_tile, [wide, high], &measure);
+                let plot = layout.plot.size();
+                assert!(plot.x >= LEAST_PLOT.x && plot.y >= LEAST_PLOT.y, "{count} lines, {wide} x {high}: {plot:?}");
+                assert!(layout.size[0] == wide && layout.size[1] >= high);
+            }
+        }
+        let outside = Layout::new(&chart, &ChartState::default(), [336.0, 120.0], &measure);
+        assert!(outside.size == [336.0, 120.0] && outside.plot.height() < LEAST_PLOT.y, "elsewhere it keeps its size");
+    }
+}
+
+/// Two lines that end within the noise keep the order of their names; two that have parted are named as they lie.
+#[test]
+fn names_are_not_swapped_by_noise() {
+    let order = |ends: [f64; 2]| -> Vec<usize> {
+        let line = |i: usize| Line::new(format!("{i}"), Color32::RED, vec![[0.0, 10.0 * i as f64], [9.0, ends[i]]]);
+        let layout = Layout::new(&chart(vec![line(0), line(1)]), &ChartState::default(), [480.0, 300.0], &measure);
+        layout.names.iter().map(|name| name.line).collect()
+    };
+    assert_eq!((order([5.0, 5.02]), order([5.02, 5.0])), (vec![0, 1], vec![0, 1]));
+    assert_eq!((order([5.0, 9.0]), order([9.0, 5.0])), (vec![1, 0], vec![0, 1]), "the higher one stands above");
+}

@@ -6,7 +6,7 @@ use super::{EMPTY, keep_fresh, points, shown, subtitle};
 use crate::{
     telemetry::measurements::{DegreeDistribution, GraphDegrees},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Stroke},
+        plot::{Axis, Chart, ChartState, Line, Mark, Stroke, fits_two},
         theme,
         views::{View, ViewCx},
     },
@@ -93,7 +93,7 @@ impl View for Degrees {
             charts[0].show(ui, room, cx.theme, &mut self.states[0]);
             return;
         }
-        let beside = room.x > 1.2 * room.y;
+        let beside = fits_two(ui.ctx(), room.x, 1.2 * room.y);
         let wide = if beside { ((room.x - 12.0) / 2.0).floor() } else { room.x };
         // as high as the longer of the two verdicts, however often it wraps
         let words = [0, 1].map(|k| Self::summary(cx, &SIDES[k]));

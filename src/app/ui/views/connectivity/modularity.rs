@@ -10,7 +10,7 @@ use crate::{
         measurements::{GraphModularity, GraphModularityArgs, ModularityAtStep},
     },
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
+        plot::{Axis, Chart, ChartState, Line, Stroke, fits_two},
         theme,
         views::{Measured, View, ViewCx},
     },
@@ -176,7 +176,7 @@ impl View for Modularity {
         ui.spacing_mut().item_spacing.y = 4.0;
         Self::controls_ui(ui, cx);
         let room = ui.available_size();
-        if room.x > 1.2 * room.y {
+        if fits_two(ui.ctx(), room.x, 1.2 * room.y) {
             ui.horizontal(|ui| {
                 let wide = ((room.x - 12.0) / 2.0).floor();
                 edges.show(ui, vec2(wide, room.y), cx.theme, &mut self.states[0]);

@@ -25,6 +25,9 @@ use crate::{
 
 /// Narrower tiles have a slider for the first number of the control alone, points.
 const NARROW: f32 = 460.0;
+/// From this width on, in a place so much wider than it is high, the chart stands beside the pictures, points.
+const ABREAST: f32 = 640.0;
+const FLAT: f32 = 2.2;
 /// Points of a drag that multiply a rate by e.
 const PACE: f64 = 50.0;
 /// The range of rates that can be set.
@@ -164,16 +167,28 @@ impl View for GeneratorView {
         let state = measured.value;
         verdict_ui(ui, cx.theme, verdict(state));
         let room = ui.available_size();
-        let pictures = vec2(((room.x - GAP) / 2.0).floor(), (0.62 * room.y).floor().max(60.0));
+        let is_flat = room.x >= ABREAST && room.x > FLAT * room.y;
+        let (pictures, rest) = if is_flat {
+            let pictures = vec2(((room.x - 2.0 * GAP) * 0.27).floor(), room.y);
+            (pictures, vec2(room.x - 2.0 * (pictures.x + GAP), room.y))
+        } else {
+            let pictures = vec2(((room.x - GAP) / 2.0).floor(), (0.62 * room.y).floor().max(60.0));
+            (pictures, vec2(room.x, (room.y - pictures.y - GAP).max(40.0)))
+        };
+        let chart = Self::chart(cx, state);
         let (mut marked, mut touched) = (None, None);
-        ui.horizontal(|ui| {
+        ui.horizontal_top(|ui| {
             (marked, touched) = matrix_ui(ui, cx.theme, pictures, state);
             touched = graph_ui(ui, cx.theme, pictures, state, self.marked).or(touched);
+            if is_flat {
+                chart.show(ui, rest, cx.theme, &mut self.chart);
+            }
         });
+        if !is_flat {
+            chart.show(ui, rest, cx.theme, &mut self.chart);
+        }
         self.marked = marked;
         self.hold(cx, state, touched);
-        let rest = vec2(room.x, (room.y - pictures.y - GAP).max(40.0));
-        Self::chart(cx, state).show(ui, rest, cx.theme, &mut self.chart);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -4,9 +4,9 @@
 use eframe::egui::{Rect, Sense, Stroke as Pen, StrokeKind, Ui, Vec2, WidgetInfo, accesskit::Role, pos2, vec2};
 
 use super::{
-    GAP, WIDE, Y,
+    GAP, Y,
     canvas::{BAR, Plane, colour_of, frame, inner, paint_cells, sequential},
-    keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
+    is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
     config::Value,
@@ -138,7 +138,7 @@ impl View for StationaryMapView {
             return;
         };
         let map = measured.value;
-        if cx.has_controls && ui.available_width() <= WIDE {
+        if cx.has_controls && !is_wide(ui, ui.available_width()) {
             picture_ui(
                 ui,
                 &mut self.shown,
@@ -147,7 +147,7 @@ impl View for StationaryMapView {
         }
         verdict_ui(ui, cx.theme, verdict(map));
         let room = ui.available_size();
-        if room.x > WIDE {
+        if is_wide(ui, room.x) {
             ui.horizontal(|ui| {
                 let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
                 Self::map_ui(ui, cx, size, map);

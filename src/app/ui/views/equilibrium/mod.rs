@@ -8,6 +8,7 @@ use crate::{
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
     telemetry::Measurement,
     ui::{
+        plot::fits_two,
         questions::Freshness,
         theme::{self, Theme},
         view::{Measured, ViewCx},
@@ -56,8 +57,13 @@ fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
     cx.why_nothing::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; one of the task block has none.")
 }
 
-/// Wider tiles have both of a view's pictures side by side, points; narrower ones the one that is chosen.
+/// Wider places have both of a view's pictures side by side, points; narrower ones the one that is chosen.
 const WIDE: f32 = 420.0;
+
+/// True if both of a view's pictures have room side by side.
+fn is_wide(ui: &Ui, width: f32) -> bool {
+    fits_two(ui.ctx(), width, WIDE)
+}
 
 /// Shows a sentence under the picture.
 fn verdict_ui(ui: &mut Ui, theme: &Theme, words: String) {

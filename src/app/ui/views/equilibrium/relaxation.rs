@@ -6,9 +6,9 @@ use eframe::egui::{
 };
 
 use super::{
-    GAP, WIDE,
+    GAP,
     canvas::{Plane, colour_of, frame, inner, paint_cells, sequential},
-    keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
+    is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
     config::Value,
@@ -230,7 +230,7 @@ impl View for RelaxationView {
         let flow = measured.value;
         verdict_ui(ui, cx.theme, verdict(flow));
         let room = ui.available_size();
-        if room.x <= WIDE {
+        if !is_wide(ui, room.x) {
             self.picture(ui, cx, room, flow, self.shown);
             return;
         }

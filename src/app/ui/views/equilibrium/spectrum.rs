@@ -4,9 +4,9 @@
 use eframe::egui::{Align2, FontId, Painter, Sense, Stroke as Pen, Ui, Vec2, WidgetInfo, accesskit::Role, vec2};
 
 use super::{
-    GAP, WIDE,
+    GAP,
     canvas::{Plane, frame, inner},
-    keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
+    is_wide, keep_fresh, picture_ui, settings, subtitle, verdict_ui, why_nothing,
 };
 use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
@@ -156,7 +156,7 @@ impl View for SpectrumView {
         };
         let state = measured.value;
         let dt = settings(cx).flow.dt * state.step_bound;
-        if cx.has_controls && ui.available_width() <= WIDE {
+        if cx.has_controls && !is_wide(ui, ui.available_width()) {
             picture_ui(
                 ui,
                 &mut self.shown,
@@ -165,7 +165,7 @@ impl View for SpectrumView {
         }
         verdict_ui(ui, cx.theme, verdict(state, dt));
         let room = ui.available_size();
-        if room.x > WIDE {
+        if is_wide(ui, room.x) {
             let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
             ui.horizontal(|ui| {
                 plane_ui(ui, cx.theme, size, state, dt);

@@ -9,7 +9,7 @@ use super::answer::SPACE;
 use crate::{
     telemetry::measurements::{ClaimedContinuations, ClassShares, FlowClaims},
     ui::{
-        plot::{drawing, empty_ui, quote},
+        plot::{drawing, empty_ui, note_table, quote},
         seed_series::variant_colour,
         theme,
         view::{Measured, View, ViewCx},
@@ -170,7 +170,8 @@ impl View for Claims {
             empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowClaims>(EMPTY));
             return;
         }
-        ScrollArea::both().auto_shrink(false).show(ui, |ui| table_ui(ui, cx));
+        let shown = ScrollArea::both().auto_shrink(false).show(ui, |ui| table_ui(ui, cx));
+        note_table(ui.ctx(), "claims", shown.inner_rect.width(), shown.content_size.x);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

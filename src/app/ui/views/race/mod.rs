@@ -12,7 +12,7 @@ use crate::{
     ui::{
         identity::{KeyedCache, RunNumber},
         mirror::Mirror,
-        plot::{Axis, Band, Chart, ChartState, Line, Reference, value_label},
+        plot::{Axis, Band, Chart, ChartState, Line, Reference, note_table, value_label},
         seed_series::groups,
         table::Table,
         theme,
@@ -39,8 +39,10 @@ pub struct Race {
 /// Widths of the table's columns, points: names, loss, verdict, tokens and seconds to the target, parameters, operations.
 const WIDTHS: [f32; 7] = [150.0, 44.0, 212.0, 92.0, 54.0, 70.0, 78.0];
 const VERDICT: usize = 2;
-/// The longest verdict in full.
+/// The longest verdict in full, and the least widths of verdicts and names in a narrow place.
 const FULL_VERDICT: f32 = 330.0;
+const LEAST_VERDICT: f32 = 150.0;
+const LEAST_NAME: f32 = 104.0;
 /// Between two columns.
 const GAP: f32 = 10.0;
 /// Measurements from which on the first, made before any training, is left out: it would flatten the others.
@@ -137,7 +139,7 @@ impl Race {
         let small = |words: String, colour| RichText::new(words).size(theme::SMALL).color(colour);
         let first = racers.first().map_or(String::new(), |r| r.label.clone());
         let widths = widths_in(ui.available_width());
-        ScrollArea::both().id_salt("race").auto_shrink([false, true]).show(ui, |ui| {
+        let shown = ScrollArea::both().id_salt("race").auto_shrink([false, true]).show(ui, |ui| {
             Grid::new("race").spacing([GAP, 3.0]).min_row_height(15.0).show(ui, |ui| {
                 ui.spacing_mut().interact_size.y = 15.0;
                 let header = [
@@ -165,6 +167,7 @@ impl Race {
                 }
             });
         });
+        note_table(ui.ctx(), "race", shown.inner_rect.width(), shown.content_size.x);
     }
 
     /// Loss, verdict, tokens and seconds to the target, parameters, operations.
@@ -184,11 +187,15 @@ impl Race {
     }
 }
 
-/// The verdict takes what room is left, as far as it needs it.
+/// The verdict takes what room is left, as far as it needs it. Where room is lacking the verdict is cut first, then the
+/// names: both are told in full under the pointer or in the legend, the numbers behind them nowhere else.
 fn widths_in(room: f32) -> [f32; 7] {
     let taken = WIDTHS.iter().sum::<f32>() + GAP * (WIDTHS.len() - 1) as f32;
     let mut widths = WIDTHS;
-    widths[VERDICT] = (WIDTHS[VERDICT] + room - taken).clamp(WIDTHS[VERDICT], FULL_VERDICT);
+    let left = room - taken;
+    widths[VERDICT] = (WIDTHS[VERDICT] + left).clamp(LEAST_VERDICT, FULL_VERDICT);
+    let lacking = (WIDTHS[VERDICT] - widths[VERDICT] + left).min(0.0);
+    widths[0] = (WIDTHS[0] + lacking).max(LEAST_NAME);
     widths
 }
 
@@ -276,6 +283,16 @@ impl View for Race {
 mod tests {
     use super::*;
     use crate::telemetry::{Channel, Event, RunInfo, StepStats, VariantInfo};
+
+    #[test]
+    fn the_last_column_is_in_sight_from_a_narrow_page_on() {
+        let taken = |room: f32| widths_in(room).iter().sum::<f32>() + GAP * (WIDTHS.len() - 1) as f32;
+        for room in 655..1200u16 {
+            assert!(taken(room.into()) <= f32::from(room) + 0.01, "{room}: {}", taken(room.into()));
+        }
+        assert_eq!((widths_in(760.0), widths_in(2000.0)[VERDICT]), (WIDTHS, FULL_VERDICT));
+        assert_eq!((widths_in(100.0)[0], widths_in(100.0)[VERDICT]), (LEAST_NAME, LEAST_VERDICT));
+    }
 
     #[test]
     fn a_variant_that_is_measured_later_at_the_same_step_is_followed() {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     telemetry::measurements::{Uncertainty, UncertaintyArgs, UncertaintyText},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke},
+        plot::{Axis, Chart, ChartState, Line, Stroke, fits_two},
         table::Table,
         view::{View, ViewCx},
     },
@@ -96,7 +96,7 @@ impl View for UncertaintyView {
         let rows = found.map_or(vec![], rows);
         if rows.is_empty() {
             chart.show(ui, room, cx.theme, &mut self.state);
-        } else if room.x > WIDE {
+        } else if fits_two(ui.ctx(), room.x, WIDE) {
             ui.horizontal(|ui| {
                 let wide = ((room.x - GAP) * 0.58).floor();
                 chart.show(ui, vec2(wide, room.y), cx.theme, &mut self.state);

@@ -81,13 +81,13 @@ impl TraceDecay {
     }
 }
 
-/// One line a trace, in columns: half-life, window, what is left after 50 and 200 words.
+/// One line a trace, in columns: half-life, window (1/α), what is left after 50 and 200, all in words.
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let sentence = Sentence::from_settings(cx);
     ui.spacing_mut().interact_size.y = 16.0;
-    eframe::egui::Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(10.0, 2.0)).show(ui, |ui| {
+    eframe::egui::Grid::new("half-lives").num_columns(6).min_row_height(16.0).spacing(vec2(8.0, 2.0)).show(ui, |ui| {
         let word = |s: &str| RichText::new(s.to_owned()).size(theme::SMALL).color(cx.theme.secondary);
-        for head in ["", "\u{3b1}", "half-life", "window 1/\u{3b1}", "after 50", "after 200"] {
+        for head in ["in words", "\u{3b1}", "half-life", "window", "after 50", "after 200"] {
             ui.label(word(head));
         }
         ui.end_row();
@@ -95,8 +95,8 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
             ui.label(RichText::new(NAMES[i]).size(theme::SMALL).color(cx.theme.trace(i)));
             for cell in [
                 format!("{a}"),
-                format!("{:.1} words", ema::half_life(a)),
-                format!("{:.1} words", ema::effective_window(a)),
+                format!("{:.1}", ema::half_life(a)),
+                format!("{:.1}", ema::effective_window(a)),
                 format!("{:.2}", ema::retention(a, 50.0)),
                 format!("{:.2}", ema::retention(a, 200.0)),
             ] {

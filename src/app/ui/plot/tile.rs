@@ -1,0 +1,111 @@
+//! The tile that is being drawn. Its charts keep a least size, so that the tile scrolls before they are too small to be
+//! read, and it is noted where they are.
+
+use eframe::egui::{Context, Id, Rect, Vec2};
+
+/// Least room for the data of a chart in a tile, points.
+pub const LEAST_PLOT: Vec2 = Vec2::new(260.0, 160.0);
+/// Width of a chart around its data, and of the gap to its neighbour, points.
+const AROUND: f32 = 76.0;
+
+/// The tile whose view is being drawn; `None` outside of tiles, as in a picture.
+#[derive(Clone, Copy, Default)]
+struct CurrentTile(Option<u64>);
+
+/// A chart as it was drawn in a tile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnPlot {
+    pub tile: u64,
+    pub chart: String,
+    /// Where its data are, screen points; in part out of sight where the tile is scrolled.
+    pub area: Rect,
+}
+
+/// The room of a tile's view, and the size of what it shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnTile {
+    pub tile: u64,
+    pub room: Vec2,
+    pub content: Vec2,
+}
+
+/// A table of a tile: the width that it has, and the width of all its columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnTable {
+    pub tile: u64,
+    pub table: &'static str,
+    pub room: f32,
+    pub content: f32,
+}
+
+/// The tiles of one pass, with their charts and tables.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Drawn {
+    pass: u64,
+    pub plots: Vec<DrawnPlot>,
+    pub tiles: Vec<DrawnTile>,
+    pub tables: Vec<DrawnTable>,
+}
+
+fn current_id() -> Id {
+    Id::unique("orrery plot tile")
+}
+
+fn drawn_id() -> Id {
+    Id::unique("orrery drawn in tiles")
+}
+
+/// Says that what is drawn next belongs to this tile.
+pub fn begin_tile(ctx: &Context, tile: u64) {
+    ctx.data_mut(|d| d.insert_temp(current_id(), CurrentTile(Some(tile))));
+}
+
+/// Ends what [`begin_tile`] began, and notes the room that the view had and the size of what it drew.
+pub fn end_tile(ctx: &Context, room: Vec2, content: Vec2) {
+    if let Some(tile) = current_tile(ctx) {
+        note(ctx, |drawn| drawn.tiles.push(DrawnTile { tile, room, content }));
+    }
+    ctx.data_mut(|d| d.insert_temp(current_id(), CurrentTile(None)));
+}
+
+/// The tile that is being drawn.
+pub(super) fn current_tile(ctx: &Context) -> Option<u64> {
+    ctx.data(|d| d.get_temp::<CurrentTile>(current_id())).unwrap_or_default().0
+}
+
+/// Notes where a chart's data are, if it is in a tile.
+pub(super) fn note_plot(ctx: &Context, chart: &str, area: Rect) {
+    if let Some(tile) = current_tile(ctx) {
+        note(ctx, |drawn| drawn.plots.push(DrawnPlot { tile, chart: chart.to_owned(), area }));
+    }
+}
+
+/// Notes how wide a table that scrolls by itself is, and how much of that is in sight.
+pub fn note_table(ctx: &Context, table: &'static str, room: f32, content: f32) {
+    if let Some(tile) = current_tile(ctx) {
+        note(ctx, |drawn| drawn.tables.push(DrawnTable { tile, table, room, content }));
+    }
+}
+
+fn note(ctx: &Context, add: impl FnOnce(&mut Drawn)) {
+    let pass = ctx.cumulative_pass_nr();
+    ctx.data_mut(|d| {
+        let drawn: &mut Drawn = d.get_temp_mut_or_default(drawn_id());
+        if drawn.pass != pass {
+            *drawn = Drawn { pass, ..Drawn::default() };
+        }
+        add(drawn);
+    });
+}
+
+/// The tiles as they were last drawn.
+pub fn drawn(ctx: &Context) -> Drawn {
+    ctx.data(|d| d.get_temp(drawn_id())).unwrap_or_default()
+}
+
+/// True if two charts have room beside one another in this width: in a tile each keeps its least width; elsewhere from
+/// `wide` on.
+pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {
+    let least = if current_tile(ctx).is_some() { 2.0 * (LEAST_PLOT.x + AROUND) } else { 0.0 };
+    width > wide.max(least)
+}

@@ -1,0 +1,144 @@
+//! Tiles that are closed, opened, numbered and brought to the front.
+
+use super::*;
+
+fn panes() -> Vec<LabPane> {
+    vec![LabPane::tile("a", 0), LabPane::tile("b", 1), LabPane::tile("c", 1)]
+}
+
+#[test]
+fn a_closed_view_can_be_opened_again() {
+    let mut t = Tiling::new("x", &panes());
+    let (id, view) = t.in_order()[0].clone();
+    t.close(id);
+    assert_eq!(t.in_order().len(), 2);
+    t.show(&view);
+    assert_eq!(t.in_order().len(), 3);
+    t.show(&view);
+    assert_eq!(t.in_order().len(), 3, "a view that is there is brought forward, not doubled");
+}
+
+/// A second view in a tab, a first in a row: each stands again where it stood, also after a restart.
+#[test]
+fn a_closed_view_goes_back_where_it_was() {
+    let mut panes = panes();
+    panes[1] = LabPane::tab("b");
+    panes.push(LabPane::tile("d", 1));
+    let t = Tiling::new("x", &panes);
+    let before = serde_json::to_value(&t.tree.tiles).unwrap();
+    for view in ["a", "b", "c", "d"] {
+        let mut t = Tiling::new("x", &panes);
+        let (id, _) = t.in_order().into_iter().find(|(_, v)| v == view).unwrap();
+        t.close(id);
+        assert!(t.in_order().iter().all(|(_, v)| v != view));
+        let saved = serde_json::to_string(&t.tree).unwrap();
+        let mut t = Tiling::from_layout(serde_json::from_str(&saved).unwrap());
+        t.show(view);
+        assert_eq!(t.selected, Some(id));
+        t.tree.make_active(|_, tile| matches!(tile, Tile::Pane(p) if p.view == "a"));
+        assert_eq!(serde_json::to_value(&t.tree.tiles).unwrap(), before, "{view}");
+    }
+}
+
+#[test]
+fn closing_everything_leaves_a_page_that_can_be_filled() {
+    let mut t = Tiling::new("x", &panes());
+    for (id, _) in t.in_order() {
+        t.close(id);
+    }
+    t.show("c");
+    assert_eq!(t.in_order().len(), 1);
+}
+
+#[test]
+fn a_tile_keeps_its_number_while_it_is_open() {
+    let mut t = Tiling::new("x", &panes());
+    t.number();
+    let of = |t: &Tiling| t.by_number().into_iter().map(|(n, _, view)| format!("{n}{view}")).collect::<Vec<_>>();
+    assert_eq!(of(&t), ["1a", "2b", "3c"]);
+    let before = t.tree.clone();
+    let first = t.by_number()[0].1;
+    t.close(first);
+    t.number();
+    assert_eq!(of(&t), ["2b", "3c"], "the others keep theirs");
+    t.replace(before);
+    t.number();
+    assert_eq!(of(&t), ["1a", "2b", "3c"], "one that comes back has its own");
+    t.close(first);
+    t.show("d");
+    t.number();
+    assert_eq!(of(&t), ["1d", "2b", "3c"], "a new one has the lowest that is free");
+}
+
+#[test]
+fn what_is_in_front_is_so_again_by_its_names() {
+    let mut panes = panes();
+    panes.extend([LabPane::tab("d"), LabPane::more("e")]);
+    let mut t = Tiling::new("x", &panes);
+    assert_eq!(t.in_front().len(), 3, "a tab is behind");
+    let sorted = |t: &Tiling| {
+        let mut front = t.in_front();
+        front.sort();
+        front
+    };
+    t.show("d");
+    let (id, _) = t.in_order().into_iter().find(|(_, v)| v == "a").unwrap();
+    t.close(id);
+    t.selected = t.known("b");
+    t.show("e");
+    assert_eq!(sorted(&t), ["d", "e"], "it stands in front of the selected tile");
+    let mut again = Tiling::new("x", &panes);
+    again.bring_in_front(&t.in_front());
+    assert_eq!(sorted(&again), ["d", "e"]);
+    again.bring_in_front(&["b", "d", "e"].map(str::to_owned));
+    assert_eq!(sorted(&again), ["b", "d", "e"]);
+    again.bring_in_front(&["b", "d", "e", "f"].map(str::to_owned));
+    assert_eq!(sorted(&again), ["b", "d", "e", "f"]);
+}
+
+/// A view that is not on the page opens over the selected tile, or over the first; asked for again, it is there.
+#[test]
+fn a_view_from_the_list_opens_as_a_tab() {
+    let mut panes = panes();
+    panes.push(LabPane::more("d"));
+    let mut t = Tiling::new("x", &panes);
+    assert_eq!(t.in_order().len(), 3, "it is not open at first");
+    t.bring_forward("d");
+    assert_eq!((t.in_order().len(), t.in_front().len(), t.selected), (4, 3, None));
+    assert_eq!(t.tabs_with(t.known("a").unwrap()), [t.known("a").unwrap(), t.known("d").unwrap()]);
+    let before = t.tree.clone();
+    t.bring_forward("d");
+    assert!(t.tree == before);
+    t.selected = t.known("c");
+    t.show("e");
+    let e = t.known("e").unwrap();
+    assert_eq!((t.tabs_with(e), t.selected), (vec![t.known("c").unwrap(), e], Some(e)));
+    t.maximised = Some(e);
+    t.show("f");
+    assert_eq!((t.maximised, t.selected), (t.known("f"), t.known("f")), "the maximised tile makes room");
+    assert_eq!(t.in_front().len(), 3, "still three tiles");
+    let mut t = Tiling::new("x", &panes[..1]);
+    t.show("d");
+    assert_eq!(t.in_front(), ["d"], "also over the only tile");
+}
+
+/// A tall tile stands beside the rows, with its tabs.
+#[test]
+fn a_tall_view_has_a_column_of_its_own() {
+    let panes = [LabPane::tall("a"), LabPane::tab("b"), LabPane::tile("c", 0), LabPane::tile("d", 1)];
+    let t = Tiling::new("x", &panes);
+    let container = |id: TileId| t.tree.tiles.get_container(id).map(|c| (c.kind(), c.children_vec()));
+    let (kind, columns) = container(t.tree.root.unwrap()).unwrap();
+    assert_eq!((kind, columns.len()), (egui_tiles::ContainerKind::Horizontal, 2));
+    let known = |view: &str| t.known(view).unwrap();
+    assert_eq!(container(columns[0]), Some((egui_tiles::ContainerKind::Tabs, vec![known("a"), known("b")])));
+    assert_eq!(container(columns[1]), Some((egui_tiles::ContainerKind::Vertical, vec![known("c"), known("d")])));
+}
+
+#[test]
+fn a_layout_survives_json() {
+    let t = Tiling::new("x", &panes());
+    let text = serde_json::to_string(&t.tree).unwrap();
+    let back: Layout = serde_json::from_str(&text).unwrap();
+    assert_eq!(Tiling::from_layout(back).in_order().len(), 3);
+}

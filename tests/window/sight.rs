@@ -1,0 +1,219 @@
+//! The first sight of every lab, measured: how many tiles stand on its page, how high they are, how large its charts are
+//! and whether its tables are whole, at the sizes that count, with a recorded run in it. Needs no graphics adapter. It
+//! knows no view.
+
+use std::sync::Arc;
+
+use crossbeam::channel::bounded;
+use eframe::egui::{Context, Key, Modifiers, RawInput, Rect, ViewportId, accesskit::Role, pos2, vec2};
+use egui_kittest::{Harness, kittest::Queryable};
+use egui_tiles::{Container, Tile, TileId};
+use orrery::{
+    config::Config,
+    labs::{LABS, Lab, Place},
+    telemetry::{RunHandle, RunInfo},
+    ui::{
+        App, Start,
+        action::Actions,
+        app::Opening,
+        lists::Lists,
+        page::Page,
+        panels::{Shell, lab_page_ui},
+        plot::{self, Drawn},
+        session::Session,
+        theme::{self, Theme},
+        views::{self, VIEWS},
+    },
+};
+
+use crate::{
+    recorded,
+    stub_host::StubHost,
+    ui::{Desktop, Pretender, Worker},
+};
+
+/// A window: its size in points, and its pixels a point.
+struct Sheet {
+    name: &'static str,
+    size: [f32; 2],
+    scale: f32,
+    /// Tiles are at least so high, points.
+    least_tile: f32,
+}
+
+const SHEETS: [Sheet; 4] = [
+    Sheet { name: "1280x800", size: [1280.0, 800.0], scale: 1.0, least_tile: 300.0 },
+    Sheet { name: "1024x700", size: [1024.0, 700.0], scale: 1.0, least_tile: 0.0 },
+    Sheet { name: "1920x1080", size: [1920.0, 1080.0], scale: 1.0, least_tile: 300.0 },
+    Sheet { name: "3840x2160 at 2", size: [1920.0, 1080.0], scale: 2.0, least_tile: 300.0 },
+];
+/// Too small for any lab.
+const TINY: Sheet = Sheet { name: "640x400", size: [640.0, 400.0], scale: 1.0, least_tile: 300.0 };
+
+const MOST_TILES: usize = 3;
+/// Rounding of sizes, points.
+const SLACK: f32 = 1.0;
+
+/// A lab's page as it opens, with the recorded run in it.
+fn filled(lab: &'static Lab, ctx: &Context) -> Page {
+    let mut page = Page::new(lab, lab.config(None).unwrap());
+    let mut mirror = recorded::twins();
+    let info = mirror.info.take().expect("a recorded run has a description");
+    let config: Config = page.config.clone();
+    mirror.info = Some(Arc::new(RunInfo { lab: config.lab.clone(), config, ..(*info).clone() }));
+    let begin = |_: &Config| Ok(RunHandle { commands: bounded(1).0, inbox: Default::default() });
+    page.launch(&mut StubHost(begin), ctx);
+    page.run.as_mut().expect("a run was begun").mirror = mirror;
+    page
+}
+
+/// Draws the page some times; returns what its tiles drew last.
+fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
+    let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
+    for frame in 0..5 {
+        let (mut actions, now) = (Actions::default(), 1.0 + f64::from(frame) / 60.0);
+        let screen_rect = Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(sheet.size[0], sheet.size[1])));
+        let mut input = RawInput { screen_rect, time: Some(now), ..RawInput::default() };
+        input.viewports.entry(ViewportId::ROOT).or_default().native_pixels_per_point = Some(sheet.scale);
+        let out = ctx.run_ui(input, |ui| {
+            theme::apply(&theme, true, ui.ctx());
+            let mut shell = Shell {
+                theme: &theme,
+                session: &mut session,
+                lists: Lists::default(),
+                actions: &mut actions,
+                devices: &[],
+                now,
+                presenter: false,
+            };
+            lab_page_ui(ui, &mut shell, page);
+        });
+        out.drop_without_applying_deltas();
+    }
+    plot::drawn(ctx)
+}
+
+/// The tiles in front, with the id of their view and their height, the bar of tabs with it.
+fn in_front(page: &Page) -> Vec<(TileId, String, f32)> {
+    let tiles = &page.tiling.tree.tiles;
+    let active = page.tiling.tree.active_tiles();
+    let front = page.tiling.in_order().into_iter().filter(|(id, _)| active.contains(id));
+    let height = |id: TileId| {
+        let whole = tiles.parent_of(id).filter(|parent| {
+            matches!(tiles.get(*parent), Some(Tile::Container(Container::Tabs(tabs))) if tabs.children.contains(&id))
+        });
+        tiles.rect(whole.unwrap_or(id)).map_or(0.0, |rect| rect.height())
+    };
+    front.map(|(id, view)| (id, view, height(id))).collect()
+}
+
+/// The faults of the first sight in words: too many tiles, or something too small; and the number of charts there are.
+fn faults(page: &mut Page, ctx: &Context, sheet: &Sheet) -> (Vec<String>, usize) {
+    let drawn = draw(page, ctx, sheet);
+    let front = in_front(page);
+    let mut faults = vec![];
+    if front.is_empty() || front.len() > MOST_TILES {
+        faults.push(format!("{} tiles", front.len()));
+    }
+    for (_, view, high) in &front {
+        if *high < sheet.least_tile - SLACK {
+            faults.push(format!("the tile of {view} is {high} points high"));
+        }
+    }
+    let view_of =
+        |tile: u64| front.iter().find(|(id, ..)| id.0 == tile).map_or("no tile", |(_, view, _)| view.as_str());
+    for found in &drawn.plots {
+        let (size, least) = (found.area.size(), plot::LEAST_PLOT);
+        if size.x < least.x - SLACK || size.y < least.y - SLACK {
+            let words = format!("{}: the plot of {} is {} x {}", view_of(found.tile), found.chart, size.x, size.y);
+            faults.push(words);
+        }
+    }
+    for tile in &drawn.tiles {
+        if tile.content.x > tile.room.x + 2.0 * SLACK {
+            let (view, content, room) = (view_of(tile.tile), tile.content.x, tile.room.x);
+            faults.push(format!("{view}: {content} points of content are wider than its tile of {room}"));
+        }
+    }
+    for table in drawn.tables.iter().filter(|table| table.content > table.room + 2.0 * SLACK) {
+        let (view, content, room) = (view_of(table.tile), table.content, table.room);
+        faults.push(format!("{view}: the columns of {} take {content} points, and {room} are in sight", table.table));
+    }
+    let place = format!("{} {}", page.lab.id, sheet.name);
+    (faults.into_iter().map(|fault| format!("{place}: {fault}")).collect(), drawn.plots.len())
+}
+
+#[test]
+fn the_first_sight_of_every_lab_is_large_enough() {
+    let only = std::env::var("LAB").ok();
+    let (mut all, mut charts) = (vec![], 0);
+    for lab in LABS.iter().filter(|lab| only.as_deref().is_none_or(|only| only == lab.id)) {
+        let ctx = Context::default();
+        let mut page = filled(lab, &ctx);
+        for sheet in &SHEETS {
+            let (faults, plots) = faults(&mut page, &ctx, sheet);
+            all.extend(faults);
+            charts += plots;
+        }
+    }
+    assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
+    assert!(only.is_some() || charts >= LABS.len() * SHEETS.len(), "only {charts} charts were seen");
+}
+
+/// The measure finds what it looks for.
+#[test]
+fn a_window_that_is_too_small_is_found() {
+    let ctx = Context::default();
+    let mut page = filled(LABS[0], &ctx);
+    let (small, _) = faults(&mut page, &ctx, &TINY);
+    assert!(small.iter().any(|fault| fault.contains("points high")), "{small:?}");
+    assert!(small.iter().any(|fault| fault.contains("the plot of")), "{small:?}");
+    // more views in front than there may be
+    page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[0, 0, 1, 1].map(|row| tile_of(LABS[0], row))).tree;
+    let (many, _) = faults(&mut page, &ctx, &SHEETS[0]);
+    assert!(many.iter().any(|fault| fault.contains("4 tiles")), "{many:?}");
+}
+
+/// A pane in this row.
+fn tile_of(lab: &Lab, row: usize) -> orrery::labs::Pane {
+    orrery::labs::Pane::tile(lab.panes[0].view, row)
+}
+
+fn open(lab: &str) -> Desktop {
+    let (host, asked, deliver) = Pretender::with(Worker::Steps);
+    let start = Start { opening: Some(Opening::Lab(lab.into())), ..Start::default() };
+    let harness = Harness::builder()
+        .with_size([1280.0, 800.0])
+        .with_step_dt(1.0 / 60.0)
+        .build_eframe(move |cc| App::with_lists(cc, host, start, Lists { labs: LABS, views: VIEWS }));
+    let mut d = Desktop { harness, asked, deliver };
+    d.steps(6);
+    d
+}
+
+/// A view that does not stand on the page is a click away: it opens as a tab, leaves the list, and is undone by name.
+#[test]
+fn more_views_has_the_rest_of_the_lab() {
+    let mut d = open("fast_slow");
+    let lab = d.page().lab;
+    let rest = || lab.panes.iter().filter(|pane| pane.place == Place::More).map(|pane| views::find(pane.view).unwrap());
+    let tiles = in_front(d.page()).len();
+    for view in rest() {
+        assert!(d.page().tiling.in_order().iter().all(|(_, open)| open != view.id));
+        d.harness.get_by_role_and_label(Role::Button, "More views").click();
+        d.steps(4);
+        d.harness.get_by_role_and_label(Role::Button, view.title).click();
+        d.steps(4);
+        let selected = d.page().tiling.selected;
+        let found = in_front(d.page()).into_iter().find(|(_, open, _)| open == view.id);
+        assert_eq!(found.map(|(id, ..)| id), selected, "{} is in front and selected", view.id);
+        assert_eq!(in_front(d.page()).len(), tiles, "as a tab");
+    }
+    assert!(rest().count() > 3, "the lab has more views");
+    assert!(!d.shows("More views"), "nothing is left to open");
+    let last = rest().last().unwrap();
+    d.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    d.steps(3);
+    assert!(d.shows(&format!("Undid: opened tile {}", last.title)));
+    assert!(d.shows("More views"), "what was closed is in the list again");
+}
