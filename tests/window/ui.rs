@@ -309,6 +309,7 @@ impl Host for Pretender {
             preset: "pretend".into(),
             steps: 650 * n,
             when: "20 Nov 14:02".into(),
+            interruption: None,
         };
         self.sender.send(Delivery::Runs(vec![run(1), run(2)])).unwrap();
     }

@@ -2,6 +2,7 @@
 //! the interface asks and goes on.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -29,12 +30,12 @@ use crate::{
     files::{memory::size, read_text},
     labs,
     nn::device,
-    store::{self, StoreError, Writer},
+    store::{self, RunSummary, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState},
     trainer::{self, DriveOptions},
     ui::{
         dialog::DialogKind,
-        host::{Delivery, FileContent, Host, MemoryNeed, PastRun, Wake},
+        host::{Delivery, FileContent, Host, Interruption, MemoryNeed, PastRun, Wake},
     },
 };
 
@@ -227,14 +228,7 @@ impl Host for DesktopHost {
                 Ok(found) => found,
                 Err(e) => return Delivery::Failed { what: e.to_string() },
             };
-            let past = found.into_iter().map(|r| PastRun {
-                folder: r.folder,
-                lab: r.lab,
-                preset: r.preset,
-                steps: r.steps,
-                when: r.when,
-            });
-            Delivery::Runs(past.collect())
+            Delivery::Runs(past_runs(found))
         });
     }
 
@@ -324,6 +318,27 @@ impl Host for DesktopHost {
     fn devices(&self) -> Vec<(String, String, bool)> {
         device::choices()
     }
+}
+
+/// The runs for the window, newest first; the newest of each lab that was interrupted says so.
+fn past_runs(found: Vec<RunSummary>) -> Vec<PastRun> {
+    let mut interrupted_labs = BTreeSet::new();
+    let past_run = |run: RunSummary| {
+        let is_sought = run.steps > 0 && !interrupted_labs.contains(&run.lab);
+        let interruption = is_sought.then(|| store::interruption(&run.folder)).flatten();
+        if interruption.is_some() {
+            interrupted_labs.insert(run.lab.clone());
+        }
+        PastRun {
+            folder: run.folder,
+            lab: run.lab,
+            preset: run.preset,
+            steps: run.steps,
+            when: run.when,
+            interruption: interruption.map(|i| Interruption { when: i.when, checkpoint: i.checkpoint }),
+        }
+    };
+    found.into_iter().map(past_run).collect()
 }
 
 /// The longest run of exactly the link's settings that has its step.

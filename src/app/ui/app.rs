@@ -52,6 +52,8 @@ pub struct App {
     pub(super) opening: Vec<Run>,
     /// A run folder that is being opened because a link leads to it.
     pub(super) sought: Option<(PathBuf, Permalink)>,
+    /// A run folder that is being opened so that its training goes on.
+    pub(super) going_on: Option<PathBuf>,
     /// The action that follows once the user has agreed that a training ends.
     pub(super) waiting: Option<Waiting>,
     /// The user has agreed.
@@ -113,6 +115,7 @@ impl App {
             open: None,
             opening: vec![],
             sought: None,
+            going_on: None,
             waiting: None,
             has_agreed: false,
             past_runs: PastRuns::default(),
@@ -234,6 +237,9 @@ impl App {
 
     fn draw(&mut self, ui: &mut Ui, actions: &mut Actions) {
         let now = ui.input(|i| i.time);
+        if let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) {
+            page.interrupted = self.past_runs.interrupted(page.lab.id, &self.session).cloned();
+        }
         let mut shell = Shell {
             theme: &self.theme,
             session: &mut self.session,

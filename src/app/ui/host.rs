@@ -98,6 +98,17 @@ pub struct PastRun {
     pub steps: u64,
     /// When it began, as local text.
     pub when: String,
+    /// It is the newest of its lab that ended without a word.
+    pub interruption: Option<Interruption>,
+}
+
+/// An end of a run that nothing recorded: the process was killed, or the machine stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interruption {
+    /// The local time of the last line: "yesterday 14:03".
+    pub when: String,
+    /// The step of the newest checkpoint; `None` where there is none.
+    pub checkpoint: Option<u64>,
 }
 
 /// The folder of a sweep in a list.

@@ -1,6 +1,7 @@
 //! A lab's page: its settings, its run, its tiles, the step shown. Panels draw it; the modules below change it in larger
 //! steps than one setting or one command.
 
+mod left_run;
 pub mod lesson;
 pub(super) mod link;
 pub mod play;
@@ -8,6 +9,7 @@ pub(super) mod tokens;
 pub(super) mod training;
 pub mod undo;
 
+pub use left_run::ShownRun;
 pub use play::Play;
 pub use undo::{Snapshot, UndoKind};
 
@@ -21,13 +23,13 @@ use egui_tiles::TileId;
 
 use self::{
     play::follow,
-    training::{complain, has_memory, take_found, take_recorded},
+    training::{SettingsOwner, complain, has_memory, take_found, take_recorded},
     undo::{note_config, note_everything},
 };
 use super::{
     action::ExportFormat,
     history::History,
-    host::Host,
+    host::{Host, PastRun},
     lesson::LessonState,
     mirror::Mirror,
     questions::{Key, Questions},
@@ -91,6 +93,12 @@ pub struct Page {
     pub sweep: Option<SweepDraftState>,
     /// The control that a file is being picked for.
     pub picking: Option<&'static str>,
+    /// A run of this lab that ended without a word, if the page is to speak of it.
+    pub interrupted: Option<PastRun>,
+    /// The run that an undone step brings back, until the window opens it.
+    wanted: Option<ShownRun>,
+    /// The folder of the run that an undone step brought back.
+    reopened: Option<PathBuf>,
     dirty_since: Option<f64>,
     told_notices: usize,
     /// Settings of a replayed run that this version lacks.
@@ -133,6 +141,9 @@ impl Page {
             sought: None,
             sweep: None,
             picking: None,
+            interrupted: None,
+            wanted: None,
+            reopened: None,
             dirty_since: None,
             told_notices: 0,
             complaints: vec![],
@@ -166,6 +177,16 @@ impl Page {
     /// Makes a new, paused run of the settings. The reports of an earlier run stay in view until the new run reports,
     /// and for good if no new run can be made.
     pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
+        self.begin(host, ctx, Self::note_left_run);
+    }
+
+    /// Makes a run like [`Page::launch`], as the history does it again.
+    pub fn launch_again(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
+        self.begin(host, ctx, |_| {});
+    }
+
+    /// `leave` is called before the present run is given up.
+    fn begin(&mut self, host: &mut dyn Host, ctx: &egui::Context, leave: fn(&mut Self)) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
             complain(self, &e);
@@ -175,6 +196,8 @@ impl Page {
         let Some(insists) = has_memory(self, host) else { return };
         match host.launch(&self.config, insists) {
             Ok(handle) => {
+                leave(self);
+                self.reopened = None;
                 let mirror = self.run.take().map(|r| r.mirror).unwrap_or_default();
                 let run = Run::new(handle, mirror, None, ctx);
                 if self.pace > 0.0 {
@@ -193,8 +216,15 @@ impl Page {
 
     /// Shows a run folder's run.
     pub fn replay(&mut self, run: Run) {
+        let owner = self.owner(&run);
         if let Some(info) = &run.mirror.info {
-            take_recorded(self, &info.config);
+            take_recorded(self, &info.config, owner);
+        }
+        if owner == SettingsOwner::Run {
+            self.reopened = None;
+            if self.recorded_folder() != run.replayed {
+                self.note_left_run();
+            }
         }
         self.told_notices = run.mirror.notices.len();
         self.is_detached = false;
@@ -202,6 +232,10 @@ impl Page {
         self.run = Some(run);
         follow(self);
         self.problem = None;
+    }
+
+    fn owner(&self, run: &Run) -> SettingsOwner {
+        if self.is_reopened(run) { SettingsOwner::Page } else { SettingsOwner::Run }
     }
 
     /// Sends to the run if there is one.
@@ -220,7 +254,8 @@ impl Page {
             && run.replayed.is_some()
             && let Some(info) = run.mirror.info.clone()
         {
-            take_recorded(self, &info.config);
+            let owner = self.run.as_ref().map_or(SettingsOwner::Run, |run| self.owner(run));
+            take_recorded(self, &info.config, owner);
         }
         if news.started {
             take_found(self);

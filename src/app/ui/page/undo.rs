@@ -1,4 +1,4 @@
-//! The undo steps of a page and their names. A step changes the settings, the layout, the selection,
+//! The undo steps of a page and their names. A step changes the settings, the layout, the selection, the run,
 //! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]); undone, it changes nothing else.
 //! Settings are noted where they are changed; layout and selection, which views and tiles change themselves, are
 //! compared after each frame in which the user did something. A view's zoom, and what time moves (a text that is
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use eframe::egui::{Context, Event};
 use egui_tiles::{Container, Tile, TileId};
 
-use super::{Page, preset_of};
+use super::{Page, ShownRun, preset_of};
 use crate::{
     config::{Applies, Config},
     telemetry::VariantInfo,
@@ -30,9 +30,23 @@ pub struct Snapshot {
     replaces_all: bool,
     layout: Option<Layout>,
     selection: Option<Selection>,
+    run: Option<ShownRun>,
 }
 
 impl Snapshot {
+    pub(super) fn from_run(run: ShownRun) -> Self {
+        Self { run: Some(run), ..Self::default() }
+    }
+
+    /// Adds the run that was left as every setting was replaced; false where this is no such step.
+    pub(super) fn join_run(&mut self, run: &ShownRun) -> bool {
+        let joins = self.replaces_all && self.run.is_none();
+        if joins {
+            self.run = Some(run.clone());
+        }
+        joins
+    }
+
     fn from_config(config: Config) -> Self {
         Self { config: Some(config), ..Self::default() }
     }
@@ -82,7 +96,7 @@ pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: Str
 pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<Layout>, name: String) {
     let what = format!("everything {name}");
     page.history.note(
-        Snapshot { config: Some(config), replaces_all: true, layout, selection: None },
+        Snapshot { config: Some(config), replaces_all: true, layout, ..Snapshot::default() },
         &what,
         name,
         page.seen.now,
@@ -135,11 +149,17 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
         }
         (here.config, here.replaces_all) = (Some(before), was.replaces_all);
     }
+    here.run = was.run.map(|run| page.swap_run(run));
     here
 }
 
 /// The consequence for the run of a change of the settings since `before`, as the end of a sentence.
 fn consequence(page: &Page, before: &Config) -> &'static str {
+    match page.wanted {
+        Some(ShownRun::Recorded(_)) => return ". Its record is opened again.",
+        Some(ShownRun::New) => return ". A new run of these settings stands ready.",
+        None => {}
+    }
     let Some(run) = page.run.as_ref().filter(|r| !r.is_untouched()) else { return "" };
     let mut changed = page.config.changed_keys(before);
     if page.config.seed != before.seed {

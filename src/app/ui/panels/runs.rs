@@ -68,6 +68,8 @@ pub struct RunsPage {
     is_comparing: bool,
     comparison: Option<compare::ComparePage>,
     draft: Draft,
+    /// The places of deleted runs in the trash, the last one last.
+    trashed: Vec<PathBuf>,
 }
 
 impl RunsPage {
@@ -89,10 +91,21 @@ impl RunsPage {
         }
     }
 
-    /// A run lies in the trash.
-    pub fn discarded(&mut self, path: &Path) {
+    /// A run lies in the trash, at this place.
+    pub fn discarded(&mut self, path: &Path, place: PathBuf) {
         self.rows.retain(|r| r.path != path);
         (self.selected, self.is_stale) = (None, true);
+        self.trashed.push(place);
+    }
+
+    /// The place of the run that was deleted last, of those that were not taken back.
+    pub fn last_trashed(&self) -> Option<&PathBuf> {
+        self.trashed.last()
+    }
+
+    /// A run is being taken back out of the trash.
+    pub fn taken_back(&mut self, place: &Path) {
+        self.trashed.retain(|trashed| trashed != place);
     }
 
     /// Ticked runs have been read, or could not be.

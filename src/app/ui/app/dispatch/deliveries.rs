@@ -61,7 +61,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
             Delivery::Runs(runs) => app.past_runs.set(runs),
             Delivery::RunTable { rows, whole } => app.runs.set(rows, whole),
             Delivery::Discarded { run, place } => {
-                app.runs.discarded(&run);
+                app.runs.discarded(&run, place.clone());
                 let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let back = ("Undo".to_owned(), RunsAction::TakeBack(place).into());
                 app.toasts.push_with(Level::Info, format!("{name} is in the trash."), back);
