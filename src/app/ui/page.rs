@@ -9,9 +9,8 @@ pub(super) mod tokens;
 pub(super) mod training;
 pub mod undo;
 
-pub use left_run::ShownRun;
 pub use play::Play;
-pub use undo::{Snapshot, UndoKind};
+pub use undo::{ShownRun, Snapshot, UndoKind};
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -2,17 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{Page, undo::Snapshot};
+use super::{
+    Page,
+    undo::{ShownRun, Snapshot},
+};
 use crate::ui::run::Run;
-
-/// The run that a page shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShownRun {
-    /// The run of this folder, or a file opened as a run.
-    Recorded(PathBuf),
-    /// One without a record: it has made no step.
-    New,
-}
 
 impl Page {
     /// The folder of the run on the page; `None` where nothing of it is recorded.

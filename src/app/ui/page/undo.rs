@@ -5,12 +5,12 @@
 //! played), are no steps. A live setting that its control changed reaches the run when it is undone, as it did before;
 //! any other setting waits for a reset.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::PathBuf};
 
 use eframe::egui::{Context, Event};
 use egui_tiles::{Container, Tile, TileId};
 
-use super::{Page, ShownRun, preset_of};
+use super::{Page, preset_of};
 use crate::{
     config::{Applies, Config},
     telemetry::VariantInfo,
@@ -21,6 +21,15 @@ use crate::{
         tiling::{Layout, Pane},
     },
 };
+
+/// The run that a page shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShownRun {
+    /// The run of this folder, or a file opened as a run.
+    Recorded(PathBuf),
+    /// One without a record: it has made no step.
+    New,
+}
 
 /// The state that a step changed, as it was before.
 #[derive(Default)]
