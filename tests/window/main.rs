@@ -19,6 +19,7 @@ mod graph_view;
 mod heatmap;
 mod interaction;
 mod layout;
+mod left_runs;
 mod legend;
 mod lessons;
 mod multiples;

@@ -304,6 +304,17 @@ fn a_run_is_named_pinned_deleted_and_taken_back() {
     assert_eq!(d.asked.lock().unwrap().restored, [PathBuf::from("runs/.trash/gone")]);
     d.steps(2);
     assert_eq!(d.rows().len(), 5);
+    d.select("Wide gate, fast_slow, finished");
+    d.click("Delete");
+    let undo = |d: &mut Desk| {
+        d.harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
+        d.steps(4);
+    };
+    undo(&mut d);
+    assert!(d.shows("Undid: deleted gone") && d.rows().len() == 5);
+    assert_eq!(d.asked.lock().unwrap().restored.len(), 2);
+    undo(&mut d);
+    assert!(d.shows("There is nothing to undo.") && d.asked.lock().unwrap().restored.len() == 2);
     d.select("of-a-later-version, , cannot be read");
     assert!(d.shows("this one reads up to format 2"));
 }

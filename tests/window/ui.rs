@@ -653,7 +653,7 @@ fn reset_begins_again_and_keeps_the_layout() {
     let mut d = desk(Worker::Steps);
     d.press(Key::Space);
     d.until("running", |d| d.page().newest() > 5);
-    d.press(Key::R);
+    d.click("Reset");
     d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
     assert_eq!(d.page().tiling.in_order().len(), 2);
 }
@@ -994,11 +994,13 @@ fn nothing_ends_a_training_without_asking() {
     };
     let replay = |d: &mut Desktop| drop_file(d, "runs-2026-11-20");
     let weights = |d: &mut Desktop| drop_file(d, "one.pt");
+    let letter = |d: &mut Desktop| d.press(Key::R);
     let paste = |d: &mut Desktop| {
         d.harness.event(egui::Event::Paste(copied.clone()));
         d.steps(3);
     };
-    for (i, ends) in [&preset as &dyn Fn(&mut Desktop), &replay, &weights, &paste].into_iter().enumerate() {
+    let all = [&preset as &dyn Fn(&mut Desktop), &replay, &weights, &letter, &paste];
+    for (i, ends) in all.into_iter().enumerate() {
         ends(&mut d);
         d.until("the question", |d| d.shows("A run is training"));
         d.click("Keep training");
@@ -1017,7 +1019,10 @@ fn nothing_ends_a_training_without_asking() {
     d.click("Stop it and go on");
     d.until("the replay", |d| d.state() == "replay");
     d.press(Key::R);
-    d.until("a reset asks nothing", |d| d.state() == "ready");
+    d.until("a reset of a replay asks nothing", |d| d.state() == "ready");
+    d.command(Key::Z);
+    d.until("the replay again", |d| d.state() == "replay");
+    assert_eq!(d.asked.opened.lock().unwrap().len(), 3, "opened by its folder");
 }
 
 #[test]
