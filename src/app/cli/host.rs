@@ -240,7 +240,9 @@ impl Host for DesktopHost {
                 wake();
             };
             match run_rows::list(&out, early) {
-                Ok(listing) => Delivery::RunTable { rows: listing.rows, whole: true },
+                Ok(listing) => {
+                    Delivery::RunTable { rows: sweep::results::rows_with_sweeps(&out, listing.rows), whole: true }
+                }
                 Err(e) => Delivery::Failed { what: e.to_string() },
             }
         });

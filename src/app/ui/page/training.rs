@@ -42,7 +42,7 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
     if page.run.is_none() || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched) {
         page.launch(host, ctx);
     }
-    let Some(run) = &mut page.run else {
+    let Some(run) = &page.run else {
         return Err(page.problem.clone().unwrap_or_else(|| "no run could be made".into()));
     };
     if run.has_ended() {
@@ -56,10 +56,10 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
         };
         return Err(why.into());
     }
-    match run.is_running() {
-        true => run.handle.send(Command::Pause).map_err(Into::into),
-        false => run.train(Command::Run),
+    if run.is_running() {
+        return run.handle.send(Command::Pause).map_err(Into::into);
     }
+    page.run.as_mut().map_or(Ok(()), |run| run.train(Command::Run))
 }
 
 /// True if the run makes no update: its models are only there to be asked.

@@ -72,7 +72,7 @@ pub(super) struct LastFrame {
     /// The tile dragged last.
     dragged: Option<TileId>,
     /// The time of the last frame, by egui's clock.
-    now: f64,
+    pub(super) now: f64,
     held_since: Option<f64>,
 }
 

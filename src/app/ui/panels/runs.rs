@@ -231,8 +231,8 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         let hint = "lab:fast_slow lr<1e-3 state:killed !wide";
         let field = TextEdit::singleline(&mut page.filter).hint_text(hint).desired_width(360.0);
         let field = ui.add(field).labelled_by(label.id).on_hover_text(
-            "Words in a name, a note or a folder; lab:, preset:, state:, is:pinned, is:archived; a setting or a headline \
-             number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.",
+            "Words in a name, a note or a folder; lab:, preset:, state:, sweep:, is:pinned, is:archived; a setting or a \
+             headline number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.",
         );
         page.is_stale |= field.changed();
         let label = ui.label(RichText::new("sort by").small().color(shell.theme.secondary));
