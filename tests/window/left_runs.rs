@@ -14,7 +14,7 @@ use orrery::{
     config::Config,
     labs,
     store::{self, Writer},
-    telemetry::{Command, Event, RunState},
+    telemetry::{Command, Event},
     trainer::{self, DriveOptions},
     ui::{
         app::{App, Opening, Start},
@@ -227,7 +227,8 @@ fn other_settings_undone_bring_back_the_replay_and_its_own() {
     d.click("Look");
     d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
     let config = d.page().config.clone();
-    let other = Config { seed: config.seed + 1, ..small() };
+    let mut other = small();
+    other.seed = config.seed + 1;
     let pasted = Shared { config: other.clone(), layout: None }.to_text().unwrap();
     d.harness.event(eframe::egui::Event::Paste(pasted));
     d.until("the other settings", |d| d.state() == "ready" && d.page().config.seed == other.seed);

@@ -10,7 +10,7 @@ use std::{
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 use super::{
-    compare,
+    compare, file_check,
     graph_events::{self, GraphReading},
     json_kind, output,
     runs::Runs,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     analysis::graph_file::Format,
-    config::Config,
+    config::{Config, FileKind},
     experiments::{
         permalink::Permalink,
         run_rows,
@@ -203,6 +203,15 @@ impl Host for DesktopHost {
                 Err(what) => Delivery::Failed { what },
             }
         });
+    }
+
+    fn check_file(&mut self, kind: FileKind, path: &Path) -> bool {
+        if !file_check::can_check(kind) {
+            return false;
+        }
+        let path = path.to_owned();
+        self.aside(move || Delivery::Checked { read: file_check::check(kind, &path), kind, path });
+        true
     }
 
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
