@@ -35,6 +35,7 @@ use super::{
     run::{Run, patience_id},
     session::Session,
     theme::{self, Theme},
+    tooltips,
 };
 use crate::{experiments::permalink::Permalink, gpu, labs::lesson::Lesson, telemetry::Level};
 
@@ -303,8 +304,10 @@ impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let ctx = ui.ctx().clone();
         self.session.record_scale(ctx.zoom_factor(), self.presenter);
+        tooltips::hold(&ctx);
         let mut actions = self.keys(&ctx);
         self.draw(ui, &mut actions);
+        tooltips::clear(&ctx);
         self.was_typing = ctx.text_edit_focused();
         // A click is performed after the frame that shows it, and its effect is drawn in the next.
         let (questions, others) = actions.split();

@@ -196,7 +196,9 @@ impl Page {
         match host.launch(&self.config, insists) {
             Ok(handle) => {
                 leave(self);
-                self.reopened = None;
+                if self.run.as_ref().is_some_and(|run| self.is_reopened(run)) {
+                    self.reopened = None;
+                }
                 let mirror = self.run.take().map(|r| r.mirror).unwrap_or_default();
                 let run = Run::new(handle, mirror, None, ctx);
                 if self.pace > 0.0 {

@@ -120,6 +120,7 @@ pub fn last_settings_step(page: &Page) -> Option<&str> {
 
 /// Goes a step back or forth; returns what was done, in words.
 pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
+    page.wanted = None;
     let mut history = std::mem::take(&mut page.history);
     let before = page.config.clone();
     let name = match kind {

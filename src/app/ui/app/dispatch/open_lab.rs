@@ -84,7 +84,8 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
 /// Takes a file that was read: it is set, or refused as the command would refuse it.
 pub(in crate::ui) fn take_checked(
     app: &mut App,
-    (kind, path): (FileKind, &Path),
+    kind: FileKind,
+    path: &Path,
     read: Result<CheckedFile, String>,
     ctx: &Context,
 ) {

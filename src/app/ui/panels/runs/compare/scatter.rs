@@ -119,8 +119,8 @@ pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, st
     }
     ui.horizontal(|ui| {
         let before = (state.x.clone(), state.y.clone());
-        axis_ui(ui, shell, &results, ("x", &mut state.x), &all);
-        axis_ui(ui, shell, &results, ("y", &mut state.y), &all);
+        axis_ui(ui, shell, &results, "x", &mut state.x);
+        axis_ui(ui, shell, &results, "y", &mut state.y);
         if before != (state.x.clone(), state.y.clone()) {
             state.chart = ChartState::default();
         }
@@ -170,21 +170,16 @@ fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -
     words
 }
 
-fn axis_ui(
-    ui: &mut Ui,
-    shell: &Shell<'_>,
-    results: &SweepResults,
-    (name, chosen): (&str, &mut Option<Dimension>),
-    all: &[Dimension],
-) {
+/// Chooses what stands on an axis.
+fn axis_ui(ui: &mut Ui, shell: &Shell<'_>, results: &SweepResults, name: &str, chosen: &mut Option<Dimension>) {
     let word = ui.label(RichText::new(name).small().color(shell.theme.secondary));
     let selected = chosen.as_ref().map_or_else(String::new, |d| label(results, d));
     let combo = ComboBox::from_id_salt(name).selected_text(selected).width(200.0).truncate();
     let combo = combo.show_ui(ui, |ui| {
-        for dimension in all {
-            let is_chosen = chosen.as_ref() == Some(dimension);
-            if ui.selectable_label(is_chosen, label(results, dimension)).clicked() {
-                *chosen = Some(dimension.clone());
+        for dimension in dimensions(results) {
+            let is_chosen = chosen.as_ref() == Some(&dimension);
+            if ui.selectable_label(is_chosen, label(results, &dimension)).clicked() {
+                *chosen = Some(dimension);
             }
         }
     });
