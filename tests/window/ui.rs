@@ -28,7 +28,7 @@ use orrery::{
         App, Start,
         app::Opening,
         dialog::DialogKind,
-        host::{Delivery, FileContent, Host, MemoryNeed, PastRun},
+        host::{CheckedFile, Delivery, FileContent, Host, MemoryNeed, PastRun},
         lists::Lists,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },
@@ -914,6 +914,52 @@ fn trained_weights_are_opened_ready_to_be_asked() {
     d.press(Key::Escape);
     drop_file(&mut d, "five.pt");
     assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "five.pt", "from the gallery too");
+}
+
+#[test]
+fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
+    let mut d = desk(Worker::Steps);
+    drop_file(&mut d, "one.pt");
+    assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "one.pt");
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("wide".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    d.until("the preset", |d| d.page().config.value(WIDTH).unwrap() == 128);
+    assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "");
+    d.command(Key::Z);
+    assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "one.pt");
+    let opened = |d: &Desktop| d.asked.launched.lock().unwrap().last().map(|c| c.value(CHECKPOINT).unwrap());
+    d.until("the weights are opened again", |d| opened(d).as_deref() == Some("one.pt"));
+}
+
+#[test]
+fn a_file_of_other_content_is_refused_and_not_said_to_be_set() {
+    let mut d = desk(Worker::Steps);
+    let checked = |path: &str, read| Delivery::Checked { kind: FileKind::Text, path: path.into(), read };
+    d.deliver.send(checked("bad.txt", Err("line 1 is no sentence".into()))).unwrap();
+    d.until("the refusal", |d| d.shows("bad.txt was not opened: line 1 is no sentence"));
+    assert!(!d.shows("is set") && d.page().config.value(FILE).unwrap().is_empty());
+    d.deliver.send(checked("good.txt", Ok(CheckedFile::default()))).unwrap();
+    d.until("the message", |d| d.shows("good.txt is set"));
+    assert_eq!(d.page().config.value(FILE).unwrap(), "good.txt");
+}
+
+#[test]
+fn a_matrix_that_is_picked_brings_its_number_of_states() {
+    let lists = Lists { labs: LABS, views: VIEWS };
+    let mut d = desk_of(Worker::Steps, lists, Some(Opening::Lab("equilibrium".into())));
+    d.until("ready", |d| d.state() == "ready");
+    let states = |d: &Desktop| d.page().config.get("generator.states").map(ToString::to_string);
+    assert_ne!(states(&d).as_deref(), Some("3"));
+    for (rows, wanted) in [(3, "3"), (1000, "3")] {
+        let read = Ok(CheckedFile { states: Some(rows) });
+        let path = PathBuf::from(format!("{rows}.csv"));
+        d.deliver.send(Delivery::Checked { kind: FileKind::Matrix, path, read }).unwrap();
+        d.until("the message", |d| d.shows(&format!("{rows}.csv is set")));
+        assert_eq!(states(&d).as_deref(), Some(wanted), "a larger one than the setting goes leaves it");
+        assert!(d.page().refused.is_empty());
+    }
 }
 
 #[derive(Debug)]
