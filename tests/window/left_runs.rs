@@ -181,6 +181,9 @@ fn a_message_about_an_interrupted_run_is_dismissed() {
     interrupted(out.path());
     let mut d = desk(out.path());
     d.until("the message", |d| d.shows("ended without a word"));
+    d.press(Key::Escape);
+    d.until("the card says it too", |d| d.shows(&format!("a run ended without a word at step {STEPS}")));
+    d.click("Open Fast-slow gate");
     d.click("Close this message");
     assert!(!d.shows("ended without a word"));
     d.press(Key::Escape);
