@@ -104,6 +104,30 @@ fn a_thousand_folders_are_read_once() {
 }
 
 #[test]
+fn runs_of_a_sweep_stand_in_the_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let (runs, sweep) = (dir.path().join("runs"), dir.path().join("sweeps/rates"));
+    fs::create_dir_all(sweep.join("runs")).unwrap();
+    fs::write(sweep.join("sweep.toml"), "").unwrap();
+    let own = recorded(&runs, &[]);
+    copied(&own, &sweep.join("runs/0-7"));
+    let folders = |filter: &str, runs: &Path| -> Vec<String> {
+        let out = orrery(&[filter, "--csv"], runs);
+        assert!(out.status.success(), "{}", told(&out));
+        let lines = String::from_utf8_lossy(&out.stdout).into_owned();
+        let mut folders: Vec<String> =
+            lines.lines().skip(1).map(|line| line.split(',').next().unwrap_or_default().to_owned()).collect();
+        folders.sort();
+        folders
+    };
+    let name = own.file_name().unwrap().to_string_lossy().into_owned();
+    assert_eq!(folders("lab:fast_slow", &runs), [name.clone(), "rates/0-7".to_owned()]);
+    assert_eq!(folders("sweep:rates", &runs), ["rates/0-7"]);
+    assert_eq!(folders("!sweep:rates", &runs), [name]);
+    assert_eq!(folders("lab:fast_slow", &sweep.join("runs")), ["0-7"], "a sweep's own folder of runs lists them once");
+}
+
+#[test]
 fn a_broken_folder_is_a_row_with_a_sentence() {
     let dir = tempfile::tempdir().unwrap();
     let run = recorded(dir.path(), &[]);

@@ -21,6 +21,7 @@ mod heatmap;
 mod interaction;
 mod large_numbers;
 mod layout;
+mod left_runs;
 mod legend;
 mod lessons;
 mod multiples;

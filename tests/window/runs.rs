@@ -15,8 +15,12 @@ use orrery::{
     experiments::{
         headline_values::{HeadlineValue, HeadlineValues, MissingHeadline},
         run_table::{Difference, GroupLoss, RowState, RunRow},
+        sweep::results::{AxisKind, MadeRun, Number, NumberId, ResultAxis, ResultPoint, SweepResults, SweepRun},
     },
-    labs::LABS,
+    labs::{
+        LABS,
+        headline::{Better, Digits},
+    },
     telemetry::{RunHandle, RunNote},
     ui::{
         app::{App, Start},
@@ -118,7 +122,42 @@ fn compared(runs: usize) -> ComparedRuns {
     folded.iter_mut().for_each(Comparison::fold);
     let rates = (0..runs).map(|i| rate(i).to_string()).collect();
     let differences = vec![Difference { key: "train.lr".into(), values: rates }];
-    ComparedRuns { names, differences, figures, folded, ..ComparedRuns::default() }
+    let points = Arc::new(points(&names, &figures, &rate));
+    let times = (0..runs).map(|_| (1..=400).map(|step| (step, step as f64 * 0.5)).collect()).collect();
+    let folded_points = points.clone();
+    ComparedRuns { names, differences, figures, folded, points, folded_points, times, ..ComparedRuns::default() }
+}
+
+/// The same runs as points of numbers.
+fn points(names: &[String], figures: &[Comparison], rate: &dyn Fn(usize) -> f64) -> SweepResults {
+    let number = |figure: &Comparison| Number {
+        id: NumberId { key: figure.key.clone(), group: figure.variant.clone() },
+        heading: figure.title.clone(),
+        better: Better::Lower,
+        digits: Some(Digits::Decimals(4)),
+        series: figure
+            .lines
+            .iter()
+            .map(|line| Arc::new(line.points().iter().map(|p| (p[0] as u64, p[1])).collect()))
+            .collect(),
+    };
+    let run = |i: usize| SweepRun {
+        point: i,
+        seed: i as u64,
+        made: Some(MadeRun { path: format!("runs/{i}").into(), state: RowState::Finished, words: "finished".into() }),
+        refusal: None,
+    };
+    let point = |i: usize| ResultPoint { values: vec![rate(i).to_string()], places: vec![rate(i)] };
+    SweepResults {
+        axes: vec![ResultAxis { key: "train.lr".into(), kind: AxisKind::Numbers { is_log: false } }],
+        points: (0..names.len()).map(point).collect(),
+        names: names.to_vec(),
+        seeds: vec![0],
+        runs: (0..names.len()).map(run).collect(),
+        numbers: figures.iter().map(number).collect(),
+        every: 1,
+        ..SweepResults::default()
+    }
 }
 
 fn loss(group: &str, held_out: f64) -> GroupLoss {
@@ -304,6 +343,17 @@ fn a_run_is_named_pinned_deleted_and_taken_back() {
     assert_eq!(d.asked.lock().unwrap().restored, [PathBuf::from("runs/.trash/gone")]);
     d.steps(2);
     assert_eq!(d.rows().len(), 5);
+    d.select("Wide gate, fast_slow, finished");
+    d.click("Delete");
+    let undo = |d: &mut Desk| {
+        d.harness.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
+        d.steps(4);
+    };
+    undo(&mut d);
+    assert!(d.shows("Undid: deleted gone") && d.rows().len() == 5);
+    assert_eq!(d.asked.lock().unwrap().restored.len(), 2);
+    undo(&mut d);
+    assert!(d.shows("There is nothing to undo.") && d.asked.lock().unwrap().restored.len() == 2);
     d.select("of-a-later-version, , cannot be read");
     assert!(d.shows("this one reads up to format 2"));
 }
@@ -335,6 +385,69 @@ fn ticked_runs_are_set_beside_each_other() {
 }
 
 /// Only rows in sight are drawn, so that thousands cost no more than a few.
+/// The comparison of three runs.
+fn comparison() -> Desk {
+    let mut d = desk(rows(), false);
+    for i in 1..4 {
+        let name = if i == 1 { "Wide gate".to_owned() } else { format!("20260131-14250{i}") };
+        let label = format!("Compare {name}");
+        d.harness.query_all_by_label_contains(&label).next().expect("a tick").click();
+        d.steps(3);
+    }
+    d.click("Compare 3");
+    d
+}
+
+fn show(d: &mut Desk, part: &str) {
+    d.harness.get_by_role_and_label(Role::ComboBox, "show").click();
+    d.steps(3);
+    d.click(part);
+}
+
+#[test]
+fn compared_runs_stand_in_a_table_and_open() {
+    let mut d = comparison();
+    show(&mut d, "Numbers");
+    assert_eq!(d.rows(), ["point 1", "point 2", "point 3"]);
+    assert!(d.shows("along train.lr"), "a slice along the setting that differs");
+    d.click("Sort by held-out loss (nats)");
+    assert_eq!(d.rows(), ["point 3", "point 2", "point 1"], "the loss that fell fastest is least");
+    d.select("point 2, lr 0.002, seed 1");
+    assert!(d.shows("selected: lr 0.002, seed 1"));
+    d.click("Open");
+    assert_eq!(d.asked.lock().unwrap().opened, [PathBuf::from("runs/1")]);
+}
+
+#[test]
+fn any_two_numbers_are_set_against_each_other() {
+    let mut d = comparison();
+    show(&mut d, "Scatter");
+    assert!(d.shows("scatter of runs"));
+    let chosen = |d: &Desk, axis: &str| {
+        use egui_kittest::kittest::NodeT;
+        d.harness.get_by_role_and_label(Role::ComboBox, axis).accesskit_node().value().unwrap_or_default()
+    };
+    assert_eq!((chosen(&d, "x").as_str(), chosen(&d, "y").as_str()), ("train.lr", "|tanh γ|"));
+    d.harness.get_by_role_and_label(Role::ComboBox, "x").click();
+    d.steps(3);
+    d.click("held-out loss (nats)");
+    assert_eq!(chosen(&d, "x"), "held-out loss (nats)");
+    assert!(d.shows("A click selects a run"));
+}
+
+#[test]
+fn curves_are_smoothed_and_go_along_time() {
+    let mut d = comparison();
+    d.harness.get_by_role_and_label(Role::Slider, "smooth").set_value_accesskit(0.5);
+    d.steps(3);
+    d.click("by time");
+    d.click("log y");
+    d.steps(3);
+    assert!(d.shows("held-out loss (nats) at step 400"), "the table stays one of steps");
+    d.click("by step");
+    d.steps(2);
+}
+
 #[test]
 fn ten_thousand_rows_are_drawn_as_a_few() {
     let many = (0..10_000).map(|i| RunRow { folder: format!("run-{i}"), began: i, ..gate_run(1, 1e-3, 0.2) });

@@ -170,6 +170,7 @@ fn a_sweep_is_found_brushed_sorted_and_moved_to_a_step() {
     d.steps(3);
     d.click("Runs");
     d.until("the sweep is listed", "rates · 7 runs");
+    d.until("its runs stand in the table", "7 of 7 runs");
     d.click("rates · 7 runs");
     d.until("runs are read", "7 of 8 runs finished, 1 not begun");
     assert!(d.shows("--missing") && d.shows("Make 1 run here"), "what completes it is said");

@@ -28,7 +28,7 @@ use orrery::{
         App, Start,
         app::Opening,
         dialog::DialogKind,
-        host::{Delivery, FileContent, Host, MemoryNeed, PastRun},
+        host::{CheckedFile, Delivery, FileContent, Host, MemoryNeed, PastRun},
         lists::Lists,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },
@@ -309,6 +309,7 @@ impl Host for Pretender {
             preset: "pretend".into(),
             steps: 650 * n,
             when: "20 Nov 14:02".into(),
+            interruption: None,
         };
         self.sender.send(Delivery::Runs(vec![run(1), run(2)])).unwrap();
     }
@@ -674,7 +675,7 @@ fn reset_begins_again_and_keeps_the_layout() {
     let mut d = desk(Worker::Steps);
     d.press(Key::Space);
     d.until("running", |d| d.page().newest() > 5);
-    d.press(Key::R);
+    d.click("Reset");
     d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
     assert_eq!(d.page().tiling.in_order().len(), 2);
 }
@@ -937,6 +938,52 @@ fn trained_weights_are_opened_ready_to_be_asked() {
     assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "five.pt", "from the gallery too");
 }
 
+#[test]
+fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
+    let mut d = desk(Worker::Steps);
+    drop_file(&mut d, "one.pt");
+    assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "one.pt");
+    d.command(Key::P);
+    d.harness.event(egui::Event::Text("wide".into()));
+    d.steps(2);
+    d.press(Key::Enter);
+    d.until("the preset", |d| d.page().config.value(WIDTH).unwrap() == 128);
+    assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "");
+    d.command(Key::Z);
+    assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "one.pt");
+    let opened = |d: &Desktop| d.asked.launched.lock().unwrap().last().map(|c| c.value(CHECKPOINT).unwrap());
+    d.until("the weights are opened again", |d| opened(d).as_deref() == Some("one.pt"));
+}
+
+#[test]
+fn a_file_of_other_content_is_refused_and_not_said_to_be_set() {
+    let mut d = desk(Worker::Steps);
+    let checked = |path: &str, read| Delivery::Checked { kind: FileKind::Text, path: path.into(), read };
+    d.deliver.send(checked("bad.txt", Err("line 1 is no sentence".into()))).unwrap();
+    d.until("the refusal", |d| d.shows("bad.txt was not opened: line 1 is no sentence"));
+    assert!(!d.shows("is set") && d.page().config.value(FILE).unwrap().is_empty());
+    d.deliver.send(checked("good.txt", Ok(CheckedFile::default()))).unwrap();
+    d.until("the message", |d| d.shows("good.txt is set"));
+    assert_eq!(d.page().config.value(FILE).unwrap(), "good.txt");
+}
+
+#[test]
+fn a_matrix_that_is_picked_brings_its_number_of_states() {
+    let lists = Lists { labs: LABS, views: VIEWS };
+    let mut d = desk_of(Worker::Steps, lists, Some(Opening::Lab("equilibrium".into())));
+    d.until("ready", |d| d.state() == "ready");
+    let states = |d: &Desktop| d.page().config.get("generator.states").map(ToString::to_string);
+    assert_ne!(states(&d).as_deref(), Some("3"));
+    for (rows, wanted) in [(3, "3"), (1000, "3")] {
+        let read = Ok(CheckedFile { states: Some(rows) });
+        let path = PathBuf::from(format!("{rows}.csv"));
+        d.deliver.send(Delivery::Checked { kind: FileKind::Matrix, path, read }).unwrap();
+        d.until("the message", |d| d.shows(&format!("{rows}.csv is set")));
+        assert_eq!(states(&d).as_deref(), Some(wanted), "a larger one than the setting goes leaves it");
+        assert!(d.page().refused.is_empty());
+    }
+}
+
 #[derive(Debug)]
 struct Dropped(PathBuf);
 
@@ -1015,11 +1062,13 @@ fn nothing_ends_a_training_without_asking() {
     };
     let replay = |d: &mut Desktop| drop_file(d, "runs-2026-11-20");
     let weights = |d: &mut Desktop| drop_file(d, "one.pt");
+    let letter = |d: &mut Desktop| d.press(Key::R);
     let paste = |d: &mut Desktop| {
         d.harness.event(egui::Event::Paste(copied.clone()));
         d.steps(3);
     };
-    for (i, ends) in [&preset as &dyn Fn(&mut Desktop), &replay, &weights, &paste].into_iter().enumerate() {
+    let all = [&preset as &dyn Fn(&mut Desktop), &replay, &weights, &letter, &paste];
+    for (i, ends) in all.into_iter().enumerate() {
         ends(&mut d);
         d.until("the question", |d| d.shows("A run is training"));
         d.click("Keep training");
@@ -1038,7 +1087,10 @@ fn nothing_ends_a_training_without_asking() {
     d.click("Stop it and go on");
     d.until("the replay", |d| d.state() == "replay");
     d.press(Key::R);
-    d.until("a reset asks nothing", |d| d.state() == "ready");
+    d.until("a reset of a replay asks nothing", |d| d.state() == "ready");
+    d.command(Key::Z);
+    d.until("the replay again", |d| d.state() == "replay");
+    assert_eq!(d.asked.opened.lock().unwrap().len(), 3, "opened by its folder");
 }
 
 #[test]

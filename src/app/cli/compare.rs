@@ -2,8 +2,12 @@
 //! settings that differ, and one of their headline numbers.
 
 mod multiples;
+mod points;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::Args;
 
@@ -59,6 +63,8 @@ struct ComparedRun {
     row: RunRow,
     /// Headline numbers and the training loss, by key.
     series: Vec<NumberSeries>,
+    /// Seconds of training by rising step.
+    times: Vec<(u64, f64)>,
 }
 
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
@@ -107,14 +113,15 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
 
 fn read(folder: &Path) -> Result<ComparedRun, Failure> {
     let row = run_rows::row_of(folder).map_err(Failure::wrong)?;
-    let (_, mut series) = series::read(folder, |channel| channel == channels::LOSS_TRAIN).map_err(Failure::wrong)?;
+    let read = series::read(folder, |channel| channel == channels::LOSS_TRAIN).map_err(Failure::wrong)?;
+    let (mut series, times) = (read.numbers, read.times);
     // A difference between variants is no curve of one of them.
     series.retain(|number| !row.headline_of(&number.key).is_some_and(Headline::is_paired));
     for number in series.iter_mut().filter(|number| number.key == channels::LOSS_TRAIN) {
         TRAIN_LOSS.clone_into(&mut number.key);
     }
     series.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(ComparedRun { row, series })
+    Ok(ComparedRun { row, series, times })
 }
 
 /// The name of each run in a legend: the one that the user gave it, or the settings in which it differs from the
@@ -253,7 +260,18 @@ pub fn compared(folders: &[PathBuf]) -> Result<ComparedRuns, String> {
     let views = if labs.len() == rows.len() { shared_views(&labs) } else { vec![] };
     let views = views.into_iter().map(|view| view.id).collect();
     let folders = folders.to_vec();
-    Ok(ComparedRuns { names, folders, views, differences, folded: folded(figures.clone()), figures })
+    let points = |is_folded| Arc::new(points::from_runs(&runs, &names, &differences, is_folded));
+    Ok(ComparedRuns {
+        points: points(false),
+        folded_points: points(true),
+        times: runs.iter().map(|r| r.times.clone()).collect(),
+        names,
+        folders,
+        views,
+        differences,
+        folded: folded(figures.clone()),
+        figures,
+    })
 }
 
 /// The same runs read whole, with the views that have something to show.

@@ -2,6 +2,7 @@
 //! the interface asks and goes on.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -9,7 +10,7 @@ use std::{
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 use super::{
-    compare,
+    compare, file_check,
     graph_events::{self, GraphReading},
     json_kind, output,
     runs::Runs,
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::{
     analysis::graph_file::Format,
-    config::Config,
+    config::{Config, FileKind},
     experiments::{
         permalink::Permalink,
         run_rows,
@@ -29,12 +30,12 @@ use crate::{
     files::{memory::size, read_text},
     labs,
     nn::device,
-    store::{self, StoreError, Writer},
+    store::{self, RunSummary, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState},
     trainer::{self, DriveOptions},
     ui::{
         dialog::DialogKind,
-        host::{Delivery, FileContent, Host, MemoryNeed, PastRun, Wake},
+        host::{Delivery, FileContent, Host, Interruption, MemoryNeed, PastRun, Wake},
     },
 };
 
@@ -204,6 +205,15 @@ impl Host for DesktopHost {
         });
     }
 
+    fn check_file(&mut self, kind: FileKind, path: &Path) -> bool {
+        if !file_check::can_check(kind) {
+            return false;
+        }
+        let path = path.to_owned();
+        self.aside(move || Delivery::Checked { read: file_check::check(kind, &path), kind, path });
+        true
+    }
+
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
         self.aside(move || {
             if let Err(e) = path.parent().map_or(Ok(()), std::fs::create_dir_all) {
@@ -227,14 +237,7 @@ impl Host for DesktopHost {
                 Ok(found) => found,
                 Err(e) => return Delivery::Failed { what: e.to_string() },
             };
-            let past = found.into_iter().map(|r| PastRun {
-                folder: r.folder,
-                lab: r.lab,
-                preset: r.preset,
-                steps: r.steps,
-                when: r.when,
-            });
-            Delivery::Runs(past.collect())
+            Delivery::Runs(past_runs(found))
         });
     }
 
@@ -246,7 +249,9 @@ impl Host for DesktopHost {
                 wake();
             };
             match run_rows::list(&out, early) {
-                Ok(listing) => Delivery::RunTable { rows: listing.rows, whole: true },
+                Ok(listing) => {
+                    Delivery::RunTable { rows: sweep::results::rows_with_sweeps(&out, listing.rows), whole: true }
+                }
                 Err(e) => Delivery::Failed { what: e.to_string() },
             }
         });
@@ -324,6 +329,27 @@ impl Host for DesktopHost {
     fn devices(&self) -> Vec<(String, String, bool)> {
         device::choices()
     }
+}
+
+/// The runs for the window, newest first; the newest of each lab that was interrupted says so.
+fn past_runs(found: Vec<RunSummary>) -> Vec<PastRun> {
+    let mut interrupted_labs = BTreeSet::new();
+    let past_run = |run: RunSummary| {
+        let is_sought = run.steps > 0 && !interrupted_labs.contains(&run.lab);
+        let interruption = is_sought.then(|| store::interruption(&run.folder)).flatten();
+        if interruption.is_some() {
+            interrupted_labs.insert(run.lab.clone());
+        }
+        PastRun {
+            folder: run.folder,
+            lab: run.lab,
+            preset: run.preset,
+            steps: run.steps,
+            when: run.when,
+            interruption: interruption.map(|i| Interruption { when: i.when, checkpoint: i.checkpoint }),
+        }
+    };
+    found.into_iter().map(past_run).collect()
 }
 
 /// The longest run of exactly the link's settings that has its step.

@@ -14,6 +14,7 @@ mod eval;
 mod export;
 mod failure;
 mod figures;
+mod file_check;
 mod find_concept;
 mod generate;
 mod graph_events;

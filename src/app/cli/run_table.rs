@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{RUNS, failure::Failure, terminal::notice};
+use super::{RUNS, failure::Failure, sweep, terminal::notice};
 use crate::{
     experiments::{
         run_rows,
@@ -24,8 +24,8 @@ const WIDEST: usize = 36;
 
 #[derive(Args)]
 pub struct RunsArgs {
-    /// Which: words in a name, a note or a folder, `lab:fast_slow`, `state:killed`, `lr<1e-3`, `gate>0.1`, `is:pinned`,
-    /// `is:archived`; `!` before a term leaves out. All must hold
+    /// Which: words in a name, a note or a folder, `lab:fast_slow`, `state:killed`, `sweep:rates`, `lr<1e-3`, `gate>0.1`,
+    /// `is:pinned`, `is:archived`; `!` before a term leaves out. All must hold
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     /// By began, name, lab, preset, state, steps, seed, size, loss, a setting or a headline number; `-steps` falls
@@ -82,7 +82,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     let filter = Filter::parse(&args.filter.join(" ")).map_err(Failure::usage)?;
     let order = args.sort.as_deref().map_or_else(Order::default, Order::parse);
     let listing = run_rows::list(&args.out, |_| ()).map_err(Failure::wrong)?;
-    let all = &listing.rows;
+    let all = &sweep::results::rows_with_sweeps(&args.out, listing.rows);
     if let Some(words) = filter.unknown(all.iter()).filter(|_| !all.is_empty()) {
         return Err(Failure::usage(words));
     }

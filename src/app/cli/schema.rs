@@ -6,12 +6,10 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use crate::{
+    config::nearest,
     store::FORMAT,
     telemetry::{MEASUREMENTS, MeasurementEntry},
 };
-
-/// Names further apart than this are no slip of the keyboard.
-const CLOSE_ENOUGH: f64 = 0.7;
 
 #[derive(Args)]
 pub struct SchemaArgs {
@@ -38,10 +36,8 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
 
 fn find(channel: &str) -> Result<&'static MeasurementEntry, Failure> {
     MEASUREMENTS.iter().find(|m| m.channel == channel).ok_or_else(|| {
-        let likeness = |m: &&MeasurementEntry| strsim::jaro_winkler(m.channel, channel);
-        let nearest = MEASUREMENTS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        let hint = match nearest.filter(|m| likeness(m) > CLOSE_ENOUGH) {
-            Some(m) => format!("did you mean `{}`?", m.channel),
+        let hint = match nearest(channel, MEASUREMENTS.iter().map(|m| m.channel)) {
+            Some(near) => format!("did you mean `{near}`?"),
             None => "`orrery schema --channels` lists them".to_owned(),
         };
         Failure::usage(format!("there is no channel `{channel}`; {hint}"))

@@ -36,6 +36,7 @@ use super::{
     run::{Run, patience_id},
     session::Session,
     theme::{self, Theme},
+    tooltips,
 };
 use crate::{experiments::permalink::Permalink, gpu, labs::lesson::Lesson, telemetry::Level};
 
@@ -53,6 +54,8 @@ pub struct App {
     pub(super) opening: Vec<Run>,
     /// A run folder that is being opened because a link leads to it.
     pub(super) sought: Option<(PathBuf, Permalink)>,
+    /// A run folder that is being opened so that its training goes on.
+    pub(super) going_on: Option<PathBuf>,
     /// The action that follows once the user has agreed that a training ends.
     pub(super) waiting: Option<Waiting>,
     /// The user has agreed.
@@ -114,6 +117,7 @@ impl App {
             open: None,
             opening: vec![],
             sought: None,
+            going_on: None,
             waiting: None,
             has_agreed: false,
             past_runs: PastRuns::default(),
@@ -235,6 +239,9 @@ impl App {
 
     fn draw(&mut self, ui: &mut Ui, actions: &mut Actions) {
         let now = ui.input(|i| i.time);
+        if let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) {
+            page.interrupted = self.past_runs.interrupted(page.lab.id, &self.session).cloned();
+        }
         let mut shell = Shell {
             theme: &self.theme,
             session: &mut self.session,
@@ -299,8 +306,10 @@ impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let ctx = ui.ctx().clone();
         self.session.record_scale(ctx.zoom_factor(), self.presenter);
+        tooltips::hold(&ctx);
         let mut actions = self.keys(&ctx);
         self.draw(ui, &mut actions);
+        tooltips::clear(&ctx);
         self.was_typing = ctx.text_edit_focused();
         // A click is performed after the frame that shows it, and its effect is drawn in the next.
         let (questions, others) = actions.split();

@@ -1,6 +1,6 @@
 //! One number of several runs over their steps, as one chart: a colour a run, or folded, mean and band over seeds.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use eframe::egui::{self, Align2, FontId, Rect, UiBuilder, pos2, vec2};
 
@@ -9,7 +9,7 @@ use super::{
     theme::{self, Theme},
 };
 use crate::{
-    experiments::{run_table::Difference, seeds::over_seeds},
+    experiments::{run_table::Difference, seeds::over_seeds, sweep::results::SweepResults},
     gpu::offscreen::{Offscreen, Sheet},
 };
 
@@ -50,6 +50,11 @@ impl ComparedLine {
         Self { name, place, like, runs: vec![place], points, mean, band }
     }
 
+    /// The means over steps.
+    pub fn curve(&self) -> &Curve {
+        &self.mean
+    }
+
     pub fn last_step(&self) -> Option<u64> {
         self.mean.last_step()
     }
@@ -86,6 +91,11 @@ pub struct ComparedRuns {
     pub figures: Vec<Comparison>,
     /// The same with runs that differ in nothing but the seed as one line.
     pub folded: Vec<Comparison>,
+    /// Every number of the runs, each run a point by itself, and runs that differ only by seed one.
+    pub points: Arc<SweepResults>,
+    pub folded_points: Arc<SweepResults>,
+    /// By run: seconds of training by rising step.
+    pub times: Vec<Vec<(u64, f64)>>,
 }
 
 /// One number of one variant, of several runs.
@@ -182,12 +192,16 @@ fn mean_line(lines: Vec<ComparedLine>) -> ComparedLine {
     let points = over_seeds(&means.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let (seeds, runs) = (lines.len(), lines.iter().flat_map(|l| l.runs.clone()).collect());
     let first = lines.remove(0);
-    let without_seed: Vec<&str> = first.name.split(", ").filter(|part| !part.starts_with("seed ")).collect();
-    let name = match without_seed.is_empty() {
+    ComparedLine { runs, ..ComparedLine::new(folded_name(&first.name, seeds), first.place, first.like, points) }
+}
+
+/// The name of runs that differ only by seed, from that of the first: "lr 0.001, 3 seeds".
+pub fn folded_name(first: &str, seeds: usize) -> String {
+    let without_seed: Vec<&str> = first.split(", ").filter(|part| !part.starts_with("seed ")).collect();
+    match without_seed.is_empty() {
         true => format!("{seeds} seeds"),
         false => format!("{}, {seeds} seeds", without_seed.join(", ")),
-    };
-    ComparedLine { runs, ..ComparedLine::new(name, first.place, first.like, points) }
+    }
 }
 
 #[cfg(test)]

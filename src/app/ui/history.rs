@@ -52,6 +52,12 @@ impl<T> History<T> {
         }
     }
 
+    /// The last step, if it was noted at this moment.
+    pub fn last_noted_at(&mut self, now: f64) -> Option<&mut T> {
+        let is_now = self.last.as_ref().is_some_and(|(_, at)| *at == now);
+        self.past.last_mut().filter(|_| is_now).map(|step| &mut step.state)
+    }
+
     /// Takes back the last step: `swap` puts a state in place and returns the one that stood there. The step's name.
     pub fn undo(&mut self, swap: impl FnOnce(T) -> T) -> Option<String> {
         self.undo_last(|_| true, swap)

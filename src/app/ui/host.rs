@@ -1,11 +1,14 @@
 //! The interface between the window and the operating system: files, dialogs and runs. Every call returns at
 //! once, and its result arrives later as a [`Delivery`], so that the interface thread never waits.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{comparison::ComparedRuns, dialog::DialogKind, multiples::ReplayedRuns};
 use crate::{
-    config::Config,
+    config::{Config, FileKind},
     experiments::{
         permalink::Permalink,
         run_table::RunRow,
@@ -31,6 +34,12 @@ pub enum Delivery {
     Identified {
         path: PathBuf,
         content: FileContent,
+    },
+    /// A file was read to find out whether it holds what a setting takes it for; or why it does not.
+    Checked {
+        kind: FileKind,
+        path: PathBuf,
+        read: Result<CheckedFile, String>,
     },
     /// Something was written.
     Saved {
@@ -89,6 +98,13 @@ pub enum FileContent {
     Characters,
 }
 
+/// What is known of a file that was checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CheckedFile {
+    /// The number of rows of a matrix.
+    pub states: Option<usize>,
+}
+
 /// A run folder in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastRun {
@@ -98,6 +114,17 @@ pub struct PastRun {
     pub steps: u64,
     /// When it began, as local text.
     pub when: String,
+    /// It is the newest of its lab that ended without a word.
+    pub interruption: Option<Interruption>,
+}
+
+/// An end of a run that nothing recorded: the process was killed, or the machine stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interruption {
+    /// The local time of the last line: "yesterday 14:03".
+    pub when: String,
+    /// The step of the newest checkpoint; `None` where there is none.
+    pub checkpoint: Option<u64>,
 }
 
 /// The folder of a sweep in a list.
@@ -143,6 +170,11 @@ pub trait Host {
     /// Finds out what a path leads to, where its name does not tell: names of folders may end as files' do, and JSON may
     /// hold several things. [`Delivery::Identified`] says it.
     fn identify(&mut self, path: PathBuf);
+    /// Reads a file to find out whether it holds what a setting takes it for, and answers by [`Delivery::Checked`]; false
+    /// for a kind that only a run can tell.
+    fn check_file(&mut self, _kind: FileKind, _path: &Path) -> bool {
+        false
+    }
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>);
     /// The folder of exports that no dialog asks about.
     fn export_folder(&self) -> PathBuf;

@@ -87,6 +87,11 @@ impl Mirror {
                 }
             }
             Event::Snapshots(steps) => self.snapshots = steps,
+            Event::Folder(path) => {
+                if let Some(info) = &mut self.info {
+                    Arc::make_mut(info).folder = Some(path);
+                }
+            }
             Event::Checkpoint { step } => self.checkpoints.push(step),
             Event::Changed { step, key, value } => self.changes.push((step, key, value)),
             Event::Notice { level, text } => self.notices.push((level, text)),

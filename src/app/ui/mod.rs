@@ -38,6 +38,7 @@ pub mod sweep_pictures;
 pub mod table;
 pub mod theme;
 pub mod tiling;
+mod tooltips;
 pub mod view;
 pub mod views;
 pub mod widgets;

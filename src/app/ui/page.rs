@@ -2,6 +2,7 @@
 //! steps than one setting or one command.
 
 pub mod controls;
+mod left_run;
 pub mod lesson;
 pub(super) mod link;
 pub mod play;
@@ -11,7 +12,7 @@ pub mod undo;
 
 pub use controls::ControlsState;
 pub use play::Play;
-pub use undo::{Snapshot, UndoKind};
+pub use undo::{ShownRun, Snapshot, UndoKind};
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,13 +24,13 @@ use egui_tiles::TileId;
 
 use self::{
     play::follow,
-    training::{complain, has_memory, take_found, take_recorded},
+    training::{SettingsOwner, complain, has_memory, take_found, take_recorded},
     undo::{note_config, note_everything},
 };
 use super::{
     action::ExportFormat,
     history::History,
-    host::Host,
+    host::{Host, PastRun},
     large_numbers::LargeNumbers,
     lesson::LessonState,
     mirror::Mirror,
@@ -99,6 +100,12 @@ pub struct Page {
     pub sweep: Option<SweepDraftState>,
     /// The control that a file is being picked for.
     pub picking: Option<&'static str>,
+    /// A run of this lab that ended without a word, if the page is to speak of it.
+    pub interrupted: Option<PastRun>,
+    /// The run that an undone step brings back, until the window opens it.
+    wanted: Option<ShownRun>,
+    /// The folder of the run that an undone step brought back.
+    reopened: Option<PathBuf>,
     dirty_since: Option<f64>,
     told_notices: usize,
     /// Settings of a replayed run that this version lacks.
@@ -144,6 +151,9 @@ impl Page {
             sought: None,
             sweep: None,
             picking: None,
+            interrupted: None,
+            wanted: None,
+            reopened: None,
             dirty_since: None,
             told_notices: 0,
             complaints: vec![],
@@ -179,6 +189,16 @@ impl Page {
     /// Makes a new, paused run of the settings. The reports of an earlier run stay in view until the new run reports,
     /// and for good if no new run can be made.
     pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
+        self.begin(host, ctx, Self::note_left_run);
+    }
+
+    /// Makes a run like [`Page::launch`], as the history does it again.
+    pub fn launch_again(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
+        self.begin(host, ctx, |_| {});
+    }
+
+    /// `leave` is called before the present run is given up.
+    fn begin(&mut self, host: &mut dyn Host, ctx: &egui::Context, leave: fn(&mut Self)) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
             complain(self, &e);
@@ -188,6 +208,10 @@ impl Page {
         let Some(insists) = has_memory(self, host) else { return };
         match host.launch(&self.config, insists) {
             Ok(handle) => {
+                leave(self);
+                if self.run.as_ref().is_some_and(|run| self.is_reopened(run)) {
+                    self.reopened = None;
+                }
                 let mirror = self.run.take().map(|r| r.mirror).unwrap_or_default();
                 let run = Run::new(handle, mirror, None, ctx);
                 if self.pace > 0.0 {
@@ -209,8 +233,15 @@ impl Page {
         if let Some(earlier) = &mut self.run {
             run.mirror.follow_pinned(&mut earlier.mirror);
         }
+        let owner = self.owner(&run);
         if let Some(info) = &run.mirror.info {
-            take_recorded(self, &info.config);
+            take_recorded(self, &info.config, owner);
+        }
+        if owner == SettingsOwner::Run {
+            self.reopened = None;
+            if self.recorded_folder() != run.replayed {
+                self.note_left_run();
+            }
         }
         self.told_notices = run.mirror.notices.len();
         self.is_detached = false;
@@ -218,6 +249,10 @@ impl Page {
         self.run = Some(run);
         follow(self);
         self.problem = None;
+    }
+
+    fn owner(&self, run: &Run) -> SettingsOwner {
+        if self.is_reopened(run) { SettingsOwner::Page } else { SettingsOwner::Run }
     }
 
     /// Sends to the run if there is one.
@@ -236,7 +271,8 @@ impl Page {
             && run.replayed.is_some()
             && let Some(info) = run.mirror.info.clone()
         {
-            take_recorded(self, &info.config);
+            let owner = self.run.as_ref().map_or(SettingsOwner::Run, |run| self.owner(run));
+            take_recorded(self, &info.config, owner);
         }
         if news.started {
             take_found(self);

@@ -8,7 +8,7 @@ use super::{
     frames::{Patience, SOON_MS},
     mirror::Mirror,
 };
-use crate::telemetry::{Event, RunHandle, RunState};
+use crate::telemetry::{Command, Event, RunHandle, RunState};
 
 /// Where a context keeps how long news may wait for a frame.
 pub fn patience_id() -> egui::Id {
@@ -22,6 +22,8 @@ pub struct Run {
     pub mirror: Mirror,
     /// The folder it is replayed from; none for a run of this window.
     pub replayed: Option<PathBuf>,
+    /// It was opened from its folder and told to train on.
+    is_going_on: bool,
     /// (step, seconds of training) of late, for the pace.
     recent: VecDeque<(u64, f64)>,
 }
@@ -46,7 +48,13 @@ impl Run {
         });
         mirror.state = None;
         mirror.is_preparing = true;
-        Self { handle, mirror, replayed, recent: VecDeque::new() }
+        Self { handle, mirror, replayed, is_going_on: false, recent: VecDeque::new() }
+    }
+
+    /// Sends a command that trains. A replay is a run of this window from when it trains on.
+    pub fn train(&mut self, command: Command) -> Result<(), String> {
+        self.is_going_on = self.replayed.is_some();
+        self.handle.send(command).map_err(Into::into)
     }
 
     /// Applies the events that have arrived. It never waits.
@@ -60,6 +68,10 @@ impl Run {
         }
         if news.started {
             self.recent.clear();
+        }
+        let is_training = |e: &Event| matches!(e, Event::State(RunState::Running));
+        if self.is_going_on && batch.events.iter().any(is_training) {
+            self.replayed = None;
         }
         self.mirror.apply_batch(batch);
         if news.stepped && self.recent.back().is_none_or(|(s, _)| *s < self.mirror.step) {

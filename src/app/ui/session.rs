@@ -1,6 +1,6 @@
 //! The data that outlives the window: the persisted session, and the one string that reproduces a page.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,12 @@ pub struct Session {
     /// The lab that was open; none: home.
     pub lab: Option<String>,
     pub labs: BTreeMap<String, LabSession>,
+    /// Interrupted runs, by their folders, of which no page is to speak again.
+    pub dismissed_runs: Vec<String>,
 }
+
+/// The number of dismissed runs that are remembered.
+const DISMISSED: usize = 100;
 
 impl Default for Session {
     fn default() -> Self {
@@ -65,6 +70,7 @@ impl Default for Session {
             tab: Tab::default(),
             lab: None,
             labs: BTreeMap::new(),
+            dismissed_runs: vec![],
         }
     }
 }
@@ -107,6 +113,18 @@ impl Session {
         let is_shown = self.side_panels(width).1;
         self.inspector_open = !is_shown;
         self.controls_open &= is_shown || width >= BOTH_PANELS;
+    }
+
+    /// No page speaks of this interrupted run again.
+    pub fn dismiss_run(&mut self, folder: &Path) {
+        self.dismissed_runs.push(folder.display().to_string());
+        let old = self.dismissed_runs.len().saturating_sub(DISMISSED);
+        self.dismissed_runs.drain(..old);
+    }
+
+    /// True if the user wants to hear no more of this interrupted run.
+    pub fn is_dismissed(&self, folder: &Path) -> bool {
+        self.dismissed_runs.contains(&folder.display().to_string())
     }
 
     /// The last session, or the default when there is none or it cannot be read.

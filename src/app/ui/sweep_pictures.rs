@@ -100,6 +100,7 @@ impl<'a> SweepView<'a> {
         let seeds = self.results.seeds.len();
         let words = match value {
             None => "no value so far".to_owned(),
+            Some(v) if seeds <= 1 => value_label(v.mean),
             Some(v) if v.each.len() == 1 => format!("{}, one of {seeds} seeds", value_label(v.mean)),
             Some(v) => format!("{} ± {}, {} of {seeds} seeds", value_label(v.mean), value_label(v.sd), v.each.len()),
         };

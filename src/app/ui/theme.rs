@@ -202,6 +202,8 @@ pub const TITLE: f32 = 16.0;
 pub const HEADING: f32 = 22.0;
 /// The grid everything stands on, in points.
 pub const GRID: f32 = 8.0;
+/// Seconds for which the pointer rests before a tooltip opens.
+pub const TOOLTIP_DELAY: f32 = 0.4;
 /// Corner radius, in points.
 pub const CORNER: u8 = 6;
 
@@ -261,7 +263,7 @@ pub fn apply(theme: &Theme, still: bool, ctx: &Context) {
         style.drag_value_text_style = TextStyle::Monospace;
         style.animation_time = if still { 0.0 } else { 0.12 };
         style.interaction.selectable_labels = false;
-        style.interaction.tooltip_delay = 0.4;
+        style.interaction.tooltip_delay = TOOLTIP_DELAY;
         let space = &mut style.spacing;
         space.item_spacing = egui::vec2(8.0, 8.0);
         space.button_padding = egui::vec2(8.0, 4.0);

@@ -215,9 +215,17 @@ pub fn file_key(knobs: &[Knob], kind: FileKind) -> Option<&'static str> {
     knobs.iter().find(|k| k.file_kind() == Some(kind)).map(|k| k.key)
 }
 
-/// The known key closest to `key` by edit distance, if close enough to be a slip of the hand. A key
-/// without a group is compared with the names as well.
+/// Edits by which a slip of the hand is apart from the name that was meant, at most.
+const MAX_SLIP: usize = 3;
+/// A longer text is no misspelt name.
+const MAX_NAME: usize = 64;
+
+/// The known name closest to `key` by edit distance, if close enough to be a slip of the hand: for "did you mean" wherever a
+/// name is unknown. A key without a group is compared with the names within groups as well.
 pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    if key.chars().count() > MAX_NAME {
+        return None;
+    }
     let name = |k: &'a str| k.rsplit('.').next().unwrap_or(k);
     known
         .map(|k| {
@@ -225,6 +233,6 @@ pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<St
             (strsim::levenshtein(key, k).min(by_name), k)
         })
         .min()
-        .filter(|(d, _)| *d <= 3)
+        .filter(|(d, _)| *d <= MAX_SLIP)
         .map(|(_, k)| k.to_owned())
 }

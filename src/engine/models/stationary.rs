@@ -108,8 +108,11 @@ impl StationarySpec {
     }
 }
 
-/// The generator in a file. Errors name the file, say what is wrong with it, and where.
-fn read_matrix(path: &Path, holds: MatrixKind) -> Result<Generator> {
+/// The generator in a file.
+///
+/// # Errors
+/// They name the file, say what is wrong with it, and where.
+pub fn read_matrix(path: &Path, holds: MatrixKind) -> Result<Generator> {
     let refused =
         |why: String| candle_core::Error::Msg(format!("the matrix `{}` cannot be used: {why}", path.display()));
     let text = files::read_text(path, LONGEST_MATRIX).map_err(|e| refused(e.to_string()))?;

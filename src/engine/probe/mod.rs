@@ -35,7 +35,7 @@ mod trace_reading;
 mod unit_usage;
 
 use crate::{
-    config::{Arguments, Knob},
+    config::{Arguments, Knob, nearest},
     corpus::Corpus,
     models::Trainable,
     nn::{Device, Error, Result},
@@ -230,10 +230,11 @@ pub fn find(id: &str) -> Option<&'static dyn AnyProbe> {
 
 /// The sentence for an id that no probe has, with the nearest one.
 pub fn unknown(id: &str) -> String {
-    // a long text is no misspelt id
-    let start: String = id.chars().take(64).collect();
-    let near = PROBES.iter().map(|p| p.id()).min_by_key(|known| strsim::levenshtein(known, &start));
-    format!("there is no probe `{id}`; did you mean `{}`?", near.unwrap_or_default())
+    let hint = match nearest(id, PROBES.iter().map(|p| p.id())) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`orrery ask --list` names them".to_owned(),
+    };
+    format!("there is no probe `{id}`; {hint}")
 }
 
 #[cfg(test)]
@@ -252,6 +253,8 @@ mod tests {
     #[test]
     fn a_misspelt_probe_is_named_with_its_neighbour() {
         assert_eq!(unknown("candidate"), "there is no probe `candidate`; did you mean `candidates`?");
+        let far = "nothing like any of them";
+        assert_eq!(unknown(far), format!("there is no probe `{far}`; `orrery ask --list` names them"));
     }
 
     #[test]

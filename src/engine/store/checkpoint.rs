@@ -188,6 +188,11 @@ pub fn latest(run: &Path) -> Option<PathBuf> {
     all(run).pop()
 }
 
+/// The step of the newest checkpoint, whole or not.
+pub fn newest_step(run: &Path) -> Option<u64> {
+    found(&run.join(CHECKPOINTS)).pop().map(|((step, _), _)| step)
+}
+
 /// Every checkpoint, oldest first.
 pub fn all(run: &Path) -> Vec<PathBuf> {
     found(&run.join(CHECKPOINTS)).into_iter().map(|(_, path)| path).collect()

@@ -8,13 +8,17 @@ use std::{
 };
 
 use super::{
-    StoreError,
+    StoreError, checkpoint,
     description::{self, Description},
     error::At,
-    names::{CONFIG, METRICS, RUN},
-    record::MetricsIn,
+    names::{CONFIG, EVENTS, METRICS, RUN, SAMPLES},
+    record::{MetricsIn, event_in},
+    writer::is_being_written,
 };
-use crate::files::open_inside;
+use crate::{
+    files::open_inside,
+    telemetry::{Event, RunState},
+};
 
 /// A run folder in a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +39,48 @@ pub struct RunSummary {
     pub when: String,
     /// The same in seconds since 1970, to sort by.
     pub began: i64,
+}
+
+/// An end that no event announced: the process was killed, or the machine stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interruption {
+    /// The local time of the last line: "yesterday 14:03".
+    pub when: String,
+    /// The step of the newest checkpoint; `None` where there is none.
+    pub checkpoint: Option<u64>,
+}
+
+/// The interruption of a run; `None` if its end is recorded, or if it is being written.
+pub fn interruption(folder: &Path) -> Option<Interruption> {
+    if is_being_written(folder) || is_end_recorded(folder) {
+        return None;
+    }
+    let changed = |log: &&str| fs::metadata(folder.join(log)).and_then(|m| m.modified()).ok();
+    let last = [METRICS, SAMPLES, EVENTS].iter().filter_map(changed).max()?;
+    let here = |t: jiff::Timestamp| t.to_zoned(jiff::tz::TimeZone::system());
+    let (last, now) = (here(last.try_into().ok()?), here(jiff::Timestamp::now()));
+    Some(Interruption { when: day_and_time(&last, now.date()), checkpoint: checkpoint::newest_step(folder) })
+}
+
+/// True if the last recorded state of a run is one from which it does not go on by itself.
+fn is_end_recorded(folder: &Path) -> bool {
+    let state = |line: &[u8]| match event_in(line) {
+        Ok(Some((_, Event::State(state)))) => Some(state),
+        _ => None,
+    };
+    let tail = tail(folder, EVENTS).unwrap_or_default();
+    let last = tail.rsplit(|b| *b == b'\n').find_map(state);
+    matches!(last, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
+}
+
+/// "today 14:03", "yesterday 14:03" or "2026-01-31 14:03".
+fn day_and_time(t: &jiff::Zoned, today: jiff::civil::Date) -> String {
+    let day = match t.date() {
+        day if day == today => "today".to_owned(),
+        day if today.yesterday().is_ok_and(|yesterday| day == yesterday) => "yesterday".to_owned(),
+        day => day.to_string(),
+    };
+    format!("{day} {}", t.strftime("%H:%M"))
 }
 
 /// The runs in `folder`, newest first. A missing folder has none; what is not a run is passed over.
@@ -83,13 +129,34 @@ pub fn local_text(t: jiff::Timestamp) -> String {
     t.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// Reads the newest step from the last lines of the metrics; the last one may be cut off.
-fn last_step(folder: &Path) -> Option<u64> {
+/// The last lines of a log; the first and the last of them may be cut off.
+fn tail(folder: &Path, log: &str) -> Option<Vec<u8>> {
     const TAIL: u64 = 64 * 1024;
-    let mut file = open_inside(folder, METRICS).ok()?;
+    let mut file = open_inside(folder, log).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
     let mut tail = vec![];
     file.take(TAIL).read_to_end(&mut tail).ok()?;
+    Some(tail)
+}
+
+/// Reads the newest step from the last lines of the metrics.
+fn last_step(folder: &Path) -> Option<u64> {
+    let tail = tail(folder, METRICS)?;
     tail.rsplit(|b| *b == b'\n').find_map(|line| serde_json::from_slice::<MetricsIn>(line).ok()).map(|m| m.step)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{civil::date, tz::TimeZone};
+
+    use super::*;
+
+    #[test]
+    fn days_of_late_are_called_by_their_names() {
+        let at = date(2026, 3, 1).at(14, 3, 0, 0).to_zoned(TimeZone::UTC).unwrap();
+        assert_eq!(day_and_time(&at, date(2026, 3, 1)), "today 14:03");
+        assert_eq!(day_and_time(&at, date(2026, 3, 2)), "yesterday 14:03");
+        assert_eq!(day_and_time(&at, date(2026, 3, 3)), "2026-03-01 14:03");
+    }
 }

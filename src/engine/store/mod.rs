@@ -51,7 +51,7 @@ mod writer;
 pub use checkpoint::{Checkpoint, DataPosition, Lengths, Loaded};
 pub use environment::Environment;
 pub use error::StoreError;
-pub use listing::{RunSummary, list, local_text, summary};
+pub use listing::{Interruption, RunSummary, interruption, list, local_text, summary};
 pub use names::is_record;
 pub use reader::Reader;
 pub use record::{FORMAT, RunRecord};

@@ -228,6 +228,8 @@ pub enum Event {
     Partial(Sample),
     /// The steps whose weights are kept, ascending: those that can be asked about. It is not recorded.
     Snapshots(Arc<Vec<u64>>),
+    /// The folder of the run was made at this path. It is not recorded, because a folder can be moved.
+    Folder(String),
     /// A live setting was changed at this step.
     Changed {
         /// The step from which the new value holds.

@@ -203,6 +203,10 @@ impl Worker {
             if !begun {
                 if let Some(writer) = &self.options.writer {
                     writer.begin()?;
+                    // a window asks for a run before it has a folder
+                    if let Some(folder) = writer.folder().filter(|_| self.options.stay) {
+                        self.listeners.emit(Event::Folder(folder.to_string_lossy().into_owned()));
+                    }
                     self.find_snapshots();
                 }
                 self.measure_all(true)?;

@@ -81,6 +81,13 @@ pub fn list(runs: &Path, told: impl FnOnce(&[RunRow])) -> Result<Listing, StoreE
     Ok(Listing { rows, read })
 }
 
+/// Adds the runs of a sweep to the rows of others: each is called by the sweep and its own folder.
+pub fn add_sweep(rows: &mut Vec<RunRow>, sweep: &str, runs: Vec<RunRow>) {
+    let named = |row: RunRow| RunRow { folder: format!("{sweep}/{}", row.folder), sweep: sweep.to_owned(), ..row };
+    rows.extend(runs.into_iter().map(named));
+    sort(rows);
+}
+
 fn sort(rows: &mut [RunRow]) {
     rows.sort_by(|a, b| (b.began, &b.folder).cmp(&(a.began, &a.folder)));
 }

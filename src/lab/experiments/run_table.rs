@@ -82,6 +82,9 @@ pub struct RunRow {
     pub path: PathBuf,
     #[serde(skip)]
     pub note: RunNote,
+    /// The sweep whose run it is, by its name; empty for a run of its own. No index keeps it.
+    #[serde(skip)]
+    pub sweep: String,
     /// Problems of the folder, a sentence each.
     pub problems: Vec<String>,
     pub lab: String,

@@ -34,11 +34,21 @@ pub struct SeriesReader {
     /// Selects the channels of scalars that are kept besides headline numbers.
     keeps: fn(&str) -> bool,
     values: Values,
+    /// Seconds of training by step.
+    times: BTreeMap<u64, f64>,
+}
+
+/// What a run folder is, and its numbers over steps.
+pub struct RunNumbers {
+    pub info: Arc<RunInfo>,
+    pub numbers: Vec<NumberSeries>,
+    /// Seconds of training that the run had taken, by rising step.
+    pub times: Vec<(u64, f64)>,
 }
 
 impl SeriesReader {
     pub fn new(lab: Option<&'static Lab>, keeps: fn(&str) -> bool) -> Self {
-        Self { lab, keeps, values: Values::new() }
+        Self { lab, keeps, values: Values::new(), times: BTreeMap::new() }
     }
 
     /// Channels of the measurements that it reads; others need not be told.
@@ -52,6 +62,9 @@ impl SeriesReader {
         }
         if let Event::Step(stats) = event {
             self.scalars(stats);
+            if stats.wall_secs.is_finite() {
+                self.times.insert(stats.step, stats.wall_secs);
+            }
         }
     }
 
@@ -117,12 +130,13 @@ impl SeriesReader {
 ///
 /// # Errors
 /// If it is no run folder, or the system refuses to read it.
-pub fn read(folder: &Path, keeps: fn(&str) -> bool) -> Result<(Arc<RunInfo>, Vec<NumberSeries>), StoreError> {
+pub fn read(folder: &Path, keeps: fn(&str) -> bool) -> Result<RunNumbers, StoreError> {
     let reader = Reader::open(folder)?;
     let info =
         reader.info().unwrap_or_else(|| unreachable!("a reader that was just opened begins with what the run is"));
     let mut series = SeriesReader::new(labs::find(&info.lab), keeps);
     reader.only(series.measurements()).read_through(|event| series.event(&event))?;
+    let times = std::mem::take(&mut series.times).into_iter().collect();
     let numbers = series.finish(&info);
-    Ok((info, numbers))
+    Ok(RunNumbers { info, numbers, times })
 }

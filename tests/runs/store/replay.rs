@@ -4,6 +4,7 @@ use std::fs;
 
 use orrery::{
     config::Value,
+    store::interruption,
     telemetry::{
         Channel, Level, Measurement, RunState,
         measurements::{
@@ -263,6 +264,29 @@ fn an_interrupted_run_says_so_and_a_finished_one_does_not() {
     assert!(said.contains("the checkpoint of step 4 is no longer in"), "{said}");
     events.push(Event::Notice { level: Level::Info, text: "hello".to_owned() });
     assert!(notices(&read(&write(out.path(), &events))).contains("hello"));
+}
+
+#[test]
+fn an_interruption_is_an_end_that_nothing_recorded() {
+    let out = tempfile::tempdir().unwrap();
+    let mut events = short_run();
+    let folder = write(out.path(), &events);
+    assert_eq!(interruption(&folder), None, "its end is recorded");
+    let log = folder.join("events.jsonl");
+    let whole = fs::read(&log).unwrap();
+    fs::write(&log, &whole[..whole.len() - 5]).unwrap();
+    assert_eq!(interruption(&folder).map(|i| i.checkpoint), Some(None), "its last line was cut off");
+
+    events.pop();
+    let folder = write(out.path(), &events);
+    let found = interruption(&folder).expect("no end is recorded");
+    assert!(found.checkpoint.is_none() && found.when.contains(':'), "{found:?}");
+    fs::create_dir_all(folder.join("checkpoints/step-4")).unwrap();
+    assert_eq!(interruption(&folder).and_then(|i| i.checkpoint), Some(4));
+
+    let mut writer = Writer::new(out.path());
+    events.iter().for_each(|e| writer.event(e).unwrap());
+    assert_eq!(interruption(&writer.folder().unwrap()), None, "it is being written");
 }
 
 /// Sets `format` in a run's description.

@@ -151,7 +151,8 @@ impl Report<'_> {
         out.push_str("<div class=\"grid\">\n");
         for view in &pictures.views {
             let last = view.at.last().and_then(|at| view.pictures.get(*at)).map_or("", String::as_str);
-            let (title, about) = (escaped(view.view.title), escaped(view.view.about));
+            let title = escaped(view.view.title);
+            let about = escaped(view.measured.as_deref().unwrap_or(view.view.about));
             let _ = writeln!(
                 out,
                 "<figure><h3>{title}</h3><img id=\"view-{}\" alt=\"{title}\" src=\"{last}\"><figcaption>{about}</figcaption></figure>",

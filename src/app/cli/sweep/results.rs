@@ -14,9 +14,13 @@ use super::{
     folder::SweepFolder,
 };
 use crate::{
-    experiments::sweep::{
-        results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
-        series::{RunSeries, SeriesCache},
+    experiments::{
+        run_rows,
+        run_table::RunRow,
+        sweep::{
+            results::{MadeRun, Number, NumberId, ResultAxis, Series, SweepResults, SweepRun},
+            series::{RunSeries, SeriesCache},
+        },
     },
     labs::headline::{Better, Headline, split},
     store::run_index::run_folders,
@@ -35,11 +39,7 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
     let (axes, points) = ResultAxis::from_sweep(sweep);
     let series: Vec<Option<Arc<RunSeries>>> =
         states.iter().map(|s| s.row.as_ref().map(|row| cache.read(&row.path, states.len()))).collect();
-    let made = |row: crate::experiments::run_table::RunRow| MadeRun {
-        words: row.state_label(),
-        path: row.path,
-        state: row.state,
-    };
+    let made = |row: RunRow| MadeRun { words: row.state_label(), path: row.path, state: row.state };
     let runs: Vec<SweepRun> = states
         .into_iter()
         .map(|s| SweepRun {
@@ -68,8 +68,7 @@ pub fn read(path: &Path, cache: &SeriesCache) -> Result<SweepResults, Failure> {
         runs,
         numbers,
         objective,
-        is_being_made: false,
-        complaint: None,
+        ..SweepResults::default()
     })
 }
 
@@ -80,7 +79,7 @@ fn shown(path: &Path) -> PathBuf {
 }
 
 /// Headline numbers in the lab's order, then the training loss, then scalars by name.
-fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]) -> Vec<Number> {
+pub fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]) -> Vec<Number> {
     let mut groups: Vec<(String, String)> = vec![];
     for group in series.iter().flatten().flat_map(|s| &s.groups) {
         if !groups.iter().any(|(known, _)| *known == group.0) {
@@ -128,6 +127,22 @@ fn numbers(headlines: &'static [Headline], series: &[Option<Arc<RunSeries>>]) ->
 /// `accuracy@8` stands before `accuracy@16`.
 fn place_order(key: &str) -> u64 {
     split(key).1.parse().unwrap_or(0)
+}
+
+/// The rows of a folder of runs and those of the sweeps beside it. A sweep that cannot be listed is left out, with a notice.
+pub fn rows_with_sweeps(runs: &Path, mut rows: Vec<RunRow>) -> Vec<RunRow> {
+    let own = std::path::absolute(runs).unwrap_or_else(|_| runs.to_owned());
+    for sweep in beside(runs) {
+        let folder = sweep.folder.join(super::folder::RUNS);
+        if folder == own {
+            continue;
+        }
+        match run_rows::list(&folder, |_| {}) {
+            Ok(listing) => run_rows::add_sweep(&mut rows, &sweep.name, listing.rows),
+            Err(e) => terminal::notice!("the runs of the sweep {} cannot be listed: {e}", sweep.name),
+        }
+    }
+    rows
 }
 
 /// The sweeps in `sweeps` beside a folder of runs, and the one whose runs these are, by name.

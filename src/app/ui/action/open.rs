@@ -13,6 +13,8 @@ pub enum OpenAction {
     Preset(&'static str, &'static str),
     /// Opens a run by its folder.
     Run(PathBuf),
+    /// Opens a run like [`OpenAction::Run`] and trains on from its last checkpoint.
+    GoOn(PathBuf),
     /// Opens the page of a sweep, by its folder.
     Sweep(PathBuf),
     /// Opens a file or a folder of any kind.

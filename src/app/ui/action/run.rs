@@ -12,9 +12,15 @@ pub enum RunAction {
     /// Trains a model that was only looked at, by as many updates as such training on begins with.
     TrainOn,
     StepOnce,
+    /// Shows the next recorded step, where a run is replayed or looked back at; otherwise as [`RunAction::StepOnce`].
+    RightArrow,
     /// Trains up to this step, then pauses.
     RunTo(u64),
+    /// Begins again with the settings shown.
     Reset,
+    /// Begins again like [`RunAction::Reset`], once the user has agreed that a training ends by it: one letter, pressed
+    /// by mistake, ends none.
+    LetterR,
     /// Steps a second; 0: as fast as it goes.
     Pace(f64),
     Checkpoint,
@@ -32,6 +38,9 @@ impl RunAction {
 
     /// True if steps of training may follow.
     pub fn trains(&self) -> bool {
-        matches!(self, Self::Space | Self::RunPause | Self::TrainOn | Self::StepOnce | Self::RunTo(_))
+        matches!(
+            self,
+            Self::Space | Self::RunPause | Self::TrainOn | Self::StepOnce | Self::RightArrow | Self::RunTo(_)
+        )
     }
 }

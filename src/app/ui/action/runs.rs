@@ -15,6 +15,8 @@ pub enum RunsAction {
     Note(PathBuf, RunNote),
     /// Moves a run to the trash.
     Discard(PathBuf),
+    /// Says no more that this run was interrupted.
+    DismissInterruption(PathBuf),
     /// Takes a run back out of the trash, by its place there.
     TakeBack(PathBuf),
     /// Writes a sweep and, if true, begins its runs.

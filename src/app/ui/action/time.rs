@@ -5,6 +5,8 @@
 pub enum TimeAction {
     /// Plays what was recorded, or pauses that.
     Play,
+    /// Shows the next recorded step, and plays no more.
+    Next,
     /// Sets the seconds in which the whole run is played.
     PlaySpeed(f64),
     PlayLoops(bool),

@@ -41,7 +41,7 @@ impl Play {
     }
 }
 
-/// True if Space plays what was recorded; otherwise it runs and pauses the training.
+/// True if Space plays what was recorded, and the right arrow goes through its steps; otherwise they train.
 pub fn space_plays(page: &Page) -> bool {
     let Some(run) = page.run.as_ref().filter(|r| !r.is_running() && r.mirror.step > 0) else { return false };
     page.play.is_on() || run.replayed.is_some() || page.scrub.is_some() || Run::has_ended(run)
@@ -61,6 +61,18 @@ pub fn play_or_pause(page: &mut Page, now: f64) -> Result<(), String> {
     let from = page.scrub.filter(|step| *step < newest).unwrap_or(0);
     page.scrub = Some(from);
     (page.play.at, page.play.moved) = (Some(from as f64), now);
+    Ok(())
+}
+
+/// Shows the step after the shown one, and plays no more.
+pub fn show_next(page: &mut Page) -> Result<(), String> {
+    page.play.stop();
+    let newest = page.newest();
+    match page.scrub.map(|step| step + 1) {
+        Some(step) if step < newest => page.scrub = Some(step),
+        Some(_) => follow(page),
+        None => return Err("This is the newest recorded step. Run, at the bottom, trains on.".into()),
+    }
     Ok(())
 }
 

@@ -56,8 +56,10 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
         };
         return Err(why.into());
     }
-    let command = if run.is_running() { Command::Pause } else { Command::Run };
-    run.handle.send(command).map_err(Into::into)
+    if run.is_running() {
+        return run.handle.send(Command::Pause).map_err(Into::into);
+    }
+    page.run.as_mut().map_or(Ok(()), |run| run.train(Command::Run))
 }
 
 /// True if the run makes no update: its models are only there to be asked.
@@ -83,9 +85,9 @@ pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Conte
     if page.run.is_none() {
         page.launch(host, ctx);
     }
-    match &page.run {
+    match &mut page.run {
         Some(run) if run.has_ended() => Err("this run has ended; R begins a new one".into()),
-        Some(run) => run.handle.send(command).map_err(Into::into),
+        Some(run) => run.train(command),
         None => Err(page.problem.clone().unwrap_or_else(|| "no run could be made".into())),
     }
 }
@@ -127,9 +129,21 @@ pub(super) fn take_found(page: &mut Page) {
     }
 }
 
+/// Whose settings the controls show once a recorded run is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SettingsOwner {
+    Run,
+    /// The controls stay as they are: the run comes back by an undone step, which has its own settings.
+    Page,
+}
+
 /// The settings of a replayed run, so that R makes one like it.
-pub(super) fn take_recorded(page: &mut Page, recorded: &Config) {
+pub(super) fn take_recorded(page: &mut Page, recorded: &Config, owner: SettingsOwner) {
     let (config, complaints) = adopt_recorded(page.lab, &page.knobs, recorded);
+    if owner == SettingsOwner::Page {
+        page.launched = Some(config);
+        return;
+    }
     let before = std::mem::replace(&mut page.config, config.clone());
     if before != config {
         note_everything(page, before, None, "settings of the replayed run".into());

@@ -1,11 +1,11 @@
-//! The undo steps of a page and their names. A step changes the settings, the layout, the selection,
+//! The undo steps of a page and their names. A step changes the settings, the layout, the selection, the run,
 //! or several of them, and keeps each that it changed, whole, as it was ([`Snapshot`]); undone, it changes nothing else.
 //! Settings are noted where they are changed; layout and selection, which views and tiles change themselves, are
 //! compared after each frame in which the user did something. A view's zoom, and what time moves (a text that is
 //! played), are no steps. A live setting that its control changed reaches the run when it is undone, as it did before;
 //! any other setting waits for a reset.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::PathBuf};
 
 use eframe::egui::{Context, Event};
 use egui_tiles::{Container, Tile, TileId};
@@ -22,6 +22,15 @@ use crate::{
     },
 };
 
+/// The run that a page shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShownRun {
+    /// The run of this folder, or a file opened as a run.
+    Recorded(PathBuf),
+    /// One without a record: it has made no step.
+    New,
+}
+
 /// The state that a step changed, as it was before.
 #[derive(Default)]
 pub struct Snapshot {
@@ -30,9 +39,23 @@ pub struct Snapshot {
     replaces_all: bool,
     layout: Option<Layout>,
     selection: Option<Selection>,
+    run: Option<ShownRun>,
 }
 
 impl Snapshot {
+    pub(super) fn from_run(run: ShownRun) -> Self {
+        Self { run: Some(run), ..Self::default() }
+    }
+
+    /// Adds the run that was left as every setting was replaced; false where this is no such step.
+    pub(super) fn join_run(&mut self, run: &ShownRun) -> bool {
+        let joins = self.replaces_all && self.run.is_none();
+        if joins {
+            self.run = Some(run.clone());
+        }
+        joins
+    }
+
     fn from_config(config: Config) -> Self {
         Self { config: Some(config), ..Self::default() }
     }
@@ -49,7 +72,7 @@ pub(super) struct LastFrame {
     /// The tile dragged last.
     dragged: Option<TileId>,
     /// The time of the last frame, by egui's clock.
-    now: f64,
+    pub(super) now: f64,
     held_since: Option<f64>,
 }
 
@@ -82,7 +105,7 @@ pub(super) fn note_config(page: &mut Page, before: Config, what: &str, name: Str
 pub(super) fn note_everything(page: &mut Page, config: Config, layout: Option<Layout>, name: String) {
     let what = format!("everything {name}");
     page.history.note(
-        Snapshot { config: Some(config), replaces_all: true, layout, selection: None },
+        Snapshot { config: Some(config), replaces_all: true, layout, ..Snapshot::default() },
         &what,
         name,
         page.seen.now,
@@ -97,6 +120,7 @@ pub fn last_settings_step(page: &Page) -> Option<&str> {
 
 /// Goes a step back or forth; returns what was done, in words.
 pub fn step_back(page: &mut Page, kind: UndoKind, now: f64) -> Option<String> {
+    page.wanted = None;
     let mut history = std::mem::take(&mut page.history);
     let before = page.config.clone();
     let name = match kind {
@@ -136,11 +160,17 @@ fn swap(page: &mut Page, was: Snapshot, now: f64) -> Snapshot {
         }
         (here.config, here.replaces_all) = (Some(before), was.replaces_all);
     }
+    here.run = was.run.map(|run| page.swap_run(run));
     here
 }
 
 /// The consequence for the run of a change of the settings since `before`, as the end of a sentence.
 fn consequence(page: &Page, before: &Config) -> &'static str {
+    match page.wanted {
+        Some(ShownRun::Recorded(_)) => return ". Its record is opened again.",
+        Some(ShownRun::New) => return ". A new run of these settings stands ready.",
+        None => {}
+    }
     let Some(run) = page.run.as_ref().filter(|r| !r.is_untouched()) else { return "" };
     let mut changed = page.config.changed_keys(before);
     if page.config.seed != before.seed {

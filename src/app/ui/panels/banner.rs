@@ -1,15 +1,20 @@
-//! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made. It
-//! takes room; it covers nothing.
+//! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made, an
+//! earlier run that was cut off. It takes room; it covers nothing.
 
-use eframe::egui::{Frame, Margin, RichText, Stroke, Ui};
+use eframe::egui::{Align, Color32, Frame, Label, Layout, Margin, RichText, Stroke, Ui};
 
-use super::Shell;
+use super::{
+    Shell,
+    icon::{Icon, icon_button},
+};
 use crate::{
     telemetry::RunState,
     ui::{
-        action::{MessageAction, PageAction, RunAction},
+        action::{MessageAction, OpenAction, PageAction, RunAction, RunsAction},
+        host::PastRun,
         page::{Page, undo},
         theme,
+        widgets::number::grouped,
     },
 };
 
@@ -18,9 +23,10 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
         Some(RunState::Failed { message }) => Some((m.step, message.clone())),
         _ => None,
     });
+    let error = shell.theme.error;
     if let Some(words) = &page.problem {
-        let title = "No run can be made of these settings";
-        strip_ui(ui, shell, title, words, |ui, shell| {
+        let strip = Strip { title: "No run can be made of these settings", words, colour: error, closes: None };
+        strip_ui(ui, shell, strip, |ui, shell| {
             if let Some(step) = undo::last_settings_step(page)
                 && ui.button("Undo the change").on_hover_text(format!("Undo: {step}")).clicked()
             {
@@ -33,7 +39,7 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     } else if let Some((step, message)) = failure {
         let title = format!("The run stopped at step {step}");
         let words = format!("{message}\nWhat was recorded is kept: the scrubber still shows every step.");
-        strip_ui(ui, shell, &title, &words, |ui, shell| {
+        strip_ui(ui, shell, Strip { title: &title, words: &words, colour: error, closes: None }, |ui, shell| {
             if ui.button("Reset").on_hover_text("Begin again with the settings shown (R)").clicked() {
                 shell.act(RunAction::Reset);
             }
@@ -41,26 +47,82 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
                 shell.act(MessageAction::CopyText(message.clone()));
             }
         });
+    } else if let Some(run) = page.interrupted.as_ref().filter(|run| speaks_of(page, run)) {
+        interrupted_ui(ui, shell, run);
     }
 }
 
-fn strip_ui(
-    ui: &mut Ui,
-    shell: &mut Shell<'_>,
-    title: &str,
-    words: &str,
-    buttons: impl FnOnce(&mut Ui, &mut Shell<'_>),
-) {
+/// True if the page speaks of an interrupted run: not over that run itself, nor over one that has begun to train here.
+fn speaks_of(page: &Page, interrupted: &PastRun) -> bool {
+    let is_calm = page.run.as_ref().is_none_or(|run| run.is_untouched() || run.replayed.is_some());
+    is_calm && page.recorded_folder().as_ref() != Some(&interrupted.folder)
+}
+
+/// An earlier run was cut off: it can go on from its last checkpoint, or be looked at.
+fn interrupted_ui(ui: &mut Ui, shell: &mut Shell<'_>, run: &PastRun) {
+    let Some(end) = &run.interruption else { return };
+    let name = run.folder.file_name().unwrap_or_default().to_string_lossy();
+    let title = format!("The run {name} ended without a word at step {} ({})", grouped(run.steps), end.when);
+    let words = match end.checkpoint {
+        Some(step) if step < run.steps => format!(
+            "It can go on from its checkpoint of step {}; what came after that is made again, with the same numbers.",
+            grouped(step)
+        ),
+        Some(step) => format!("It can go on from its checkpoint of step {}.", grouped(step)),
+        None => "It has no checkpoint, so that it cannot go on; what it recorded can be looked at.".to_owned(),
+    };
+    let closes = Some(RunsAction::DismissInterruption(run.folder.clone()));
+    let strip = Strip { title: &title, words: &words, colour: shell.theme.accent, closes };
+    strip_ui(ui, shell, strip, |ui, shell| {
+        if let Some(step) = end.checkpoint {
+            let about = format!("Opens the run and trains on from step {}.", grouped(step));
+            if ui.button("Go on").on_hover_text(about).clicked() {
+                shell.act(OpenAction::GoOn(run.folder.clone()));
+            }
+        }
+        let about = "Opens the run as a replay; nothing is trained, and its folder stays as it is.";
+        if ui.button("Look").on_hover_text(about).clicked() {
+            shell.act(OpenAction::Run(run.folder.clone()));
+        }
+    });
+}
+
+/// The words of a strip.
+struct Strip<'a> {
+    title: &'a str,
+    words: &'a str,
+    colour: Color32,
+    /// What a close button does; `None`: the strip has none.
+    closes: Option<RunsAction>,
+}
+
+fn strip_ui(ui: &mut Ui, shell: &mut Shell<'_>, strip: Strip<'_>, buttons: impl FnOnce(&mut Ui, &mut Shell<'_>)) {
     let frame = Frame::NONE
         .fill(shell.theme.panel)
-        .stroke(Stroke::new(1.0, shell.theme.error))
+        .stroke(Stroke::new(1.0, strip.colour))
         .corner_radius(theme::CORNER)
         .inner_margin(Margin::symmetric(16, 8));
     frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
-        ui.label(RichText::new(format!("! {title}")).strong().color(shell.theme.error));
+        let title = RichText::new(format!("! {}", strip.title)).strong().color(strip.colour);
+        match strip.closes {
+            None => {
+                ui.label(title);
+            }
+            Some(action) => {
+                ui.horizontal_top(|ui| {
+                    ui.with_layout(Layout::right_to_left(Align::Min), |ui| {
+                        let close = icon_button(ui, shell.theme, Icon::Close, "Close this message");
+                        if close.on_hover_text("Says no more of this run; it stays among the runs.").clicked() {
+                            shell.act(action);
+                        }
+                        ui.with_layout(Layout::top_down(Align::Min), |ui| ui.add(Label::new(title).wrap()));
+                    });
+                });
+            }
+        }
         ui.style_mut().interaction.selectable_labels = true;
-        ui.label(words);
+        ui.label(strip.words);
         ui.horizontal(|ui| buttons(ui, shell));
     });
     ui.add_space(8.0);

@@ -18,7 +18,7 @@ pub fn key_ui(ctx: &Context, theme: &Theme, key: &str) {
 }
 
 fn plate_ui(ctx: &Context, theme: &Theme, id: &str, (align, offset): (Align2, eframe::egui::Vec2), text: RichText) {
-    Area::new(Id::unique(id)).order(Order::Tooltip).anchor(align, offset).interactable(false).show(ctx, |ui| {
+    Area::new(Id::unique(id)).order(Order::Foreground).anchor(align, offset).interactable(false).show(ctx, |ui| {
         Frame::NONE
             .fill(theme.raised)
             .corner_radius(theme::CORNER)

@@ -1,6 +1,6 @@
 //! Home: a gallery of the labs, and the runs of the past.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use eframe::egui::{
     self, Align, Frame, Grid, Layout, Margin, Panel, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder,
@@ -10,7 +10,7 @@ use eframe::egui::{
 use super::{Shell, TOP_BAR, ground, heading, sketch, top_bar};
 use crate::{
     labs::Lab,
-    ui::{action::OpenAction, host::PastRun, page::Page, run::Run, theme, widgets::number},
+    ui::{action::OpenAction, host::PastRun, page::Page, run::Run, session::Session, theme, widgets::number},
 };
 
 const CARD_WIDTH: f32 = 376.0;
@@ -37,6 +37,17 @@ impl PastRuns {
     fn last_of(&self, lab: &str) -> Option<&PastRun> {
         self.runs.iter().find(|r| r.lab == lab)
     }
+
+    /// The newest run of the lab that ended without a word, unless the user wants to hear no more of it.
+    pub fn interrupted(&self, lab: &str, session: &Session) -> Option<&PastRun> {
+        let is_interrupted = |r: &&PastRun| r.lab == lab && r.interruption.is_some();
+        self.runs.iter().find(is_interrupted).filter(|r| !session.is_dismissed(&r.folder))
+    }
+
+    /// A run goes on, and is interrupted no more.
+    pub fn goes_on(&mut self, folder: &Path) {
+        self.runs.iter_mut().filter(|r| r.folder == folder).for_each(|r| r.interruption = None);
+    }
 }
 
 pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str, Page>, past: &mut PastRuns) {
@@ -58,8 +69,14 @@ pub fn home_ui(ui: &mut Ui, shell: &mut Shell<'_>, pages: &BTreeMap<&'static str
                 ui.set_width(width);
                 intro_ui(ui, shell);
                 let labs = shell.lists.labs.iter();
-                let labs = labs.map(|lab| LabCard { lab, page: pages.get(lab.id), last: past.last_of(lab.id) });
-                gallery_ui(ui, shell, &labs.collect::<Vec<_>>(), columns, card);
+                let card_of = |lab: &&'static Lab| LabCard {
+                    lab,
+                    page: pages.get(lab.id),
+                    last: past.last_of(lab.id),
+                    interrupted: past.interrupted(lab.id, shell.session),
+                };
+                let labs: Vec<LabCard<'_>> = labs.map(card_of).collect();
+                gallery_ui(ui, shell, &labs, columns, card);
                 past_ui(ui, shell, past);
             });
         });
@@ -109,10 +126,11 @@ struct LabCard<'a> {
     lab: &'static Lab,
     page: Option<&'a Page>,
     last: Option<&'a PastRun>,
+    interrupted: Option<&'a PastRun>,
 }
 
 fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<'_>) {
-    let LabCard { lab, page, last } = *card;
+    let lab = card.lab;
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Open {}", lab.title)));
     let theme = shell.theme;
@@ -130,7 +148,7 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<
     inner.add(egui::Label::new(RichText::new(lab.question).color(theme.text)).wrap());
     inner.add(egui::Label::new(RichText::new(lab.source).small().color(theme.secondary)).truncate());
     inner.with_layout(Layout::bottom_up(Align::Min), |ui| {
-        let (words, colour) = status(shell, page, last);
+        let (words, colour) = status(shell, card);
         ui.add(egui::Label::new(RichText::new(words).small().color(colour)).truncate());
     });
     if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
@@ -138,18 +156,20 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<
     }
 }
 
-fn status(shell: &Shell<'_>, page: Option<&Page>, last: Option<&PastRun>) -> (String, egui::Color32) {
-    match (page.and_then(|p| p.run.as_ref()), last) {
-        (Some(run), _) if run.mirror.step > 0 => {
-            let colour = if Run::is_running(run) { shell.theme.accent } else { shell.theme.secondary };
-            (format!("{} · step {}", run.state_label(), number::grouped(run.mirror.step)), colour)
-        }
-        (_, Some(last)) => (
-            format!("last run {} · {} steps · {}", last.when, number::grouped(last.steps), last.preset),
-            shell.theme.secondary,
-        ),
-        _ => ("not run yet".to_owned(), shell.theme.secondary),
+fn status(shell: &Shell<'_>, card: &LabCard<'_>) -> (String, egui::Color32) {
+    if let Some(run) = card.page.and_then(|p| p.run.as_ref()).filter(|run| run.mirror.step > 0) {
+        let colour = if Run::is_running(run) { shell.theme.accent } else { shell.theme.secondary };
+        return (format!("{} · step {}", run.state_label(), number::grouped(run.mirror.step)), colour);
     }
+    if let Some((run, end)) = card.interrupted.and_then(|run| Some((run, run.interruption.as_ref()?))) {
+        let step = number::grouped(run.steps);
+        return (format!("a run ended without a word at step {step} ({})", end.when), shell.theme.accent);
+    }
+    let words = match card.last {
+        Some(last) => format!("last run {} · {} steps · {}", last.when, number::grouped(last.steps), last.preset),
+        None => "not run yet".to_owned(),
+    };
+    (words, shell.theme.secondary)
 }
 
 fn past_ui(ui: &mut Ui, shell: &mut Shell<'_>, past: &mut PastRuns) {

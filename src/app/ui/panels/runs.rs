@@ -68,6 +68,8 @@ pub struct RunsPage {
     is_comparing: bool,
     comparison: Option<compare::ComparePage>,
     draft: Draft,
+    /// The places of deleted runs in the trash, the last one last.
+    trashed: Vec<PathBuf>,
 }
 
 impl RunsPage {
@@ -89,10 +91,21 @@ impl RunsPage {
         }
     }
 
-    /// A run lies in the trash.
-    pub fn discarded(&mut self, path: &Path) {
+    /// A run lies in the trash, at this place.
+    pub fn discarded(&mut self, path: &Path, place: PathBuf) {
         self.rows.retain(|r| r.path != path);
         (self.selected, self.is_stale) = (None, true);
+        self.trashed.push(place);
+    }
+
+    /// The place of the run that was deleted last, of those that were not taken back.
+    pub fn last_trashed(&self) -> Option<&PathBuf> {
+        self.trashed.last()
+    }
+
+    /// A run is being taken back out of the trash.
+    pub fn taken_back(&mut self, place: &Path) {
+        self.trashed.retain(|trashed| trashed != place);
     }
 
     /// Ticked runs have been read, or could not be.
@@ -218,8 +231,8 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
         let hint = "lab:fast_slow lr<1e-3 state:killed !wide";
         let field = TextEdit::singleline(&mut page.filter).hint_text(hint).desired_width(360.0);
         let field = ui.add(field).labelled_by(label.id).on_hover_text(
-            "Words in a name, a note or a folder; lab:, preset:, state:, is:pinned, is:archived; a setting or a headline \
-             number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.",
+            "Words in a name, a note or a folder; lab:, preset:, state:, sweep:, is:pinned, is:archived; a setting or a \
+             headline number compared, such as lr<1e-3 or gate>0.1; ! before a term leaves out. All must hold.",
         );
         page.is_stale |= field.changed();
         let label = ui.label(RichText::new("sort by").small().color(shell.theme.secondary));

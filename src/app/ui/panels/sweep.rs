@@ -2,8 +2,8 @@
 //! files, because the interface thread must not block.
 
 mod head;
-mod pictures;
-mod table;
+pub(super) mod pictures;
+pub(super) mod table;
 
 use std::{path::PathBuf, sync::Arc};
 

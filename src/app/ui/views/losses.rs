@@ -1,7 +1,7 @@
 //! Training and held-out loss of every variant. Smoothing is TensorBoard's; the raw line stays
 //! faintly behind. Seeds of one variant become mean and band.
 
-use eframe::egui::{self, Ui, Vec2};
+use eframe::egui::{Ui, Vec2};
 
 use crate::{
     telemetry::channels,
@@ -9,6 +9,7 @@ use crate::{
         plot::{Axis, Chart, Line, Stroke},
         seed_series::{SeedSeries, Seeds, SeriesStyle},
         view::{Panel, PanelView, ViewCx},
+        widgets::smoothing::smoothing_ui,
     },
 };
 
@@ -85,14 +86,9 @@ impl PanelView for Losses {
                 ui.selectable_value(&mut self.shown, choice, words);
             }
             ui.add_space(8.0);
-            let label = ui.label("smooth").id;
-            ui.spacing_mut().slider_width = (ui.available_width() - 68.0).clamp(24.0, 90.0);
-            ui.add(egui::Slider::new(&mut self.smoothing, 0.0..=0.99).max_decimals(2))
-                .on_hover_text(
-                    "Weight of the past in the running average of the training loss, as TensorBoard draws it. The raw \
-                     line stays faintly behind; held-out loss is never smoothed.",
-                )
-                .labelled_by(label);
+            let about = "Weight of the past in the running average of the training loss, as TensorBoard draws it. The raw \
+                         line stays faintly behind; held-out loss is never smoothed.";
+            smoothing_ui(ui, &mut self.smoothing, about);
         });
     }
 

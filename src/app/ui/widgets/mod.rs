@@ -8,6 +8,7 @@ pub mod likely_tokens;
 pub mod markdown;
 pub mod number;
 pub mod playhead;
+pub mod smoothing;
 pub mod stacked_charts;
 pub mod token_strip;
 pub mod truncated;

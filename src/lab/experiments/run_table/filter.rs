@@ -4,7 +4,7 @@ use super::{
     RunRow,
     query::{self, FilteredRow, Term, Test},
 };
-use crate::config::Value;
+use crate::config::{Value, nearest};
 
 /// A line of terms.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,8 +15,8 @@ pub struct Filter {
 }
 
 /// Keys that are no settings and no headline numbers.
-const OWN: [&str; 12] =
-    ["lab", "preset", "state", "name", "note", "is", "folder", "changed", "steps", "seed", "size", "loss"];
+const OWN: [&str; 13] =
+    ["lab", "preset", "state", "name", "note", "is", "folder", "sweep", "changed", "steps", "seed", "size", "loss"];
 
 impl Filter {
     /// Reads a line.
@@ -51,16 +51,14 @@ impl Filter {
         };
         let key = self.terms.iter().filter_map(Term::key).find(|key| !has(key))?;
         let known = rows.clone().flat_map(|r| r.settings.keys().map(String::as_str)).chain(OWN);
-        let name = |k: &str| k.rsplit('.').next().map_or(usize::MAX, |name| strsim::levenshtein(key, name));
-        let nearest = known.map(|k| (strsim::levenshtein(key, k).min(name(k)), k)).min().filter(|(d, _)| *d <= 2);
-        let suggestion = nearest.map_or(String::new(), |(_, k)| format!("; did you mean `{k}`?"));
+        let suggestion = nearest(key, known).map_or(String::new(), |k| format!("; did you mean `{k}`?"));
         Some(format!("no run here has a setting or headline number `{key}`{suggestion}"))
     }
 }
 
 impl FilteredRow for RunRow {
     fn mentions(&self, words: &str) -> bool {
-        let texts = [&self.folder, &self.note.name, &self.note.note, &self.lab, &self.preset];
+        let texts = [&self.folder, &self.note.name, &self.note.note, &self.lab, &self.preset, &self.sweep];
         texts.into_iter().any(|text| text.to_lowercase().contains(words))
     }
 
@@ -90,6 +88,7 @@ fn text_of(row: &RunRow, key: &str) -> Option<String> {
         "name" => row.note.name.clone(),
         "note" => row.note.note.clone(),
         "folder" => row.folder.clone(),
+        "sweep" => row.sweep.clone(),
         "changed" => row.changed_label(),
         "seed" => row.seed.to_string(),
         "steps" => row.steps.to_string(),

@@ -96,6 +96,8 @@ pub struct SweepResults {
     pub lab: String,
     pub axes: Vec<ResultAxis>,
     pub points: Vec<ResultPoint>,
+    /// The name of each point; empty where its settings are its name.
+    pub names: Vec<String>,
     pub seeds: Vec<u64>,
     /// Point by point, seed by seed.
     pub runs: Vec<SweepRun>,
@@ -284,6 +286,9 @@ impl SweepResults {
 
     /// The name of a point: "lr 0.001, pool 4".
     pub fn point_name(&self, point: usize) -> String {
+        if let Some(name) = self.names.get(point) {
+            return name.clone();
+        }
         let word = |(i, axis): (usize, &ResultAxis)| format!("{} {}", axis.name(), self.value_label(point, i));
         self.axes.iter().enumerate().map(word).collect::<Vec<_>>().join(", ")
     }

@@ -8,7 +8,7 @@ use std::{
 
 use super::results::{NumberId, Series, thinned};
 use crate::{
-    experiments::series::{self, NumberSeries},
+    experiments::series::{self, NumberSeries, RunNumbers},
     store::{StoreError, run_index::Stamp},
 };
 
@@ -51,7 +51,7 @@ impl SeriesCache {
 }
 
 fn read(folder: &Path, most: usize) -> Result<RunSeries, StoreError> {
-    let (info, numbers) = series::read(folder, |_| true)?;
+    let RunNumbers { info, numbers, .. } = series::read(folder, |_| true)?;
     let mut series = RunSeries { every: 1, ..RunSeries::default() };
     for NumberSeries { key, group, points } in numbers {
         let means = points.into_iter().map(|[step, mean, _]| (step as u64, mean)).collect();

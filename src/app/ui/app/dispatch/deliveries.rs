@@ -7,7 +7,7 @@ use super::{
     link::found_run,
     open::open_sweep,
     open_file::{open_config_text, open_file, open_transitions, set_picked},
-    open_lab::set_path,
+    open_lab::{set_path, take_checked},
     open_run::open_run,
 };
 use crate::{
@@ -50,6 +50,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 FileContent::Tokenizer => set_path(app, FileKind::Tokenizer, &path, ctx),
                 FileContent::Characters => set_path(app, FileKind::Vocabulary, &path, ctx),
             },
+            Delivery::Checked { kind, path, read } => take_checked(app, kind, &path, read, ctx),
             Delivery::Saved { path } => {
                 if !app.recorded.remove(&path) {
                     app.toasts.push(Level::Info, format!("Saved {}", path.display()));
@@ -61,7 +62,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
             Delivery::Runs(runs) => app.past_runs.set(runs),
             Delivery::RunTable { rows, whole } => app.runs.set(rows, whole),
             Delivery::Discarded { run, place } => {
-                app.runs.discarded(&run);
+                app.runs.discarded(&run, place.clone());
                 let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let back = ("Undo".to_owned(), RunsAction::TakeBack(place).into());
                 app.toasts.push_with(Level::Info, format!("{name} is in the trash."), back);

@@ -34,6 +34,10 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
             dispatch_any(app, SettingAction::Preset(preset.to_owned()), ctx);
         }
         OpenAction::Run(folder) => open_run(app, folder, ctx),
+        OpenAction::GoOn(folder) => {
+            open_run(app, folder.clone(), ctx);
+            app.going_on = Some(folder);
+        }
         OpenAction::Sweep(folder) => open_sweep(app, folder),
         OpenAction::Path(path) => open_path(app, path, ctx),
         OpenAction::Link(text) => {
@@ -75,7 +79,7 @@ fn open_runs(app: &mut App) {
 /// Escape: out of the innermost thing.
 fn back(app: &mut App) {
     if app.overlay.take().is_some() {
-        app.waiting = None;
+        (app.waiting, app.going_on) = (None, None);
         return;
     }
     if app.open.is_none() && app.sweep.is_open {

@@ -7,7 +7,7 @@ use eframe::egui::Context;
 use super::{
     file::WrittenMatrix,
     link::{link_of, open_link},
-    open_lab::{open_config, open_lab, set_path},
+    open_lab::{open_config, open_lab, set_path, states_setting},
     open_run::open_run,
     stop_first::{Waiting, waits},
 };
@@ -69,7 +69,8 @@ pub(in crate::ui) fn open_transitions(app: &mut App, matrix: &WrittenMatrix, ctx
         config.set(&knobs, GeneratorSettings::file.name, Value::Text(path.display().to_string()))?;
         config.set(&knobs, GeneratorSettings::file_holds.name, MatrixKind::Transitions.to_value())?;
         // a larger matrix is shown as well, only the setting has an end
-        let _ = config.set(&knobs, GeneratorSettings::states.name, Value::Int(matrix.states as i64));
+        let (states, count) = states_setting(matrix.states);
+        let _ = config.set(&knobs, states, count);
         Ok(config)
     });
     match config {

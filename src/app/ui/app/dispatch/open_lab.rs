@@ -7,10 +7,11 @@ use eframe::egui::Context;
 use super::stop_first::{Waiting, waits};
 use crate::{
     config::{Config, FileKind, Value},
-    labs::restrictions::Restrictions,
+    labs::{equilibrium::settings::GeneratorSettings, restrictions::Restrictions},
     telemetry::Level,
     ui::{
         app::App,
+        host::CheckedFile,
         page::{Page, tokens},
         panels::Overlay,
         session::LabSession,
@@ -74,8 +75,34 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
     true
 }
 
-/// Gives a path to the open lab's text or tokenizer control.
+/// Gives a path to the open lab's control of such files, once the file was found to hold what it is taken for.
 pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &Context) {
+    let takes = app.page().is_some_and(|page| page.file_key(kind).is_some());
+    if !takes || !app.host.check_file(kind, path) {
+        set_checked_path(app, kind, path, CheckedFile::default(), ctx);
+    }
+}
+
+/// Takes a file that was read: it is set, or refused as the command would refuse it.
+pub(in crate::ui) fn take_checked(
+    app: &mut App,
+    kind: FileKind,
+    path: &Path,
+    read: Result<CheckedFile, String>,
+    ctx: &Context,
+) {
+    match read {
+        Ok(checked) => set_checked_path(app, kind, path, checked, ctx),
+        Err(why) => app.toasts.push(Level::Warning, format!("{} was not opened: {why}", path.display())),
+    }
+}
+
+/// The setting of the number of states of a matrix with so many rows.
+pub(in crate::ui) fn states_setting(rows: usize) -> (&'static str, Value) {
+    (GeneratorSettings::states.name, Value::Int(rows as i64))
+}
+
+fn set_checked_path(app: &mut App, kind: FileKind, path: &Path, checked: CheckedFile, ctx: &Context) {
     let now = ctx.input(|i| i.time);
     let what = match kind {
         FileKind::Tokenizer => "tokenizer file",
@@ -100,6 +127,7 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
                     return app.toasts.push(Level::Warning, words);
                 }
                 tokens::choose_tokens_of(page, kind, now);
+                set_states(page, checked, now);
                 // what could not be opened before is tried with the new file
                 let is_tried_again = page.lab.opens_with_run && tokens::has_failed(page);
                 if is_tried_again {
@@ -107,7 +135,10 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
                 }
                 let waits = !is_tried_again && page.run.as_ref().is_some_and(|r| !r.is_untouched());
                 let then = if waits { " It is used after a reset (R)." } else { "" };
-                app.toasts.push(Level::Info, format!("{} is set.{then}", path.display()));
+                // of weights the run that opens them says whether they are any
+                if kind != FileKind::Checkpoint {
+                    app.toasts.push(Level::Info, format!("{} is set.{then}", path.display()));
+                }
                 app.overlay = None;
             }
             None => {
@@ -115,5 +146,14 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
                 app.toasts.push(Level::Warning, format!("The lab {lab} takes no {what}."));
             }
         },
+    }
+}
+
+/// A matrix brings its number of states, where the setting goes so far; a larger one is shown as well.
+fn set_states(page: &mut Page, checked: CheckedFile, now: f64) {
+    let Some((key, value)) = checked.states.map(states_setting) else { return };
+    if page.config.get(key).is_some() {
+        page.change(key, value, now);
+        page.refused.remove(key);
     }
 }

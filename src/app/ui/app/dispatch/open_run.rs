@@ -6,7 +6,7 @@ use eframe::egui::Context;
 
 use super::stop_first::{Waiting, waits};
 use crate::{
-    telemetry::{Level, RunState},
+    telemetry::{Command, Level, RunState},
     ui::{
         app::App,
         mirror::Mirror,
@@ -21,7 +21,7 @@ use crate::{
 pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
     let handle = app.host.open_run(folder.clone());
     app.opening.push(Run::new(handle, Mirror::default(), Some(folder), ctx));
-    app.overlay = None;
+    (app.overlay, app.going_on) = (None, None);
 }
 
 pub(in crate::ui) fn pump_opening(app: &mut App, _ctx: &Context) {
@@ -61,6 +61,17 @@ pub(in crate::ui) fn show_replay(app: &mut App, run: Run) {
     page.replay(run);
     app.open = Some(lab.id);
     lead_to_step(app);
+    go_on(app);
+}
+
+/// A run that was opened from its folder is shown: if it was opened to go on, it trains from its last checkpoint.
+fn go_on(app: &mut App) {
+    let Some(run) = app.open.and_then(|id| app.pages.get_mut(id)).and_then(|page| page.run.as_mut()) else { return };
+    let is_sought = |going_on: &mut PathBuf| run.replayed.as_ref() == Some(&*going_on);
+    let Some(folder) = app.going_on.take_if(is_sought) else { return };
+    let outcome = run.train(Command::Run);
+    app.past_runs.goes_on(&folder);
+    app.warn_of(outcome);
 }
 
 /// A run that was opened from its folder is shown: if a link led to it, as the link wants it.

@@ -2,12 +2,16 @@
 
 use eframe::egui::Context;
 
+use super::{dispatch as dispatch_any, open_run::open_run};
 use crate::{
     telemetry::Level,
     ui::{
-        action::PageAction,
+        action::{PageAction, RunsAction},
         app::App,
-        page::undo::{self, UndoKind},
+        page::{
+            ShownRun,
+            undo::{self, UndoKind},
+        },
         pinned::run_name,
         sweep_draft::SweepDraftState,
         tiling::Tiling,
@@ -15,6 +19,9 @@ use crate::{
 };
 
 pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
+    if app.open.is_none() && app.runs.is_open && action == PageAction::Undo {
+        return take_back(app, ctx);
+    }
     let Some(page) = app.page_mut() else { return };
     match action {
         PageAction::Undo => step_back(app, UndoKind::Undo, ctx),
@@ -59,7 +66,22 @@ pub(super) fn dispatch(app: &mut App, action: PageAction, ctx: &Context) {
 }
 
 fn step_back(app: &mut App, kind: UndoKind, ctx: &Context) {
-    let Some(page) = app.page_mut() else { return };
+    let Some((page, host)) = app.page_and_host() else { return };
     let words = undo::step_back(page, kind, ctx.input(|i| i.time)).unwrap_or_else(|| kind.nothing().to_owned());
+    match page.take_wanted_run() {
+        Some(ShownRun::Recorded(folder)) => open_run(app, folder, ctx),
+        Some(ShownRun::New) => page.launch_again(host, ctx),
+        None => {}
+    }
     app.toasts.push(Level::Info, words);
+}
+
+/// Undo on the table of runs: the run that was deleted last comes back.
+fn take_back(app: &mut App, ctx: &Context) {
+    let Some(place) = app.runs.last_trashed().cloned() else {
+        return app.toasts.push(Level::Info, UndoKind::Undo.nothing().to_owned());
+    };
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    app.toasts.push(Level::Info, format!("Undid: deleted {name}"));
+    dispatch_any(app, RunsAction::TakeBack(place), ctx);
 }

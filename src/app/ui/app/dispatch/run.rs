@@ -2,7 +2,10 @@
 
 use eframe::egui::Context;
 
-use super::time;
+use super::{
+    stop_first::{Waiting, waits},
+    time,
+};
 use crate::{
     telemetry::{Command, Level},
     ui::{
@@ -14,8 +17,18 @@ use crate::{
 
 pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
     let Some(page) = app.page() else { return };
-    if action == RunAction::Space && play::space_plays(page) {
-        return time::dispatch(app, TimeAction::Play, ctx);
+    match action {
+        RunAction::Space if play::space_plays(page) => return time::dispatch(app, TimeAction::Play, ctx),
+        RunAction::RightArrow if play::space_plays(page) => return time::dispatch(app, TimeAction::Next, ctx),
+        // settings of which no run can be made end none
+        RunAction::LetterR if (page.lab.plan)(&page.config).is_ok() => {
+            let lab = page.lab.id;
+            if waits(app, lab, "begin again with the settings shown") {
+                app.waiting = Some(Waiting::Action(RunAction::Reset.into()));
+                return;
+            }
+        }
+        _ => {}
     }
     let level = if action.is_question() { Level::Info } else { Level::Warning };
     if action.trains() {
@@ -25,9 +38,9 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
     let outcome = match action {
         RunAction::Space | RunAction::RunPause => training::run_or_pause(page, host, ctx),
         RunAction::TrainOn => training::train_on(page, host, ctx),
-        RunAction::StepOnce => training::train(page, Command::StepOnce, host, ctx),
+        RunAction::StepOnce | RunAction::RightArrow => training::train(page, Command::StepOnce, host, ctx),
         RunAction::RunTo(step) => training::train(page, Command::RunTo(step), host, ctx),
-        RunAction::Reset => {
+        RunAction::Reset | RunAction::LetterR => {
             page.launch(host, ctx);
             Ok(())
         }

@@ -11,7 +11,11 @@ pub(super) fn dispatch(app: &mut App, action: RunsAction) {
             app.host.write_note(run, note);
         }
         RunsAction::Discard(run) => app.host.discard_run(run),
-        RunsAction::TakeBack(place) => app.host.restore_run(place),
+        RunsAction::DismissInterruption(run) => app.session.dismiss_run(&run),
+        RunsAction::TakeBack(place) => {
+            app.runs.taken_back(&place);
+            app.host.restore_run(place);
+        }
         RunsAction::MakeSweep(file, is_begun) => app.host.make_sweep(*file, is_begun),
         RunsAction::ReadSweep(folder) => app.host.read_sweep(folder),
         RunsAction::CompleteSweep(folder) => app.host.complete_sweep(folder),

@@ -1,15 +1,31 @@
 //! The effect of actions on the settings.
 
+use std::path::PathBuf;
+
 use eframe::egui::Context;
 
 use super::stop_first::{Waiting, waits};
-use crate::ui::{action::SettingAction, app::App, page::controls};
+use crate::{
+    config::{FileKind, Value},
+    ui::{
+        action::SettingAction,
+        app::App,
+        page::{Page, controls},
+    },
+};
 
 pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
     let now = ctx.input(|i| i.time);
     let Some(page) = app.page_mut() else { return };
     match action {
-        SettingAction::Change(key, value) => page.change(&key, value, now),
+        SettingAction::Change(key, value) => {
+            let typed = typed_matrix(page, &key, &value);
+            page.change(&key, value, now);
+            if let Some(path) = typed {
+                // it is set already; what is read of it follows
+                app.host.check_file(FileKind::Matrix, &path);
+            }
+        }
         SettingAction::Seed(seed) => page.set_seed(seed, now),
         SettingAction::Preset(id) => take_preset(app, id, ctx),
         SettingAction::Restore(key) => {
@@ -26,6 +42,15 @@ pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
             page.filter.clear();
             app.session.controls_open = true;
         }
+    }
+}
+
+/// The path of a matrix that was typed into its control.
+fn typed_matrix(page: &Page, key: &str, value: &Value) -> Option<PathBuf> {
+    let is_matrix = page.file_key(FileKind::Matrix) == Some(key) && page.config.get(key) != Some(value);
+    match value {
+        Value::Text(path) if is_matrix && !path.is_empty() => Some(path.into()),
+        _ => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! An action that would end a training waits until the user has agreed: a preset, opened settings, a pasted session,
-//! trained weights, a replay. A reset does not ask, since beginning again is its meaning.
+//! trained weights, a replay, the letter R. The button Reset does not ask, since beginning again is its meaning; Ctrl Z
+//! opens the record of what it ended.
 
 use crate::{
     config::Config,

@@ -11,6 +11,10 @@ pub(super) fn dispatch(app: &mut App, action: TimeAction, ctx: &Context) {
             let outcome = play::play_or_pause(page, ctx.input(|i| i.time));
             app.warn_of(outcome);
         }
+        TimeAction::Next => {
+            let outcome = play::show_next(page);
+            app.warn_of(outcome);
+        }
         TimeAction::PlaySpeed(seconds) => page.play.seconds = seconds,
         TimeAction::PlayLoops(loops) => page.play.loops = loops,
         TimeAction::Follow => play::follow(page),

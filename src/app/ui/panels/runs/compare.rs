@@ -1,19 +1,25 @@
-//! Runs of the table beside each other: one number of all in one chart, or one view of each, under one scrubber, and
-//! the settings that differ.
+//! Runs of the table beside each other: one number of all in one chart, every number in a table, any two in a scatter, or
+//! one view of each, under one scrubber.
+
+mod curves;
+mod numbers;
+mod scatter;
 
 use std::sync::Arc;
 
 use eframe::egui::{self, ComboBox, Grid, RichText, ScrollArea, Slider, Ui, vec2};
 
 use super::caption;
-use crate::ui::{
-    action::RunsAction,
-    comparison::{ComparedLine, ComparedRuns, Comparison},
-    multiples::{Multiples, ReplayedRuns},
-    panels::Shell,
-    plot::ChartState,
-    theme, views,
-    widgets::number,
+use crate::{
+    experiments::sweep::results::SweepResults,
+    ui::{
+        action::{Actions, ExportFormat, FileAction, RunsAction},
+        comparison::{ComparedLine, ComparedRuns, Comparison},
+        multiples::{Multiples, ReplayedRuns},
+        panels::Shell,
+        theme, views,
+        widgets::number,
+    },
 };
 
 /// Height of what stands under the chart, points.
@@ -32,12 +38,44 @@ pub struct ComparePage {
     folded: bool,
     /// All runs as of this step; `None`: the last.
     step: Option<u64>,
-    chart: ChartState,
+    part: ComparePart,
+    curves: curves::CurvesState,
+    points: numbers::PointsState,
+    scatter: scatter::ScatterState,
     /// The view of each run that is shown in place of curves.
     multiples: Multiples,
     /// All that the runs measured, once a view was asked for.
     replayed: Option<Arc<ReplayedRuns>>,
     is_reading: bool,
+}
+
+/// The part of the comparison that is shown, where no view is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum ComparePart {
+    #[default]
+    Curves,
+    Numbers,
+    Scatter,
+}
+
+impl ComparePart {
+    const ALL: [Self; 3] = [Self::Curves, Self::Numbers, Self::Scatter];
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Curves => "Curves",
+            Self::Numbers => "Numbers",
+            Self::Scatter => "Scatter",
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Self::Curves => "One number over steps or over time, a curve a run.",
+            Self::Numbers => "Every number of every run in a table, and one along each setting that differs.",
+            Self::Scatter => "Any two numbers or settings against each other, a dot a run.",
+        }
+    }
 }
 
 impl ComparePage {
@@ -74,6 +112,18 @@ impl ComparePage {
         self.figures().iter().find(|f| f.key == *key && f.variant == *variant)
     }
 
+    /// The runs as points of numbers.
+    fn results(&self) -> &Arc<SweepResults> {
+        if self.folded { &self.runs.folded_points } else { &self.runs.points }
+    }
+
+    /// Runs are folded, or no longer: points are others then.
+    fn fold(&mut self, folded: bool) {
+        self.folded = folded;
+        self.points.selected = None;
+        self.scatter = scatter::ScatterState::default();
+    }
+
     fn last_step(&self) -> u64 {
         let of_curves = self.runs.figures.iter().flat_map(|f| &f.lines).filter_map(|l| l.last_step()).max();
         let of_runs = self.replayed.iter().flat_map(|r| &r.runs).map(|run| run.mirror.step).max();
@@ -87,9 +137,10 @@ pub fn compare_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) ->
         .horizontal(|ui| {
             let back = ui.button("‹ Table").on_hover_text("Back to the table of runs (Esc)").clicked();
             show_ui(ui, shell, page);
-            match page.multiples.view() {
-                None => choice_ui(ui, shell, page),
-                Some(_) => difference_ui(ui, shell, page),
+            match (page.multiples.view(), page.part) {
+                (Some(_), _) => difference_ui(ui, shell, page),
+                (None, ComparePart::Scatter) => fold_ui(ui, page),
+                (None, _) => choice_ui(ui, shell, page),
             }
             back
         })
@@ -97,32 +148,13 @@ pub fn compare_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) ->
     ui.add_space(8.0);
     let last = page.last_step();
     let step = page.step.unwrap_or(last).min(last);
-    match page.multiples.view() {
-        None => curves_ui(ui, shell, page, step),
-        Some(_) => multiples_ui(ui, shell, page, step),
+    match (page.multiples.view(), page.part) {
+        (Some(_), _) => multiples_ui(ui, shell, page, step),
+        (None, ComparePart::Curves) => curves::curves_ui(ui, shell, page, step),
+        (None, ComparePart::Numbers) => numbers::numbers_ui(ui, shell, page, step),
+        (None, ComparePart::Scatter) => scatter::scatter_ui(ui, shell, page, step),
     }
     is_left
-}
-
-/// One number of all runs, and a table of its values and of the settings that differ.
-fn curves_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u64) {
-    let mut state = std::mem::take(&mut page.chart);
-    match page.figure() {
-        None => {
-            let words = "These runs have no number that was measured more than once.";
-            ui.label(RichText::new(words).color(shell.theme.secondary));
-        }
-        Some(figure) => {
-            let mut chart = figure.chart(shell.theme);
-            chart.marker = page.step.map(|step| step as f64);
-            let room = vec2(ui.available_width(), (ui.available_height() - TABLE).max(160.0));
-            chart.show(ui, room, shell.theme, &mut state);
-        }
-    }
-    page.chart = state;
-    scrubber_ui(ui, shell, page);
-    ui.add_space(8.0);
-    table_ui(ui, shell, page, step);
 }
 
 /// One view of every run at the step.
@@ -143,12 +175,16 @@ fn multiples_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage, step: u6
 /// Curves, or a view of each run.
 fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
     let label = ui.label(RichText::new("show").small().color(shell.theme.secondary));
-    let selected = page.multiples.view().map_or("Curves", |v| v.title);
+    let selected = page.multiples.view().map_or(page.part.title(), |v| v.title);
     let mut chosen = None;
     let combo = ComboBox::from_id_salt("show").selected_text(selected).width(176.0).height(480.0).truncate();
     let combo = combo.show_ui(ui, |ui| {
-        if ui.selectable_label(page.multiples.view().is_none(), "Curves").clicked() {
-            chosen = Some(None);
+        for part in ComparePart::ALL {
+            let is_shown = page.multiples.view().is_none() && page.part == part;
+            if ui.selectable_label(is_shown, part.title()).on_hover_text(part.about()).clicked() {
+                page.part = part;
+                chosen = Some(None);
+            }
         }
         for view in page.views().iter().filter_map(|id| views::find(id)) {
             let is_shown = page.multiples.view().is_some_and(|v| v.id == view.id);
@@ -157,7 +193,10 @@ fn show_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage) {
             }
         }
     });
-    combo.response.labelled_by(label.id).on_hover_text("One chart with a curve a run, or a picture of each run.");
+    combo
+        .response
+        .labelled_by(label.id)
+        .on_hover_text("Curves, a table of numbers, a scatter, or a picture of each run.");
     match chosen {
         None => {}
         Some(None) => page.multiples = Multiples::default(),
@@ -217,10 +256,32 @@ fn choice_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {
     combo.response.labelled_by(label.id);
     if let Some(key) = chosen {
         page.shown = Some(key);
-        page.chart = ChartState::default();
+        page.curves = curves::CurvesState::default();
     }
+    fold_ui(ui, page);
+}
+
+fn fold_ui(ui: &mut Ui, page: &mut ComparePage) {
     let about = "Runs that differ in nothing but their seed become one line: their mean, with a band of one standard deviation.";
-    ui.checkbox(&mut page.folded, "fold seeds").on_hover_text(about);
+    let mut folded = page.folded;
+    if ui.checkbox(&mut folded, "fold seeds").on_hover_text(about).changed() {
+        page.fold(folded);
+    }
+}
+
+/// Saves what is shown, in each of the formats that it has.
+fn save_ui(ui: &mut Ui, actions: &mut Actions, name: &str, saved: &dyn Fn(ExportFormat) -> Option<String>) {
+    let menu = ui.menu_button("Save", |ui| {
+        for format in [ExportFormat::Csv, ExportFormat::Svg] {
+            if ui.button(format.label()).clicked() {
+                if let Some(text) = saved(format) {
+                    actions.push(FileAction::Save(format!("{name}.{}", format.ending()), text.into_bytes()));
+                }
+                ui.close();
+            }
+        }
+    });
+    menu.response.on_hover_text("Saves what is shown: as numbers, or as a drawing.");
 }
 
 fn scrubber_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut ComparePage) {

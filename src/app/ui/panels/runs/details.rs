@@ -78,6 +78,9 @@ fn facts_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow) {
         facts.push(format!("{lab}, preset {}, seed {}", row.preset, row.seed));
         facts.push(format!("{steps}, {}", row.state_label()));
     }
+    if !row.sweep.is_empty() {
+        facts.push(format!("of the sweep {}", row.sweep));
+    }
     facts.push(format!("{}, {} on disk", row.when, table::size(row.bytes)));
     for fact in facts {
         ui.label(RichText::new(fact).color(theme.text));

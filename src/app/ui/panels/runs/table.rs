@@ -200,13 +200,21 @@ fn cells(shell: &Shell<'_>, row: &RunRow) -> [(String, String); COLUMNS.len()] {
     let archived = if row.note.archived { "archived, " } else { "" };
     [
         (format!("{pin}{}", row.title()), second),
-        (lab.to_owned(), row.preset.clone()),
+        (lab.to_owned(), preset_label(row)),
         (first_changed, changed.collect::<Vec<_>>().join(", ")),
         steps,
         (row.loss_label(), result(row)),
         (row.when.clone(), format!("{archived}{}", row.state_label())),
         (size(row.bytes), String::new()),
     ]
+}
+
+/// The preset, and the sweep whose run it is.
+fn preset_label(row: &RunRow) -> String {
+    match row.sweep.is_empty() {
+        true => row.preset.clone(),
+        false => format!("sweep {}, {}", row.sweep, row.preset),
+    }
 }
 
 /// The first headline number that is no loss.

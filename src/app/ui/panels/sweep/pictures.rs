@@ -61,7 +61,9 @@ fn all_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, prepared: &P
     });
     page.take_pointed(ui, shell, pointed);
     ui.add_space(8.0);
-    table::table_ui(ui, shell, page, &view);
+    if let Some(point) = table::table_ui(ui, &mut page.order, &view) {
+        page.take_pointed(ui, shell, PointedAt { hovered: None, clicked: Some(point) });
+    }
 }
 
 fn curves_with_title(
@@ -84,7 +86,7 @@ fn curves_with_title(
 }
 
 /// A slice for each axis; more than there is room for are scrolled to.
-fn slices_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>) -> PointedAt {
+pub fn slices_ui(ui: &mut Ui, size: Vec2, view: &SweepView<'_>) -> PointedAt {
     let count = view.results.axes.len().max(1) as f32;
     let each = ((size.x - GAP * (count - 1.0)) / count).max(MIN_SLICE).floor();
     let mut pointed = PointedAt::default();

@@ -1,16 +1,16 @@
-//! The table of a sweep's points: settings, runs, and numbers as mean and standard deviation over seeds. Only rows in sight
-//! are drawn.
+//! The table of a sweep's points, or of compared runs: settings, runs, and numbers as mean and standard deviation over
+//! seeds. The best of each number is marked. Only rows in sight are drawn.
+
+use std::collections::BTreeMap;
 
 use eframe::egui::{self, FontId, Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
 
-use super::SweepPage;
 use crate::{
     experiments::sweep::results::{
-        Number, PointValue,
+        Number, NumberId, PointValue,
         order::{Column, PointOrder},
     },
     ui::{
-        panels::Shell,
         sweep_pictures::{SweepView, number_label},
         theme,
         widgets::truncated::truncated,
@@ -22,6 +22,10 @@ const HEAD: f32 = 22.0;
 const PAD: f32 = 8.0;
 /// Width of a point's number with its colour, points.
 const POINT: f32 = 72.0;
+/// Width of a named point with its colour, points.
+const NAMED_POINT: f32 = 240.0;
+/// Least width of a setting; a number has half as much again, points.
+const PART: f32 = 72.0;
 /// Width of how many runs have ended, points.
 const RUNS: f32 = 72.0;
 
@@ -33,11 +37,25 @@ struct PlacedColumn {
     width: f32,
 }
 
-pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, view: &SweepView<'_>) {
+/// Draws the table; the point that was clicked. Columns that have no room are scrolled to.
+pub fn table_ui(ui: &mut Ui, order: &mut PointOrder, view: &SweepView<'_>) -> Option<usize> {
+    let needed = least_width(view);
+    if needed <= ui.available_width() {
+        return rows_ui(ui, order, view);
+    }
+    let area = ScrollArea::horizontal().id_salt("columns").auto_shrink([false, false]);
+    let shown = area.show(ui, |ui| {
+        ui.set_width(needed);
+        rows_ui(ui, order, view)
+    });
+    shown.inner
+}
+
+fn rows_ui(ui: &mut Ui, order: &mut PointOrder, view: &SweepView<'_>) -> Option<usize> {
     let columns = columns(view, ui.available_width());
-    head_ui(ui, shell, &mut page.order, &columns);
-    let order = rows(page, view);
-    let best = view.values().and_then(|as_of| view.results.best(view.number, as_of));
+    head_ui(ui, view, order, &columns);
+    let order = rows(order, view);
+    let best = best_points(view);
     let mut clicked = None;
     ui.spacing_mut().item_spacing.y = 0.0;
     ScrollArea::vertical().id_salt("points").auto_shrink([false, false]).show_rows(
@@ -46,25 +64,46 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut SweepPage, view: 
         order.len(),
         |ui, range| {
             for point in order.get(range).unwrap_or_default() {
-                if row_ui(ui, view, &columns, (*point, best == Some(*point))).clicked() {
+                if row_ui(ui, view, &columns, &TableRow { point: *point, best: &best }).clicked() {
                     clicked = Some(*point);
                 }
             }
         },
     );
-    if let Some(point) = clicked {
-        let at = ui.input(|i| i.pointer.interact_pos());
-        page.clicked(shell, at, point);
+    clicked
+}
+
+/// A row, and the best point of each number.
+struct TableRow<'a> {
+    point: usize,
+    best: &'a BTreeMap<NumberId, usize>,
+}
+
+impl TableRow<'_> {
+    fn is_best(&self, id: &NumberId) -> bool {
+        self.best.get(id) == Some(&self.point)
     }
 }
 
+/// The best point of each number, where one way is better and there is more than one to choose from.
+fn best_points(view: &SweepView<'_>) -> BTreeMap<NumberId, usize> {
+    let places = std::iter::once(view.number).chain(view.others.iter().copied());
+    let best = |place: usize| {
+        let id = &view.results.numbers.get(place)?.id;
+        let as_of = view.as_of.get(id)?;
+        let known = (0..view.results.points.len()).filter(|point| as_of.mean(*point).is_some()).count();
+        Some((id.clone(), view.results.best(place, as_of).filter(|_| known > 1)?))
+    };
+    places.filter_map(best).collect()
+}
+
 /// The points that a brush leaves, in order.
-fn rows(page: &SweepPage, view: &SweepView<'_>) -> Vec<usize> {
-    let as_of = match &page.order.column {
+fn rows(order: &PointOrder, view: &SweepView<'_>) -> Vec<usize> {
+    let as_of = match &order.column {
         Column::Number(id) => view.as_of.get(id),
         _ => None,
     };
-    let order = page.order.sorted(view.results, as_of);
+    let order = order.sorted(view.results, as_of);
     order.into_iter().filter(|point| view.kept.get(*point).copied().unwrap_or(true)).collect()
 }
 
@@ -73,14 +112,27 @@ fn numbers<'a>(view: &SweepView<'a>) -> impl Iterator<Item = &'a Number> {
     places.filter_map(|place| view.results.numbers.get(place))
 }
 
+/// Width at which every column can be read, points.
+fn least_width(view: &SweepView<'_>) -> f32 {
+    let numbers = 1 + view.others.len();
+    point_width(view) + RUNS + PART * (view.results.axes.len() as f32 + 1.5 * numbers as f32)
+}
+
+/// Named points need more room than numbered ones.
+fn point_width(view: &SweepView<'_>) -> f32 {
+    if view.results.names.is_empty() { POINT } else { NAMED_POINT }
+}
+
 fn columns(view: &SweepView<'_>, width: f32) -> Vec<PlacedColumn> {
     let settings = view.results.axes.iter().enumerate().map(|(i, axis)| (Column::Axis(i), axis.key.clone()));
     let numbers: Vec<(Column, String)> =
         numbers(view).map(|n| (Column::Number(n.id.clone()), n.heading.clone())).collect();
     // a number with its spread is wider than a setting
     let parts = view.results.axes.len() as f32 + 1.5 * numbers.len() as f32;
-    let part = (width - POINT - RUNS) / parts.max(1.0);
-    let all = std::iter::once((Column::Point, "point".to_owned(), POINT))
+    let point = point_width(view);
+    let part = (width - point - RUNS) / parts.max(1.0);
+    let heading = if view.results.names.is_empty() { "point" } else { "run" };
+    let all = std::iter::once((Column::Point, heading.to_owned(), point))
         .chain(settings.map(|(column, words)| (column, words, part)))
         .chain([(Column::Runs, "finished".to_owned(), RUNS)])
         .chain(numbers.into_iter().map(|(column, words)| (column, words, 1.5 * part)));
@@ -92,7 +144,8 @@ fn columns(view: &SweepView<'_>, width: f32) -> Vec<PlacedColumn> {
     placed.collect()
 }
 
-fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[PlacedColumn]) {
+fn head_ui(ui: &mut Ui, view: &SweepView<'_>, order: &mut PointOrder, columns: &[PlacedColumn]) {
+    let theme = view.theme;
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
     for column in columns {
         let place = Rect::from_min_size(pos2(rect.left() + column.x, rect.top()), vec2(column.width, HEAD));
@@ -105,7 +158,7 @@ fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[Pl
             _ => "",
         };
         let is_bright = !sign.is_empty() || response.hovered();
-        let colour = if is_bright { shell.theme.text } else { shell.theme.secondary };
+        let colour = if is_bright { theme.text } else { theme.secondary };
         let font = FontId::proportional(theme::SMALL);
         let galley = truncated(ui, &format!("{words}{sign}"), font, colour, column.width - PAD);
         let left = if column.column == Column::Point { PAD } else { column.width - galley.size().x - PAD };
@@ -114,15 +167,12 @@ fn head_ui(ui: &mut Ui, shell: &Shell<'_>, order: &mut PointOrder, columns: &[Pl
             order.click(column.column.clone());
         }
     }
-    ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, shell.theme.line));
+    ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, theme.line));
 }
 
-fn row_ui(
-    ui: &mut Ui,
-    view: &SweepView<'_>,
-    columns: &[PlacedColumn],
-    (point, is_best): (usize, bool),
-) -> egui::Response {
+fn row_ui(ui: &mut Ui, view: &SweepView<'_>, columns: &[PlacedColumn], row: &TableRow<'_>) -> egui::Response {
+    let point = row.point;
+    let is_best = view.shown().is_some_and(|number| row.is_best(&number.id));
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     let (theme, is_selected) = (view.theme, view.selected == Some(point));
     let name = format!("point {}, {}", point + 1, view.results.point_name(point));
@@ -140,19 +190,32 @@ fn row_ui(
             let swatch = Rect::from_center_size(pos2(left + PAD + 5.0, middle), vec2(10.0, 10.0));
             ui.painter().rect_filled(swatch, 2.0, view.colours.get(point).copied().unwrap_or(theme.text));
             let mark = if is_best { " ★" } else { "" };
-            let galley =
-                truncated(ui, &format!("{}{mark}", point + 1), theme::numbers(), theme.text, column.width - 24.0);
+            let (words, font) = match view.results.names.get(point) {
+                Some(name) => (format!("{name}{mark}"), FontId::proportional(theme::BODY)),
+                None => (format!("{}{mark}", point + 1), theme::numbers()),
+            };
+            let galley = truncated(ui, &words, font, theme.text, column.width - 24.0);
             ui.painter().galley(pos2(left + PAD + 16.0, middle - galley.size().y / 2.0), galley, theme.text);
             continue;
         }
-        let words = cell(view, &column.column, point);
+        let mut words = cell(view, &column.column, point);
+        if let Column::Number(id) = &column.column
+            && row.is_best(id)
+        {
+            words = format!("★ {words}");
+        }
         let colour = if words == NOTHING { theme.secondary } else { theme.text };
         let galley = truncated(ui, &words, theme::numbers(), colour, column.width - PAD);
         let at = pos2(left + column.width - galley.size().x - PAD, middle - galley.size().y / 2.0);
         ui.painter().galley(at, galley, colour);
     }
     let response = response.on_hover_cursor(egui::CursorIcon::PointingHand);
-    if is_best { response.on_hover_text(format!("★ best by {} at this step", view.heading())) } else { response }
+    let best = numbers(view).filter(|number| row.is_best(&number.id)).map(|number| number.heading.as_str());
+    let best: Vec<&str> = best.collect();
+    match best.is_empty() {
+        true => response,
+        false => response.on_hover_text(format!("★ best by {} at this step", best.join("; "))),
+    }
 }
 
 /// Stands where nothing is recorded so far.

@@ -1,0 +1,102 @@
+//! Compared runs as the points of a sweep that nobody specified: the settings that differ are its axes, so that the
+//! pictures and the table of sweeps show them.
+
+use std::sync::Arc;
+
+use super::{super::sweep::results::numbers, ComparedRun, TRAIN_LOSS, first_but_for_seed};
+use crate::{
+    experiments::{
+        run_table::Difference,
+        series::NumberSeries,
+        sweep::{
+            results::{AxisKind, MadeRun, NumberId, ResultAxis, ResultPoint, SweepResults, SweepRun},
+            series::RunSeries,
+        },
+    },
+    labs,
+    telemetry::channels,
+    ui::comparison::folded_name,
+};
+
+/// Values of a setting that are so many times apart lie on a logarithmic axis.
+const LOG_FROM: f64 = 30.0;
+
+/// A point a run, or, folded, a point for all runs that differ in nothing but the seed.
+pub fn from_runs(runs: &[ComparedRun], names: &[String], differences: &[Difference], is_folded: bool) -> SweepResults {
+    let like: Vec<usize> = (0..runs.len()).map(|i| if is_folded { first_but_for_seed(runs, i) } else { i }).collect();
+    let mut firsts = like.clone();
+    firsts.sort_unstable();
+    firsts.dedup();
+    let members = |first: usize| like.iter().filter(|l| **l == first).count();
+    let axes: Vec<(ResultAxis, &Difference)> =
+        differences.iter().filter(|d| !(is_folded && d.key == "seed")).map(|d| (axis(d), d)).collect();
+    let point = |run: &usize| {
+        let value = |(_, d): &(ResultAxis, &Difference)| d.values.get(*run).cloned().unwrap_or_default();
+        let values: Vec<String> = axes.iter().map(value).collect();
+        let place = |((axis, _), text): (&(ResultAxis, &Difference), &String)| match &axis.kind {
+            AxisKind::Numbers { .. } => text.parse().unwrap_or(f64::NAN),
+            AxisKind::Words(words) => words.iter().position(|w| w == text).map_or(f64::NAN, |i| i as f64),
+        };
+        ResultPoint { places: axes.iter().zip(&values).map(place).collect(), values }
+    };
+    let name = |run: &usize| {
+        let name = names.get(*run).map_or("", String::as_str);
+        match members(*run) {
+            1 => name.to_owned(),
+            seeds => folded_name(name, seeds),
+        }
+    };
+    let made = |(run, like): (&ComparedRun, &usize)| SweepRun {
+        point: firsts.iter().position(|first| first == like).unwrap_or(0),
+        seed: run.row.seed,
+        made: Some(MadeRun { path: run.row.path.clone(), state: run.row.state.clone(), words: run.row.state_label() }),
+        refusal: None,
+    };
+    let series: Vec<Option<Arc<RunSeries>>> = runs.iter().map(|run| Some(Arc::new(series_of(run)))).collect();
+    let headlines = runs.first().and_then(|run| labs::find(&run.row.lab)).map_or(&[][..], |lab| lab.headlines);
+    let most_seeds = firsts.iter().max_by_key(|first| members(**first)).copied().unwrap_or(0);
+    let with_most = runs.iter().zip(&like).filter(|(_, l)| **l == most_seeds);
+    SweepResults {
+        lab: runs.first().map_or_else(String::new, |run| run.row.lab.clone()),
+        points: firsts.iter().map(point).collect(),
+        names: firsts.iter().map(name).collect(),
+        seeds: with_most.map(|(run, _)| run.row.seed).collect(),
+        runs: runs.iter().zip(&like).map(made).collect(),
+        numbers: numbers(headlines, &series),
+        axes: axes.into_iter().map(|(axis, _)| axis).collect(),
+        every: 1,
+        ..SweepResults::default()
+    }
+}
+
+/// A setting that differs; of numbers, where every run has one.
+fn axis(difference: &Difference) -> ResultAxis {
+    let numbers: Vec<f64> = difference.values.iter().filter_map(|v| v.parse().ok()).collect();
+    let kind = if numbers.len() == difference.values.len() {
+        let [low, high] = numbers.iter().fold([f64::INFINITY, 0.0], |[low, high], v| [v.min(low), v.max(high)]);
+        AxisKind::Numbers { is_log: low > 0.0 && high / low >= LOG_FROM }
+    } else {
+        let mut words: Vec<String> = vec![];
+        for word in &difference.values {
+            if !words.contains(word) {
+                words.push(word.clone());
+            }
+        }
+        AxisKind::Words(words)
+    };
+    ResultAxis { key: difference.key.clone(), kind }
+}
+
+/// The run's numbers, by the keys of sweeps.
+fn series_of(run: &ComparedRun) -> RunSeries {
+    let number = |number: &NumberSeries| {
+        let key = if number.key == TRAIN_LOSS { channels::LOSS_TRAIN } else { &number.key };
+        let means = number.points.iter().map(|[step, mean, _]| (*step as u64, *mean)).collect();
+        (NumberId { key: key.to_owned(), group: number.group.clone() }, Arc::new(means))
+    };
+    RunSeries {
+        numbers: run.series.iter().map(number).collect(),
+        groups: run.row.losses.iter().map(|l| (l.group.clone(), l.label.clone())).collect(),
+        every: 1,
+    }
+}

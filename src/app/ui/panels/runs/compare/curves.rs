@@ -1,0 +1,258 @@
+//! One number of all runs over steps or over the time of training, smoothed where that is wanted, and a table of its values
+//! and of the settings that differ.
+
+use eframe::egui::{RichText, Ui, vec2};
+
+use super::{ComparePage, TABLE, save_ui, scrubber_ui, table_ui};
+use crate::ui::{
+    action::ExportFormat,
+    comparison::{ComparedLine, Comparison},
+    panels::Shell,
+    plot::{Axis, Band, Chart, ChartState, Line, Scale, Smoothed},
+    theme::Theme,
+    widgets::smoothing::smoothing_ui,
+};
+
+/// The axis that curves go along.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum CurveAxis {
+    #[default]
+    Steps,
+    /// Seconds of training.
+    Time,
+}
+
+/// The choices about the chart, and what is drawn by them.
+#[derive(Debug, Default)]
+pub struct CurvesState {
+    chart: ChartState,
+    /// Weight of the past; 0: not smoothed.
+    smoothing: f64,
+    axis: CurveAxis,
+    drawn: Option<DrawnLines>,
+}
+
+/// The inputs by which lines are worked out.
+#[derive(Debug, Clone, PartialEq)]
+struct CurveChoices {
+    key: String,
+    variant: String,
+    is_folded: bool,
+    smoothing: f64,
+    axis: CurveAxis,
+}
+
+/// Lines as they are drawn, kept until a choice changes.
+#[derive(Debug)]
+struct DrawnLines {
+    choices: CurveChoices,
+    lines: Vec<DrawnLine>,
+}
+
+/// One line of the figure.
+#[derive(Debug, Default)]
+struct DrawnLine {
+    smoothed: Option<Smoothed>,
+    timed: Option<TimedLine>,
+}
+
+/// A line over seconds.
+#[derive(Debug)]
+struct TimedLine {
+    mean: Vec<[f64; 2]>,
+    /// Before smoothing.
+    raw: Option<Vec<[f64; 2]>>,
+    band: Option<[Vec<[f64; 2]>; 2]>,
+}
+
+impl CurvesState {
+    /// Works out the lines of the figure by the choices, unless they stand already.
+    fn draw(&mut self, figure: &Comparison, times: &[Vec<(u64, f64)>], is_folded: bool) {
+        let choices = CurveChoices {
+            key: figure.key.clone(),
+            variant: figure.variant.clone(),
+            is_folded,
+            smoothing: self.smoothing,
+            axis: self.axis,
+        };
+        let kept = self.drawn.take().filter(|drawn| drawn.choices == choices);
+        let drawn = kept.unwrap_or_else(|| DrawnLines {
+            lines: figure.lines.iter().map(|line| drawn_line(line, times, &choices)).collect(),
+            choices,
+        });
+        self.drawn = Some(drawn);
+    }
+}
+
+fn drawn_line(line: &ComparedLine, times: &[Vec<(u64, f64)>], choices: &CurveChoices) -> DrawnLine {
+    let smoothed = (choices.smoothing > 0.0).then(|| {
+        let mut smoothed = Smoothed::default();
+        smoothed.follow(line.curve(), choices.smoothing);
+        smoothed
+    });
+    let timed = (choices.axis == CurveAxis::Time).then(|| {
+        let over_time = |value: &dyn Fn(usize, [f64; 3]) -> Option<f64>| -> Vec<[f64; 2]> {
+            let point = |(i, p): (usize, &[f64; 3])| Some([seconds(line, times, p[0] as u64)?, value(i, *p)?]);
+            line.points().iter().enumerate().filter_map(point).collect()
+        };
+        let raw = over_time(&|_, p| Some(p[1]));
+        let mean = smoothed.as_ref().map(|s| over_time(&|i, _| s.curve().point(i).map(|(_, v)| v)));
+        let has_band = line.points().iter().any(|p| p[2] > 0.0);
+        TimedLine {
+            band: has_band.then(|| [over_time(&|_, p| Some(p[1] - p[2])), over_time(&|_, p| Some(p[1] + p[2]))]),
+            raw: mean.is_some().then(|| raw.clone()),
+            mean: mean.unwrap_or(raw),
+        }
+    });
+    DrawnLine { smoothed, timed }
+}
+
+/// Seconds of training at a step, mean over the runs of the line; `None` where no run recorded it.
+fn seconds(line: &ComparedLine, times: &[Vec<(u64, f64)>], step: u64) -> Option<f64> {
+    let of_run = |run: &usize| {
+        let times = times.get(*run)?;
+        // a measurement before the first step takes no time of training
+        let at = times.partition_point(|(s, _)| *s <= step).checked_sub(1);
+        Some(at.map_or(0.0, |i| times[i].1)).filter(|_| !times.is_empty())
+    };
+    let known: Vec<f64> = line.runs.iter().filter_map(of_run).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+/// The figure's chart with its lines as they are drawn.
+fn chart<'a>(figure: &'a Comparison, drawn: &'a [DrawnLine], axis: CurveAxis, theme: &Theme) -> Chart<'a> {
+    let mut chart = figure.chart(theme);
+    let mut behind = vec![];
+    for ((line, drawn), compared) in chart.lines.iter_mut().zip(drawn).zip(&figure.lines) {
+        match (&drawn.timed, &drawn.smoothed) {
+            (None, None) => {}
+            (None, Some(smoothed)) => {
+                line.data = smoothed.curve().into();
+                (line.raw, line.dots) = (Some(compared.curve()), false);
+            }
+            (Some(timed), _) => {
+                line.data = timed.mean.clone().into();
+                if let Some(raw) = &timed.raw {
+                    let mut raw = Line::new(line.label.clone(), line.colour, raw.clone()).stroke(line.stroke).faint();
+                    raw.short = Some(line.name().to_owned());
+                    behind.push(raw);
+                    line.dots = false;
+                }
+            }
+        }
+    }
+    if axis == CurveAxis::Time {
+        let band = |(line, drawn): (&Line<'_>, &DrawnLine)| {
+            let [low, high] = drawn.timed.as_ref()?.band.clone()?;
+            Some(Band { label: line.label.clone(), colour: line.colour, low: low.into(), high: high.into() })
+        };
+        chart.bands = chart.lines.iter().zip(drawn).filter_map(band).collect();
+        chart.x = Axis::new("time of training (s)");
+        chart = chart.empty("These runs recorded no times.");
+    }
+    behind.append(&mut chart.lines);
+    chart.lines = behind;
+    chart
+}
+
+pub fn curves_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, step: u64) {
+    let mut state = std::mem::take(&mut page.curves);
+    match page.figure() {
+        None => {
+            let words = "These runs have no number that was measured more than once.";
+            ui.label(RichText::new(words).color(shell.theme.secondary));
+        }
+        Some(figure) => {
+            state.draw(figure, &page.runs.times, page.folded);
+            let lines = state.drawn.as_ref().map_or(&[][..], |drawn| &drawn.lines);
+            let mut chart = chart(figure, lines, state.axis, shell.theme);
+            chart.marker = page.step.filter(|_| state.axis == CurveAxis::Steps).map(|step| step as f64);
+            let (mut smoothing, mut axis) = (state.smoothing, state.axis);
+            ui.horizontal(|ui| {
+                axis_ui(ui, &mut axis, page.runs.times.iter().any(|times| !times.is_empty()));
+                log_ui(ui, &mut state.chart);
+                let saved = |format| match format {
+                    ExportFormat::Csv => chart.csv(&state.chart),
+                    ExportFormat::Svg => chart.svg(&state.chart, shell.theme),
+                    ExportFormat::Png => None,
+                };
+                save_ui(ui, shell.actions, &figure.file_stem(), &saved);
+                let about = "Weight of the past in the running average, as TensorBoard draws it. The raw line stays \
+                             faintly behind.";
+                smoothing_ui(ui, &mut smoothing, about);
+            });
+            let room = vec2(ui.available_width(), (ui.available_height() - TABLE).max(160.0));
+            chart.show(ui, room, shell.theme, &mut state.chart);
+            if axis != state.axis {
+                (state.chart.zoom_x, state.chart.zoom_y) = (None, None);
+            }
+            (state.smoothing, state.axis) = (smoothing, axis);
+        }
+    }
+    page.curves = state;
+    scrubber_ui(ui, shell, page);
+    ui.add_space(8.0);
+    table_ui(ui, shell, page, step);
+}
+
+/// Chooses what the curves go along.
+fn axis_ui(ui: &mut Ui, axis: &mut CurveAxis, has_times: bool) {
+    for (choice, words) in [(CurveAxis::Steps, "by step"), (CurveAxis::Time, "by time")] {
+        let can = choice == CurveAxis::Steps || has_times;
+        ui.add_enabled_ui(can, |ui| {
+            let about = "Along the steps, or along the seconds of training that each run had taken.";
+            let button = ui.selectable_value(axis, choice, words).on_hover_text(about);
+            button.on_disabled_hover_text("These runs recorded no times.");
+        });
+    }
+}
+
+/// Divides the axes by logarithms; a click on an axis does the same.
+pub fn log_ui(ui: &mut Ui, chart: &mut ChartState) {
+    for (words, scale, zoom) in
+        [("log x", &mut chart.scale_x, &mut chart.zoom_x), ("log y", &mut chart.scale_y, &mut chart.zoom_y)]
+    {
+        let mut is_log = *scale == Some(Scale::Log);
+        let about = "Divides the axis by logarithms. A click on the axis does the same.";
+        if ui.checkbox(&mut is_log, words).on_hover_text(about).changed() {
+            (*scale, *zoom) = (Some(if is_log { Scale::Log } else { Scale::Linear }), None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure() -> Comparison {
+        let points = vec![[0.0, 4.0, 0.0], [10.0, 2.0, 0.0], [20.0, 0.0, 0.0]];
+        let line = ComparedLine::new("lr 0.1".into(), 0, 0, points);
+        Comparison { key: "loss".into(), variant: "a".into(), title: "loss".into(), lines: vec![line] }
+    }
+
+    #[test]
+    fn curves_go_along_the_time_of_training() {
+        let (figure, times) = (figure(), [vec![(1, 0.5), (10, 5.0), (20, 11.0)]]);
+        let mut state = CurvesState { axis: CurveAxis::Time, ..CurvesState::default() };
+        state.draw(&figure, &times, false);
+        let drawn = &state.drawn.as_ref().unwrap().lines[0];
+        assert_eq!(drawn.timed.as_ref().unwrap().mean, [[0.0, 4.0], [5.0, 2.0], [11.0, 0.0]]);
+        let mut state = CurvesState { axis: CurveAxis::Time, ..CurvesState::default() };
+        state.draw(&figure, &[vec![]], false);
+        assert!(state.drawn.unwrap().lines[0].timed.as_ref().unwrap().mean.is_empty(), "no times, no line");
+    }
+
+    #[test]
+    fn a_smoothed_line_keeps_the_raw_one_behind() {
+        let figure = figure();
+        for axis in [CurveAxis::Steps, CurveAxis::Time] {
+            let mut state = CurvesState { smoothing: 0.5, axis, ..CurvesState::default() };
+            state.draw(&figure, &[vec![(1, 1.0), (20, 2.0)]], false);
+            let lines = &state.drawn.as_ref().unwrap().lines;
+            let chart = chart(&figure, lines, axis, &Theme::dark());
+            let is_raw_there = chart.lines.iter().any(|line| line.raw.is_some() || line.faint);
+            assert!(is_raw_there, "{axis:?}");
+            assert_eq!(lines[0].smoothed.as_ref().unwrap().curve().value_at(10), Some(8.0 / 3.0));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Every number of the compared runs in a table with the best of each marked, and the chosen one along the settings that
+//! differ: the pictures of a sweep, whose points are the runs.
+
+use eframe::egui::{RichText, Ui, vec2};
+
+use super::{ComparePage, scrubber_ui};
+use crate::{
+    experiments::sweep::results::{
+        NumberId, SweepResults,
+        brush::Brush,
+        order::{Column, PointOrder},
+    },
+    ui::{
+        action::{ExportFormat, FileAction, OpenAction},
+        panels::{
+            Shell,
+            sweep::{pictures::slices_ui, table},
+        },
+        plot::{Scale, quote},
+        sweep_pictures::{PictureChoices, Prepared, heat_ui},
+    },
+};
+
+/// Height of the pictures over the table, points.
+const PICTURES: f32 = 200.0;
+/// Height from which there is room for them, points.
+const WITH_PICTURES: f32 = 460.0;
+const GAP: f32 = 16.0;
+
+/// The point that is selected, and the order of the table.
+#[derive(Debug, Default)]
+pub struct PointsState {
+    pub selected: Option<usize>,
+    order: PointOrder,
+    prepared: Option<Prepared>,
+}
+
+/// The number of the chosen figure among the results; the first where it is none of them.
+fn chosen_number(page: &ComparePage, results: &SweepResults) -> Option<usize> {
+    let chosen = page
+        .shown
+        .as_ref()
+        .and_then(|(key, variant)| results.number(&NumberId { key: key.clone(), group: variant.clone() }));
+    chosen.or_else(|| results.first_number())
+}
+
+pub fn numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, step: u64) {
+    let results = page.results().clone();
+    let Some(number) = chosen_number(page, &results) else {
+        ui.label(RichText::new("These runs have recorded no number.").color(shell.theme.secondary));
+        return;
+    };
+    let others = (0..results.numbers.len()).filter(|i| *i != number).collect();
+    let choices = PictureChoices { number, others, step, brush: Brush::default(), is_dark: shell.theme.dark };
+    let mut state = std::mem::take(&mut page.points);
+    let prepared = match state.prepared.take() {
+        Some(prepared) => prepared.renewed(&results, &choices),
+        None => Prepared::new(&results, choices),
+    };
+    let theme = shell.theme.clone();
+    let view = prepared.view(state.selected, Scale::Linear, &theme);
+    scrubber_ui(ui, shell, page);
+    ui.horizontal(|ui| {
+        let about = "Saves the table, each number with all its digits.";
+        if ui.button("Save the table (CSV)").on_hover_text(about).clicked() {
+            let name = format!("numbers-step-{step}.{}", ExportFormat::Csv.ending());
+            shell.act(FileAction::Save(name, csv(&results, step).into_bytes()));
+        }
+        selected_ui(ui, shell, &results, state.selected);
+    });
+    let mut clicked = None;
+    if ui.available_height() >= WITH_PICTURES && !results.axes.is_empty() {
+        ui.horizontal_top(|ui| {
+            ui.spacing_mut().item_spacing.x = GAP;
+            let width = ui.available_width();
+            let share = if prepared.cells.is_some() { (width * 0.6).floor() } else { width };
+            let mut pointed = slices_ui(ui, vec2(share, PICTURES), &view);
+            if let Some(cells) = &prepared.cells {
+                pointed = pointed.or(heat_ui(ui, vec2(width - share - GAP, PICTURES), &view, cells));
+            }
+            clicked = pointed.clicked;
+        });
+        ui.add_space(8.0);
+    }
+    clicked = table::table_ui(ui, &mut state.order, &view).or(clicked);
+    if clicked.is_some() {
+        state.selected = if state.selected == clicked { None } else { clicked };
+    }
+    state.prepared = Some(prepared);
+    page.points = state;
+}
+
+/// The selected point, with its runs to be opened.
+pub fn selected_ui(ui: &mut Ui, shell: &mut Shell<'_>, results: &SweepResults, selected: Option<usize>) {
+    let Some(point) = selected else {
+        let words = "A click selects a run in the table and in every picture.";
+        ui.label(RichText::new(words).small().color(shell.theme.secondary));
+        return;
+    };
+    ui.label(RichText::new(format!("selected: {}", results.point_name(point))).small());
+    let runs: Vec<_> = results.runs_of(point).filter_map(|(_, run)| Some((run.seed, run.made.as_ref()?))).collect();
+    for (seed, made) in &runs {
+        let words = if runs.len() > 1 { format!("Open seed {seed}") } else { "Open".to_owned() };
+        if ui.small_button(words).on_hover_text("Opens the run in its lab.").clicked() {
+            shell.act(OpenAction::Run(made.path.clone()));
+        }
+    }
+}
+
+/// The table as numbers: a row a point, its settings, then mean and standard deviation of each number.
+fn csv(results: &SweepResults, step: u64) -> String {
+    let mut head: Vec<String> = vec!["run".into()];
+    head.extend(results.axes.iter().map(|axis| axis.key.clone()));
+    let as_of: Vec<_> = (0..results.numbers.len()).map(|number| results.as_of(number, step)).collect();
+    head.extend(results.numbers.iter().flat_map(|n| [n.heading.clone(), format!("{}, sd over seeds", n.heading)]));
+    let order = PointOrder { column: Column::Point, is_falling: false };
+    let mut lines = vec![head];
+    for point in order.sorted(results, None) {
+        let mut line = vec![results.point_name(point)];
+        line.extend(results.points.get(point).map(|p| p.values.clone()).unwrap_or_default());
+        for number in &as_of {
+            let value = number.values.get(point).and_then(Option::as_ref);
+            line.push(value.map_or(String::new(), |v| v.mean.to_string()));
+            line.push(value.filter(|v| v.each.len() > 1).map_or(String::new(), |v| v.sd.to_string()));
+        }
+        lines.push(line);
+    }
+    let text = |line: &Vec<String>| line.iter().map(|field| quote(field)).collect::<Vec<_>>().join(",");
+    lines.iter().map(|line| format!("{}\n", text(line))).collect()
+}

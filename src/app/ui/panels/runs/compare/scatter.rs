@@ -1,0 +1,236 @@
+//! Any two numbers of the compared runs against each other, or a number against a setting: a dot a run.
+
+use eframe::egui::{ComboBox, RichText, Ui, vec2};
+
+use super::{ComparePage, curves::log_ui, numbers::selected_ui, save_ui, scrubber_ui};
+use crate::{
+    experiments::sweep::results::{AsOf, AxisKind, SweepResults, brush::Dimension},
+    ui::{
+        action::ExportFormat,
+        panels::Shell,
+        plot::{Axis, Chart, ChartState, Line, Mark, Stroke, value_label},
+        sweep_pictures::{OWN_COLOURS, point_colours},
+        theme::Theme,
+    },
+};
+
+/// The two numbers, and the chart.
+#[derive(Debug, Default)]
+pub struct ScatterState {
+    x: Option<Dimension>,
+    y: Option<Dimension>,
+    chart: ChartState,
+}
+
+/// A number or a setting of numbers with its values.
+enum Values {
+    /// By point.
+    Setting(Vec<f64>),
+    Number(AsOf),
+}
+
+impl Values {
+    fn new(results: &SweepResults, dimension: &Dimension, step: u64) -> Option<Self> {
+        Some(match dimension {
+            Dimension::Axis(axis) => {
+                let places = results.points.iter().map(|p| p.places.get(*axis).copied().unwrap_or(f64::NAN));
+                Self::Setting(places.collect())
+            }
+            Dimension::Number(id) => Self::Number(results.as_of(results.number(id)?, step)),
+        })
+    }
+
+    /// The value of a run of a point.
+    fn of_run(&self, point: usize, run: usize) -> Option<f64> {
+        match self {
+            Self::Setting(values) => values.get(point).copied(),
+            Self::Number(as_of) => {
+                let value = as_of.values.get(point)?.as_ref()?;
+                value.each.iter().find(|(i, _)| *i == run).map(|(_, v)| *v)
+            }
+        }
+        .filter(|v| v.is_finite())
+    }
+}
+
+/// What can stand on an axis: settings of numbers, then numbers.
+fn dimensions(results: &SweepResults) -> Vec<Dimension> {
+    let is_numeric = |i: &usize| matches!(results.axes[*i].kind, AxisKind::Numbers { .. });
+    let axes = (0..results.axes.len()).filter(is_numeric).map(Dimension::Axis);
+    axes.chain(results.numbers.iter().map(|n| Dimension::Number(n.id.clone()))).collect()
+}
+
+fn label(results: &SweepResults, dimension: &Dimension) -> String {
+    match dimension {
+        Dimension::Axis(axis) => results.axes.get(*axis).map_or_else(String::new, |a| a.key.clone()),
+        Dimension::Number(id) => {
+            results.number(id).map_or_else(|| id.key.clone(), |i| results.numbers[i].heading.clone())
+        }
+    }
+}
+
+/// The dots of a point, a run each, by rising x.
+fn dots(results: &SweepResults, point: usize, [x, y]: [&Values; 2]) -> Vec<[f64; 2]> {
+    let of_run = |(run, _): (usize, _)| Some([x.of_run(point, run)?, y.of_run(point, run)?]);
+    let mut dots: Vec<[f64; 2]> = results.runs_of(point).filter_map(of_run).collect();
+    dots.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    dots
+}
+
+/// The chart, and which point each of its lines is of.
+fn chart(
+    results: &SweepResults,
+    of: [&Dimension; 2],
+    step: u64,
+    selected: Option<usize>,
+    theme: &Theme,
+) -> (Chart<'static>, Vec<usize>) {
+    let [x, y] = of.map(|dimension| Axis::new(label(results, dimension)));
+    let mut chart = Chart::new("scatter of runs", x, y).empty("No run has recorded both by this step.");
+    chart.legend = results.points.len() <= OWN_COLOURS;
+    let (mut points, colours) = (vec![], point_colours(results, theme));
+    let [Some(x), Some(y)] = of.map(|dimension| Values::new(results, dimension, step)) else {
+        return (chart, points);
+    };
+    for point in (0..results.points.len()).filter(|p| selected != Some(*p)).chain(selected) {
+        let dots = dots(results, point, [&x, &y]);
+        if dots.is_empty() {
+            continue;
+        }
+        let colour = colours.get(point).copied().unwrap_or(theme.text);
+        let is_selected = selected == Some(point);
+        let mark = if is_selected { Mark::Cross } else { Mark::Ring };
+        let mut line = Line::new(results.point_name(point), colour, dots).stroke(Stroke::Marks(mark));
+        line.width = if is_selected { 3.0 } else { 1.5 };
+        chart.lines.push(line);
+        points.push(point);
+    }
+    (chart, points)
+}
+
+pub fn scatter_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ComparePage, step: u64) {
+    let results = page.results().clone();
+    let all = dimensions(&results);
+    let numbers = || all.iter().filter(|d| matches!(d, Dimension::Number(_)));
+    let mut state = std::mem::take(&mut page.scatter);
+    if state.x.is_none() {
+        state.x = all.first().cloned();
+        state.y = numbers().find(|d| Some(*d) != state.x.as_ref()).or(all.first()).cloned();
+    }
+    ui.horizontal(|ui| {
+        let before = (state.x.clone(), state.y.clone());
+        axis_ui(ui, shell, &results, "x", &mut state.x);
+        axis_ui(ui, shell, &results, "y", &mut state.y);
+        if before != (state.x.clone(), state.y.clone()) {
+            state.chart = ChartState::default();
+        }
+        log_ui(ui, &mut state.chart);
+        if let (Some(x), Some(y)) = (&state.x, &state.y) {
+            let saved = |format| {
+                let (chart, _) = chart(&results, [x, y], step, None, shell.theme);
+                match format {
+                    ExportFormat::Csv => chart.csv(&state.chart),
+                    ExportFormat::Svg => chart.svg(&state.chart, shell.theme),
+                    ExportFormat::Png => None,
+                }
+            };
+            save_ui(ui, shell.actions, "scatter", &saved);
+        }
+        selected_ui(ui, shell, &results, page.points.selected);
+    });
+    scrubber_ui(ui, shell, page);
+    if let (Some(x), Some(y)) = (state.x.clone(), state.y.clone()) {
+        let (chart, points) = chart(&results, [&x, &y], step, page.points.selected, shell.theme);
+        let room = vec2(ui.available_width(), ui.available_height().max(160.0));
+        let shown = chart.show(ui, room, shell.theme, &mut state.chart);
+        let hovered = shown.hovered_line.and_then(|line| points.get(line).copied());
+        if let Some(point) = hovered {
+            if shown.response.clicked() {
+                page.points.selected = if page.points.selected == Some(point) { None } else { Some(point) };
+            }
+            let words = about(&results, point, [&x, &y], step);
+            shown.response.on_hover_ui_at_pointer(|ui| {
+                ui.label(RichText::new(words).small());
+            });
+        }
+    }
+    page.scatter = state;
+}
+
+/// A run's name and its two values.
+fn about(results: &SweepResults, point: usize, of: [&Dimension; 2], step: u64) -> String {
+    let mut words = results.point_name(point);
+    let values = of.map(|dimension| Values::new(results, dimension, step));
+    for (dimension, values) in of.iter().zip(&values) {
+        let each = results.runs_of(point).filter_map(|(run, _)| values.as_ref()?.of_run(point, run));
+        let mut each: Vec<String> = each.map(value_label).collect();
+        each.dedup();
+        words += &format!("\n{}: {}", label(results, dimension), each.join(", "));
+    }
+    words
+}
+
+/// Chooses what stands on an axis.
+fn axis_ui(ui: &mut Ui, shell: &Shell<'_>, results: &SweepResults, name: &str, chosen: &mut Option<Dimension>) {
+    let word = ui.label(RichText::new(name).small().color(shell.theme.secondary));
+    let selected = chosen.as_ref().map_or_else(String::new, |d| label(results, d));
+    let combo = ComboBox::from_id_salt(name).selected_text(selected).width(200.0).truncate();
+    let combo = combo.show_ui(ui, |ui| {
+        for dimension in dimensions(results) {
+            let is_chosen = chosen.as_ref() == Some(&dimension);
+            if ui.selectable_label(is_chosen, label(results, &dimension)).clicked() {
+                *chosen = Some(dimension);
+            }
+        }
+    });
+    combo.response.labelled_by(word.id).on_hover_text("The number or setting on this axis.");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        experiments::sweep::results::{Number, NumberId, ResultAxis, ResultPoint, SweepRun},
+        labs::headline::Better,
+    };
+
+    fn results() -> SweepResults {
+        let number = |key: &str, values: [f64; 2]| Number {
+            id: NumberId { key: key.into(), group: "a".into() },
+            heading: key.into(),
+            better: Better::Lower,
+            digits: None,
+            series: values.map(|v| Arc::new(vec![(10, v)])).into(),
+        };
+        let run = |point: usize| SweepRun { point, seed: 7, made: None, refusal: None };
+        let point = |x: f64| ResultPoint { values: vec![x.to_string()], places: vec![x] };
+        SweepResults {
+            axes: vec![ResultAxis { key: "train.lr".into(), kind: AxisKind::Numbers { is_log: false } }],
+            points: vec![point(0.1), point(0.2)],
+            names: vec!["slow".into(), "fast".into()],
+            seeds: vec![7],
+            runs: vec![run(0), run(1)],
+            numbers: vec![number("loss", [2.0, 1.0]), number("gate", [0.5, f64::NAN])],
+            every: 1,
+            ..SweepResults::default()
+        }
+    }
+
+    #[test]
+    fn a_dot_stands_where_a_run_has_both_numbers() {
+        let (results, theme) = (results(), Theme::dark());
+        let all = dimensions(&results);
+        assert_eq!(all.iter().map(|d| label(&results, d)).collect::<Vec<_>>(), ["train.lr", "loss", "gate"]);
+        let names = |of: [&Dimension; 2], step| {
+            let (chart, points) = chart(&results, of, step, Some(0), &theme);
+            assert_eq!(chart.lines.len(), points.len());
+            chart.lines.iter().map(|line| line.label.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names([&all[0], &all[1]], 10), ["fast", "slow"], "the selected one lies over the others");
+        assert_eq!(names([&all[1], &all[2]], 10), ["slow"], "the other has no gate");
+        assert!(names([&all[0], &all[1]], 9).is_empty(), "nothing is recorded by then");
+        assert_eq!(about(&results, 0, [&all[0], &all[1]], 10), "slow\ntrain.lr: 0.1\nloss: 2");
+    }
+}

@@ -1,0 +1,81 @@
+//! Tooltips while something is dragged: none opens, and one that stands is not drawn, since it could cover what is dragged
+//! or where it goes.
+
+use eframe::egui::{Context, Order};
+
+use super::theme::TOOLTIP_DELAY;
+
+/// Longer than anybody holds a button, seconds.
+const NEVER: f32 = 1e6;
+
+/// To be called before anything is drawn.
+pub fn hold(ctx: &Context) {
+    let delay = if is_held(ctx) { NEVER } else { TOOLTIP_DELAY };
+    if ctx.global_style().interaction.tooltip_delay != delay {
+        ctx.all_styles_mut(|style| style.interaction.tooltip_delay = delay);
+    }
+}
+
+/// To be called after everything is drawn.
+pub fn clear(ctx: &Context) {
+    if !is_held(ctx) {
+        return;
+    }
+    let shown = ctx.memory(|m| m.areas().visible_layer_ids());
+    let tooltips = shown.into_iter().filter(|layer| layer.order == Order::Tooltip);
+    ctx.graphics_mut(|graphics| tooltips.for_each(|layer| *graphics.entry(layer) = Default::default()));
+}
+
+fn is_held(ctx: &Context) -> bool {
+    ctx.input(|i| i.pointer.any_down())
+}
+
+#[cfg(test)]
+mod tests {
+    use eframe::egui::{self, Event, PointerButton, RawInput, pos2, vec2};
+
+    use super::*;
+
+    /// Frames of a label with a tooltip; whether anything is drawn in a tooltip's layer in the last.
+    struct Frames {
+        ctx: Context,
+        time: f64,
+    }
+
+    impl Frames {
+        fn draw(&mut self, events: Vec<Event>, seconds: f64) -> bool {
+            let mut is_shown = false;
+            for (i, events) in [events, vec![], vec![]].into_iter().enumerate() {
+                self.time += if i == 0 { 0.02 } else { seconds };
+                let rect = egui::Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 300.0));
+                let input = RawInput { time: Some(self.time), screen_rect: Some(rect), events, ..RawInput::default() };
+                let _ = self.ctx.run_ui(input, |ui| {
+                    hold(ui.ctx());
+                    ui.add(egui::Slider::new(&mut 0.5, 0.0..=1.0)).on_hover_text("how far");
+                    clear(ui.ctx());
+                    let ctx = ui.ctx();
+                    let layers = ctx.memory(|m| m.areas().visible_layer_ids());
+                    let is_drawn = |layer| ctx.graphics(|g| g.get(layer).is_some_and(|list| !list.is_empty()));
+                    is_shown = layers.into_iter().any(|layer| layer.order == Order::Tooltip && is_drawn(layer));
+                });
+            }
+            is_shown
+        }
+    }
+
+    #[test]
+    fn a_tooltip_gives_way_to_a_drag() {
+        let mut frames = Frames { ctx: Context::default(), time: 0.0 };
+        let at = pos2(40.0, 16.0);
+        assert!(!frames.draw(vec![Event::PointerMoved(at)], 0.1));
+        assert!(frames.draw(vec![], 1.0), "a pointer that rests has its tooltip");
+        let button = |pressed| Event::PointerButton {
+            pos: at,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: egui::Modifiers::NONE,
+        };
+        assert!(!frames.draw(vec![button(true)], 1.0), "while the button is held it is gone");
+        assert!(!frames.draw(vec![Event::PointerMoved(at + vec2(6.0, 0.0))], 2.0), "and none opens where it rests");
+    }
+}

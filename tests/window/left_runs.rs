@@ -1,0 +1,344 @@
+//! Runs that a page leaves, or that a crash cut off: with real run folders and the real host. Nothing that a letter does
+//! loses one, what was left comes back by an undo, and an interrupted one is named and goes on.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use eframe::egui::{Key, Modifiers};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    config::Config,
+    labs,
+    store::{self, Writer},
+    telemetry::{Command, Event},
+    trainer::{self, DriveOptions},
+    ui::{
+        app::{App, Opening, Start},
+        session::Shared,
+    },
+};
+
+const STEPS: u64 = 6;
+
+/// A model that steps in a moment.
+fn small() -> Config {
+    let lab = labs::find("fast_slow").unwrap();
+    let mut config = lab.config(None).unwrap();
+    for (key, value) in [
+        ("model.d_model", "32"),
+        ("train.window", "64"),
+        ("train.steps", "100000"),
+        ("run.eval_every", "0"),
+        ("probe.staircase_every", "0"),
+    ] {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    config
+}
+
+/// A run of some steps with a checkpoint of its last, whose process died before it recorded an end.
+fn interrupted(out: &Path) -> PathBuf {
+    let lab = labs::find("fast_slow").unwrap();
+    let writer = Writer::new(out);
+    let options = DriveOptions { stay: true, writer: Some(writer.clone()), ..DriveOptions::default() };
+    let handle = trainer::spawn((lab.plan)(&small()).unwrap(), options, vec![]).unwrap();
+    handle.send(Command::RunTo(STEPS)).unwrap();
+    let (begun, mut steps) = (Instant::now(), 0);
+    while steps < STEPS {
+        for event in handle.inbox.take().events {
+            if let Event::Step(stats) = event {
+                steps = stats.step;
+            }
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "no steps came");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let run = writer.folder().unwrap();
+    drop((handle, writer));
+    while store::is_being_written(&run) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the run does not end");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(store::interruption(&run), None, "it announced its end");
+    let log = run.join("events.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let end = lines.iter().rposition(|line| line.contains("stopped")).expect("the end is recorded");
+    fs::write(&log, lines[..end].iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    run
+}
+
+/// The bytes of the logs and of the description.
+fn record_of(run: &Path) -> Vec<Vec<u8>> {
+    ["metrics.jsonl", "events.jsonl", "samples.jsonl", "run.json"]
+        .map(|f| fs::read(run.join(f)).unwrap_or_default())
+        .into()
+}
+
+fn run_folders(out: &Path) -> Vec<PathBuf> {
+    store::list(out).unwrap().into_iter().map(|run| run.folder).collect()
+}
+
+struct Desk {
+    harness: Harness<'static, App>,
+}
+
+fn desk(out: &Path) -> Desk {
+    let host = Box::new(DesktopHost::new(out.to_owned(), Runs::new()));
+    let start = Start { opening: Some(Opening::Config(small())), ..Start::default() };
+    let harness = Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
+    let mut desk = Desk { harness };
+    desk.until("models are ready", |d| d.state() == "ready");
+    desk
+}
+
+impl Desk {
+    fn steps(&mut self, n: usize) {
+        (0..n).for_each(|_| self.harness.step());
+    }
+
+    fn until(&mut self, what: &str, holds: impl Fn(&Desk) -> bool) {
+        let begun = Instant::now();
+        loop {
+            self.harness.step();
+            if holds(self) {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+
+    fn page(&self) -> &orrery::ui::page::Page {
+        self.harness.state().page().expect("a lab is open")
+    }
+
+    fn state(&self) -> &'static str {
+        self.page().run.as_ref().map_or("none", |run| run.state_label())
+    }
+
+    fn press(&mut self, key: Key) {
+        self.harness.key_press(key);
+        self.steps(3);
+    }
+
+    fn undo(&mut self) {
+        self.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+        self.steps(3);
+    }
+
+    fn click(&mut self, label: &str) {
+        self.harness.get_by_label(label).click();
+        self.steps(3);
+    }
+
+    fn shows(&self, words: &str) -> bool {
+        self.harness.query_all_by_label_contains(words).next().is_some()
+    }
+
+    /// Trains some steps and pauses; the folder of the run.
+    fn paused_run(&mut self) -> PathBuf {
+        self.press(Key::Space);
+        self.until("steps", |d| d.page().newest() >= 3);
+        self.press(Key::Space);
+        self.until("a pause", |d| d.state() == "paused");
+        self.page().recorded_folder().expect("a run that trains has a folder")
+    }
+}
+
+#[test]
+fn an_interrupted_run_is_named_looked_at_and_goes_on() {
+    let out = tempfile::tempdir().unwrap();
+    let run = interrupted(out.path());
+    let before = record_of(&run);
+    let mut d = desk(out.path());
+    let title = format!("ended without a word at step {STEPS} (");
+    d.until("the message", |d| d.shows(&title));
+    assert!(d.shows(&format!("from its checkpoint of step {STEPS}")));
+    d.click("Look");
+    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
+    d.steps(20);
+    assert!(!d.shows(&title), "nothing is said over the run itself");
+    assert!(record_of(&run) == before, "looking changes nothing");
+    d.press(Key::R);
+    d.until("a new run", |d| d.state() == "ready");
+    assert!(d.shows(&title), "it is still interrupted");
+    d.click("Go on");
+    d.until("steps beyond the checkpoint", |d| d.state() == "running" && d.page().newest() > STEPS + 2);
+    assert!(!d.shows(&title));
+    d.press(Key::Space);
+    d.until("a pause", |d| d.state() == "paused");
+    assert_eq!(d.page().recorded_folder(), Some(run), "it goes on in its own folder");
+}
+
+#[test]
+fn a_message_about_an_interrupted_run_is_dismissed() {
+    let out = tempfile::tempdir().unwrap();
+    interrupted(out.path());
+    let mut d = desk(out.path());
+    d.until("the message", |d| d.shows("ended without a word"));
+    d.press(Key::Escape);
+    d.until("the card says it too", |d| d.shows(&format!("a run ended without a word at step {STEPS}")));
+    d.click("Open Fast-slow gate");
+    d.click("Close this message");
+    assert!(!d.shows("ended without a word"));
+    d.press(Key::Escape);
+    d.steps(10);
+    assert!(!d.shows("ended without a word"), "nor does the card in the gallery say it");
+}
+
+#[test]
+fn a_run_without_a_checkpoint_can_only_be_looked_at() {
+    let out = tempfile::tempdir().unwrap();
+    let run = interrupted(out.path());
+    fs::remove_dir_all(run.join("checkpoints")).unwrap();
+    let mut d = desk(out.path());
+    d.until("the message", |d| d.shows("It has no checkpoint, so that it cannot go on"));
+    assert!(d.harness.query_by_label("Go on").is_none());
+    d.click("Look");
+    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
+}
+
+#[test]
+fn an_undone_reset_opens_the_record_again() {
+    let out = tempfile::tempdir().unwrap();
+    let mut d = desk(out.path());
+    let run = d.paused_run();
+    let steps = d.page().newest();
+    d.click("Reset");
+    d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
+    d.undo();
+    d.until("the record", |d| d.state() == "replay" && d.page().newest() == steps);
+    assert_eq!(d.page().recorded_folder(), Some(run));
+    assert!(d.page().pending().is_empty());
+    d.harness.key_press_modifiers(Modifiers { shift: true, ..Modifiers::COMMAND }, Key::Z);
+    d.steps(3);
+    d.until("a new run again", |d| d.state() == "ready" && d.page().newest() == 0);
+    assert_eq!(run_folders(out.path()).len(), 1);
+}
+
+#[test]
+fn other_settings_undone_bring_back_the_replay_and_its_own() {
+    let out = tempfile::tempdir().unwrap();
+    let run = interrupted(out.path());
+    let mut d = desk(out.path());
+    d.until("the message", |d| d.shows("ended without a word"));
+    d.click("Look");
+    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
+    let config = d.page().config.clone();
+    let mut other = small();
+    other.seed = config.seed + 1;
+    let pasted = Shared { config: other.clone(), layout: None }.to_text().unwrap();
+    d.harness.event(eframe::egui::Event::Paste(pasted));
+    d.until("the other settings", |d| d.state() == "ready" && d.page().config.seed == other.seed);
+    d.undo();
+    d.until("the replay again", |d| d.state() == "replay" && d.page().newest() == STEPS);
+    assert_eq!(d.page().config, config, "one step back");
+    assert_eq!(d.page().recorded_folder(), Some(run));
+}
+
+const LETTERS: [Key; 26] = [
+    Key::A,
+    Key::B,
+    Key::C,
+    Key::D,
+    Key::E,
+    Key::F,
+    Key::G,
+    Key::H,
+    Key::I,
+    Key::J,
+    Key::K,
+    Key::L,
+    Key::M,
+    Key::N,
+    Key::O,
+    Key::P,
+    Key::Q,
+    Key::R,
+    Key::S,
+    Key::T,
+    Key::U,
+    Key::V,
+    Key::W,
+    Key::X,
+    Key::Y,
+    Key::Z,
+];
+
+/// Presses every letter; each may ask first, or leave a run that an undo brings back.
+fn press_letters(d: &mut Desk, out: &Path) {
+    let (mut state, run) = (d.state(), d.page().recorded_folder().expect("the run has a record"));
+    let (folders, mut record) = (run_folders(out), record_of(&run));
+    for key in LETTERS {
+        d.press(key);
+        if d.shows("A run is training") {
+            assert_eq!(state, "running", "{key:?} asks where nothing trains");
+            d.click("Keep training");
+        }
+        if d.page().recorded_folder().as_ref() != Some(&run) {
+            assert_ne!(state, "running", "{key:?} ended a training without a question");
+            d.undo();
+            d.until("the record", |d| d.page().recorded_folder().as_ref() == Some(&run));
+            d.until("its end", |_| !store::is_being_written(&run));
+            (state, record) = (d.state(), record_of(&run));
+        } else {
+            assert_eq!(d.state(), state, "{key:?} changed the run's state");
+        }
+        assert_eq!(run_folders(out), folders, "{key:?} made or took away a folder");
+        assert!(!out.join(".trash").exists(), "{key:?} deleted a run");
+        if state == "replay" {
+            assert!(record_of(&run) == record, "{key:?} wrote into a run that is looked at");
+        }
+    }
+}
+
+#[test]
+fn letters_lose_no_run() {
+    let out = tempfile::tempdir().unwrap();
+    interrupted(out.path());
+    let mut d = desk(out.path());
+    d.until("the message", |d| d.shows("ended without a word"));
+    d.click("Look");
+    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
+    press_letters(&mut d, out.path());
+
+    let out = tempfile::tempdir().unwrap();
+    let mut d = desk(out.path());
+    d.paused_run();
+    press_letters(&mut d, out.path());
+
+    let out = tempfile::tempdir().unwrap();
+    let mut d = desk(out.path());
+    d.press(Key::Space);
+    d.until("steps", |d| d.state() == "running" && d.page().newest() >= 3);
+    press_letters(&mut d, out.path());
+    d.press(Key::R);
+    d.click("Stop it and go on");
+    d.until("a new run", |d| d.state() == "ready" && d.page().newest() == 0);
+}
+
+#[test]
+fn the_right_arrow_trains_no_replay() {
+    let out = tempfile::tempdir().unwrap();
+    let run = interrupted(out.path());
+    let before = record_of(&run);
+    let mut d = desk(out.path());
+    d.until("the message", |d| d.shows("ended without a word"));
+    d.click("Look");
+    d.until("the replay", |d| d.state() == "replay" && d.page().newest() == STEPS);
+    d.press(Key::ArrowRight);
+    assert!(d.shows("the newest recorded step"));
+    d.press(Key::Space);
+    d.press(Key::ArrowRight);
+    assert!(!d.page().play.is_on(), "a step at a time");
+    let shown = d.page().shown_step();
+    d.press(Key::ArrowRight);
+    assert_eq!(d.page().shown_step(), (shown + 1).min(STEPS));
+    d.steps(20);
+    assert!(d.state() == "replay" && record_of(&run) == before);
+}
