@@ -19,6 +19,8 @@ pub struct Mirror {
     pub run: RunNumber,
     pub info: Option<Arc<RunInfo>>,
     pub state: Option<RunState>,
+    /// The run is the recorded example of a lab, which has no weights that could be asked.
+    pub is_example: bool,
     /// A run was begun and has not reported yet.
     pub is_preparing: bool,
     /// Newest finished step.
@@ -64,8 +66,8 @@ impl Mirror {
         match event {
             Event::Started(info) => {
                 let notices = std::mem::take(&mut self.notices);
-                let revision = self.revision;
-                *self = Self { info: Some(info), notices, revision, ..Self::default() };
+                let (revision, is_example) = (self.revision, self.is_example);
+                *self = Self { info: Some(info), notices, revision, is_example, ..Self::default() };
             }
             Event::State(s) => self.state = Some(s),
             Event::Step(s) => {

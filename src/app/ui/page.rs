@@ -1,6 +1,7 @@
 //! A lab's page: its settings, its run, its tiles, the step shown. Panels draw it; the modules below change it in larger
 //! steps than one setting or one command.
 
+pub mod example;
 pub mod lesson;
 pub(super) mod link;
 pub mod play;
@@ -31,7 +32,7 @@ use super::{
     lesson::LessonState,
     mirror::Mirror,
     questions::{Key, Questions},
-    run::{PumpResult, Run},
+    run::{EXAMPLE_CANNOT_BE_ASKED, PumpResult, Run, RunOrigin},
     selection::Selection,
     session::{LabSession, Shared, adopt},
     sweep_draft::SweepDraftState,
@@ -164,7 +165,7 @@ impl Page {
     // ---- the run ----
 
     /// Makes a new, paused run of the settings. The reports of an earlier run stay in view until the new run reports,
-    /// and for good if no new run can be made.
+    /// and for good if no new run can be made; an example is gone at once.
     pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
         self.dirty_since = None;
         if let Err(e) = (self.lab.plan)(&self.config) {
@@ -175,8 +176,8 @@ impl Page {
         let Some(insists) = has_memory(self, host) else { return };
         match host.launch(&self.config, insists) {
             Ok(handle) => {
-                let mirror = self.run.take().map(|r| r.mirror).unwrap_or_default();
-                let run = Run::new(handle, mirror, None, ctx);
+                let earlier = self.run.take().filter(|r| !r.is_example());
+                let run = Run::new(handle, earlier.map(|r| r.mirror).unwrap_or_default(), RunOrigin::Own, ctx);
                 if self.pace > 0.0 {
                     let _ = run.handle.send(Command::Pace(self.pace));
                 }
@@ -206,7 +207,11 @@ impl Page {
 
     /// Sends to the run if there is one.
     pub fn tell(&self, command: Command) -> Result<(), String> {
-        self.run.as_ref().map_or(Ok(()), |r| r.handle.send(command).map_err(Into::into))
+        match &self.run {
+            Some(run) if run.is_example() => Err(EXAMPLE_CANNOT_BE_ASKED.to_owned()),
+            Some(run) => run.handle.send(command).map_err(Into::into),
+            None => Ok(()),
+        }
     }
 
     /// Applies the events of the run that have arrived.
@@ -217,7 +222,7 @@ impl Page {
             self.selection.variant = 0;
         }
         if news.started
-            && run.replayed.is_some()
+            && run.replayed_folder().is_some()
             && let Some(info) = run.mirror.info.clone()
         {
             take_recorded(self, &info.config);

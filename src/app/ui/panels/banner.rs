@@ -1,5 +1,5 @@
-//! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made. It
-//! takes room; it covers nothing.
+//! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made, and that
+//! what is shown is an example. It takes room; it covers nothing.
 
 use eframe::egui::{Frame, Margin, RichText, Stroke, Ui};
 
@@ -8,12 +8,19 @@ use crate::{
     telemetry::RunState,
     ui::{
         action::{MessageAction, PageAction, RunAction},
-        page::{Page, undo},
+        page::{
+            Page,
+            example::{self, ExampleLabel},
+            undo,
+        },
         theme,
     },
 };
 
 pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    if let Some(label) = example::label(page) {
+        example_ui(ui, shell, &label);
+    }
     let failure = page.mirror().and_then(|m| match &m.state {
         Some(RunState::Failed { message }) => Some((m.step, message.clone())),
         _ => None,
@@ -42,6 +49,20 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
             }
         });
     }
+}
+
+/// One line that says of what the example is, and how it makes way for a run of the user's own.
+fn example_ui(ui: &mut Ui, shell: &Shell<'_>, label: &ExampleLabel) {
+    ui.horizontal_wrapped(|ui| {
+        ui.add_space(8.0);
+        let words = ui.label(RichText::new(&label.words).strong().color(shell.theme.accent));
+        words.on_hover_text(
+            "A run that was recorded beforehand and comes with the program. It can be played and scrubbed; its models \
+             cannot be asked. R makes a run that waits.",
+        );
+        ui.label(RichText::new(label.hint).color(shell.theme.secondary));
+    });
+    ui.add_space(4.0);
 }
 
 fn strip_ui(

@@ -139,7 +139,7 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<
 }
 
 fn status(shell: &Shell<'_>, page: Option<&Page>, last: Option<&PastRun>) -> (String, egui::Color32) {
-    match (page.and_then(|p| p.run.as_ref()), last) {
+    match (page.and_then(|p| p.run.as_ref()).filter(|run| !run.is_example()), last) {
         (Some(run), _) if run.mirror.step > 0 => {
             let colour = if Run::is_running(run) { shell.theme.accent } else { shell.theme.secondary };
             (format!("{} · step {}", run.state_label(), number::grouped(run.mirror.step)), colour)

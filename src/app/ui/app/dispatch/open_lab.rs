@@ -10,8 +10,9 @@ use crate::{
     telemetry::Level,
     ui::{
         app::App,
-        page::{Page, tokens},
+        page::{Page, example, tokens},
         panels::Overlay,
+        run::Run,
         session::LabSession,
         tiling::Layout,
     },
@@ -26,7 +27,7 @@ pub(in crate::ui) fn open_lab(app: &mut App, id: &'static str, ctx: &Context) {
         for words in complaints {
             app.toasts.push(Level::Warning, format!("A saved setting no longer fits and was left out: {words}"));
         }
-        if lab.opens_with_run {
+        if !example::show(&mut page, app.host.as_mut(), ctx) && lab.opens_with_run {
             page.launch(app.host.as_mut(), ctx);
         }
         app.pages.insert(lab.id, page);
@@ -98,7 +99,8 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
                 }
                 tokens::choose_tokens_of(page, kind, now);
                 // what could not be opened before is tried with the new file
-                let is_tried_again = page.lab.opens_with_run && tokens::has_failed(page);
+                let is_example = page.run.as_ref().is_some_and(Run::is_example);
+                let is_tried_again = page.lab.opens_with_run && (is_example || tokens::has_failed(page));
                 if is_tried_again {
                     page.launch(app.host.as_mut(), ctx);
                 }
