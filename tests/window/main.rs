@@ -9,6 +9,7 @@ mod clipping;
 mod concepts;
 mod drags;
 mod end_to_end;
+mod examples;
 mod extreme_values;
 mod flow_end_to_end;
 mod flow_views;

@@ -48,7 +48,8 @@ fn own_or_replayed(page: &Page) -> Option<&Run> {
 
 /// Runs or pauses; makes the run first if there is none.
 pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
-    if own_or_replayed(page).is_none() || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched) {
+    if own_or_replayed(page).is_none() || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched)
+    {
         page.launch(host, ctx);
     }
     let Some(run) = own_or_replayed(page) else {
@@ -71,11 +72,7 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
 
 /// True if the run makes no update: its models are only there to be asked.
 pub fn is_only_looked_at(page: &Page) -> bool {
-    page.run
-        .as_ref()
-        .filter(|r| r.is_own())
-        .and_then(|r| r.mirror.info.as_ref())
-        .is_some_and(|i| i.total_steps == 0)
+    page.run.as_ref().filter(|r| r.is_own()).and_then(|r| r.mirror.info.as_ref()).is_some_and(|i| i.total_steps == 0)
 }
 
 /// Begins to train a model that was only looked at; the losses before and after stand in the view Loss.
