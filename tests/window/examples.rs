@@ -145,16 +145,19 @@ fn every_lab_shows_its_example_at_once() {
 }
 
 #[test]
-fn a_lab_that_is_opened_by_its_name_shows_the_example() {
+fn a_lab_that_is_named_at_the_start_shows_its_example() {
     let folder = tempfile::tempdir().unwrap();
-    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
-    let start = Start { opening: Some(Opening::Lab("fast_slow".into())), ..Start::default() };
-    let mut app: Harness<'static, App> =
-        Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
-    let began = Instant::now();
-    while app.state().page().is_none_or(|page| page.newest() == 0) {
-        assert!(began.elapsed() < Duration::from_secs(60));
-        app.step();
+    let first = LABS[0].config(None).unwrap();
+    for opening in [Opening::Lab(first.lab.clone()), Opening::Config(first)] {
+        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
+        let start = Start { opening: Some(opening), ..Start::default() };
+        let mut app: Harness<'static, App> =
+            Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
+        let began = Instant::now();
+        while app.state().page().is_none_or(|page| page.newest() == 0) {
+            assert!(began.elapsed() < Duration::from_secs(60));
+            app.step();
+        }
+        assert_eq!(app.state().page().unwrap().run.as_ref().unwrap().state_label(), "example");
     }
-    assert_eq!(app.state().page().unwrap().run.as_ref().unwrap().state_label(), "example");
 }

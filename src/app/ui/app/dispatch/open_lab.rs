@@ -7,6 +7,7 @@ use eframe::egui::Context;
 use super::stop_first::{Waiting, waits};
 use crate::{
     config::{Config, FileKind, Value},
+    labs::Lab,
     telemetry::Level,
     ui::{
         app::App,
@@ -17,6 +18,20 @@ use crate::{
         tiling::Layout,
     },
 };
+
+/// Opens the lab of these settings on its example; false, and nothing is done, unless they are those of its first preset
+/// and it has one.
+pub(in crate::ui) fn open_on_example(app: &mut App, config: &Config, ctx: &Context) -> bool {
+    let is_first = |lab: &&'static Lab| lab.config(None).is_ok_and(|first| first == *config);
+    let Some(lab) = app.lists.lab(&config.lab).filter(is_first) else { return false };
+    let mut page = Page::new(lab, config.clone());
+    let is_shown = example::show(&mut page, app.host.as_mut(), ctx);
+    if is_shown {
+        app.pages.insert(lab.id, page);
+        app.open = Some(lab.id);
+    }
+    is_shown
+}
 
 pub(in crate::ui) fn open_lab(app: &mut App, id: &'static str, ctx: &Context) {
     let Some(lab) = app.lists.lab(id) else { return };
