@@ -12,6 +12,7 @@ use crate::{
         action::{LessonAction, MessageAction},
         lesson::Outcome,
         page::Page,
+        run::Run,
         theme::{self, BOLD, Theme},
         widgets::markdown::markdown_ui,
     },
