@@ -115,7 +115,9 @@ pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &
                 tokens::choose_tokens_of(page, kind, now);
                 // what could not be opened before is tried with the new file
                 let is_example = page.run.as_ref().is_some_and(Run::is_example);
-                let is_tried_again = page.lab.opens_with_run && (is_example || tokens::has_failed(page));
+                // whoever opens trained weights begins their run
+                let is_begun = is_example && kind != FileKind::Checkpoint;
+                let is_tried_again = page.lab.opens_with_run && (is_begun || tokens::has_failed(page));
                 if is_tried_again {
                     page.launch(app.host.as_mut(), ctx);
                 }
