@@ -17,7 +17,7 @@ use orrery::{
 
 use crate::ui::{Desktop, Worker, desk};
 
-const LABEL: &str = "recorded";
+const LABEL: &str = "example, seed";
 
 fn words(d: &Desktop) -> String {
     example::label(d.page()).map_or(String::new(), |label| label.words)
@@ -124,7 +124,7 @@ fn every_lab_shows_its_example_at_once() {
         .build_eframe(move |cc| App::new(cc, host, Start { opening: None, ..Start::default() }));
     app.run_steps(3);
     for lab in LABS {
-        app.get_by_label(&format!("Open {}", lab.title)).click();
+        app.get_by_label(&format!("Open {}", lab.title)).click_accesskit();
         let began = Instant::now();
         while app.state().page().and_then(example::label).is_none() {
             assert!(began.elapsed() < Duration::from_secs(60), "{}", lab.id);
