@@ -13,6 +13,7 @@ mod contexts;
 mod corpus;
 mod domains;
 mod eval;
+mod examples;
 #[cfg(target_os = "linux")]
 mod faults;
 mod folders;

@@ -16,7 +16,7 @@ use orrery::{
         mirror::Mirror,
         page::Page,
         panels::{Shell, large_numbers::large_numbers_ui},
-        run::Run,
+        run::{Run, RunOrigin},
         session::Session,
         theme::{self, Theme},
         views::VIEWS,
@@ -62,7 +62,7 @@ fn gated() -> Mirror {
 
 fn replayed(mirror: Mirror) -> Run {
     let handle = RunHandle { commands: bounded(1).0, inbox: Default::default() };
-    Run::new(handle, mirror, Some("runs/1".into()), &Context::default())
+    Run::new(handle, mirror, RunOrigin::Folder("runs/1".into()), &Context::default())
 }
 
 fn shown(mirror: Mirror, width: f32) -> Harness<'static, Strip> {

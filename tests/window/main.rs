@@ -10,6 +10,7 @@ mod concepts;
 mod controls;
 mod drags;
 mod end_to_end;
+mod examples;
 mod extreme_values;
 mod flow_end_to_end;
 mod flow_views;

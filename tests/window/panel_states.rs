@@ -12,7 +12,11 @@ use orrery::{
         Command, Event, Inbox, MEASUREMENTS, Measurement, Question, QuestionState, RunHandle, RunInfo, RunState,
         Sample, StepStats, measurements::FlowSweepNfe,
     },
-    ui::{mirror::Mirror, page::Page},
+    ui::{
+        mirror::Mirror,
+        page::Page,
+        run::{Run, RunOrigin},
+    },
 };
 
 use crate::{recorded, stub_host::StubHost, tessellation::view_ids, truth::said};
@@ -53,14 +57,29 @@ impl Stage {
     /// Begins a run that has made so many steps without a number.
     fn begin(&mut self, step: u64, state: RunState) {
         self.launch();
-        let info = recorded::twins().info.expect("a recorded run has a description");
-        let config = self.page.config.clone();
-        let info = RunInfo { lab: config.lab.clone(), config, ..(*info).clone() };
-        self.tell([Event::Started(info.into())]);
+        let start = self.start();
+        self.tell([start]);
         if step > 0 {
             self.tell([Event::Step(StepStats { step, variant: 0, scalars: vec![], wall_secs: 1.0 })]);
         }
         self.tell([Event::State(state)]);
+    }
+
+    /// The start of a run of the page's settings.
+    fn start(&self) -> Event {
+        let info = recorded::twins().info.expect("a recorded run has a description");
+        let config = self.page.config.clone();
+        Event::Started(RunInfo { lab: config.lab.clone(), config, ..(*info).clone() }.into())
+    }
+
+    /// Shows an example that has recorded nothing.
+    fn show_example(&mut self) {
+        let (sender, receiver) = bounded(256);
+        (self.inbox, self.commands) = (Arc::default(), receiver);
+        let handle = RunHandle { commands: sender, inbox: Arc::clone(&self.inbox) };
+        self.page.run = Some(Run::new(handle, Mirror::default(), RunOrigin::Example, &self.ctx));
+        let start = self.start();
+        self.tell([start, Event::State(RunState::Stopped)]);
     }
 
     fn tell<const N: usize>(&mut self, events: [Event; N]) {
@@ -137,6 +156,23 @@ fn no_view_advises_to_begin_a_run_that_has_begun() {
             let words = stage.words();
             assert!(!is_advice(&words), "{view}, {state:?}: {words}");
         }
+    }
+}
+
+#[test]
+fn an_example_says_that_it_has_no_weights() {
+    for (id, view) in [("ode_flow", "steer"), ("trained_bdh", "logit_lens"), ("equilibrium", "generator")] {
+        let mut stage = Stage::new(lab(id), view);
+        stage.show_example();
+        let words = stage.words();
+        assert!(words.contains("A recorded example has no weights"), "{id}, {view}: {words}");
+    }
+    for view in view_ids() {
+        let mut stage = Stage::new(lab("fast_slow"), view);
+        stage.show_example();
+        let words = stage.words();
+        assert!(!words.contains("its models cannot be asked"), "{view}: {words}");
+        assert!(stage.questions().is_empty(), "{view} asks an example");
     }
 }
 

@@ -120,7 +120,7 @@ fn a_link_finds_the_run_of_its_settings() {
     desk.until("the run is found", |d| d.shows("A run of the link's settings was here: it is shown at step 6"));
     desk.until("it is read", |d| d.page().newest() == 9);
     assert_eq!((desk.page().shown_step(), desk.page().selection.variant), (6, 1));
-    assert!(desk.page().run.as_ref().is_some_and(|r| r.replayed.is_some()));
+    assert!(desk.page().run.as_ref().is_some_and(|r| r.replayed_folder().is_some()));
 }
 
 #[test]

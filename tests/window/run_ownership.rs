@@ -12,7 +12,7 @@ use orrery::{
     ui::{
         mirror::Mirror,
         page::{Page, UndoKind, lesson, undo},
-        run::Run,
+        run::{Run, RunOrigin},
     },
 };
 
@@ -142,7 +142,7 @@ impl Desk {
             5 => {
                 let (config, (steps, state)) = (lab.config(None).unwrap(), self.state());
                 let handle = handle(&self.commands, &config, steps, state);
-                let run = Run::new(handle, Mirror::default(), Some("runs/1".into()), &self.ctx);
+                let run = Run::new(handle, Mirror::default(), RunOrigin::Folder("runs/1".into()), &self.ctx);
                 self.page.replay(run);
                 (vec![], "replay".into())
             }
@@ -190,7 +190,7 @@ fn a_preset_leaves_a_finished_run_as_it_was() {
     let lab = LABS[0];
     let mut desk = Desk::new(lab, 1);
     let finished = handle(&desk.commands, &lab.config(None).unwrap(), 12, RunState::Finished);
-    desk.page.replay(Run::new(finished, Mirror::default(), Some("runs/1".into()), &desk.ctx));
+    desk.page.replay(Run::new(finished, Mirror::default(), RunOrigin::Folder("runs/1".into()), &desk.ctx));
     desk.page.pump();
     let mut refusing = StubHost(|_: &Config| Err("the host refuses".to_owned()));
     let of_run = lab.config(None).unwrap();

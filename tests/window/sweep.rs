@@ -160,7 +160,7 @@ impl Desk {
     }
 
     fn is_open(&self) -> Option<PathBuf> {
-        self.harness.state().page()?.run.as_ref()?.replayed.clone()
+        self.harness.state().page()?.run.as_ref()?.replayed_folder().map(ToOwned::to_owned)
     }
 }
 

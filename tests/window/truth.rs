@@ -14,7 +14,7 @@ use orrery::{
         mirror::Mirror,
         page::{Page, UndoKind, play, undo},
         panels::{Shell, tiles::tiles_ui},
-        run::Run,
+        run::{Run, RunOrigin},
         session::Session,
         theme::{self, Theme},
         views::ViewCx,
@@ -76,7 +76,7 @@ impl Desk {
     fn replay(&mut self, mirror: Mirror) {
         let (commands, _) = bounded(1);
         let handle = RunHandle { commands, inbox: Default::default() };
-        let run = Run::new(handle, mirror, Some("runs/1".into()), &self.ctx);
+        let run = Run::new(handle, mirror, RunOrigin::Folder("runs/1".into()), &self.ctx);
         self.page.replay(run);
     }
 

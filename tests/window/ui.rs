@@ -119,6 +119,8 @@ static PRETEND: [&Lab; 1] = [&LAB];
 pub enum Worker {
     /// Makes a step every 2 ms while told to run.
     Steps,
+    /// The same, and the host has an example of the lab.
+    StepsAfterExample,
     /// Takes no command and tells nothing, as if stuck in a step.
     Stalled,
     /// Fails at its third step.
@@ -139,6 +141,7 @@ pub struct Asked {
 pub struct Pretender {
     asked: Arc<Asked>,
     worker: Worker,
+    has_example: bool,
     sender: Sender<Delivery>,
     arrived: Receiver<Delivery>,
 }
@@ -147,7 +150,8 @@ impl Pretender {
     pub fn with(worker: Worker) -> (Box<dyn Host>, Arc<Asked>, Sender<Delivery>) {
         let asked = Arc::<Asked>::default();
         let (sender, arrived) = unbounded();
-        (Box::new(Self { asked: asked.clone(), worker, sender: sender.clone(), arrived }), asked, sender)
+        let has_example = worker == Worker::StepsAfterExample;
+        (Box::new(Self { asked: asked.clone(), worker, has_example, sender: sender.clone(), arrived }), asked, sender)
     }
 }
 
@@ -245,6 +249,18 @@ fn is_large(config: &Config) -> bool {
     config.value(WIDTH).is_ok_and(|width| width > 400)
 }
 
+/// A run of 40 steps that nobody listens to any more.
+fn recorded_run(state: RunState) -> RunHandle {
+    let (commands, _) = bounded(1);
+    let inbox = Arc::new(Inbox::default());
+    inbox.deliver(Event::Started(Arc::new(info(&LAB.config(None).unwrap()))));
+    for step in 1..=40 {
+        one_step(&inbox, step);
+    }
+    inbox.deliver(Event::State(state));
+    RunHandle { commands, inbox }
+}
+
 impl Host for Pretender {
     fn memory(&self, config: &Config) -> Option<MemoryNeed> {
         let refusal = "this run would hold about 9.0 GB of memory, and 2.0 GB are free here: lower `train.batch`";
@@ -267,14 +283,11 @@ impl Host for Pretender {
 
     fn open_run(&mut self, folder: PathBuf) -> RunHandle {
         self.asked.opened.lock().unwrap().push(folder);
-        let (commands, _) = bounded(1);
-        let inbox = Arc::new(Inbox::default());
-        inbox.deliver(Event::Started(Arc::new(info(&LAB.config(None).unwrap()))));
-        for step in 1..=40 {
-            one_step(&inbox, step);
-        }
-        inbox.deliver(Event::State(RunState::Finished));
-        RunHandle { commands, inbox }
+        recorded_run(RunState::Finished)
+    }
+
+    fn example(&mut self, _lab: &str) -> Option<RunHandle> {
+        self.has_example.then(|| recorded_run(RunState::Stopped))
     }
 
     fn pick(&mut self, dialog: DialogKind) {
@@ -343,9 +356,9 @@ fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desktop {
 
 const LISTS: Lists = Lists { labs: &PRETEND, views: &PRETEND_VIEWS };
 
-fn desk(worker: Worker) -> Desktop {
+pub fn desk(worker: Worker) -> Desktop {
     let mut d = desk_of(worker, LISTS, Some(Opening::Lab("pretend".into())));
-    d.until("ready", |d| d.state() == "ready" || worker == Worker::Stalled);
+    d.until("ready", |d| ["ready", "example"].contains(&d.state()) || worker == Worker::Stalled);
     d
 }
 
@@ -373,8 +386,13 @@ impl Desktop {
         self.harness.state().page().expect("a lab is open")
     }
 
-    fn state(&self) -> &'static str {
+    pub fn state(&self) -> &'static str {
         self.page().run.as_ref().map_or("none", |r| r.state_label())
+    }
+
+    /// The settings of the runs that were begun, in order.
+    pub fn launched(&self) -> Vec<Config> {
+        self.asked.launched.lock().unwrap().clone()
     }
 
     pub fn click(&mut self, label: &str) {
@@ -402,7 +420,7 @@ impl Desktop {
         self.harness.query_all_by_label_contains(label).next().is_some()
     }
 
-    fn sent(&self, wanted: impl Fn(&Command) -> bool) -> bool {
+    pub fn sent(&self, wanted: impl Fn(&Command) -> bool) -> bool {
         self.asked.commands.lock().unwrap().iter().any(wanted)
     }
 

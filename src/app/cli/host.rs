@@ -41,7 +41,7 @@ use crate::{
 
 mod replay;
 
-use replay::replay;
+use replay::{example, replay};
 
 /// The host of the window on a desktop computer.
 pub struct DesktopHost {
@@ -53,6 +53,8 @@ pub struct DesktopHost {
     sweeps: Arc<Background>,
     /// The series already read of the runs of sweeps.
     series: Arc<SeriesCache>,
+    /// Labs open on their recorded examples.
+    has_examples: bool,
     /// A graph file of the command line, and how it is taken.
     pub(super) graph: Option<(PathBuf, GraphReading)>,
 }
@@ -69,8 +71,14 @@ impl DesktopHost {
             runs,
             sweeps: Arc::default(),
             series: Arc::default(),
+            has_examples: false,
             graph: None,
         }
+    }
+
+    /// Gives the window the recorded examples of the labs.
+    pub fn with_examples(self) -> Self {
+        Self { has_examples: true, ..self }
     }
 
     /// Makes sweeps by this program, where the one that asks is another.
@@ -152,6 +160,15 @@ impl Host for DesktopHost {
             inbox.deliver(Event::State(RunState::Failed { message: format!("no thread could be started: {e}") }));
         }
         RunHandle { commands, inbox }
+    }
+
+    fn example(&mut self, lab: &str) -> Option<RunHandle> {
+        let packed = labs::examples::find(lab).filter(|_| self.has_examples)?;
+        let (commands, _) = bounded(1);
+        let inbox = Arc::new(Inbox::default());
+        let sink = Arc::clone(&inbox);
+        let spawned = std::thread::Builder::new().name("example".to_owned()).spawn(move || example(packed, &sink));
+        spawned.ok().map(|_| RunHandle { commands, inbox })
     }
 
     fn pick(&mut self, dialog: DialogKind) {

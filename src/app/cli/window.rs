@@ -77,7 +77,7 @@ fn show(
     interrupt::on_interrupt(move || asked.ask());
     let runs = Runs::new();
     runs.end_at_exit();
-    let mut host = DesktopHost::new(open.set.out.clone(), Arc::clone(&runs));
+    let mut host = DesktopHost::new(open.set.out.clone(), Arc::clone(&runs)).with_examples();
     host.graph = graph;
     let start = Start { opening, timings: open.timings, started: began, close_request };
     // Libraries of the window panic where they lose the display.

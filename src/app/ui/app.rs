@@ -189,7 +189,7 @@ impl App {
         let now = ctx.input(|i| i.time);
         for page in self.pages.values_mut() {
             let news = page.pump();
-            if news.stepped {
+            if news.stepped && !page.run.as_ref().is_some_and(Run::is_example) {
                 self.milestones.step_seen();
             }
             for (level, text) in page.new_notices() {
@@ -338,7 +338,8 @@ impl eframe::App for App {
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
         self.session.lab = self.open.map(str::to_owned);
         for (id, page) in &self.pages {
-            if page.run.as_ref().is_none_or(|r| r.replayed.is_none()) {
+            // a replay has the settings of its record, an example leaves them alone
+            if page.run.as_ref().is_none_or(|r| r.replayed_folder().is_none()) {
                 self.session.labs.insert((*id).to_owned(), page.saved());
             }
         }

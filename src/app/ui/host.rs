@@ -164,6 +164,11 @@ pub trait Host {
     fn launch(&mut self, config: &Config, insist_memory: bool) -> Result<RunHandle, String>;
     /// Opens a run folder, or a graph's file as a run that has ended: its events are delivered into the handle's inbox, and it stays as finished (its models are rebuilt from the last checkpoint to answer questions, if they can be).
     fn open_run(&mut self, folder: PathBuf) -> RunHandle;
+    /// Reads the recorded example of a lab, which has ended and has no models, as [`Host::open_run`] reads a folder; `None`
+    /// where there is none.
+    fn example(&mut self, _lab: &str) -> Option<RunHandle> {
+        None
+    }
     /// Shows a dialog on another thread.
     fn pick(&mut self, dialog: DialogKind);
     fn read_text(&mut self, path: PathBuf);

@@ -19,6 +19,8 @@ pub struct Mirror {
     pub run: RunNumber,
     pub info: Option<Arc<RunInfo>>,
     pub state: Option<RunState>,
+    /// The run is the recorded example of a lab, which has no weights that could be asked.
+    pub is_example: bool,
     /// A run was begun and has not reported yet.
     pub is_preparing: bool,
     /// Newest finished step.
@@ -68,8 +70,8 @@ impl Mirror {
         match event {
             Event::Started(info) => {
                 let notices = std::mem::take(&mut self.notices);
-                let (revision, pinned) = (self.revision, self.take_pinned());
-                *self = Self { info: Some(info), notices, revision, pinned, ..Self::default() };
+                let (revision, pinned, is_example) = (self.revision, self.take_pinned(), self.is_example);
+                *self = Self { info: Some(info), notices, revision, pinned, is_example, ..Self::default() };
             }
             Event::State(s) => self.state = Some(s),
             Event::Step(s) => {

@@ -2,6 +2,7 @@
 //! steps than one setting or one command.
 
 pub mod controls;
+pub mod example;
 mod left_run;
 pub mod lesson;
 pub(super) mod link;
@@ -35,7 +36,7 @@ use super::{
     lesson::LessonState,
     mirror::Mirror,
     questions::{Key, Questions},
-    run::{PumpResult, Run},
+    run::{EXAMPLE_CANNOT_BE_ASKED, PumpResult, Run, RunOrigin},
     selection::Selection,
     session::{LabSession, Shared, adopt},
     sweep_draft::SweepDraftState,
@@ -187,7 +188,7 @@ impl Page {
     // ---- the run ----
 
     /// Makes a new, paused run of the settings. The reports of an earlier run stay in view until the new run reports,
-    /// and for good if no new run can be made.
+    /// and for good if no new run can be made; an example is gone at once.
     pub fn launch(&mut self, host: &mut dyn Host, ctx: &egui::Context) {
         self.begin(host, ctx, Self::note_left_run);
     }
@@ -212,8 +213,8 @@ impl Page {
                 if self.run.as_ref().is_some_and(|run| self.is_reopened(run)) {
                     self.reopened = None;
                 }
-                let mirror = self.run.take().map(|r| r.mirror).unwrap_or_default();
-                let run = Run::new(handle, mirror, None, ctx);
+                let mirror = self.run.take().map(Run::into_followed).unwrap_or_default();
+                let run = Run::new(handle, mirror, RunOrigin::Own, ctx);
                 if self.pace > 0.0 {
                     let _ = run.handle.send(Command::Pace(self.pace));
                 }
@@ -239,7 +240,7 @@ impl Page {
         }
         if owner == SettingsOwner::Run {
             self.reopened = None;
-            if self.recorded_folder() != run.replayed {
+            if self.recorded_folder().as_deref() != run.replayed_folder() {
                 self.note_left_run();
             }
         }
@@ -257,7 +258,11 @@ impl Page {
 
     /// Sends to the run if there is one.
     pub fn tell(&self, command: Command) -> Result<(), String> {
-        self.run.as_ref().map_or(Ok(()), |r| r.handle.send(command).map_err(Into::into))
+        match &self.run {
+            Some(run) if run.is_example() => Err(EXAMPLE_CANNOT_BE_ASKED.to_owned()),
+            Some(run) => run.handle.send(command).map_err(Into::into),
+            None => Ok(()),
+        }
     }
 
     /// Applies the events of the run that have arrived.
@@ -268,7 +273,7 @@ impl Page {
             self.selection.variant = 0;
         }
         if news.started
-            && run.replayed.is_some()
+            && run.replayed_folder().is_some()
             && let Some(info) = run.mirror.info.clone()
         {
             let owner = self.run.as_ref().map_or(SettingsOwner::Run, |run| self.owner(run));

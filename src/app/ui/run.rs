@@ -1,6 +1,11 @@
 //! A run in the window: the handle to its worker, and the mirror of its events.
 
-use std::{collections::VecDeque, path::PathBuf, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    sync::atomic::Ordering,
+    time::Duration,
+};
 
 use eframe::egui;
 
@@ -15,13 +20,27 @@ pub fn patience_id() -> egui::Id {
     egui::Id::unique("orrery patience")
 }
 
-/// A run that is being watched: living, or replayed from its folder.
+/// The reason why nothing can be asked of the recorded example of a lab.
+pub const EXAMPLE_CANNOT_BE_ASKED: &str =
+    "A recorded example has no weights: press Space to begin a run that can be asked.";
+
+/// The origin of a run that is being watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunOrigin {
+    /// Begun in this window.
+    Own,
+    /// Replayed from this folder.
+    Folder(PathBuf),
+    /// The recorded example of the lab, which has no weights and no folder.
+    Example,
+}
+
+/// A run that is being watched: living, replayed from its folder, or the recorded example of its lab.
 pub struct Run {
     /// The way of commands to its worker.
     pub(super) handle: RunHandle,
     pub mirror: Mirror,
-    /// The folder it is replayed from; none for a run of this window.
-    pub replayed: Option<PathBuf>,
+    pub origin: RunOrigin,
     /// It was opened from its folder and told to train on.
     is_going_on: bool,
     /// (step, seconds of training) of late, for the pace.
@@ -39,7 +58,7 @@ pub struct PumpResult {
 impl Run {
     /// Watches `handle`. `mirror` may hold what an earlier run reported: it stays in view until this
     /// run tells of itself.
-    pub fn new(handle: RunHandle, mut mirror: Mirror, replayed: Option<PathBuf>, ctx: &egui::Context) -> Self {
+    pub fn new(handle: RunHandle, mut mirror: Mirror, origin: RunOrigin, ctx: &egui::Context) -> Self {
         let ctx = ctx.clone();
         let patience = ctx.data_mut(|d| d.get_temp_mut_or_default::<Patience>(patience_id()).clone());
         handle.inbox.set_wake(move || {
@@ -48,12 +67,24 @@ impl Run {
         });
         mirror.state = None;
         mirror.is_preparing = true;
-        Self { handle, mirror, replayed, is_going_on: false, recent: VecDeque::new() }
+        mirror.is_example = origin == RunOrigin::Example;
+        Self { handle, mirror, origin, is_going_on: false, recent: VecDeque::new() }
+    }
+
+    /// The mirror for a run that follows this one: its reports stay in view until the next run reports; of an example
+    /// only what is pinned stays.
+    pub fn into_followed(mut self) -> Mirror {
+        if !self.is_example() {
+            return self.mirror;
+        }
+        let mut mirror = Mirror::default();
+        mirror.follow_pinned(&mut self.mirror);
+        mirror
     }
 
     /// Sends a command that trains. A replay is a run of this window from when it trains on.
     pub fn train(&mut self, command: Command) -> Result<(), String> {
-        self.is_going_on = self.replayed.is_some();
+        self.is_going_on = self.replayed_folder().is_some();
         self.handle.send(command).map_err(Into::into)
     }
 
@@ -71,7 +102,7 @@ impl Run {
         }
         let is_training = |e: &Event| matches!(e, Event::State(RunState::Running));
         if self.is_going_on && batch.events.iter().any(is_training) {
-            self.replayed = None;
+            self.origin = RunOrigin::Own;
         }
         self.mirror.apply_batch(batch);
         if news.stepped && self.recent.back().is_none_or(|(s, _)| *s < self.mirror.step) {
@@ -87,13 +118,31 @@ impl Run {
         self.mirror.state == Some(RunState::Running)
     }
 
-    /// Nothing has been trained yet, so beginning again loses nothing.
-    pub fn is_untouched(&self) -> bool {
-        self.mirror.step == 0 && !self.is_running() && self.replayed.is_none()
+    /// True if it was begun in this window.
+    pub fn is_own(&self) -> bool {
+        self.origin == RunOrigin::Own
     }
 
-    /// Milliseconds a step took of late.
+    /// True for the recorded example of the lab.
+    pub fn is_example(&self) -> bool {
+        self.origin == RunOrigin::Example
+    }
+
+    /// The folder that it is replayed from.
+    pub fn replayed_folder(&self) -> Option<&Path> {
+        if let RunOrigin::Folder(folder) = &self.origin { Some(folder) } else { None }
+    }
+
+    /// Nothing of the user's has been trained yet, so beginning again loses nothing.
+    pub fn is_untouched(&self) -> bool {
+        self.is_example() || self.is_own() && self.mirror.step == 0 && !self.is_running()
+    }
+
+    /// Milliseconds a step took of late; none of an example, which another machine has recorded.
     pub fn step_ms(&self) -> Option<f64> {
+        if self.is_example() {
+            return None;
+        }
         let (first, last) = (self.recent.front()?, self.recent.back()?);
         let steps = last.0.checked_sub(first.0).filter(|n| *n > 0)?;
         Some((last.1 - first.1) * 1e3 / steps as f64)
@@ -106,9 +155,10 @@ impl Run {
 
     /// Its state in a word or two.
     pub fn state_label(&self) -> &'static str {
-        match (&self.mirror.state, &self.replayed) {
+        match (&self.mirror.state, &self.origin) {
             (Some(RunState::Failed { .. }), _) => "failed",
-            (_, Some(_)) => "replay",
+            (_, RunOrigin::Example) => "example",
+            (_, RunOrigin::Folder(_)) => "replay",
             (None, _) => "preparing",
             (Some(RunState::Running), _) => "running",
             (Some(RunState::Paused), _) if self.mirror.step == 0 => "ready",

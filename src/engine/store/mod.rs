@@ -38,6 +38,7 @@ mod log_file;
 mod names;
 pub mod note;
 pub mod npz;
+mod packed;
 mod reader;
 mod record;
 pub mod run_index;

@@ -5,8 +5,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    fs::File,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Cursor, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,6 +15,7 @@ use super::{
     description::{Description, describe},
     error::At,
     names::{EVENTS, METRICS, RUN, SAMPLES},
+    packed::{PackedRun, unpack},
     record::{self, MetricsIn, SampleIn, VariantRef},
 };
 use crate::{
@@ -79,6 +79,25 @@ impl Reader {
         };
         reader.notices.extend(reader.feeds.iter_mut().filter_map(|f| f.missing.take()).map(warning));
         Ok(reader)
+    }
+
+    /// Reads a packed run folder, which holds no checkpoints: `scripts/examples` packs them.
+    ///
+    /// # Errors
+    /// If these are not the bytes of one, or of one of an earlier or later format.
+    pub fn packed(bytes: &[u8]) -> Result<Self, StoreError> {
+        let PackedRun { info, metrics, samples, events } = unpack(bytes)?;
+        Ok(Self {
+            names: NameTable::new(&info),
+            start: [Event::Started(Arc::new(info))].into(),
+            notices: VecDeque::new(),
+            feeds: [
+                LogFile::from_bytes(METRICS, metrics, parse_metrics),
+                LogFile::from_bytes(SAMPLES, samples, parse_sample),
+                LogFile::from_bytes(EVENTS, events, parse_event),
+            ],
+            end: None,
+        })
     }
 
     /// Reads the measurements of these channels alone, which is much faster where others are large.
@@ -239,7 +258,7 @@ fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
 struct LogFile {
     folder: PathBuf,
     name: &'static str,
-    file: Option<BufReader<File>>,
+    file: Option<Box<dyn BufRead + Send>>,
     /// Words, if the file cannot be opened.
     missing: Option<String>,
     line_number: u64,
@@ -255,7 +274,7 @@ impl LogFile {
     fn new(folder: &Path, name: &'static str, holds: &str, parse: fn(&[u8], &mut NameTable) -> Parsed) -> Self {
         let mut feed = Self::without_file(folder, name, parse);
         match open_inside(folder, name) {
-            Ok(file) => feed.file = Some(BufReader::with_capacity(1 << 16, file)),
+            Ok(file) => feed.file = Some(Box::new(BufReader::with_capacity(1 << 16, file))),
             Err(e) => {
                 feed.missing = Some(format!("{name} cannot be opened ({e}): the run is shown without {holds}"));
                 // A log that is not there is a loss that the notice tells of; one that cannot be read is there.
@@ -265,6 +284,12 @@ impl LogFile {
             }
         }
         feed
+    }
+
+    /// A log that is in memory.
+    fn from_bytes(name: &'static str, bytes: Vec<u8>, parse: fn(&[u8], &mut NameTable) -> Parsed) -> Self {
+        let log = Self::without_file(Path::new(""), name, parse);
+        Self { file: Some(Box::new(Cursor::new(bytes))), ..log }
     }
 
     /// A log that is not read.

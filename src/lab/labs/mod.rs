@@ -7,6 +7,7 @@ pub mod corpus;
 pub mod coupled_qk;
 pub mod drawing;
 pub mod equilibrium;
+pub mod examples;
 pub mod experiment;
 pub mod fast_slow;
 pub mod grammar_roles;

@@ -1,4 +1,5 @@
-//! Replays a recorded run, or a folder of checkpoints, into a window, with its models restored.
+//! Replays a recorded run, or a folder of checkpoints, into a window, with its models restored; and the recorded example of
+//! a lab, which has none.
 
 use std::{
     path::{Path, PathBuf},
@@ -34,6 +35,19 @@ fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<
     let ends = |p: &Process| matches!(p.ending.try_recv(), Err(TryRecvError::Disconnected));
     let is_wanted = || !process.is_some_and(ends);
     checkpoint_series::record(folder, (lab, &config), out, sinks, &is_wanted).map_err(|e| e.words)
+}
+
+/// Tells a window of a recorded example: a run that has ended, without weights and without checkpoints.
+pub(super) fn example(packed: &[u8], inbox: &Inbox) {
+    let state = match Reader::packed(packed) {
+        Ok(past) => {
+            let is_shown = |event: &Event| !matches!(event, Event::State(_) | Event::Checkpoint { .. });
+            inbox.deliver_recorded(past.filter(is_shown).collect());
+            RunState::Stopped
+        }
+        Err(e) => RunState::Failed { message: e.to_string() },
+    };
+    inbox.deliver(Event::State(state));
 }
 
 /// Tells the recorded past, then stands the models up again from the last checkpoint, so that they

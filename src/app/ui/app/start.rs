@@ -14,7 +14,7 @@ use super::{
         link::open_page,
         open::open_sweep,
         open_file::open_path,
-        open_lab::{open_config, open_lab},
+        open_lab::{open_config, open_lab, open_on_example},
         open_run::open_run,
     },
     window_size,
@@ -77,7 +77,11 @@ pub(super) fn open_at_start(app: &mut App, opening: Option<Opening>, ctx: &Conte
         },
         Some(Opening::Lesson(link)) => open_lesson(app, &link, ctx),
         Some(Opening::Page(link)) => open_page(app, *link, ctx),
-        Some(Opening::Config(config)) => open_config(app, config, ctx),
+        Some(Opening::Config(config)) => {
+            if !open_on_example(app, &config, ctx) {
+                open_config(app, config, ctx);
+            }
+        }
         Some(Opening::Run(folder)) => open_run(app, folder, ctx),
         Some(Opening::Sweep(folder)) => open_sweep(app, folder),
         Some(Opening::Text(path)) => {

@@ -12,7 +12,7 @@ impl Page {
     /// The folder of the run on the page; `None` where nothing of it is recorded.
     pub fn recorded_folder(&self) -> Option<PathBuf> {
         let run = self.run.as_ref()?;
-        run.replayed.clone().or_else(|| self.folder().filter(|_| !run.is_untouched()))
+        run.replayed_folder().map(ToOwned::to_owned).or_else(|| self.folder().filter(|_| !run.is_untouched()))
     }
 
     /// The run that an undone step brings back, once.
@@ -27,14 +27,14 @@ impl Page {
 
     /// True if the run is opened because an undone step brings it back.
     pub(super) fn is_reopened(&self, run: &Run) -> bool {
-        self.reopened.is_some() && self.reopened == run.replayed
+        self.reopened.is_some() && self.reopened.as_deref() == run.replayed_folder()
     }
 
     /// Notes that the run on the page gives way to another. Where every setting was replaced in the same moment, as by
     /// a preset, that is one step with it.
     pub(super) fn note_left_run(&mut self) {
         let Some(folder) = self.recorded_folder() else { return };
-        let is_replay = self.run.as_ref().is_some_and(|run| run.replayed.is_some());
+        let is_replay = self.run.as_ref().is_some_and(|run| run.replayed_folder().is_some());
         let run = folder.file_name().unwrap_or_default().to_string_lossy();
         let name = format!("left the {} {run}", if is_replay { "replay of" } else { "run" });
         let (what, now) = (format!("run {}", folder.display()), self.seen.now);

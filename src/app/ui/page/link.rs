@@ -3,7 +3,7 @@
 use super::Page;
 use crate::{
     experiments::permalink::{LinkSelection, Permalink},
-    ui::selection::Selection,
+    ui::{run::Run, selection::Selection},
 };
 
 /// The present page as a link.
@@ -11,7 +11,8 @@ pub fn link(page: &Page) -> Permalink {
     let selection = &page.selection;
     let variants = page.mirror().map_or(&[][..], |m| m.variants());
     let wide = |n: Option<usize>| n.map(|n| n as u64);
-    let is_of_run = page.newest() > 0 && page.pending().is_empty();
+    let is_example = page.run.as_ref().is_some_and(Run::is_example);
+    let is_of_run = page.newest() > 0 && page.pending().is_empty() && !is_example;
     Permalink {
         config: page.config.clone(),
         restrictions: page.restrictions.clone(),

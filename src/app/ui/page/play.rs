@@ -44,7 +44,8 @@ impl Play {
 /// True if Space plays what was recorded, and the right arrow goes through its steps; otherwise they train.
 pub fn space_plays(page: &Page) -> bool {
     let Some(run) = page.run.as_ref().filter(|r| !r.is_running() && r.mirror.step > 0) else { return false };
-    page.play.is_on() || run.replayed.is_some() || page.scrub.is_some() || Run::has_ended(run)
+    // over an example Space begins a run of the user's own
+    !run.is_example() && (page.play.is_on() || !run.is_own() || page.scrub.is_some() || Run::has_ended(run))
 }
 
 /// Plays from the shown step, from the beginning where that is the newest; or pauses.

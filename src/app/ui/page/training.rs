@@ -7,7 +7,11 @@ use crate::{
     config::{Config, ConfigError, Value},
     labs::TrainSettings,
     telemetry::{Command, RunState},
-    ui::{host::Host, run::Run, session::adopt_recorded},
+    ui::{
+        host::Host,
+        run::{Run, RunOrigin},
+        session::adopt_recorded,
+    },
 };
 
 /// Changes made closer together than this are applied at once, seconds.
@@ -37,17 +41,23 @@ pub(super) fn complain(page: &mut Page, e: &ConfigError) {
     page.problem = Some(words);
 }
 
+/// The run of the page, unless it is the example of the lab.
+fn own_or_replayed(page: &Page) -> Option<&Run> {
+    page.run.as_ref().filter(|run| !run.is_example())
+}
+
 /// Runs or pauses; makes the run first if there is none.
 pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
-    if page.run.is_none() || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched) {
+    if own_or_replayed(page).is_none() || !page.pending().is_empty() && page.run.as_ref().is_some_and(Run::is_untouched)
+    {
         page.launch(host, ctx);
     }
-    let Some(run) = &page.run else {
+    let Some(run) = own_or_replayed(page) else {
         return Err(page.problem.clone().unwrap_or_else(|| "no run could be made".into()));
     };
     if run.has_ended() {
-        let why = match (&run.mirror.state, &run.replayed) {
-            (_, Some(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
+        let why = match (&run.mirror.state, &run.origin) {
+            (_, RunOrigin::Folder(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
             (Some(RunState::Finished), _) if is_only_looked_at(page) => {
                 "this model is not being trained; Train on, beside the step, starts to train it"
             }
@@ -64,11 +74,7 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
 
 /// True if the run makes no update: its models are only there to be asked.
 pub fn is_only_looked_at(page: &Page) -> bool {
-    page.run
-        .as_ref()
-        .filter(|r| r.replayed.is_none())
-        .and_then(|r| r.mirror.info.as_ref())
-        .is_some_and(|i| i.total_steps == 0)
+    page.run.as_ref().filter(|r| r.is_own()).and_then(|r| r.mirror.info.as_ref()).is_some_and(|i| i.total_steps == 0)
 }
 
 /// Begins to train a model that was only looked at; the losses before and after stand in the view Loss.
@@ -82,10 +88,10 @@ pub fn train_on(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Result<(
 
 /// Sends the run a command that trains by so much and pauses; makes the run first if there is none.
 pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Context) -> Result<(), String> {
-    if page.run.is_none() {
+    if own_or_replayed(page).is_none() {
         page.launch(host, ctx);
     }
-    match &mut page.run {
+    match page.run.as_mut().filter(|run| !run.is_example()) {
         Some(run) if run.has_ended() => Err("this run has ended; R begins a new one".into()),
         Some(run) => run.train(command),
         None => Err(page.problem.clone().unwrap_or_else(|| "no run could be made".into())),
@@ -97,7 +103,8 @@ pub fn train(page: &mut Page, command: Command, host: &mut dyn Host, ctx: &Conte
 pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> Option<f64> {
     let since = page.dirty_since?;
     let untouched = match &page.run {
-        Some(run) => run.is_untouched(),
+        // an example stays as it is, whatever is set, until a run of the settings is begun over it
+        Some(run) => run.is_own() && run.is_untouched(),
         None => page.lab.opens_with_run,
     };
     if !untouched || page.pending().is_empty() && page.problem.is_none() && page.run.is_some() {
@@ -118,7 +125,7 @@ pub fn settle(page: &mut Page, host: &mut dyn Host, ctx: &Context, now: f64) -> 
 /// Takes over the settings that a run found out as it began, such as the tokens of a trained model, unless the user
 /// changed them meanwhile.
 pub(super) fn take_found(page: &mut Page) {
-    let Some(run) = page.run.as_ref().filter(|run| run.replayed.is_none()) else { return };
+    let Some(run) = page.run.as_ref().filter(|run| run.is_own()) else { return };
     let (Some(info), Some(launched)) = (&run.mirror.info, &mut page.launched) else { return };
     for key in info.config.changed_keys(launched) {
         let Some(found) = info.config.get(&key) else { continue };

@@ -157,7 +157,7 @@ fn card_ui(ui: &mut Ui, shell: &mut Shell<'_>, size: egui::Vec2, card: &LabCard<
 }
 
 fn status(shell: &Shell<'_>, card: &LabCard<'_>) -> (String, egui::Color32) {
-    if let Some(run) = card.page.and_then(|p| p.run.as_ref()).filter(|run| run.mirror.step > 0) {
+    if let Some(run) = card.page.and_then(|p| p.run.as_ref()).filter(|run| run.mirror.step > 0 && !run.is_example()) {
         let colour = if Run::is_running(run) { shell.theme.accent } else { shell.theme.secondary };
         return (format!("{} · step {}", run.state_label(), number::grouped(run.mirror.step)), colour);
     }

@@ -12,6 +12,7 @@ use crate::{
         action::{LessonAction, MessageAction},
         lesson::Outcome,
         page::Page,
+        run::Run,
         theme::{self, BOLD, Theme},
         widgets::markdown::markdown_ui,
     },
@@ -80,7 +81,8 @@ fn step_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: 
 /// guessed, asked for it, or run the lab since.
 fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep) {
     // before a new run reports, the one of before is still in sight, which is not the step's
-    let reports = page.run.as_ref().filter(|run| run.replayed.is_some() || run.mirror.state.is_some());
+    let is_judged = |run: &&Run| !run.is_example() && (run.replayed_folder().is_some() || run.mirror.state.is_some());
+    let reports = page.run.as_ref().filter(is_judged);
     let mirror = reports.map(|run| &run.mirror);
     let outcomes = page.lesson.judge(mirror, &page.config).to_vec();
     let is_decided = !outcomes.iter().any(|o| matches!(o, Outcome::Waits(_)));

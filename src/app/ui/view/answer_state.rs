@@ -3,7 +3,7 @@
 use super::{ViewCx, needs::needs_of};
 use crate::{
     telemetry::{Args, Measurement, QuestionState, RunState, Sample},
-    ui::questions::Key,
+    ui::{questions::Key, run::EXAMPLE_CANNOT_BE_ASKED},
 };
 
 /// Seconds for which the answer to an earlier question is shown without a note, so that a dragged control does not flicker.
@@ -80,6 +80,8 @@ pub enum Outdated<'a> {
     Inapplicable,
     /// The run has no models to ask.
     CannotAsk,
+    /// Shown is the recorded example of the lab, which has no models.
+    Example,
 }
 
 impl OpenQuestion {
@@ -105,6 +107,7 @@ impl ShownAnswer<'_> {
             Outdated::Refused(why) => format!("Refused: {}. {own}", why.trim_end_matches('.')),
             Outdated::Inapplicable => format!("The variant in focus has no answer to this question. {own}"),
             Outdated::CannotAsk => format!("The models of this run cannot be asked. {own}"),
+            Outdated::Example => format!("{EXAMPLE_CANNOT_BE_ASKED} {own}"),
         })
     }
 }
@@ -117,6 +120,9 @@ impl Absence<'_> {
             Self::Preparing => "The run is being prepared: its models are built first.".to_owned(),
             Self::Failed { message, is_unmade: true } => format!("No run could be made: {message}"),
             Self::Failed { message, is_unmade: false } => format!("The run failed: {message}"),
+            Self::Unrecorded if cx.mirror.is_example => {
+                format!("The example has no record of this. {EXAMPLE_CANNOT_BE_ASKED}")
+            }
             Self::Unrecorded if !cx.has_controls => "This run has no record of it.".to_owned(),
             Self::Unrecorded => {
                 "This run has no record of it, and its models cannot be asked. Press R to begin a new run with these \
@@ -281,6 +287,7 @@ impl<'a> ViewCx<'a> {
         match self.open_question(key) {
             _ if is_same => None,
             Some(question) => (question.since >= PATIENCE).then_some(Outdated::Asked(question)),
+            None if has_ended && self.mirror.is_example => (now != first).then_some(Outdated::Example),
             None if has_ended => (now != first).then_some(Outdated::CannotAsk),
             None => self.is_known_to_differ(sample, now).then_some(Outdated::Inapplicable),
         }

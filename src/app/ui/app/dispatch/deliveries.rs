@@ -91,7 +91,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 None => app.toasts.push(Level::Error, words),
             },
             Delivery::SweepFolder(folder) => {
-                app.opening.retain(|run| run.replayed.as_ref() != Some(&folder));
+                app.opening.retain(|run| run.replayed_folder() != Some(folder.as_path()));
                 open_sweep(app, folder);
             }
             Delivery::Restored => app.host.list_run_table(),

@@ -7,17 +7,32 @@ use eframe::egui::Context;
 use super::stop_first::{Waiting, waits};
 use crate::{
     config::{Config, FileKind, Value},
-    labs::{equilibrium::settings::GeneratorSettings, restrictions::Restrictions},
+    labs::{Lab, equilibrium::settings::GeneratorSettings, restrictions::Restrictions},
     telemetry::Level,
     ui::{
         app::App,
         host::CheckedFile,
-        page::{Page, tokens},
+        page::{Page, example, tokens},
         panels::Overlay,
+        run::Run,
         session::LabSession,
         tiling::Layout,
     },
 };
+
+/// Opens the lab of these settings on its example; false, and nothing is done, unless they are those of its first preset
+/// and it has one.
+pub(in crate::ui) fn open_on_example(app: &mut App, config: &Config, ctx: &Context) -> bool {
+    let is_first = |lab: &&'static Lab| lab.config(None).is_ok_and(|first| first == *config);
+    let Some(lab) = app.lists.lab(&config.lab).filter(is_first) else { return false };
+    let mut page = Page::new(lab, config.clone());
+    let is_shown = example::show(&mut page, app.host.as_mut(), ctx);
+    if is_shown {
+        app.pages.insert(lab.id, page);
+        app.open = Some(lab.id);
+    }
+    is_shown
+}
 
 pub(in crate::ui) fn open_lab(app: &mut App, id: &'static str, ctx: &Context) {
     let Some(lab) = app.lists.lab(id) else { return };
@@ -28,7 +43,7 @@ pub(in crate::ui) fn open_lab(app: &mut App, id: &'static str, ctx: &Context) {
         for words in complaints {
             app.toasts.push(Level::Warning, format!("A saved setting no longer fits and was left out: {words}"));
         }
-        if lab.opens_with_run {
+        if !example::show(&mut page, app.host.as_mut(), ctx) && lab.opens_with_run {
             page.launch(app.host.as_mut(), ctx);
         }
         app.pages.insert(lab.id, page);
@@ -129,7 +144,10 @@ fn set_checked_path(app: &mut App, kind: FileKind, path: &Path, checked: Checked
                 tokens::choose_tokens_of(page, kind, now);
                 set_states(page, checked, now);
                 // what could not be opened before is tried with the new file
-                let is_tried_again = page.lab.opens_with_run && tokens::has_failed(page);
+                let is_example = page.run.as_ref().is_some_and(Run::is_example);
+                // whoever opens trained weights begins their run
+                let is_begun = is_example && kind != FileKind::Checkpoint;
+                let is_tried_again = page.lab.opens_with_run && (is_begun || tokens::has_failed(page));
                 if is_tried_again {
                     page.launch(app.host.as_mut(), ctx);
                 }

@@ -11,7 +11,7 @@ use crate::{
         app::App,
         mirror::Mirror,
         page::{Page, link, play},
-        run::Run,
+        run::{Run, RunOrigin},
         session::LabSession,
         widgets::number::grouped,
     },
@@ -20,7 +20,7 @@ use crate::{
 /// Begins to open a run folder; its page opens once it is known of which lab it is.
 pub(in crate::ui) fn open_run(app: &mut App, folder: PathBuf, ctx: &Context) {
     let handle = app.host.open_run(folder.clone());
-    app.opening.push(Run::new(handle, Mirror::default(), Some(folder), ctx));
+    app.opening.push(Run::new(handle, Mirror::default(), RunOrigin::Folder(folder), ctx));
     (app.overlay, app.going_on) = (None, None);
 }
 
@@ -67,7 +67,7 @@ pub(in crate::ui) fn show_replay(app: &mut App, run: Run) {
 /// A run that was opened from its folder is shown: if it was opened to go on, it trains from its last checkpoint.
 fn go_on(app: &mut App) {
     let Some(run) = app.open.and_then(|id| app.pages.get_mut(id)).and_then(|page| page.run.as_mut()) else { return };
-    let is_sought = |going_on: &mut PathBuf| run.replayed.as_ref() == Some(&*going_on);
+    let is_sought = |going_on: &mut PathBuf| run.replayed_folder() == Some(going_on.as_path());
     let Some(folder) = app.going_on.take_if(is_sought) else { return };
     let outcome = run.train(Command::Run);
     app.past_runs.goes_on(&folder);
@@ -77,7 +77,7 @@ fn go_on(app: &mut App) {
 /// A run that was opened from its folder is shown: if a link led to it, as the link wants it.
 fn lead_to_step(app: &mut App) {
     let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) else { return };
-    let folder = page.run.as_ref().and_then(|run| run.replayed.clone());
+    let folder = page.run.as_ref().and_then(|run| run.replayed_folder().map(ToOwned::to_owned));
     let Some((_, link)) = app.sought.take_if(|(sought, _)| Some(&*sought) == folder.as_ref()) else { return };
     link::select(page, &link);
     if let Some(step) = link.step {

@@ -12,6 +12,7 @@ use crate::{
         action::{RunAction, TimeAction},
         app::App,
         page::{play, training},
+        run::Run,
     },
 };
 
@@ -46,7 +47,7 @@ pub(super) fn dispatch(app: &mut App, action: RunAction, ctx: &Context) {
         }
         RunAction::Pace(pace) => {
             page.pace = pace;
-            page.tell(Command::Pace(pace))
+            if page.run.as_ref().is_some_and(Run::is_example) { Ok(()) } else { page.tell(Command::Pace(pace)) }
         }
         RunAction::Checkpoint => page.tell(Command::Checkpoint),
         RunAction::Ask(question) => page.tell(Command::Measure(question)),

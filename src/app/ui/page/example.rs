@@ -1,0 +1,64 @@
+//! The recorded example of a lab, which its page shows until a run of the user's own begins.
+
+use eframe::egui::Context;
+
+use super::{Page, play::follow};
+use crate::{
+    config::{Applies, Range},
+    ui::{
+        host::Host,
+        mirror::Mirror,
+        run::{Run, RunOrigin},
+    },
+};
+
+/// The words beside a recorded example.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExampleLabel {
+    /// "example, seed 7, recorded".
+    pub words: String,
+    /// The way to a run of one's own.
+    pub hint: &'static str,
+}
+
+/// Shows the example of the lab on a page that has no run, if the host has one: it is of the lab's first preset, and a
+/// page that is set to another preset, or to files of the user, has none. The settings of the page stay as they are.
+pub fn show(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> bool {
+    let is_first = page.lab.presets.first().is_some_and(|first| first.id == page.config.preset);
+    if page.run.is_some() || !is_first || names_file(page) {
+        return false;
+    }
+    let Some(handle) = host.example(page.lab.id) else { return false };
+    page.run = Some(Run::new(handle, Mirror::default(), RunOrigin::Example, ctx));
+    follow(page);
+    true
+}
+
+/// True if a control names another file than the preset does.
+fn names_file(page: &Page) -> bool {
+    let files = page.knobs.iter().filter(|knob| matches!(knob.range, Range::File(_)));
+    files.map(|knob| knob.key).any(|key| page.config.get(key) != page.preset.get(key))
+}
+
+/// The words beside the example that the page shows; `None` where it shows none, or has not read it yet.
+pub fn label(page: &Page) -> Option<ExampleLabel> {
+    let run = page.run.as_ref().filter(|run| run.is_example())?;
+    let recorded = &run.mirror.info.as_ref()?.config;
+    let seed = recorded.seed;
+    if is_of_settings_shown(page, &recorded.preset, seed) {
+        let words = format!("example, seed {seed}, recorded");
+        return Some(ExampleLabel { words, hint: "Space starts your own run." });
+    }
+    let preset = page.lab.presets.iter().find(|p| p.id == recorded.preset).map_or(page.lab.title, |p| p.title);
+    let words = format!("example of the preset \u{201c}{preset}\u{201d}, seed {seed}, recorded");
+    Some(ExampleLabel { words, hint: "The settings are other ones now: Space starts your own run of them." })
+}
+
+/// True if the page is set to the preset and the seed of the example, apart from what the views alone read. The preset is
+/// compared, and not the recorded settings, since a recording may have made fewer steps.
+fn is_of_settings_shown(page: &Page, preset: &str, seed: u64) -> bool {
+    let acts_in_views = |key: &String| page.knobs.iter().any(|k| k.key == key && k.applies == Applies::InViews);
+    page.config.preset == preset
+        && page.config.seed == seed
+        && page.config.changed_keys(&page.preset).iter().all(acts_in_views)
+}

@@ -1,0 +1,163 @@
+//! A lab opens on its recorded example, which makes way for a run of the user's own and is never taken for one.
+
+use std::time::{Duration, Instant};
+
+use eframe::egui::{Key, Role};
+use egui_kittest::{Harness, kittest::Queryable};
+use orrery::{
+    cli::{host::DesktopHost, runs::Runs},
+    labs::LABS,
+    telemetry::Command,
+    ui::{
+        App, Start,
+        app::Opening,
+        page::{example, lesson},
+    },
+};
+
+use crate::ui::{Desktop, Worker, desk};
+
+const LABEL: &str = "example, seed";
+
+fn words(d: &Desktop) -> String {
+    example::label(d.page()).map_or(String::new(), |label| label.words)
+}
+
+#[test]
+fn a_lab_opens_on_its_example() {
+    let d = desk(Worker::StepsAfterExample);
+    let seed = d.page().config.seed;
+    assert_eq!(words(&d), format!("example, seed {seed}, recorded"));
+    assert!(d.shows(&words(&d)) && d.shows("Space starts your own run."));
+    assert!(d.shows("shows 40 of 40"), "its last step is shown");
+    assert!(d.launched().is_empty(), "nothing is computed");
+    assert!(d.page().pending().is_empty() && d.page().folder().is_none());
+}
+
+#[test]
+fn an_example_is_scrubbed_and_played() {
+    let mut d = desk(Worker::StepsAfterExample);
+    d.harness.get_by_role_and_label(Role::Slider, "Step shown").set_value_accesskit(20.0);
+    d.steps(3);
+    assert!(d.shows("shows 20 of 40"));
+    d.click("Play what was recorded");
+    d.until("the end", |d| !d.page().play.is_on());
+    assert_eq!((d.state(), d.page().shown_step()), ("example", 40));
+    assert!(d.launched().is_empty());
+}
+
+#[test]
+fn a_run_of_ones_own_takes_the_place_of_the_example() {
+    let begin: [(&str, fn(&mut Desktop)); 4] = [
+        ("Space", |d| d.press(Key::Space)),
+        ("Run", |d| d.click("Run")),
+        ("a step", |d| d.press(Key::ArrowRight)),
+        ("Space while it plays", |d| {
+            d.click("Play what was recorded");
+            d.press(Key::Space);
+        }),
+    ];
+    for (what, begin) in begin {
+        let mut d = desk(Worker::StepsAfterExample);
+        let config = d.page().config.clone();
+        begin(&mut d);
+        d.until(what, |d| ["running", "paused"].contains(&d.state()) && d.page().newest() > 0);
+        assert_eq!(d.launched(), [config], "{what}");
+        assert!(d.page().run.as_ref().is_some_and(|run| run.is_own()), "{what}");
+        assert!(!d.shows(LABEL) && words(&d).is_empty(), "{what}");
+        assert!(d.sent(|c| matches!(c, Command::Run | Command::StepOnce)), "{what}");
+    }
+}
+
+#[test]
+fn a_reset_of_an_example_makes_a_run_that_waits() {
+    let mut d = desk(Worker::StepsAfterExample);
+    d.press(Key::R);
+    d.until("ready", |d| d.state() == "ready");
+    assert_eq!((d.page().newest(), d.launched().len()), (0, 1));
+    assert!(!d.shows(LABEL));
+}
+
+#[test]
+fn a_changed_setting_leaves_the_example_which_says_so() {
+    let mut d = desk(Worker::StepsAfterExample);
+    d.harness.get_by_role_and_label(Role::SpinButton, "Width").set_value_accesskit(128.0);
+    d.steps(90);
+    assert_eq!(d.state(), "example");
+    assert!(d.launched().is_empty(), "an example is not begun again");
+    assert!(words(&d).starts_with("example of the preset \u{201c}First\u{201d}"), "{}", words(&d));
+    assert!(d.shows("The settings are other ones now"));
+    let config = d.page().config.clone();
+    d.press(Key::Space);
+    d.until("running", |d| d.state() == "running");
+    assert_eq!(d.launched(), [config]);
+}
+
+#[test]
+fn nothing_reaches_an_example() {
+    let mut d = desk(Worker::StepsAfterExample);
+    d.click("Pace x4");
+    assert!(!d.shows("begin a run that can be asked"), "a pace is for the run to come");
+    for command in [Command::Checkpoint, Command::Pause] {
+        assert!(d.page().tell(command).is_err_and(|words| words.contains("no weights")));
+    }
+    assert!(lesson::step_begins_run(d.page(), 0), "a step of the lesson has no run yet");
+}
+
+#[test]
+fn another_preset_has_no_example() {
+    let mut d = desk(Worker::StepsAfterExample);
+    d.harness.get_by_role_and_label(Role::ComboBox, "preset").click();
+    d.steps(3);
+    d.click("Wide");
+    d.until("ready", |d| d.state() == "ready");
+    assert_eq!(d.launched().len(), 1);
+    assert!(!d.shows(LABEL));
+}
+
+#[test]
+fn every_lab_shows_its_example_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
+    let mut app: Harness<'static, App> = Harness::builder()
+        .with_size([1280.0, 800.0])
+        .build_eframe(move |cc| App::new(cc, host, Start { opening: None, ..Start::default() }));
+    app.run_steps(3);
+    for lab in LABS {
+        app.get_by_label(&format!("Open {}", lab.title)).click_accesskit();
+        let began = Instant::now();
+        while app.state().page().and_then(example::label).is_none() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{}", lab.id);
+            app.step();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        app.run_steps(3);
+        let page = app.state().page().unwrap();
+        let seed = lab.config(None).unwrap().seed;
+        assert_eq!(example::label(page).unwrap().words, format!("example, seed {seed}, recorded"), "{}", lab.id);
+        assert!(app.query_all_by_label_contains("Space starts your own run.").next().is_some(), "{}", lab.id);
+        app.key_press(Key::Escape);
+        app.run_steps(3);
+        app.key_press(Key::Escape);
+        app.run_steps(3);
+    }
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "no run was begun");
+}
+
+#[test]
+fn a_lab_that_is_named_at_the_start_shows_its_example() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = LABS[0].config(None).unwrap();
+    for opening in [Opening::Lab(first.lab.clone()), Opening::Config(first)] {
+        let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()).with_examples());
+        let start = Start { opening: Some(opening), ..Start::default() };
+        let mut app: Harness<'static, App> =
+            Harness::builder().with_size([1280.0, 800.0]).build_eframe(move |cc| App::new(cc, host, start));
+        let began = Instant::now();
+        while app.state().page().is_none_or(|page| page.newest() == 0) {
+            assert!(began.elapsed() < Duration::from_secs(60));
+            app.step();
+        }
+        assert_eq!(app.state().page().unwrap().run.as_ref().unwrap().state_label(), "example");
+    }
+}
