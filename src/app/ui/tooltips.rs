@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_tooltip_gives_way_to_a_drag() {
         let mut frames = Frames { ctx: Context::default(), time: 0.0 };
-        let at = pos2(40.0, 16.0);
+        let at = pos2(40.0, 12.0);
         assert!(!frames.draw(vec![Event::PointerMoved(at)], 0.1));
         assert!(frames.draw(vec![], 1.0), "a pointer that rests has its tooltip");
         let button = |pressed| Event::PointerButton {
