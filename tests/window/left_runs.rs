@@ -276,6 +276,7 @@ fn press_letters(d: &mut Desk, out: &Path) {
     let (folders, mut record) = (run_folders(out), record_of(&run));
     for key in LETTERS {
         d.press(key);
+        d.until("the run that the letter began", |d| d.state() != "preparing");
         if d.shows("A run is training") {
             assert_eq!(state, "running", "{key:?} asks where nothing trains");
             d.click("Keep training");

@@ -70,13 +70,13 @@ fn filled(lab: &'static Lab, ctx: &Context) -> Page {
 /// Draws the page some times; returns what its tiles drew last.
 fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
     let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
+    theme::apply(&theme, true, ctx);
     for frame in 0..5 {
         let (mut actions, now) = (Actions::default(), 1.0 + f64::from(frame) / 60.0);
         let screen_rect = Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(sheet.size[0], sheet.size[1])));
         let mut input = RawInput { screen_rect, time: Some(now), ..RawInput::default() };
         input.viewports.entry(ViewportId::ROOT).or_default().native_pixels_per_point = Some(sheet.scale);
         let out = ctx.run_ui(input, |ui| {
-            theme::apply(&theme, true, ui.ctx());
             let mut shell = Shell {
                 theme: &theme,
                 session: &mut session,

@@ -484,7 +484,7 @@ fn a_pinned_run_is_named_until_it_is_unpinned() {
     d.press(Key::ArrowRight);
     d.until("a step", |d| d.page().newest() == 1);
     d.click("Menu");
-    d.click("Pin this run");
+    d.click_containing("Pin this run");
     assert!(d.page().mirror().unwrap().is_pinned());
     d.press(Key::R);
     d.until("another run", |d| d.page().mirror().unwrap().pinned().is_some());

@@ -98,7 +98,7 @@ pub enum FileContent {
     Characters,
 }
 
-/// What is known of a file that was checked.
+/// The facts known of a file that was checked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckedFile {
     /// The number of rows of a matrix.

@@ -136,7 +136,7 @@ fn trend_steps(mirror: &Mirror, headline: &Headline, step: u64) -> Vec<u64> {
 }
 
 /// About [`TREND`] indices at most among so many: every one, every second, every fourth and so on, and always the last.
-/// As points are added the chosen ones stay, until there are twice as many.
+/// The chosen points stay when others are added, until there are twice as many.
 fn thinned(count: usize) -> impl Iterator<Item = usize> {
     let stride = count.div_ceil(TREND).next_power_of_two();
     let last = count.checked_sub(1).filter(|last| !last.is_multiple_of(stride));

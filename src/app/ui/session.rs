@@ -30,7 +30,7 @@ pub enum Tab {
 pub struct LabSession {
     pub config: Option<Config>,
     pub layout: Option<Layout>,
-    /// Of the link that the page was opened with.
+    /// The restrictions of the link that the page was opened with.
     pub restrictions: Restrictions,
 }
 

@@ -77,7 +77,7 @@ pub struct Bdh {
     net: Net,
     inference_net: Net,
     notes: Vec<String>,
-    /// What is said beside the weights, where they came from a file.
+    /// The facts told beside the weights, where they came from a file.
     facts: Option<CheckpointFacts>,
     /// The state that each row has read before the next batch, by layer: buffers among `params`, so that checkpoints
     /// hold them. Empty where nothing is carried.

@@ -38,7 +38,7 @@ pub struct SeriesReader {
     times: BTreeMap<u64, f64>,
 }
 
-/// What a run folder is, and its numbers over steps.
+/// The description of a run folder, and its numbers over steps.
 pub struct RunNumbers {
     pub info: Arc<RunInfo>,
     pub numbers: Vec<NumberSeries>,

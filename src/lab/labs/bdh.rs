@@ -30,7 +30,7 @@ settings! {
         /// How often a token passes through. All layers share one set of weights, so this costs time and no memory.
         #[knob("Layers", range(1..=64), symbol("L"))]
         layers: usize = 4,
-        /// What time does to a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.
+        /// The effect of time on a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.
         #[knob("Time", symbol("U"))]
         position: Position = Position::Rope,
         /// The public code (v keeps a residual), equations (4) and (8) of the paper (x does), or both residuals, as some other codes have it.
@@ -39,7 +39,7 @@ settings! {
         /// Share of y that each update sets to 0 at random, while training only; what is left grows to make up for it. The public code trains with 0.1; a corpus that is never seen twice needs none.
         #[knob("Dropout", range(0.0..=0.9))]
         dropout: f64 = 0.0,
-        /// Whether learning reaches what earlier tokens have written. Off is training without backpropagation through time.
+        /// On: learning reaches what earlier tokens have written. Off is training without backpropagation through time.
         #[knob("Gradients through the past")]
         through_past: bool = true,
         /// A trained BDH to begin from: .safetensors, .pt or .pth, of the public PyTorch code, of `orrery export` or of `orrery model merge`. The sizes are then the file's; layers above count only if the file does not say them.

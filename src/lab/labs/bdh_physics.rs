@@ -95,10 +95,10 @@ settings! {
 settings! {
     /// The text that the rules read, and their physics; also arguments of the probe `bdh_dynamics`.
     pub struct RuleSettings in "physics" {
-        /// What the rules read, token by token, at most 24 of them. Each arrives as a pulse on a few neurons.
+        /// The text that the rules read, token by token, at most 24 of them. Each arrives as a pulse on a few neurons.
         #[knob("Text", in_views)]
         text: String = "the ferry left at dawn".into(),
-        /// What a token's time does to a synapse: as the model was trained, nothing, fading (ALiBi), turning in pairs (RoPE), or both.
+        /// The effect of a token's time on a synapse: as the model was trained, nothing, fading (ALiBi), turning in pairs (RoPE), or both.
         #[knob("Time", in_views, symbol("U"))]
         drift: SynapseDrift = SynapseDrift::Trained,
         /// Share of a synapse's state that is left after a token, where Time is damping or both. The rule calls 1 - u the decay.

@@ -113,7 +113,7 @@ struct Strip<'a> {
     title: &'a str,
     words: &'a str,
     colour: Color32,
-    /// What a close button does; `None`: the strip has none.
+    /// The action of a close button; `None`: the strip has none.
     closes: Option<RunsAction>,
 }
 

@@ -113,7 +113,7 @@ impl ShownAnswer<'_> {
 }
 
 impl Absence<'_> {
-    /// What is said in the place of the picture: `hint` where no run has begun, `demand` where nothing asks by itself.
+    /// The words in the place of the picture: `hint` where no run has begun, `demand` where nothing asks by itself.
     fn sentence(&self, cx: &ViewCx<'_>, probe: &str, hint: &str, demand: &str) -> String {
         match self {
             Self::NoRun | Self::Untrained => hint.to_owned(),
@@ -165,7 +165,7 @@ impl<'a> ViewCx<'a> {
         self.why_nothing_before_asking::<M>(hint, &format!("This run does not measure this. {}", needs_of(M::PROBE)))
     }
 
-    /// As [`ViewCx::why_nothing`], for a view with a button that asks: `demand` says so.
+    /// Like [`ViewCx::why_nothing`], for a view with a button that asks: `demand` says so.
     pub fn why_nothing_before_asking<M: Measurement>(&self, hint: &str, demand: &str) -> String {
         match self.question_state::<M>() {
             Some(AnswerState::Refused(words)) => words.to_owned(),

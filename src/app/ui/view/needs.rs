@@ -63,7 +63,7 @@ const NEEDS: &[(&str, &[&str])] = &[
     ("It is asked of a model that predicts the next token of a text.", &["next_tokens", "token_baselines"]),
 ];
 
-/// What the models that a probe can ask have, in a sentence; empty for an unknown probe.
+/// The property of the models that a probe can ask, in a sentence; empty for an unknown probe.
 pub fn needs_of(probe: &str) -> &'static str {
     NEEDS.iter().find(|(_, probes)| probes.contains(&probe)).map_or("", |(words, _)| words)
 }

@@ -32,7 +32,7 @@ pub struct LargeFigure {
     pub owner: Option<FigureOwner>,
     /// "open".
     pub meaning: String,
-    /// What limits it, in few words: the step that it was measured at, its interval.
+    /// Its limits in few words: the step that it was measured at, its interval.
     pub note: String,
     /// Measured points, oldest first, joined by lines.
     pub trend: Vec<(u64, f64)>,

@@ -206,8 +206,8 @@ proptest! {
         let c = random(n, sparsity, is_causal, seed);
         let all = c.stationary();
         prop_assume!(all.len() == 1);
-        let mixing = c.mixing_time().unwrap();
-        // steps are counted one by one below
+        // a chain may be too slow for its time to be counted; below, steps are counted one by one
+        let mixing = c.mixing_time().unwrap_or(u64::MAX);
         prop_assume!(mixing < 3000);
         prop_assert!(mixing as f64 >= min_mixing_time(c.moduli().unwrap()[1]) - 1e-6);
         let mut rows: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();

@@ -15,7 +15,7 @@ pub struct Checkpoint {
     pub spec: BdhSpec,
     /// V
     pub vocab: usize,
-    /// What the file and those beside it say of the model.
+    /// The facts that the file and those beside it tell of the model.
     pub facts: CheckpointFacts,
     /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,

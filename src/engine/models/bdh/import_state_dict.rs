@@ -40,7 +40,7 @@ pub struct ImportedStateDict {
     pub vocab: usize,
     /// Notes on values that were inferred or differ here.
     pub notes: Vec<String>,
-    /// What is said beside the weights; without a number of layers it is the asked one.
+    /// The facts told beside the weights; without a number of layers it is the asked one.
     pub facts: CheckpointFacts,
     file: Weights,
     /// Names in the file, in the order of [`NAMES`].

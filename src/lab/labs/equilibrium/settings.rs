@@ -57,13 +57,13 @@ settings! {
         /// The slow context. It tilts every log rate, each by its own random amount; the stationary distribution follows. Beyond the range under Learned map the network was never trained.
         #[knob("Control 1", range(-4.0..=4.0), in_views, symbol("y₀"))]
         y0: f64 = 0.0,
-        /// As the first. There are as many as Controls says; the others do nothing.
+        /// Like the first. There are as many as Controls says; the others do nothing.
         #[knob("Control 2", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 2), symbol("y₁"))]
         y1: f64 = 0.0,
-        /// As the first. There are as many as Controls says; the others do nothing.
+        /// Like the first. There are as many as Controls says; the others do nothing.
         #[knob("Control 3", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 3), symbol("y₂"))]
         y2: f64 = 0.0,
-        /// As the first. There are as many as Controls says; the others do nothing.
+        /// Like the first. There are as many as Controls says; the others do nothing.
         #[knob("Control 4", range(-4.0..=4.0), in_views, needs(GeneratorSettings::controls, 4), symbol("y₃"))]
         y3: f64 = 0.0,
     }

@@ -87,13 +87,13 @@ settings! {
         /// Compare error and states by their angle rather than by their product.
         #[knob("Cosine")]
         cosine: bool = false,
-        /// What the mixture of matching states is multiplied by.
+        /// The factor of the mixture of matching states.
         #[knob("Gain of the buffer", range(0.0..=4.0))]
         gain: f64 = 1.0,
         /// How fast feedback weights follow errors; 0 learns nothing.
         #[knob("Learning rate", range(0.0..=1.0), symbol("η"))]
         rate: f64 = 0.01,
-        /// What feedback weights lose at each word.
+        /// The share that feedback weights lose at each word.
         #[knob("Decay", range(0.0..=0.5), symbol("λ_d"))]
         decay: f64 = 0.001,
         /// The least that a unit's error can count.

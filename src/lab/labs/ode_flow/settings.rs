@@ -92,10 +92,10 @@ settings! {
         /// Interpolate oversteps the end and reads the state off a curve, as the source's solver does; clip cuts the last step short. Evaluation counts of the two are not comparable.
         #[knob("Last step", in_views)]
         policy: Policy = Policy::Interpolate,
-        /// What error an adaptive solver may make in a step: relative to the state, plus an absolute part. Smaller is finer and costs more evaluations.
+        /// The error that an adaptive solver may make in a step: relative to the state, plus an absolute part. Smaller is finer and costs more evaluations.
         #[knob("Relative tolerance", range(1e-8..=1.0), log, in_views, symbol("rtol"))]
         rtol: f64 = 1e-3,
-        /// What error an adaptive solver may make in a step: relative to the state, plus an absolute part. Smaller is finer and costs more evaluations.
+        /// The error that an adaptive solver may make in a step: relative to the state, plus an absolute part. Smaller is finer and costs more evaluations.
         #[knob("Absolute tolerance", range(1e-8..=1.0), log, in_views, symbol("atol"))]
         atol: f64 = 1e-3,
         /// Steps of a solver that does not choose its own. The model was trained with the number under Model.

@@ -33,7 +33,7 @@ settings! {
 settings! {
     /// The text that is read, and the synapses followed in it; also arguments of the probe `reading`.
     pub struct ReadingSettings in "reading" {
-        /// What the model reads, token by token. Type your own; empty reads a passage that was held out of training.
+        /// The text that the model reads, token by token. Type your own; empty reads a passage that was held out of training.
         #[knob("Text", in_views)]
         text: String = String::new(),
         /// Synapses run from y of the layer before to x of this one. A layer that the model lacks is its last.
@@ -51,7 +51,7 @@ settings! {
         /// How many tokens the model writes after the text; they are read like it, and marked. 0 writes none.
         #[knob("Write on", range(0..=2000), in_views, unit("tokens"))]
         write: usize = 0,
-        /// Of what the model writes. 0 takes the likeliest token always; 1 draws as the model's probabilities say.
+        /// Randomness of what the model writes: 0 takes the likeliest token always; 1 draws as the model's probabilities say.
         #[knob("Temperature", range(0.0..=5.0), in_views)]
         temperature: f64 = 0.0,
     }
@@ -74,10 +74,10 @@ const WHOLE: Extent = Extent::WHOLE;
 settings! {
     /// The share of the parliament in the text; other corpora have none of it.
     pub struct ParliamentSettings in "parliament" {
-        /// Of English, French, Spanish and German, the first so many.
+        /// The first so many of English, French, Spanish and German.
         #[knob("Languages", range(2..=WHOLE.languages))]
         languages: usize = WHOLE.languages,
-        /// Of currencies, countries, goods, cities and institutions, the first so many.
+        /// The first so many of currencies, countries, goods, cities and institutions.
         #[knob("Kinds of nouns", range(3..=WHOLE.kinds))]
         kinds: usize = WHOLE.kinds,
         /// Half of them are searched with and half are kept to confirm with. There are 16 cities and 12 institutions at most.

@@ -42,7 +42,7 @@ settings! {
         /// How often a token passes through. 0 takes what the file says, and 6 (the public code's) where it says nothing: layers share one set of weights, which do not tell. The view Model says what the model has.
         #[knob("Layers", range(0..=64), symbol("L"))]
         layers: usize = 0,
-        /// What time does to a synapse, where the file does not say. The public code has rope.
+        /// The effect of time on a synapse, where the file does not say. The public code has rope.
         #[knob("Time", symbol("U"))]
         position: Position = Position::Rope,
         /// Which residuals it has, where the file does not say: those of the public code, of equations (4) and (8) of the paper, or both.
@@ -75,7 +75,7 @@ settings! {
         #[knob("Neuron", in_views)]
         neuron: String = "0:0".to_owned(),
         /// y: what the neuron writes. x: the neuron as a key and a query. Synapse: what each token adds to the synapse in focus, y(i) x(j).
-        #[knob("What is followed", in_views)]
+        #[knob("Activity to follow", in_views)]
         of: FollowedKind = FollowedKind::Y,
         /// The layer of a neuron's activation, counted from 0. -1 takes the greatest of all layers at each token.
         #[knob("In layer", range(-1..=63), in_views)]
@@ -99,7 +99,7 @@ settings! {
     /// A change of neurons or synapses while the model reads the text under Reading.
     pub struct ChangeSettings in "change" {
         /// Neurons: what they are at each token. Synapses: what they hold of all that was read.
-        #[knob("What is changed", in_views)]
+        #[knob("Target of the change", in_views)]
         target: TargetKind = TargetKind::Neurons,
         /// The neurons, as head:index, both counted from 0, parted by commas: 0:12, 2:517. None leaves the model as it is.
         #[knob("Neurons", in_views)]
@@ -108,15 +108,15 @@ settings! {
         #[knob("Synapses", in_views)]
         synapses: String = String::new(),
         /// Silence: the activation, or what the synapse holds, is 0. Scale: it is multiplied by the amount. Clamp: it is the amount at every token.
-        #[knob("What is done", in_views)]
+        #[knob("Kind of change", in_views)]
         action: ActionKind = ActionKind::Silence,
         /// The factor of Scale, or the value of Clamp. Silence needs none.
         #[knob("Amount", range(-100.0..=100.0), in_views)]
         amount: f64 = 2.0,
-        /// Of neurons. x: the neuron as a key and a query, and with it y, which is a multiple of x. y: only what the neuron writes.
+        /// For neurons. x: the neuron as a key and a query, and with it y, which is a multiple of x. y: only what the neuron writes.
         #[knob("Activation", in_views)]
         part: ChangedPart = ChangedPart::X,
-        /// Of neurons: the one layer where it is done, counted from 0. -1 does it in every layer. A synapse has its own.
+        /// For neurons: the one layer where it is done, counted from 0. -1 does it in every layer. A synapse has its own.
         #[knob("In layer", range(-1..=63), in_views)]
         layer: i64 = -1,
     }

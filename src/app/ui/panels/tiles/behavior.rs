@@ -1,7 +1,7 @@
 //! Tabs, sizes and colours of the tiles, as `egui_tiles` asks for them.
 
-use eframe::egui::{self, Color32, Stroke, Ui, Visuals, WidgetText};
-use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, TileId, Tiles, UiResponse};
+use eframe::egui::{self, Color32, Response, Stroke, Ui, Visuals, WidgetText};
+use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, Tabs, TileId, Tiles, UiResponse};
 
 use super::Stage;
 use crate::ui::{action::PageAction, tiling::Pane};
@@ -34,6 +34,19 @@ impl Behavior<Pane> for Stage<'_> {
     fn on_tab_close(&mut self, _tiles: &mut Tiles<Pane>, id: TileId) -> bool {
         self.cx.act(PageAction::CloseTile(id));
         false
+    }
+
+    /// Notes how far the title of the tab in front lies out of sight.
+    fn on_tab_button(&mut self, tiles: &mut Tiles<Pane>, id: TileId, button: Response) -> Response {
+        if let Some(bar) = tiles.parent_of(id).filter(|_| self.in_front.contains(&id)) {
+            TabInFront::note(&button, bar, id);
+        }
+        button
+    }
+
+    /// Scrolls the bar to the tab that has come to the front.
+    fn top_bar_right_ui(&mut self, _: &Tiles<Pane>, ui: &mut Ui, bar: TileId, _: &Tabs, offset: &mut f32) {
+        *offset += TabInFront::take_hidden(ui, bar);
     }
 
     fn simplification_options(&self) -> SimplificationOptions {
@@ -98,5 +111,42 @@ impl Behavior<Pane> for Stage<'_> {
 
     fn dragged_overlay_color(&self, _visuals: &Visuals) -> Color32 {
         self.cx.theme.page.gamma_multiply(0.6)
+    }
+}
+
+/// The tab in front of a bar of tabs, until its title is in sight; from then on the bar may be scrolled elsewhere.
+#[derive(Debug, Clone, Copy)]
+struct TabInFront {
+    tab: TileId,
+    /// Points of its title that are out of sight; negative on the left.
+    hidden: f32,
+    /// Frames in which the bar may still be scrolled to it: a title may be wider than the bar.
+    tries: u8,
+}
+
+const TRIES: u8 = 6;
+
+impl TabInFront {
+    fn id(bar: TileId) -> egui::Id {
+        egui::Id::unique(("tab in front", bar.0))
+    }
+
+    fn note(button: &Response, bar: TileId, tab: TileId) {
+        let before = button.ctx.data(|data| data.get_temp::<Self>(Self::id(bar)));
+        let tries = before.filter(|before| before.tab == tab).map_or(TRIES, |before| before.tries);
+        let (left, right) =
+            (button.interact_rect.left() - button.rect.left(), button.rect.right() - button.interact_rect.right());
+        let hidden = if left > 0.5 { -left } else { right.max(0.0) };
+        let tries = if hidden.abs() > 0.5 { tries.saturating_sub(1) } else { 0 };
+        if tries > 0 {
+            button.ctx.request_repaint();
+        }
+        button.ctx.data_mut(|data| data.insert_temp(Self::id(bar), Self { tab, hidden, tries }));
+    }
+
+    /// The distance by which the bar is to be scrolled now.
+    fn take_hidden(ui: &Ui, bar: TileId) -> f32 {
+        let noted = ui.data(|data| data.get_temp::<Self>(Self::id(bar)));
+        noted.filter(|noted| noted.tries > 0).map_or(0.0, |noted| noted.hidden)
     }
 }

@@ -209,8 +209,9 @@ impl View for OscillatorsView {
         self.ring_ui(ui, cx, ring);
         if chart.width() >= 140.0 && chart.height() >= 80.0 {
             let drawn = self.chart(cx);
-            let mut ui = ui.new_child(eframe::egui::UiBuilder::new().max_rect(chart));
-            drawn.show(&mut ui, chart.size(), cx.theme, &mut self.chart);
+            // the chart may take more room than it is given, and the tile then scrolls
+            let place = eframe::egui::UiBuilder::new().max_rect(chart);
+            ui.scope_builder(place, |ui| drawn.show(ui, chart.size(), cx.theme, &mut self.chart));
         }
     }
 

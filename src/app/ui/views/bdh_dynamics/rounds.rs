@@ -17,6 +17,9 @@ const SMALL_ROW: f32 = 32.0;
 /// Left of the rules: which round.
 const LEFT: f32 = 46.0;
 
+/// The least width of the table, from which its longest title has room.
+pub(super) const MIN_WIDTH: f32 = 320.0;
+
 /// The least that the table and its sentence want.
 pub(super) fn min_height() -> f32 {
     4.0 * SMALL_ROW + 4.0

@@ -196,24 +196,26 @@ impl View for Rules {
         let words = state_sentences(&machine, measured);
         let room = ui.available_rect_before_wrap();
         let poked;
-        if room.width() > 1.4 * room.height() {
-            let side = room.height().min(0.55 * room.width());
+        let side = room.height().min(0.55 * room.width());
+        if room.width() > 1.4 * room.height() && room.width() - side - 12.0 >= rounds::MIN_WIDTH {
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(side, room.height())));
             let right = Rect::from_min_max(room.min + vec2(side + 12.0, 0.0), room.max);
-            let mut ui = ui.new_child(UiBuilder::new().max_rect(right));
-            sentences_ui(&mut ui, cx, &words);
-            let left = ui.available_size();
-            rounds_ui(&mut ui, cx.theme, &machine, left);
+            let mut beside = ui.new_child(UiBuilder::new().max_rect(right));
+            sentences_ui(&mut beside, cx, &words);
+            let left = beside.available_size();
+            rounds_ui(&mut beside, cx.theme, &machine, left);
         } else {
             sentences_ui(ui, cx, &words);
             let room = ui.available_rect_before_wrap();
             let table = rounds::min_height();
             let high = (room.height() - table - 4.0).clamp(80.0, room.width().max(80.0));
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
-            let below = Rect::from_min_max(room.min + vec2(0.0, high + 4.0), room.max);
-            if below.height() >= table - 1.0 {
-                let mut ui = ui.new_child(UiBuilder::new().max_rect(below));
-                rounds_ui(&mut ui, cx.theme, &machine, below.size());
+            let left = room.height() - high - 4.0;
+            // a tile scrolls to a table that has no room; a picture goes without it
+            if cx.has_controls || left >= table - 1.0 {
+                let below = Rect::from_min_size(room.min + vec2(0.0, high + 4.0), vec2(room.width(), left.max(table)));
+                let place = UiBuilder::new().max_rect(below);
+                ui.scope_builder(place, |ui| rounds_ui(ui, cx.theme, &machine, below.size()));
             }
         }
         if poked {

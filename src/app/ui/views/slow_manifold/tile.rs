@@ -129,8 +129,9 @@ impl SlowManifold {
         };
         let run = self.canvas_ui(ui, cx, &made, canvas, (epsilon, behind));
         if let Some(side) = side {
-            let mut side = ui.new_child(UiBuilder::new().max_rect(side).layout(Layout::top_down(Align::Min)));
-            self.side_ui(&mut side, cx, &made, &run);
+            // the chart may take more room than it is given, and the tile then scrolls
+            let place = UiBuilder::new().max_rect(side).layout(Layout::top_down(Align::Min));
+            ui.scope_builder(place, |ui| self.side_ui(ui, cx, &made, &run));
         } else if cx.has_controls {
             let words = charts::facts(&made.field, &run).join(" ");
             let text = RichText::new("what happens here (hover)").size(theme::SMALL).color(cx.theme.secondary);

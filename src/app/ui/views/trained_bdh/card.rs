@@ -175,7 +175,7 @@ fn candidates_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     }
 }
 
-/// What the candidates read, and what was known before.
+/// The text that the candidates read, and the facts known before.
 fn comparison(m: &ReadingCandidates) -> String {
     let known = match m.layers_from {
         Evidence::Measured => String::new(),

@@ -37,7 +37,7 @@ pub trait SynapseModel: Model {
     /// Neurons, heads, layers, and the effect of time on a trace; those of the file, where the weights came from one.
     fn shape(&self) -> &SynapseShape;
 
-    /// What is said of the model beside its weights, where they came from a file.
+    /// The facts told of the model beside its weights, where they came from a file.
     fn checkpoint(&self) -> Option<&CheckpointFacts>;
 
     /// True if the number of layers is certain, false if it was assumed because nothing says it.

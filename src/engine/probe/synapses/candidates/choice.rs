@@ -10,7 +10,7 @@ pub const USUAL_WINDOW: usize = 256;
 /// Standard errors of a difference below which two candidates are not told apart.
 const CLOSE: f64 = 2.0;
 
-/// What is known before any text is read.
+/// The facts known before any text is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KnownFacts {
     /// The number of layers, if it is known.

@@ -46,7 +46,7 @@ pub enum ChoiceError {
 }
 
 impl KnownFacts {
-    /// What a checkpoint says; a number of layers that somebody asked for goes before it.
+    /// The facts that a checkpoint tells; a number of layers that somebody asked for goes before it.
     pub fn new(facts: &CheckpointFacts, layers: Option<usize>) -> Self {
         let asked = layers.map(|value| KnownNumber { value, from: Evidence::Asked });
         Self { layers: asked.or(facts.layers), window: facts.window }

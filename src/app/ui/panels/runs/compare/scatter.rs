@@ -53,7 +53,7 @@ impl Values {
     }
 }
 
-/// What can stand on an axis: settings of numbers, then numbers.
+/// The quantities of an axis: settings of numbers, then numbers.
 fn dimensions(results: &SweepResults) -> Vec<Dimension> {
     let is_numeric = |i: &usize| matches!(results.axes[*i].kind, AxisKind::Numbers { .. });
     let axes = (0..results.axes.len()).filter(is_numeric).map(Dimension::Axis);
