@@ -86,7 +86,7 @@ fn a_changed_setting_leaves_the_example_which_says_so() {
     assert_eq!(d.state(), "example");
     assert!(d.launched().is_empty(), "an example is not begun again");
     assert!(words(&d).starts_with("example of the preset \u{201c}First\u{201d}"), "{}", words(&d));
-    assert!(d.shows("The settings are other ones now"));
+    assert!(d.shows("You changed settings"));
     let config = d.page().config.clone();
     d.press(Key::Space);
     d.until("running", |d| d.state() == "running");

@@ -484,7 +484,8 @@ fn a_pinned_run_is_named_until_it_is_unpinned() {
     d.press(Key::ArrowRight);
     d.until("a step", |d| d.page().newest() == 1);
     d.click("Menu");
-    d.click_containing("Pin this run");
+    d.harness.get_by_label_contains("Pin this run").click();
+    d.steps(3);
     assert!(d.page().mirror().unwrap().is_pinned());
     d.press(Key::R);
     d.until("another run", |d| d.page().mirror().unwrap().pinned().is_some());

@@ -51,7 +51,7 @@ pub fn label(page: &Page) -> Option<ExampleLabel> {
     }
     let preset = page.lab.presets.iter().find(|p| p.id == recorded.preset).map_or(page.lab.title, |p| p.title);
     let words = format!("example of the preset \u{201c}{preset}\u{201d}, seed {seed}, recorded");
-    Some(ExampleLabel { words, hint: "The settings are other ones now: Space starts your own run of them." })
+    Some(ExampleLabel { words, hint: "You changed settings: Space starts a run of them." })
 }
 
 /// True if the page is set to the preset and the seed of the example, apart from what the views alone read. The preset is

@@ -1,5 +1,5 @@
 //! A strip over the tiles for what the user must know: a run that failed, settings of which no run can be made, an
-//! earlier run that was cut off, and that what is shown is an example. It takes room; it covers nothing.
+//! earlier run that was cut off. It takes room; it covers nothing.
 
 use eframe::egui::{Align, Color32, Frame, Label, Layout, Margin, RichText, Stroke, Ui};
 
@@ -12,20 +12,13 @@ use crate::{
     ui::{
         action::{MessageAction, OpenAction, PageAction, RunAction, RunsAction},
         host::PastRun,
-        page::{
-            Page,
-            example::{self, ExampleLabel},
-            undo,
-        },
+        page::{Page, undo},
         theme,
         widgets::number::grouped,
     },
 };
 
 pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
-    if let Some(label) = example::label(page) {
-        example_ui(ui, shell, &label);
-    }
     let failure = page.mirror().and_then(|m| match &m.state {
         Some(RunState::Failed { message }) => Some((m.step, message.clone())),
         _ => None,
@@ -57,20 +50,6 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     } else if let Some(run) = page.interrupted.as_ref().filter(|run| speaks_of(page, run)) {
         interrupted_ui(ui, shell, run);
     }
-}
-
-/// One line that says of what the example is, and how it makes way for a run of the user's own.
-fn example_ui(ui: &mut Ui, shell: &Shell<'_>, label: &ExampleLabel) {
-    ui.horizontal_wrapped(|ui| {
-        ui.add_space(8.0);
-        let words = ui.label(RichText::new(&label.words).strong().color(shell.theme.accent));
-        words.on_hover_text(
-            "A run that was recorded beforehand and comes with the program. It can be played and scrubbed; its models \
-             cannot be asked. R makes a run that waits.",
-        );
-        ui.label(RichText::new(label.hint).color(shell.theme.secondary));
-    });
-    ui.add_space(4.0);
 }
 
 /// True if the page speaks of an interrupted run: not over that run itself, nor over one that has begun to train here.

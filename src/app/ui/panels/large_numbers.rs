@@ -1,16 +1,22 @@
-//! The strip above the tiles: the lab's own numbers, large, as they were known at the shown step; and the pinned run.
+//! The strip above the tiles: the lab's own numbers, large, as they were known at the shown step; the pinned run; and that
+//! what is shown is an example.
 
-use eframe::egui::{Align, Button, Layout, RichText, Sense, Ui, UiBuilder, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{
+    Align, Button, FontId, Label, Layout, RichText, Sense, Ui, UiBuilder, WidgetInfo, accesskit::Role, vec2,
+};
 
 use super::Shell;
 use crate::ui::{
     action::PageAction,
     large_numbers::{GroupNumber, ReadNumber},
     mirror::Mirror,
-    page::Page,
+    page::{
+        Page,
+        example::{self, ExampleLabel},
+    },
     pinned::run_name,
     seed_series::variant_colour,
-    theme::Theme,
+    theme::{self, Theme},
     widgets::large_figure::{FigureOwner, HEIGHT, LargeFigure, large_figures_ui},
 };
 
@@ -20,12 +26,17 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     let Some(run) = &page.run else { return };
     let mirror = &run.mirror;
     let pinned = pinned_words(page, mirror);
-    if page.lab.large_numbers.is_empty() && pinned.is_none() {
+    let example = example::label(page);
+    if page.lab.large_numbers.is_empty() && pinned.is_none() && example.is_none() {
         return;
     }
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     let mut strip = ui.new_child(UiBuilder::new().max_rect(rect).layout(Layout::right_to_left(Align::Center)));
     strip.add_space(8.0);
+    if let Some(label) = example {
+        example_ui(&mut strip, shell.theme, &label);
+        strip.add_space(8.0);
+    }
     if let Some(pinned) = pinned {
         pinned_ui(&mut strip, shell, &pinned);
         strip.add_space(8.0);
@@ -41,6 +52,25 @@ pub fn large_numbers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         shell.act(PageAction::ShowView(view));
     }
 }
+
+/// Says of what the example is, and below how it makes way for a run of the user's own.
+fn example_ui(ui: &mut Ui, theme: &Theme, label: &ExampleLabel) {
+    let font = FontId::proportional(theme::SMALL);
+    let width = |words: &str| ui.painter().layout_no_wrap(words.to_owned(), font.clone(), theme.text).size().x;
+    let size = vec2(width(&label.words).max(width(label.hint)) + 2.0, EXAMPLE_HEIGHT);
+    ui.allocate_ui_with_layout(size, Layout::top_down(Align::Max), |ui| {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        let words = Label::new(RichText::new(&label.words).size(theme::SMALL).color(theme.accent)).extend();
+        ui.add(words).on_hover_text(
+            "A run that was recorded beforehand and comes with the program. It can be played and scrubbed; its models \
+             cannot be asked. R makes a run that waits.",
+        );
+        ui.add(Label::new(RichText::new(label.hint).size(theme::SMALL).color(theme.secondary)).extend());
+    });
+}
+
+/// Height of the two lines about an example.
+const EXAMPLE_HEIGHT: f32 = 34.0;
 
 /// The figure of a number of the variant in focus at the shown step.
 fn figure(number: &ReadNumber, mirror: &Mirror, focus: usize, step: u64, theme: &Theme) -> Option<LargeFigure> {
