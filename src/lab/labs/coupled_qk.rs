@@ -97,7 +97,7 @@ pub static LAB: Lab = Lab {
     drawing: drawing::draw,
     panes: &[
         Pane::tile("race", 0),
-        Pane::tile("losses", 1),
+        Pane::tab("losses"),
         Pane::tab("loss_difference"),
         Pane::tab("accuracy"),
         Pane::tile("phase_plane", 1),

@@ -103,6 +103,11 @@ pub fn drawn(ctx: &Context) -> Drawn {
     ctx.data(|d| d.get_temp(drawn_id())).unwrap_or_default()
 }
 
+/// True if a chart has its least width in this room beside something else; outside of tiles always.
+pub fn fits(ctx: &Context, width: f32) -> bool {
+    current_tile(ctx).is_none() || width >= LEAST_PLOT.x + AROUND
+}
+
 /// True if two charts have room beside one another in this width: in a tile each keeps its least width; elsewhere from
 /// `wide` on.
 pub fn fits_two(ctx: &Context, width: f32, wide: f32) -> bool {

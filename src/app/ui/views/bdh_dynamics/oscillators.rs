@@ -11,7 +11,7 @@ use crate::{
     config::Config,
     labs::bdh_physics::ToySettings,
     ui::{
-        plot::{Axis, Chart, ChartState, Line},
+        plot::{self, Axis, Chart, ChartState, Line},
         theme,
         view::{View, ViewCx},
     },
@@ -196,8 +196,9 @@ impl View for OscillatorsView {
             ui.label(RichText::new(words).size(theme::SMALL).color(cx.theme.secondary));
         }
         let room = ui.available_rect_before_wrap();
-        let (ring, chart) = if room.width() > 1.45 * room.height() {
-            let side = room.height().min(0.58 * room.width());
+        let side = room.height().min(0.58 * room.width());
+        let is_beside = room.width() > 1.45 * room.height() && plot::fits(ui.ctx(), room.width() - side - 8.0);
+        let (ring, chart) = if is_beside {
             let right = Rect::from_min_max(room.min + vec2(side + 8.0, 0.0), room.max);
             (Rect::from_min_size(room.min, vec2(side, room.height())), right)
         } else {

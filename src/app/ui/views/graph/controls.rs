@@ -20,11 +20,11 @@ const LARGE: usize = 20_000;
 
 impl NeuronGraph {
     pub(super) fn controls_ui(&mut self, ui: &mut Ui, network: &Network, canvas: Rect, cx: &mut ViewCx<'_>) {
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             let room = ui.available_width();
             self.colour_ui(ui, network);
-            let wide = [(520.0, 140.0), (380.0, 84.0)].into_iter().find(|(from, _)| room >= *from);
+            let wide = [(520.0, 140.0), (super::ONE_ROW, 84.0)].into_iter().find(|(from, _)| room >= *from);
             self.search_ui(ui, network, canvas, cx, wide.map_or(48.0, |(_, width)| width));
             // in the narrowest tiles every button is worth more than a line
             if wide.is_some() {

@@ -42,6 +42,8 @@ const EMPTY: &str = "No graph has been measured yet. Open the Neuron graph lab a
                      .gml, node-link .json or edge .csv file on the window.";
 /// Height of the controls.
 const HEAD: f32 = 30.0;
+/// Width below which the controls stand in two rows.
+const ONE_ROW: f32 = 380.0;
 
 /// View `neuron_graph`.
 #[derive(Default)]
@@ -151,7 +153,8 @@ impl View for NeuronGraph {
             return;
         };
         let room = ui.available_rect_before_wrap();
-        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(HEAD)));
+        let rows = if room.width() < ONE_ROW { 2.0 } else { 1.0 };
+        let head = Rect::from_min_size(room.min, vec2(room.width(), cx.height_of_controls(rows * HEAD)));
         let body = Rect::from_min_max(pos2(room.left(), head.bottom()), room.max);
         if cx.has_controls {
             ui.scope_builder(UiBuilder::new().max_rect(head), |ui| self.controls_ui(ui, &network, body, cx));
