@@ -167,7 +167,7 @@ fn a_window_that_is_too_small_is_found() {
     let mut page = filled(LABS[0], &ctx);
     let (small, _) = faults(&mut page, &ctx, &TINY);
     assert!(small.iter().any(|fault| fault.contains("points high")), "{small:?}");
-    assert!(small.iter().any(|fault| fault.contains("the plot of")), "{small:?}");
+    assert!(small.iter().any(|fault| fault.contains("wider than its tile")), "{small:?}");
     // more views in front than there may be
     page.tiling.tree = orrery::ui::tiling::Tiling::new("x", &[0, 0, 1, 1].map(|row| tile_of(LABS[0], row))).tree;
     let (many, _) = faults(&mut page, &ctx, &SHEETS[0]);
