@@ -99,7 +99,7 @@ settings! {
     /// A change of neurons or synapses while the model reads the text under Reading.
     pub struct ChangeSettings in "change" {
         /// Neurons: what they are at each token. Synapses: what they hold of all that was read.
-        #[knob("Target of the change", in_views)]
+        #[knob("Change in", in_views)]
         target: TargetKind = TargetKind::Neurons,
         /// The neurons, as head:index, both counted from 0, parted by commas: 0:12, 2:517. None leaves the model as it is.
         #[knob("Neurons", in_views)]

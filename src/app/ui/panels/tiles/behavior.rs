@@ -36,17 +36,19 @@ impl Behavior<Pane> for Stage<'_> {
         false
     }
 
-    /// Notes how far the title of the tab in front lies out of sight.
-    fn on_tab_button(&mut self, tiles: &mut Tiles<Pane>, id: TileId, button: Response) -> Response {
-        if let Some(bar) = tiles.parent_of(id).filter(|_| self.in_front.contains(&id)) {
-            TabInFront::note(&button, bar, id);
+    /// Notes how far the title of a tab in front lies out of sight.
+    fn on_tab_button(&mut self, _: &mut Tiles<Pane>, id: TileId, button: Response) -> Response {
+        if self.in_front.contains(&id) {
+            HiddenTitle::note(&button, id);
         }
         button
     }
 
     /// Scrolls the bar to the tab that has come to the front.
-    fn top_bar_right_ui(&mut self, _: &Tiles<Pane>, ui: &mut Ui, bar: TileId, _: &Tabs, offset: &mut f32) {
-        *offset += TabInFront::take_hidden(ui, bar);
+    fn top_bar_right_ui(&mut self, _: &Tiles<Pane>, ui: &mut Ui, bar: TileId, tabs: &Tabs, offset: &mut f32) {
+        if let Some(tab) = tabs.active {
+            *offset += TabInFront::way_to(ui, bar, tab);
+        }
     }
 
     fn simplification_options(&self) -> SimplificationOptions {
@@ -114,12 +116,27 @@ impl Behavior<Pane> for Stage<'_> {
     }
 }
 
+/// Points of a tab's title that are out of sight; negative on the left.
+#[derive(Debug, Clone, Copy)]
+struct HiddenTitle(f32);
+
+impl HiddenTitle {
+    fn id(tab: TileId) -> egui::Id {
+        egui::Id::unique(("hidden title", tab.0))
+    }
+
+    fn note(button: &Response, tab: TileId) {
+        let (whole, seen) = (button.rect, button.interact_rect);
+        let (left, right) = (seen.left() - whole.left(), whole.right() - seen.right());
+        let hidden = if left > 0.5 { -left } else { right.max(0.0) };
+        button.ctx.data_mut(|data| data.insert_temp(Self::id(tab), Self(hidden)));
+    }
+}
+
 /// The tab in front of a bar of tabs, until its title is in sight; from then on the bar may be scrolled elsewhere.
 #[derive(Debug, Clone, Copy)]
 struct TabInFront {
     tab: TileId,
-    /// Points of its title that are out of sight; negative on the left.
-    hidden: f32,
     /// Frames in which the bar may still be scrolled to it: a title may be wider than the bar.
     tries: u8,
 }
@@ -127,26 +144,23 @@ struct TabInFront {
 const TRIES: u8 = 6;
 
 impl TabInFront {
-    fn id(bar: TileId) -> egui::Id {
-        egui::Id::unique(("tab in front", bar.0))
-    }
-
-    fn note(button: &Response, bar: TileId, tab: TileId) {
-        let before = button.ctx.data(|data| data.get_temp::<Self>(Self::id(bar)));
-        let tries = before.filter(|before| before.tab == tab).map_or(TRIES, |before| before.tries);
-        let (left, right) =
-            (button.interact_rect.left() - button.rect.left(), button.rect.right() - button.interact_rect.right());
-        let hidden = if left > 0.5 { -left } else { right.max(0.0) };
-        let tries = if hidden.abs() > 0.5 { tries.saturating_sub(1) } else { 0 };
-        if tries > 0 {
-            button.ctx.request_repaint();
+    /// The distance by which the bar is to be scrolled in this frame.
+    fn way_to(ui: &Ui, bar: TileId, tab: TileId) -> f32 {
+        let id = egui::Id::unique(("tab in front", bar.0));
+        let before = ui.data(|data| data.get_temp::<Self>(id)).filter(|before| before.tab == tab);
+        let now = before.unwrap_or(Self { tab, tries: TRIES });
+        if now.tries == 0 {
+            return 0.0;
         }
-        button.ctx.data_mut(|data| data.insert_temp(Self::id(bar), Self { tab, hidden, tries }));
-    }
-
-    /// The distance by which the bar is to be scrolled now.
-    fn take_hidden(ui: &Ui, bar: TileId) -> f32 {
-        let noted = ui.data(|data| data.get_temp::<Self>(Self::id(bar)));
-        noted.filter(|noted| noted.tries > 0).map_or(0.0, |noted| noted.hidden)
+        let hidden = ui.data_mut(|data| data.remove_temp::<HiddenTitle>(HiddenTitle::id(tab)));
+        let tries = match hidden {
+            Some(HiddenTitle(hidden)) if hidden.abs() <= 0.5 => 0,
+            _ => now.tries - 1,
+        };
+        if tries > 0 {
+            ui.request_repaint();
+        }
+        ui.data_mut(|data| data.insert_temp(id, Self { tries, ..now }));
+        hidden.map_or(0.0, |hidden| hidden.0)
     }
 }

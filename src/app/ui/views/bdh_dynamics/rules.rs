@@ -208,7 +208,10 @@ impl View for Rules {
             sentences_ui(ui, cx, &words);
             let room = ui.available_rect_before_wrap();
             let table = rounds::min_height();
-            let high = (room.height() - table - 4.0).clamp(80.0, room.width().max(80.0));
+            // a tile scrolls: the circle keeps a size at which its tracks can be told apart
+            let least: f32 = if cx.has_controls { 200.0 } else { 80.0 };
+            let most = room.width().max(80.0);
+            let high = (room.height() - table - 4.0).clamp(least.min(most), most);
             poked = Self::ring_ui(ui, cx, &mut machine, Rect::from_min_size(room.min, vec2(room.width(), high)));
             let left = room.height() - high - 4.0;
             // a tile scrolls to a table that has no room; a picture goes without it
