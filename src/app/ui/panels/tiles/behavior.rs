@@ -117,7 +117,7 @@ impl Behavior<Pane> for Stage<'_> {
 }
 
 /// Points of a tab's title that are out of sight; negative on the left.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct HiddenTitle(f32);
 
 impl HiddenTitle {
