@@ -133,31 +133,33 @@ impl HiddenTitle {
     }
 }
 
-/// The tab in front of a bar of tabs, until its title is in sight; from then on the bar may be scrolled elsewhere.
+/// The tab in front of a bar of tabs. The bar follows it for some frames, in which titles and arrows find their places;
+/// from then on it may be scrolled elsewhere.
 #[derive(Debug, Clone, Copy)]
 struct TabInFront {
     tab: TileId,
-    /// Frames in which the bar may still be scrolled to it: a title may be wider than the bar.
+    /// Frames in which the bar still follows it.
     tries: u8,
 }
 
-const TRIES: u8 = 6;
+const TRIES: u8 = 12;
 
 impl TabInFront {
     /// The distance by which the bar is to be scrolled in this frame.
     fn way_to(ui: &Ui, bar: TileId, tab: TileId) -> f32 {
         let id = egui::Id::unique(("tab in front", bar.0));
+        let hidden = ui.data_mut(|data| data.remove_temp::<HiddenTitle>(HiddenTitle::id(tab)));
         let before = ui.data(|data| data.get_temp::<Self>(id)).filter(|before| before.tab == tab);
-        let now = before.unwrap_or(Self { tab, tries: TRIES });
+        // what was noted before it came to the front is of another place
+        let (now, hidden) = match before {
+            Some(before) => (before, hidden),
+            None => (Self { tab, tries: TRIES }, None),
+        };
         if now.tries == 0 {
             return 0.0;
         }
-        let hidden = ui.data_mut(|data| data.remove_temp::<HiddenTitle>(HiddenTitle::id(tab)));
-        let tries = match hidden {
-            Some(HiddenTitle(hidden)) if hidden.abs() <= 0.5 => 0,
-            _ => now.tries - 1,
-        };
-        if tries > 0 {
+        let tries = now.tries - 1;
+        if tries > 0 && hidden.is_none_or(|HiddenTitle(hidden)| hidden.abs() > 0.5) {
             ui.request_repaint();
         }
         ui.data_mut(|data| data.insert_temp(id, Self { tries, ..now }));
