@@ -147,6 +147,40 @@ fn what_is_no_sweep_is_said_before_anything_is_made() {
     assert!(said(&output).contains("another specification"), "{}", said(&output));
 }
 
+/// A sweep's folder may come from somebody else: nothing is written or read over a link in it.
+#[cfg(unix)]
+#[test]
+fn no_link_in_the_folder_of_a_sweep_is_followed() {
+    use std::os::unix::fs::symlink;
+    let (made, outside) = (with_spec(SPEC), tempfile::tempdir().unwrap());
+    let here = made.path();
+    done(here, &["sweep", "rates.toml", "--on", "print"]);
+    let (folder, target) = (here.join("sweeps/rates"), outside.path().join("profile"));
+    fs::write(&target, "kept").unwrap();
+    let says_link = |words: &[&str]| {
+        let output = orrery(here, words);
+        assert!(!output.status.success(), "{words:?}: {}", said(&output));
+        assert!(said(&output).contains("link"), "{words:?}: {}", said(&output));
+    };
+    // the output of a run
+    for name in ["p1-s7", "p1-s8", "p2-s7", "p2-s8", "p3-s7", "p3-s8", "p4-s7", "p4-s8"] {
+        symlink(&target, folder.join(format!("logs/{name}.txt"))).unwrap();
+    }
+    says_link(&["sweep", "sweeps/rates", "--missing"]);
+    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+    assert!(runs(here).is_empty());
+    // the folders
+    for inner in ["logs", "runs"] {
+        fs::remove_dir_all(folder.join(inner)).unwrap();
+        symlink(outside.path(), folder.join(inner)).unwrap();
+        says_link(&["sweep", "sweeps/rates", "--missing"]);
+        says_link(&["sweep", "rates.toml", "--missing"]);
+        fs::remove_file(folder.join(inner)).unwrap();
+        fs::create_dir(folder.join(inner)).unwrap();
+    }
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
+}
+
 /// Needs a Slurm that runs (scripts/slurm makes one); without it nothing is tested.
 #[test]
 fn slurm_makes_the_same_table() {

@@ -49,7 +49,7 @@ mod tests {
                 self.time += if i == 0 { 0.02 } else { seconds };
                 let rect = egui::Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 300.0));
                 let input = RawInput { time: Some(self.time), screen_rect: Some(rect), events, ..RawInput::default() };
-                let _ = self.ctx.run_ui(input, |ui| {
+                let out = self.ctx.run_ui(input, |ui| {
                     hold(ui.ctx());
                     ui.add(egui::Slider::new(&mut 0.5, 0.0..=1.0)).on_hover_text("how far");
                     clear(ui.ctx());
@@ -58,6 +58,7 @@ mod tests {
                     let is_drawn = |layer| ctx.graphics(|g| g.get(layer).is_some_and(|list| !list.is_empty()));
                     is_shown = layers.into_iter().any(|layer| layer.order == Order::Tooltip && is_drawn(layer));
                 });
+                out.drop_without_applying_deltas();
             }
             is_shown
         }

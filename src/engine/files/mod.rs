@@ -12,8 +12,8 @@ pub mod watched;
 pub use fingerprint::{Fingerprint, fingerprint};
 pub use memory::{TooMuchMemory, available_memory, check_memory, reading_budget};
 pub use opening::{
-    FileError, folder_inside, open, open_inside, open_inside_to_write, read, read_all, read_inside, read_text,
-    read_text_inside,
+    FileError, create_inside, folder_inside, make_folder_inside, open, open_inside, open_inside_to_write, read,
+    read_all, read_inside, read_text, read_text_inside,
 };
 pub use replacement::{Replacement, folder_beside, replace, sync_folder};
 pub use watched::WatchedFile;

@@ -115,6 +115,16 @@ pub fn open_inside_to_write(folder: &Path, name: impl AsRef<Path>) -> Result<Fil
     inside::open(folder, name.as_ref(), true)
 }
 
+/// Opens a file like [`open_inside_to_write`] and empties it.
+///
+/// # Errors
+/// Those of [`open_inside`].
+pub fn create_inside(folder: &Path, name: impl AsRef<Path>) -> Result<File, FileError> {
+    let file = open_inside_to_write(folder, name)?;
+    file.set_len(0)?;
+    Ok(file)
+}
+
 /// The path of a folder inside a folder of somebody else, if it is one, reached over no link.
 ///
 /// # Errors
@@ -184,6 +194,21 @@ pub fn read_all(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
 
 fn text(bytes: Vec<u8>) -> Result<String, FileError> {
     String::from_utf8(bytes).map_err(|e| FileError::NotUtf8 { at: e.utf8_error().valid_up_to() })
+}
+
+/// The path of a folder inside a folder of somebody else like [`folder_inside`], made if there is none.
+///
+/// # Errors
+/// Those of [`folder_inside`].
+pub fn make_folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathBuf, FileError> {
+    let name = name.as_ref();
+    match folder_inside(folder, name) {
+        Err(e) if e.is_missing() => {
+            fs::create_dir(folder.join(name))?;
+            folder_inside(folder, name)
+        }
+        found => found,
+    }
 }
 
 fn check_type(kind: FileType) -> Result<(), FileError> {
@@ -317,6 +342,28 @@ mod tests {
         // claims no length and holds some hundred bytes
         #[cfg(target_os = "linux")]
         assert!(matches!(read(Path::new("/proc/self/status"), 99), Err(FileError::TooLong { limit: 99 })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_made_or_emptied_over_a_link() {
+        let (here, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (folder, target) = (here.path(), outside.path().join("a"));
+        fs::write(&target, "kept").unwrap();
+        for (name, to) in [("file", target.clone()), ("dangling", outside.path().join("new"))] {
+            std::os::unix::fs::symlink(to, folder.join(name)).unwrap();
+            assert!(matches!(create_inside(folder, name), Err(FileError::Link)), "{name}");
+        }
+        std::os::unix::fs::symlink(outside.path(), folder.join("folder")).unwrap();
+        assert!(matches!(create_inside(folder, "folder/a"), Err(FileError::Link)));
+        assert!(matches!(make_folder_inside(folder, "folder"), Err(FileError::Link)));
+        assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+        assert!(!outside.path().join("new").exists());
+
+        let made = make_folder_inside(folder, "logs").unwrap();
+        fs::write(made.join("a"), "of an earlier run").unwrap();
+        assert_eq!(make_folder_inside(folder, "logs").unwrap(), made);
+        assert_eq!(create_inside(folder, "logs/a").unwrap().metadata().unwrap().len(), 0);
     }
 
     #[test]

@@ -71,7 +71,7 @@ settings! {
         /// How many domains the text mixes; 1 is coherent. Acts on the corpus `domains` and on a folder, where the first files by name are used; the text is as long whatever the number.
         #[knob("Domains", range(1..=domains::MAX_DOMAINS))]
         domains: usize = domains::MAX_DOMAINS,
-        /// The unit of a token. Bytes need no vocabulary; characters and words are easier to read; sorted_char numbers the characters of the whole text by code point, as char-rnn and nanoGPT do, or as the vocabulary file below lists them; spaced has words and the spaces between them; BPE is learned from the text.
+        /// The kind of token. Bytes need no vocabulary; characters and words are easier to read; sorted_char numbers the characters of the whole text by code point, as char-rnn and nanoGPT do, or as the vocabulary file below lists them; spaced has words and the spaces between them; BPE is learned from the text.
         #[knob("Tokens")]
         tokenizer: TokenKind = TokenKind::Byte,
         /// Rows of the embedding. Bytes use 256 of them (the paper keeps 320); for characters, words and BPE this is the most there may be.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use super::{super::summary, curves::CurvesData, pictures::Pictures};
 use crate::{
@@ -29,17 +31,25 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Inside of a script element, which ends at the first `</`.
+/// Inside of a script element. No `<` is left in it: a name from a run could end the element, or begin a comment or another
+/// script that swallows what follows.
 fn embedded(value: &Value) -> String {
-    value.to_string().replace("</", "<\\/")
+    value.to_string().replace('<', "\\u003c")
+}
+
+/// Lets the page run its own script and show pictures that it holds, and nothing else.
+fn policy() -> String {
+    let script = STANDARD.encode(Sha256::digest(format!("\n{SCRIPT}")));
+    format!("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{script}'")
 }
 
 /// The beginning of a page, up to its heading; the title is escaped.
 pub fn head(title: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-         content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <h1>{title}</h1>\n"
+         content=\"width=device-width\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n",
+        policy()
     )
 }
 
@@ -254,6 +264,19 @@ mod tests {
     #[test]
     fn nothing_ends_the_page_early() {
         assert_eq!(escaped("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");
-        assert!(!embedded(&json!("</script><script>")).contains("</script"));
+        for name in ["</script><script>", "x/<!--<script>"] {
+            let held = embedded(&json!(name));
+            assert!(!held.contains('<'), "{held}");
+            assert_eq!(serde_json::from_str::<String>(&held).unwrap(), name);
+        }
+    }
+
+    #[test]
+    fn the_policy_lets_the_own_script_run() {
+        let mut page = head("a");
+        finish(&mut page, &json!(null), &json!(null));
+        let script = page.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
+        let hash = STANDARD.encode(Sha256::digest(script));
+        assert!(page.contains(&format!("script-src 'sha256-{hash}'")), "{page}");
     }
 }

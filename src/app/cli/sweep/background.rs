@@ -3,7 +3,6 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, File},
     io,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -11,6 +10,7 @@ use std::{
 };
 
 use super::{super::failure::Failure, folder::LOGS};
+use crate::files;
 
 /// The output of the process, in the folder of the runs' outputs.
 const LOG: &str = "sweep.txt";
@@ -59,7 +59,7 @@ impl Background {
         if status.success() {
             return None;
         }
-        let said = crate::files::read_text(&folder.join(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
+        let said = files::read_text_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
         Some(last.map_or_else(|| format!("ended ({status})"), |line| line.trim_start_matches("orrery: ").to_owned()))
     }
@@ -77,9 +77,8 @@ impl Background {
 
 /// In a group of its own, so that a signal to the window's does not reach it and one to it reaches its runs.
 fn spawn(program: &Path, folder: &Path) -> io::Result<Child> {
-    let logs = folder.join(LOGS);
-    fs::create_dir_all(&logs)?;
-    let log = File::create(logs.join(LOG))?;
+    files::make_folder_inside(folder, LOGS)?;
+    let log = files::create_inside(folder, Path::new(LOGS).join(LOG))?;
     let mut command = Command::new(program);
     command.arg("sweep").arg(folder).arg("--missing").stdin(Stdio::null());
     command.stdout(log.try_clone()?).stderr(log);

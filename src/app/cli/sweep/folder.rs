@@ -18,7 +18,7 @@ use crate::{
         run_table::{RowState, RunRow},
         sweep::{Sweep, SweepFile, SweepTask},
     },
-    files::{self, replace},
+    files::{self, FileError, replace},
 };
 
 /// The settings that all points share.
@@ -88,6 +88,7 @@ impl SweepFolder {
                     folder.path.display()
                 )));
             }
+            folder.check_inner()?;
             return Ok(folder);
         }
         for inner in [RUNS, LOGS] {
@@ -111,11 +112,27 @@ impl SweepFolder {
         if !spec.is_file() {
             return Err(Failure::usage(format!("`{}` is not the folder of a sweep: it has no {SPEC}", path.display())));
         }
-        let file = SweepFile::parse(&read(&spec)?).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
+        let text = files::read_text_inside(&path, SPEC, MAX_CONFIG).map_err(|e| unread(&spec, &e))?;
+        let file = SweepFile::parse(&text).map_err(|e| Failure::usage(format!("{}: {e}", spec.display())))?;
         let held = path.join(BASE);
-        let (_, base) = settings::config_of(&held, files::read_text(&held, MAX_CONFIG))?;
+        let (_, base) = settings::config_of(&held, files::read_text_inside(&path, BASE, MAX_CONFIG))?;
         let sweep = sweep(&file, &base, &spec)?;
-        Ok(Self { path, sweep })
+        let folder = Self { path, sweep };
+        folder.check_inner()?;
+        Ok(folder)
+    }
+
+    /// Refuses a folder whose own folders are links: what is written into it would end up elsewhere.
+    fn check_inner(&self) -> Result<(), Failure> {
+        for inner in [RUNS, LOGS] {
+            match files::folder_inside(&self.path, inner) {
+                Err(e) if !e.is_missing() => {
+                    return Err(Failure::usage(format!("{} cannot be used: {e}", self.path.join(inner).display())));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     pub fn runs(&self) -> PathBuf {
@@ -128,8 +145,8 @@ impl SweepFolder {
 
     /// The reason that a run itself gave for not starting.
     pub fn refusal(&self, task: SweepTask) -> Option<String> {
-        let log = self.path.join(LOGS).join(format!("{}.txt", task_name(task)));
-        let said = files::read_text(&log, MAX_CONFIG).ok()?;
+        let log = Path::new(LOGS).join(format!("{}.txt", task_name(task)));
+        let said = files::read_text_inside(&self.path, log, MAX_CONFIG).ok()?;
         said.lines().rev().find_map(|line| line.strip_prefix("orrery: ")).map(str::to_owned)
     }
 
@@ -170,7 +187,11 @@ pub fn task_name(task: SweepTask) -> String {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    files::read_text(path, MAX_CONFIG).map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
+    files::read_text(path, MAX_CONFIG).map_err(|e| unread(path, &e))
+}
+
+fn unread(path: &Path, e: &FileError) -> Failure {
+    Failure::usage(format!("{} cannot be read: {e}", path.display()))
 }
 
 fn sweep(file: &SweepFile, base: &Config, spec: &Path) -> Result<Sweep, Failure> {

@@ -2,7 +2,6 @@
 //! disk is full no further one is begun.
 
 use std::{
-    fs::File,
     io::{self, Write as _},
     path::Path,
     process::{Command, ExitStatus, Stdio},
@@ -20,7 +19,7 @@ use super::{
     },
     folder::{LOGS, SweepFolder, TaskState, task_name},
 };
-use crate::experiments::run_table::RowState;
+use crate::{experiments::run_table::RowState, files};
 
 /// Bytes that must fit on the disk for another run to be started.
 const ROOM: usize = 256 << 10;
@@ -97,7 +96,8 @@ fn full_disk_message(sweep: &SweepFolder) -> String {
 }
 
 fn make(sweep: &SweepFolder, number: usize, name: &str) -> std::io::Result<ExitStatus> {
-    let log = File::create(sweep.path.join(LOGS).join(format!("{name}.txt")))?;
+    files::make_folder_inside(&sweep.path, LOGS)?;
+    let log = files::create_inside(&sweep.path, Path::new(LOGS).join(format!("{name}.txt")))?;
     let said = log.try_clone()?;
     Command::new(std::env::current_exe()?)
         .arg("sweep")

@@ -1,6 +1,6 @@
 //! Tabs, sizes and colours of the tiles, as `egui_tiles` asks for them.
 
-use eframe::egui::{self, Color32, Response, Stroke, Ui, Visuals, WidgetText};
+use eframe::egui::{self, Color32, Rangef, Response, Stroke, Ui, Visuals, WidgetText};
 use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, Tabs, TileId, Tiles, UiResponse};
 
 use super::Stage;
@@ -36,10 +36,10 @@ impl Behavior<Pane> for Stage<'_> {
         false
     }
 
-    /// Notes how far the title of a tab in front lies out of sight.
+    /// Notes the place of the title of a tab in front.
     fn on_tab_button(&mut self, _: &mut Tiles<Pane>, id: TileId, button: Response) -> Response {
         if self.in_front.contains(&id) {
-            HiddenTitle::note(&button, id);
+            button.ctx.data_mut(|data| data.insert_temp(title_id(id), button.rect.x_range()));
         }
         button
     }
@@ -116,21 +116,9 @@ impl Behavior<Pane> for Stage<'_> {
     }
 }
 
-/// Points of a tab's title that are out of sight; negative on the left.
-#[derive(Debug, Clone, Copy, Default)]
-struct HiddenTitle(f32);
-
-impl HiddenTitle {
-    fn id(tab: TileId) -> egui::Id {
-        egui::Id::unique(("hidden title", tab.0))
-    }
-
-    fn note(button: &Response, tab: TileId) {
-        let (whole, seen) = (button.rect, button.interact_rect);
-        let (left, right) = (seen.left() - whole.left(), whole.right() - seen.right());
-        let hidden = if left > 0.5 { -left } else { right.max(0.0) };
-        button.ctx.data_mut(|data| data.insert_temp(Self::id(tab), Self(hidden)));
-    }
+/// The key of the place of a tab's title.
+fn title_id(tab: TileId) -> egui::Id {
+    egui::Id::unique(("title of a tab", tab.0))
 }
 
 /// The tab in front of a bar of tabs. The bar follows it for some frames, in which titles and arrows find their places;
@@ -139,30 +127,34 @@ impl HiddenTitle {
 struct TabInFront {
     tab: TileId,
     /// Frames in which the bar still follows it.
-    tries: u8,
+    left: u8,
 }
 
-const TRIES: u8 = 12;
+const FOLLOWED: u8 = 12;
+/// Room of an arrow at an end of a bar, points.
+const ARROW: f32 = 40.0;
 
 impl TabInFront {
-    /// The distance by which the bar is to be scrolled in this frame.
+    /// The distance by which the bar is to be scrolled in this frame, so that the title lies between its arrows. At the
+    /// ends, where there is no arrow, the bar goes no further.
     fn way_to(ui: &Ui, bar: TileId, tab: TileId) -> f32 {
         let id = egui::Id::unique(("tab in front", bar.0));
-        let hidden = ui.data_mut(|data| data.remove_temp::<HiddenTitle>(HiddenTitle::id(tab)));
+        let title = ui.data(|data| data.get_temp::<Rangef>(title_id(tab)));
         let before = ui.data(|data| data.get_temp::<Self>(id)).filter(|before| before.tab == tab);
         // what was noted before it came to the front is of another place
-        let (now, hidden) = match before {
-            Some(before) => (before, hidden),
-            None => (Self { tab, tries: TRIES }, None),
+        let (now, title) = match before {
+            Some(before) => (before, title),
+            None => (Self { tab, left: FOLLOWED }, None),
         };
-        if now.tries == 0 {
+        if now.left == 0 {
             return 0.0;
         }
-        let tries = now.tries - 1;
-        if tries > 0 && hidden.is_none_or(|HiddenTitle(hidden)| hidden.abs() > 0.5) {
+        ui.data_mut(|data| data.insert_temp(id, Self { left: now.left - 1, ..now }));
+        let seen = ui.max_rect().x_range().shrink(ARROW);
+        let way = title.map(|title| (title.min - seen.min).min(0.0) + (title.max - seen.max).max(0.0));
+        if way.is_none_or(|way| way.abs() > 0.5) {
             ui.request_repaint();
         }
-        ui.data_mut(|data| data.insert_temp(id, Self { tries, ..now }));
-        hidden.map_or(0.0, |hidden| hidden.0)
+        way.unwrap_or(0.0)
     }
 }

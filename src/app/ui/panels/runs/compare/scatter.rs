@@ -231,6 +231,6 @@ mod tests {
         assert_eq!(names([&all[0], &all[1]], 10), ["fast", "slow"], "the selected one lies over the others");
         assert_eq!(names([&all[1], &all[2]], 10), ["slow"], "the other has no gate");
         assert!(names([&all[0], &all[1]], 9).is_empty(), "nothing is recorded by then");
-        assert_eq!(about(&results, 0, [&all[0], &all[1]], 10), "slow\ntrain.lr: 0.1\nloss: 2");
+        assert_eq!(about(&results, 0, [&all[0], &all[1]], 10), "slow\ntrain.lr: 0.1000\nloss: 2.000");
     }
 }
