@@ -94,7 +94,7 @@ fn leak_caption(mirror: &Mirror) -> Option<String> {
         asked.chain(mirror.samples(variant, Causality::CHANNEL))
     });
     let moved = |causality: &Causality| {
-        let own = (causality.before_max > 0.0).then(|| ("the future leaks", causality.before_max));
+        let own = (causality.before_max > 0.0).then_some(("the future leaks", causality.before_max));
         let wrong = causality.leaky_upsample.as_ref().filter(|l| l.before_max > 0.0);
         own.or(wrong.map(|l| ("with the wrong upsample the future leaks", l.before_max)))
     };

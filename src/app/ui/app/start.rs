@@ -78,7 +78,8 @@ pub(super) fn open_at_start(app: &mut App, opening: Option<Opening>, ctx: &Conte
         Some(Opening::Lesson(link)) => open_lesson(app, &link, ctx),
         Some(Opening::Page(link)) => open_page(app, *link, ctx),
         Some(Opening::Config(config)) => {
-            if !open_on_example(app, &config, ctx) {
+            let is_shown = open_on_example(app, &config, ctx);
+            if !is_shown {
                 open_config(app, config, ctx);
             }
         }

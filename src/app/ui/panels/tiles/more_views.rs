@@ -114,7 +114,8 @@ mod tests {
             let mut all: Vec<String> = tiling.in_order().into_iter().map(|(_, view)| view).collect();
             all.extend(more.views.iter().map(|entry| entry.id.to_owned()));
             let mut expected: Vec<&str> = lab.panes.iter().map(|pane| pane.view).collect();
-            (all.sort(), expected.sort_unstable());
+            all.sort();
+            expected.sort_unstable();
             assert_eq!(all, expected, "{}", lab.id);
             assert!(more.views.iter().any(|entry| entry.id == view));
             assert!(more.tile.is_some_and(|tile| tile != first), "another tile has the list");
