@@ -48,7 +48,7 @@ fn faults(lab: &Lab, text: &str) -> Vec<String> {
         let Some((at, _)) = mentions.next() else { continue };
         let (after, expected) = (&text[at + named.len()..], place_of(lab, nth));
         let says_place = after.starts_with(" (a tab of ") || after.starts_with(" (in *More views*)");
-        if !after.starts_with(&expected) || says_place != !expected.is_empty() {
+        if !after.starts_with(&expected) || says_place == expected.is_empty() {
             let said: String = after.chars().take(40).collect();
             faults.push(format!("{}: {named}{said} is {named}{expected}", lab.id));
         }

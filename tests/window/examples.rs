@@ -48,7 +48,8 @@ fn an_example_is_scrubbed_and_played() {
 
 #[test]
 fn a_run_of_ones_own_takes_the_place_of_the_example() {
-    let begin: [(&str, fn(&mut Desktop)); 4] = [
+    type Begin = fn(&mut Desktop);
+    let begin: [(&str, Begin); 4] = [
         ("Space", |d| d.press(Key::Space)),
         ("Run", |d| d.click("Run")),
         ("a step", |d| d.press(Key::ArrowRight)),

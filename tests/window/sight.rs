@@ -211,7 +211,7 @@ fn more_views_has_the_rest_of_the_lab() {
     }
     assert!(rest().count() > 3, "the lab has more views");
     assert!(!d.shows("More views"), "nothing is left to open");
-    let last = rest().last().unwrap();
+    let last = rest().next_back().unwrap();
     d.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     d.steps(3);
     assert!(d.shows(&format!("Undid: opened tile {}", last.title)));
