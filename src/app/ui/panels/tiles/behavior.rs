@@ -121,21 +121,22 @@ fn title_id(tab: TileId) -> egui::Id {
     egui::Id::unique(("title of a tab", tab.0))
 }
 
-/// The tab in front of a bar of tabs, and how long it has been there.
+/// The tab in front of a bar of tabs. The bar follows it for some frames, in which titles and arrows find their places;
+/// from then on it may be scrolled elsewhere.
 #[derive(Debug, Clone, Copy)]
 struct TabInFront {
     tab: TileId,
-    /// Frames until its title and the bar's arrows have their places.
+    /// Frames in which the bar still follows it.
     left: u8,
 }
 
-const SETTLED: u8 = 12;
+const FOLLOWED: u8 = 12;
 /// Room of an arrow at an end of a bar, points.
 const ARROW: f32 = 40.0;
 
 impl TabInFront {
     /// The distance by which the bar is to be scrolled in this frame, so that the title lies between its arrows. At the
-    /// ends, where there is no arrow, the bar goes no further. While the pointer is on the bar it may be scrolled elsewhere.
+    /// ends, where there is no arrow, the bar goes no further.
     fn way_to(ui: &Ui, bar: TileId, tab: TileId) -> f32 {
         let id = egui::Id::unique(("tab in front", bar.0));
         let title = ui.data(|data| data.get_temp::<Rangef>(title_id(tab)));
@@ -143,15 +144,17 @@ impl TabInFront {
         // what was noted before it came to the front is of another place
         let (now, title) = match before {
             Some(before) => (before, title),
-            None => (Self { tab, left: SETTLED }, None),
+            None => (Self { tab, left: FOLLOWED }, None),
         };
-        if now.left > 0 {
-            ui.data_mut(|data| data.insert_temp(id, Self { left: now.left - 1, ..now }));
-            ui.request_repaint();
-        } else if ui.rect_contains_pointer(ui.max_rect()) {
+        if now.left == 0 {
             return 0.0;
         }
+        ui.data_mut(|data| data.insert_temp(id, Self { left: now.left - 1, ..now }));
         let seen = ui.max_rect().x_range().shrink(ARROW);
-        title.map_or(0.0, |title| (title.min - seen.min).min(0.0) + (title.max - seen.max).max(0.0))
+        let way = title.map(|title| (title.min - seen.min).min(0.0) + (title.max - seen.max).max(0.0));
+        if way.is_none_or(|way| way.abs() > 0.5) {
+            ui.request_repaint();
+        }
+        way.unwrap_or(0.0)
     }
 }
