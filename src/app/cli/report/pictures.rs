@@ -9,11 +9,9 @@ use crate::{
     config::Config,
     gpu::offscreen::Offscreen,
     labs::Lab,
-    telemetry::{Measurement, measurements::Causality},
     ui::{
         figure::Figure,
         mirror::Mirror,
-        plot::value_label,
         theme::Theme,
         views::{self, ViewEntry},
     },
@@ -56,7 +54,7 @@ impl Pictures {
         let mut all = vec![];
         for pane in lab.panes {
             let Some(view) = views::find(pane.view) else { continue };
-            let measured = if view.id == "causality" { leak_caption(mirror) } else { None };
+            let measured = (view.make)().caption(mirror);
             let mut drawn = ViewPictures { view, measured, pictures: vec![], at: vec![] };
             let mut places: HashMap<String, usize> = HashMap::new();
             for step in &steps {
@@ -86,27 +84,6 @@ impl Pictures {
     }
 }
 
-/// The caption of a measured leak: logits moved before the token that was changed, in the model itself or with the wrong
-/// upsampling that was asked about beside it.
-fn leak_caption(mirror: &Mirror) -> Option<String> {
-    let all = (0..mirror.variants().len()).flat_map(|variant| {
-        let asked = mirror.answer(variant, Causality::CHANNEL).into_iter();
-        asked.chain(mirror.samples(variant, Causality::CHANNEL))
-    });
-    let moved = |causality: &Causality| {
-        let own = (causality.before_max > 0.0).then_some(("the future leaks", causality.before_max));
-        let wrong = causality.leaky_upsample.as_ref().filter(|l| l.before_max > 0.0);
-        own.or(wrong.map(|l| ("with the wrong upsample the future leaks", l.before_max)))
-    };
-    let leaks = all.filter_map(|sample| moved(sample.measurement::<Causality>()?));
-    let (words, max) = leaks.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(format!(
-        "One token was changed, and {words}: logits before the change move, by up to {}. In a causal model they do not \
-         move at all.",
-        value_label(max)
-    ))
-}
-
 /// A `data:` address; nothing where the view shows nothing, or cannot be drawn here.
 fn picture(figure: &Figure<'_>, offscreen: Option<&mut Offscreen>) -> Result<Option<String>, Failure> {
     if figure.nothing().map_err(Failure::run)?.is_some() {
@@ -134,51 +111,7 @@ fn chosen(measured: &BTreeSet<u64>, last: u64, count: usize) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::telemetry::{
-        Event, RunInfo, Sample, VariantInfo,
-        measurements::{LeakyUpsample, Predictions},
-    };
-
-    #[test]
-    fn a_measured_leak_is_said() {
-        let with = |own: f64, wrong: f64| {
-            let mut mirror = Mirror::default();
-            let causality = Causality {
-                original: String::new(),
-                edited: String::new(),
-                position: 2,
-                delta: vec![own, own, 1.0].into(),
-                before_max: own,
-                effective_gate: 0.5,
-                leaky_upsample: Some(LeakyUpsample {
-                    delta: vec![wrong, wrong, 1.0].into(),
-                    before_max: wrong,
-                    gate: 0.5,
-                    pool: 4,
-                }),
-                predictions: Predictions { original: vec![], edited: vec![] },
-            };
-            let variant = VariantInfo { id: "a".into(), label: "a".into(), group: "a".into(), seed: 7, params: 1 };
-            mirror.apply(Event::Started(RunInfo { variants: vec![variant], ..RunInfo::default() }.into()));
-            mirror.apply(Event::Sample(Sample {
-                step: 3,
-                variant: 0,
-                channel: Causality::CHANNEL.into(),
-                about: String::new(),
-                tokens: vec![],
-                request: Some(1),
-                payload: Arc::new(causality.into_payload()),
-            }));
-            leak_caption(&mirror)
-        };
-        assert_eq!(with(0.0, 0.0), None);
-        let said = with(0.25, 0.0).unwrap();
-        assert!(said.contains("the future leaks") && said.contains("0.25") && !said.contains("upsample"), "{said}");
-        assert!(with(0.0, 0.5).unwrap().contains("with the wrong upsample the future leaks"));
-    }
 
     #[test]
     fn the_ends_are_among_the_chosen_steps() {

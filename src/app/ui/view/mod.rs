@@ -8,6 +8,7 @@ mod context;
 mod needs;
 mod panel;
 
+use super::mirror::Mirror;
 pub use super::selection::Selection;
 pub use answer_state::{Absence, AnswerState, OpenQuestion, Outdated, ShownAnswer};
 pub use context::{Measured, ViewCx};
@@ -28,6 +29,11 @@ pub trait View {
 
     /// Subtitle beside the title: of what data, at which step.
     fn subtitle(&self, cx: &ViewCx<'_>) -> String;
+
+    /// The caption of its pictures where something was measured in the run that [`ViewEntry::about`] would deny.
+    fn caption(&self, _mirror: &Mirror) -> Option<String> {
+        None
+    }
 
     /// CSV of exactly what is shown, with a header line; `None` while there is nothing.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String>;

@@ -5,6 +5,7 @@ use eframe::egui::{Pos2, Rect, Ui, Vec2, vec2};
 
 use super::{View, ViewCx};
 use crate::ui::{
+    mirror::Mirror,
     plot::{
         Chart, ChartResponse, ChartState, fits_two,
         svg::{self, Svg},
@@ -89,6 +90,11 @@ pub trait PanelView {
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String;
 
+    /// The caption of its pictures, as [`View::caption`].
+    fn caption(&self, _mirror: &Mirror) -> Option<String> {
+        None
+    }
+
     /// A table in place of the one that follows from the charts.
     fn table(&self, _cx: &ViewCx<'_>) -> Option<Table> {
         None
@@ -158,6 +164,10 @@ impl<V> Panels<V> {
 impl<V: PanelView> View for Panels<V> {
     fn controls(&self) -> &'static [&'static str] {
         self.view.controls()
+    }
+
+    fn caption(&self, mirror: &Mirror) -> Option<String> {
+        self.view.caption(mirror)
     }
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {

@@ -5,9 +5,13 @@ use eframe::egui::{self, FontId, Ui, Vec2};
 
 use super::task::task_ui;
 use crate::{
-    telemetry::measurements::{self, CausalityArgs},
+    telemetry::{
+        Measurement,
+        measurements::{self, CausalityArgs},
+    },
     ui::{
         identity::{KeyedCache, RunNumber},
+        mirror::Mirror,
         plot::{Axis, Chart, Line, Reference, Span, Stroke, value_label},
         questions::Freshness,
         seed_series::variant_colour,
@@ -182,6 +186,27 @@ fn leak_ui(ui: &mut Ui, cx: &ViewCx<'_>, causality: &measurements::Causality) {
     ui.add(egui::Label::new(egui::RichText::new(words).size(12.0).color(colour)).wrap());
 }
 
+/// The caption of a measured leak: logits moved before the token that was changed, in the model itself or with the wrong
+/// upsampling that was asked about beside it.
+fn leak_caption(mirror: &Mirror) -> Option<String> {
+    let all = (0..mirror.variants().len()).flat_map(|variant| {
+        let asked = mirror.answer(variant, measurements::Causality::CHANNEL).into_iter();
+        asked.chain(mirror.samples(variant, measurements::Causality::CHANNEL))
+    });
+    let moved = |causality: &measurements::Causality| {
+        let own = (causality.before_max > 0.0).then_some(("the future leaks", causality.before_max));
+        let wrong = causality.leaky_upsample.as_ref().filter(|l| l.before_max > 0.0);
+        own.or(wrong.map(|l| ("with the wrong upsample the future leaks", l.before_max)))
+    };
+    let leaks = all.filter_map(|sample| moved(sample.measurement::<measurements::Causality>()?));
+    let (words, max) = leaks.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(format!(
+        "One token was changed, and {words}: logits before the change move, by up to {}. In a causal model they do not \
+         move at all.",
+        value_label(max)
+    ))
+}
+
 impl PanelView for Causality {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let args = self.args(cx);
@@ -242,6 +267,10 @@ impl PanelView for Causality {
         }
     }
 
+    fn caption(&self, mirror: &Mirror) -> Option<String> {
+        leak_caption(mirror)
+    }
+
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(causality) = cx.answered::<measurements::Causality>() else {
             return "change one token, watch every logit".to_owned();
@@ -249,5 +278,54 @@ impl PanelView for Causality {
         let gate = value_label(causality.effective_gate);
         let sample = causality.sample;
         format!("step {} \u{b7} s tanh(\u{3b3}) = {gate} \u{b7} {}", sample.step, sample.about)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::telemetry::{
+        Event, RunInfo, Sample, VariantInfo,
+        measurements::{LeakyUpsample, Predictions},
+    };
+
+    #[test]
+    fn a_measured_leak_is_said() {
+        let with = |own: f64, wrong: f64| {
+            let mut mirror = Mirror::default();
+            let causality = measurements::Causality {
+                original: String::new(),
+                edited: String::new(),
+                position: 2,
+                delta: vec![own, own, 1.0].into(),
+                before_max: own,
+                effective_gate: 0.5,
+                leaky_upsample: Some(LeakyUpsample {
+                    delta: vec![wrong, wrong, 1.0].into(),
+                    before_max: wrong,
+                    gate: 0.5,
+                    pool: 4,
+                }),
+                predictions: Predictions { original: vec![], edited: vec![] },
+            };
+            let variant = VariantInfo { id: "a".into(), label: "a".into(), group: "a".into(), seed: 7, params: 1 };
+            mirror.apply(Event::Started(RunInfo { variants: vec![variant], ..RunInfo::default() }.into()));
+            mirror.apply(Event::Sample(Sample {
+                step: 3,
+                variant: 0,
+                channel: measurements::Causality::CHANNEL.into(),
+                about: String::new(),
+                tokens: vec![],
+                request: Some(1),
+                payload: Arc::new(causality.into_payload()),
+            }));
+            leak_caption(&mirror)
+        };
+        assert_eq!(with(0.0, 0.0), None);
+        let said = with(0.25, 0.0).unwrap();
+        assert!(said.contains("the future leaks") && said.contains("0.25") && !said.contains("upsample"), "{said}");
+        assert!(with(0.0, 0.5).unwrap().contains("with the wrong upsample the future leaks"));
     }
 }
