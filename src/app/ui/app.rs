@@ -239,9 +239,6 @@ impl App {
 
     fn draw(&mut self, ui: &mut Ui, actions: &mut Actions) {
         let now = ui.input(|i| i.time);
-        if let Some(page) = self.open.and_then(|id| self.pages.get_mut(id)) {
-            page.interrupted = self.past_runs.interrupted(page.lab.id, &self.session).cloned();
-        }
         let mut shell = Shell {
             theme: &self.theme,
             session: &mut self.session,
@@ -256,7 +253,10 @@ impl App {
             None if self.sweep.is_open => panels::sweep::sweep_ui(ui, &mut shell, &mut self.sweep),
             None if self.runs.is_open => panels::runs::runs_ui(ui, &mut shell, &mut self.runs),
             None => panels::home::home_ui(ui, &mut shell, &self.pages, &mut self.past_runs),
-            Some(page) => panels::lab_page_ui(ui, &mut shell, page),
+            Some(page) => {
+                let interrupted = self.past_runs.interrupted(page.lab.id, shell.session);
+                panels::lab_page_ui(ui, &mut shell, page, interrupted);
+            }
         }
         if let Some(overlay) = &mut self.overlay {
             let page = self.open.and_then(|id| self.pages.get(id));

@@ -31,7 +31,7 @@ use self::{
 use super::{
     action::ExportFormat,
     history::History,
-    host::{Host, PastRun},
+    host::Host,
     large_numbers::LargeNumbers,
     lesson::LessonState,
     mirror::Mirror,
@@ -101,8 +101,6 @@ pub struct Page {
     pub sweep: Option<SweepDraftState>,
     /// The control that a file is being picked for.
     pub picking: Option<&'static str>,
-    /// A run of this lab that ended without a word, if the page is to speak of it.
-    pub interrupted: Option<PastRun>,
     /// The run that an undone step brings back, until the window opens it.
     wanted: Option<ShownRun>,
     /// The folder of the run that an undone step brought back.
@@ -152,7 +150,6 @@ impl Page {
             sought: None,
             sweep: None,
             picking: None,
-            interrupted: None,
             wanted: None,
             reopened: None,
             dirty_since: None,

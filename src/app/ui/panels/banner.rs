@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, interrupted: Option<&PastRun>) {
     let failure = page.mirror().and_then(|m| match &m.state {
         Some(RunState::Failed { message }) => Some((m.step, message.clone())),
         _ => None,
@@ -47,7 +47,7 @@ pub fn banner_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
                 shell.act(MessageAction::CopyText(message.clone()));
             }
         });
-    } else if let Some(run) = page.interrupted.as_ref().filter(|run| speaks_of(page, run)) {
+    } else if let Some(run) = interrupted.filter(|run| speaks_of(page, run)) {
         interrupted_ui(ui, shell, run);
     }
 }

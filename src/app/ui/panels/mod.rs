@@ -7,6 +7,7 @@ use eframe::egui::{self, Context, Frame, Margin, Panel, Stroke, Ui};
 
 use super::{
     action::{Action, Actions, OpenAction},
+    host::PastRun,
     lists::Lists,
     page::Page,
     picture_order::PictureOrder,
@@ -69,8 +70,9 @@ pub fn ground(theme: &Theme, margin: Margin) -> Frame {
     Frame::NONE.fill(theme.panel).inner_margin(margin)
 }
 
-/// A lab's page: bars, side panels, tiles.
-pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+/// A lab's page: bars, side panels, tiles. `interrupted` is a run of the lab that ended without a word, if the page is to
+/// speak of it.
+pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, interrupted: Option<&PastRun>) {
     let bar = Margin::symmetric(12, 0);
     Panel::top("top bar")
         .exact_size(TOP_BAR)
@@ -101,7 +103,7 @@ pub fn lab_page_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
     }
     // No fill: the window is cleared to the page's colour, and a second coat costs a software rasteriser.
     egui::CentralPanel::default().frame(Frame::NONE.inner_margin(Margin::same(8))).show(ui, |ui| {
-        banner::banner_ui(ui, shell, page);
+        banner::banner_ui(ui, shell, page, interrupted);
         large_numbers::large_numbers_ui(ui, shell, page);
         // Named outright, so that a banner over the tiles does not end a drag in one.
         let place = egui::UiBuilder::new().scope_id(egui::Id::unique(("page", page.lab.id)));
