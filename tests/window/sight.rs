@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use crossbeam::channel::bounded;
 use eframe::egui::{Context, Key, Modifiers, RawInput, Rect, ViewportId, accesskit::Role, pos2, vec2};
-use egui_kittest::{Harness, kittest::Queryable};
+use egui_kittest::kittest::Queryable;
 use egui_tiles::{Container, Tile, TileId};
 use orrery::{
     config::Config,
     labs::{LABS, Lab, Place},
     telemetry::{RunHandle, RunInfo},
     ui::{
-        App, Start,
         action::Actions,
         app::Opening,
         lists::Lists,
@@ -29,7 +28,7 @@ use orrery::{
 use crate::{
     recorded,
     stub_host::StubHost,
-    ui::{Desktop, Pretender, Worker},
+    ui::{Desktop, Worker, open_labs},
 };
 
 /// A window: its size in points, and its pixels a point.
@@ -71,6 +70,7 @@ fn filled(lab: &'static Lab, ctx: &Context) -> Page {
 fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
     let (theme, mut session) = (Theme::dark(), Session { still: true, ..Session::default() });
     theme::apply(&theme, true, ctx);
+    plot::watch(ctx);
     for frame in 0..5 {
         let (mut actions, now) = (Actions::default(), 1.0 + f64::from(frame) / 60.0);
         let screen_rect = Some(Rect::from_min_size(pos2(0.0, 0.0), vec2(sheet.size[0], sheet.size[1])));
@@ -86,7 +86,7 @@ fn draw(page: &mut Page, ctx: &Context, sheet: &Sheet) -> Drawn {
                 now,
                 presenter: false,
             };
-            lab_page_ui(ui, &mut shell, page);
+            lab_page_ui(ui, &mut shell, page, None);
         });
         out.drop_without_applying_deltas();
     }
@@ -180,13 +180,7 @@ fn tile_of(lab: &Lab, row: usize) -> orrery::labs::Pane {
 }
 
 fn open(lab: &str) -> Desktop {
-    let (host, asked, deliver) = Pretender::with(Worker::Steps);
-    let start = Start { opening: Some(Opening::Lab(lab.into())), ..Start::default() };
-    let harness = Harness::builder()
-        .with_size([1280.0, 800.0])
-        .with_step_dt(1.0 / 60.0)
-        .build_eframe(move |cc| App::with_lists(cc, host, start, Lists { labs: LABS, views: VIEWS }));
-    let mut d = Desktop { harness, asked, deliver };
+    let mut d = open_labs(Opening::Lab(lab.into()), Worker::Steps, VIEWS, [1280.0, 800.0]);
     d.steps(6);
     d
 }

@@ -87,18 +87,25 @@ pub fn note_table(ctx: &Context, table: &'static str, room: f32, content: f32) {
     }
 }
 
+/// Notes from now on what is drawn in tiles, so that it can be measured with [`drawn`]. A window that nobody measures
+/// notes nothing.
+pub fn watch(ctx: &Context) {
+    ctx.data_mut(|d| d.insert_temp(drawn_id(), Drawn::default()));
+}
+
 fn note(ctx: &Context, add: impl FnOnce(&mut Drawn)) {
     let pass = ctx.cumulative_pass_nr();
     ctx.data_mut(|d| {
-        let drawn: &mut Drawn = d.get_temp_mut_or_default(drawn_id());
+        let Some(mut drawn) = d.remove_temp::<Drawn>(drawn_id()) else { return };
         if drawn.pass != pass {
-            *drawn = Drawn { pass, ..Drawn::default() };
+            drawn = Drawn { pass, ..Drawn::default() };
         }
-        add(drawn);
+        add(&mut drawn);
+        d.insert_temp(drawn_id(), drawn);
     });
 }
 
-/// The tiles as they were last drawn.
+/// The tiles as they were last drawn while they were watched ([`watch`]).
 pub fn drawn(ctx: &Context) -> Drawn {
     ctx.data(|d| d.get_temp(drawn_id())).unwrap_or_default()
 }
