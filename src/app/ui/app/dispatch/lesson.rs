@@ -46,7 +46,7 @@ pub(in crate::ui) fn open_lesson(app: &mut App, link: &LessonLink, ctx: &Context
 }
 
 /// Restricts the page in front.
-fn restrict(app: &mut App, restrictions: Restrictions) {
+pub(super) fn restrict(app: &mut App, restrictions: Restrictions) {
     if let Some(page) = app.page_mut() {
         page.restrictions = restrictions;
     }

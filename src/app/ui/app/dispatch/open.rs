@@ -6,6 +6,7 @@ use eframe::egui::Context;
 
 use super::{
     dispatch as dispatch_any,
+    lesson::restrict,
     link::{link_of, open_link},
     open_file::open_path,
     open_lab::{open_lab, open_settings},
@@ -28,9 +29,7 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
         OpenAction::Lab(id) => open_lab(app, id, ctx),
         OpenAction::Preset(lab, preset) => {
             open_lab(app, lab, ctx);
-            if let Some(page) = app.page_mut() {
-                page.restrictions = Restrictions::default();
-            }
+            restrict(app, Restrictions::default());
             dispatch_any(app, SettingAction::Preset(preset.to_owned()), ctx);
         }
         OpenAction::Run(folder) => open_run(app, folder, ctx),
