@@ -2,36 +2,25 @@
 //! locks, hides and keeps back. Needs no graphics adapter.
 
 use eframe::egui::{self, Key, Modifiers, OutputCommand, accesskit::Role};
-use egui_kittest::{
-    Harness,
-    kittest::{NodeT, Queryable},
-};
+use egui_kittest::kittest::{NodeT, Queryable};
 use orrery::{
     config::{Applies, Value},
     experiments::permalink::{Link, Permalink},
     labs::{LABS, Lab, lesson::LessonLink, restrictions::Restrictions},
     ui::{
-        App, Start,
         app::Opening,
-        lists::Lists,
         page::controls::LOCKED,
         panels::{CONTROLS, TRANSPORT},
         views::{VIEWS, ViewEntry},
     },
 };
 
-use crate::ui::{Desktop, Pretender, Worker};
+use crate::ui::{Desktop, Worker, open_labs};
 
 const SIZE: [f32; 2] = [1280.0, 800.0];
 
 fn open(opening: Opening, views: &'static [ViewEntry]) -> Desktop {
-    let (host, asked, deliver) = Pretender::with(Worker::Steps);
-    let start = Start { opening: Some(opening), ..Start::default() };
-    let harness = Harness::builder()
-        .with_size(SIZE)
-        .with_step_dt(1.0 / 60.0)
-        .build_eframe(move |cc| App::with_lists(cc, host, start, Lists { labs: LABS, views }));
-    let mut d = Desktop { harness, asked, deliver };
+    let mut d = open_labs(opening, Worker::Steps, views, SIZE);
     d.steps(6);
     d
 }

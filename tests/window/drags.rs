@@ -1,22 +1,17 @@
 //! A slider that is dragged from end to end arrives, whatever its changes make appear. Needs no graphics adapter.
 
 use eframe::egui::{self, Key, PointerButton, Pos2, accesskit::Role, pos2};
-use egui_kittest::{
-    Harness,
-    kittest::{NodeT, Queryable},
-};
+use egui_kittest::kittest::{NodeT, Queryable};
 use orrery::{
     labs::LABS,
     ui::{
-        App, Start,
         app::Opening,
-        lists::Lists,
         panels::CONTROLS,
         views::{VIEWS, ViewEntry},
     },
 };
 
-use crate::ui::{Desktop, Pretender, Worker};
+use crate::ui::{Desktop, Worker, open_labs};
 
 /// Taller than any lab's controls, so that every slider is in sight.
 const SIZE: [f32; 2] = [1280.0, 4000.0];
@@ -24,13 +19,7 @@ const MOVES: usize = 8;
 
 /// The lab's page as it opens.
 fn opened(lab: &str, worker: Worker, views: &'static [ViewEntry]) -> Desktop {
-    let (host, asked, deliver) = Pretender::with(worker);
-    let start = Start { opening: Some(Opening::Lab(lab.to_owned())), ..Start::default() };
-    let harness = Harness::builder()
-        .with_size(SIZE)
-        .with_step_dt(1.0 / 60.0)
-        .build_eframe(move |cc| App::with_lists(cc, host, start, Lists { labs: LABS, views }));
-    let mut d = Desktop { harness, asked, deliver };
+    let mut d = open_labs(Opening::Lab(lab.to_owned()), worker, views, SIZE);
     d.steps(3);
     d
 }

@@ -13,7 +13,6 @@ use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
     config::Value,
-    labs,
     models::{
         ModelSpec,
         bdh::{BdhSpec, export_state_dict},
@@ -26,6 +25,8 @@ use orrery::{
     ui::app::{App, Opening, Start},
 };
 
+use crate::ui::config_with;
+
 struct Lab {
     harness: Harness<'static, App>,
     _folder: tempfile::TempDir,
@@ -33,18 +34,15 @@ struct Lab {
 
 /// The fast-slow lab with a model that steps in a moment.
 fn lab() -> Lab {
-    let lab = labs::find("fast_slow").unwrap();
-    let mut config = lab.config(None).unwrap();
-    for (key, value) in [
+    let settings = [
         ("model.d_model", "32"),
         ("train.window", "64"),
         ("train.steps", "100000"),
         ("train.lr", "1e-2"),
         ("run.eval_every", "0"),
         ("probe.staircase_every", "5"),
-    ] {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
+    ];
+    let config = config_with("fast_slow", None, &settings);
     let folder = tempfile::tempdir().unwrap();
     let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };

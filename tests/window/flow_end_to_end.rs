@@ -22,7 +22,7 @@ use orrery::{
     },
 };
 
-use crate::waiting::until_within;
+use crate::{ui::config_with, waiting::until_within};
 
 fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
     until_within(Duration::from_secs(240), harness, what, found)
@@ -96,11 +96,8 @@ fn a_recording_is_on_the_disk_as_pictures_that_show_what_its_table_says() {
     if !crate::adapter::exists() {
         return;
     }
-    let lab = labs::find("ode_flow").unwrap();
-    let mut config = lab.config(Some("ode_flow")).unwrap();
-    for (key, value) in [("model.d_model", "16"), ("model.heads", "2"), ("steer.token", "0")] {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
+    let settings = [("model.d_model", "16"), ("model.heads", "2"), ("steer.token", "0")];
+    let config = config_with("ode_flow", Some("ode_flow"), &settings);
     let folder = tempfile::tempdir().unwrap();
     let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };

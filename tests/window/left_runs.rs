@@ -22,22 +22,20 @@ use orrery::{
     },
 };
 
+use crate::ui::config_with;
+
 const STEPS: u64 = 6;
 
 /// A model that steps in a moment.
 fn small() -> Config {
-    let lab = labs::find("fast_slow").unwrap();
-    let mut config = lab.config(None).unwrap();
-    for (key, value) in [
+    let settings = [
         ("model.d_model", "32"),
         ("train.window", "64"),
         ("train.steps", "100000"),
         ("run.eval_every", "0"),
         ("probe.staircase_every", "0"),
-    ] {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
-    config
+    ];
+    config_with("fast_slow", None, &settings)
 }
 
 /// A run of some steps with a checkpoint of its last, whose process died before it recorded an end.

@@ -2,10 +2,7 @@
 //! Needs no graphics adapter.
 
 use eframe::egui::{self, Key, Modifiers, accesskit::Role, pos2, vec2};
-use egui_kittest::{
-    Harness,
-    kittest::{NodeT, Queryable},
-};
+use egui_kittest::kittest::{NodeT, Queryable};
 use orrery::{
     config::{Config, Value},
     labs::{
@@ -13,9 +10,7 @@ use orrery::{
         lesson::{LessonLink, value_of},
     },
     ui::{
-        App, Start,
         app::Opening,
-        lists::Lists,
         page::{Page, lesson},
         views::{self, VIEWS},
     },
@@ -23,17 +18,11 @@ use orrery::{
 
 use crate::{
     stub_host::StubHost,
-    ui::{Desktop, Pretender, Worker},
+    ui::{Desktop, Worker, open_labs},
 };
 
 fn open(opening: Opening) -> Desktop {
-    let (host, asked, deliver) = Pretender::with(Worker::Steps);
-    let start = Start { opening: Some(opening), ..Start::default() };
-    let harness = Harness::builder()
-        .with_size([1280.0, 800.0])
-        .with_step_dt(1.0 / 60.0)
-        .build_eframe(move |cc| App::with_lists(cc, host, start, Lists { labs: LABS, views: VIEWS }));
-    let mut d = Desktop { harness, asked, deliver };
+    let mut d = open_labs(opening, Worker::Steps, VIEWS, [1280.0, 800.0]);
     d.steps(6);
     d
 }

@@ -17,6 +17,8 @@ use orrery::{
     ui::app::{App, Start},
 };
 
+use crate::ui::config_with;
+
 const SMALL: &[(&str, &str)] = &[
     ("model.d_model", "16"),
     ("model.heads", "2"),
@@ -34,12 +36,7 @@ const SMALL: &[(&str, &str)] = &[
 
 /// The settings of a run that takes a moment.
 pub fn small(lr: &str) -> Config {
-    let lab = labs::find("fast_slow").unwrap();
-    let mut config = lab.config(None).unwrap();
-    for (key, value) in SMALL.iter().chain(&[("train.lr", lr)]) {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
-    config
+    config_with("fast_slow", None, &[SMALL, &[("train.lr", lr)]].concat())
 }
 
 /// Trains it to its end, into a folder there.

@@ -31,6 +31,8 @@ use orrery::{
 
 use super::adapter;
 
+use crate::ui::config_with;
+
 /// Two rates, two sizes, two seeds; small models and short runs.
 const SPEC: &str = r#"
 base = "fast_slow"
@@ -440,8 +442,6 @@ fn the_page_is_drawn_in_small_and_large_windows() {
 
 /// The lab with settings that train in a moment.
 fn lab_page() -> Desk {
-    let lab = orrery::labs::find("fast_slow").unwrap();
-    let mut config = lab.config(Some("fast_slow")).unwrap_or_else(|_| lab.config(None).unwrap());
     let small = [
         ("model.d_model", "16"),
         ("train.steps", "8"),
@@ -450,9 +450,7 @@ fn lab_page() -> Desk {
         ("run.eval_every", "4"),
         ("run.checkpoint_every", "4"),
     ];
-    for (key, value) in small {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
+    let config = config_with("fast_slow", Some("fast_slow"), &small);
     let here = tempfile::tempdir().unwrap();
     let mut d = desk(here, Some(Opening::Config(config)));
     d.steps(4);

@@ -21,17 +21,12 @@ use orrery::{
     ui::mirror::Mirror,
 };
 
-use crate::tiles::Tile;
+use crate::{tiles::Tile, ui::config_with};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn config(preset: &str, set: &[(&str, &str)]) -> Config {
-    let lab = labs::find("synapses").unwrap();
-    let mut config = lab.config(Some(preset)).unwrap();
-    for (key, value) in set {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
-    config
+    config_with("synapses", Some(preset), set)
 }
 
 const SMALL: &[(&str, &str)] = &[

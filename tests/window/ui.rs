@@ -18,7 +18,7 @@ use egui_kittest::{
 };
 use orrery::{
     config::{Config, ConfigError, FileKind, Knob, SettingKey, Value},
-    labs::{LABS, Lab, Pane, Preset, drawing::Drawing},
+    labs::{self, LABS, Lab, Pane, Preset, drawing::Drawing},
     telemetry::{
         Channel, Command, Event, Inbox, Level, Question, QuestionState, RunHandle, RunInfo, RunState, StepStats,
         VariantInfo,
@@ -344,11 +344,30 @@ pub struct Desktop {
     pub deliver: Sender<Delivery>,
 }
 
+/// The settings of a lab's preset, the first without a name, with some of them set.
+pub fn config_with(lab: &str, preset: Option<&str>, settings: &[(&str, &str)]) -> Config {
+    let lab = labs::find(lab).unwrap();
+    let mut config = lab.config(preset).unwrap();
+    for (key, value) in settings {
+        config.set_text(&(lab.knobs)(), key, value).unwrap();
+    }
+    config
+}
+
+/// The application at a pretended host, with the real labs and these views.
+pub fn open_labs(opening: Opening, worker: Worker, views: &'static [ViewEntry], size: [f32; 2]) -> Desktop {
+    open_sized(worker, Lists { labs: LABS, views }, Some(opening), size)
+}
+
 fn desk_of(worker: Worker, lists: Lists, opening: Option<Opening>) -> Desktop {
+    open_sized(worker, lists, opening, [1280.0, 800.0])
+}
+
+fn open_sized(worker: Worker, lists: Lists, opening: Option<Opening>, size: [f32; 2]) -> Desktop {
     let (host, asked, deliver) = Pretender::with(worker);
     let start = Start { opening, ..Start::default() };
     let harness = Harness::builder()
-        .with_size([1280.0, 800.0])
+        .with_size(size)
         .with_step_dt(1.0 / 60.0)
         .build_eframe(move |cc| App::with_lists(cc, host, start, lists));
     Desktop { harness, asked, deliver }

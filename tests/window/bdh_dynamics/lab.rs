@@ -6,12 +6,11 @@ use eframe::egui::Key;
 use egui_kittest::{Harness, kittest::Queryable};
 use orrery::{
     cli::{host::DesktopHost, runs::Runs},
-    labs,
     telemetry::{Measurement, measurements::BdhDynamicsWeights},
     ui::app::{App, Opening, Start},
 };
 
-use crate::waiting::until_within;
+use crate::{ui::config_with, waiting::until_within};
 
 fn until<R>(harness: &mut Harness<'_, App>, what: &str, found: impl Fn(&App) -> Option<R>) -> R {
     until_within(Duration::from_secs(120), harness, what, found)
@@ -26,13 +25,9 @@ fn told_at(app: &App) -> Option<u64> {
 
 #[test]
 fn the_lab_opens_on_first_weights_and_learns_under_the_rules() {
-    let lab = labs::find("bdh_physics").unwrap();
-    let mut config = lab.config(None).unwrap();
     let steps = std::env::var("BDH_DYNAMICS_STEPS").unwrap_or("12".into());
-    for (key, value) in [("train.steps", steps.as_str()), ("probe.bdh_dynamics_every", "6"), ("run.eval_windows", "1")]
-    {
-        config.set_text(&(lab.knobs)(), key, value).unwrap();
-    }
+    let settings = [("train.steps", steps.as_str()), ("probe.bdh_dynamics_every", "6"), ("run.eval_windows", "1")];
+    let config = config_with("bdh_physics", None, &settings);
     let folder = tempfile::tempdir().unwrap();
     let host = Box::new(DesktopHost::new(folder.path().to_owned(), Runs::new()));
     let start = Start { opening: Some(Opening::Config(config)), ..Start::default() };
