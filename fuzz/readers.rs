@@ -1,5 +1,5 @@
-//! What is fuzzed: every reader of files that come from others, each as a function of bytes. The targets of
-//! `fuzz_targets` call one each; `tests/memory/readers.rs` replays their seeds and mutations of them in-process.
+//! Every reader of files that come from others, each as a function of bytes. The target in `fuzz_targets` calls one of
+//! them; `tests/memory/readers.rs` replays their seeds and mutations of them in-process.
 //! A reader may refuse what it is given, in words; it must not panic, and memory is held against a bound outside.
 
 use std::{
@@ -11,8 +11,13 @@ use orrery::{
     analysis::graph_file::Format,
     config::Config,
     corpus::{Corpus, CorpusSpec, LabelledLines, Source, TokenizerSpec},
-    experiments::run_rows,
+    experiments::{
+        permalink::Link,
+        run_rows,
+        sweep::{Sweep, SweepFile},
+    },
     labs,
+    models::bdh::{BdhSpec, Checkpoint},
     nn::{Device, weights::Weights},
     store::{self, Reader, checkpoint, tensors},
 };
@@ -37,6 +42,11 @@ pub const READERS: &[FuzzedReader] = &[
     FuzzedReader { name: "run_folder", read: run_folder },
     FuzzedReader { name: "state", read: state },
     FuzzedReader { name: "sentences", read: sentences },
+    FuzzedReader { name: "sweep", read: sweep },
+    FuzzedReader { name: "run_index", read: run_index },
+    FuzzedReader { name: "link", read: link },
+    FuzzedReader { name: "characters", read: characters },
+    FuzzedReader { name: "checkpoint", read: bdh_checkpoint },
 ];
 
 /// Reads with the reader of this name.
@@ -169,4 +179,74 @@ fn sentences(bytes: &[u8]) {
     let labels = lines.labels();
     assert!(labels.len() > 1);
     labels.iter().for_each(|(label, _)| drop(lines.concept(Some(label))));
+}
+
+/// A sweep over the presets of its lab; each of its points can be planned, and it is the same sweep after writing.
+fn sweep(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(file) = SweepFile::parse(text) else { return };
+    if let Ok(written) = file.to_toml() {
+        let again = SweepFile::parse(&written).unwrap_or_else(|e| panic!("{e} in what was written:\n{written}"));
+        assert_eq!(again.axes.len(), file.axes.len(), "{written}");
+    }
+    let Some(lab) = labs::find(&file.base) else { return };
+    let Ok(base) = lab.config(None) else { return };
+    if let Ok(sweep) = Sweep::new(&file, lab, &base) {
+        assert_eq!(sweep.tasks().len(), sweep.points.len() * sweep.seeds.len());
+    }
+}
+
+/// The index of a folder of runs, damaged or foreign: it is made again, and lists the runs that are there.
+fn run_index(bytes: &[u8]) {
+    let (folder, _path) = file(".index.json", bytes);
+    let listing = run_rows::list(folder.path(), |_| {}).expect("an index is never an error");
+    assert!(listing.rows.is_empty(), "a run that is not there is listed");
+}
+
+/// A link; what is read is written as a link that reads as the same page.
+fn link(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(Ok(Link::Page(page))) = Link::parse(text, labs::LABS) {
+        let written = page.to_string();
+        let again = Link::parse(&written, labs::LABS);
+        assert!(matches!(&again, Some(Ok(Link::Page(p))) if p.to_string() == written), "{written}: {again:?}");
+    }
+}
+
+/// A list of characters, as JSON or as a pickle by its first byte, for a text of two lines.
+fn characters(bytes: &[u8]) {
+    let json = bytes.first().is_some_and(|b| matches!(b, b'{' | b'['));
+    let (folder, path) = file(if json { "vocab.json" } else { "meta.pkl" }, bytes);
+    let text = folder.path().join("text.txt");
+    fs::write(&text, "abc\nab\n".repeat(40)).expect("a temporary file");
+    let spec =
+        CorpusSpec { source: Source::File(text), tokenizer: TokenizerSpec::Characters(path), held_out: 0.1, seed: 1 };
+    let Ok(corpus) = Corpus::open(&spec) else { return };
+    let ids = corpus.encode("abc");
+    let _ = corpus.decode(&ids);
+}
+
+/// The `config.json` beside a checkpoint of a BDH whose tensors are those of a small one.
+fn bdh_checkpoint(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("config.json"), bytes).expect("a temporary file");
+    let tensors: [(&str, &[usize]); 5] = [
+        ("embed.weight", &[8, 4]),
+        ("encoder", &[2, 4, 6]),
+        ("encoder_v", &[2, 4, 6]),
+        ("decoder", &[12, 4]),
+        ("lm_head", &[4, 8]),
+    ];
+    let mut at = 0;
+    let entry = |(name, shape): &(&str, &[usize])| {
+        let from = at;
+        at += 4 * shape.iter().product::<usize>();
+        format!(r#""{name}":{{"dtype":"F32","shape":{shape:?},"data_offsets":[{from},{at}]}}"#)
+    };
+    let header = format!("{{{}}}", tensors.iter().map(entry).collect::<Vec<_>>().join(","));
+    let file = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0; at]].concat();
+    let path = folder.path().join("model.safetensors");
+    fs::write(&path, file).expect("a temporary file");
+    let Ok(checkpoint) = Checkpoint::open(&path, &BdhSpec::default(), &Device::Cpu) else { return };
+    let _ = checkpoint.model(2);
 }

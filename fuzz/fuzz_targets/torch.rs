@@ -1,7 +1,0 @@
-//! Fuzzes the reader `torch` of readers.rs.
-#![no_main]
-
-#[path = "../bounded.rs"]
-mod bounded;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bounded::read("torch", bytes));
