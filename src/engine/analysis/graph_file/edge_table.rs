@@ -21,9 +21,9 @@ pub fn write(graph: &GraphFile) -> String {
     let names = graph.edges.iter().flat_map(|e| &e.values).map(|(name, _)| name.as_str());
     // a second column of these names would be taken for the first
     let names: Vec<&str> = names.filter(|name| Column::named(name).is_none() && seen.insert(*name)).collect();
-    // A reader would trim a bare name, or take it for a comment: then every name is quoted.
-    let is_plain = |text: &str| text.trim() == text && !text.contains([';', '\t', '#']);
-    let plain = graph.nodes.iter().all(|n| is_plain(&n.id)) && names.iter().all(|n| is_plain(n) && !n.is_empty());
+    // A reader would trim a bare name, skip a line of empty ones, or take one for a comment: then every name is quoted.
+    let is_plain = |text: &str| !text.is_empty() && text.trim() == text && !text.contains([';', '\t', '#']);
+    let plain = graph.nodes.iter().all(|n| is_plain(&n.id)) && names.iter().all(|n| is_plain(n));
     let style = if plain { QuoteStyle::Necessary } else { QuoteStyle::NonNumeric };
     let mut rows = WriterBuilder::new().quote_style(style).from_writer(vec![]);
     let mut header = vec!["source", "target", "weight"];

@@ -209,7 +209,7 @@ impl GraphmlReader {
         let Some((name, value)) = self.keys.read(key, text, line)? else { return Ok(()) };
         let content = || value.to_string();
         match (&mut self.edge, &mut self.node, name.as_str()) {
-            (Some(edge), _, "weight") => edge.weight = Some(number(&content(), "an edge's weight", line)?),
+            (Some(edge), _, "weight") if edge.weight.is_none() && value.is_number() => edge.weight = value.number(),
             (Some(edge), ..) => give(&mut edge.values, &name, value, line)?,
             (None, Some((node, _)), "label") => node.label = Some(content()).filter(|label| *label != node.id),
             (None, Some(_), "x" | "y") if !value.is_number() => {
