@@ -4,9 +4,9 @@ use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
         Model, ModelSpec, Trainable,
-        capabilities::{CouplingModel, CouplingSettings},
+        capabilities::{CouplingModel, CouplingSettings, FixedPointModel},
         dense::DenseSpec,
-        fast_slow::{Approach, Constraint, FastSlow, FastSlowSpec, Upsample},
+        fast_slow::{Approach, Constraint, FIXED_POINT, FastSlow, FastSlowSpec, Upsample},
     },
     nn::{AdamW, Batch, Result, Tap, host, optimiser::AdamWSpec},
     telemetry::channels,
@@ -307,6 +307,24 @@ fn more_passes_are_what_they_say() -> Result<()> {
     assert_ne!(one, logits(Approach::Passes { passes: 2 })?);
     assert_eq!(logits(Approach::Passes { passes: 2 })?, logits(Approach::Passes { passes: 2 })?);
     assert_ne!(logits(Approach::Passes { passes: 2 })?, logits(Approach::Anderson { passes: 2 })?);
+    Ok(())
+}
+
+/// The paper's L_fp: the squares are summed over channels, whatever the width, and averaged over tokens.
+#[test]
+fn the_residual_penalty_is_a_squared_norm() -> Result<()> {
+    let model = build(&FastSlowSpec { aux_lambda: 0.1, n_rounds: 1, ..small() })?;
+    let batch = batch(3, 2, 19)?;
+    let loss = model.loss(&batch)?;
+    let mut tap = Tap::on(&["final"]);
+    model.logits(&batch.tokens, &mut tap)?;
+    let x = tap.get("final").ok_or(candle_core::Error::Msg("no state".into()))?;
+    let squares = host::to_f64(&(x - model.refine(x)?)?.sqr()?)?;
+    let expected = squares.iter().sum::<f64>() / (2.0 * 19.0);
+    let found = loss.parts.iter().find(|p| p.0 == FIXED_POINT).map_or(Ok(f64::NAN), |p| host::scalar(&p.1))?;
+    assert!((found / expected - 1.0).abs() < 1e-4, "{found} is not {expected}");
+    let added = host::scalar(&loss.total)? - host::scalar(&loss.cross_entropy)?;
+    assert!((added / (0.1 * expected) - 1.0).abs() < 1e-3, "{added} is not a tenth of {expected}");
     Ok(())
 }
 

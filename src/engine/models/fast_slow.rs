@@ -37,7 +37,7 @@ pub use spec::{Approach, Constraint, FastSlowSpec};
 
 pub use crate::nn::pooling::Upsample;
 
-/// Mean squared x - Post(x) of the states that leave the rounds; reported when it is part of the loss.
+/// |x - Post(x)|^2 of the states that leave the rounds, mean over tokens and rounds; reported when it is part of the loss.
 pub const FIXED_POINT: &str = "loss/fixed_point";
 /// Evaluations of Post in the last equilibrium solve.
 pub const DEQ_ITERATIONS: &str = "deq/iterations";
@@ -83,7 +83,7 @@ pub struct FastSlow {
     solves: Solves,
 }
 
-/// The state that leaves the last round, and the mean of (x - Post(x))^2 where it was requested.
+/// The state that leaves the last round, and the mean of |x - Post(x)|^2 over tokens and rounds where it was requested.
 struct Encoded {
     x: Tensor,
     fixed_point: Option<Tensor>,
@@ -130,7 +130,8 @@ impl FastSlow {
             tap.offer(&format!("injected.r{round}"), || Ok(x.clone()))?;
             x = self.approach(net, &x, tap, round, learn)?;
             if learn && self.spec.aux_lambda > 0.0 {
-                misses.push((&x - net.post(&x, &mut Tap::off(), round)?)?.sqr()?.mean_all()?);
+                let miss = (&x - net.post(&x, &mut Tap::off(), round)?)?; // (B,T,D)
+                misses.push(miss.sqr()?.sum(D::Minus1)?.mean_all()?);
             }
         }
         tap.offer("final", || Ok(x.clone()))?;

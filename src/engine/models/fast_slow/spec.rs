@@ -82,7 +82,7 @@ pub struct FastSlowSpec {
     pub coupling_scale: f64,
     /// The approach of the fast state to its equilibrium.
     pub approach: Approach,
-    /// Weight of the mean of (x - Post(x))^2 in the loss (11.4); 0 for none.
+    /// Weight of |x - Post(x)|^2, summed over channels, mean over tokens and rounds, in the loss (11.4); 0 for none.
     pub aux_lambda: f64,
     /// The constraint on the norm of the coupling.
     pub constraint: Constraint,

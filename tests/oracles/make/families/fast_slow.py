@@ -23,7 +23,20 @@ def causal_upsample(blocks: Tensor, pool: int, tokens: int) -> Tensor:
     return F.pad(repeated, (0, 0, pool, 0))[:, :tokens]
 
 
+def anderson_step(x: Tensor, image: Tensor, last: tuple[Tensor, Tensor] | None) -> Tensor:
+    """The two-point secant method, one alpha a position. `last`: the iterate before and its residual."""
+    if last is None:
+        return image
+    r = image - x
+    dx, dr = x - last[0], r - last[1]
+    alpha = (dr * r).sum(-1, keepdim=True) / (dr.square().sum(-1, keepdim=True) + 1e-12)
+    return x + r - alpha * (dx + dr)
+
+
 class FastSlow(nn.Module):
+    """`approach`: "passes" or "anderson", with so many evaluations of Post. `has_penalty`: `aux` is |x - Post(x)|^2 of the
+    states that leave the rounds, summed over channels, mean over tokens and rounds."""
+
     def __init__(
         self,
         vocab: int,
@@ -36,6 +49,9 @@ class FastSlow(nn.Module):
         n_rounds: int,
         pool: int,
         projector_hidden: int | None = None,
+        approach: str = "passes",
+        passes: int = 1,
+        has_penalty: bool = False,
     ):
         super().__init__()
 
@@ -44,6 +60,7 @@ class FastSlow(nn.Module):
             return nn.ModuleList(made)
 
         self.n_rounds, self.pool = n_rounds, pool
+        self.approach, self.passes, self.has_penalty = approach, passes, has_penalty
         self.embed = nn.Embedding(vocab, d)
         self.pre, self.slow, self.post = blocks(n_pre), blocks(n_slow), blocks(n_post)
         self.phi: nn.Module = linear(d, d)
@@ -53,7 +70,21 @@ class FastSlow(nn.Module):
         self.gamma = nn.Parameter(torch.zeros(()))
         self.norm = rms_norm(d)
 
+    def refine(self, x: Tensor) -> Tensor:
+        for block in self.post:
+            x = block(x)
+        return x
+
+    def approached(self, x: Tensor) -> Tensor:
+        last = None
+        for _ in range(self.passes):
+            image = self.refine(x)
+            new = anderson_step(x, image, last) if self.approach == "anderson" else image
+            last, x = (x, image - x), new
+        return x
+
     def forward(self, tokens: Tensor) -> Tensor:
+        misses = []
         x = self.embed(tokens)  # (B, T, D)
         for block in self.pre:
             x = block(x)
@@ -62,7 +93,8 @@ class FastSlow(nn.Module):
             for block in self.slow:
                 y = block(y)
             from_slow = self.phi_norm(self.phi(causal_upsample(y, self.pool, x.shape[1])))
-            x = x + torch.tanh(self.gamma) * from_slow
-            for block in self.post:
-                x = block(x)
+            x = self.approached(x + torch.tanh(self.gamma) * from_slow)
+            misses.append((x - self.refine(x)).square().sum(-1).mean())
+        if self.has_penalty:
+            self.aux = torch.stack(misses).mean()
         return self.norm(x) @ self.embed.weight.T
