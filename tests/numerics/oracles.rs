@@ -16,7 +16,7 @@ use orrery_lab::{
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
         dense::{Dense, DenseSpec, GatedAct},
-        fast_slow::{Approach, FastSlow, FastSlowSpec, Upsample},
+        fast_slow::{Approach, FastSlow, FastSlowSpec, SlowMixer, Upsample},
         gpt::{Gpt, PlainGptSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
         spen::{COEFFICIENTS, Spen, SpenSpec},
@@ -293,6 +293,10 @@ fn fast_slow(file: &str) -> Outcome {
             (_, Some(passes)) => Approach::Passes { passes },
             _ => Approach::OnePass,
         },
+        slow_mixer: match &oracle.config["slow_mixer"] {
+            Value::Null => SlowMixer::Attention,
+            mixer => serde_json::from_value(mixer.clone())?,
+        },
         aux_lambda: if oracle.config["has_penalty"] == true { 0.01 } else { 0.0 },
         ..FastSlowSpec::default()
     };
@@ -333,6 +337,16 @@ fn fast_slow_anderson() -> Outcome {
 #[test]
 fn fast_slow_penalty() -> Outcome {
     fast_slow("fast_slow_penalty.safetensors")
+}
+
+#[test]
+fn fast_slow_gated_linear() -> Outcome {
+    fast_slow("fast_slow_gated_linear.safetensors")
+}
+
+#[test]
+fn fast_slow_decay() -> Outcome {
+    fast_slow("fast_slow_decay.safetensors")
 }
 
 #[test]

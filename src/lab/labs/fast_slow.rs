@@ -9,11 +9,11 @@ use super::{
     experiment::{Experiment, Variant},
 };
 use crate::{
-    config::{Config, ConfigError, Settings},
+    config::{Choice, Config, ConfigError, Settings},
     models::{
         ModelSpec,
         dense::{DenseSpec, GatedAct},
-        fast_slow::{Approach, FastSlowSpec},
+        fast_slow::{Approach, FastSlowSpec, SlowMixer},
     },
     telemetry::measurements::{
         AttentionMapsArgs, CausalityArgs, GeneratorDistanceArgs, NextTokensArgs, ResidualArgs, StaircaseArgs,
@@ -82,6 +82,12 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../../configs/fast_slow_ladder.toml"),
         },
         Preset {
+            id: "fast_slow_decay",
+            title: "Learned decay",
+            about: "The slow path's attention gives way to a state with a learned decay. How long does it learn to remember? Three seeds.",
+            toml: include_str!("../../../configs/fast_slow_decay.toml"),
+        },
+        Preset {
             id: "fast_slow_paper",
             title: "Paper",
             about: "The paper's setting: learning rate 1e-4, 650 steps, with both dense baselines.",
@@ -102,6 +108,7 @@ pub static LAB: Lab = Lab {
         Pane::more("token_residuals"),
         Pane::more("residual"),
         Pane::more("race"),
+        Pane::more("slow_memory"),
         Pane::more("generator_distance"),
         Pane::more("attention_chain"),
         Pane::more("cost"),
@@ -134,6 +141,7 @@ fn fast_slow(s: &FastSlowSettings, frozen: bool) -> Result<FastSlowSpec, ConfigE
         n_pre: m.n_pre,
         n_post: m.n_post,
         n_slow: m.n_slow,
+        slow_mixer: m.slow_mixer,
         n_rounds: m.n_rounds,
         projector_hidden: positive(m.projector_hidden),
         freeze_coupling: frozen,
@@ -210,6 +218,16 @@ fn variants(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
         all.push(Variant::new("coupled", "coupled", ModelSpec::FastSlow(fast_slow(s, false)?)));
     }
     all.extend(ladder(s)?);
+    let decaying = [
+        (s.variants.gated_linear, SlowMixer::GatedLinear, "gated linear"),
+        (s.variants.decay, SlowMixer::Decay, "decay a head"),
+    ];
+    for (is_on, slow_mixer, label) in decaying {
+        if is_on {
+            let model = FastSlowSpec { slow_mixer, ..fast_slow(s, false)? };
+            all.push(Variant::new(slow_mixer.id(), label, ModelSpec::FastSlow(model)));
+        }
+    }
     if s.variants.frozen {
         all.push(Variant::new("frozen", "frozen", ModelSpec::FastSlow(fast_slow(s, true)?)));
     }
@@ -272,5 +290,15 @@ mod tests {
         assert_eq!(all[3].1, FastSlowSpec { aux_lambda: 0.5, ..base.clone() });
         assert_eq!(all[4].1, FastSlowSpec { projector_hidden: Some(24), ..base });
         assert_eq!(models(&[]).unwrap().len(), 2, "no rung is added unasked");
+    }
+
+    #[test]
+    fn a_decaying_variant_differs_in_its_slow_mixing_alone() {
+        let all = models(&[("variants.gated_linear", "true"), ("variants.decay", "true")]).unwrap();
+        let ids: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(ids, ["coupled", "gated_linear", "decay", "frozen"]);
+        let base = all[0].1.clone();
+        assert_eq!(all[1].1, FastSlowSpec { slow_mixer: SlowMixer::GatedLinear, ..base.clone() });
+        assert_eq!(all[2].1, FastSlowSpec { slow_mixer: SlowMixer::Decay, ..base });
     }
 }

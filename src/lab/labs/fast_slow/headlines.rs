@@ -34,6 +34,16 @@ pub static ALL: &[Headline] = &[
         source: measured!(Residual, after_one_pass),
     },
     Headline {
+        id: "slow_memory",
+        name: "slow memory",
+        unit: "slow tokens",
+        about: "Median effective memory -1 / ln a of a slow path that decays; the block mean alone holds one slow token, P tokens.",
+        better: Better::Neither,
+        digits: Digits::Decimals(2),
+        absent: "the slow path of no variant decays (`variants.gated_linear`, `variants.decay`)",
+        source: Source::Scalar { channel: channels::MEMORY_MEDIAN, value: |v| v },
+    },
+    Headline {
         id: "gate",
         name: "|tanh γ|",
         unit: "",

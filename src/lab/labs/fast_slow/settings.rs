@@ -3,7 +3,7 @@
 use crate::{
     config::{choices, settings},
     labs::{corpus::CorpusSettings, experiment::schedules},
-    models::fast_slow::{Constraint, Upsample},
+    models::fast_slow::{Constraint, SlowMixer, Upsample},
     trainer::{RunSettings, TrainSettings},
 };
 
@@ -48,6 +48,9 @@ settings! {
         /// Blocks of the slow path over the pooled positions, run every round with the same weights.
         #[knob("Slow blocks", range(1..=8))]
         n_slow: usize = 2,
+        /// How slow blocks mix positions: by softmax attention over the whole past, by linear attention whose state decays by a learned gate for each channel, or by one learned decay a head.
+        #[knob("Slow mixing")]
+        slow_mixer: SlowMixer = SlowMixer::Attention,
         /// How often pool, slow path, injection and post are repeated. The weights are shared between rounds.
         #[knob("Rounds", range(1..=8))]
         n_rounds: usize = 2,
@@ -72,6 +75,12 @@ settings! {
         /// Its twin: same seed, same batches, gamma held at zero. What the slow path adds is the difference.
         #[knob("Frozen")]
         frozen: bool = true,
+        /// The coupled model with gated linear attention in its slow path: a learned decay for each channel, which the paper saw collapse to about two tokens.
+        #[knob("Gated linear slow path")]
+        gated_linear: bool = false,
+        /// The coupled model with linear attention in its slow path and one learned decay a head.
+        #[knob("Decaying slow path")]
+        decay: bool = false,
         /// A dense decoder of the same width with four layers: 1,025,408 parameters at the defaults.
         #[knob("Dense, SwiGLU")]
         dense_swiglu: bool = false,
