@@ -6,7 +6,7 @@ use orrery_lab::{
         ModelSpec,
         bdh::BdhSpec,
         dense::DenseSpec,
-        fast_slow::{Approach, FastSlowSpec},
+        fast_slow::{Approach, FastSlowSpec, SlowMixer},
         gpt::{AlibiGptSpec, PlainGptSpec},
         ode_flow::{OdeFlowSpec, Steering},
     },
@@ -41,6 +41,10 @@ fn families() -> Vec<(&'static str, ModelSpec)> {
         ("fast-slow, solved", approaching(Approach::Deq { tolerance: 1e-6, max_iters: 40 })),
         ("fast-slow, frozen", ModelSpec::FastSlow(FastSlowSpec { freeze_coupling: true, ..small.clone() })),
         ("fast-slow, weighed", ModelSpec::FastSlow(FastSlowSpec { aux_lambda: 0.1, ..small.clone() })),
+        (
+            "fast-slow, gated linear",
+            ModelSpec::FastSlow(FastSlowSpec { slow_mixer: SlowMixer::GatedLinear, ..small.clone() }),
+        ),
         (
             "dense",
             ModelSpec::Dense(DenseSpec {

@@ -16,7 +16,7 @@ use orrery_lab::{
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
         dense::{Dense, DenseSpec, GatedAct},
-        fast_slow::{FastSlow, FastSlowSpec, Upsample},
+        fast_slow::{Approach, FastSlow, FastSlowSpec, SlowMixer, Upsample},
         gpt::{Gpt, PlainGptSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
         spen::{COEFFICIENTS, Spen, SpenSpec},
@@ -288,6 +288,16 @@ fn fast_slow(file: &str) -> Outcome {
         n_slow: oracle.must("n_slow")?,
         n_rounds: oracle.must("n_rounds")?,
         projector_hidden: oracle.size("projector_hidden"),
+        approach: match (oracle.config["approach"].as_str(), oracle.size("passes")) {
+            (Some("anderson"), Some(passes)) => Approach::Anderson { passes },
+            (_, Some(passes)) => Approach::Passes { passes },
+            _ => Approach::OnePass,
+        },
+        slow_mixer: match &oracle.config["slow_mixer"] {
+            Value::Null => SlowMixer::Attention,
+            mixer => serde_json::from_value(mixer.clone())?,
+        },
+        aux_lambda: if oracle.config["has_penalty"] == true { 0.01 } else { 0.0 },
         ..FastSlowSpec::default()
     };
     let model = FastSlow::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?;
@@ -312,6 +322,31 @@ fn fast_slow_linear() -> Outcome {
 #[test]
 fn fast_slow_mlp() -> Outcome {
     fast_slow("fast_slow_mlp.safetensors")
+}
+
+#[test]
+fn fast_slow_passes() -> Outcome {
+    fast_slow("fast_slow_passes.safetensors")
+}
+
+#[test]
+fn fast_slow_anderson() -> Outcome {
+    fast_slow("fast_slow_anderson.safetensors")
+}
+
+#[test]
+fn fast_slow_penalty() -> Outcome {
+    fast_slow("fast_slow_penalty.safetensors")
+}
+
+#[test]
+fn fast_slow_gated_linear() -> Outcome {
+    fast_slow("fast_slow_gated_linear.safetensors")
+}
+
+#[test]
+fn fast_slow_decay() -> Outcome {
+    fast_slow("fast_slow_decay.safetensors")
 }
 
 #[test]

@@ -4,9 +4,9 @@ use candle_core::{Device, Tensor};
 use orrery_lab::{
     models::{
         Model, ModelSpec, Trainable,
-        capabilities::{CouplingModel, CouplingSettings},
+        capabilities::{CouplingModel, CouplingSettings, FixedPointModel},
         dense::DenseSpec,
-        fast_slow::{Approach, Constraint, FastSlow, FastSlowSpec, Upsample},
+        fast_slow::{Approach, Constraint, FIXED_POINT, FastSlow, FastSlowSpec, SlowMixer, Upsample},
     },
     nn::{AdamW, Batch, Result, Tap, host, optimiser::AdamWSpec},
     telemetry::channels,
@@ -115,10 +115,12 @@ proptest! {
     #[test]
     fn nothing_before_an_edit_changes(
         len in 2usize..40, pool in 1usize..9, place in 0.0f64..1.0, wide in any::<bool>(), seed in 0u64..1000,
-        window in prop::option::of(1usize..6), approach in 0usize..3,
+        window in prop::option::of(1usize..6), approach in 0usize..3, mixer in 0usize..3,
     ) {
         let approach = [Approach::OnePass, Approach::Passes { passes: 3 }, Approach::Anderson { passes: 3 }][approach];
-        let mut model = build(&FastSlowSpec { pool, fast_window: window, approach, ..small() }).unwrap();
+        let slow_mixer = [SlowMixer::Attention, SlowMixer::GatedLinear, SlowMixer::Decay][mixer];
+        let spec = FastSlowSpec { pool, fast_window: window, approach, slow_mixer, ..small() };
+        let mut model = build(&spec).unwrap();
         open_gate(&mut model, if wide { 10.0 } else { 1.0 }).unwrap();
         let at = ((len as f64 * place) as usize).min(len - 1);
         let deltas = edit(&model, &ids(seed, len), at).unwrap();
@@ -218,6 +220,8 @@ fn every_parameter_gets_a_finite_gradient() -> Result<()> {
         FastSlowSpec { constraint: Constraint::UnitNorm, ..small() },
         FastSlowSpec { fast_window: Some(3), freeze_coupling: true, ..small() },
         FastSlowSpec { pool: 1, ..small() },
+        FastSlowSpec { slow_mixer: SlowMixer::GatedLinear, ..small() },
+        FastSlowSpec { slow_mixer: SlowMixer::Decay, pool: 1, ..small() },
         FastSlowSpec { coupling_scale: 3.0, ..small() },
     ];
     for spec in variants {
@@ -307,6 +311,47 @@ fn more_passes_are_what_they_say() -> Result<()> {
     assert_ne!(one, logits(Approach::Passes { passes: 2 })?);
     assert_eq!(logits(Approach::Passes { passes: 2 })?, logits(Approach::Passes { passes: 2 })?);
     assert_ne!(logits(Approach::Passes { passes: 2 })?, logits(Approach::Anderson { passes: 2 })?);
+    Ok(())
+}
+
+/// The paper's L_fp: the squares are summed over channels, whatever the width, and averaged over tokens.
+#[test]
+fn the_residual_penalty_is_a_squared_norm() -> Result<()> {
+    let model = build(&FastSlowSpec { aux_lambda: 0.1, n_rounds: 1, ..small() })?;
+    let batch = batch(3, 2, 19)?;
+    let loss = model.loss(&batch)?;
+    let mut tap = Tap::on(&["final"]);
+    model.logits(&batch.tokens, &mut tap)?;
+    let x = tap.get("final").ok_or(candle_core::Error::Msg("no state".into()))?;
+    let squares = host::to_f64(&(x - model.refine(x)?)?.sqr()?)?;
+    let expected = squares.iter().sum::<f64>() / (2.0 * 19.0);
+    let found = loss.parts.iter().find(|p| p.0 == FIXED_POINT).map_or(Ok(f64::NAN), |p| host::scalar(&p.1))?;
+    assert!((found / expected - 1.0).abs() < 1e-4, "{found} is not {expected}");
+    let added = host::scalar(&loss.total)? - host::scalar(&loss.cross_entropy)?;
+    assert!((added / (0.1 * expected) - 1.0).abs() < 1e-3, "{added} is not a tenth of {expected}");
+    Ok(())
+}
+
+/// The decays of the last training step, as scalars: at the start 0.5^(1/16), 23 slow tokens; none with attention.
+#[test]
+fn a_slow_path_that_decays_says_its_memory() -> Result<()> {
+    let start = 16.0 / 2f64.ln();
+    for (slow_mixer, within) in [(SlowMixer::GatedLinear, 12.0), (SlowMixer::Decay, 1e-2)] {
+        let model = build(&FastSlowSpec { slow_mixer, ..small() })?;
+        let memory = |model: &FastSlow| -> Result<Vec<f64>> {
+            let scalars = model.scalars(None)?;
+            let names = [channels::MEMORY_LOW, channels::MEMORY_MEDIAN, channels::MEMORY_HIGH];
+            Ok(names.iter().filter_map(|name| scalars.iter().find(|s| s.0 == *name).map(|s| s.1)).collect())
+        };
+        assert!(memory(&model)?.is_empty(), "no step was made");
+        model.loss(&batch(3, 2, 19)?)?;
+        let deciles = memory(&model)?;
+        assert!(deciles.len() == 3 && deciles.is_sorted(), "{deciles:?}");
+        assert!((deciles[1] - start).abs() < within, "{slow_mixer:?}: {deciles:?}");
+    }
+    let model = build(&small())?;
+    model.loss(&batch(3, 2, 19)?)?;
+    assert!(model.scalars(None)?.iter().all(|(name, _)| !name.starts_with("memory/")));
     Ok(())
 }
 

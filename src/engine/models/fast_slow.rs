@@ -29,15 +29,17 @@ use crate::nn::{
 };
 use crate::telemetry::channels;
 
+mod decays;
 mod net;
 mod spec;
 
+use decays::Decays;
 use net::Net;
-pub use spec::{Approach, Constraint, FastSlowSpec};
+pub use spec::{Approach, Constraint, FastSlowSpec, SlowMixer};
 
 pub use crate::nn::pooling::Upsample;
 
-/// Mean squared x - Post(x) of the states that leave the rounds; reported when it is part of the loss.
+/// |x - Post(x)|^2 of the states that leave the rounds, mean over tokens and rounds; reported when it is part of the loss.
 pub const FIXED_POINT: &str = "loss/fixed_point";
 /// Evaluations of Post in the last equilibrium solve.
 pub const DEQ_ITERATIONS: &str = "deq/iterations";
@@ -72,7 +74,8 @@ struct Solves {
 ///
 /// Taps: `<pre.i | slow.i.r<round> | post.i.r<round>>.attn.weights` `(B, H, T, T)` (of the first pass
 /// of a round), `x.r<round>` (before the injection), `pooled.r<round>` `(B, K, D)`, `y_up.r<round>`,
-/// `injected.r<round>` (before Post), `final` (before the last norm), `(B, T, D)` where not said.
+/// `injected.r<round>` (before Post), `final` (before the last norm), `(B, T, D)` where not said. A slow path that decays
+/// offers `slow.i.r<round>.attn.log_decay` in place of weights.
 pub struct FastSlow {
     spec: FastSlowSpec,
     params: Params,
@@ -81,9 +84,10 @@ pub struct FastSlow {
     scale: f64,
     gate: Option<f64>,
     solves: Solves,
+    decays: Decays,
 }
 
-/// The state that leaves the last round, and the mean of (x - Post(x))^2 where it was requested.
+/// The state that leaves the last round, and the mean of |x - Post(x)|^2 over tokens and rounds where it was requested.
 struct Encoded {
     x: Tensor,
     fixed_point: Option<Tensor>,
@@ -104,7 +108,16 @@ impl FastSlow {
             params.freeze("gamma")?;
         }
         let scale = spec.coupling_scale;
-        Ok(Self { spec: spec.clone(), params, net, inference_net, scale, gate: None, solves: Solves::default() })
+        Ok(Self {
+            spec: spec.clone(),
+            params,
+            net,
+            inference_net,
+            scale,
+            gate: None,
+            solves: Solves::default(),
+            decays: Decays::default(),
+        })
     }
 
     /// s tanh(gamma), or tanh(gamma) times 0 plus the absolute gate. The factors are tensors:
@@ -123,14 +136,18 @@ impl FastSlow {
         let mut misses = Vec::new();
         for round in 0..self.spec.n_rounds {
             tap.offer(&format!("x.r{round}"), || Ok(x.clone()))?;
-            let y = self.slow_state(net, &x, tap, round)?; // (B,K,D)
+            let y = match learn && self.spec.slow_mixer != SlowMixer::Attention {
+                true => self.decays.follow(round, |tap| self.slow_state(net, &x, tap, round))?,
+                false => self.slow_state(net, &x, tap, round)?,
+            }; // (B,K,D)
             tap.offer(&format!("y_up.r{round}"), || upsample(&y, self.spec.pool, t, self.spec.upsample))?;
             let push = net.injection(&y)?.broadcast_mul(&gate)?; // (B,K,D)
             x = inject(&x, &push, self.spec.pool, self.spec.upsample)?;
             tap.offer(&format!("injected.r{round}"), || Ok(x.clone()))?;
             x = self.approach(net, &x, tap, round, learn)?;
             if learn && self.spec.aux_lambda > 0.0 {
-                misses.push((&x - net.post(&x, &mut Tap::off(), round)?)?.sqr()?.mean_all()?);
+                let miss = (&x - net.post(&x, &mut Tap::off(), round)?)?; // (B,T,D)
+                misses.push(miss.sqr()?.sum(D::Minus1)?.mean_all()?);
             }
         }
         tap.offer("final", || Ok(x.clone()))?;
@@ -201,7 +218,8 @@ impl FastSlow {
         let mut layers = AttentionLayer::stack("pre", s.n_pre, s.fast_window);
         for round in 0..s.n_rounds {
             let path = |name: &str, i: usize| format!("{name}.{i}.r{round}");
-            layers.extend((0..s.n_slow).map(|i| AttentionLayer {
+            let n_slow = if s.slow_mixer == SlowMixer::Attention { s.n_slow } else { 0 };
+            layers.extend((0..n_slow).map(|i| AttentionLayer {
                 tokens_per_position: s.pool,
                 ..AttentionLayer::at_token_rate(path("slow", i), None)
             }));
@@ -243,6 +261,7 @@ impl Trainable for FastSlow {
         if let Some(grad) = grads.and_then(|g| g.get(&self.net.gamma)) {
             scalars.push((channels::GATE_GRAD, host::scalar(grad)?));
         }
+        scalars.extend(self.decays.scalars()?);
         if matches!(self.spec.approach, Approach::Deq { .. }) {
             scalars.push((DEQ_ITERATIONS, self.solves.iterations.get() as f64));
             scalars.push((DEQ_RESIDUAL, self.solves.residual.get()));

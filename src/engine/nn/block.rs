@@ -10,7 +10,7 @@ use std::sync::Arc;
 use candle_core::{Result, Tensor};
 
 pub use gpt2::{Gpt2BlockSpec, gpt2_block};
-pub use llama::{LlamaBlockSpec, llama_block};
+pub use llama::{LlamaBlockSpec, llama_block, llama_block_with};
 
 use super::{
     Tap,

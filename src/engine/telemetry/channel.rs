@@ -55,6 +55,12 @@ pub mod channels {
     pub const GATE: &str = "gate/tanh";
     /// dLoss/dgamma before clipping.
     pub const GATE_GRAD: &str = "gate/grad";
+    /// Effective memory -1 / ln a of a slow path that decays, in slow tokens: the median over channels and positions.
+    pub const MEMORY_MEDIAN: &str = "memory/median";
+    /// Its first decile: a tenth of the channels and positions forget faster.
+    pub const MEMORY_LOW: &str = "memory/low";
+    /// Its last decile.
+    pub const MEMORY_HIGH: &str = "memory/high";
     /// Accuracy on the positions a task asks for (0..1).
     pub const ACCURACY: &str = "task/accuracy";
     /// The accuracy of a guess (0..1); sent with the first accuracy.

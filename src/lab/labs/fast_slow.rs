@@ -9,11 +9,11 @@ use super::{
     experiment::{Experiment, Variant},
 };
 use crate::{
-    config::{Config, ConfigError, Settings},
+    config::{Choice, Config, ConfigError, Settings},
     models::{
         ModelSpec,
         dense::{DenseSpec, GatedAct},
-        fast_slow::{Approach, FastSlowSpec},
+        fast_slow::{Approach, FastSlowSpec, SlowMixer},
     },
     telemetry::measurements::{
         AttentionMapsArgs, CausalityArgs, GeneratorDistanceArgs, NextTokensArgs, ResidualArgs, StaircaseArgs,
@@ -21,7 +21,7 @@ use crate::{
     },
     trainer::Plan,
 };
-use settings::{ApproachMethod, ApproachSettings, FastSlowSettings, ModelSettings};
+use settings::{ApproachMethod, ApproachSettings, FastSlowSettings, LadderSettings, ModelSettings};
 
 pub static LAB: Lab = Lab {
     id: "fast_slow",
@@ -33,6 +33,7 @@ pub static LAB: Lab = Lab {
         ("model", "Model"),
         ("variants", "Variants"),
         ("approach", "Equilibrium"),
+        ("ladder", "Ladder of approaches"),
         ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Probes"),
@@ -75,6 +76,18 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../../configs/fast_slow_story.toml"),
         },
         Preset {
+            id: "fast_slow_ladder",
+            title: "Ladder of approaches",
+            about: "One pass, three passes, Anderson, a residual penalty and a learned projector race on the needed task. Three seeds.",
+            toml: include_str!("../../../configs/fast_slow_ladder.toml"),
+        },
+        Preset {
+            id: "fast_slow_decay",
+            title: "Learned decay",
+            about: "The slow path's attention gives way to a state with a learned decay. How long does it learn to remember? Three seeds.",
+            toml: include_str!("../../../configs/fast_slow_decay.toml"),
+        },
+        Preset {
             id: "fast_slow_paper",
             title: "Paper",
             about: "The paper's setting: learning rate 1e-4, 650 steps, with both dense baselines.",
@@ -94,6 +107,8 @@ pub static LAB: Lab = Lab {
         Pane::tab("attention"),
         Pane::more("token_residuals"),
         Pane::more("residual"),
+        Pane::more("race"),
+        Pane::more("slow_memory"),
         Pane::more("generator_distance"),
         Pane::more("attention_chain"),
         Pane::more("cost"),
@@ -126,6 +141,7 @@ fn fast_slow(s: &FastSlowSettings, frozen: bool) -> Result<FastSlowSpec, ConfigE
         n_pre: m.n_pre,
         n_post: m.n_post,
         n_slow: m.n_slow,
+        slow_mixer: m.slow_mixer,
         n_rounds: m.n_rounds,
         projector_hidden: positive(m.projector_hidden),
         freeze_coupling: frozen,
@@ -172,10 +188,45 @@ fn dense(m: &ModelSettings, act: GatedAct) -> DenseSpec {
     DenseSpec { d_model, layers: 4, heads, kv_heads, hidden: 4 * d_model, act, window: positive(m.fast_window) }
 }
 
+/// The coupled model with another approach to its fixed point, once for each that is asked for (the paper's 11.2 to 11.5).
+fn ladder(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
+    let base = fast_slow(s, false)?;
+    let LadderSettings { passes, anderson, aux_lambda, projector_hidden } = s.ladder;
+    let mut all = vec![];
+    let mut add = |id: &str, label: &str, model| all.push(Variant::new(id, label, ModelSpec::FastSlow(model)));
+    if passes > 0 {
+        let approach = Approach::Passes { passes };
+        add("passes", &format!("{passes} passes"), FastSlowSpec { approach, ..base.clone() });
+    }
+    if anderson > 0 {
+        let approach = Approach::Anderson { passes: anderson };
+        add("anderson", &format!("Anderson, {anderson} passes"), FastSlowSpec { approach, ..base.clone() });
+    }
+    if aux_lambda > 0.0 {
+        add("penalty", "residual penalty", FastSlowSpec { aux_lambda, ..base.clone() });
+    }
+    if projector_hidden > 0 {
+        let projector_hidden = Some(projector_hidden);
+        add("projector", "learned projector", FastSlowSpec { projector_hidden, ..base.clone() });
+    }
+    Ok(all)
+}
+
 fn variants(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
     let mut all = vec![];
     if s.variants.coupled {
         all.push(Variant::new("coupled", "coupled", ModelSpec::FastSlow(fast_slow(s, false)?)));
+    }
+    all.extend(ladder(s)?);
+    let decaying = [
+        (s.variants.gated_linear, SlowMixer::GatedLinear, "gated linear"),
+        (s.variants.decay, SlowMixer::Decay, "decay a head"),
+    ];
+    for (is_on, slow_mixer, label) in decaying {
+        if is_on {
+            let model = FastSlowSpec { slow_mixer, ..fast_slow(s, false)? };
+            all.push(Variant::new(slow_mixer.id(), label, ModelSpec::FastSlow(model)));
+        }
     }
     if s.variants.frozen {
         all.push(Variant::new("frozen", "frozen", ModelSpec::FastSlow(fast_slow(s, true)?)));
@@ -202,4 +253,52 @@ fn plan(config: &Config, s: &FastSlowSettings) -> Result<Plan, ConfigError> {
         every.causality.ask(&CausalityArgs::default()),
     ];
     Ok(experiment.plan(s.corpus.spec()?, &variants(s)?, probes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn models(changes: &[(&str, &str)]) -> Result<Vec<(String, FastSlowSpec)>, ConfigError> {
+        let knobs = (LAB.knobs)();
+        let mut config = Config::defaults(LAB.id, &knobs);
+        for (key, value) in changes {
+            config.set_text(&knobs, key, value)?;
+        }
+        let plan = (LAB.plan)(&config)?;
+        let variants = plan.variants.into_iter();
+        Ok(variants
+            .filter_map(|v| if let ModelSpec::FastSlow(spec) = v.model { Some((v.id, spec)) } else { None })
+            .collect())
+    }
+
+    #[test]
+    fn a_rung_differs_from_the_coupled_model_in_itself_alone() {
+        let rungs = [
+            ("variants.frozen", "false"),
+            ("ladder.passes", "3"),
+            ("ladder.anderson", "4"),
+            ("ladder.aux_lambda", "0.5"),
+            ("ladder.projector_hidden", "24"),
+        ];
+        let all = models(&rungs).unwrap();
+        let ids: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(ids, ["coupled", "passes", "anderson", "penalty", "projector"]);
+        let base = all[0].1.clone();
+        assert_eq!(all[1].1, FastSlowSpec { approach: Approach::Passes { passes: 3 }, ..base.clone() });
+        assert_eq!(all[2].1, FastSlowSpec { approach: Approach::Anderson { passes: 4 }, ..base.clone() });
+        assert_eq!(all[3].1, FastSlowSpec { aux_lambda: 0.5, ..base.clone() });
+        assert_eq!(all[4].1, FastSlowSpec { projector_hidden: Some(24), ..base });
+        assert_eq!(models(&[]).unwrap().len(), 2, "no rung is added unasked");
+    }
+
+    #[test]
+    fn a_decaying_variant_differs_in_its_slow_mixing_alone() {
+        let all = models(&[("variants.gated_linear", "true"), ("variants.decay", "true")]).unwrap();
+        let ids: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(ids, ["coupled", "gated_linear", "decay", "frozen"]);
+        let base = all[0].1.clone();
+        assert_eq!(all[1].1, FastSlowSpec { slow_mixer: SlowMixer::GatedLinear, ..base.clone() });
+        assert_eq!(all[2].1, FastSlowSpec { slow_mixer: SlowMixer::Decay, ..base });
+    }
 }

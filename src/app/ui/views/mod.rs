@@ -23,6 +23,7 @@ pub mod race;
 pub mod recoverability;
 mod residual;
 pub mod slow_manifold;
+mod slow_memory;
 pub mod staircase;
 mod step_lengths;
 pub mod streaming;
@@ -46,6 +47,14 @@ pub static VIEWS: &[ViewEntry] = &[
                 the slow path. Its sign means nothing: the slow path's last map may as well learn its own output negated, \
                 so a negative gate is as open as a positive one.",
         make: panels::<gate::Gate>,
+    },
+    ViewEntry {
+        id: "slow_memory",
+        title: "Slow memory",
+        about: "After how many slow tokens a slow path with a learned decay has forgotten all but 1/e, -1 / ln a, over training: \
+                the median over channels and positions, and beneath it the first and the last decile. The block mean holds one \
+                slow token whatever is learned; softmax attention sees its whole past.",
+        make: panels::<slow_memory::SlowMemory>,
     },
     ViewEntry {
         id: "losses",

@@ -1,11 +1,14 @@
 //! The fast-slow family's weights, and what they compute without a choice.
 
+use std::sync::Arc;
+
 use candle_core::{Result, Tensor};
 
 use super::{Constraint, FastSlowSpec};
 use crate::nn::{
     Params, Tap,
-    block::{self, Block, LlamaBlockSpec, llama_block},
+    attention::{DecayKind, GatedLinearAttention, GatedLinearSpec},
+    block::{self, Block, LlamaBlockSpec, llama_block, llama_block_with},
     fused::{
         GradAccumulator,
         linear::linear,
@@ -61,7 +64,12 @@ impl Net {
         Ok(Self {
             embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
             pre: blocks(p, "pre", s.n_pre, &fast)?,
-            slow: blocks(p, "slow", s.n_slow, &slow)?,
+            slow: match s.slow_mixer.decay() {
+                None => blocks(p, "slow", s.n_slow, &slow)?,
+                Some(decay) => (0..s.n_slow)
+                    .map(|i| decaying_block(p, &format!("slow.{i}"), &slow, decay))
+                    .collect::<Result<_>>()?,
+            },
             post: blocks(p, "post", s.n_post, &fast)?,
             phi: match (s.projector_hidden, s.constraint) {
                 (Some(hidden), _) => {
@@ -98,6 +106,15 @@ impl Net {
     pub(super) fn post(&self, x: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
         block::run(&self.post, x, tap, Some(round))
     }
+}
+
+/// A block of the slow path whose state decays.
+fn decaying_block(p: &mut Params, path: &str, s: &LlamaBlockSpec, decay: DecayKind) -> Result<Block> {
+    let LlamaBlockSpec { d_model, heads, kv_heads, writers, .. } = *s;
+    llama_block_with(p, path, s, |p, path| {
+        let spec = GatedLinearSpec { d_model, heads, kv_heads, decay, writers };
+        Ok(Arc::new(GatedLinearAttention::new(p, path, &spec)?))
+    })
 }
 
 /// Alternate row and column normalisations of exp(logits), `(D, D)`. The diagonal starts with half of

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::models::step_memory::{self, BlockSizes, StepMemory, StepSizes};
 
-use crate::nn::pooling::Upsample;
+use crate::nn::{attention::DecayKind, pooling::Upsample};
 
 /// The approach of a round's fast state to its equilibrium, with the slow state held.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -54,6 +54,33 @@ pub enum Constraint {
 
 choices! { for Constraint { None = "none", Sinkhorn = "sinkhorn", UnitNorm = "unit_norm" } }
 
+/// The part of a slow block that mixes positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlowMixer {
+    /// Softmax attention over all pooled positions before: the paper's.
+    #[default]
+    Attention,
+    /// Linear attention whose state decays by a learned gate for each channel: the variant that the paper reports as a
+    /// failure (its 4.2).
+    GatedLinear,
+    /// Linear attention whose state decays by one learned number a head.
+    Decay,
+}
+
+choices! { for SlowMixer { Attention = "attention", GatedLinear = "gated_linear", Decay = "decay" } }
+
+impl SlowMixer {
+    /// The source of its decay, if it has one.
+    pub fn decay(self) -> Option<DecayKind> {
+        match self {
+            Self::Attention => None,
+            Self::GatedLinear => Some(DecayKind::Gate),
+            Self::Decay => Some(DecayKind::Head),
+        }
+    }
+}
+
 /// Sizes and switches. The defaults are the paper's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -72,6 +99,8 @@ pub struct FastSlowSpec {
     pub n_post: usize,
     /// The number of blocks of the slow path.
     pub n_slow: usize,
+    /// The mixing of positions in the slow path.
+    pub slow_mixer: SlowMixer,
     /// The number of rounds of pooling, slow path and injection.
     pub n_rounds: usize,
     /// `None`: phi is linear (W_sf); else a two-layer GELU MLP of this width (the learned projector).
@@ -82,7 +111,7 @@ pub struct FastSlowSpec {
     pub coupling_scale: f64,
     /// The approach of the fast state to its equilibrium.
     pub approach: Approach,
-    /// Weight of the mean of (x - Post(x))^2 in the loss (11.4); 0 for none.
+    /// Weight of |x - Post(x)|^2, summed over channels, mean over tokens and rounds, in the loss (11.4); 0 for none.
     pub aux_lambda: f64,
     /// The constraint on the norm of the coupling.
     pub constraint: Constraint,
@@ -102,6 +131,7 @@ impl Default for FastSlowSpec {
             n_pre: 1,
             n_post: 1,
             n_slow: 2,
+            slow_mixer: SlowMixer::Attention,
             n_rounds: 2,
             projector_hidden: None,
             freeze_coupling: false,
@@ -134,10 +164,18 @@ impl FastSlowSpec {
             Approach::Passes { passes } | Approach::Anderson { passes } => passes as f64,
             Approach::Deq { .. } => 2.0,
         } + if self.aux_lambda > 0.0 { 1.0 } else { 0.0 };
-        let blocks = (self.n_pre + self.n_slow + self.n_post) as f64 * block.weights();
+        let head = d / self.heads.max(1) as f64;
+        let kv = self.kv_heads as f64 * head;
+        // weights of the decay and of the norm of what is read, the chunks' sums, and the states between them
+        let [decay, decayed] = match self.slow_mixer {
+            SlowMixer::Attention => [0.0; 2],
+            SlowMixer::GatedLinear => [kv * (d + 1.0) + head, kv * (3.0 * 16.0 + 8.0 + head / 4.0)],
+            SlowMixer::Decay => [self.kv_heads as f64 + head, kv * (3.0 * 16.0 + 8.0 + head / 4.0)],
+        };
+        let blocks = (self.n_pre + self.n_slow + self.n_post) as f64 * block.weights() + self.n_slow as f64 * decay;
         let phi = self.projector_hidden.map_or(d * d, |hidden| 2.0 * d * hidden as f64);
         let saved = (self.n_pre as f64 + rounds * self.n_post as f64 * passes) * block.saved(fast)
-            + rounds * self.n_slow as f64 * block.saved(slow)
+            + rounds * self.n_slow as f64 * (block.saved(slow) + slow * decayed)
             + rounds * d * (3.0 * fast + 4.0 * slow);
         StepMemory {
             weights: step.vocab * d + blocks + phi + 2.0 * d + 1.0,

@@ -4,6 +4,7 @@
 mod cache;
 mod differential;
 mod evolution;
+mod gated_linear;
 mod grouped_query;
 mod packed;
 mod projections;
@@ -13,6 +14,7 @@ use candle_core::{Result, Tensor, bail};
 pub use cache::KeyValueCache;
 pub use differential::{DifferentialAttention, DifferentialSpec};
 pub use evolution::{Evolution, EvolutionSpec};
+pub use gated_linear::{DecayKind, GatedLinearAttention, GatedLinearSpec, effective_memory};
 pub use grouped_query::{GroupedQueryAttention, GroupedQuerySpec};
 pub use packed::PackedAttention;
 
@@ -23,8 +25,8 @@ use super::{
 
 /// Causal attention from a normalised state to what is added to the residual stream.
 pub trait Attention: std::fmt::Debug + Send + Sync {
-    /// x `(B, T, D)` -> `(B, T, D)`. Offers the weights `(B, H, T, T)` to the tap at `path`; where the tap
-    /// wants them, they are computed even if the output does not need them as a tensor.
+    /// x `(B, T, D)` -> `(B, T, D)`. Offers the weights `(B, H, T, T)` to the tap at `path`, if it has weights that sum
+    /// to 1; where the tap wants them, they are computed even if the output does not need them as a tensor.
     fn forward(&self, x: &Tensor, tap: &mut Tap, path: &str) -> Result<Tensor>;
 
     /// The next token of a text whose earlier ones are in the cache, without gradients: x `(B, 1, D)` -> `(B, 1, D)`. An

@@ -8,7 +8,7 @@ use candle_core::Result;
 use super::Block;
 use crate::nn::{
     Params,
-    attention::{GroupedQueryAttention, GroupedQuerySpec},
+    attention::{Attention, GroupedQueryAttention, GroupedQuerySpec},
     layers::Norm,
     mlp::{MlpKind, UnbiasedMlp},
 };
@@ -44,9 +44,21 @@ pub fn llama_block(params: &mut Params, path: &str, s: &LlamaBlockSpec) -> Resul
         rotary: true,
         writers: s.writers,
     };
+    llama_block_with(params, path, s, |params, path| {
+        Ok(Arc::new(GroupedQueryAttention::new(params, path, &attention)?))
+    })
+}
+
+/// The same block around another attention, which `make` builds from its path; heads and window of the sizes are not read.
+pub fn llama_block_with(
+    params: &mut Params,
+    path: &str,
+    s: &LlamaBlockSpec,
+    make: impl FnOnce(&mut Params, &str) -> Result<Arc<dyn Attention>>,
+) -> Result<Block> {
     let norm1 = Norm::rms(params, &format!("{path}.norm1"), s.d_model)?;
-    let attention = GroupedQueryAttention::new(params, &format!("{path}.attn"), &attention)?;
+    let attention = make(params, &format!("{path}.attn"))?;
     let norm2 = Norm::rms(params, &format!("{path}.norm2"), s.d_model)?;
     let mlp = UnbiasedMlp::new(params, &format!("{path}.mlp"), (s.d_model, s.hidden), s.mlp, s.writers)?;
-    Ok(Block::new(path, norm1, Arc::new(attention), norm2, mlp))
+    Ok(Block::new(path, norm1, attention, norm2, mlp))
 }

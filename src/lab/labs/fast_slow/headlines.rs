@@ -3,15 +3,46 @@
 use crate::{
     labs::headline::{
         Better, Digits, Headline, Source,
-        common::{ACCURACY, LOSS},
+        common::{ACCURACY, BESIDE_FIRST, LOSS},
         large::{self, LargeNumber, Meaning},
+        measured,
     },
-    telemetry::channels,
+    telemetry::{
+        channels,
+        measurements::{Residual, ResidualMethod},
+    },
 };
+
+/// |x - Post(x)| / |x| in the last round, where one pass ends.
+fn after_one_pass(measured: &Residual) -> Option<f64> {
+    let passes = measured.curves.iter().filter(|curve| curve.method == ResidualMethod::Passes);
+    passes.max_by_key(|curve| curve.round)?.residual.get(1).copied()
+}
 
 pub static ALL: &[Headline] = &[
     LOSS,
+    BESIDE_FIRST,
     ACCURACY,
+    Headline {
+        id: "residual",
+        name: "residual after one pass",
+        unit: "",
+        about: "|x - Post(x)| / |x| after one pass of Post in the last round: 0 where one pass reaches the fixed point.",
+        better: Better::Neither,
+        digits: Digits::Decimals(4),
+        absent: "no variant refines a state, or none was measured",
+        source: measured!(Residual, after_one_pass),
+    },
+    Headline {
+        id: "slow_memory",
+        name: "slow memory",
+        unit: "slow tokens",
+        about: "Median effective memory -1 / ln a of a slow path that decays; the block mean alone holds one slow token, P tokens.",
+        better: Better::Neither,
+        digits: Digits::Decimals(2),
+        absent: "the slow path of no variant decays (`variants.gated_linear`, `variants.decay`)",
+        source: Source::Scalar { channel: channels::MEMORY_MEDIAN, value: |v| v },
+    },
     Headline {
         id: "gate",
         name: "|tanh γ|",

@@ -3,7 +3,7 @@
 use crate::{
     config::{choices, settings},
     labs::{corpus::CorpusSettings, experiment::schedules},
-    models::fast_slow::{Constraint, Upsample},
+    models::fast_slow::{Constraint, SlowMixer, Upsample},
     trainer::{RunSettings, TrainSettings},
 };
 
@@ -12,6 +12,7 @@ settings! {
         model: ModelSettings,
         variants: VariantSettings,
         approach: ApproachSettings,
+        ladder: LadderSettings,
         corpus: CorpusSettings,
         train: TrainSettings =
             TrainSettings { steps: 650, lr: 1e-3, batch: 4, window: 256, ..TrainSettings::default() },
@@ -47,6 +48,9 @@ settings! {
         /// Blocks of the slow path over the pooled positions, run every round with the same weights.
         #[knob("Slow blocks", range(1..=8))]
         n_slow: usize = 2,
+        /// How slow blocks mix positions: by softmax attention over the whole past, by linear attention whose state decays by a learned gate for each channel, or by one learned decay a head.
+        #[knob("Slow mixing")]
+        slow_mixer: SlowMixer = SlowMixer::Attention,
         /// How often pool, slow path, injection and post are repeated. The weights are shared between rounds.
         #[knob("Rounds", range(1..=8))]
         n_rounds: usize = 2,
@@ -71,6 +75,12 @@ settings! {
         /// Its twin: same seed, same batches, gamma held at zero. What the slow path adds is the difference.
         #[knob("Frozen")]
         frozen: bool = true,
+        /// The coupled model with gated linear attention in its slow path: a learned decay for each channel, which the paper saw collapse to about two tokens.
+        #[knob("Gated linear slow path")]
+        gated_linear: bool = false,
+        /// The coupled model with linear attention in its slow path and one learned decay a head.
+        #[knob("Decaying slow path")]
+        decay: bool = false,
         /// A dense decoder of the same width with four layers: 1,025,408 parameters at the defaults.
         #[knob("Dense, SwiGLU")]
         dense_swiglu: bool = false,
@@ -108,12 +118,30 @@ settings! {
         /// Relative residual |x - Post(x)| / |x| at which `deq` stops. Smaller is closer to the fixed point and slower.
         #[knob("Tolerance", range(1e-6..=1.0), log)]
         tolerance: f64 = 1e-2,
-        /// Adds λ |x - Post(x)|² to the loss, which pulls Post towards its fixed point.
+        /// Adds λ |x - Post(x)|² to the loss, which pulls Post towards its fixed point. The square is summed over channels and averaged over tokens and rounds.
         #[knob("Residual penalty", range(0.0..=10.0), symbol("λ"))]
         aux_lambda: f64 = 0.0,
         /// Constraints that the paper tried and that change nothing: Sinkhorn-projected mixing (M1), slow states of norm 1 (M2).
         #[knob("Constraint")]
         constraint: Constraint = Constraint::None,
+    }
+}
+
+settings! {
+    /// Variants that differ from the coupled one in a single approach to the fixed point. 0 leaves one out.
+    pub struct LadderSettings in "ladder" {
+        /// Adds a variant that applies Post so many times in a round, with the slow signal held. 0 adds none.
+        #[knob("With k passes", range(0..=64), symbol("k"))]
+        passes: usize = 0,
+        /// Adds a variant that evaluates Post so many times in a round with Anderson acceleration of depth 1. 0 adds none; from 2 it differs from one pass, from 3 from plain passes.
+        #[knob("With Anderson", range(0..=64), symbol("k"))]
+        anderson: usize = 0,
+        /// Adds a variant with λ |x - Post(x)|² in its loss, summed over channels and averaged over tokens and rounds. 0 adds none.
+        #[knob("With residual penalty", range(0.0..=10.0), symbol("λ"))]
+        aux_lambda: f64 = 0.0,
+        /// Adds a variant whose slow state passes through a two-layer GELU projector of this hidden width. 0 adds none.
+        #[knob("With projector", range(0..=4096), symbol("φ"))]
+        projector_hidden: usize = 0,
     }
 }
 

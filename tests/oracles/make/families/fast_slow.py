@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .layers import GeluMlp, GroupedQueryAttention, LlamaBlock, linear, rms_norm
+from .layers import GeluMlp, GroupedQueryAttention, LlamaBlock, linear, merge_heads, rms_norm, split_heads
 
 
 def causal_pool(x: Tensor, pool: int) -> Tensor:
@@ -23,7 +23,59 @@ def causal_upsample(blocks: Tensor, pool: int, tokens: int) -> Tensor:
     return F.pad(repeated, (0, 0, pool, 0))[:, :tokens]
 
 
+class GatedLinearAttention(nn.Module):
+    """S_t = diag(a_t) S_{t-1} + k_t v_t^T, o_t = q_t S_t, position by position. a_t = sigmoid(W x_t + b)^(1/16) for each
+    channel of the keys, or sigmoid(b)^(1/16) for each key head. RMSNorm on each head of q, k and o; q / sqrt(d)."""
+
+    def __init__(self, d: int, heads: int, kv_heads: int, decay: str):
+        super().__init__()
+        self.heads, self.kv_heads = heads, kv_heads
+        width = d // heads
+        self.wq, self.wk = linear(d, d), linear(d, kv_heads * width)
+        self.wv, self.wo = linear(d, kv_heads * width), linear(d, d)
+        self.decay: nn.Module = nn.Linear(d, kv_heads * width) if decay == "gated_linear" else HeadDecay(kv_heads, width)
+        self.q_norm, self.k_norm, self.o_norm = rms_norm(width), rms_norm(width), rms_norm(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        group = self.heads // self.kv_heads
+        q = self.q_norm(split_heads(self.wq(x), self.heads))
+        k = self.k_norm(split_heads(self.wk(x), self.kv_heads)).repeat_interleave(group, dim=1)
+        v = split_heads(self.wv(x), self.kv_heads).repeat_interleave(group, dim=1)
+        a = torch.sigmoid(split_heads(self.decay(x), self.kv_heads)).pow(1 / 16).repeat_interleave(group, dim=1)
+        state = torch.zeros(*q.shape[:2], q.shape[-1], q.shape[-1])
+        read = []
+        for t in range(x.shape[1]):
+            state = a[:, :, t, :, None] * state + k[:, :, t, :, None] * v[:, :, t, None, :]
+            read.append((q[:, :, t, None, :] @ state).squeeze(-2) / q.shape[-1] ** 0.5)
+        return self.wo(merge_heads(self.o_norm(torch.stack(read, dim=2))))
+
+
+class HeadDecay(nn.Module):
+    """The same argument of the sigmoid for every position and channel of a head."""
+
+    def __init__(self, kv_heads: int, width: int):
+        super().__init__()
+        self.width = width
+        self.bias = nn.Parameter(torch.zeros(kv_heads))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.bias.repeat_interleave(self.width).expand(*x.shape[:2], -1)
+
+
+def anderson_step(x: Tensor, image: Tensor, last: tuple[Tensor, Tensor] | None) -> Tensor:
+    """The two-point secant method, one alpha a position. `last`: the iterate before and its residual."""
+    if last is None:
+        return image
+    r = image - x
+    dx, dr = x - last[0], r - last[1]
+    alpha = (dr * r).sum(-1, keepdim=True) / (dr.square().sum(-1, keepdim=True) + 1e-12)
+    return x + r - alpha * (dx + dr)
+
+
 class FastSlow(nn.Module):
+    """`approach`: "passes" or "anderson", with so many evaluations of Post. `has_penalty`: `aux` is |x - Post(x)|^2 of the
+    states that leave the rounds, summed over channels, mean over tokens and rounds."""
+
     def __init__(
         self,
         vocab: int,
@@ -36,16 +88,25 @@ class FastSlow(nn.Module):
         n_rounds: int,
         pool: int,
         projector_hidden: int | None = None,
+        approach: str = "passes",
+        passes: int = 1,
+        has_penalty: bool = False,
+        slow_mixer: str = "attention",
     ):
         super().__init__()
 
-        def blocks(count: int) -> nn.ModuleList:
-            made = (LlamaBlock(d, GroupedQueryAttention(d, heads, kv_heads), GeluMlp(d)) for _ in range(count))
-            return nn.ModuleList(made)
+        def blocks(count: int, mixer: str = "attention") -> nn.ModuleList:
+            def attention() -> nn.Module:
+                if mixer == "attention":
+                    return GroupedQueryAttention(d, heads, kv_heads)
+                return GatedLinearAttention(d, heads, kv_heads, mixer)
+
+            return nn.ModuleList(LlamaBlock(d, attention(), GeluMlp(d)) for _ in range(count))
 
         self.n_rounds, self.pool = n_rounds, pool
+        self.approach, self.passes, self.has_penalty = approach, passes, has_penalty
         self.embed = nn.Embedding(vocab, d)
-        self.pre, self.slow, self.post = blocks(n_pre), blocks(n_slow), blocks(n_post)
+        self.pre, self.slow, self.post = blocks(n_pre), blocks(n_slow, slow_mixer), blocks(n_post)
         self.phi: nn.Module = linear(d, d)
         if projector_hidden is not None:
             self.phi = nn.Sequential(linear(d, projector_hidden), nn.GELU(), linear(projector_hidden, d))
@@ -53,7 +114,21 @@ class FastSlow(nn.Module):
         self.gamma = nn.Parameter(torch.zeros(()))
         self.norm = rms_norm(d)
 
+    def refine(self, x: Tensor) -> Tensor:
+        for block in self.post:
+            x = block(x)
+        return x
+
+    def approached(self, x: Tensor) -> Tensor:
+        last = None
+        for _ in range(self.passes):
+            image = self.refine(x)
+            new = anderson_step(x, image, last) if self.approach == "anderson" else image
+            last, x = (x, image - x), new
+        return x
+
     def forward(self, tokens: Tensor) -> Tensor:
+        misses = []
         x = self.embed(tokens)  # (B, T, D)
         for block in self.pre:
             x = block(x)
@@ -62,7 +137,8 @@ class FastSlow(nn.Module):
             for block in self.slow:
                 y = block(y)
             from_slow = self.phi_norm(self.phi(causal_upsample(y, self.pool, x.shape[1])))
-            x = x + torch.tanh(self.gamma) * from_slow
-            for block in self.post:
-                x = block(x)
+            x = self.approached(x + torch.tanh(self.gamma) * from_slow)
+            misses.append((x - self.refine(x)).square().sum(-1).mean())
+        if self.has_penalty:
+            self.aux = torch.stack(misses).mean()
         return self.norm(x) @ self.embed.weight.T

@@ -6,7 +6,7 @@ gives the same file on every machine (PyTorch's CPU generator is the same everyw
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -79,13 +79,19 @@ class ModelOracle:
 
 
 SLOW = dict(vocab=48, d=32, heads=4, kv_heads=2, n_pre=1, n_post=1, n_slow=2, n_rounds=2, pool=4)
+SMALL = dict(vocab=32, d=16, n_slow=1)
 FLOW = dict(vocab=48, d=32, heads=4, ctx=32, head_layers=1, tail_layers=1, control=4, steps=4)
 
 
-def fast_slow(projector_hidden: int | None) -> ModelOracle:
-    config = SLOW | {"projector_hidden": projector_hidden}
+def fast_slow(projector_hidden: int | None, **changes: object) -> ModelOracle:
+    config = SLOW | {"projector_hidden": projector_hidden} | changes
     # 22 tokens: the last block is shorter than the pool
     return ModelOracle(FastSlow, config, 22, fast_slow_outputs, {"gamma": [0.3]})
+
+
+def decaying(mixer: str) -> ModelOracle:
+    oracle = fast_slow(None, **SMALL, slow_mixer=mixer)
+    return replace(oracle, tokens=86, scalars=oracle.scalars | ({"decay.bias": [0.4, -0.7]} if mixer == "decay" else {}))
 
 
 def coupled(kind: str) -> ModelOracle:
@@ -100,6 +106,11 @@ def coupled_with_rope() -> ModelOracle:
 ORACLES = {
     "fast_slow_linear": fast_slow(None),
     "fast_slow_mlp": fast_slow(40),
+    "fast_slow_passes": fast_slow(None, **SMALL, approach="passes", passes=3),
+    "fast_slow_anderson": fast_slow(None, **SMALL, approach="anderson", passes=3),
+    "fast_slow_penalty": fast_slow(None, **SMALL, has_penalty=True),
+    # 86 tokens: 22 pooled positions, more than one chunk of 16
+    **{f"fast_slow_{mixer}": decaying(mixer) for mixer in ("gated_linear", "decay")},
     "dense_swiglu": ModelOracle(Dense, dict(vocab=48, d=32, heads=4, kv_heads=2, layers=2, hidden=128), 20),
     "plain_gpt": ModelOracle(PlainGpt, dict(vocab=48, d=32, heads=4, ctx=32, layers=2), 20),
     "ode_flow": ModelOracle(OdeFlow, FLOW, 20, flow_outputs, {"field.alpha": [0.4]}, control=True),

@@ -1,0 +1,72 @@
+//! The effective memory of a slow path that decays, over training: its median, and beneath it its first and last decile.
+
+use crate::{
+    labs::fast_slow::settings::ModelSettings,
+    telemetry::channels,
+    ui::{
+        plot::{Axis, Chart, Stroke, Zone},
+        seed_series::{SeedSeries, Seeds, SeriesStyle},
+        view::{Panel, PanelView, ViewCx},
+    },
+};
+
+/// Memory in slow tokens below which a slow path holds no more than the paper's collapsed one.
+const COLLAPSED: f64 = 2.0;
+
+/// View `slow_memory`.
+#[derive(Default)]
+pub struct SlowMemory {
+    median: SeedSeries,
+    low: SeedSeries,
+    high: SeedSeries,
+}
+
+impl SlowMemory {
+    fn median_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("median memory (slow tokens)").include(&[0.0, 1.2 * COLLAPSED]);
+        let mut chart = Chart::new("slow memory", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
+            "No memory yet. Turn a slow path that decays on, such as `Gated linear slow path`, and press Space.",
+            "No variant of this run has a slow path that decays.",
+        ));
+        let look = SeriesStyle { seeds: Seeds::SpreadAndEach, ..SeriesStyle::default() };
+        self.median.draw(&mut chart, cx.mirror, channels::MEMORY_MEDIAN, cx.theme, look);
+        let zone = |label: &str, from, to| Zone { label: label.to_owned(), colour: cx.theme.secondary, from, to };
+        chart.zones.push(zone("block mean: 1", 0.0, 1.0));
+        chart.zones.push(zone("paper: collapses to about 2", 1.0, COLLAPSED));
+        chart.marker = cx.marker();
+        chart
+    }
+
+    fn deciles_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("first and last decile").include(&[0.0]);
+        let mut chart = Chart::new("deciles of slow memory", Axis::steps().include(&[0.0]), y);
+        let high = SeriesStyle { suffix: ", last decile", ..SeriesStyle::default() };
+        self.high.draw(&mut chart, cx.mirror, channels::MEMORY_HIGH, cx.theme, high);
+        let low = SeriesStyle { suffix: ", first decile", stroke: Stroke::Dashed, unnamed: true, seeds: Seeds::Spread };
+        self.low.draw(&mut chart, cx.mirror, channels::MEMORY_LOW, cx.theme, low);
+        chart.marker = cx.marker();
+        chart.legend = false;
+        chart
+    }
+}
+
+impl PanelView for SlowMemory {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.median.follow(cx.mirror, channels::MEMORY_MEDIAN, 0.0);
+        self.low.follow(cx.mirror, channels::MEMORY_LOW, 0.0);
+        self.high.follow(cx.mirror, channels::MEMORY_HIGH, 0.0);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let deciles = Panel::new(self.deciles_chart(cx), 0.4);
+        vec![Panel::new(self.median_chart(cx), 0.6), deciles.in_table("decile of slow memory ")]
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let tokens = match cx.config.value::<usize>(ModelSettings::pool) {
+            Ok(pool) => format!("; a slow token is {pool} tokens"),
+            Err(_) => String::new(),
+        };
+        cx.subtitle(&format!("-1 / ln a of the slow path's decays{tokens}"))
+    }
+}
