@@ -81,6 +81,12 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../../configs/coupled_qk_steps.toml"),
         },
         Preset {
+            id: "coupled_qk_couplings",
+            title: "Cheaper couplings",
+            about: "Linear mixing, one MLP for both and an invertible coupling beside Euler's: what is the active part? Three seeds.",
+            toml: include_str!("../../../configs/coupled_qk_couplings.toml"),
+        },
+        Preset {
             id: "coupled_qk_layers",
             title: "Which layers",
             about: "Evolution in all layers, in the first half, in the last half.",
@@ -116,7 +122,8 @@ pub static LAB: Lab = Lab {
 
 /// The variants that are turned on.
 fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> + use<> {
-    let on = [s.standard, s.gqa, s.diff, s.mlp, s.euler, s.hamiltonian, s.diff_euler, s.diff_hamiltonian];
+    let paper = [s.standard, s.gqa, s.diff, s.mlp, s.euler, s.hamiltonian, s.diff_euler, s.diff_hamiltonian];
+    let on = paper.into_iter().chain([s.linear_mixing, s.shared_mlp, s.invertible]);
     QkVariant::ALL.into_iter().zip(on).filter_map(|(variant, on)| on.then_some(variant))
 }
 
@@ -180,14 +187,13 @@ fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Va
     let base = spec(s, variant);
     let (id, label) = (variant.id(), variant.label());
     let mut all = vec![];
-    let is_evolving = variant.scheme().is_some();
-    if is_evolving {
+    if variant.has_steps() {
         all.extend(steps.iter().map(|&n| {
             let model = CoupledQkSpec { steps: n, ..base.clone() };
             Variant::new(format!("{id}_n{n}"), &format!("{label}, n = {n}"), ModelSpec::CoupledQk(model))
         }));
     }
-    if s.ablation.layers && (is_evolving || variant == QkVariant::Mlp) {
+    if s.ablation.layers && variant.evolves() {
         let places = [
             (EvolvedLayers::All, "all", "all layers"),
             (EvolvedLayers::FirstHalf, "first", "first half"),

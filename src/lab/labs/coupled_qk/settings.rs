@@ -90,6 +90,15 @@ settings! {
         /// Coupled steps by leapfrog, then differential attention.
         #[knob("Leapfrog + differential")]
         diff_hamiltonian: bool = false,
+        /// q + A k and k + B q with two learned matrices, zero before training: the cheapest coupling.
+        #[knob("Linear mixing")]
+        linear_mixing: bool = false,
+        /// q + f(k) and k + f(q), one MLP for both: as many parameters as the MLP on queries, with coupling.
+        #[knob("Shared MLP")]
+        shared_mlp: bool = false,
+        /// q exp(s(k)) + t(k), then k exp(u(q)) + w(q), n times, linear maps that are zero before training. It can be undone. Our reading of the paper's second version.
+        #[knob("Invertible coupling")]
+        invertible: bool = false,
         /// Repeats every variant with further seeds, of weights and batches. Curves then show mean and spread.
         #[knob("Seeds", range(1..=8))]
         seeds: u64 = 1,
