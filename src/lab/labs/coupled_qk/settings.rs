@@ -100,13 +100,13 @@ settings! {
         #[knob("Invertible coupling")]
         invertible: bool = false,
         /// Repeats every variant with further seeds, of weights and batches. Curves then show mean and spread.
-        #[knob("Seeds", range(1..=8))]
+        #[knob("Seeds", range(1..=20))]
         seeds: u64 = 1,
     }
 }
 
 settings! {
-    /// Repeats the coupled variants with other evolutions, beside one another in one run.
+    /// Repeats variants with other evolutions, positions or numbers of updates, beside one another in one run.
     pub struct AblationSettings in "ablation" {
         /// Numbers of steps to compare, such as `1, 3, 5, 7`. Empty: only the number above.
         #[knob("Compare n", symbol("n"))]
@@ -114,6 +114,12 @@ settings! {
         /// Compares evolution in all layers, in the first half and in the last half.
         #[knob("Compare layers")]
         layers: bool = false,
+        /// Races every variant twice: with learned positions and with rotary embedding.
+        #[knob("Compare positions")]
+        positions: bool = false,
+        /// Adds standard attention that trains for so many times the steps of the others. The paper's 2.4 match the seconds of a coupled model; 1 adds none.
+        #[knob("Standard for longer", range(1.0..=4.0), unit("times"))]
+        longer: f64 = 1.0,
     }
 }
 
