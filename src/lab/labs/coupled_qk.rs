@@ -87,6 +87,12 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../../configs/coupled_qk_mqar.toml"),
         },
         Preset {
+            id: "coupled_qk_mqar_paper",
+            title: "Recall at the paper's size",
+            about: "Sixteen pairs, 256 channels, 6 layers, 10,000 steps: about 14 hours on two cores, less on a GPU.",
+            toml: include_str!("../../../configs/coupled_qk_mqar_paper.toml"),
+        },
+        Preset {
             id: "coupled_qk_coherence",
             title: "One domain or eight",
             about: "Standard against coupled attention on one kind of text; then set Domains to 8 and race again. Three seeds.",
@@ -113,7 +119,7 @@ pub static LAB: Lab = Lab {
         Preset {
             id: "coupled_qk_paper",
             title: "Paper",
-            about: "The 60M model and schedule of the paper, for a GPU and a text of your own.",
+            about: "The 60M model and schedule of the paper with all six variants of its table 1, for a GPU and a text of your own.",
             toml: include_str!("../../../configs/coupled_qk_paper.toml"),
         },
     ],
@@ -184,7 +190,7 @@ fn spec(s: &CoupledQkSettings, variant: QkVariant) -> CoupledQkSpec {
         d_model: m.d_model,
         heads: m.heads,
         layers: m.layers,
-        hidden: m.hidden,
+        hidden: if m.hidden == 0 { 4 * m.d_model } else { m.hidden },
         positions: m.most_positions,
         rotary: m.positions == Positions::Rotary,
         variant,
@@ -344,6 +350,20 @@ mod tests {
         assert_eq!(plan.steps, 240);
         let seeds = planned(&[TWO[0], TWO[1], ("ablation.longer", "2"), ("variants.seeds", "20")]).unwrap();
         assert_eq!(seeds.stages.iter().filter(|s| s.until == seeds.steps).count(), 20);
+    }
+
+    #[test]
+    fn the_papers_preset_has_the_variants_of_its_table_1() {
+        let preset = LAB.presets.iter().find(|p| p.id == "coupled_qk_paper").unwrap();
+        let config = Config::from_toml(preset.toml, LAB.id, &CoupledQkSettings::schema()).unwrap();
+        let plan = (LAB.plan)(&config).unwrap();
+        assert_eq!(ids(&plan), ["standard", "gqa", "diff", "mlp", "euler", "hamiltonian"]);
+    }
+
+    #[test]
+    fn an_mlp_width_of_0_is_four_times_the_width() {
+        let plan = planned(&[("model.hidden", "0"), ("model.d_model", "64")]).unwrap();
+        assert!(matches!(&plan.variants[0].model, ModelSpec::CoupledQk(spec) if spec.hidden == 256));
     }
 
     #[test]

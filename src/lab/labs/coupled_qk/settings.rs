@@ -54,8 +54,8 @@ settings! {
         /// Blocks of attention and MLP.
         #[knob("Layers", range(1..=32), symbol("L"))]
         layers: usize = 4,
-        /// Width of the gated MLP.
-        #[knob("MLP width", range(8..=8192), unit("channels"))]
+        /// Width of the gated MLP. 0 makes it four times the model's width, as in the paper.
+        #[knob("MLP width", range(0..=8192), unit("channels"))]
         hidden: usize = 512,
         /// Longest text, in tokens. Learned positions have a parameter vector for each.
         #[knob("Most positions", range(4..=8192), symbol("P"), unit("tokens"))]
