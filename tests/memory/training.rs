@@ -105,6 +105,12 @@ fn cases(family: &ModelSpec) -> [Case; 2] {
     }
 }
 
+/// Attention whose block is several operations, which no family's own two sizes have.
+fn unfused_attention() -> Vec<Case> {
+    let case = |variant| (ModelSpec::CoupledQk(CoupledQkSpec { variant, ..CoupledQkSpec::default() }), 256, [8, 96]);
+    [QkVariant::Mlp, QkVariant::LinearMixing, QkVariant::SharedMlp, QkVariant::Invertible].map(case).into()
+}
+
 fn two_steps((spec, vocab, [rows, tokens]): &Case) -> Result<usize> {
     let mut model = spec.build(*vocab, 0, &Device::Cpu)?;
     let mut adam = match model.capabilities_mut().local_learning {
@@ -132,7 +138,7 @@ fn the_estimate_of_every_family_is_near_what_two_steps_hold() {
     let _alone = alone();
     orrery::nn::set_threads(2);
     let mut far = vec![];
-    for case in ModelSpec::tiny().iter().flat_map(cases) {
+    for case in ModelSpec::tiny().iter().flat_map(cases).chain(unfused_attention()) {
         let (spec, vocab, [rows, tokens]) = &case;
         let sizes = StepSizes { vocab: *vocab as f64, rows: *rows as f64, tokens: *tokens as f64 };
         let memory = spec.memory(&sizes);

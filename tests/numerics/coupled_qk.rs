@@ -1,14 +1,20 @@
 //! What must hold of every variant of the coupled query-key model, whatever its weights: published counts, no steps as
 //! the identity, causality, and reading token by token.
 
-use candle_core::{Device, Tensor};
+use candle_core::{DType, Device, Tensor};
 use orrery_lab::{
     models::{
         Model, Trainable,
         capabilities::QueryKeyDynamics,
         coupled_qk::{CoupledQk, CoupledQkSpec, EvolvedLayers, QkVariant},
     },
-    nn::{AdamW, Batch, Result, Tap, fused::GradAccumulator, host, optimiser::AdamWSpec},
+    nn::{
+        AdamW, Batch, Params, Result, Tap,
+        attention::{Evolution, EvolutionSpec},
+        fused::GradAccumulator,
+        host,
+        optimiser::AdamWSpec,
+    },
 };
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
@@ -37,6 +43,18 @@ fn logits(model: &CoupledQk, ids: &[u32]) -> Result<Vec<f32>> {
     host::to_f32(&model.logits(&row(ids)?, &mut Tap::off())?)
 }
 
+/// The maps of linear mixing and of the invertible coupling, which are zero before training, away from it.
+fn with_drawn_maps(model: &CoupledQk) -> Result<()> {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    for (name, map) in model.params().iter() {
+        if ["a", "b", "s", "t", "u", "w"].iter().any(|map| name.ends_with(&format!(".attn.{map}.weight"))) {
+            let drawn: Vec<f32> = (0..map.elem_count()).map(|_| rng.random_range(-0.4..0.4)).collect();
+            model.params().load(name, &Tensor::from_vec(drawn, map.shape(), &Device::Cpu)?)?;
+        }
+    }
+    Ok(())
+}
+
 /// Step lengths away from their start, so that each head has its own.
 fn with_uneven_steps(model: &CoupledQk) -> Result<()> {
     for layer in 0..model.layers() {
@@ -50,7 +68,7 @@ fn with_uneven_steps(model: &CoupledQk) -> Result<()> {
     Ok(())
 }
 
-/// Table 11 of the paper; the MLP's by the spec.
+/// Table 11 of the paper; the MLP's by the spec; two or four maps of a head's width a layer of the simpler couplings.
 #[test]
 fn parameter_counts_are_the_papers() -> Result<()> {
     use QkVariant::*;
@@ -63,6 +81,9 @@ fn parameter_counts_are_the_papers() -> Result<()> {
         (Hamiltonian, 60_408_896),
         (DiffEuler, 60_408_960),
         (DiffHamiltonian, 60_408_960),
+        (LinearMixing, 60_408_832),
+        (SharedMlp, 60_408_832),
+        (Invertible, 60_474_368),
     ];
     for (variant, parameters) in wanted {
         let spec = CoupledQkSpec { variant, ..CoupledQkSpec::paper() };
@@ -106,12 +127,58 @@ fn no_steps_are_standard_attention_bit_for_bit() -> Result<()> {
             (QkVariant::Hamiltonian, QkVariant::Standard),
             (QkVariant::DiffEuler, QkVariant::Diff),
             (QkVariant::DiffHamiltonian, QkVariant::Diff),
+            (QkVariant::Invertible, QkVariant::Standard),
         ] {
             let still = CoupledQkSpec { steps: 0, rotary, ..small(variant) };
             assert_eq!(trained(&still)?, trained(&CoupledQkSpec { rotary, ..small(like) })?, "{variant:?}");
             assert_ne!(trained(&CoupledQkSpec { steps: 1, ..still.clone() })?, trained(&still)?, "{variant:?}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn zero_maps_are_standard_attention_bit_for_bit() -> Result<()> {
+    let tokens = ids(9, 17);
+    for rotary in [false, true] {
+        let standard = logits(&build(&CoupledQkSpec { rotary, ..small(QkVariant::Standard) })?, &tokens)?;
+        for variant in [QkVariant::LinearMixing, QkVariant::Invertible] {
+            let model = build(&CoupledQkSpec { rotary, ..small(variant) })?;
+            assert_eq!(logits(&model, &tokens)?, standard, "{variant:?}");
+            with_drawn_maps(&model)?;
+            assert_ne!(logits(&model, &tokens)?, standard, "{variant:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Any sizes and maps: what the invertible coupling moves, its inverse moves back.
+#[test]
+fn the_invertible_coupling_is_undone_by_its_inverse() -> Result<()> {
+    for (heads, head_dim, steps) in [(1, 3, 1), (4, 8, 3), (2, 16, 7)] {
+        let mut rng = ChaCha8Rng::seed_from_u64(steps as u64);
+        let mut params = Params::new(1, &Device::Cpu, DType::F32);
+        let spec = EvolutionSpec::Invertible { steps };
+        let Some(evolution) = Evolution::new(&mut params, "attn", (heads, head_dim), spec)? else {
+            panic!("{steps} steps are not the identity")
+        };
+        let mut drawn = |n: usize, most: f32| -> Vec<f32> { (0..n).map(|_| rng.random_range(-most..most)).collect() };
+        for name in ["s", "t", "u", "w"] {
+            let map = Tensor::from_vec(drawn(head_dim * head_dim, 0.1), (head_dim, head_dim), &Device::Cpu)?;
+            params.load(&format!("attn.{name}.weight"), &map)?;
+        }
+        let shape = (2, 5, 3 * heads * head_dim);
+        let qkv = Tensor::from_vec(drawn(shape.0 * shape.1 * shape.2, 1.0), shape, &Device::Cpu)?;
+        let (start, moved) = (host::to_f32(&qkv)?, evolution.evolve(&qkv)?);
+        let back = host::to_f32(&evolution.invert(&moved)?)?;
+        let largest = |a: &[f32]| a.iter().zip(&start).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(largest(&host::to_f32(&moved)?) > 1e-2, "the coupling moves");
+        assert!(largest(&back) < 1e-5, "{steps} steps: {}", largest(&back));
+    }
+    let mut params = Params::new(1, &Device::Cpu, DType::F32);
+    let mixing = Evolution::new(&mut params, "attn", (1, 2), EvolutionSpec::LinearMixing)?;
+    let qkv = Tensor::zeros((1, 1, 6), DType::F32, &Device::Cpu)?;
+    assert!(mixing.is_some_and(|m| m.invert(&qkv).is_err()));
     Ok(())
 }
 
@@ -150,10 +217,11 @@ proptest! {
     /// Any length, place, variant and kind of position: nothing before the edited token hears of it, to the last bit.
     #[test]
     fn nothing_before_an_edit_changes(
-        which in 0usize..8, rotary in any::<bool>(), len in 2usize..40, place in 0.0f64..1.0, seed in 0u64..1000,
+        which in 0..QkVariant::ALL.len(), rotary in any::<bool>(), len in 2usize..40, place in 0.0f64..1.0, seed in 0u64..1000,
     ) {
         let model = build(&CoupledQkSpec { rotary, ..small(QkVariant::ALL[which]) }).unwrap();
         with_uneven_steps(&model).unwrap();
+        with_drawn_maps(&model).unwrap();
         let at = ((len as f64 * place) as usize).min(len - 1);
         let tokens = ids(seed, len);
         let mut edited = tokens.clone();
@@ -166,10 +234,11 @@ proptest! {
     /// With a cache of keys and values, token by token, as the whole text at once.
     #[test]
     fn reading_token_by_token_is_reading_the_whole(
-        which in 0usize..8, rotary in any::<bool>(), len in 1usize..40, seed in 0u64..1000,
+        which in 0..QkVariant::ALL.len(), rotary in any::<bool>(), len in 1usize..40, seed in 0u64..1000,
     ) {
         let model = build(&CoupledQkSpec { rotary, ..small(QkVariant::ALL[which]) }).unwrap();
         with_uneven_steps(&model).unwrap();
+        with_drawn_maps(&model).unwrap();
         let tokens = ids(seed, len);
         let whole = logits(&model, &tokens).unwrap();
         let mut stream = model.stream();

@@ -276,6 +276,21 @@ fn qk_hamiltonian() -> Outcome {
     coupled_qk("qk_hamiltonian.safetensors")
 }
 
+#[test]
+fn qk_linear_mixing() -> Outcome {
+    coupled_qk("qk_linear_mixing.safetensors")
+}
+
+#[test]
+fn qk_shared_mlp() -> Outcome {
+    coupled_qk("qk_shared_mlp.safetensors")
+}
+
+#[test]
+fn qk_invertible() -> Outcome {
+    coupled_qk("qk_invertible.safetensors")
+}
+
 fn fast_slow(file: &str) -> Outcome {
     let oracle = Oracle::open(file)?;
     let spec = FastSlowSpec {

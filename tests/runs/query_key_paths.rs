@@ -81,7 +81,7 @@ fn what_is_measured_makes_the_models_own_way_again() {
 
 #[test]
 fn a_layer_that_does_not_evolve_says_so() {
-    for variant in [QkVariant::Standard, QkVariant::Mlp] {
+    for variant in [QkVariant::Standard, QkVariant::Mlp, QkVariant::LinearMixing, QkVariant::Invertible] {
         let (paths, _) = asked(CoupledQkSpec { variant, ..CoupledQkSpec::tiny() }, &[]);
         assert_eq!((paths.evolves, paths.evolution), (vec![false, false], None));
     }

@@ -54,6 +54,18 @@ fn with_spec(text: &str) -> tempfile::TempDir {
     here
 }
 
+/// The sweeps that the repository offers: each point of each can be run.
+#[test]
+fn the_sweeps_of_the_repository_are_accepted() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/sweeps");
+    let files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    assert!(!files.is_empty());
+    for file in files {
+        let here = tempfile::tempdir().unwrap();
+        done(here.path(), &["sweep", file.to_str().unwrap(), "--on", "print"]);
+    }
+}
+
 fn runs(here: &Path) -> Vec<PathBuf> {
     let mut runs: Vec<PathBuf> = fs::read_dir(here.join("sweeps/rates/runs"))
         .unwrap()

@@ -320,6 +320,64 @@ fn a_nan_ends_the_run_with_words_and_keeps_its_numbers() {
     );
 }
 
+/// Of a text, losses and gradients of two batches of two are those of one batch of four, to rounding.
+#[test]
+fn accumulated_batches_train_as_one_large_batch() {
+    for id in ["fast_slow", "coupled_qk", "synapses", "ode_flow"] {
+        let lab = labs::find(id).unwrap();
+        let losses = |batch: &str, accumulate: &str| {
+            let mut config = lab.config(Some(if id == "ode_flow" { "ode_flow_train" } else { id })).unwrap();
+            let sizes =
+                [("train.batch", batch), ("train.accumulate", accumulate), ("train.steps", "3"), ("run.device", "cpu")];
+            for (key, value) in sizes {
+                config.set_text(&(lab.knobs)(), key, value).unwrap();
+            }
+            let (outcome, record) = train(&config, started());
+            assert!(matches!(outcome.state, RunState::Finished), "{id}: {outcome:?}");
+            let of_step = |s: StepStats| {
+                let wanted = [channels::LOSS_TRAIN, channels::GRAD_NORM, channels::LOSS_HELD_OUT];
+                let scalars = s.scalars.into_iter().filter(|(c, _)| wanted.contains(&c.as_str()));
+                scalars.map(|(c, v)| (s.step, s.variant, c.to_string(), v)).collect::<Vec<_>>()
+            };
+            record.steps().into_iter().flat_map(of_step).collect::<Vec<_>>()
+        };
+        let (whole, parts) = (losses("4", "1"), losses("2", "2"));
+        assert_eq!(whole.len(), parts.len(), "{id}");
+        assert!(whole.len() > 6, "{id}: {whole:?}");
+        for (a, b) in whole.iter().zip(&parts) {
+            assert_eq!((&a.0, &a.1, &a.2), (&b.0, &b.1, &b.2), "{id}");
+            assert!((a.3 - b.3).abs() < 1e-3 * a.3.abs().max(1.0), "{id}: {a:?} and {b:?}");
+        }
+    }
+}
+
+#[test]
+fn accumulation_is_refused_where_it_cannot_be() {
+    for (id, more, why) in [
+        ("grammar_roles", ("grammar.train", "2000"), "a rule of its own"),
+        ("synapses", ("carry.carry", "4"), "carried from batch to batch"),
+    ] {
+        let lab = labs::find(id).unwrap();
+        let mut config = lab.config(None).unwrap();
+        for (key, value) in [more, ("train.accumulate", "2"), ("train.batch", "4"), ("run.device", "cpu")] {
+            config.set_text(&(lab.knobs)(), key, value).unwrap();
+        }
+        let refused = trainer::Run::open((lab.plan)(&config).unwrap()).err().expect("no such run").to_string();
+        assert!(refused.contains("`train.accumulate` = 2") && refused.contains(why), "{id}: {refused}");
+    }
+}
+
+/// Four batches of a quarter take less than the one batch, and more than a run of that quarter alone.
+#[test]
+fn the_estimate_of_memory_follows_accumulation() {
+    let bytes = |batch: &str, accumulate: &str| {
+        let (lab, config) = fast_slow(3, &[("train.batch", batch), ("train.accumulate", accumulate)]);
+        trainer::MemoryEstimate::new(&(lab.plan)(&config).unwrap()).bytes()
+    };
+    assert!(bytes("16", "4") < bytes("64", "1"));
+    assert!(bytes("16", "4") > bytes("16", "1"));
+}
+
 #[test]
 fn an_evolution_that_overflows_is_named_with_what_helps() {
     let lab = labs::find("coupled_qk").unwrap();

@@ -1,4 +1,5 @@
-//! The transformer of the coupled query-key paper (arXiv 2604.01683): one net, and eight ways to score its attention.
+//! The transformer of the coupled query-key paper (arXiv 2604.01683): one net, and many ways to score its
+//! attention.
 
 mod net;
 mod spec;
@@ -35,19 +36,14 @@ impl FamilySpec for CoupledQkSpec {
             has_biases: false,
         };
         let (d, layers, n) = (self.d_model as f64, self.layers as f64, step.positions());
-        let evolving = (0..self.layers).filter(|layer| self.evolution(*layer).is_some()).count() as f64;
         let positions = if self.rotary { 0.0 } else { self.positions as f64 };
-        let blocks = self.blocks_weights() as f64;
-        // queries and keys before the evolution; of differential attention both queries of a head and what they read,
-        // and the separate results of the operations that a block then is
-        let more = match self.variant.is_differential() {
-            true => layers * (14.0 * d + 2.0 * self.hidden as f64) + evolving * 3.0 * d,
-            false => evolving * 2.0 * d,
-        };
         StepMemory {
-            weights: (step.vocab + positions + 1.0) * d + blocks,
-            shared: if self.variant.is_differential() { 0.0 } else { blocks },
-            activations: layers * block.saved(n) + n * more + block.backward(n) + step_memory::head(self.d_model, step),
+            weights: (step.vocab + positions + 1.0) * d + self.blocks_weights() as f64,
+            shared: self.fused_weights() as f64,
+            activations: layers * block.saved(n)
+                + n * self.more_saved()
+                + block.backward(n)
+                + step_memory::head(self.d_model, step),
         }
     }
 
@@ -128,7 +124,7 @@ impl Trainable for CoupledQk {
     }
 
     fn advice_on_divergence(&self) -> &'static str {
-        match (0..self.spec.layers).any(|layer| self.spec.evolution(layer).is_some()) {
+        match self.spec.variant.has_steps() {
             true => "Shorter or fewer steps of queries and keys, or a smaller learning rate, usually help",
             false => USUAL_ADVICE,
         }

@@ -39,6 +39,8 @@ impl MemoryEstimate {
                 0 => (memory.weights_bytes(), memory.forward_bytes()),
                 _ => (memory.resting_bytes(), memory.peak_bytes() - memory.resting_bytes()),
             };
+            // the sum of gradients lies beside those of the present batch
+            let step = step + if plan.accumulate > 1 { memory.weights_bytes() } else { 0.0 };
             let working = step.max(BYTES * logits).max(resting);
             estimate.models += resting;
             estimate.working = estimate.working.max(working);

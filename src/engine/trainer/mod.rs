@@ -20,6 +20,7 @@ mod snapshots;
 mod stage_init;
 mod thread;
 mod tokens;
+mod update;
 mod weights;
 mod worker;
 

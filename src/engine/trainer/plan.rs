@@ -141,6 +141,9 @@ pub struct Plan {
     pub stages: Vec<Stage>,
     /// The number of windows in a batch.
     pub batch: usize,
+    /// The number of batches whose gradients make an update.
+    #[serde(default = "one")]
+    pub accumulate: usize,
     /// The number of ids in a window.
     pub window: usize,
     /// Truncated backpropagation through time: updates whose batches continue each other row by row; 0: each
@@ -174,7 +177,17 @@ pub struct Plan {
     pub threads: usize,
 }
 
+/// One batch an update, as in records that do not say.
+fn one() -> usize {
+    1
+}
+
 impl Plan {
+    /// Windows that an update reads.
+    pub fn windows_per_update(&self) -> usize {
+        self.batch * self.accumulate.max(1)
+    }
+
     /// The stage of variant `i`.
     pub fn stage(&self, i: usize) -> Stage {
         let whole = || Stage { from: 0, until: self.steps, init_from: vec![], texts: vec![0], lr_share: 1.0 };

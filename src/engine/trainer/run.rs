@@ -3,12 +3,16 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use super::{Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inputs, tokens, weights::Version};
+use super::{
+    Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inputs, tokens,
+    update::{self, MicroBatch, micro_batches},
+    weights::Version,
+};
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
     models::Trainable,
-    nn::{AdamW, Batch, Device, IGNORE, Tap, device, fused::GradAccumulator, host, optimiser::AdamWSpec},
+    nn::{AdamW, Batch, Device, IGNORE, Tap, device, host, optimiser::AdamWSpec},
     probe::Progress,
     store::VariantWeights,
     telemetry::{Args, Channel, InputFile, RunInfo, Sample, StepStats, VariantInfo, channels},
@@ -27,7 +31,7 @@ pub struct Variant {
 
 impl Variant {
     /// The model with the optimiser that it needs: none of gradients where it makes no update.
-    fn new(
+    pub(super) fn new(
         spec: &VariantSpec,
         mut model: Box<dyn Trainable>,
         adamw: AdamWSpec,
@@ -39,38 +43,6 @@ impl Variant {
             false => AdamW::new(model.params(), adamw)?,
         };
         Ok(Self { spec: spec.clone(), model, optimiser, learns_locally, copied: None })
-    }
-
-    /// One update by gradients, which leads to `step`.
-    ///
-    /// # Errors
-    /// If the loss or the gradient is no finite number.
-    fn gradient_update(&mut self, batch: &Batch, lr: f64, step: u64) -> Result<Vec<(Channel, f64)>, RunError> {
-        let (variant, advice) = (self.spec.id.clone(), self.model.advice_on_divergence());
-        let diverged = |what, value| RunError::Diverged { what, variant, value, step, advice };
-        let accumulator = GradAccumulator::default();
-        let loss = self.model.accumulated_loss(batch, &accumulator)?;
-        let mut scalars: Vec<(Channel, f64)> = vec![];
-        let cross_entropy = host::scalar(&loss.cross_entropy)?;
-        if !cross_entropy.is_finite() {
-            return Err(diverged("loss", cross_entropy));
-        }
-        scalars.push((channels::LOSS_TRAIN.into(), cross_entropy));
-        for (name, part) in &loss.parts {
-            scalars.push(((*name).into(), host::scalar(part)?));
-        }
-        let grads = accumulator.backward(&loss.total)?;
-        drop(loss); // the forward graph lives until here
-        let norm = self.optimiser.step(self.model.params(), &grads, lr)?;
-        if !norm.is_finite() {
-            return Err(diverged("gradient", norm));
-        }
-        scalars.push((channels::GRAD_NORM.into(), norm));
-        scalars.push((channels::LEARNING_RATE.into(), lr));
-        for (name, value) in self.model.scalars(Some(&grads))? {
-            scalars.push((name.into(), value));
-        }
-        Ok(scalars)
     }
 }
 
@@ -95,7 +67,7 @@ pub struct Run {
     /// The held-out windows of each text.
     held_out: Vec<Windows>,
     /// Batches of the present step, by text and seed.
-    batches: Vec<((usize, u64), Batch)>,
+    batches: Vec<((usize, u64), Vec<MicroBatch>)>,
     /// Notices about the present step.
     notes: Vec<String>,
     /// A notice, if the tokens of a trained model were chosen automatically.
@@ -136,6 +108,7 @@ impl Run {
         if variants.is_empty() {
             return Err(RunError::Plan("no model is switched on; switch on at least one variant".into()));
         }
+        check_accumulation(&plan, &variants)?;
         Ok(Self {
             plan,
             texts,
@@ -178,7 +151,7 @@ impl Run {
             threads,
             corpus: self.reads(),
             vocab: self.corpus().vocab(),
-            tokens_per_step: self.plan.batch * self.plan.window,
+            tokens_per_step: self.plan.windows_per_update() * self.plan.window,
             folder,
             inputs: self.inputs.clone(),
             stages: self.plan.stage_starts(),
@@ -193,20 +166,20 @@ impl Run {
         let stage = self.plan.stage(i);
         let own = step - stage.from;
         let text = stage.texts[own as usize % stage.texts.len()];
-        let batch = self.batch(text, self.variants[i].spec.seed)?;
+        let batches = self.batches(text, self.variants[i].spec.seed)?;
         let variant = &mut self.variants[i];
         let share = stage.lr_share;
         let lr = self.plan.optimisation.schedule.at(own, stage.until - stage.from) * share;
         variant.model.begin_step(own)?;
         let mut scalars = match variant.model.capabilities_mut().local_learning {
             Some(rule) => {
-                let update = rule.learn(&batch)?;
+                let update = rule.learn(update::only_batch(&batches)?)?;
                 variant.optimiser.step += 1;
                 let label = &variant.spec.label;
                 self.notes.extend(update.divergence.map(|why| format!("{label}, step {step}: {why}")));
                 local_scalars(update.loss, update.scalars)
             }
-            None => variant.gradient_update(&batch, lr, step)?,
+            None => variant.gradient_update(&batches, lr, step)?,
         };
         let secs = started.elapsed().as_secs_f64();
         self.wall_secs += secs;
@@ -224,19 +197,19 @@ impl Run {
         Ok(notes)
     }
 
-    fn batch(&mut self, text: usize, seed: u64) -> Result<Batch, RunError> {
-        if let Some((_, b)) = self.batches.iter().find(|(of, _)| *of == (text, seed)) {
-            return Ok(b.clone());
+    fn batches(&mut self, text: usize, seed: u64) -> Result<Vec<MicroBatch>, RunError> {
+        if let Some((_, batches)) = self.batches.iter().find(|(of, _)| *of == (text, seed)) {
+            return Ok(batches.clone());
         }
         let at = Position { seed, drawn: self.step };
-        let (rows, len) = (self.plan.batch, self.plan.window);
+        let (rows, len) = (self.plan.windows_per_update(), self.plan.window);
         let w = match self.plan.tbptt_steps {
             0 => self.texts[text].batch(&at, rows, len)?,
             every => self.texts[text].batch_along(&at, rows, len, every)?,
         };
-        let batch = Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, &self.device)?;
-        self.batches.push(((text, seed), batch.clone()));
-        Ok(batch)
+        let batches = micro_batches(&w, self.plan.batch, &self.device)?;
+        self.batches.push(((text, seed), batches.clone()));
+        Ok(batches)
     }
 
     /// Held-out loss (nats a token) of variant `i` on what it reads, and the accuracy at the positions that answer a
@@ -392,6 +365,18 @@ impl Run {
             has_any |= variant.model.set_runtime_param(name, value);
         }
         has_any
+    }
+}
+
+/// Errors: gradients of several batches are to be summed where there are none, or where a state goes on from batch to batch.
+fn check_accumulation(plan: &Plan, variants: &[Variant]) -> Result<(), RunError> {
+    let key = TrainSettings::accumulate.name;
+    let refused = |why: &str| Err(RunError::Plan(format!("`{key}` = {} must be 1: {why}", plan.accumulate)));
+    match variants.iter().find(|v| v.learns_locally) {
+        _ if plan.accumulate <= 1 => Ok(()),
+        Some(v) => refused(&format!("{} learns by a rule of its own and has no gradients to sum", v.spec.label)),
+        None if plan.tbptt_steps > 0 => refused("a state is carried from batch to batch; make `train.batch` larger"),
+        None => Ok(()),
     }
 }
 

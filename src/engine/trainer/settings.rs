@@ -15,6 +15,9 @@ settings! {
         /// Windows of text in one update. All variants see the same ones.
         #[knob("Batch", range(1..=1024), symbol("B"), unit("windows"))]
         batch: usize = 4,
+        /// Batches whose gradients are summed to one update, as if they were one batch so many times as large, in the memory of one. With 4, an update reads 4 B windows.
+        #[knob("Accumulate", range(1..=256), unit("batches"))]
+        accumulate: usize = 1,
         /// Length of a training window. Attention sees at most this far back.
         #[knob("Window", range(4..=8192), symbol("T"), unit("tokens"))]
         window: usize = 128,

@@ -19,7 +19,7 @@ use crate::{
         AttentionMapsArgs, AttentionStatisticsArgs, NextTokensArgs, PairAttentionArgs, QueryKeyPathsArgs,
         StepLengthsArgs,
     },
-    trainer::Plan,
+    trainer::{Plan, Stage},
 };
 use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, VariantSettings};
 
@@ -63,10 +63,34 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../../configs/coupled_qk_seeds.toml"),
         },
         Preset {
+            id: "coupled_qk_positions",
+            title: "Learned or rotary",
+            about: "Standard and coupled attention, each with learned positions and with rotary embedding. Three seeds.",
+            toml: include_str!("../../../configs/coupled_qk_positions.toml"),
+        },
+        Preset {
+            id: "coupled_qk_diff",
+            title: "With differential attention",
+            about: "Standard or differential scores, with and without coupling before them: does one add to the other? Three seeds.",
+            toml: include_str!("../../../configs/coupled_qk_diff.toml"),
+        },
+        Preset {
+            id: "coupled_qk_longer",
+            title: "Standard for longer",
+            about: "Standard attention with 2.4 times the updates of the coupled model, as the paper matches their seconds.",
+            toml: include_str!("../../../configs/coupled_qk_longer.toml"),
+        },
+        Preset {
             id: "coupled_qk_mqar",
             title: "Associative recall",
             about: "Pairs of a key and a value, then the keys again: who learns to look up the value, and when? Three seeds.",
             toml: include_str!("../../../configs/coupled_qk_mqar.toml"),
+        },
+        Preset {
+            id: "coupled_qk_mqar_paper",
+            title: "Recall at the paper's size",
+            about: "Sixteen pairs, 256 channels, 6 layers, 10,000 steps: about 14 hours on two cores, less on a GPU.",
+            toml: include_str!("../../../configs/coupled_qk_mqar_paper.toml"),
         },
         Preset {
             id: "coupled_qk_coherence",
@@ -81,6 +105,12 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../../configs/coupled_qk_steps.toml"),
         },
         Preset {
+            id: "coupled_qk_couplings",
+            title: "Cheaper couplings",
+            about: "Linear mixing, one MLP for both and an invertible coupling beside Euler's: what is the active part? Three seeds.",
+            toml: include_str!("../../../configs/coupled_qk_couplings.toml"),
+        },
+        Preset {
             id: "coupled_qk_layers",
             title: "Which layers",
             about: "Evolution in all layers, in the first half, in the last half.",
@@ -89,7 +119,7 @@ pub static LAB: Lab = Lab {
         Preset {
             id: "coupled_qk_paper",
             title: "Paper",
-            about: "The 60M model and schedule of the paper, for a GPU and a text of your own.",
+            about: "The 60M model and schedule of the paper with all six variants of its table 1, for a GPU and a text of your own.",
             toml: include_str!("../../../configs/coupled_qk_paper.toml"),
         },
     ],
@@ -116,7 +146,8 @@ pub static LAB: Lab = Lab {
 
 /// The variants that are turned on.
 fn chosen(s: &VariantSettings) -> impl Iterator<Item = QkVariant> + use<> {
-    let on = [s.standard, s.gqa, s.diff, s.mlp, s.euler, s.hamiltonian, s.diff_euler, s.diff_hamiltonian];
+    let paper = [s.standard, s.gqa, s.diff, s.mlp, s.euler, s.hamiltonian, s.diff_euler, s.diff_hamiltonian];
+    let on = paper.into_iter().chain([s.linear_mixing, s.shared_mlp, s.invertible]);
     QkVariant::ALL.into_iter().zip(on).filter_map(|(variant, on)| on.then_some(variant))
 }
 
@@ -133,7 +164,7 @@ fn check(s: &CoupledQkSettings) -> Result<(), ConfigError> {
     if chosen(&s.variants).any(QkVariant::is_differential) && !d.is_multiple_of(2 * heads) {
         return width(2 * heads, &format!("because differential attention halves each of `model.heads` = {heads}"));
     }
-    if positions == Positions::Rotary && !d.is_multiple_of(2 * heads) {
+    if (positions == Positions::Rotary || s.ablation.positions) && !d.is_multiple_of(2 * heads) {
         return width(2 * heads, "because rotary embedding turns pairs of a head's channels");
     }
     if s.variants.gqa && !heads.is_multiple_of(4) {
@@ -159,7 +190,7 @@ fn spec(s: &CoupledQkSettings, variant: QkVariant) -> CoupledQkSpec {
         d_model: m.d_model,
         heads: m.heads,
         layers: m.layers,
-        hidden: m.hidden,
+        hidden: if m.hidden == 0 { 4 * m.d_model } else { m.hidden },
         positions: m.most_positions,
         rotary: m.positions == Positions::Rotary,
         variant,
@@ -175,19 +206,40 @@ fn compared_steps(text: &str) -> Result<Vec<usize>, ConfigError> {
     whole_numbers(AblationSettings::steps.name, text, 1..=16, example)
 }
 
-/// A variant, once for each evolution that is compared.
+/// A variant, once for each evolution and each kind of positions that are compared.
 fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Variant> {
     let base = spec(s, variant);
     let (id, label) = (variant.id(), variant.label());
+    if !s.ablation.positions {
+        return evolutions(s, steps, Compared { id: id.into(), label: label.into(), base });
+    }
+    let kinds = [(false, "learned", "learned positions"), (true, "rotary", "rotary")];
+    let of_kind = kinds.map(|(rotary, short, words)| {
+        let base = CoupledQkSpec { rotary, ..base.clone() };
+        evolutions(s, steps, Compared { id: format!("{id}_{short}"), label: format!("{label}, {words}"), base })
+    });
+    of_kind.into_iter().flatten().collect()
+}
+
+/// A model that is repeated with other evolutions.
+struct Compared {
+    id: String,
+    label: String,
+    base: CoupledQkSpec,
+}
+
+/// A model, once for each evolution that is compared.
+fn evolutions(s: &CoupledQkSettings, steps: &[usize], compared: Compared) -> Vec<Variant> {
+    let Compared { id, label, base } = compared;
+    let variant = base.variant;
     let mut all = vec![];
-    let is_evolving = variant.scheme().is_some();
-    if is_evolving {
+    if variant.has_steps() {
         all.extend(steps.iter().map(|&n| {
             let model = CoupledQkSpec { steps: n, ..base.clone() };
             Variant::new(format!("{id}_n{n}"), &format!("{label}, n = {n}"), ModelSpec::CoupledQk(model))
         }));
     }
-    if s.ablation.layers && (is_evolving || variant == QkVariant::Mlp) {
+    if s.ablation.layers && variant.evolves() {
         let places = [
             (EvolvedLayers::All, "all", "all layers"),
             (EvolvedLayers::FirstHalf, "first", "first half"),
@@ -199,15 +251,35 @@ fn ablated(s: &CoupledQkSettings, variant: QkVariant, steps: &[usize]) -> Vec<Va
         }));
     }
     if all.is_empty() {
-        all.push(Variant::new(id, label, ModelSpec::CoupledQk(base)));
+        all.push(Variant::new(id, &label, ModelSpec::CoupledQk(base)));
     }
     all
+}
+
+/// The id of standard attention that trains for longer than the others.
+const LONGER: &str = "standard_longer";
+
+/// Standard attention for so many times the steps, if that is more than once.
+fn longer(s: &CoupledQkSettings) -> Option<Variant> {
+    let times = s.ablation.longer;
+    let model = ModelSpec::CoupledQk(spec(s, QkVariant::Standard));
+    (times > 1.0).then(|| Variant::new(LONGER, &format!("standard, {times} times the steps"), model))
+}
+
+/// The plan of a run in which one variant trains on when the others have ended; each has a schedule of its own length.
+fn with_longer(plan: Plan, times: f64) -> Plan {
+    let (steps, most) = (plan.steps, (plan.steps as f64 * times).round() as u64);
+    let until = |group: &str| if group == LONGER { most } else { steps };
+    let stage = |until| Stage { from: 0, until, init_from: vec![], texts: vec![0], lr_share: 1.0 };
+    let stages = plan.variants.iter().map(|v| stage(until(&v.group))).collect();
+    Plan { steps: most, stages, ..plan }
 }
 
 fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
     check(s)?;
     let steps = compared_steps(&s.ablation.steps)?;
-    let variants: Vec<Variant> = chosen(&s.variants).flat_map(|variant| ablated(s, variant, &steps)).collect();
+    let raced = chosen(&s.variants).flat_map(|variant| ablated(s, variant, &steps));
+    let variants: Vec<Variant> = raced.chain(longer(s)).collect();
     if variants.is_empty() {
         let why = "no variant is turned on; turn on at least one, such as `variants.standard`";
         return Err(ConfigError::inconsistent(VariantSettings::standard.name, why));
@@ -227,7 +299,8 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         probes.push(every.pair_attention.ask(&args));
     }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
-    Ok(experiment.plan(corpus, &variants, probes))
+    let plan = experiment.plan(corpus, &variants, probes);
+    Ok(if s.ablation.longer > 1.0 { with_longer(plan, s.ablation.longer) } else { plan })
 }
 
 #[cfg(test)]
@@ -240,5 +313,63 @@ mod tests {
         assert!(compared_steps("").unwrap().is_empty());
         let refused = compared_steps("1, 0").unwrap_err().to_string();
         assert!(refused.contains("`0`") && refused.contains("standard"), "{refused}");
+    }
+
+    /// The plan of the defaults with these settings.
+    fn planned(settings: &[(&str, &str)]) -> Result<Plan, ConfigError> {
+        let knobs = CoupledQkSettings::schema();
+        let mut config = Config::defaults(LAB.id, &knobs);
+        for (key, value) in settings {
+            config.set_text(&knobs, key, value)?;
+        }
+        (LAB.plan)(&config)
+    }
+
+    fn ids(plan: &Plan) -> Vec<&str> {
+        plan.variants.iter().map(|v| v.id.as_str()).collect()
+    }
+
+    const TWO: [(&str, &str); 2] = [("variants.mlp", "false"), ("variants.hamiltonian", "false")];
+
+    #[test]
+    fn positions_are_raced_with_every_variant() {
+        let plan = planned(&[TWO[0], TWO[1], ("ablation.positions", "true")]).unwrap();
+        assert_eq!(ids(&plan), ["standard_learned", "standard_rotary", "euler_learned", "euler_rotary"]);
+        let rotary = |model: &ModelSpec| matches!(model, ModelSpec::CoupledQk(spec) if spec.rotary);
+        assert_eq!(plan.variants.iter().map(|v| rotary(&v.model)).collect::<Vec<_>>(), [false, true, false, true]);
+        let odd = planned(&[("ablation.positions", "true"), ("model.d_model", "12")]).unwrap_err().to_string();
+        assert!(odd.contains("rotary"), "{odd}");
+    }
+
+    #[test]
+    fn standard_attention_may_train_for_longer() {
+        assert!(planned(&TWO).unwrap().stages.is_empty());
+        let plan = planned(&[TWO[0], TWO[1], ("ablation.longer", "2.4"), ("train.steps", "100")]).unwrap();
+        assert_eq!(ids(&plan), ["standard", "euler", "standard_longer"]);
+        assert_eq!(plan.stages.iter().map(|s| s.until).collect::<Vec<_>>(), [100, 100, 240]);
+        assert_eq!(plan.steps, 240);
+        let seeds = planned(&[TWO[0], TWO[1], ("ablation.longer", "2"), ("variants.seeds", "20")]).unwrap();
+        assert_eq!(seeds.stages.iter().filter(|s| s.until == seeds.steps).count(), 20);
+    }
+
+    #[test]
+    fn the_papers_preset_has_the_variants_of_its_table_1() {
+        let preset = LAB.presets.iter().find(|p| p.id == "coupled_qk_paper").unwrap();
+        let config = Config::from_toml(preset.toml, LAB.id, &CoupledQkSettings::schema()).unwrap();
+        let plan = (LAB.plan)(&config).unwrap();
+        assert_eq!(ids(&plan), ["standard", "gqa", "diff", "mlp", "euler", "hamiltonian"]);
+    }
+
+    #[test]
+    fn an_mlp_width_of_0_is_four_times_the_width() {
+        let plan = planned(&[("model.hidden", "0"), ("model.d_model", "64")]).unwrap();
+        assert!(matches!(&plan.variants[0].model, ModelSpec::CoupledQk(spec) if spec.hidden == 256));
+    }
+
+    #[test]
+    fn every_variant_can_be_raced() {
+        let names = QkVariant::ALL.map(|variant| format!("variants.{}", variant.id()));
+        let on: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "true")).collect();
+        assert_eq!(ids(&planned(&on).unwrap()), QkVariant::ALL.map(QkVariant::id));
     }
 }

@@ -46,6 +46,7 @@ impl<'a> Experiment<'a> {
             more_texts: vec![],
             stages: vec![],
             batch: self.train.batch,
+            accumulate: self.train.accumulate,
             window: self.train.window,
             tbptt_steps: 0,
             steps: self.train.steps,

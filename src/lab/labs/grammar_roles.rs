@@ -168,10 +168,10 @@ fn check(s: &GrammarRolesSettings) -> Result<(), ConfigError> {
         );
         return Err(ConfigError::inconsistent(GrammarSettings::passive.name, why));
     }
-    let TrainSettings { batch, window, .. } = s.train;
-    if batch > train {
+    let TrainSettings { batch, window, accumulate, .. } = s.train;
+    if batch * accumulate > train {
         let why = format!(
-            "`train.batch` = {batch} is more than `grammar.train` = {train} sentences; make it at most {train}"
+            "`train.batch` = {batch} by `train.accumulate` = {accumulate} is more than `grammar.train` = {train} sentences; make it at most {train}"
         );
         return Err(ConfigError::inconsistent(TrainSettings::batch.name, why));
     }
@@ -211,7 +211,7 @@ pub fn plan(config: &Config, s: &GrammarRolesSettings) -> Result<Plan, ConfigErr
     let probes = vec![ask_every(&s.roles.args(), RoleSettings::every, s.roles.every)];
     let variants = variants(s)?;
     let mut plan = Experiment::new(config, &s.train, &s.run).plan(text, &variants, probes);
-    let pass = (train / s.train.batch) as u64;
+    let pass = (train / (s.train.batch * s.train.accumulate)) as u64;
     let learns_on = |model: &ModelSpec| matches!(model, ModelSpec::BiGru(_));
     if !plan.variants.iter().any(|v| learns_on(&v.model)) {
         plan.steps = plan.steps.min(pass);

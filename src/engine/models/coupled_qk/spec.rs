@@ -29,11 +29,17 @@ pub enum QkVariant {
     DiffEuler,
     /// Leapfrog, then differential attention.
     DiffHamiltonian,
+    /// Queries and keys are added to each other through two linear maps.
+    LinearMixing,
+    /// One MLP moves queries by keys and keys by queries.
+    SharedMlp,
+    /// Queries scaled and shifted by keys, then keys by queries, in turn; it can be undone.
+    Invertible,
 }
 
 impl QkVariant {
-    /// Every variant, in the order of the paper's tables.
-    pub const ALL: [QkVariant; 8] = [
+    /// Every variant, in the order of the paper's tables; after them the couplings that it leaves for later.
+    pub const ALL: [QkVariant; 11] = [
         Self::Standard,
         Self::Gqa,
         Self::Diff,
@@ -42,6 +48,9 @@ impl QkVariant {
         Self::Hamiltonian,
         Self::DiffEuler,
         Self::DiffHamiltonian,
+        Self::LinearMixing,
+        Self::SharedMlp,
+        Self::Invertible,
     ];
 
     /// Returns the id that settings and files use.
@@ -55,6 +64,9 @@ impl QkVariant {
             Self::Hamiltonian => "hamiltonian",
             Self::DiffEuler => "diff_euler",
             Self::DiffHamiltonian => "diff_hamiltonian",
+            Self::LinearMixing => "linear_mixing",
+            Self::SharedMlp => "shared_mlp",
+            Self::Invertible => "invertible",
         }
     }
 
@@ -69,6 +81,9 @@ impl QkVariant {
             Self::Hamiltonian => "coupled, leapfrog",
             Self::DiffEuler => "coupled, Euler + differential",
             Self::DiffHamiltonian => "coupled, leapfrog + differential",
+            Self::LinearMixing => "linear mixing",
+            Self::SharedMlp => "shared MLP",
+            Self::Invertible => "invertible coupling",
         }
     }
 
@@ -84,6 +99,16 @@ impl QkVariant {
             Self::Hamiltonian | Self::DiffHamiltonian => Some(Scheme::Leapfrog),
             _ => None,
         }
+    }
+
+    /// True if queries and keys move for a number of steps.
+    pub fn has_steps(self) -> bool {
+        self.scheme().is_some() || self == Self::Invertible
+    }
+
+    /// True if queries or keys change before they are scored.
+    pub fn evolves(self) -> bool {
+        !matches!(self, Self::Standard | Self::Gqa | Self::Diff)
     }
 }
 
@@ -120,7 +145,7 @@ pub struct CoupledQkSpec {
     pub rotary: bool,
     /// The score of attention.
     pub variant: QkVariant,
-    /// Steps n of a coupled evolution.
+    /// Steps n of a coupled evolution or an invertible coupling.
     pub steps: usize,
     /// Length of a step before training, dt.
     pub dt: f64,
@@ -165,6 +190,9 @@ impl CoupledQkSpec {
         };
         let spec = match self.variant {
             QkVariant::Mlp => Some(EvolutionSpec::QueryMlp),
+            QkVariant::LinearMixing => Some(EvolutionSpec::LinearMixing),
+            QkVariant::SharedMlp => Some(EvolutionSpec::SharedMlp),
+            QkVariant::Invertible => Some(EvolutionSpec::Invertible { steps: self.steps }),
             variant => variant.scheme().map(|scheme| EvolutionSpec::Coupled { scheme, steps: self.steps, dt: self.dt }),
         };
         spec.filter(|_| evolves)
@@ -174,12 +202,49 @@ impl CoupledQkSpec {
     fn block_weights(&self, layer: usize) -> usize {
         let (d, head) = (self.d_model, self.d_model / self.heads.max(1));
         let maps = 2 * d * d + 2 * d * self.kv_heads() * head + 3 * d * self.hidden + 2 * d;
-        let of_evolution = match self.evolution(layer) {
-            None | Some(EvolutionSpec::Coupled { steps: 0, .. }) => 0,
-            Some(EvolutionSpec::QueryMlp) => 2 * head * head,
-            Some(EvolutionSpec::Coupled { .. }) => 2 * head * head + self.heads,
-        };
+        let of_evolution = self.evolution(layer).map_or(0, |evolution| evolution.parameters(self.heads, head));
         maps + of_evolution + if self.variant.is_differential() { self.heads } else { 0 }
+    }
+
+    /// Numbers that the evolution of a layer saves for backward, in channels of a position.
+    fn evolution_saved(&self, layer: usize) -> f64 {
+        match self.evolution(layer) {
+            None | Some(EvolutionSpec::Coupled { steps: 0, .. } | EvolutionSpec::Invertible { steps: 0 }) => 0.0,
+            Some(EvolutionSpec::Coupled { .. }) if self.variant.is_differential() => 3.0,
+            Some(EvolutionSpec::Coupled { .. }) => 2.0,
+            // queries, keys and values apart, what is added, and all three side by side again
+            Some(EvolutionSpec::QueryMlp) => 9.0,
+            Some(EvolutionSpec::LinearMixing) => 10.0,
+            Some(EvolutionSpec::SharedMlp) => 12.0,
+            Some(EvolutionSpec::Invertible { steps }) => 6.0 + 10.0 * steps as f64,
+        }
+    }
+
+    /// True if a layer's block is one operation in a training step.
+    fn is_fused(&self, layer: usize) -> bool {
+        let evolution = self.evolution(layer).filter(|evolution| !evolution.is_identity());
+        !self.variant.is_differential() && matches!(evolution, None | Some(EvolutionSpec::Coupled { .. }))
+    }
+
+    /// Weights of the blocks that are one operation in a training step.
+    pub(super) fn fused_weights(&self) -> usize {
+        (0..self.layers).filter(|layer| self.is_fused(*layer)).map(|layer| self.block_weights(layer)).sum()
+    }
+
+    /// The numbers that all blocks save for backward beside those of a plain block in one operation, for each position:
+    /// queries and keys before an evolution, the results of the operations that a block else is, and of differential
+    /// attention both queries of a head and what they read.
+    pub(super) fn more_saved(&self) -> f64 {
+        let d = self.d_model as f64;
+        let of_layer = |layer| {
+            let apart = match self.is_fused(layer) {
+                true => 0.0,
+                false if self.variant.is_differential() => 14.0 * d + 2.0 * self.hidden as f64,
+                false => 6.0 * d + 2.0 * self.hidden as f64,
+            };
+            apart + self.evolution_saved(layer) * d
+        };
+        (0..self.layers).map(of_layer).sum()
     }
 
     /// Weights of all blocks.
@@ -195,7 +260,7 @@ impl CoupledQkSpec {
 
     /// Floating-point operations of the matrix products of a training step for each token of windows of `window` tokens:
     /// forward, and twice that backward. Of scores, the seen half is counted; of an evolution, one evaluation of f a step
-    /// (leapfrog has one more), and once more for its recomputation in the backward pass.
+    /// (leapfrog has one more), and once more for its recomputation in the backward pass; of other couplings, their maps.
     pub fn training_flops(&self, vocab: usize, window: usize) -> f64 {
         let (d, head) = (self.d_model as f64, self.d_model as f64 / self.heads.max(1) as f64);
         let kv = self.kv_heads() as f64 * head;
@@ -207,7 +272,9 @@ impl CoupledQkSpec {
             let f = 2.0 * d * head;
             match self.evolution(layer) {
                 None => 0.0,
-                Some(EvolutionSpec::QueryMlp) => 3.0 * f,
+                Some(EvolutionSpec::QueryMlp | EvolutionSpec::LinearMixing) => 3.0 * f,
+                Some(EvolutionSpec::SharedMlp) => 6.0 * f,
+                Some(EvolutionSpec::Invertible { steps }) => 6.0 * f * steps as f64,
                 Some(EvolutionSpec::Coupled { steps: 0, .. }) => 0.0,
                 Some(EvolutionSpec::Coupled { scheme: Scheme::Euler, steps, .. }) => 4.0 * f * steps as f64,
                 Some(EvolutionSpec::Coupled { scheme: Scheme::Leapfrog, steps, .. }) => 4.0 * f * (steps + 1) as f64,

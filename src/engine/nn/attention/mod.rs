@@ -2,6 +2,7 @@
 //! file with an [`Attention`] in it; the block that it is plugged into does not change.
 
 mod cache;
+mod coupling;
 mod differential;
 mod evolution;
 mod gated_linear;

@@ -54,8 +54,8 @@ settings! {
         /// Blocks of attention and MLP.
         #[knob("Layers", range(1..=32), symbol("L"))]
         layers: usize = 4,
-        /// Width of the gated MLP.
-        #[knob("MLP width", range(8..=8192), unit("channels"))]
+        /// Width of the gated MLP. 0 makes it four times the model's width, as in the paper.
+        #[knob("MLP width", range(0..=8192), unit("channels"))]
         hidden: usize = 512,
         /// Longest text, in tokens. Learned positions have a parameter vector for each.
         #[knob("Most positions", range(4..=8192), symbol("P"), unit("tokens"))]
@@ -90,14 +90,23 @@ settings! {
         /// Coupled steps by leapfrog, then differential attention.
         #[knob("Leapfrog + differential")]
         diff_hamiltonian: bool = false,
+        /// q + A k and k + B q with two learned matrices, zero before training: the cheapest coupling.
+        #[knob("Linear mixing")]
+        linear_mixing: bool = false,
+        /// q + f(k) and k + f(q), one MLP for both: as many parameters as the MLP on queries, with coupling.
+        #[knob("Shared MLP")]
+        shared_mlp: bool = false,
+        /// q exp(s(k)) + t(k), then k exp(u(q)) + w(q), n times, linear maps that are zero before training. It can be undone. Our reading of the paper's second version.
+        #[knob("Invertible coupling")]
+        invertible: bool = false,
         /// Repeats every variant with further seeds, of weights and batches. Curves then show mean and spread.
-        #[knob("Seeds", range(1..=8))]
+        #[knob("Seeds", range(1..=20))]
         seeds: u64 = 1,
     }
 }
 
 settings! {
-    /// Repeats the coupled variants with other evolutions, beside one another in one run.
+    /// Repeats variants with other evolutions, positions or numbers of updates, beside one another in one run.
     pub struct AblationSettings in "ablation" {
         /// Numbers of steps to compare, such as `1, 3, 5, 7`. Empty: only the number above.
         #[knob("Compare n", symbol("n"))]
@@ -105,6 +114,12 @@ settings! {
         /// Compares evolution in all layers, in the first half and in the last half.
         #[knob("Compare layers")]
         layers: bool = false,
+        /// Races every variant twice: with learned positions and with rotary embedding.
+        #[knob("Compare positions")]
+        positions: bool = false,
+        /// Adds standard attention that trains for so many times the steps of the others. The paper's 2.4 match the seconds of a coupled model; 1 adds none.
+        #[knob("Standard for longer", range(1.0..=4.0), unit("times"))]
+        longer: f64 = 1.0,
     }
 }
 

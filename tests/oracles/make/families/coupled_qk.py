@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from .layers import RMS_EPS, LlamaBlock, SwiGluMlp, linear, merge_heads, rms_norm, rotate, split_heads
 
-KINDS = ("standard", "gqa", "diff", "mlp", "euler", "hamiltonian")
+COUPLINGS = ("linear_mixing", "shared_mlp", "invertible")
+KINDS = ("standard", "gqa", "diff", "mlp", "euler", "hamiltonian", *COUPLINGS)
 INITIAL_STEP = 0.1
 
 
@@ -24,10 +25,15 @@ class CoupledAttention(nn.Module):
         width = d // heads
         self.wq, self.wk = linear(d, d), linear(d, self.kv_heads * width)
         self.wv, self.wo = linear(d, self.kv_heads * width), linear(d, d)
-        if kind in ("mlp", "euler", "hamiltonian"):
+        if kind in ("mlp", "shared_mlp", "euler", "hamiltonian"):
             self.f1, self.f2 = linear(width, width), linear(width, width)
         if kind in ("euler", "hamiltonian"):
             self.tau = nn.Parameter(torch.full((heads,), math.log(INITIAL_STEP)))
+        if kind == "linear_mixing":
+            self.a, self.b = linear(width, width), linear(width, width)
+        if kind == "invertible":
+            self.s, self.t = linear(width, width), linear(width, width)
+            self.u, self.w = linear(width, width), linear(width, width)
         if kind == "diff":
             self.lambda_0 = 0.8 - 0.6 * math.exp(-0.3 * layer)
             self.lam = nn.Parameter(torch.full((heads,), self.lambda_0))
@@ -45,6 +51,15 @@ class CoupledAttention(nn.Module):
     def evolve(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         if self.kind == "mlp":
             return q + self.force(q), k
+        if self.kind == "linear_mixing":
+            return q + self.a(k), k + self.b(q)
+        if self.kind == "shared_mlp":
+            return q + self.force(k), k + self.force(q)
+        if self.kind == "invertible":
+            for _ in range(self.steps):
+                q = q * self.s(k).exp() + self.t(k)
+                k = k * self.u(q).exp() + self.w(q)
+            return q, k
         if self.kind not in ("euler", "hamiltonian"):
             return q, k
         dt = self.tau.exp()[:, None, None]  # (H, 1, 1)

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from families.bdh import Bdh
-from families.coupled_qk import CoupledQk
+from families.coupled_qk import KINDS, CoupledQk
 from families.dense import Dense
 from families.fast_slow import FastSlow, causal_pool, causal_upsample
 from families.ode_flow import OdeFlow, PlainGpt
@@ -117,7 +117,7 @@ ORACLES = {
     "bdh": ModelOracle(Bdh, dict(vocab=48, d=32, heads=2, n=256, layers=3), 24, bdh_outputs),
     # 150 tokens: more than two chunks of the moving average, the last one short
     "spen": ModelOracle(Spen, dict(vocab=48, d=24, ff=96, k=6, layers=2), 150, spen_outputs),
-    **{f"qk_{kind}": coupled(kind) for kind in ("standard", "gqa", "diff", "mlp", "euler", "hamiltonian")},
+    **{f"qk_{kind}": coupled(kind) for kind in KINDS},
     "qk_euler_rope": coupled_with_rope(),
 }
 
