@@ -146,3 +146,17 @@ fn a_variants_colour_is_taken_from_one_place() {
         );
     }
 }
+
+/// A result that cannot be written is the failure of the command, so that all of them go through one writer.
+#[test]
+fn standard_output_has_one_writer() {
+    for source in sources() {
+        let is_writer = source.module == ["cli", "output"];
+        let prints = |line: &str| {
+            let is_macro = |name: &str| line.match_indices(name).any(|(at, _)| !line[..at].ends_with(['e', '_']));
+            is_macro("println!(") || is_macro("print!(") || line.contains("stdout()")
+        };
+        let found = source.code.lines().find(|line| prints(line));
+        assert!(is_writer || found.is_none(), "{}: {found:?}: use print_line of cli::output", source.file.display());
+    }
+}

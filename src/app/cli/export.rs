@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     failure::Failure,
     graph_export::GraphArgs,
-    output,
+    output::{self, print_line},
     trained_run::{Model, newest, state_dict_of},
 };
 use crate::{
@@ -57,16 +57,16 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     store::summary(&args.run).map_err(Failure::wrong)?;
     if let Some(file) = &args.csv {
         store::export::csv(&args.run, file).map_err(words)?;
-        println!("{}", file.display());
+        print_line!("{}", file.display())?;
     }
     if let Some(dir) = &args.samples {
         for file in store::export::samples(&args.run, dir).map_err(words)? {
-            println!("{}", file.display());
+            print_line!("{}", file.display())?;
         }
     }
     if let Some(dir) = &args.tensorboard {
         store::export::tensorboard(&args.run, dir).map_err(words)?;
-        println!("{}", dir.display());
+        print_line!("{}", dir.display())?;
     }
     if let Some(file) = &args.safetensors {
         let Model { spec, weights, .. } = newest(&args.run, args.variant.as_deref())?;
@@ -75,7 +75,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
             _ => StateDict { tensors: weights, metadata: vec![] },
         };
         tensors::write(file, &tensors, &metadata).map_err(words)?;
-        println!("{}", file.display());
+        print_line!("{}", file.display())?;
     }
     Ok(())
 }

@@ -4,7 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{failure::Failure, lab_config::recorded, output};
+use super::{
+    failure::Failure,
+    lab_config::recorded,
+    output::{self, print_line},
+};
 use crate::{
     files::folder_inside,
     gpu::offscreen::Offscreen,
@@ -80,7 +84,7 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     }
     let png = figure.png(&mut offscreen).map_err(Failure::run)?;
     output::write(&args.out, &png, &[])?;
-    println!("{}", args.out.display());
+    print_line!("{}", args.out.display())?;
     Ok(())
 }
 

@@ -12,7 +12,9 @@ use serde::Serialize;
 use super::super::{
     Settings,
     failure::Failure,
-    headless, output, settings,
+    headless,
+    output::{self, print_line},
+    settings,
     trained_run::{self, Model, state_dict_of},
 };
 use crate::{
@@ -85,7 +87,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(&story).map_err(Failure::failed)?;
     let path = args.out.join("story.json");
     output::write(&path, text.as_bytes(), &[])?;
-    println!("{}\n\n{}", table(&story), path.display());
+    print_line!("{}\n\n{}", table(&story), path.display())?;
     Ok(())
 }
 

@@ -11,7 +11,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{failure::Failure, lab_config::recorded, output, sweep::folder::SPEC, terminal::notice};
+use super::{
+    failure::Failure,
+    lab_config::recorded,
+    output::{self, print_line},
+    sweep::folder::SPEC,
+    terminal::notice,
+};
 use crate::{
     experiments::headline_values::HeadlineReader,
     gpu::offscreen::Offscreen,
@@ -72,7 +78,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
                 notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
             }
             output::write(&args.out, html.as_bytes(), &[&args.run])?;
-            println!("{}", args.out.display());
+            print_line!("{}", args.out.display())?;
             return Ok(());
         }
     }

@@ -9,7 +9,8 @@ use super::{
     super::{
         compare,
         failure::Failure,
-        output, summary,
+        output::{self, print_line},
+        summary,
         sweep::{
             folder::{SweepFolder, TaskState, task_name},
             table::SweepTable,
@@ -60,7 +61,7 @@ pub fn write(folder: &Path, out: &Path) -> Result<(), Failure> {
             notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
         }
         output::write(out, html.as_bytes(), &[&report.folder.path])?;
-        println!("{}", out.display());
+        print_line!("{}", out.display())?;
         return Ok(());
     }
     Ok(())

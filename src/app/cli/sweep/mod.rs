@@ -19,7 +19,7 @@ use std::{
 use clap::{Args, ValueEnum};
 
 use self::{folder::SweepFolder, pictures::PictureWishes};
-use super::{failure::Failure, terminal::notice};
+use super::{failure::Failure, output::print_line, terminal::notice};
 
 /// The folder in which sweeps are made by default.
 const SWEEPS: &str = "sweeps";
@@ -121,7 +121,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         RunPlace::Slurm => slurm::submit(&sweep, &waiting, args.minutes),
         RunPlace::Print => {
             for number in waiting {
-                println!("{}", task::command_line(&sweep, number)?);
+                print_line!("{}", task::command_line(&sweep, number)?)?;
             }
             Ok(())
         }
@@ -152,7 +152,7 @@ fn wrong_kind(path: &Path) -> Failure {
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
     let table = table::SweepTable::new(sweep, &sweep.states()?);
     let path = table.write(sweep)?;
-    println!("{}", table.to_text());
+    print_line!("{}", table.to_text())?;
     notice!("{}", path.display());
     Ok(())
 }

@@ -3,7 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use super::{
-    super::{failure::Failure, output, terminal::notice},
+    super::{
+        failure::Failure,
+        output::{self, print_line},
+        terminal::notice,
+    },
     folder::SweepFolder,
     results,
 };
@@ -65,7 +69,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
     }
     notice!("{}; {}", results.numbers[number].heading, results.progress_label());
     notice!("{} pictures in {}{words}", all.len(), out.display());
-    println!("{}", out.display());
+    print_line!("{}", out.display())?;
     Ok(())
 }
 
