@@ -82,3 +82,81 @@ fn a_reader_that_has_left_ends_a_command_in_silence() {
         assert_eq!((output.status.code(), said.as_str()), (Some(141), ""), "{words}");
     }
 }
+
+/// A line of a log that is no line of a record.
+fn damage(run: &Path, log: &str) {
+    let text = fs::read_to_string(run.join(log)).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[1] = "{\"step\":";
+    fs::write(run.join(log), lines.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
+    const SENTENCE: &str = "metrics.jsonl line 2 is passed over";
+    let here = with_runs();
+    damage(&here.path().join("runs/a"), "metrics.jsonl");
+    let says = |words: &str, code: i32| {
+        let (found, said) = orrery(here.path(), words);
+        assert_eq!(found, Some(code), "{words}: {said}");
+        assert!(said.contains(SENTENCE), "{words}: {said}");
+    };
+    let there = |name: &str| here.path().join(name).exists();
+    says("runs --out runs", 0);
+    says("compare runs/a runs/b", 0);
+    for (words, name) in [
+        ("export runs/a --csv", "scalars.csv"),
+        ("export runs/a --tensorboard", "board"),
+        ("report runs/a -o", "page.html"),
+        ("export runs/a --samples", "tables/attention.maps.csv"),
+    ] {
+        let out = name.split('/').next().unwrap();
+        says(&format!("{words} {out}"), 1);
+        assert!(!there(name), "{words}");
+        says(&format!("{words} {out} --partial"), 0);
+        assert!(there(name), "{words}");
+    }
+    let rows = fs::read_to_string(here.path().join("scalars.csv")).unwrap();
+    assert!(rows.lines().count() > 2, "what can be read is written: {rows}");
+    // without a graphics adapter no view is drawn, and no run read
+    let (_, said) = orrery(here.path(), "render runs/a --view losses --out losses.png");
+    assert!(said.contains(SENTENCE) || !there("losses.png"), "{said}");
+    // a record that is whole needs no wish and says nothing
+    let (code, said) = orrery(here.path(), "export runs/b --csv whole.csv");
+    assert_eq!((code, said.contains("passed over")), (Some(0), false), "{said}");
+}
+
+#[test]
+fn measurements_that_cannot_be_read_are_said() {
+    let here = with_runs();
+    damage(&here.path().join("runs/a"), "samples.jsonl");
+    for words in ["export runs/a --samples tables", "export runs/a --csv a.csv", "report runs/a -o a.html"] {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(1), "{words}: {said}");
+        assert!(said.contains("samples.jsonl line 2 is passed over"), "{words}: {said}");
+        assert!(said.contains("--partial"), "{words}: {said}");
+    }
+}
+
+#[test]
+fn a_sweep_says_which_of_its_runs_is_damaged() {
+    let here = tempfile::tempdir().unwrap();
+    let spec = "base = \"fast_slow\"\nseeds = [7]\n\n[set]\n\"model.d_model\" = 16\n\"train.steps\" = 4\n\"train.window\" = 32\n\
+                \"train.batch\" = 2\n\"run.eval_every\" = 2\n\n[axes]\n\"train.lr\" = [1e-3, 1e-2]\n";
+    fs::write(here.path().join("rates.toml"), spec).unwrap();
+    let (code, said) = orrery(here.path(), "sweep rates.toml");
+    assert_eq!(code, Some(0), "{said}");
+    let runs = here.path().join("sweeps/rates/runs");
+    let mut folders = fs::read_dir(&runs).unwrap().map(|entry| entry.unwrap().path());
+    damage(&folders.find(|path| path.is_dir()).unwrap(), "metrics.jsonl");
+    for (words, code) in [
+        ("sweep sweeps/rates --table", 0),
+        ("sweep sweeps/rates --pictures pictures", 0),
+        ("report sweeps/rates -o sweep.html", 1),
+        ("report sweeps/rates -o sweep.html --partial", 0),
+    ] {
+        let (found, said) = orrery(here.path(), words);
+        assert_eq!(found, Some(code), "{words}: {said}");
+        assert!(said.contains("metrics.jsonl line 2 is passed over"), "{words}: {said}");
+    }
+}

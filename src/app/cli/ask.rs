@@ -11,6 +11,7 @@ use clap::Args as ClapArgs;
 
 use super::{
     continuation::{self, Continuation},
+    damage,
     failure::Failure,
     figures, lab_config,
     output::{self, print_line},
@@ -209,7 +210,11 @@ impl OpenedRun {
     /// Draws the answers by a view, beside what the run recorded.
     fn draw(&self, view: &str, out: &Path, samples: Vec<Sample>) -> Result<(), Failure> {
         let mut mirror = match &self.folder {
-            Some(folder) => figures::replay(folder)?,
+            Some(folder) => {
+                let (mirror, lost) = figures::replay(folder)?;
+                damage::tell(folder, &lost);
+                mirror
+            }
             None => {
                 let mut mirror = Mirror::default();
                 mirror.apply(Event::Started(Arc::new(self.run.info(1, None))));

@@ -9,6 +9,7 @@ mod compare;
 mod concepts;
 mod contexts;
 mod continuation;
+mod damage;
 mod display;
 mod eval;
 mod export;

@@ -3,6 +3,8 @@
 //! formats it knows one alone, Python's pickle, which weights and vocabularies share.
 
 pub mod fingerprint;
+pub mod folders;
+mod inside;
 pub mod memory;
 pub mod opening;
 pub mod pickle;
@@ -10,6 +12,7 @@ pub mod replacement;
 pub mod watched;
 
 pub use fingerprint::{Fingerprint, fingerprint};
+pub use folders::{create_new_inside, entries, make_folders, remove_file_inside, remove_folder_inside, rename_inside};
 pub use memory::{TooMuchMemory, available_memory, check_memory, reading_budget};
 pub use opening::{
     FileError, create_inside, folder_inside, make_folder_inside, open, open_inside, open_inside_to_write, read,

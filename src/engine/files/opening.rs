@@ -7,7 +7,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::memory::{TooMuchMemory, check_memory, size};
+use super::{
+    inside,
+    memory::{TooMuchMemory, check_memory, size},
+};
 
 /// The reason why a file is not opened or not read; completes "`path` cannot be read: ".
 #[derive(Debug, thiserror::Error)]
@@ -204,14 +207,15 @@ pub fn make_folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathB
     let name = name.as_ref();
     match folder_inside(folder, name) {
         Err(e) if e.is_missing() => {
-            fs::create_dir(folder.join(name))?;
-            folder_inside(folder, name)
+            // another process may have made it meanwhile
+            let made = inside::make_folder(folder, name);
+            folder_inside(folder, name).map_err(|e| made.err().unwrap_or(e))
         }
         found => found,
     }
 }
 
-fn check_type(kind: FileType) -> Result<(), FileError> {
+pub(super) fn check_type(kind: FileType) -> Result<(), FileError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
@@ -231,7 +235,7 @@ fn check_type(kind: FileType) -> Result<(), FileError> {
 }
 
 /// The parts of a name that stays inside its folder.
-fn parts(name: &Path) -> Result<Vec<&std::ffi::OsStr>, FileError> {
+pub(super) fn parts(name: &Path) -> Result<Vec<&std::ffi::OsStr>, FileError> {
     let parts: Option<Vec<_>> = name
         .components()
         .map(|c| match c {
@@ -240,92 +244,6 @@ fn parts(name: &Path) -> Result<Vec<&std::ffi::OsStr>, FileError> {
         })
         .collect();
     parts.filter(|p| !p.is_empty()).ok_or(FileError::Outside)
-}
-
-#[cfg(unix)]
-mod inside {
-    use std::{fs::File, path::Path};
-
-    use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
-
-    use super::{FileError, check_type, parts};
-
-    /// Goes from the opened folder to the file part by part, so that nothing on the way can be exchanged for a
-    /// link between the look and the step.
-    pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
-        let parts = parts(name)?;
-        let (last, way) = parts.split_last().ok_or(FileError::Outside)?;
-        let as_folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut at = rustix::fs::open(folder, as_folder, Mode::empty()).map_err(refused)?;
-        for part in way {
-            let kind = FileType::from_raw_mode(statat(&at, *part, AtFlags::SYMLINK_NOFOLLOW).map_err(refused)?.st_mode);
-            if kind == FileType::Symlink {
-                return Err(FileError::Link);
-            }
-            at = openat(&at, *part, as_folder | OFlags::NOFOLLOW, Mode::empty()).map_err(refused)?;
-        }
-        // A device must not be opened to find out that it is one.
-        match statat(&at, *last, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => check_kind(FileType::from_raw_mode(found.st_mode))?,
-            Err(rustix::io::Errno::NOENT) if writing => {}
-            Err(e) => return Err(refused(e)),
-        }
-        let access = if writing { OFlags::RDWR | OFlags::CREATE } else { OFlags::RDONLY };
-        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = openat(&at, *last, flags, Mode::from_raw_mode(0o666)).map_err(refused)?;
-        check_kind(FileType::from_raw_mode(fstat(&file).map_err(refused)?.st_mode))?;
-        let file = File::from(file);
-        check_type(file.metadata()?.file_type())?;
-        Ok(file)
-    }
-
-    fn check_kind(kind: FileType) -> Result<(), FileError> {
-        match kind {
-            FileType::RegularFile => Ok(()),
-            FileType::Directory => Err(FileError::Folder),
-            FileType::Symlink => Err(FileError::Link),
-            FileType::Fifo => Err(FileError::Pipe),
-            FileType::Socket => Err(FileError::Socket),
-            _ => Err(FileError::Device),
-        }
-    }
-
-    fn refused(e: rustix::io::Errno) -> FileError {
-        match e {
-            rustix::io::Errno::LOOP => FileError::Link,
-            e => FileError::Io(e.into()),
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod inside {
-    use std::{
-        fs::{self, File},
-        io,
-        path::Path,
-    };
-
-    use super::{FileError, check_type, parts};
-
-    pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
-        let mut path = folder.to_owned();
-        for part in parts(name)? {
-            path.push(part);
-            match fs::symlink_metadata(&path) {
-                Ok(found) if found.file_type().is_symlink() => return Err(FileError::Link),
-                Ok(_) => {}
-                Err(e) if writing && e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => return Err(e.into()),
-            }
-        }
-        let file = match writing {
-            true => File::options().read(true).write(true).create(true).truncate(false).open(&path)?,
-            false => super::open(&path)?,
-        };
-        check_type(file.metadata()?.file_type())?;
-        Ok(file)
-    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         compare,
+        damage::PartialArgs,
         failure::Failure,
         output::{self, print_line},
         summary,
@@ -44,10 +45,11 @@ pub struct SweepReport {
 /// Writes the report of the sweep in a folder.
 ///
 /// # Errors
-/// If it is no sweep's, or the file cannot be written.
-pub fn write(folder: &Path, out: &Path) -> Result<(), Failure> {
+/// If it is no sweep's, or a finished run of it is damaged and no part is asked for, or the file cannot be written.
+pub fn write(folder: &Path, out: &Path, partial: PartialArgs) -> Result<(), Failure> {
     let folder = SweepFolder::open(folder)?;
     let states = folder.states()?;
+    partial.check_sweep(&states)?;
     let table = SweepTable::new(&folder, &states);
     let report = SweepReport { folder, states, table };
     let theme = Theme::light();

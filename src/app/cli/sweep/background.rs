@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{super::failure::Failure, folder::LOGS};
+use super::{super::failure::Failure, folder::LOGS, lock};
 use crate::files;
 
 /// The output of the process, in the folder of the runs' outputs.
@@ -39,6 +39,7 @@ impl Background {
         if self.is_running(folder) {
             return Err(Failure::usage(format!("the runs of {} are being made already", folder.display())));
         }
+        lock::check_free(folder)?;
         let program = self.program.clone().map_or_else(std::env::current_exe, Ok);
         let spawned = program.and_then(|program| spawn(&program, folder));
         let child =

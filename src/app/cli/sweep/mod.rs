@@ -3,6 +3,7 @@
 
 pub mod background;
 pub mod folder;
+mod lock;
 pub mod make;
 mod pictures;
 mod pool;
@@ -19,7 +20,7 @@ use std::{
 use clap::{Args, ValueEnum};
 
 use self::{folder::SweepFolder, pictures::PictureWishes};
-use super::{failure::Failure, output::print_line, terminal::notice};
+use super::{damage, failure::Failure, output::print_line, terminal::notice};
 
 /// The folder in which sweeps are made by default.
 const SWEEPS: &str = "sweeps";
@@ -88,6 +89,8 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if !args.task.is_empty() {
         return args.task.iter().try_for_each(|number| task::run(&sweep, *number));
     }
+    // whoever makes or submits runs decides alone which are missing
+    let lock = if args.on == RunPlace::Print { None } else { Some(lock::lock_sweep(&sweep.path)?) };
     let states = sweep.states()?;
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
     let has_begun = states.iter().any(|state| state.row.is_some());
@@ -108,6 +111,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         RunPlace::Here => {
             let cores = thread::available_parallelism().map_or(1, usize::from);
             let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
+            drop(lock);
             present(&sweep)?;
             match failed {
                 0 => Ok(()),
@@ -150,7 +154,9 @@ fn wrong_kind(path: &Path) -> Failure {
 
 /// Writes the table and prints it.
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
-    let table = table::SweepTable::new(sweep, &sweep.states()?);
+    let states = sweep.states()?;
+    damage::tell_of_sweep(&states);
+    let table = table::SweepTable::new(sweep, &states);
     let path = table.write(sweep)?;
     print_line!("{}", table.to_text())?;
     notice!("{}", path.display());

@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     super::{
+        damage,
         failure::Failure,
         output::{self, print_line},
         terminal::notice,
@@ -36,6 +37,7 @@ pub struct PictureWishes<'a> {
 /// If no run has recorded such a number, or the folder cannot be written.
 pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Result<(), Failure> {
     output::check(out, &[&sweep.path])?;
+    damage::tell_of_sweep(&sweep.states()?);
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
     let number = number(&results, wishes.number)?;
     let theme = Theme::new(!wishes.is_light);
