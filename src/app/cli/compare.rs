@@ -24,6 +24,7 @@ use crate::{
         run_table::{Difference, RunRow, differences},
         series::{self, NumberSeries},
     },
+    files,
     gpu::offscreen::Offscreen,
     labs::{self, Lab, headline::Headline},
     telemetry::channels,
@@ -95,7 +96,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         print_line!("{title}\n{}\n", on_terminal(table))?;
     }
     let Some(out) = &args.out else { return Ok(()) };
-    std::fs::create_dir_all(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
+    files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
     for (name, table) in [("settings.csv", &settings), ("numbers.csv", &numbers)] {
         output::write(&out.join(name), &as_csv(table)?, &[])?;
     }

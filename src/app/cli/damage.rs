@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{failure::Failure, sweep::folder::TaskState, terminal::notice};
-use crate::store::Damage;
+use super::{failure::Failure, terminal::notice};
+use crate::{experiments::run_table::RunRow, store::Damage};
 
 /// The wish for what can be read of a record that is damaged.
 #[derive(Args, Clone, Copy)]
@@ -23,11 +23,9 @@ pub fn tell(run: &Path, damage: &Damage) {
     }
 }
 
-/// Says what of the finished runs of a sweep is lost.
-pub fn tell_of_sweep(states: &[TaskState]) {
-    for row in states.iter().filter_map(TaskState::finished) {
-        tell(&row.path, &Damage(row.damage.clone()));
-    }
+/// Says what of the runs of a table is lost.
+pub fn tell_of_rows<'a>(rows: impl Iterator<Item = &'a RunRow>) {
+    rows.for_each(|row| tell(&row.path, &Damage(row.damage.clone())));
 }
 
 impl PartialArgs {
@@ -44,12 +42,11 @@ impl PartialArgs {
         Err(Failure::run(format!("{shown}: {damage}: nothing was written; `--partial` writes what can be read")))
     }
 
-    /// Checks the finished runs of a sweep like [`PartialArgs::check`].
+    /// Checks the runs of a table like [`PartialArgs::check`].
     ///
     /// # Errors
     /// See [`PartialArgs::check`].
-    pub fn check_sweep(self, states: &[TaskState]) -> Result<(), Failure> {
-        let rows = states.iter().filter_map(TaskState::finished);
-        rows.into_iter().try_for_each(|row| self.check(&row.path, &Damage(row.damage.clone())))
+    pub fn check_rows<'a>(self, mut rows: impl Iterator<Item = &'a RunRow>) -> Result<(), Failure> {
+        rows.try_for_each(|row| self.check(&row.path, &Damage(row.damage.clone())))
     }
 }

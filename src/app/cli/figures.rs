@@ -11,7 +11,7 @@ use super::{
     output::{self, print_line},
 };
 use crate::{
-    files::folder_inside,
+    files::{folder_inside, make_folder_inside},
     gpu::offscreen::Offscreen,
     store::{Damage, Reader},
     ui::{
@@ -154,8 +154,8 @@ pub fn draw_all(folder: &Path) -> Result<Result<DrawnFigures, String>, Failure> 
     damage::tell(folder, &lost);
     let (knobs, theme) = ((lab.knobs)(), Theme::dark());
     let into = folder.join(FIGURES);
-    std::fs::create_dir_all(&into).map_err(|e| Failure::run(format!("{} cannot be made: {e}", into.display())))?;
-    check_folder(folder)?;
+    make_folder_inside(folder, FIGURES)
+        .map_err(|e| Failure::run(format!("{} cannot be written to: {e}", into.display())))?;
     let mut drawn = DrawnFigures { figures: 0, empty: vec![] };
     for pane in lab.panes {
         let figure = Figure {

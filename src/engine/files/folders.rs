@@ -2,15 +2,12 @@
 //! followed, neither on the way nor at its end.
 
 use std::{
-    fs::{self, DirEntry, File},
+    fs::{self, DirEntry, File, ReadDir},
     io,
     path::Path,
 };
 
-use super::{
-    inside,
-    opening::{FileError, folder_inside},
-};
+use super::opening::{FileError, folder_inside, inside};
 
 /// Makes a folder that the user has named, with those above it. The way to it may lead over links.
 ///
@@ -20,12 +17,20 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
-/// The entries of a folder that can be read, in no order. None of them is opened.
+/// The entries of a folder, in no order. None of them is opened.
+///
+/// # Errors
+/// If the folder cannot be listed.
+pub fn all_entries(folder: &Path) -> io::Result<ReadDir> {
+    fs::read_dir(folder)
+}
+
+/// The entries of a folder like [`all_entries`], without those that cannot be read.
 ///
 /// # Errors
 /// If the folder cannot be listed.
 pub fn entries(folder: &Path) -> io::Result<impl Iterator<Item = DirEntry>> {
-    Ok(fs::read_dir(folder)?.flatten())
+    Ok(all_entries(folder)?.flatten())
 }
 
 /// Makes a file inside a folder of somebody else that must not be there.

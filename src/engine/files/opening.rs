@@ -1,16 +1,15 @@
 //! Opening and reading files of which nothing is known: only ordinary files, never more bytes than a limit, and inside
 //! a folder of somebody else no link. Callers say in their messages which file it was and what to do.
 
+pub(super) mod inside;
+
 use std::{
     fs::{self, File, FileType},
     io::{self, Read},
     path::{Component, Path, PathBuf},
 };
 
-use super::{
-    inside,
-    memory::{TooMuchMemory, check_memory, size},
-};
+use super::memory::{TooMuchMemory, check_memory, size};
 
 /// The reason why a file is not opened or not read; completes "`path` cannot be read: ".
 #[derive(Debug, thiserror::Error)]
@@ -215,7 +214,7 @@ pub fn make_folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathB
     }
 }
 
-pub(super) fn check_type(kind: FileType) -> Result<(), FileError> {
+fn check_type(kind: FileType) -> Result<(), FileError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
@@ -235,7 +234,7 @@ pub(super) fn check_type(kind: FileType) -> Result<(), FileError> {
 }
 
 /// The parts of a name that stays inside its folder.
-pub(super) fn parts(name: &Path) -> Result<Vec<&std::ffi::OsStr>, FileError> {
+fn parts(name: &Path) -> Result<Vec<&std::ffi::OsStr>, FileError> {
     let parts: Option<Vec<_>> = name
         .components()
         .map(|c| match c {

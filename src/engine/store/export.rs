@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +12,7 @@ use super::{
     Damage, Reader, StoreError, description, error::At, listing, names, sample_scalars::sample_scalars,
     tensorboard::EventFile,
 };
-use crate::files::Replacement;
+use crate::files::{Replacement, make_folder_inside, make_folders};
 use crate::telemetry::{Channel, Event, StepStats, table};
 
 /// The run that is exported.
@@ -136,7 +136,7 @@ pub fn samples(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, 
     let ids = variant_ids(record.run)?;
     let mut taken = vec![];
     let mut open: BTreeMap<Channel, (PathBuf, Writer<Replacement>)> = BTreeMap::new();
-    fs::create_dir_all(to).at("make", to)?;
+    make_folders(to).at("make", to)?;
     let damage = each_event(record.run, |event| {
         let Event::Sample(sample) = event else { return Ok(()) };
         let (path, writer) = match open.entry(sample.channel.clone()) {
@@ -183,8 +183,9 @@ pub fn tensorboard(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf
         let file = match open.entry(stats.variant) {
             std::collections::hash_map::Entry::Occupied(e) => e.into_mut(),
             std::collections::hash_map::Entry::Vacant(e) => {
-                let folder = to.join(names::unique_name(&id_of(&ids, stats.variant), &mut taken));
-                fs::create_dir_all(&folder).at("make", &folder)?;
+                let name = names::unique_name(&id_of(&ids, stats.variant), &mut taken);
+                make_folders(to).at("make", to)?;
+                let folder = make_folder_inside(to, &name).at("make", &to.join(&name))?;
                 let path = folder.join(format!("events.out.tfevents.{began:010}.orrery"));
                 paths.push(path.clone());
                 e.insert(EventFile::create(&path, began as f64)?)

@@ -18,6 +18,7 @@ use super::super::{
     trained_run::{self, Model, state_dict_of},
 };
 use crate::{
+    files,
     labs::{
         self,
         merging::{self, MergingSettings},
@@ -80,7 +81,7 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     if config.value(MergingSettings::tune)? == 0 {
         return Err(Failure::usage("without updates of the children (--tune) there is nothing to merge"));
     }
-    std::fs::create_dir_all(&args.out)
+    files::make_folders(&args.out)
         .map_err(|e| Failure::usage(format!("{} cannot be made: {e}", args.out.display())))?;
     let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunWishes::default())?;
     let story = collect(&run, &args.out)?;

@@ -49,7 +49,7 @@ pub struct SweepReport {
 pub fn write(folder: &Path, out: &Path, partial: PartialArgs) -> Result<(), Failure> {
     let folder = SweepFolder::open(folder)?;
     let states = folder.states()?;
-    partial.check_sweep(&states)?;
+    partial.check_rows(states.iter().filter_map(TaskState::finished))?;
     let table = SweepTable::new(&folder, &states);
     let report = SweepReport { folder, states, table };
     let theme = Theme::light();

@@ -2,7 +2,7 @@
 //! point by the settings that it recorded.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -91,8 +91,9 @@ impl SweepFolder {
             folder.check_inner()?;
             return Ok(folder);
         }
+        files::make_folders(&folder.path).map_err(|e| folder.unwritable(&e))?;
         for inner in [RUNS, LOGS] {
-            fs::create_dir_all(folder.path.join(inner)).map_err(|e| folder.unwritable(&e))?;
+            files::make_folder_inside(&folder.path, inner).map_err(|e| folder.unwritable(&e.into()))?;
         }
         for (name, text) in [(BASE, base.to_toml().as_str()), (SPEC, text)] {
             let path = folder.path.join(name);

@@ -19,7 +19,10 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use self::{folder::SweepFolder, pictures::PictureWishes};
+use self::{
+    folder::{SweepFolder, TaskState},
+    pictures::PictureWishes,
+};
 use super::{damage, failure::Failure, output::print_line, terminal::notice};
 
 /// The folder in which sweeps are made by default.
@@ -155,7 +158,7 @@ fn wrong_kind(path: &Path) -> Failure {
 /// Writes the table and prints it.
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
     let states = sweep.states()?;
-    damage::tell_of_sweep(&states);
+    damage::tell_of_rows(states.iter().filter_map(TaskState::finished));
     let table = table::SweepTable::new(sweep, &states);
     let path = table.write(sweep)?;
     print_line!("{}", table.to_text())?;

@@ -9,11 +9,12 @@ use super::{
         output::{self, print_line},
         terminal::notice,
     },
-    folder::SweepFolder,
+    folder::{SweepFolder, TaskState},
     results,
 };
 use crate::{
     experiments::sweep::{results::SweepResults, series::SeriesCache},
+    files,
     gpu::offscreen::Offscreen,
     labs::headline::split,
     ui::{
@@ -37,7 +38,7 @@ pub struct PictureWishes<'a> {
 /// If no run has recorded such a number, or the folder cannot be written.
 pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Result<(), Failure> {
     output::check(out, &[&sweep.path])?;
-    damage::tell_of_sweep(&sweep.states()?);
+    damage::tell_of_rows(sweep.states()?.iter().filter_map(TaskState::finished));
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
     let number = number(&results, wishes.number)?;
     let theme = Theme::new(!wishes.is_light);
@@ -54,7 +55,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
         is_dark: theme.dark,
     };
     let prepared = Prepared::new(&results, choices);
-    std::fs::create_dir_all(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
+    files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
     let (mut offscreen, words) = match Offscreen::new() {
         Ok(offscreen) => (Some(offscreen), String::new()),
         Err(e) => (None, format!(" (as SVG alone: {e})")),

@@ -12,7 +12,7 @@ mod descriptors {
 
     use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat};
 
-    use super::super::opening::{FileError, check_type, parts};
+    use super::super::{FileError, check_type, parts};
 
     /// Opens a file for reading, or for writing too; then it is made if there is none.
     pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
@@ -93,7 +93,7 @@ mod paths {
         path::{Path, PathBuf},
     };
 
-    use super::super::opening::{self, FileError, check_type, parts};
+    use super::super::{self as opening, FileError, check_type, parts};
 
     pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
         let path = checked(folder, name, writing, Last::NoLink)?;
