@@ -101,3 +101,21 @@ fn interrupt(child: &mut Child) {
     // what was being made goes on from its last checkpoint
     let _ = child.kill();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_that_another_process_makes_is_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = lock::lock_sweep(folder.path()).unwrap();
+        let background = Background::with_program("no program".into());
+        let words = background.begin(folder.path()).unwrap_err().words;
+        assert!(words.contains("are being made by"), "{words}");
+        assert!(!folder.path().join(LOGS).exists(), "the output of that process stays as it is");
+        drop(held);
+        let words = background.begin(folder.path()).unwrap_err().words;
+        assert!(words.contains("could not be started"), "{words}");
+    }
+}

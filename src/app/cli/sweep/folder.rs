@@ -81,7 +81,11 @@ impl SweepFolder {
         let path = std::path::absolute(out.join(name)).map_err(Failure::wrong)?;
         let folder = Self { path, sweep };
         if folder.path.join(SPEC).exists() {
-            let (known, held) = (read(&folder.path.join(SPEC))?, read(&folder.path.join(BASE))?);
+            let own = |name: &str| {
+                let text = files::read_text_inside(&folder.path, name, MAX_CONFIG);
+                text.map_err(|e| unread(&folder.path.join(name), &e))
+            };
+            let (known, held) = (own(SPEC)?, own(BASE)?);
             if known != text || held != base.to_toml() {
                 return Err(Failure::usage(format!(
                     "{} holds a sweep of another specification: give this one another `name`",
