@@ -178,6 +178,13 @@ fn no_link_in_the_folder_of_a_sweep_is_followed() {
         fs::remove_file(folder.join(inner)).unwrap();
         fs::create_dir(folder.join(inner)).unwrap();
     }
+    // the locks
+    for (lock, words) in [(".lock", "--missing"), ("logs/p1-s7.lock", "--task=0")] {
+        symlink(&target, folder.join(lock)).unwrap();
+        says_link(&["sweep", "sweeps/rates", words]);
+        fs::remove_file(folder.join(lock)).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
 }
 
