@@ -63,7 +63,7 @@ fn runs_are_set_beside_each_other() {
 /// The newest sample of a run's first variant, as its folder has it.
 fn last_sample<M: Measurement>(run: &Path) -> Sample {
     let mut found = None;
-    Reader::open(run)
+    let _ = Reader::open(run)
         .unwrap()
         .read_through(|event| match event {
             Event::Sample(sample) if sample.variant == 0 && sample.measurement::<M>().is_some() => found = Some(sample),

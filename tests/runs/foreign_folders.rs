@@ -122,6 +122,20 @@ fn reading_a_run_follows_no_link_and_waits_for_no_pipe() {
 }
 
 #[test]
+fn nothing_is_moved_into_a_trash_that_is_a_link() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mine = folder.path().join("run");
+    copy(run(), &mine);
+    symlink(outside.path(), folder.path().join(".trash")).unwrap();
+    let done = orrery(&["runs", "--edit", mine.to_str().unwrap(), "--delete"]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("link"), "{said}");
+    assert!(mine.join("run.json").is_file(), "the run lies where it was");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_checkpoint_names_no_file_outside_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let mine = folder.path().join("run");

@@ -24,7 +24,7 @@ fn record(command: &str, out: &Path) -> Mirror {
     assert!(ended.status.success(), "orrery {command}: {}", String::from_utf8_lossy(&ended.stderr));
     let folder = std::fs::read_dir(out).unwrap().next().unwrap().unwrap().path();
     let mut mirror = Mirror::default();
-    Reader::open(&folder).unwrap().read_through(|e| mirror.apply(e)).unwrap();
+    let _ = Reader::open(&folder).unwrap().read_through(|e| mirror.apply(e)).unwrap();
     mirror
 }
 

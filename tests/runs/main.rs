@@ -31,6 +31,7 @@ mod merging;
 mod neuron_graph;
 mod notebooks;
 mod ode_flow;
+mod output;
 mod parliament;
 mod permalink;
 mod probes;

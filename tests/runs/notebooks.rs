@@ -79,7 +79,7 @@ fn recorded(config: &Config, runs: &Path) -> std::path::PathBuf {
 
 fn events(run: &Path) -> Vec<Event> {
     let mut all = vec![];
-    Reader::open(run).unwrap().read_through(|event| all.push(event)).unwrap();
+    let _ = Reader::open(run).unwrap().read_through(|event| all.push(event)).unwrap();
     all
 }
 

@@ -34,7 +34,7 @@ fn recorded(run: &Path, until: u64) -> Vec<(u64, usize, String, u64)> {
             steps.push(stats);
         }
     };
-    Reader::open(run).unwrap().read_through(keep).unwrap();
+    assert!(Reader::open(run).unwrap().read_through(keep).unwrap().is_empty());
     numbers(&steps)
 }
 

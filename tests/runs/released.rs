@@ -32,7 +32,7 @@ fn every_released_folder_is_read_whole() {
     for folder in folders() {
         let (mut steps, mut samples) = (0, 0);
         let reader = Reader::open(&folder).unwrap();
-        reader
+        let lost = reader
             .read_through(|event| match event {
                 Event::Step(_) => steps += 1,
                 Event::Sample(_) => samples += 1,
@@ -40,6 +40,7 @@ fn every_released_folder_is_read_whole() {
                 _ => {}
             })
             .unwrap();
+        assert!(lost.is_empty(), "{lost}");
         assert!(steps > 8 && samples > 4, "{}: {steps} steps, {samples} samples", folder.display());
         let loaded = checkpoint::load(&folder, &Device::Cpu).unwrap().expect("a checkpoint");
         assert_eq!((loaded.checkpoint.step, loaded.notices.len()), (4, 0), "{}", folder.display());

@@ -190,7 +190,66 @@ fn no_link_in_the_folder_of_a_sweep_is_followed() {
         fs::remove_file(folder.join(inner)).unwrap();
         fs::create_dir(folder.join(inner)).unwrap();
     }
+    // the locks
+    for (lock, words) in [(".lock", "--missing"), ("logs/p1-s7.lock", "--task=0")] {
+        symlink(&target, folder.join(lock)).unwrap();
+        says_link(&["sweep", "sweeps/rates", words]);
+        fs::remove_file(folder.join(lock)).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
+}
+
+/// Two that are begun at once make the runs of one, and the other says who is at work.
+#[test]
+fn two_sweeps_at_once_make_the_runs_of_one() {
+    let made = with_spec(SPEC);
+    let here = made.path();
+    let begin = || {
+        let mut command = command(here, &["sweep", "rates.toml", "--jobs", "2"]);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let outputs = [begin(), begin()].map(|process| process.wait_with_output().unwrap());
+    let all = outputs.each_ref().map(said).concat();
+    let mut codes = outputs.each_ref().map(|output| output.status.code());
+    codes.sort_unstable();
+    assert_eq!(codes, [Some(0), Some(2)], "{all}");
+    assert_eq!(runs(here).len(), 8, "{all}");
+    let again = orrery(here, &["sweep", "rates.toml", "--missing"]);
+    assert_eq!((again.status.code(), runs(here).len()), (Some(0), 8), "the lock was let go: {}", said(&again));
+    let folder = here.join("sweeps/rates");
+    let left = |folder: &Path, ending: &str| {
+        let names = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(ending)).count()
+    };
+    assert_eq!(left(&folder, ".lock") + left(&folder.join("logs"), ".lock"), 0, "and no lock is left");
+
+    // another process holds the lock of the sweep, as of another machine
+    let held = fs::File::options().create(true).truncate(true).write(true).open(folder.join(".lock")).unwrap();
+    std::io::Write::write_all(&mut &held, b"process 4711 on athena\n").unwrap();
+    held.try_lock().unwrap();
+    for words in [["sweep", "rates.toml", "--missing"], ["sweep", "sweeps/rates", "--missing"]] {
+        let refused = orrery(here, &words);
+        assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+        #[cfg(unix)]
+        assert!(said(&refused).contains("are being made by process 4711 on athena"), "{}", said(&refused));
+    }
+    // looking needs no lock
+    done(here, &["sweep", "sweeps/rates", "--table"]);
+    done(here, &["sweep", "sweeps/rates", "--on", "print"]);
+}
+
+/// The runs of an array job and of printed commands are processes of their own: each is made once.
+#[test]
+fn a_run_of_a_sweep_is_made_once_whoever_is_asked_for_it() {
+    let made = with_spec(SPEC);
+    let here = made.path();
+    done(here, &["sweep", "rates.toml", "--on", "print"]);
+    let begin = |tasks: &'static str| command(here, &["sweep", "sweeps/rates", "--task", tasks]).spawn().unwrap();
+    for mut process in [begin("0,1"), begin("0,1"), begin("1,0")] {
+        assert!(process.wait().unwrap().success());
+    }
+    assert_eq!(runs(here).len(), 2);
 }
 
 /// Needs a Slurm that runs (scripts/slurm makes one); without it nothing is tested.

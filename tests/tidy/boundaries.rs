@@ -146,3 +146,48 @@ fn a_variants_colour_is_taken_from_one_place() {
         );
     }
 }
+
+/// A result that cannot be written is the failure of the command, so that all of them go through one writer.
+#[test]
+fn standard_output_has_one_writer() {
+    for source in sources() {
+        let is_writer = source.module == ["cli", "output"];
+        let prints = |line: &str| {
+            let is_macro = |name: &str| line.match_indices(name).any(|(at, _)| !line[..at].ends_with(['e', '_']));
+            is_macro("println!(") || is_macro("print!(") || line.contains("stdout()")
+        };
+        let found = source.code.lines().find(|line| prints(line));
+        assert!(is_writer || found.is_none(), "{}: {found:?}: use print_line of cli::output", source.file.display());
+    }
+}
+
+/// A run folder, a sweep or a folder of texts may be somebody else's, so that files and folders are opened, made, listed,
+/// renamed and removed in one room, which follows no link inside them. Types and looks (`metadata`) are used anywhere.
+#[test]
+fn files_are_opened_in_one_room() {
+    const DOORS: &[&str] = &[
+        "fs::read",
+        "fs::write",
+        "fs::create_dir",
+        "fs::remove_",
+        "fs::rename",
+        "fs::copy",
+        "fs::hard_link",
+        "fs::set_permissions",
+        "File::open",
+        "File::create",
+        "File::options",
+        "OpenOptions",
+    ];
+    let mut found = vec![];
+    for source in sources().iter().filter(|s| s.top() != "files") {
+        let is_door = |line: &str, door: &str| {
+            let names = |at: usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            line.match_indices(door).any(|(at, _)| names(at))
+        };
+        for line in source.code.lines().filter(|line| DOORS.iter().any(|door| is_door(line, door))) {
+            found.push(format!("{}: {}", source.file.display(), line.trim()));
+        }
+    }
+    assert!(found.is_empty(), "use the functions of `files`:\n{}", found.join("\n"));
+}

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{
     failure::Failure,
-    output,
+    output::{self, print_line},
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
@@ -91,11 +91,11 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
         }
         Format::Npz => npz::write(&args.out, &found).map_err(Failure::failed)?,
     }
-    chosen.print();
-    println!("{} tokens ({})", grouped(ids.len()), tokenizer.label());
+    chosen.print()?;
+    print_line!("{} tokens ({})", grouped(ids.len()), tokenizer.label())?;
     for (name, tensor) in &found {
-        println!("{name} {:?}", tensor.dims());
+        print_line!("{name} {:?}", tensor.dims())?;
     }
-    println!("{}", args.out.display());
+    print_line!("{}", args.out.display())?;
     Ok(())
 }

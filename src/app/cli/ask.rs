@@ -2,7 +2,7 @@
 //! window, and prints the answer as JSON or CSV or draws it.
 
 use std::{
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,8 +11,10 @@ use clap::Args as ClapArgs;
 
 use super::{
     continuation::{self, Continuation},
+    damage,
     failure::Failure,
-    figures, lab_config, output,
+    figures, lab_config,
+    output::{self, print_line},
     settings::{self, Named},
     terminal::notice,
 };
@@ -80,7 +82,7 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
     let samples = asked.ask(probe, &question, args.variant.as_deref())?;
     match (&args.view, &args.out) {
         (Some(view), Some(out)) => asked.draw(view, out, samples),
-        _ => print(&asked.run, &samples, args.csv).map_err(Failure::failed),
+        _ => output::print(&answers(&asked.run, &samples, args.csv).map_err(Failure::failed)?),
     }
 }
 
@@ -109,21 +111,14 @@ fn arguments(probe: &dyn AnyProbe, set: &[String]) -> Result<Args, Failure> {
 }
 
 fn list(of: Option<&str>) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    let mut write = || match of {
-        None => PROBES.iter().try_for_each(|p| writeln!(out, "{}", p.id())),
-        Some(id) => find(id).map_or(Ok(()), |p| {
-            p.knobs().iter().try_for_each(|k| {
-                let default = match k.default.to_string() {
-                    text if text.is_empty() => "chosen by the probe".to_owned(),
-                    text => format!("{text} if not given"),
-                };
-                writeln!(out, "{:<18}{} ({}; {default})", k.key, k.tip, k.accepts())
-            })
-        }),
-    };
-    of.map_or(Ok(()), |id| find(id).map(|_| ()))?;
-    write().map_err(Failure::failed)
+    let Some(id) = of else { return PROBES.iter().try_for_each(|p| print_line!("{}", p.id())) };
+    find(id)?.knobs().iter().try_for_each(|k| {
+        let default = match k.default.to_string() {
+            text if text.is_empty() => "chosen by the probe".to_owned(),
+            text => format!("{text} if not given"),
+        };
+        print_line!("{:<18}{} ({}; {default})", k.key, k.tip, k.accepts())
+    })
 }
 
 /// Models with the text that they read, and where their record lies if they have one.
@@ -215,7 +210,11 @@ impl OpenedRun {
     /// Draws the answers by a view, beside what the run recorded.
     fn draw(&self, view: &str, out: &Path, samples: Vec<Sample>) -> Result<(), Failure> {
         let mut mirror = match &self.folder {
-            Some(folder) => figures::replay(folder)?,
+            Some(folder) => {
+                let (mirror, lost) = figures::replay(folder)?;
+                damage::tell(folder, &lost);
+                mirror
+            }
             None => {
                 let mut mirror = Mirror::default();
                 mirror.apply(Event::Started(Arc::new(self.run.info(1, None))));
@@ -234,7 +233,7 @@ impl OpenedRun {
         }
         let png = figure.png(&mut offscreen).map_err(Failure::run)?;
         output::write(out, &png, &[])?;
-        println!("{}", out.display());
+        print_line!("{}", out.display())?;
         Ok(())
     }
 }
@@ -246,15 +245,16 @@ fn no_weights<'a>(folder: &Path, step: u64, kept: impl Iterator<Item = &'a u64>)
 }
 
 /// JSON as in `samples.jsonl`, or the rows that `orrery export --samples` writes.
-fn print(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+fn answers(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<Vec<u8>> {
     if !as_csv {
+        let mut lines = vec![];
         for sample in samples {
-            writeln!(out, "{}", serde_json::to_string(sample)?)?;
+            serde_json::to_writer(&mut lines, sample)?;
+            lines.push(b'\n');
         }
-        return out.flush();
+        return Ok(lines);
     }
-    let mut csv = csv::Writer::from_writer(out);
+    let mut csv = csv::Writer::from_writer(vec![]);
     csv.write_record(["channel", "step", "variant", "field", "index", "value"])?;
     for sample in samples {
         let variant = run.variants.get(sample.variant).map_or("", |v| v.spec.id.as_str());
@@ -263,5 +263,5 @@ fn print(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<()> {
             csv.write_record([sample.channel.as_str(), &step, variant, &cell.field, &cell.place(), &cell.value])?;
         }
     }
-    csv.flush()
+    csv.into_inner().map_err(|e| e.into_error())
 }

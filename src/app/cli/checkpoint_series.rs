@@ -3,13 +3,13 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
 };
 
 use super::{failure::Failure, terminal::notice};
 use crate::{
     config::{Config, FileKind},
+    files,
     labs::{LABS, Lab},
     nn::weights::Weights,
     store::Writer,
@@ -43,7 +43,7 @@ pub fn is_series(folder: &Path) -> bool {
 }
 
 fn checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = files::entries(folder).into_iter().flatten();
     entries.map(|e| e.path()).filter(|path| {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         path.is_file() && ending.is_some_and(|e| ["safetensors", "pt", "pth"].contains(&e.as_str()))

@@ -11,13 +11,20 @@ use std::{
 
 use clap::Args;
 
-use super::{failure::Failure, figures, output, summary::laid_out, terminal::notice};
+use super::{
+    failure::Failure,
+    figures,
+    output::{self, print_line},
+    summary::laid_out,
+    terminal::notice,
+};
 use crate::{
     experiments::{
         run_rows,
         run_table::{Difference, RunRow, differences},
         series::{self, NumberSeries},
     },
+    files,
     gpu::offscreen::Offscreen,
     labs::{self, Lab, headline::Headline},
     telemetry::channels,
@@ -86,10 +93,10 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     let names = names(&rows, &differing);
     let [settings, numbers] = [settings_table(&names, &differing), numbers_table(&names, &rows)];
     for (title, table) in [("settings that differ", &settings), ("headline numbers", &numbers)] {
-        println!("{title}\n{}\n", on_terminal(table));
+        print_line!("{title}\n{}\n", on_terminal(table))?;
     }
     let Some(out) = &args.out else { return Ok(()) };
-    std::fs::create_dir_all(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
+    files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
     for (name, table) in [("settings.csv", &settings), ("numbers.csv", &numbers)] {
         output::write(&out.join(name), &as_csv(table)?, &[])?;
     }
@@ -107,7 +114,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
         let sheet = multiples::Sheet { views: &views, step: args.step, theme: &theme, out };
         multiples::write(&sheet, &replayed, offscreen.as_mut())?;
     }
-    println!("{}", out.display());
+    print_line!("{}", out.display())?;
     Ok(())
 }
 

@@ -9,7 +9,8 @@ use serde_json::json;
 use super::{
     Settings,
     failure::Failure,
-    lab_config, output,
+    lab_config,
+    output::{self, print_line},
     settings::{self, Named},
     terminal::notice,
 };
@@ -178,18 +179,18 @@ fn search(args: &ConceptArgs, procedures: &[Procedure]) -> Result<(), Failure> {
         asked_question = Some(question);
     }
     let Some(question) = asked_question else { return Err(Failure::usage("there is no model: name seeds or runs")) };
-    println!("{}{}", question.describe(), if args.rehearse { " (rehearsal inside the search half)" } else { "" });
+    print_line!("{}{}", question.describe(), if args.rehearse { " (rehearsal inside the search half)" } else { "" })?;
     let mut all = vec![];
     for (k, how) in procedures.iter().enumerate() {
-        println!(
+        print_line!(
             "\nscalar {}, {} neurons a side and layer, caution {}",
             Scalar::IDS.iter().find(|s| s.1 == how.scalar).map_or("", |s| s.0),
             how.per_side,
             how.caution
-        );
+        )?;
         let trained: Vec<&SearchResult> = results.iter().map(|r| &r[k].0).collect();
         let random: Vec<SearchResult> = results.iter().map(|r| r[k].1.clone()).collect();
-        all.push(table(&question, &named, &trained, &random));
+        all.push(table(&question, &named, &trained, &random)?);
     }
     if let Some(path) = &args.json {
         let whole = json!({ "question": question.describe(), "procedures": all });
@@ -245,35 +246,50 @@ fn table(
     named: &[Searched],
     trained: &[&SearchResult],
     random: &[SearchResult],
-) -> serde_json::Value {
+) -> Result<serde_json::Value, Failure> {
     let codes: String = question.languages.iter().map(|c| format!("{c:>6}")).collect();
-    println!(
+    print_line!(
         "{:<20}{:>5}{:>11}{:>6}{:>6}{:>6}{:>8}{:>7}{:>8}{:>22}{:>8}{codes}",
-        "model", "loss", "knows", "layer", "y", "x", "search", "nouns", "frames", "both new, 95%", "p, Holm"
-    );
+        "model",
+        "loss",
+        "knows",
+        "layer",
+        "y",
+        "x",
+        "search",
+        "nouns",
+        "frames",
+        "both new, 95%",
+        "p, Holm"
+    )?;
     let mut rows = vec![];
     for (searched, f) in named.iter().zip(trained) {
-        printed(&searched.name, Some(searched), f, &mut rows);
+        printed(&searched.name, Some(searched), f, &mut rows)?;
     }
     for (searched, f) in named.iter().zip(random) {
-        printed(&format!("random {}", searched.seed), None, f, &mut rows);
+        printed(&format!("random {}", searched.seed), None, f, &mut rows)?;
     }
     let verdicts: Vec<ConceptVerdict> = trained.iter().map(|f| ConceptVerdict::new(question, f, random)).collect();
     let firsts: Vec<f64> = trained.iter().map(|f| f.first()).collect();
     let (mean, sd) = mean_sd(&firsts);
-    println!(
+    print_line!(
         "first of the ranking on both new: {mean:.2} +- {sd:.2} over {} models, best of any random synapse {:.2} (paper {PAPER}: one model, no random weights beside)",
         firsts.len(),
         verdicts.first().map_or(f64::NAN, |v| v.random)
-    );
+    )?;
     for (searched, v) in named.iter().zip(&verdicts) {
-        println!("{}: {}", searched.name, v.text);
+        print_line!("{}: {}", searched.name, v.text)?;
     }
-    json!({ "rows": rows, "verdicts": verdicts.iter().map(|v| v.text.clone()).collect::<Vec<_>>() })
+    Ok(json!({ "rows": rows, "verdicts": verdicts.iter().map(|v| v.text.clone()).collect::<Vec<_>>() }))
 }
 
 /// The first three synapses of a model, and all of them as JSON.
-fn printed(name: &str, trained: Option<&Searched>, result: &SearchResult, rows: &mut Vec<serde_json::Value>) {
+fn printed(
+    name: &str,
+    trained: Option<&Searched>,
+    result: &SearchResult,
+    rows: &mut Vec<serde_json::Value>,
+) -> Result<(), Failure> {
     for (rank, s) in result.synapses.iter().enumerate() {
         let both = s.strength(SplitSide::BothNew);
         let (low, high) = both.map_or((f64::NAN, f64::NAN), |b| b.interval);
@@ -291,7 +307,7 @@ fn printed(name: &str, trained: Option<&Searched>, result: &SearchResult, rows: 
         if rank < 3 {
             let shown: String = by.iter().map(|r| format!("{r:>6.2}")).collect();
             let first = |words: String| if rank == 0 { words } else { String::new() };
-            println!(
+            print_line!(
                 "{:<20}{:>5}{:>11}{:>6}{:>6}{:>6}{:>8.2}{:>7.2}{:>8.2}{:>22}{:>8.4}{shown}",
                 first(name.to_owned()),
                 first(trained.map_or(String::new(), |t| format!("{:.3}", t.loss))),
@@ -304,8 +320,8 @@ fn printed(name: &str, trained: Option<&Searched>, result: &SearchResult, rows: 
                 s.r(SplitSide::NewFrames),
                 format!("{:.2} ({low:.2}..{high:.2})", s.r(SplitSide::BothNew)),
                 s.holm,
-            );
+            )?;
         }
     }
-    println!("{:<20}best of {} on both new: {:.2}", "", result.synapses.len(), result.best());
+    print_line!("{:<20}best of {} on both new: {:.2}", "", result.synapses.len(), result.best())
 }

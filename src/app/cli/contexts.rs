@@ -7,7 +7,7 @@ use csv::Writer;
 
 use super::{
     failure::Failure,
-    output,
+    output::{self, print_line},
     progress::StepProgress,
     trained::{self, TrainedArgs, grouped},
 };
@@ -93,19 +93,19 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     };
     how.followed.check(model.shape()).map_err(Failure::wrong)?;
     let found = read(&model, &ids, &how, tokenizer)?;
-    chosen.print();
-    println!(
+    chosen.print()?;
+    print_line!(
         "{}: {} of {} tokens read ({}), in windows of {} from an empty state",
         args.text.display(),
         grouped(found.read),
         grouped(ids.len()),
         tokenizer.label(),
         found.window
-    );
-    print(&found);
+    )?;
+    print(&found)?;
     if let Some(file) = &args.csv {
         output::write(file, &table(&found).map_err(|e| Failure::run(e.to_string()))?, &[&args.checkpoint, &args.text])?;
-        println!("{}", file.display());
+        print_line!("{}", file.display())?;
     }
     Ok(())
 }
@@ -158,24 +158,25 @@ fn followed(args: &ContextArgs, shape: &SynapseShape) -> Result<Followed, Failur
 }
 
 /// Prints the contexts that were found, with the token between bars.
-fn print(m: &TopContexts) {
+fn print(m: &TopContexts) -> Result<(), Failure> {
     let share = 100.0 * m.fires as f64 / m.read.max(1) as f64;
-    println!("{}: above zero at {} tokens ({share:.3}%)", m.followed, grouped(m.fires));
-    println!("mean {:.6}, greatest {:.6}", m.mean, m.greatest);
+    print_line!("{}: above zero at {} tokens ({share:.3}%)", m.followed, grouped(m.fires))?;
+    print_line!("mean {:.6}, greatest {:.6}", m.mean, m.greatest)?;
     if !m.tokens.is_empty() {
-        println!("\n{:<12}{:>22}{:>18}{:>18}", "token", "share of activation", "share of text", "above zero at");
+        print_line!("\n{:<12}{:>22}{:>18}{:>18}", "token", "share of activation", "share of text", "above zero at")?;
     }
     for token in &m.tokens {
         let [share, frequency, fires] =
             [token.share, token.frequency, token.fires].map(|v| format!("{:.2}%", 100.0 * v));
-        println!("{:<12}{share:>22}{frequency:>18}{fires:>18}", token.token);
+        print_line!("{:<12}{share:>22}{frequency:>18}{fires:>18}", token.token)?;
     }
     if !m.contexts.is_empty() {
-        println!("\n{:>10} {:>5} {:>10}  passage", "value", "layer", "position");
+        print_line!("\n{:>10} {:>5} {:>10}  passage", "value", "layer", "position")?;
     }
     for c in &m.contexts {
-        println!("{:>10.4} {:>5} {:>10}  {}", c.value, c.layer, c.position, line(c));
+        print_line!("{:>10.4} {:>5} {:>10}  {}", c.value, c.layer, c.position, line(c))?;
     }
+    Ok(())
 }
 
 /// A passage with its token between bars, in as much as a line holds.

@@ -7,7 +7,7 @@ use csv::Writer;
 
 use super::{
     failure::Failure,
-    output,
+    output::{self, print_line},
     progress::StepProgress,
     trained::{self, TrainedArgs, grouped},
 };
@@ -43,7 +43,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     let text = trained::text(&args.text)?;
     let form = args.window.map_or(ReadingForm::Streamed, |n| ReadingForm::Windows(n as usize));
     let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
-    chosen.print_candidates();
+    chosen.print_candidates()?;
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode_to_score(&text, &args.text)?;
     let model = chosen.model()?;
@@ -56,28 +56,28 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         return Err(Failure::run(words));
     }
     let loss = TextLoss::new(&ids, tokenizer.scored_bytes(&ids, &text), nats.iter().sum());
-    println!("{}", chosen.described());
-    println!(
+    print_line!("{}", chosen.described())?;
+    print_line!(
         "{}: {} bytes, {} tokens ({}); {} scored, all but the first",
         args.text.display(),
         grouped(text.len()),
         grouped(ids.len()),
         tokenizer.label(),
         grouped(loss.tokens)
-    );
-    println!("read {form}");
-    println!(
+    )?;
+    print_line!("read {form}")?;
+    print_line!(
         "loss {:.6} nats a token, {:.6} bits a byte (uniform guessing: {:.3} nats)",
         loss.nats_per_token(),
         loss.bits_per_byte(),
         uniform
-    );
+    )?;
     if loss.nats_per_token() > uniform {
-        println!("this is worse than guessing: most likely the model was trained with other tokens or layers");
+        print_line!("this is worse than guessing: most likely the model was trained with other tokens or layers")?;
     }
     if let Some(file) = &args.per_token {
         write_per_token(file, tokenizer, &ids, &nats, &[&args.checkpoint, &args.text])?;
-        println!("{}", file.display());
+        print_line!("{}", file.display())?;
     }
     Ok(())
 }

@@ -5,14 +5,19 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
+    damage::{self, PartialArgs},
     failure::Failure,
     graph_export::GraphArgs,
-    output,
+    output::{self, print_line},
     trained_run::{Model, newest, state_dict_of},
 };
 use crate::{
     models::{ModelSpec, bdh::StateDict},
-    store::{self, tensors},
+    store::{
+        self, Damage,
+        export::{self, Exported, Record},
+        tensors,
+    },
 };
 
 #[derive(Args)]
@@ -35,6 +40,8 @@ pub struct ExportArgs {
     #[arg(long, value_name = "ID")]
     variant: Option<String>,
     #[command(flatten)]
+    partial: PartialArgs,
+    #[command(flatten)]
     graph: GraphArgs,
 }
 
@@ -55,19 +62,24 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
     }
     let words = |e: store::StoreError| Failure::failed(e);
     store::summary(&args.run).map_err(Failure::wrong)?;
+    let record = Record { run: &args.run, allows_damage: args.partial.partial };
+    let mut lost = Damage::default();
     if let Some(file) = &args.csv {
-        store::export::csv(&args.run, file).map_err(words)?;
-        println!("{}", file.display());
+        lost = export::csv(record, file).map_err(words)?.damage;
+        print_line!("{}", file.display())?;
     }
     if let Some(dir) = &args.samples {
-        for file in store::export::samples(&args.run, dir).map_err(words)? {
-            println!("{}", file.display());
+        let Exported { written, damage } = export::samples(record, dir).map_err(words)?;
+        lost = damage;
+        for file in written {
+            print_line!("{}", file.display())?;
         }
     }
     if let Some(dir) = &args.tensorboard {
-        store::export::tensorboard(&args.run, dir).map_err(words)?;
-        println!("{}", dir.display());
+        lost = export::tensorboard(record, dir).map_err(words)?.damage;
+        print_line!("{}", dir.display())?;
     }
+    damage::tell(&args.run, &lost);
     if let Some(file) = &args.safetensors {
         let Model { spec, weights, .. } = newest(&args.run, args.variant.as_deref())?;
         let StateDict { tensors, metadata } = match spec {
@@ -75,7 +87,7 @@ pub fn run(args: &ExportArgs) -> Result<(), Failure> {
             _ => StateDict { tensors: weights, metadata: vec![] },
         };
         tensors::write(file, &tensors, &metadata).map_err(words)?;
-        println!("{}", file.display());
+        print_line!("{}", file.display())?;
     }
     Ok(())
 }

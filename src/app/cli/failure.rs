@@ -4,8 +4,11 @@ use std::error::Error;
 
 use super::interrupt::INTERRUPTED;
 
+/// The exit code that a shell reports for a command ended by a broken pipe (128 + SIGPIPE).
+const READER_LEFT: u8 = 141;
+
 /// Code 1: a run or the window failed. Code 2: arguments, settings or files are wrong. Code 130: the process was
-/// asked to end.
+/// asked to end. Code 141: the reader of the output has left.
 #[derive(Debug, thiserror::Error)]
 #[error("{words}")]
 pub struct Failure {
@@ -21,6 +24,16 @@ impl Failure {
 
     pub fn usage(words: impl Into<String>) -> Self {
         Self { words: words.into(), code: 2, source: None }
+    }
+
+    /// The reader of the output has left; nothing is said, as other commands do.
+    pub fn reader_left() -> Self {
+        Self::said(READER_LEFT)
+    }
+
+    /// A failure that has been told already.
+    pub fn said(code: u8) -> Self {
+        Self { words: String::new(), code, source: None }
     }
 
     pub fn interrupted(words: impl Into<String>) -> Self {

@@ -4,11 +4,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{failure::Failure, lab_config::recorded, output};
+use super::{
+    damage,
+    failure::Failure,
+    lab_config::recorded,
+    output::{self, print_line},
+};
 use crate::{
-    files::folder_inside,
+    files::{folder_inside, make_folder_inside},
     gpu::offscreen::Offscreen,
-    store::Reader,
+    store::{Damage, Reader},
     ui::{
         figure::Figure,
         mirror::Mirror,
@@ -58,7 +63,8 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     }
     let mut offscreen = Offscreen::new().map_err(Failure::failed)?;
     let (lab, config) = recorded(&args.run)?;
-    let mirror = replay(&args.run)?;
+    let (mirror, lost) = replay(&args.run)?;
+    damage::tell(&args.run, &lost);
     if let Some(step) = args.step.filter(|step| *step > mirror.step) {
         let (shown, last) = (args.run.display(), mirror.step);
         return Err(Failure::usage(format!("{shown} has no step {step}: its last one is {last}")));
@@ -80,7 +86,7 @@ pub fn run(args: &RenderArgs) -> Result<(), Failure> {
     }
     let png = figure.png(&mut offscreen).map_err(Failure::run)?;
     output::write(&args.out, &png, &[])?;
-    println!("{}", args.out.display());
+    print_line!("{}", args.out.display())?;
     Ok(())
 }
 
@@ -106,12 +112,12 @@ pub fn check_png(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// A run folder as the interface would know it.
-pub fn replay(folder: &Path) -> Result<Mirror, Failure> {
+/// A run folder as the interface would know it, and what of its record is lost.
+pub fn replay(folder: &Path) -> Result<(Mirror, Damage), Failure> {
     let events = Reader::open(folder).map_err(Failure::wrong)?;
     let mut mirror = Mirror::default();
-    events.read_through(|e| mirror.apply(e)).map_err(Failure::failed)?;
-    Ok(mirror)
+    let lost = events.read_through(|e| mirror.apply(e)).map_err(Failure::failed)?;
+    Ok((mirror, lost))
 }
 
 /// Checks that the figures of a run are, or will be, inside its folder, which may come from another user and hold a link.
@@ -144,11 +150,12 @@ pub fn draw_all(folder: &Path) -> Result<Result<DrawnFigures, String>, Failure> 
         Err(e) => return Ok(Err(e.to_string())),
     };
     let (lab, config) = recorded(folder)?;
-    let mirror = replay(folder)?;
+    let (mirror, lost) = replay(folder)?;
+    damage::tell(folder, &lost);
     let (knobs, theme) = ((lab.knobs)(), Theme::dark());
     let into = folder.join(FIGURES);
-    std::fs::create_dir_all(&into).map_err(|e| Failure::run(format!("{} cannot be made: {e}", into.display())))?;
-    check_folder(folder)?;
+    make_folder_inside(folder, FIGURES)
+        .map_err(|e| Failure::run(format!("{} cannot be written to: {e}", into.display())))?;
     let mut drawn = DrawnFigures { figures: 0, empty: vec![] };
     for pane in lab.panes {
         let figure = Figure {

@@ -15,7 +15,8 @@ use serde_json::json;
 
 use super::{
     failure::Failure,
-    interrupt, output,
+    interrupt,
+    output::{self, print_line},
     progress::StepProgress,
     terminal::notice,
     trained::{self, TrainedArgs, grouped},
@@ -73,9 +74,9 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
     let tokenizer = chosen.tokenizer();
     let question = sentences.question(&|sentence| tokenizer.tokenizer.encode(sentence.as_bytes()))?;
     let model = chosen.model()?;
-    chosen.print();
-    println!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.label());
-    println!("{}", question.describe());
+    chosen.print()?;
+    print_line!("{}: {} sentences ({})", sentences.name(), grouped(question.items.len()), tokenizer.label())?;
+    print_line!("{}", question.describe())?;
     let how = Procedure { per_side: args.per_side as usize, ..Procedure::default() };
     let mut searched = Searches::new(&question, &how, 1 + args.random as usize);
     let found = searched.search(&model)?;
@@ -86,7 +87,7 @@ pub fn run(args: &FindConceptArgs) -> Result<(), Failure> {
         random.push(searched.search(untrained.map_err(Failure::failed)?.as_ref())?);
     }
     let verdict = ConceptVerdict::new(&question, &found, &random);
-    print(&found, &verdict);
+    print(&found, &verdict)?;
     if let Some(file) = &args.json {
         let whole = json(&question, &found, &random, &verdict);
         let text = serde_json::to_string_pretty(&whole).map_err(Failure::failed)?;
@@ -195,13 +196,21 @@ impl<'a> Searches<'a> {
 }
 
 /// The synapses of the search with what they reach on sentences that took no part in it, and the verdict.
-fn print(found: &SearchResult, verdict: &ConceptVerdict) {
-    println!("{} pairs searched; the first, confirmed once:", grouped(found.searched));
-    println!("{:>6} {:>10} {:>10} {:>8} {:>24} {:>9}", "layer", "y", "x", "search", "new sentences, 95%", "p, Holm");
+fn print(found: &SearchResult, verdict: &ConceptVerdict) -> Result<(), Failure> {
+    print_line!("{} pairs searched; the first, confirmed once:", grouped(found.searched))?;
+    print_line!(
+        "{:>6} {:>10} {:>10} {:>8} {:>24} {:>9}",
+        "layer",
+        "y",
+        "x",
+        "search",
+        "new sentences, 95%",
+        "p, Holm"
+    )?;
     let name = |neuron| neuron_name(neuron, found.per_head);
     for (k, s) in found.synapses.iter().enumerate() {
         let (low, high) = s.strength(SplitSide::BothNew).map_or((f64::NAN, f64::NAN), |b| b.interval);
-        println!(
+        print_line!(
             "{:>6} {:>10} {:>10} {:>8.2} {:>24} {:>9.4}{}",
             s.synapse.layer,
             name(s.synapse.i),
@@ -210,10 +219,10 @@ fn print(found: &SearchResult, verdict: &ConceptVerdict) {
             format!("{:.2} ({low:.2}..{high:.2})", s.r(SplitSide::BothNew)),
             s.holm,
             if verdict.confirmed.contains(&k) { "  confirmed" } else { "" }
-        );
+        )?;
     }
-    println!("best of any synapse of the untrained models on new sentences: {:.2}", verdict.random);
-    println!("{}", verdict.text);
+    print_line!("best of any synapse of the untrained models on new sentences: {:.2}", verdict.random)?;
+    print_line!("{}", verdict.text)
 }
 
 fn json(

@@ -1,15 +1,12 @@
 //! `orrery model generate`: text that a trained BDH writes after a prompt.
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-    time::Instant,
-};
+use std::{path::PathBuf, time::Instant};
 
 use clap::Args;
 
 use super::{
     failure::Failure,
+    output,
     terminal::notice,
     trained::{self, TrainedArgs},
 };
@@ -54,14 +51,13 @@ struct Printer<'a> {
     /// The number of tokens shown.
     shown: usize,
     /// Why standard output takes no more.
-    error: Option<io::Error>,
+    failure: Option<Failure>,
 }
 
 impl Printer<'_> {
     fn show(&mut self, bytes: &[u8]) -> bool {
-        let mut out = io::stdout().lock();
-        self.error = out.write_all(bytes).and_then(|()| out.flush()).err();
-        self.error.is_none()
+        self.failure = output::print(bytes).err();
+        self.failure.is_none()
     }
 
     /// Shows the token, unless it is a part of a character; whether more can be shown.
@@ -77,7 +73,7 @@ impl Printer<'_> {
 
     fn show_rest(&mut self) {
         let rest = self.unseen();
-        if self.error.is_none() && self.show(&rest) {
+        if self.failure.is_none() && self.show(&rest) {
             self.show(b"\n");
         }
     }
@@ -120,7 +116,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let prompt = tokenizer.tokenizer.encode(args.prompt.as_bytes()).map_err(Failure::wrong)?;
     let model = checkpoint.model(layers.value).map_err(Failure::failed)?;
     let mut printer =
-        Printer { tokenizer: &tokenizer.tokenizer, ids: prompt.clone(), shown: prompt.len(), error: None };
+        Printer { tokenizer: &tokenizer.tokenizer, ids: prompt.clone(), shown: prompt.len(), failure: None };
     let (began, mut first) = (Instant::now(), None);
     if printer.show(args.prompt.as_bytes()) {
         let sampling = Sampling { temperature: args.temperature, seed: args.seed };
@@ -132,11 +128,8 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         result.map_err(Failure::failed)?;
         printer.show_rest();
     }
-    if let Some(e) = printer.error {
-        return match e.kind() {
-            io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(Failure::run(format!("the text cannot be printed: {e}"))),
-        };
+    if let Some(failure) = printer.failure {
+        return Err(failure);
     }
     let written = printer.ids.len() - prompt.len();
     let read = first.map_or(0.0, |at| (at - began).as_secs_f64());

@@ -4,7 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{failure::Failure, output, terminal::notice, trained_run::newest};
+use super::{
+    failure::Failure,
+    output::{self, print_line},
+    terminal::notice,
+    trained_run::newest,
+};
 use crate::{
     analysis::{
         graph::product,
@@ -92,7 +97,7 @@ impl GraphArgs {
         for (path, format) in [(&self.gexf, Format::Gexf), (&self.graphml, Format::GraphMl)] {
             if let Some(path) = path {
                 output::write(path, format.write(&graph).as_bytes(), &[from])?;
-                println!("{} ({} neurons, {} edges)", path.display(), graph.nodes.len(), graph.edges.len());
+                print_line!("{} ({} neurons, {} edges)", path.display(), graph.nodes.len(), graph.edges.len())?;
             }
         }
         Ok(())

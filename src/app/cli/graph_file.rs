@@ -12,7 +12,7 @@ use super::{
     failure::Failure,
     figures,
     graph_events::{GraphReading, LAB, events_of, measure},
-    output,
+    output::{self, print_line},
     progress::StepProgress,
     window,
 };
@@ -96,7 +96,7 @@ fn save(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
         .ok_or_else(|| Failure::usage(format!("{} should end in {}", out.display(), Format::endings())))?;
     let graph = graph_of(args)?;
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
-    println!("{} ({} nodes, {} edges)", out.display(), graph.nodes.len(), graph.edges.len());
+    print_line!("{} ({} nodes, {} edges)", out.display(), graph.nodes.len(), graph.edges.len())?;
     Ok(())
 }
 
@@ -120,7 +120,7 @@ fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     place_nodes(&mut graph);
     let secs = begun.elapsed().as_secs_f64();
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
-    println!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::STEPS);
+    print_line!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::STEPS)?;
     Ok(())
 }
 
@@ -161,6 +161,6 @@ fn draw(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     };
     let png = figure.png(&mut offscreen).map_err(Failure::run)?;
     output::write(out, &png, &[&args.file])?;
-    println!("{}", out.display());
+    print_line!("{}", out.display())?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use super::{
     figures, interrupt,
     lab_config::with_text,
     null_models,
+    output::print_line,
     progress::RunProgress,
     settings::{self, Named},
     summary,
@@ -79,7 +80,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
         Named::Series(folder) => {
             let run = record_series(&folder, &args.set)?;
-            return present(&run, !args.no_figures).map(|()| println!("{}", run.display()));
+            present(&run, !args.no_figures)?;
+            return print_line!("{}", run.display());
         }
         Named::Sweep(folder) => {
             let shown = folder.display();
@@ -224,7 +226,7 @@ fn finish(outcome: Outcome, folder: Option<PathBuf>, with_figures: bool) -> Resu
         RunState::Failed { .. } => Err(Failure::run(format!("{words}\nwhat was recorded is in {shown}"))),
         RunState::Finished => {
             present(&folder, with_figures)?;
-            println!("{shown}");
+            print_line!("{shown}")?;
             Ok(folder)
         }
         _ => Err(Failure::interrupted(format!(

@@ -27,7 +27,7 @@ use crate::{
         run_table::RunRow,
         sweep::{SweepFile, series::SeriesCache},
     },
-    files::{memory::size, read_text},
+    files::{self, memory::size, read_text},
     labs,
     nn::device,
     store::{self, RunSummary, StoreError, Writer},
@@ -233,7 +233,7 @@ impl Host for DesktopHost {
 
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>) {
         self.aside(move || {
-            if let Err(e) = path.parent().map_or(Ok(()), std::fs::create_dir_all) {
+            if let Err(e) = path.parent().map_or(Ok(()), files::make_folders) {
                 return Delivery::Failed { what: format!("{} cannot be written: {e}", path.display()) };
             }
             match output::write(&path, &bytes, &[]) {

@@ -8,7 +8,7 @@ use csv::Writer;
 
 use super::{
     failure::Failure,
-    output,
+    output::{self, print_line},
     progress::StepProgress,
     trained::{self, TrainedArgs, grouped},
 };
@@ -122,12 +122,12 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let progress = Progress::new(&report, &cancelled);
     let found = effect(&model, &ids, &asked, options, (model.params().device(), progress)).map_err(Failure::wrong)?;
     drop(shown);
-    chosen.print();
-    println!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.label());
-    print(&found, &asked, tokenizer, model.shape().per_head());
+    chosen.print()?;
+    print_line!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.label())?;
+    print(&found, &asked, tokenizer, model.shape().per_head())?;
     if let Some(file) = &args.csv {
         write_csv(file, tokenizer, &ids, &found, &[&args.checkpoint, &args.text])?;
-        println!("{}", file.display());
+        print_line!("{}", file.display())?;
     }
     Ok(())
 }
@@ -143,38 +143,39 @@ fn mean(values: &[f64]) -> f64 {
     finite.iter().sum::<f64>() / finite.len() as f64
 }
 
-fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: usize) {
+fn print(found: &Effect, asked: &Request, tokenizer: &NamedTokenizer, per_head: usize) -> Result<(), Failure> {
     let names = [asked.neuron_names(per_head), asked.synapse_names(per_head)].concat();
     let more = names.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    println!("{}{more}: {}", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), asked.description);
+    print_line!("{}{more}: {}", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "), asked.description)?;
     if found.sigma.is_nan() {
         let percent = |share: f64| format!("{:.2}% of tokens and layers", 100.0 * share);
-        println!("they fire at {}; the random ones at {}", percent(found.firing), percent(found.null_firing));
+        print_line!("they fire at {}; the random ones at {}", percent(found.firing), percent(found.null_firing))?;
     } else {
-        println!("sigma after the text {:.6}; of the random ones {:.6}", found.sigma, found.null_sigma);
+        print_line!("sigma after the text {:.6}; of the random ones {:.6}", found.sigma, found.null_sigma)?;
     }
     let (before, after) = (mean(&found.loss_before), mean(&found.loss_after));
-    println!("loss {before:.6} nats a token, with the change {after:.6} ({:+.6})", after - before);
+    print_line!("loss {before:.6} nats a token, with the change {after:.6} ({:+.6})", after - before)?;
     let own = mean(&found.divergence);
-    println!("mean relative entropy of the next token {own:.6e} nats");
+    print_line!("mean relative entropy of the next token {own:.6e} nats")?;
     match found.null_draws.len() {
-        0 => println!(
+        0 => print_line!(
             "no random sets to compare with: none were asked for, or too few others of the same heads are left"
-        ),
+        )?,
         draws => {
             let at_least = found.null_draws.iter().filter(|d| **d >= own).count();
-            println!(
+            print_line!(
                 "of {draws} random sets as active {:.6e} nats on average; {at_least} of {draws} reach as far",
                 mean(&found.null_draws)
-            );
+            )?;
         }
     }
     let text = |ids: &[u32]| format!("{:?}", String::from_utf8_lossy(&tokenizer.tokenizer.decode(ids)));
     if !found.continuation_before.is_empty() {
-        println!("goes on as it is        {}", text(&found.continuation_before));
-        println!("goes on with the change {}", text(&found.continuation_after));
+        print_line!("goes on as it is        {}", text(&found.continuation_before))?;
+        print_line!("goes on with the change {}", text(&found.continuation_after))?;
     }
+    Ok(())
 }
 
 /// Every token with its place from 0; the first has no loss. The last column is the mean over random sets.

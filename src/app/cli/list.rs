@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::failure::Failure;
+use super::{failure::Failure, output::print_line};
 use crate::{
     config::Applies,
     labs::{self, LABS},
@@ -30,35 +30,34 @@ pub struct ListArgs {
 
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
     if args.ids {
-        LABS.iter().for_each(|l| println!("{}", l.id));
-        return Ok(());
+        return LABS.iter().try_for_each(|l| print_line!("{}", l.id));
     }
     if let Some(id) = &args.knobs {
         return knobs(id);
     }
     if args.views {
         for v in VIEWS {
-            println!("{:<18} {}\n{:<18} {}", v.id, v.title, "", v.about);
+            print_line!("{:<18} {}\n{:<18} {}", v.id, v.title, "", v.about)?;
         }
         return Ok(());
     }
     if let Some(dir) = &args.runs {
         let runs = store::list(dir).map_err(Failure::wrong)?;
         if runs.is_empty() {
-            println!("no runs in {}; `orrery run LAB` makes one", dir.display());
+            print_line!("no runs in {}; `orrery run LAB` makes one", dir.display())?;
         }
         for r in runs {
-            println!("{}  {:<18} {:>7} steps  {}", r.when, r.preset, r.steps, r.folder.display());
+            print_line!("{}  {:<18} {:>7} steps  {}", r.when, r.preset, r.steps, r.folder.display())?;
         }
         return Ok(());
     }
     for lab in LABS {
-        println!("{}: {}\n  {}", lab.id, lab.title, lab.question);
+        print_line!("{}: {}\n  {}", lab.id, lab.title, lab.question)?;
         for p in lab.presets {
-            println!("    {:<20} {}", p.id, p.about);
+            print_line!("    {:<20} {}", p.id, p.about)?;
         }
     }
-    println!("\n`orrery run NAME` runs one without a window; `orrery list --knobs LAB` lists its settings.");
+    print_line!("\n`orrery run NAME` runs one without a window; `orrery list --knobs LAB` lists its settings.")?;
     Ok(())
 }
 
@@ -71,7 +70,7 @@ fn knobs(id: &str) -> Result<(), Failure> {
             Applies::InViews => ", in views",
             Applies::AtReset => "",
         };
-        println!("{:<28} {:<14} {}{applies}\n{:<28} {}", k.key, default, k.accepts(), "", k.tip);
+        print_line!("{:<28} {:<14} {}{applies}\n{:<28} {}", k.key, default, k.accepts(), "", k.tip)?;
     }
     Ok(())
 }

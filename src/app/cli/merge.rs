@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::{
     failure::Failure,
-    output,
+    output::{self, print_line},
     terminal::notice,
     trained_run::{self, state_dict_of},
 };
@@ -49,7 +49,7 @@ pub fn run(args: &MergeArgs) -> Result<(), Failure> {
     let open = |path: &Path| parent(path, &args.variant, args.layers);
     let merged = write(&open(&args.a)?, &open(&args.b)?, &args.out)?;
     merged.notes.iter().for_each(|line| notice!("{line}"));
-    println!("{}", args.out.display());
+    print_line!("{}", args.out.display())?;
     Ok(())
 }
 

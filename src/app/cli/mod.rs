@@ -9,6 +9,7 @@ mod compare;
 mod concepts;
 mod contexts;
 mod continuation;
+mod damage;
 mod display;
 mod eval;
 mod export;
@@ -62,8 +63,9 @@ pub use failure::Failure;
 pub use process::{exit_code, prepare_process};
 
 const AFTER: &str =
-    "Exit codes: 0 done and recorded whole, 1 the run or the window failed, 2 wrong arguments, settings or files,
-130 stopped by Ctrl-C or the system, with a checkpoint.
+    "Exit codes: 0 done and recorded whole, 1 the run or the window failed, or a result could not be written whole,
+2 wrong arguments, settings or files, 130 stopped by Ctrl-C or the system, with a checkpoint, 141 the reader
+of the output left.
 Without a command Orrery opens its window; on a machine without a display it says so and runs the
 default lab into a folder instead.
 The variable ORRERY_SIMD=scalar|avx2|avx512 forces the code path of the CPU kernels, so that one machine
@@ -139,9 +141,20 @@ pub fn main() -> ExitCode {
     if let Some(sentence) = renamed::refusal(&args) {
         return exit_code(Err(Failure::usage(sentence)));
     }
-    let cli = Cli::parse();
-    exit_code(match cli.command {
-        None => window::open(&cli.open, began),
-        Some(command) => command.run(began),
-    })
+    exit_code(Cli::try_parse().map_or_else(
+        |e| tell_refusal(&e),
+        |cli| match cli.command {
+            None => window::open(&cli.open, began),
+            Some(command) => command.run(began),
+        },
+    ))
+}
+
+/// Prints the help that was asked for, or why the arguments are wrong.
+fn tell_refusal(e: &clap::Error) -> Result<(), Failure> {
+    let printed = e.print();
+    match e.exit_code() {
+        0 => printed.map_err(|e| output::unprinted(&e)),
+        code => Err(Failure::said(u8::try_from(code).unwrap_or(2))),
+    }
 }

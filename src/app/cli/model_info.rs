@@ -8,6 +8,7 @@ use crate::{config::Choice, models::capabilities::KnownNumber, telemetry::measur
 
 use super::{
     failure::Failure,
+    output::print_line,
     trained::{TrainedArgs, grouped},
 };
 
@@ -27,7 +28,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
         .layers
         .map_or_else(|| format!("the file does not say how many; `orrery model eval {file} TEXT` finds out"), number);
     let window = facts.window.map_or_else(|| "nothing tells it".to_owned(), number);
-    println!("{file}: {} parameters", grouped(spec.parameters(checkpoint.vocab)));
+    print_line!("{file}: {} parameters", grouped(spec.parameters(checkpoint.vocab)))?;
     for (name, value) in [
         ("vocabulary V", checkpoint.vocab.to_string()),
         ("width D", spec.d_model.to_string()),
@@ -37,7 +38,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
         ("residuals", spec.form.id().to_owned()),
         ("position", spec.position.id().to_owned()),
     ] {
-        println!("{name:<14}{value}");
+        print_line!("{name:<14}{value}")?;
     }
     Ok(())
 }

@@ -20,7 +20,8 @@ pub fn table(folder: &Path) -> Result<String, StoreError> {
     let reader = Reader::open(folder)?;
     let Some(info) = reader.info() else { return Ok(String::new()) };
     let mut found: BTreeMap<usize, (Measured, Measured)> = BTreeMap::new();
-    reader.read_through(|event| {
+    // what is lost is said where the run is drawn or listed
+    let _ = reader.read_through(|event| {
         let Event::Sample(sample) = event else { return };
         let Some(measured) = sample.measurement::<GraphModularity>() else { return };
         let last = Measured { step: sample.step, about: sample.about.clone(), modularity: measured.clone() };

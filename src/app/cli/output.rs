@@ -1,6 +1,11 @@
-//! Files that commands write: whole or not at all, and never over what the command reads or over a run's own record.
+//! The results of commands: files, written whole or not at all, and never over what the command reads or over a run's own
+//! record; and standard output. A result that cannot be written is the failure of the command.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
 
 use super::failure::Failure;
 use crate::{files, store};
@@ -29,6 +34,40 @@ pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure>
     check(path, inputs)?;
     files::replace(path, bytes).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))
 }
+
+/// Writes to standard output at once. Every result that is not a file goes this way.
+///
+/// # Errors
+/// If it takes no more: silent where its reader has left (`orrery list | head`).
+pub fn print(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| unprinted(&e))
+}
+
+/// Writes a line like [`print`]; the macro [`print_line`] calls it.
+///
+/// # Errors
+/// See [`print`].
+pub fn write_line(line: fmt::Arguments<'_>) -> Result<(), Failure> {
+    print(format!("{line}\n").as_bytes())
+}
+
+/// The failure of a command whose standard output takes no more.
+pub fn unprinted(e: &io::Error) -> Failure {
+    match e.kind() {
+        io::ErrorKind::BrokenPipe => Failure::reader_left(),
+        _ => Failure::run(format!("the output could not be written whole: {e}")),
+    }
+}
+
+/// Prints a line of a command's result like `println!`, but gives a [`Failure`] where that fails.
+macro_rules! print_line {
+    ($($words:tt)*) => {
+        $crate::cli::output::write_line(::std::format_args!($($words)*))
+    };
+}
+
+pub(crate) use print_line;
 
 /// The path without links and dots, of something that need not exist yet.
 fn resolved(path: &Path) -> PathBuf {

@@ -1,14 +1,17 @@
 //! `orrery runs`: the table of past runs with the user's notes. Rows come from `run_rows`; nothing here reads a log.
 
-use std::{
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 
-use super::{RUNS, failure::Failure, sweep, terminal::notice};
+use super::{
+    RUNS,
+    failure::Failure,
+    output::{self, print_line},
+    sweep,
+    terminal::notice,
+};
 use crate::{
     experiments::{
         run_rows,
@@ -73,7 +76,7 @@ struct Edit {
 
 pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     if let Some(place) = &args.edit.restore {
-        println!("{}", trash::restore(place).map_err(Failure::wrong)?.display());
+        print_line!("{}", trash::restore(place).map_err(Failure::wrong)?.display())?;
         return Ok(());
     }
     if let Some(run) = &args.edit.edit {
@@ -96,16 +99,14 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
         (_, true) => as_csv(&rows)?,
         _ => return tell_table(&rows, all, &args.out),
     };
-    // A reader that has gone, as of `orrery runs --csv | head`, has what it wanted.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    Ok(())
+    output::print(text.as_bytes())
 }
 
 fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
     if edit.delete {
         let place = trash::discard(run).map_err(Failure::wrong)?;
         notice!("in the trash; `orrery runs --restore {}` takes it back", place.display());
-        println!("{}", place.display());
+        print_line!("{}", place.display())?;
         return Ok(());
     }
     let mut kept = note::read(run).map_err(Failure::wrong)?;
@@ -127,7 +128,7 @@ fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
 fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failure> {
     let archived = all.iter().filter(|r| r.note.archived).count();
     if all.is_empty() {
-        println!("no runs in {}; `orrery run LAB` makes one", out.display());
+        print_line!("no runs in {}; `orrery run LAB` makes one", out.display())?;
         return Ok(());
     }
     let headings =
@@ -141,7 +142,7 @@ fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failur
             4 | 5 | 9 => format!("{cell:>width$}  "),
             _ => format!("{cell:<width$}  "),
         });
-        println!("{}", line.collect::<String>().trim_end());
+        print_line!("{}", line.collect::<String>().trim_end())?;
     }
     for row in rows.iter().filter(|r| !r.problems.is_empty()) {
         notice!("{}: {}", row.folder, row.problems.join("; "));

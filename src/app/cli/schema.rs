@@ -4,7 +4,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::failure::Failure;
+use super::{failure::Failure, output::print_line};
 use crate::{
     config::nearest,
     store::FORMAT,
@@ -22,15 +22,14 @@ pub struct SchemaArgs {
 
 pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
     if args.channels {
-        MEASUREMENTS.iter().for_each(|m| println!("{}", m.channel));
-        return Ok(());
+        return MEASUREMENTS.iter().try_for_each(|m| print_line!("{}", m.channel));
     }
     let schema = match &args.channel {
         Some(channel) => find(channel)?.schema().to_value(),
         None => line_schema(),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|e| Failure::run(e.to_string()))?;
-    println!("{text}");
+    print_line!("{text}")?;
     Ok(())
 }
 

@@ -29,7 +29,7 @@ fn last_step(values: &[HeadlineValue]) -> u64 {
 }
 
 fn line(run: &RunHeadlines) -> String {
-    let RunHeadlines { info, lab: Some(lab), found } = run else { return String::new() };
+    let RunHeadlines { info, lab: Some(lab), found, .. } = run else { return String::new() };
     if found.values.is_empty() {
         return String::new();
     }

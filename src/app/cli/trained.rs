@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use super::{failure::Failure, terminal::notice};
+use super::{failure::Failure, output::print_line, terminal::notice};
 use crate::{
     corpus::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers},
     files,
@@ -180,16 +180,20 @@ impl Chosen {
     }
 
     /// Prints what was chosen from, if anything was, and the model.
-    pub fn print(&self) {
-        self.print_candidates();
-        println!("{}", self.described());
+    ///
+    /// # Errors
+    /// See [`print`](super::output::print).
+    pub fn print(&self) -> Result<(), Failure> {
+        self.print_candidates()?;
+        print_line!("{}", self.described())
     }
 
     /// Prints the candidates, if there were several.
-    pub fn print_candidates(&self) {
-        if let Some(table) = self.table() {
-            println!("{table}");
-        }
+    ///
+    /// # Errors
+    /// See [`print`](super::output::print).
+    pub fn print_candidates(&self) -> Result<(), Failure> {
+        self.table().map_or(Ok(()), |table| print_line!("{table}"))
     }
 
     /// The losses of all candidates, and which is used; `None` where there was nothing to choose.

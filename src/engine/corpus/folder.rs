@@ -11,7 +11,7 @@ use super::{
     generated::domains,
     text_file::{TextFile, refused},
 };
-use crate::files::memory::size;
+use crate::files::{self, memory::size};
 
 /// The limit of entries of a folder that are listed.
 const MAX_ENTRIES: usize = 10_000;
@@ -27,7 +27,7 @@ const MIN_FILE: u64 = 4 << 10;
 /// If it is no folder, may not be read, has too many entries, or none that is a file.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     let here = folder.display();
-    let entries = fs::read_dir(folder).map_err(|e| match e.kind() {
+    let entries = files::all_entries(folder).map_err(|e| match e.kind() {
         io::ErrorKind::NotADirectory => CorpusError::with_source(
             format!("{here} is a file, not a folder: choose the folder it lies in, or give it as the text file."),
             e,

@@ -3,6 +3,7 @@
 //! formats it knows one alone, Python's pickle, which weights and vocabularies share.
 
 pub mod fingerprint;
+pub mod folders;
 pub mod memory;
 pub mod opening;
 pub mod pickle;
@@ -10,10 +11,13 @@ pub mod replacement;
 pub mod watched;
 
 pub use fingerprint::{Fingerprint, fingerprint};
+pub use folders::{
+    all_entries, create_new_inside, entries, make_folders, remove_file_inside, remove_folder_inside, rename_inside,
+};
 pub use memory::{TooMuchMemory, available_memory, check_memory, reading_budget};
 pub use opening::{
     FileError, create_inside, folder_inside, make_folder_inside, open, open_inside, open_inside_to_write, read,
     read_all, read_inside, read_text, read_text_inside,
 };
-pub use replacement::{Replacement, folder_beside, replace, sync_folder};
+pub use replacement::{Replacement, folder_beside, rename_whole, replace, sync_folder};
 pub use watched::WatchedFile;

@@ -1,6 +1,8 @@
 //! Opening and reading files of which nothing is known: only ordinary files, never more bytes than a limit, and inside
 //! a folder of somebody else no link. Callers say in their messages which file it was and what to do.
 
+pub(super) mod inside;
+
 use std::{
     fs::{self, File, FileType},
     io::{self, Read},
@@ -204,8 +206,9 @@ pub fn make_folder_inside(folder: &Path, name: impl AsRef<Path>) -> Result<PathB
     let name = name.as_ref();
     match folder_inside(folder, name) {
         Err(e) if e.is_missing() => {
-            fs::create_dir(folder.join(name))?;
-            folder_inside(folder, name)
+            // another process may have made it meanwhile
+            let made = inside::make_folder(folder, name);
+            folder_inside(folder, name).map_err(|e| made.err().unwrap_or(e))
         }
         found => found,
     }
@@ -240,92 +243,6 @@ fn parts(name: &Path) -> Result<Vec<&std::ffi::OsStr>, FileError> {
         })
         .collect();
     parts.filter(|p| !p.is_empty()).ok_or(FileError::Outside)
-}
-
-#[cfg(unix)]
-mod inside {
-    use std::{fs::File, path::Path};
-
-    use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
-
-    use super::{FileError, check_type, parts};
-
-    /// Goes from the opened folder to the file part by part, so that nothing on the way can be exchanged for a
-    /// link between the look and the step.
-    pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
-        let parts = parts(name)?;
-        let (last, way) = parts.split_last().ok_or(FileError::Outside)?;
-        let as_folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut at = rustix::fs::open(folder, as_folder, Mode::empty()).map_err(refused)?;
-        for part in way {
-            let kind = FileType::from_raw_mode(statat(&at, *part, AtFlags::SYMLINK_NOFOLLOW).map_err(refused)?.st_mode);
-            if kind == FileType::Symlink {
-                return Err(FileError::Link);
-            }
-            at = openat(&at, *part, as_folder | OFlags::NOFOLLOW, Mode::empty()).map_err(refused)?;
-        }
-        // A device must not be opened to find out that it is one.
-        match statat(&at, *last, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => check_kind(FileType::from_raw_mode(found.st_mode))?,
-            Err(rustix::io::Errno::NOENT) if writing => {}
-            Err(e) => return Err(refused(e)),
-        }
-        let access = if writing { OFlags::RDWR | OFlags::CREATE } else { OFlags::RDONLY };
-        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = openat(&at, *last, flags, Mode::from_raw_mode(0o666)).map_err(refused)?;
-        check_kind(FileType::from_raw_mode(fstat(&file).map_err(refused)?.st_mode))?;
-        let file = File::from(file);
-        check_type(file.metadata()?.file_type())?;
-        Ok(file)
-    }
-
-    fn check_kind(kind: FileType) -> Result<(), FileError> {
-        match kind {
-            FileType::RegularFile => Ok(()),
-            FileType::Directory => Err(FileError::Folder),
-            FileType::Symlink => Err(FileError::Link),
-            FileType::Fifo => Err(FileError::Pipe),
-            FileType::Socket => Err(FileError::Socket),
-            _ => Err(FileError::Device),
-        }
-    }
-
-    fn refused(e: rustix::io::Errno) -> FileError {
-        match e {
-            rustix::io::Errno::LOOP => FileError::Link,
-            e => FileError::Io(e.into()),
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod inside {
-    use std::{
-        fs::{self, File},
-        io,
-        path::Path,
-    };
-
-    use super::{FileError, check_type, parts};
-
-    pub fn open(folder: &Path, name: &Path, writing: bool) -> Result<File, FileError> {
-        let mut path = folder.to_owned();
-        for part in parts(name)? {
-            path.push(part);
-            match fs::symlink_metadata(&path) {
-                Ok(found) if found.file_type().is_symlink() => return Err(FileError::Link),
-                Ok(_) => {}
-                Err(e) if writing && e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => return Err(e.into()),
-            }
-        }
-        let file = match writing {
-            true => File::options().read(true).write(true).create(true).truncate(false).open(&path)?,
-            false => super::open(&path)?,
-        };
-        check_type(file.metadata()?.file_type())?;
-        Ok(file)
-    }
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ impl WatchedFile {
     ///
     /// # Errors
     /// If the system refuses, or if a link, folder, device or pipe is there.
-    pub fn open(folder: &Path, name: &str) -> io::Result<Self> {
+    pub fn open(folder: &Path, name: impl AsRef<Path>) -> io::Result<Self> {
+        let name = name.as_ref();
         Ok(Self { path: folder.join(name), file: open_inside_to_write(folder, name)? })
     }
 

@@ -4,9 +4,11 @@
 use std::{
     alloc::{GlobalAlloc, Layout},
     cell::Cell,
+    path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use crate::files;
 pub use crate::files::{available_memory, memory::size};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -79,10 +81,13 @@ pub fn allocations() -> [u64; 2] {
     [ALLOCATIONS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed)]
 }
 
+/// The limit of a `/proc/PROCESS/status` in bytes.
+const MAX_STATUS: u64 = 1 << 20;
+
 /// Most resident memory that a process (`self`, or a number) ever had, MiB; `None` where the system
 /// does not tell.
 pub fn peak_mib(process: &str) -> Option<f64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let status = files::read_text(Path::new(&format!("/proc/{process}/status")), MAX_STATUS).ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok().map(|k| k / 1024.0)
 }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    files::{FileError, check_memory, folder_beside, folder_inside, open_inside, read_inside, sync_folder},
+    files::{self, FileError, check_memory, folder_beside, folder_inside, open_inside, read_inside, sync_folder},
     nn::host,
     telemetry::number,
 };
@@ -129,7 +129,7 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     check_finite(checkpoint)?;
     let folder = run.join(CHECKPOINTS);
     folder_inside(run, CHECKPOINTS).map(|_| ()).at("write in", &folder)?;
-    sweep(&folder);
+    sweep(run);
     let making = folder_beside(&folder, MAKING).at("write in", &folder)?;
     let mut taken = vec![];
     let mut variants = vec![];
@@ -157,11 +157,11 @@ pub fn save(run: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, StoreError> 
     names::write_new(&making.path().join(STATE), &text)?;
     sync_folder(making.path()).at("write", making.path())?;
     let path = free_place(&folder, checkpoint.step);
-    fs::rename(making.path(), &path).at("write", &path)?;
+    files::rename_inside(run, within(making.path()), within(&path)).at("write", &path)?;
     // Renamed, there is nothing left to remove.
     let _ = making.keep();
     sync_folder(&folder).at("write", &folder)?;
-    drop_old(&folder);
+    drop_old(run);
     Ok(path)
 }
 
@@ -254,8 +254,8 @@ pub fn load_at(path: &Path, device: &Device) -> Result<Checkpoint, StoreError> {
         return Err(FileError::Link).at("read", path);
     }
     let state = read_state(path)?;
-    let files = state.variants.iter().flat_map(|v| [&v.weights, &v.moments]);
-    let bytes = files.map(|f| tensors::length(path, f)).sum::<Result<u64, _>>()?;
+    let parts = state.variants.iter().flat_map(|v| [&v.weights, &v.moments]);
+    let bytes = parts.map(|f| tensors::length(path, f)).sum::<Result<u64, _>>()?;
     check_memory(bytes.saturating_mul(2)).map_err(FileError::from).at("read", path)?;
     let mut variants = vec![];
     for v in &state.variants {
@@ -289,7 +289,7 @@ pub(super) fn move_aside_after(run: &Path, step: Option<u64>) -> Result<(), Stor
                 n += 1;
                 aside = folder.join(format!("superseded-{}-{n}", name_of(&path)));
             }
-            fs::rename(&path, &aside).at("put aside", &path)?;
+            files::rename_inside(run, within(&path), within(&aside)).at("put aside", &path)?;
         }
     }
     Ok(())
@@ -350,9 +350,8 @@ fn free_place(folder: &Path, step: u64) -> PathBuf {
 
 /// Checkpoints by (step, generation), ascending.
 fn found(folder: &Path) -> Vec<((u64, u64), PathBuf)> {
-    let Ok(entries) = fs::read_dir(folder) else { return vec![] };
+    let Ok(entries) = files::entries(folder) else { return vec![] };
     let mut found: Vec<_> = entries
-        .flatten()
         .filter_map(|e| {
             let name = e.file_name();
             let rest = name.to_str()?.strip_prefix("step-")?;
@@ -364,27 +363,32 @@ fn found(folder: &Path) -> Vec<((u64, u64), PathBuf)> {
     found
 }
 
-fn drop_old(folder: &Path) {
-    let mut found = found(folder);
+fn drop_old(run: &Path) {
+    let mut found = found(&run.join(CHECKPOINTS));
     found.truncate(found.len().saturating_sub(KEPT));
     for (_, path) in found {
         // Renamed first: a checkpoint that is half removed must not look like one.
-        let going = folder.join(format!("{REMOVING}{}", name_of(&path)));
-        if fs::rename(&path, &going).is_ok() {
-            let _ = fs::remove_dir_all(&going);
+        let going = Path::new(CHECKPOINTS).join(format!("{REMOVING}{}", name_of(&path)));
+        if files::rename_inside(run, within(&path), &going).is_ok() {
+            let _ = files::remove_folder_inside(run, &going);
         }
     }
 }
 
 /// Removes what a killed process left half made or half removed.
-fn sweep(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+fn sweep(run: &Path) {
+    for entry in files::entries(&run.join(CHECKPOINTS)).into_iter().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with(MAKING) || name.starts_with(REMOVING) {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = files::remove_folder_inside(run, within(&entry.path()));
         }
     }
+}
+
+/// A checkpoint by its place in its run.
+fn within(checkpoint: &Path) -> PathBuf {
+    Path::new(CHECKPOINTS).join(checkpoint.file_name().unwrap_or_default())
 }
 
 fn name_of(path: &Path) -> String {

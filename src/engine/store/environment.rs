@@ -1,8 +1,13 @@
 //! On what machine and with which build a run was made. No names of people, machines or networks.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
-use crate::nn::kernels::arch;
+use crate::{files, nn::kernels::arch};
+
+/// The limit of a file in which the system tells what it is, in bytes.
+const MAX_SYSTEM_FILE: u64 = 4 << 20;
 
 /// The machine on which the numbers were measured, for later readers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,7 +56,7 @@ fn system() -> String {
 
 /// The value of the first `name<separator>value` line of a small system file.
 fn field_of(file: &str, name: &str, separator: char) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = files::read_text(Path::new(file), MAX_SYSTEM_FILE).ok()?;
     text.lines()
         .filter_map(|line| line.split_once(separator))
         .find(|(key, _)| key.trim() == name)

@@ -2,26 +2,65 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use csv::Writer;
 
 use super::{
-    Reader, StoreError, description, error::At, listing, names, sample_scalars::sample_scalars, tensorboard::EventFile,
+    Damage, Reader, StoreError, description, error::At, listing, names, sample_scalars::sample_scalars,
+    tensorboard::EventFile,
 };
-use crate::files::Replacement;
+use crate::files::{Replacement, make_folder_inside, make_folders};
 use crate::telemetry::{Channel, Event, StepStats, table};
+
+/// The run that is exported.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    /// Its folder.
+    pub run: &'a Path,
+    /// Export what can be read of a record that is damaged.
+    pub allows_damage: bool,
+}
+
+impl<'a> Record<'a> {
+    /// A run whose record must be whole.
+    pub fn whole(run: &'a Path) -> Self {
+        Self { run, allows_damage: false }
+    }
+
+    /// # Errors
+    /// If something of the record is lost, and that is not allowed.
+    fn check(&self, damage: Damage) -> Result<Damage, StoreError> {
+        if damage.is_empty() || self.allows_damage {
+            return Ok(damage);
+        }
+        let shown = self.run.display();
+        Err(StoreError::new(format!("{shown}: {damage}: nothing was written; `--partial` writes what can be read")))
+    }
+}
+
+/// An export, and what of the record is not in it.
+#[derive(Debug)]
+pub struct Exported<T> {
+    /// The files or the number of rows.
+    pub written: T,
+    /// The sentences about what is lost.
+    pub damage: Damage,
+}
 
 /// Writes every scalar of a run as one CSV: `step, variant, wall_secs`, then a column a channel, in
 /// the order of their first appearance; one row a (step, variant). Absent values are empty, others in full precision (`NaN`,
 /// `inf`, `-inf` for what is not finite). Returns the number of rows.
-pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
+///
+/// # Errors
+/// If the run cannot be read, or not whole, or the file cannot be written.
+pub fn csv(record: Record<'_>, to: &Path) -> Result<Exported<u64>, StoreError> {
     // Twice over the file rather than the whole of it in memory.
     let mut columns: HashMap<Channel, usize> = HashMap::new();
     let mut channels = vec![];
-    each_step(run, |stats| {
+    let damage = each_step(record, |stats| {
         for (channel, _) in stats.scalars {
             columns.entry(channel).or_insert_with_key(|c| {
                 channels.push(c.clone());
@@ -30,17 +69,18 @@ pub fn csv(run: &Path, to: &Path) -> Result<u64, StoreError> {
         }
         Ok(())
     })?;
-    let ids = variant_ids(run)?;
+    let ids = variant_ids(record.run)?;
     let mut out = Writer::from_writer(Replacement::create(to).at("write", to)?);
     let first = ["step", "variant", "wall_secs"];
     let header = first.into_iter().chain(channels.iter().map(Channel::as_str));
     out.write_record(header).map_err(io::Error::from).at("write", to)?;
     // A step's training and held-out values are told apart; here they share a row.
     let mut table = Table { out, columns, ids, open: BTreeMap::new(), step: 0, rows: 0 };
-    each_step(run, |stats| table.add(&stats).at("write", to))?;
+    // what was lost the first time is lost again
+    let _ = each_step(record, |stats| table.add(&stats).at("write", to))?;
     table.close_rows().at("write", to)?;
     commit(table.out, to)?;
-    Ok(table.rows)
+    Ok(Exported { written: table.rows, damage })
 }
 
 /// The rows of the present step, by variant, until a later step comes.
@@ -91,13 +131,13 @@ fn commit(out: Writer<Replacement>, path: &Path) -> Result<(), StoreError> {
 /// (see [`table::cells`]). Returns the files.
 ///
 /// # Errors
-/// If the run cannot be read or a file cannot be written.
-pub fn samples(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let ids = variant_ids(run)?;
+/// If the run cannot be read, or not whole, or a file cannot be written.
+pub fn samples(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, StoreError> {
+    let ids = variant_ids(record.run)?;
     let mut taken = vec![];
     let mut open: BTreeMap<Channel, (PathBuf, Writer<Replacement>)> = BTreeMap::new();
-    fs::create_dir_all(to).at("make", to)?;
-    each_event(run, |event| {
+    make_folders(to).at("make", to)?;
+    let damage = each_event(record.run, |event| {
         let Event::Sample(sample) = event else { return Ok(()) };
         let (path, writer) = match open.entry(sample.channel.clone()) {
             std::collections::btree_map::Entry::Occupied(e) => e.into_mut(),
@@ -118,29 +158,34 @@ pub fn samples(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
         }
         Ok(())
     })?;
+    let damage = record.check(damage)?;
     let mut paths = vec![];
     for (path, writer) in open.into_values() {
         commit(writer, &path)?;
         paths.push(path);
     }
-    Ok(paths)
+    Ok(Exported { written: paths, damage })
 }
 
 /// Writes TensorBoard event files, one folder a variant, so that `tensorboard --logdir <to>` shows
 /// each as a run. Values become 32-bit floats (the format's type). Returns the files.
-pub fn tensorboard(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let ids = variant_ids(run)?;
-    let started_at = description::describe(run)?.started_at;
-    let began = listing::began(run, started_at.as_deref()).as_second();
+///
+/// # Errors
+/// If the run cannot be read, or not whole, or a file cannot be written.
+pub fn tensorboard(record: Record<'_>, to: &Path) -> Result<Exported<Vec<PathBuf>>, StoreError> {
+    let ids = variant_ids(record.run)?;
+    let started_at = description::describe(record.run)?.started_at;
+    let began = listing::began(record.run, started_at.as_deref()).as_second();
     let mut taken = vec![];
     let mut open: HashMap<usize, EventFile> = HashMap::new();
     let mut paths = vec![];
-    each_step(run, |stats| {
+    let damage = each_step(record, |stats| {
         let file = match open.entry(stats.variant) {
             std::collections::hash_map::Entry::Occupied(e) => e.into_mut(),
             std::collections::hash_map::Entry::Vacant(e) => {
-                let folder = to.join(names::unique_name(&id_of(&ids, stats.variant), &mut taken));
-                fs::create_dir_all(&folder).at("make", &folder)?;
+                let name = names::unique_name(&id_of(&ids, stats.variant), &mut taken);
+                make_folders(to).at("make", to)?;
+                let folder = make_folder_inside(to, &name).at("make", &to.join(&name))?;
                 let path = folder.join(format!("events.out.tfevents.{began:010}.orrery"));
                 paths.push(path.clone());
                 e.insert(EventFile::create(&path, began as f64)?)
@@ -152,25 +197,29 @@ pub fn tensorboard(run: &Path, to: &Path) -> Result<Vec<PathBuf>, StoreError> {
     for file in open.into_values() {
         file.finish()?;
     }
-    Ok(paths)
+    Ok(Exported { written: paths, damage })
 }
 
 /// Hands every event of the run to `each`, until one fails.
-fn each_event(run: &Path, mut each: impl FnMut(Event) -> Result<(), StoreError>) -> Result<(), StoreError> {
+fn each_event(run: &Path, mut each: impl FnMut(Event) -> Result<(), StoreError>) -> Result<Damage, StoreError> {
     let mut result = Ok(());
-    Reader::open(run)?.read_through(|event| {
+    let damage = Reader::open(run)?.read_through(|event| {
         if result.is_ok() {
             result = each(event);
         }
     })?;
-    result
+    result.map(|()| damage)
 }
 
 /// Hands every step's scalars to `each`, those of scheduled measurements among them: in the first of a step's and
-/// variant's, or alone where the step has none.
-fn each_step(run: &Path, mut each: impl FnMut(StepStats) -> Result<(), StoreError>) -> Result<(), StoreError> {
+/// variant's, or alone where the step has none. A record that is not whole is refused before the first one, unless that is
+/// allowed.
+fn each_step(
+    record: Record<'_>,
+    mut each: impl FnMut(StepStats) -> Result<(), StoreError>,
+) -> Result<Damage, StoreError> {
     let mut measured: BTreeMap<(u64, usize), Vec<(Channel, f64)>> = BTreeMap::new();
-    each_event(run, |event| {
+    let damage = each_event(record.run, |event| {
         if let Event::Sample(sample) = event {
             let scalars = sample_scalars(&sample);
             if !scalars.is_empty() {
@@ -179,8 +228,9 @@ fn each_step(run: &Path, mut each: impl FnMut(StepStats) -> Result<(), StoreErro
         }
         Ok(())
     })?;
+    let damage = record.check(damage)?;
     let mut wall = 0.0;
-    each_event(run, |event| {
+    let _ = each_event(record.run, |event| {
         let Event::Step(mut stats) = event else { return Ok(()) };
         let later = measured.split_off(&(stats.step, 0));
         for ((step, variant), scalars) in std::mem::replace(&mut measured, later) {
@@ -192,7 +242,8 @@ fn each_step(run: &Path, mut each: impl FnMut(StepStats) -> Result<(), StoreErro
     })?;
     measured
         .into_iter()
-        .try_for_each(|((step, variant), scalars)| each(StepStats { step, variant, scalars, wall_secs: wall }))
+        .try_for_each(|((step, variant), scalars)| each(StepStats { step, variant, scalars, wall_secs: wall }))?;
+    Ok(damage)
 }
 
 fn variant_ids(run: &Path) -> Result<Vec<String>, StoreError> {

@@ -16,7 +16,7 @@ use super::{
     writer::is_being_written,
 };
 use crate::{
-    files::open_inside,
+    files::{self, open_inside},
     telemetry::{Event, RunState},
 };
 
@@ -88,9 +88,8 @@ pub fn list(folder: &Path) -> Result<Vec<RunSummary>, StoreError> {
     if !folder.exists() {
         return Ok(vec![]);
     }
-    let mut runs: Vec<RunSummary> = fs::read_dir(folder)
+    let mut runs: Vec<RunSummary> = files::entries(folder)
         .at("list the runs in", folder)?
-        .flatten()
         .filter(|e| !e.file_name().to_string_lossy().starts_with('.'))
         .map(|e| e.path())
         .filter(|p| p.join(RUN).is_file() || p.join(CONFIG).is_file())

@@ -54,7 +54,7 @@ pub use environment::Environment;
 pub use error::StoreError;
 pub use listing::{Interruption, RunSummary, interruption, list, local_text, summary};
 pub use names::is_record;
-pub use reader::Reader;
+pub use reader::{Damage, Reader};
 pub use record::{FORMAT, RunRecord};
 pub use snapshots::VariantWeights;
 pub use writer::{Writer, check_writable, is_being_written};

@@ -1,13 +1,9 @@
 //! The names of a run folder's files and folders, and making them.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::{self, Write},
-    path::Path,
-};
+use std::{io::Write, path::Path};
 
 use super::error::{At, StoreError};
-use crate::files::folder_inside;
+use crate::files;
 
 pub(super) const METRICS: &str = "metrics.jsonl";
 pub(super) const SAMPLES: &str = "samples.jsonl";
@@ -39,7 +35,8 @@ pub(super) fn check_run(folder: &Path) -> Result<(), StoreError> {
 
 /// Makes a file that must not exist, and forces it to the disk.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).at("write", path)?;
+    let (folder, name) = (path.parent().unwrap_or(Path::new(".")), path.file_name().unwrap_or_default());
+    let mut file = files::create_new_inside(folder, name).at("write", path)?;
     file.write_all(bytes).at("write", path)?;
     file.sync_all().at("write", path)
 }
@@ -50,10 +47,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 /// If the system refuses, or something else has its name.
 pub(super) fn make_folder(run: &Path, name: &str) -> Result<(), StoreError> {
     let folder = run.join(name);
-    match fs::create_dir(&folder) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e).at("make", &folder),
-        _ => folder_inside(run, name).map(|_| ()).at("write in", &folder),
-    }
+    files::make_folder_inside(run, name).map(|_| ()).at("make", &folder)
 }
 
 /// Returns true if an absolute path leads into a run folder, to something that its writer keeps there: a log, a

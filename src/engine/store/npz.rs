@@ -1,12 +1,12 @@
 //! Named tensors as an `.npz` file for NumPy. The format is candle's; this gives the file its name when it is whole.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use candle_core::Tensor;
 
 use super::error::{At, StoreError};
 use crate::{
-    files::{folder_beside, memory::size},
+    files::{self, folder_beside, memory::size},
     nn::host,
 };
 
@@ -35,6 +35,5 @@ pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), StoreError
     let beside = folder_beside(folder, ".writing-").at("write", path)?;
     let whole = beside.path().join("whole.npz");
     Tensor::write_npz(&on_host, &whole).map_err(|e| broken(&e))?;
-    fs::File::open(&whole).and_then(|f| f.sync_all()).at("write", path)?;
-    fs::rename(&whole, path).at("write", path)
+    files::rename_whole(&whole, path).at("write", path)
 }

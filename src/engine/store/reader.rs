@@ -5,6 +5,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    fmt,
     io::{self, BufRead, BufReader, Cursor, Read},
     path::{Path, PathBuf},
     sync::Arc,
@@ -35,6 +36,32 @@ const UNKNOWN_GROWTH: u64 = 128;
 const MAX_CHANNELS: usize = 1 << 14;
 /// Bad lines of one file that are told of one by one.
 const TOLD: u64 = 5;
+
+/// Sentences that a [`Damage`] shows.
+const SHOWN: usize = 3;
+
+/// The parts of a record that could not be read, a sentence each; empty if the record is whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Damage(pub Vec<String>);
+
+impl Damage {
+    /// True if nothing was lost.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &self.0[..self.0.len().min(SHOWN)];
+        f.write_str(&shown.join("; "))?;
+        match self.0.len() - shown.len() {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
+    }
+}
 
 /// The events of a run folder, in order: its start, then steps, samples and what happened, merged by
 /// step.
@@ -77,7 +104,7 @@ impl Reader {
             ],
             end: Some(RunEnd::default()),
         };
-        reader.notices.extend(reader.feeds.iter_mut().filter_map(|f| f.missing.take()).map(warning));
+        reader.notices.extend(reader.feeds.iter().flat_map(|feed| feed.damage.clone()).map(warning));
         Ok(reader)
     }
 
@@ -111,14 +138,21 @@ impl Reader {
         self.start.iter().find_map(|e| if let Event::Started(info) = e { Some(info.clone()) } else { None })
     }
 
-    /// Reads to the end and hands every event to `each`.
+    /// Reads to the end and hands every event to `each`; says what of it is lost or damaged on the disk.
     ///
     /// # Errors
-    /// If the system refuses to read a part of it. What was lost or damaged on the disk is no error: its notices
-    /// are among the events.
-    pub fn read_through(mut self, mut each: impl FnMut(Event)) -> Result<(), StoreError> {
+    /// If the system refuses to read a part of it. What was lost or damaged is no error: its notices are among the
+    /// events too.
+    pub fn read_through(mut self, mut each: impl FnMut(Event)) -> Result<Damage, StoreError> {
         self.by_ref().for_each(&mut each);
-        self.feeds.into_iter().find_map(|feed| feed.failure).map_or(Ok(()), Err)
+        let mut damage = Damage::default();
+        for feed in self.feeds {
+            damage.0.extend(feed.damage);
+            if let Some(failure) = feed.failure {
+                return Err(failure);
+            }
+        }
+        Ok(damage)
     }
 
     fn note(&mut self, event: &Event) {
@@ -259,13 +293,13 @@ struct LogFile {
     folder: PathBuf,
     name: &'static str,
     file: Option<Box<dyn BufRead + Send>>,
-    /// Words, if the file cannot be opened.
-    missing: Option<String>,
     line_number: u64,
     bad: u64,
     parse: fn(&[u8], &mut NameTable) -> Parsed,
     head: Option<(u64, Event)>,
     line: Vec<u8>,
+    /// The sentences about what is lost.
+    damage: Vec<String>,
     /// The reason why the rest of it could not be read, if the system refused.
     failure: Option<StoreError>,
 }
@@ -276,7 +310,7 @@ impl LogFile {
         match open_inside(folder, name) {
             Ok(file) => feed.file = Some(Box::new(BufReader::with_capacity(1 << 16, file))),
             Err(e) => {
-                feed.missing = Some(format!("{name} cannot be opened ({e}): the run is shown without {holds}"));
+                feed.damage.push(format!("{name} cannot be opened ({e}): the run is shown without {holds}"));
                 // A log that is not there is a loss that the notice tells of; one that cannot be read is there.
                 if !e.is_missing() {
                     feed.failure = Err::<(), _>(e).at("read", &folder.join(name)).err();
@@ -298,12 +332,12 @@ impl LogFile {
             folder: folder.to_owned(),
             name,
             file: None,
-            missing: None,
             line_number: 0,
             bad: 0,
             parse,
             head: None,
             line: vec![],
+            damage: vec![],
             failure: None,
         }
     }
@@ -314,7 +348,7 @@ impl LogFile {
                 Ok(Line::RunEnd) => {
                     self.file = None;
                     if self.bad > TOLD {
-                        notices.push_back(warning(format!("{}: {} lines could not be read", self.name, self.bad)));
+                        self.lose(format!("{}: {} lines could not be read", self.name, self.bad), notices);
                     }
                 }
                 Ok(Line::Whole { ended }) => self.take_line(ended, names, notices),
@@ -326,10 +360,8 @@ impl LogFile {
                     );
                 }
                 Err(e) => {
-                    notices.push_back(warning(format!(
-                        "{} cannot be read beyond line {}: {e}",
-                        self.name, self.line_number
-                    )));
+                    let words = format!("{} cannot be read beyond line {}: {e}", self.name, self.line_number);
+                    self.lose(words, notices);
                     self.file = None;
                     self.failure = Some(StoreError::io("read", &self.folder.join(self.name), e));
                 }
@@ -354,8 +386,14 @@ impl LogFile {
     fn skip(&mut self, why: &str, notices: &mut VecDeque<Event>) {
         self.bad += 1;
         if self.bad <= TOLD {
-            notices.push_back(warning(format!("{} line {} is passed over: {why}", self.name, self.line_number)));
+            self.lose(format!("{} line {} is passed over: {why}", self.name, self.line_number), notices);
         }
+    }
+
+    /// Notes that something is lost, and says so.
+    fn lose(&mut self, words: String, notices: &mut VecDeque<Event>) {
+        self.damage.push(words.clone());
+        notices.push_back(warning(words));
     }
 
     fn next_line(&mut self) -> io::Result<Line> {

@@ -15,7 +15,7 @@ use super::{
     error::At,
     names::{CHECKPOINTS, CONFIG, EVENTS, FIGURES, METRICS, RUN, SAMPLES, SNAPSHOTS},
 };
-use crate::files::{Replacement, check_memory, read_inside};
+use crate::files::{self, Replacement, check_memory, read_inside};
 
 const INDEX: &str = ".index.json";
 /// A longer one is not ours: a run takes some kilobytes.
@@ -104,7 +104,7 @@ pub fn run_folders(runs: &Path) -> Result<Vec<String>, StoreError> {
     if !runs.exists() {
         return Ok(vec![]);
     }
-    let entries = fs::read_dir(runs).at("list the runs in", runs)?.flatten();
+    let entries = files::entries(runs).at("list the runs in", runs)?;
     let is_run = |path: &PathBuf| [RUN, CONFIG, METRICS].iter().any(|part| path.join(part).is_file());
     let mut names: Vec<String> = entries
         .filter(|e| !e.file_name().to_string_lossy().starts_with('.') && is_run(&e.path()))
@@ -120,11 +120,11 @@ pub fn bytes(run: &Path) -> u64 {
 }
 
 fn bytes_within(folder: &Path, depth: usize) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = files::entries(folder) else { return 0 };
     let of = |e: fs::DirEntry| match e.file_type() {
         Ok(kind) if kind.is_dir() && depth > 0 => bytes_within(&e.path(), depth - 1),
         Ok(kind) if kind.is_dir() => 0,
         _ => e.metadata().map_or(0, |data| data.len()),
     };
-    entries.flatten().map(of).sum()
+    entries.map(of).sum()
 }

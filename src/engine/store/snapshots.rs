@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -19,7 +19,7 @@ use super::{
     tensors::{self, NamedTensors},
 };
 use crate::{
-    files::{Replacement, folder_inside},
+    files::{self, Replacement, folder_inside},
     telemetry::{Channel, number},
 };
 
@@ -90,7 +90,7 @@ pub fn write(run: &Path, step: u64, variants: &[&VariantWeights]) -> Result<(), 
 /// The steps whose weights are kept, with where they lie.
 pub fn list(run: &Path) -> BTreeMap<u64, PathBuf> {
     let Ok(folder) = folder_inside(run, SNAPSHOTS) else { return BTreeMap::new() };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = files::entries(&folder).into_iter().flatten();
     entries.filter_map(|e| Some((parse(e.file_name().to_str()?)?.0, e.path()))).collect()
 }
 
@@ -126,18 +126,20 @@ pub fn read(run: &Path, path: &Path, device: &Device) -> Result<Vec<VariantWeigh
     Ok(variants)
 }
 
-/// Removes the weights of a step; one that is gone already is no error.
-pub fn remove(path: &Path) {
-    let _ = fs::remove_file(path);
+/// Removes the weights of a step that [`list`] found; one that is gone already is no error.
+pub fn remove(run: &Path, path: &Path) {
+    let _ = files::remove_file_inside(run, Path::new(SNAPSHOTS).join(path.file_name().unwrap_or_default()));
 }
 
 /// Removes the weights of every step after this one: a run that goes on from it has not been there.
 pub(super) fn remove_after(run: &Path, step: Option<u64>) {
-    list(run).into_iter().filter(|(at, _)| step.is_none_or(|s| *at > s)).for_each(|(_, path)| remove(&path));
+    list(run).into_iter().filter(|(at, _)| step.is_none_or(|s| *at > s)).for_each(|(_, path)| remove(run, &path));
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use candle_core::Tensor;
 
     use super::*;

@@ -1,11 +1,9 @@
 //! Runs that were deleted lie in a folder beside the others until somebody takes them back or empties it by hand.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::{StoreError, error::At, names, writer::is_being_written};
+use crate::files;
 
 /// Its folder within the folder of runs.
 pub const TRASH: &str = ".trash";
@@ -25,11 +23,12 @@ pub fn discard(run: &Path) -> Result<PathBuf, StoreError> {
         return Err(StoreError::new(format!("`{shown}` lies in no folder")));
     };
     let trash = runs.join(TRASH);
-    fs::create_dir_all(&trash).at("make", &trash)?;
+    files::make_folder_inside(runs, TRASH).at("make", &trash)?;
     let free =
         (1..).map(|n| if n == 1 { name.clone() } else { format!("{name}.{n}") }).find(|n| !trash.join(n).exists());
-    let place = trash.join(free.unwrap_or(name));
-    fs::rename(&run, &place).at("delete", &run)?;
+    let free = free.unwrap_or_else(|| name.clone());
+    let place = trash.join(&free);
+    files::rename_inside(runs, &name, Path::new(TRASH).join(free)).at("delete", &run)?;
     Ok(place)
 }
 
@@ -42,10 +41,11 @@ pub fn restore(place: &Path) -> Result<PathBuf, StoreError> {
     let no_trash = || StoreError::new(format!("`{shown}` is not in the trash: give a folder within `{TRASH}`"));
     let trash = place.parent().filter(|t| t.file_name().is_some_and(|n| n == TRASH)).ok_or_else(no_trash)?;
     let name = place.file_name().ok_or_else(no_trash)?;
-    let run = trash.parent().unwrap_or(Path::new(".")).join(name);
+    let runs = trash.parent().filter(|runs| !runs.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let run = runs.join(name);
     if run.exists() {
         return Err(StoreError::new(format!("`{}` is there already: move it away first", run.display())));
     }
-    fs::rename(place, &run).at("take back", place)?;
+    files::rename_inside(runs, Path::new(TRASH).join(name), name).at("take back", place)?;
     Ok(run)
 }

@@ -258,7 +258,7 @@ impl Inner {
 
 impl OpenFolder {
     fn create(out: &Path, info: &RunInfo) -> Result<Self, StoreError> {
-        fs::create_dir_all(out).at("make the folder of runs", out)?;
+        files::make_folders(out).at("make the folder of runs", out)?;
         let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         let config = &info.config;
         let preset = if config.preset.is_empty() { "custom" } else { &config.preset };
@@ -387,14 +387,14 @@ impl Drop for OpenFolder {
 /// # Errors
 /// If nothing can be made in it.
 pub fn check_writable(out: &Path) -> Result<(), StoreError> {
-    fs::create_dir_all(out).at("make the folder of runs", out)?;
+    files::make_folders(out).at("make the folder of runs", out)?;
     folder_beside(out, MAKING).at("make a run folder in", out).map(drop)
 }
 
 /// The files and folders of a run that has not begun.
 fn fill(folder: &Path, info: &RunInfo) -> Result<(), StoreError> {
-    for inner in [CHECKPOINTS, SNAPSHOTS, FIGURES].map(|name| folder.join(name)) {
-        fs::create_dir(&inner).at("make the run folder", &inner)?;
+    for inner in [CHECKPOINTS, SNAPSHOTS, FIGURES] {
+        files::make_folder_inside(folder, inner).at("make the run folder", &folder.join(inner))?;
     }
     for log in [METRICS, SAMPLES, EVENTS] {
         names::write_new(&folder.join(log), b"")?;
@@ -410,9 +410,9 @@ fn remove_abandoned(out: &Path) {
         let changed = entry.metadata().and_then(|m| m.modified());
         changed.is_ok_and(|t| t.elapsed().is_ok_and(|age| age > ABANDONED))
     };
-    for entry in fs::read_dir(out).into_iter().flatten().flatten() {
+    for entry in files::entries(out).into_iter().flatten() {
         if entry.file_name().to_string_lossy().starts_with(MAKING) && is_old(&entry) {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = files::remove_folder_inside(out, entry.file_name());
         }
     }
 }
@@ -423,7 +423,14 @@ fn rename_into_place(making: &Path, out: &Path, name: &str) -> Result<PathBuf, S
     let mut n = 1;
     loop {
         // A rename onto a folder with something in it fails, so two runs never share one.
-        match if path.exists() { Err(io::ErrorKind::AlreadyExists.into()) } else { fs::rename(making, &path) } {
+        let renamed = match path.exists() {
+            true => Err(io::ErrorKind::AlreadyExists.into()),
+            false => {
+                let name_of = |path: &Path| path.file_name().unwrap_or_default().to_owned();
+                files::rename_inside(out, name_of(making), name_of(&path)).map_err(io::Error::from)
+            }
+        };
+        match renamed {
             Ok(()) => {
                 files::sync_folder(out).at("write", out)?;
                 return Ok(path);

@@ -93,7 +93,7 @@ impl Snapshots {
             }
             while self.on_disk.len() > pace.max_count {
                 let Some(path) = take_closest(&mut self.on_disk) else { break };
-                snapshots::remove(&path);
+                snapshots::remove(run, &path);
             }
         }
         if let Some(pace) = self.memory {

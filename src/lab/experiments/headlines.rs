@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use super::headline_values::{HeadlineReader, HeadlineValues};
 use crate::{
     labs::{self, Lab},
-    store::{Reader, StoreError},
+    store::{Damage, Reader, StoreError},
     telemetry::{Event, RunInfo},
 };
 
@@ -15,6 +15,8 @@ pub struct RunHeadlines {
     /// `None` where this version has no such lab; then there are no headline numbers.
     pub lab: Option<&'static Lab>,
     pub found: HeadlineValues,
+    /// The parts of the record that could not be read.
+    pub damage: Damage,
 }
 
 /// Reads a run folder, whole or not; `each` is told every step, happening and notice besides.
@@ -27,11 +29,12 @@ pub fn read(folder: &Path, mut each: impl FnMut(&Event)) -> Result<RunHeadlines,
         reader.info().unwrap_or_else(|| unreachable!("a reader that was just opened begins with what the run is"));
     let lab = labs::find(&info.lab);
     let mut reading = lab.map(|lab| HeadlineReader::new(lab, &info));
-    reader.only(lab.map(HeadlineReader::measurements).unwrap_or_default()).read_through(|event| {
+    let wanted = lab.map(HeadlineReader::measurements).unwrap_or_default();
+    let damage = reader.only(wanted).read_through(|event| {
         each(&event);
         if let Some(reading) = &mut reading {
             reading.event(&event);
         }
     })?;
-    Ok(RunHeadlines { info, lab, found: reading.as_ref().map(HeadlineReader::found).unwrap_or_default() })
+    Ok(RunHeadlines { info, lab, found: reading.as_ref().map(HeadlineReader::found).unwrap_or_default(), damage })
 }

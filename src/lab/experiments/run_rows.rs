@@ -36,7 +36,7 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 2 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 3 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Every run in `runs`. A folder that cannot be read is a row that says so. `told` is called with what is known at once,
@@ -210,7 +210,7 @@ impl EventSummary {
     }
 
     fn row(self, path: &Path, name: &str, run: RunHeadlines) -> RunRow {
-        let RunHeadlines { info, lab, found } = run;
+        let RunHeadlines { info, lab, found, damage } = run;
         let began = store::summary(path).map_or(0, |s| s.began);
         let state = match self.state {
             Some(RunState::Finished) => RowState::Finished,
@@ -226,6 +226,7 @@ impl EventSummary {
         RunRow {
             folder: name.to_owned(),
             problems,
+            damage: damage.0,
             lab: info.lab.clone(),
             preset: info.config.preset.clone(),
             seed: info.config.seed,

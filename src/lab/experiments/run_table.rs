@@ -87,6 +87,8 @@ pub struct RunRow {
     pub sweep: String,
     /// Problems of the folder, a sentence each.
     pub problems: Vec<String>,
+    /// The problems by which a part of the record is lost, a sentence each.
+    pub damage: Vec<String>,
     pub lab: String,
     pub preset: String,
     pub seed: u64,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     labs::{self, Lab, headline::Source},
-    store::{Reader, StoreError},
+    store::{Damage, Reader, StoreError},
     telemetry::{Event, RunInfo, StepStats},
 };
 
@@ -44,6 +44,8 @@ pub struct RunNumbers {
     pub numbers: Vec<NumberSeries>,
     /// Seconds of training that the run had taken, by rising step.
     pub times: Vec<(u64, f64)>,
+    /// The parts of the record that could not be read.
+    pub damage: Damage,
 }
 
 impl SeriesReader {
@@ -135,8 +137,8 @@ pub fn read(folder: &Path, keeps: fn(&str) -> bool) -> Result<RunNumbers, StoreE
     let info =
         reader.info().unwrap_or_else(|| unreachable!("a reader that was just opened begins with what the run is"));
     let mut series = SeriesReader::new(labs::find(&info.lab), keeps);
-    reader.only(series.measurements()).read_through(|event| series.event(&event))?;
+    let damage = reader.only(series.measurements()).read_through(|event| series.event(&event))?;
     let times = std::mem::take(&mut series.times).into_iter().collect();
     let numbers = series.finish(&info);
-    Ok(RunNumbers { info, numbers, times })
+    Ok(RunNumbers { info, numbers, times, damage })
 }

@@ -29,7 +29,9 @@ pub struct Sheet<'a> {
 pub fn replayed_runs(folders: &[PathBuf], names: &[String]) -> Result<Vec<ReplayedRun>, Failure> {
     let read = |(folder, name): (&PathBuf, &String)| {
         let (lab, config) = recorded(folder)?;
-        Ok(ReplayedRun { name: name.clone(), config, knobs: (lab.knobs)(), mirror: replay(folder)? })
+        // the row of the run says what is lost
+        let (mirror, _) = replay(folder)?;
+        Ok(ReplayedRun { name: name.clone(), config, knobs: (lab.knobs)(), mirror })
     };
     folders.iter().zip(names).map(read).collect()
 }

@@ -12,10 +12,13 @@ use serde::Serialize;
 use super::super::{
     Settings,
     failure::Failure,
-    headless, output, settings,
+    headless,
+    output::{self, print_line},
+    settings,
     trained_run::{self, Model, state_dict_of},
 };
 use crate::{
+    files,
     labs::{
         self,
         merging::{self, MergingSettings},
@@ -78,14 +81,14 @@ pub fn run(args: &StoryArgs) -> Result<(), Failure> {
     if config.value(MergingSettings::tune)? == 0 {
         return Err(Failure::usage("without updates of the children (--tune) there is nothing to merge"));
     }
-    std::fs::create_dir_all(&args.out)
+    files::make_folders(&args.out)
         .map_err(|e| Failure::usage(format!("{} cannot be made: {e}", args.out.display())))?;
     let run = headless::train(lab, &config, &args.out.join("runs"), headless::RunWishes::default())?;
     let story = collect(&run, &args.out)?;
     let text = serde_json::to_string_pretty(&story).map_err(Failure::failed)?;
     let path = args.out.join("story.json");
     output::write(&path, text.as_bytes(), &[])?;
-    println!("{}\n\n{}", table(&story), path.display());
+    print_line!("{}\n\n{}", table(&story), path.display())?;
     Ok(())
 }
 

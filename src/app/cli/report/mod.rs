@@ -11,7 +11,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{failure::Failure, lab_config::recorded, output, sweep::folder::SPEC, terminal::notice};
+use super::{
+    damage::PartialArgs,
+    failure::Failure,
+    lab_config::recorded,
+    output::{self, print_line},
+    sweep::folder::SPEC,
+    terminal::notice,
+};
 use crate::{
     experiments::headline_values::HeadlineReader,
     gpu::offscreen::Offscreen,
@@ -34,6 +41,8 @@ pub struct ReportArgs {
     /// The HTML file to write
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
+    #[command(flatten)]
+    partial: PartialArgs,
 }
 
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
@@ -42,7 +51,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     }
     output::check(&args.out, &[&args.run])?;
     if args.run.join(SPEC).is_file() {
-        return sweep_page::write(&args.run, &args.out);
+        return sweep_page::write(&args.run, &args.out, args.partial);
     }
     let (lab, config) = recorded(&args.run)?;
     let reader = Reader::open(&args.run).map_err(Failure::wrong)?;
@@ -55,7 +64,8 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         }
         mirror.apply(event);
     };
-    reader.read_through(each).map_err(Failure::failed)?;
+    let lost = reader.read_through(each).map_err(Failure::failed)?;
+    args.partial.check(&args.run, &lost)?;
     let found = reading.as_ref().map(HeadlineReader::found).unwrap_or_default();
     let theme = Theme::light();
     let mut offscreen = Offscreen::new();
@@ -72,7 +82,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
                 notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
             }
             output::write(&args.out, html.as_bytes(), &[&args.run])?;
-            println!("{}", args.out.display());
+            print_line!("{}", args.out.display())?;
             return Ok(());
         }
     }

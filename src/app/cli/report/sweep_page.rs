@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use super::{
     super::{
         compare,
+        damage::PartialArgs,
         failure::Failure,
-        output, summary,
+        output::{self, print_line},
+        summary,
         sweep::{
             folder::{SweepFolder, TaskState, task_name},
             table::SweepTable,
@@ -43,10 +45,11 @@ pub struct SweepReport {
 /// Writes the report of the sweep in a folder.
 ///
 /// # Errors
-/// If it is no sweep's, or the file cannot be written.
-pub fn write(folder: &Path, out: &Path) -> Result<(), Failure> {
+/// If it is no sweep's, or a finished run of it is damaged and no part is asked for, or the file cannot be written.
+pub fn write(folder: &Path, out: &Path, partial: PartialArgs) -> Result<(), Failure> {
     let folder = SweepFolder::open(folder)?;
     let states = folder.states()?;
+    partial.check_rows(states.iter().filter_map(TaskState::finished))?;
     let table = SweepTable::new(&folder, &states);
     let report = SweepReport { folder, states, table };
     let theme = Theme::light();
@@ -60,7 +63,7 @@ pub fn write(folder: &Path, out: &Path) -> Result<(), Failure> {
             notice!("the report has {:.1} MB, more than some mails take", html.len() as f64 / 1e6);
         }
         output::write(out, html.as_bytes(), &[&report.folder.path])?;
-        println!("{}", out.display());
+        print_line!("{}", out.display())?;
         return Ok(());
     }
     Ok(())

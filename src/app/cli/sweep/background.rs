@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{super::failure::Failure, folder::LOGS};
+use super::{super::failure::Failure, folder::LOGS, lock};
 use crate::files;
 
 /// The output of the process, in the folder of the runs' outputs.
@@ -39,6 +39,7 @@ impl Background {
         if self.is_running(folder) {
             return Err(Failure::usage(format!("the runs of {} are being made already", folder.display())));
         }
+        lock::check_free(folder)?;
         let program = self.program.clone().map_or_else(std::env::current_exe, Ok);
         let spawned = program.and_then(|program| spawn(&program, folder));
         let child =
@@ -99,4 +100,22 @@ fn interrupt(child: &mut Child) {
 fn interrupt(child: &mut Child) {
     // what was being made goes on from its last checkpoint
     let _ = child.kill();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_that_another_process_makes_is_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = lock::lock_sweep(folder.path()).unwrap();
+        let background = Background::with_program("no program".into());
+        let words = background.begin(folder.path()).unwrap_err().words;
+        assert!(words.contains("are being made by"), "{words}");
+        assert!(!folder.path().join(LOGS).exists(), "the output of that process stays as it is");
+        drop(held);
+        let words = background.begin(folder.path()).unwrap_err().words;
+        assert!(words.contains("could not be started"), "{words}");
+    }
 }

@@ -2,7 +2,7 @@
 //! point by the settings that it recorded.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -81,7 +81,11 @@ impl SweepFolder {
         let path = std::path::absolute(out.join(name)).map_err(Failure::wrong)?;
         let folder = Self { path, sweep };
         if folder.path.join(SPEC).exists() {
-            let (known, held) = (read(&folder.path.join(SPEC))?, read(&folder.path.join(BASE))?);
+            let own = |name: &str| {
+                let text = files::read_text_inside(&folder.path, name, MAX_CONFIG);
+                text.map_err(|e| unread(&folder.path.join(name), &e))
+            };
+            let (known, held) = (own(SPEC)?, own(BASE)?);
             if known != text || held != base.to_toml() {
                 return Err(Failure::usage(format!(
                     "{} holds a sweep of another specification: give this one another `name`",
@@ -91,8 +95,9 @@ impl SweepFolder {
             folder.check_inner()?;
             return Ok(folder);
         }
+        files::make_folders(&folder.path).map_err(|e| folder.unwritable(&e))?;
         for inner in [RUNS, LOGS] {
-            fs::create_dir_all(folder.path.join(inner)).map_err(|e| folder.unwritable(&e))?;
+            files::make_folder_inside(&folder.path, inner).map_err(|e| folder.unwritable(&e.into()))?;
         }
         for (name, text) in [(BASE, base.to_toml().as_str()), (SPEC, text)] {
             let path = folder.path.join(name);

@@ -3,6 +3,7 @@
 
 pub mod background;
 pub mod folder;
+mod lock;
 pub mod make;
 mod pictures;
 mod pool;
@@ -18,8 +19,11 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use self::{folder::SweepFolder, pictures::PictureWishes};
-use super::{failure::Failure, terminal::notice};
+use self::{
+    folder::{SweepFolder, TaskState},
+    pictures::PictureWishes,
+};
+use super::{damage, failure::Failure, output::print_line, terminal::notice};
 
 /// The folder in which sweeps are made by default.
 const SWEEPS: &str = "sweeps";
@@ -88,6 +92,8 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     if !args.task.is_empty() {
         return args.task.iter().try_for_each(|number| task::run(&sweep, *number));
     }
+    // whoever makes or submits runs decides alone which are missing
+    let lock = if args.on == RunPlace::Print { None } else { Some(lock::lock_sweep(&sweep.path)?) };
     let states = sweep.states()?;
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
     let has_begun = states.iter().any(|state| state.row.is_some());
@@ -108,6 +114,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         RunPlace::Here => {
             let cores = thread::available_parallelism().map_or(1, usize::from);
             let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
+            drop(lock);
             present(&sweep)?;
             match failed {
                 0 => Ok(()),
@@ -121,7 +128,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         RunPlace::Slurm => slurm::submit(&sweep, &waiting, args.minutes),
         RunPlace::Print => {
             for number in waiting {
-                println!("{}", task::command_line(&sweep, number)?);
+                print_line!("{}", task::command_line(&sweep, number)?)?;
             }
             Ok(())
         }
@@ -150,9 +157,11 @@ fn wrong_kind(path: &Path) -> Failure {
 
 /// Writes the table and prints it.
 fn present(sweep: &SweepFolder) -> Result<(), Failure> {
-    let table = table::SweepTable::new(sweep, &sweep.states()?);
+    let states = sweep.states()?;
+    damage::tell_of_rows(states.iter().filter_map(TaskState::finished));
+    let table = table::SweepTable::new(sweep, &states);
     let path = table.write(sweep)?;
-    println!("{}", table.to_text());
+    print_line!("{}", table.to_text())?;
     notice!("{}", path.display());
     Ok(())
 }

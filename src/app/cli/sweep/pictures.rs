@@ -3,12 +3,18 @@
 use std::{path::Path, sync::Arc};
 
 use super::{
-    super::{failure::Failure, output, terminal::notice},
-    folder::SweepFolder,
+    super::{
+        damage,
+        failure::Failure,
+        output::{self, print_line},
+        terminal::notice,
+    },
+    folder::{SweepFolder, TaskState},
     results,
 };
 use crate::{
     experiments::sweep::{results::SweepResults, series::SeriesCache},
+    files,
     gpu::offscreen::Offscreen,
     labs::headline::split,
     ui::{
@@ -32,6 +38,7 @@ pub struct PictureWishes<'a> {
 /// If no run has recorded such a number, or the folder cannot be written.
 pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Result<(), Failure> {
     output::check(out, &[&sweep.path])?;
+    damage::tell_of_rows(sweep.states()?.iter().filter_map(TaskState::finished));
     let results = Arc::new(results::read(&sweep.path, &SeriesCache::default())?);
     let number = number(&results, wishes.number)?;
     let theme = Theme::new(!wishes.is_light);
@@ -48,7 +55,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
         is_dark: theme.dark,
     };
     let prepared = Prepared::new(&results, choices);
-    std::fs::create_dir_all(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
+    files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
     let (mut offscreen, words) = match Offscreen::new() {
         Ok(offscreen) => (Some(offscreen), String::new()),
         Err(e) => (None, format!(" (as SVG alone: {e})")),
@@ -65,7 +72,7 @@ pub fn write(sweep: &SweepFolder, out: &Path, wishes: &PictureWishes<'_>) -> Res
     }
     notice!("{}; {}", results.numbers[number].heading, results.progress_label());
     notice!("{} pictures in {}{words}", all.len(), out.display());
-    println!("{}", out.display());
+    print_line!("{}", out.display())?;
     Ok(())
 }
 

@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -22,6 +21,7 @@ use crate::{
             series::{RunSeries, SeriesCache},
         },
     },
+    files,
     labs::headline::{Better, Headline, split},
     store::run_index::run_folders,
     telemetry::channels,
@@ -149,8 +149,8 @@ pub fn rows_with_sweeps(runs: &Path, mut rows: Vec<RunRow>) -> Vec<RunRow> {
 pub fn beside(runs: &Path) -> Vec<FoundSweep> {
     let runs = std::path::absolute(runs).unwrap_or_else(|_| runs.to_owned());
     let Some(parent) = runs.parent() else { return vec![] };
-    let mut folders: Vec<PathBuf> = match fs::read_dir(parent.join(SWEEPS)) {
-        Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| is_sweep(p)).collect(),
+    let mut folders: Vec<PathBuf> = match files::entries(&parent.join(SWEEPS)) {
+        Ok(entries) => entries.map(|e| e.path()).filter(|p| is_sweep(p)).collect(),
         Err(e) => {
             if e.kind() != std::io::ErrorKind::NotFound {
                 terminal::notice!("{} cannot be listed: {e}", parent.join(SWEEPS).display());

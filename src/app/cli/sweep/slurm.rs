@@ -3,6 +3,7 @@
 
 use std::{
     io,
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
@@ -16,7 +17,11 @@ use super::{
     },
     folder::{LOGS, SweepFolder},
 };
-use crate::{config::Setting, files::replace, labs::TrainSettings};
+use crate::{
+    config::Setting,
+    files::{self, FileError, replace},
+    labs::TrainSettings,
+};
 
 /// A task of the array is to take so long at least.
 const MIN_MINUTES: f64 = 10.0;
@@ -39,6 +44,12 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
     let name = sweep.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let script = sweep.path.join(SCRIPT);
     let logs = sweep.path.join(LOGS).join("task-%a.txt");
+    // Slurm would follow a link that has the name of an output
+    files::make_folder_inside(&sweep.path, LOGS).map_err(|e| unwritten(&sweep.path.join(LOGS), &e))?;
+    for task in 0..packed.len() {
+        let log = Path::new(LOGS).join(format!("task-{task}.txt"));
+        files::create_inside(&sweep.path, &log).map_err(|e| unwritten(&sweep.path.join(log), &e))?;
+    }
     let text = script_of(&packed, &format!("{} sweep {}", quoted(&program), quoted(&sweep.path)));
     replace(&script, text.as_bytes()).map_err(Failure::failed)?;
     let last = packed.len() - 1;
@@ -69,6 +80,10 @@ pub fn submit(sweep: &SweepFolder, numbers: &[usize], minutes: Option<f64>) -> R
         minutes * packed[0].len() as f64
     );
     Ok(())
+}
+
+fn unwritten(path: &Path, e: &FileError) -> Failure {
+    Failure::usage(format!("{} cannot be written: {e}", path.display()))
 }
 
 /// The runs of each task: as many as fill the least time, in order.

@@ -8,6 +8,7 @@ use super::{
         terminal::notice,
     },
     folder::{SweepFolder, task_name},
+    lock::{self, Locked},
 };
 use crate::experiments::run_table::RowState;
 
@@ -16,15 +17,23 @@ use crate::experiments::run_table::RowState;
 /// # Errors
 /// If there is no such run, or it fails.
 pub fn run(sweep: &SweepFolder, number: usize) -> Result<(), Failure> {
-    let mut states = sweep.states()?;
-    let count = states.len();
-    if number >= count {
+    let tasks = sweep.sweep.tasks();
+    let count = tasks.len();
+    let Some(task) = tasks.get(number).copied() else {
         return Err(Failure::usage(format!(
             "there is no run {number}: the sweep has 0 to {}",
             count.saturating_sub(1)
         )));
-    }
-    let state = states.swap_remove(number);
+    };
+    // taken before the runs are listed: what another process makes is there, or its lock is held
+    let _lock = match lock::lock_task(sweep, task)? {
+        Locked::Held(lock) => lock,
+        Locked::Taken(who) => {
+            notice!("{}: is being made by {who}", task_name(task));
+            return Ok(());
+        }
+    };
+    let state = sweep.states()?.swap_remove(number);
     let (name, config) = (task_name(state.task), sweep.sweep.config(state.task));
     let words = sweep.sweep.values_label(&config);
     match state.row {

@@ -1,0 +1,52 @@
+//! Records that are not whole: every command that reads one says the same sentence, and one that hands it on refuses, unless
+//! a part is asked for.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::{failure::Failure, terminal::notice};
+use crate::{experiments::run_table::RunRow, store::Damage};
+
+/// The wish for what can be read of a record that is damaged.
+#[derive(Args, Clone, Copy)]
+pub struct PartialArgs {
+    /// Of a record that is damaged, write what can be read, and say what is missing
+    #[arg(long)]
+    pub partial: bool,
+}
+
+/// Says what of a run is lost, if anything is.
+pub fn tell(run: &Path, damage: &Damage) {
+    if !damage.is_empty() {
+        notice!("{}: {damage}", run.display());
+    }
+}
+
+/// Says what of the runs of a table is lost.
+pub fn tell_of_rows<'a>(rows: impl Iterator<Item = &'a RunRow>) {
+    rows.for_each(|row| tell(&row.path, &Damage(row.damage.clone())));
+}
+
+impl PartialArgs {
+    /// Says what of a run is lost.
+    ///
+    /// # Errors
+    /// If something is, and no part was asked for.
+    pub fn check(self, run: &Path, damage: &Damage) -> Result<(), Failure> {
+        if damage.is_empty() || self.partial {
+            tell(run, damage);
+            return Ok(());
+        }
+        let shown = run.display();
+        Err(Failure::run(format!("{shown}: {damage}: nothing was written; `--partial` writes what can be read")))
+    }
+
+    /// Checks the runs of a table like [`PartialArgs::check`].
+    ///
+    /// # Errors
+    /// See [`PartialArgs::check`].
+    pub fn check_rows<'a>(self, mut rows: impl Iterator<Item = &'a RunRow>) -> Result<(), Failure> {
+        rows.try_for_each(|row| self.check(&row.path, &Damage(row.damage.clone())))
+    }
+}

@@ -1,0 +1,141 @@
+//! Locks in the folder of a sweep: one process makes its runs at a time, and each run is made once, whoever was asked for
+//! it: the runs of a Slurm array and of printed commands are processes of their own, possibly on several machines.
+
+use std::{
+    fs::TryLockError,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    super::{failure::Failure, terminal::notice},
+    folder::{LOGS, SweepFolder, task_name},
+};
+use crate::{
+    experiments::sweep::SweepTask,
+    files::{self, WatchedFile},
+};
+
+/// Held by the process that makes the runs of a sweep.
+const LOCK: &str = ".lock";
+/// Bytes of a lock, which names its process.
+const MAX_LOCK: u64 = 1 << 10;
+/// Locks that are removed by those who held them before this one gets one that stays.
+const ATTEMPTS: usize = 100;
+
+/// A lock that this process holds, until it is dropped; the system lets go of it when the process dies.
+pub struct SweepLock {
+    folder: PathBuf,
+    name: PathBuf,
+    /// Closed before its file is removed only where open files cannot be.
+    _file: WatchedFile,
+}
+
+impl Drop for SweepLock {
+    fn drop(&mut self) {
+        // one that stays, as of a process that was killed, hinders nobody
+        let _ = files::remove_file_inside(&self.folder, &self.name);
+    }
+}
+
+/// The outcome of asking for a lock.
+pub enum Locked {
+    Held(SweepLock),
+    /// Another process holds it: "process 4711 on athena".
+    Taken(String),
+}
+
+/// Takes the lock of the process that makes the runs of a sweep.
+///
+/// # Errors
+/// If another one holds it, or its file cannot be written.
+pub fn lock_sweep(folder: &Path) -> Result<SweepLock, Failure> {
+    match lock(folder, Path::new(LOCK))? {
+        Locked::Held(held) => Ok(held),
+        Locked::Taken(who) => Err(taken(folder, &who)),
+    }
+}
+
+/// Takes the lock of one run of a sweep.
+///
+/// # Errors
+/// If its file cannot be written.
+pub fn lock_task(sweep: &SweepFolder, task: SweepTask) -> Result<Locked, Failure> {
+    files::make_folder_inside(&sweep.path, LOGS).map_err(|e| unlocked(&sweep.path.join(LOGS), &e.into()))?;
+    lock(&sweep.path, &Path::new(LOGS).join(format!("{}.lock", task_name(task))))
+}
+
+/// Checks that no process is making the runs of a sweep.
+///
+/// # Errors
+/// If one is.
+pub fn check_free(folder: &Path) -> Result<(), Failure> {
+    let file = files::open_inside(folder, LOCK);
+    match file.map(|file| file.try_lock_shared()) {
+        Ok(Err(TryLockError::WouldBlock)) => Err(taken(folder, &holder(folder, Path::new(LOCK)))),
+        _ => Ok(()),
+    }
+}
+
+fn taken(folder: &Path, who: &str) -> Failure {
+    let shown = folder.display();
+    Failure::usage(format!("the runs of {shown} are being made by {who}: wait for it, or stop it there"))
+}
+
+fn unlocked(path: &Path, e: &io::Error) -> Failure {
+    Failure::usage(format!("{} cannot be locked: {e}", path.display()))
+}
+
+fn lock(folder: &Path, name: &Path) -> Result<Locked, Failure> {
+    let path = folder.join(name);
+    for _ in 0..ATTEMPTS {
+        let mut file = WatchedFile::open(folder, name).map_err(|e| unlocked(&path, &e))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => return Ok(Locked::Taken(holder(folder, name))),
+            // whoever had it has removed it since it was opened
+            Ok(()) if file.check_place().is_err() => continue,
+            Ok(()) => {}
+            Err(TryLockError::Error(e)) => notice!(
+                "{} cannot be locked, as its file system has no locks ({e}): take care that no other process makes these runs",
+                path.display()
+            ),
+        }
+        let written = file.cut(0).and_then(|()| writeln!(file, "{}", this_process()));
+        written.map_err(|e| unlocked(&path, &e))?;
+        return Ok(Locked::Held(SweepLock { folder: folder.to_owned(), name: name.to_owned(), _file: file }));
+    }
+    Ok(Locked::Taken(holder(folder, name)))
+}
+
+/// The process that a lock names.
+fn holder(folder: &Path, name: &Path) -> String {
+    let text = files::read_text_inside(folder, name, MAX_LOCK).unwrap_or_default();
+    let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    if line.is_empty() { "another process".to_owned() } else { line }
+}
+
+fn this_process() -> String {
+    let host = files::read_text(Path::new("/proc/sys/kernel/hostname"), MAX_LOCK).unwrap_or_default();
+    let host = if host.trim().is_empty() { String::new() } else { format!(" on {}", host.trim()) };
+    format!("process {}{host}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_once_and_names_its_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = lock_sweep(folder.path()).unwrap();
+        let refused = lock_sweep(folder.path()).map(|_| ()).unwrap_err();
+        assert!(refused.words.contains("are being made by"), "{refused}");
+        #[cfg(unix)]
+        assert!(refused.words.contains(&format!("process {}", std::process::id())), "{refused}");
+        assert!(check_free(folder.path()).is_err());
+        drop(held);
+        check_free(folder.path()).unwrap();
+        lock_sweep(folder.path()).unwrap();
+        assert!(!folder.path().join(LOCK).exists(), "a lock that was let go is removed");
+    }
+}

@@ -1,0 +1,162 @@
+//! The results of commands: a disk that is full is their failure, and what is not whole is said. The real binary.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::command::orrery;
+
+/// Two short runs, as `a` and `b`.
+fn with_runs() -> tempfile::TempDir {
+    let here = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        let words = "run fast_slow --steps 4 --out made --no-figures --set model.d_model=16 --set train.window=32 \
+                     --set train.batch=2 --set run.eval_every=2 --set probe.attention_maps_every=2 --set run.device=cpu";
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(0), "{said}");
+        let run = fs::read_dir(here.path().join("made")).unwrap().next().unwrap().unwrap().path();
+        fs::create_dir_all(here.path().join("runs")).unwrap();
+        fs::rename(run, here.path().join("runs").join(name)).unwrap();
+    }
+    here
+}
+
+/// The exit code and what stands on standard error, where standard output is this device.
+#[cfg(target_os = "linux")]
+fn onto(device: &str, here: &Path, words: &str) -> (Option<i32>, String) {
+    let file = fs::File::options().write(true).open(device).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    command.args(words.split_whitespace()).current_dir(here).stdout(Stdio::from(file));
+    let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_the_failure_of_every_command() {
+    let here = with_runs();
+    for words in [
+        "--help",
+        "list",
+        "list --ids",
+        "list --views",
+        "list --knobs fast_slow",
+        "list --runs runs",
+        "schema",
+        "schema --channels",
+        "ask --list",
+        "runs --out runs",
+        "runs --csv --out runs",
+        "runs --json --out runs",
+        "compare runs/a runs/b",
+        "export runs/a --csv a.csv",
+        "export runs/a --samples tables",
+        "report runs/a -o a.html",
+    ] {
+        let (code, said) = onto("/dev/full", here.path(), words);
+        assert_eq!(code, Some(1), "{words}: {said}");
+        let sentences = said.lines().filter(|line| line.contains("could not be written whole")).count();
+        assert_eq!(sentences, 1, "{words}: {said}");
+        assert!(!said.contains("panicked"), "{words}: {said}");
+        assert_eq!(onto("/dev/null", here.path(), words).0, Some(0), "{words}");
+    }
+    // a device is no file to write into
+    let (code, said) = orrery(here.path(), "export runs/a --csv /dev/full");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("/dev/full"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_left_ends_a_command_in_silence() {
+    let here = with_runs();
+    for words in ["runs --json --out runs", "list", "schema", "ask --list"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+        command.args(words.split_whitespace()).current_dir(here.path()).stdout(Stdio::from(writer));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), said.as_str()), (Some(141), ""), "{words}");
+    }
+}
+
+/// A line of a log that is no line of a record.
+fn damage(run: &Path, log: &str) {
+    let text = fs::read_to_string(run.join(log)).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[1] = "{\"step\":";
+    fs::write(run.join(log), lines.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn a_record_that_is_not_whole_is_said_and_handed_on_only_in_part() {
+    const SENTENCE: &str = "metrics.jsonl line 2 is passed over";
+    let here = with_runs();
+    damage(&here.path().join("runs/a"), "metrics.jsonl");
+    let says = |words: &str, code: i32| {
+        let (found, said) = orrery(here.path(), words);
+        assert_eq!(found, Some(code), "{words}: {said}");
+        assert!(said.contains(SENTENCE), "{words}: {said}");
+    };
+    let there = |name: &str| here.path().join(name).exists();
+    says("runs --out runs", 0);
+    says("compare runs/a runs/b", 0);
+    for (words, name) in [
+        ("export runs/a --csv", "scalars.csv"),
+        ("export runs/a --tensorboard", "board"),
+        ("report runs/a -o", "page.html"),
+        ("export runs/a --samples", "tables/attention.maps.csv"),
+    ] {
+        let out = name.split('/').next().unwrap();
+        says(&format!("{words} {out}"), 1);
+        assert!(!there(name), "{words}");
+        says(&format!("{words} {out} --partial"), 0);
+        assert!(there(name), "{words}");
+    }
+    let rows = fs::read_to_string(here.path().join("scalars.csv")).unwrap();
+    assert!(rows.lines().count() > 2, "what can be read is written: {rows}");
+    // without a graphics adapter no view is drawn, and no run read
+    let (_, said) = orrery(here.path(), "render runs/a --view losses --out losses.png");
+    assert!(said.contains(SENTENCE) || !there("losses.png"), "{said}");
+    // a record that is whole needs no wish and says nothing
+    let (code, said) = orrery(here.path(), "export runs/b --csv whole.csv");
+    assert_eq!((code, said.contains("passed over")), (Some(0), false), "{said}");
+}
+
+#[test]
+fn measurements_that_cannot_be_read_are_said() {
+    let here = with_runs();
+    damage(&here.path().join("runs/a"), "samples.jsonl");
+    for words in ["export runs/a --samples tables", "export runs/a --csv a.csv", "report runs/a -o a.html"] {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(1), "{words}: {said}");
+        assert!(said.contains("samples.jsonl line 2 is passed over"), "{words}: {said}");
+        assert!(said.contains("--partial"), "{words}: {said}");
+    }
+}
+
+#[test]
+fn a_sweep_says_which_of_its_runs_is_damaged() {
+    let here = tempfile::tempdir().unwrap();
+    let spec = "base = \"fast_slow\"\nseeds = [7]\n\n[set]\n\"model.d_model\" = 16\n\"train.steps\" = 4\n\"train.window\" = 32\n\
+                \"train.batch\" = 2\n\"run.eval_every\" = 2\n\n[axes]\n\"train.lr\" = [1e-3, 1e-2]\n";
+    fs::write(here.path().join("rates.toml"), spec).unwrap();
+    let (code, said) = orrery(here.path(), "sweep rates.toml");
+    assert_eq!(code, Some(0), "{said}");
+    let runs = here.path().join("sweeps/rates/runs");
+    let mut folders = fs::read_dir(&runs).unwrap().map(|entry| entry.unwrap().path());
+    damage(&folders.find(|path| path.is_dir()).unwrap(), "metrics.jsonl");
+    for (words, code) in [
+        ("sweep sweeps/rates --table", 0),
+        ("sweep sweeps/rates --pictures pictures", 0),
+        ("report sweeps/rates -o sweep.html", 1),
+        ("report sweeps/rates -o sweep.html --partial", 0),
+    ] {
+        let (found, said) = orrery(here.path(), words);
+        assert_eq!(found, Some(code), "{words}: {said}");
+        assert!(said.contains("metrics.jsonl line 2 is passed over"), "{words}: {said}");
+    }
+}
