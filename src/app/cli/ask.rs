@@ -14,7 +14,7 @@ use super::{
     failure::Failure,
     figures, lab_config, output,
     settings::{self, Named},
-    terminal::notice,
+    terminal::{notice, print_values},
 };
 use crate::{
     config::{Config, Value, check_names},
@@ -247,14 +247,15 @@ fn no_weights<'a>(folder: &Path, step: u64, kept: impl Iterator<Item = &'a u64>)
 
 /// JSON as in `samples.jsonl`, or the rows that `orrery export --samples` writes.
 fn print(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
     if !as_csv {
+        let mut lines = String::new();
         for sample in samples {
-            writeln!(out, "{}", serde_json::to_string(sample)?)?;
+            lines.push_str(&serde_json::to_string(sample)?);
+            lines.push('\n');
         }
-        return out.flush();
+        return print_values(lines.as_bytes());
     }
-    let mut csv = csv::Writer::from_writer(out);
+    let mut csv = csv::Writer::from_writer(vec![]);
     csv.write_record(["channel", "step", "variant", "field", "index", "value"])?;
     for sample in samples {
         let variant = run.variants.get(sample.variant).map_or("", |v| v.spec.id.as_str());
@@ -263,5 +264,5 @@ fn print(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<()> {
             csv.write_record([sample.channel.as_str(), &step, variant, &cell.field, &cell.place(), &cell.value])?;
         }
     }
-    csv.flush()
+    print_values(&csv.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }

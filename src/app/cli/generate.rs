@@ -1,16 +1,12 @@
 //! `orrery model generate`: text that a trained BDH writes after a prompt.
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-    time::Instant,
-};
+use std::{io, path::PathBuf, time::Instant};
 
 use clap::Args;
 
 use super::{
     failure::Failure,
-    terminal::notice,
+    terminal::{self, notice},
     trained::{self, TrainedArgs},
 };
 use crate::{
@@ -59,8 +55,7 @@ struct Printer<'a> {
 
 impl Printer<'_> {
     fn show(&mut self, bytes: &[u8]) -> bool {
-        let mut out = io::stdout().lock();
-        self.error = out.write_all(bytes).and_then(|()| out.flush()).err();
+        self.error = terminal::print_values(bytes).err();
         self.error.is_none()
     }
 

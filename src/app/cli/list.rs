@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::failure::Failure;
+use super::{failure::Failure, terminal::one_line};
 use crate::{
     config::Applies,
     labs::{self, LABS},
@@ -48,7 +48,8 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
             println!("no runs in {}; `orrery run LAB` makes one", dir.display());
         }
         for r in runs {
-            println!("{}  {:<18} {:>7} steps  {}", r.when, r.preset, r.steps, r.folder.display());
+            let (preset, folder) = (one_line(&r.preset), r.folder.to_string_lossy());
+            println!("{}  {preset:<18} {:>7} steps  {}", r.when, r.steps, one_line(&folder));
         }
         return Ok(());
     }

@@ -1,6 +1,11 @@
 //! The commands; the only module that wires everything: labs to trainer, trainer to store and
 //! window, run folders to pictures.
 
+/// Stands before that of the standard library in all modules below, so that what a command prints is printable.
+macro_rules! println {
+    ($($words:tt)*) => { $crate::cli::terminal::print_line(::std::format_args!($($words)*)) };
+}
+
 mod activations;
 mod ask;
 mod checkpoint_series;

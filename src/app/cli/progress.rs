@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::terminal::notice;
+use super::terminal::{notice, printable};
 use crate::telemetry::{Event, Level, RunInfo, RunState, Sink, channels};
 
 /// Between two lines where there is no terminal.
@@ -35,7 +35,7 @@ impl StepProgress {
         let what = what.into();
         if let Some(bar) = &bar {
             bar.set_length(total);
-            bar.set_message(what.clone());
+            bar.set_message(printable(&what).into_owned());
         }
         Self { bar, what, total, told: Instant::now() }
     }
@@ -106,7 +106,7 @@ impl RunProgress {
         match &self.bar {
             Some(bar) => {
                 bar.set_position(step);
-                bar.set_message(format!("loss {}", known.join(", ")));
+                bar.set_message(printable(&format!("loss {}", known.join(", "))).into_owned());
             }
             None if self.told.elapsed() > PAUSE || step == self.total => {
                 self.told = Instant::now();

@@ -67,7 +67,7 @@ pub fn run(args: &RoleArgs) -> Result<(), Failure> {
             Err(e) => Err(Failure::run(format!("no thread for the table: {e}"))),
         })?;
     let answers: Vec<ModelAnswer> = answers.into_iter().flatten().collect();
-    print!("{}", table(&answers));
+    println!("{}", table(&answers).trim_end());
     if let Some(path) = &args.json {
         let all: Vec<_> =
             answers.iter().map(|a| json!({ "seed": a.seed, "model": a.label, "accuracy": a.accuracy })).collect();

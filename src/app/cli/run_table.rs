@@ -8,7 +8,12 @@ use std::{
 use clap::Args;
 use serde_json::json;
 
-use super::{RUNS, failure::Failure, sweep, terminal::notice};
+use super::{
+    RUNS,
+    failure::Failure,
+    sweep,
+    terminal::{notice, one_line},
+};
 use crate::{
     experiments::{
         run_rows,
@@ -133,7 +138,7 @@ fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failur
     let headings =
         ["began", "run", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];
     let mut table = vec![headings.map(str::to_owned)];
-    table.extend(rows.iter().map(|row| cells(row)));
+    table.extend(rows.iter().map(|row| cells(row).map(|cell| one_line(&cell).into_owned())));
     let widths: Vec<usize> =
         (0..headings.len()).map(|i| table.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
     for row in &table {
