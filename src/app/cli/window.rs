@@ -113,7 +113,11 @@ fn configured(open: &OpenArgs, named: Option<Named>) -> Result<(&'static Lab, Co
 /// The link with what the command line sets beside it.
 fn linked(open: &OpenArgs, lab: &Lab, link: Permalink) -> Result<Permalink, Failure> {
     let mut link = link;
-    settings::apply(&open.set, lab, &mut link.config)?;
+    // the window asks before the files of a link are opened
+    match link.files(lab).is_empty() {
+        true => settings::apply(&open.set, lab, &mut link.config)?,
+        false => settings::set(&open.set, lab, &mut link.config)?,
+    }
     Ok(link)
 }
 
@@ -135,6 +139,9 @@ fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<()
     }
     if let Some(Named::Lesson(link)) = named {
         return Err(Failure::run(format!("{why}. `{link}` is a step of a lesson, which is read in the window")));
+    }
+    if let Some(Named::Page(lab, link)) = &named {
+        settings::check_linked_files(lab, link, open.set.allow_files)?;
     }
     notice!("orrery: {why}.");
     notice!("The lab runs without a window instead; its numbers and figures go to a folder.");
