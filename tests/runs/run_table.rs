@@ -191,6 +191,21 @@ fn a_terminal_acts_on_nothing_that_a_run_says() {
     assert!(names.contains(&name), "{names:?}");
 }
 
+#[test]
+fn a_reading_says_how_far_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[]);
+    (1..3).for_each(|i| copied(&run, &dir.path().join(format!("run-{i}"))));
+    let counts = || {
+        let counts = std::sync::Mutex::new(vec![]);
+        run_rows::list_with_progress(dir.path(), |_| (), |done, total| counts.lock().unwrap().push((done, total)))
+            .unwrap();
+        counts.into_inner().unwrap()
+    };
+    assert_eq!(counts(), [(1, 3), (2, 3), (3, 3)]);
+    assert_eq!(counts(), [], "the index has them");
+}
+
 fn row(folder: &str, lr: f64, gate: f64) -> RunRow {
     let value = |variant: &str, value| HeadlineValue {
         key: "gate".into(),

@@ -25,19 +25,26 @@ fn bar(style: &str) -> Option<ProgressBar> {
 pub struct StepProgress {
     bar: Option<ProgressBar>,
     what: String,
+    /// What is counted: "step".
+    unit: &'static str,
     total: u64,
     told: Instant,
 }
 
 impl StepProgress {
     pub fn new(what: impl Into<String>, total: u64) -> Self {
-        let bar = bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
+        Self::counting(what, "step", total)
+    }
+
+    /// Of a task whose steps are called otherwise.
+    pub fn counting(what: impl Into<String>, unit: &'static str, total: u64) -> Self {
+        let bar = bar(&format!("{{bar:32}} {{pos}}/{{len}} {unit}s, {{eta}} left  {{msg}}"));
         let what = what.into();
         if let Some(bar) = &bar {
             bar.set_length(total);
             bar.set_message(printable(&what).into_owned());
         }
-        Self { bar, what, total, told: Instant::now() }
+        Self { bar, what, unit, total, told: Instant::now() }
     }
 
     pub fn step(&mut self, step: u64) {
@@ -46,7 +53,7 @@ impl StepProgress {
             Some(bar) => bar.set_position(step),
             None if self.told.elapsed() > PAUSE => {
                 self.told = Instant::now();
-                notice!("{}: step {step} of {}", self.what, self.total);
+                notice!("{}: {} {step} of {}", self.what, self.unit, self.total);
             }
             None => {}
         }

@@ -3,6 +3,7 @@
 use std::{
     io::Write as _,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use clap::Args;
@@ -11,12 +12,13 @@ use serde_json::json;
 use super::{
     RUNS,
     failure::Failure,
+    progress::StepProgress,
     sweep,
     terminal::{notice, one_line},
 };
 use crate::{
     experiments::{
-        run_rows,
+        run_rows::{self, Listing},
         run_table::{RunRow, filter::Filter, order::Order},
     },
     files::memory::size,
@@ -86,7 +88,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     }
     let filter = Filter::parse(&args.filter.join(" ")).map_err(Failure::usage)?;
     let order = args.sort.as_deref().map_or_else(Order::default, Order::parse);
-    let listing = run_rows::list(&args.out, |_| ()).map_err(Failure::wrong)?;
+    let listing = list(&args.out)?;
     let all = &sweep::results::rows_with_sweeps(&args.out, listing.rows);
     if let Some(words) = filter.unknown(all.iter()).filter(|_| !all.is_empty()) {
         return Err(Failure::usage(words));
@@ -104,6 +106,18 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     // A reader that has gone, as of `orrery runs --csv | head`, has what it wanted.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(())
+}
+
+/// The rows of the folder; how far their reading is goes to standard error, since the first one of many runs takes long.
+fn list(out: &Path) -> Result<Listing, Failure> {
+    let progress = Mutex::new(None::<StepProgress>);
+    let report = |done: usize, total: usize| {
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress
+            .get_or_insert_with(|| StepProgress::counting("reading what no index has", "run", total as u64))
+            .step(done as u64);
+    };
+    run_rows::list_with_progress(out, |_| (), report).map_err(Failure::wrong)
 }
 
 fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
