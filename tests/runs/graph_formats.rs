@@ -133,6 +133,26 @@ fn tables_say_direction_and_values_of_edges() {
 }
 
 #[test]
+fn a_weight_in_json_is_a_number_as_in_the_other_formats() {
+    let graph = |weight: &str| {
+        let edge = format!("{{\"source\": 1, \"target\": 2, \"weight\": {weight}}}");
+        Format::NodeLinkJson.read(&format!("{{\"nodes\": [{{\"id\": 1}}, {{\"id\": 2}}], \"edges\": [{edge}]}}"))
+    };
+    for weight in ["{}", "[1]", "true", "\"heavy\""] {
+        let error = graph(weight).unwrap_err().to_string();
+        assert!(error.contains("an edge's weight is") && error.contains("should be a number"), "{weight}: {error}");
+    }
+    for (weight, read) in [("3", Some(3.0)), ("\"0.5\"", Some(0.5)), ("null", None)] {
+        let graph = graph(weight).unwrap();
+        for format in [Format::Gexf, Format::GraphMl, Format::Gml, Format::NodeLinkJson] {
+            let back = format.read(&format.write(&graph)).unwrap();
+            let edge = &back.edges[0];
+            assert_eq!((!edge.is_unweighted).then_some(edge.weight), read, "{weight} {format:?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named_with_its_line() {
     let mixed = "<gexf><graph><nodes><node id=\"a\"/></nodes><edges>\n<edge source=\"a\" target=\"a\" type=\"directed\"/>\n\
                  <edge source=\"a\" target=\"a\"/></edges></graph></gexf>";

@@ -75,6 +75,33 @@ fn a_run_under_a_link_equals_the_run_that_it_was_copied_from() {
 }
 
 #[test]
+fn a_link_reads_no_file_unless_it_is_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (text, out_folder) = (dir.path().join("secret.txt"), dir.path().join("runs"));
+    std::fs::write(&text, "the ferry left at dawn and came back at night. ".repeat(200)).unwrap();
+    let (_, mut config) = fast_slow(3, &[]);
+    let lab = orrery::labs::find(&config.lab).unwrap();
+    let path = text.to_str().unwrap();
+    config.set_text(&(lab.knobs)(), "corpus.file", path).unwrap();
+    let link = Permalink {
+        config,
+        restrictions: Restrictions::default(),
+        step: None,
+        views: vec![],
+        selection: LinkSelection::default(),
+    };
+    let (link, out_words) = (link.to_string(), out_folder.to_str().unwrap());
+    let of_run = |command: &[&str]| orrery(&[command, &[link.as_str(), "--out", out_words]].concat());
+    for out in [of_run(&["open"]), of_run(&[]), of_run(&["run"]), orrery(&["ask", &link, "attention_maps"])] {
+        let said = told(&out);
+        assert!(out.status.code() == Some(2) && said.contains(path) && said.contains("--allow-files"), "{said}");
+    }
+    assert!(!out_folder.exists(), "nothing was begun");
+    let out = orrery(&["run", &link, "--out", out_words, "--allow-files", "--no-figures"]);
+    assert!(out.status.success(), "{}", told(&out));
+}
+
+#[test]
 fn a_link_that_leads_nowhere_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let out_folder = dir.path().join("none");

@@ -167,6 +167,45 @@ fn a_broken_folder_is_a_row_with_a_sentence() {
     assert!(out.status.success() && told(&out).contains("later: "), "{}", told(&out));
 }
 
+#[test]
+fn a_terminal_acts_on_nothing_that_a_run_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[]);
+    let name = "\u{1b}]0;mine\u{7}\u{9b}31m\r\u{202e}exe.txt";
+    note::write(&run, &RunNote { name: name.into(), note: "up\u{1b}[A".into(), ..RunNote::default() }).unwrap();
+    copied(&run, &dir.path().join("damaged"));
+    fs::write(dir.path().join("damaged/note.toml"), "name = \"a\"\n[\"\\u001b[2J\u{1b}[2J").unwrap();
+    let config = dir.path().join("config.toml");
+    fs::write(&config, "lab = \"\\u001b[2J\"").unwrap();
+    let run = run.to_str().unwrap();
+    let (runs, config) = (dir.path().to_str().unwrap(), config.to_str().unwrap());
+    for words in [&["runs", "--out", runs][..], &["compare", run, run], &["list", "--runs", runs], &["run", config]] {
+        let told = told(&Process::new(env!("CARGO_BIN_EXE_orrery")).args(words).output().unwrap());
+        let acting: Vec<char> = told.chars().filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}').collect();
+        assert!(acting.is_empty(), "{words:?}: {acting:?} in {told}");
+        assert!(!["runs", "run"].contains(&words[0]) || told.contains(r"\u{1b}"), "{words:?}: {told}");
+    }
+    let values = orrery(&["--json"], dir.path());
+    let rows: serde_json::Value = serde_json::from_slice(&values.stdout).unwrap();
+    let names: Vec<&str> = rows.as_array().unwrap().iter().filter_map(|row| row["note"]["name"].as_str()).collect();
+    assert!(names.contains(&name), "{names:?}");
+}
+
+#[test]
+fn a_reading_says_how_far_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = recorded(dir.path(), &[]);
+    (1..3).for_each(|i| copied(&run, &dir.path().join(format!("run-{i}"))));
+    let counts = || {
+        let counts = std::sync::Mutex::new(vec![]);
+        run_rows::list_with_progress(dir.path(), |_| (), |done, total| counts.lock().unwrap().push((done, total)))
+            .unwrap();
+        counts.into_inner().unwrap()
+    };
+    assert_eq!(counts(), [(1, 3), (2, 3), (3, 3)]);
+    assert_eq!(counts(), [], "the index has them");
+}
+
 fn row(folder: &str, lr: f64, gate: f64) -> RunRow {
     let value = |variant: &str, value| HeadlineValue {
         key: "gate".into(),

@@ -124,6 +124,28 @@ fn a_link_finds_the_run_of_its_settings() {
 }
 
 #[test]
+fn a_link_that_names_files_is_asked_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("mine.txt");
+    std::fs::write(&text, "the ferry left at dawn and came back at night. ".repeat(200)).unwrap();
+    let mut config = small("0.0123");
+    let knobs = (LABS.iter().find(|lab| lab.id == config.lab).unwrap().knobs)();
+    config.set_text(&knobs, "corpus.file", text.to_str().unwrap()).unwrap();
+    let mut desk = Desk::open(Some(link(config.clone(), None)), &[]);
+    desk.until("it asks", |d| d.shows("The link names files of this machine"));
+    assert!(desk.shows(text.to_str().unwrap()), "the path is shown");
+    desk.harness.get_by_label("Do not open").click();
+    desk.harness.run_steps(5);
+    assert!(!desk.shows("The link names files") && desk.harness.state().page().is_none(), "nothing is opened");
+    desk.harness.event(Event::Paste(link(config.clone(), None).to_string()));
+    desk.until("it asks again", |d| d.shows("The link names files of this machine"));
+    assert!(desk.harness.state().page().is_none());
+    desk.harness.get_by_label("Open with these files").click();
+    desk.until("the page", |d| d.harness.state().page().is_some());
+    assert_eq!(desk.page().config, config);
+}
+
+#[test]
 fn a_link_is_pasted_and_a_broken_one_says_why() {
     let mut desk = Desk::open(None, &[]);
     desk.harness.run_steps(2);

@@ -60,6 +60,9 @@ pub struct AskArgs {
     /// List the probes, or the arguments of one
     #[arg(long)]
     list: bool,
+    /// Let a link read the files of this machine that it names
+    #[arg(long)]
+    allow_files: bool,
 }
 
 pub fn run(args: &AskArgs) -> Result<(), Failure> {
@@ -135,7 +138,10 @@ impl OpenedRun {
         match settings::resolve(what)? {
             Named::Run(folder) => Self::from_folder(folder, args),
             Named::Config(lab, config) => Self::from_config(lab, config, args),
-            Named::Page(lab, link) => Self::from_config(lab, link.config, args),
+            Named::Page(lab, link) => {
+                settings::check_linked_files(lab, &link, args.allow_files)?;
+                Self::from_config(lab, link.config, args)
+            }
             Named::Text(path) => {
                 let (lab, config) = lab_config::with_text(path)?;
                 Self::from_config(lab, config, args)

@@ -43,10 +43,21 @@ pub fn is_series(folder: &Path) -> bool {
 }
 
 fn checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    named_as_checkpoints(folder).filter(|path| path.is_file())
+}
+
+/// What is named as a checkpoint and can be none: a pipe, a device, a socket, a folder, a link that leads nowhere.
+fn left_out(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = named_as_checkpoints(folder).filter(|path| !path.is_file()).collect();
+    paths.sort();
+    paths
+}
+
+fn named_as_checkpoints(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = files::entries(folder).into_iter().flatten();
     entries.map(|e| e.path()).filter(|path| {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-        path.is_file() && ending.is_some_and(|e| ["safetensors", "pt", "pth"].contains(&e.as_str()))
+        ending.is_some_and(|e| ["safetensors", "pt", "pth"].contains(&e.as_str()))
     })
 }
 
@@ -162,6 +173,9 @@ pub fn record(
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<PathBuf, Failure> {
     let mut steps = vec![];
+    for path in left_out(folder) {
+        notice!("warning: {} is no ordinary file and is left out", path.display());
+    }
     for file in step_files(folder)? {
         let config = with_file(lab, config, &file.path)?;
         let plan = (lab.plan)(&config)?;
@@ -202,6 +216,20 @@ impl Sink for StepReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_ordinary_file_is_left_out_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("step-1.pt"), "").unwrap();
+        std::fs::write(path("notes.txt"), "").unwrap();
+        std::fs::create_dir(path("step-2.pt")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path("step-3.pt")).unwrap();
+        std::os::unix::fs::symlink("nowhere", path("step-4.safetensors")).unwrap();
+        assert_eq!(checkpoints(dir.path()).collect::<Vec<_>>(), [path("step-1.pt")]);
+        assert_eq!(left_out(dir.path()), ["step-2.pt", "step-3.pt", "step-4.safetensors"].map(path));
+    }
 
     #[test]
     fn the_last_number_of_a_name_is_its_step() {

@@ -9,6 +9,7 @@ use super::{
     failure::Failure,
     output::{self, print_line},
     progress::StepProgress,
+    terminal::one_line,
     trained::{self, TrainedArgs, grouped},
 };
 use crate::{
@@ -168,13 +169,13 @@ fn print(m: &TopContexts) -> Result<(), Failure> {
     for token in &m.tokens {
         let [share, frequency, fires] =
             [token.share, token.frequency, token.fires].map(|v| format!("{:.2}%", 100.0 * v));
-        print_line!("{:<12}{share:>22}{frequency:>18}{fires:>18}", token.token)?;
+        print_line!("{:<12}{share:>22}{frequency:>18}{fires:>18}", one_line(&token.token))?;
     }
     if !m.contexts.is_empty() {
         print_line!("\n{:>10} {:>5} {:>10}  passage", "value", "layer", "position")?;
     }
     for c in &m.contexts {
-        print_line!("{:>10.4} {:>5} {:>10}  {}", c.value, c.layer, c.position, line(c))?;
+        print_line!("{:>10.4} {:>5} {:>10}  {}", c.value, c.layer, c.position, one_line(&line(c)))?;
     }
     Ok(())
 }

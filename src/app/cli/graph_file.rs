@@ -120,7 +120,7 @@ fn lay_out(args: &GraphArgs, out: &Path) -> Result<(), Failure> {
     place_nodes(&mut graph);
     let secs = begun.elapsed().as_secs_f64();
     output::write(out, format.write(&graph).as_bytes(), &[&args.file])?;
-    print_line!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::STEPS)?;
+    print_line!("{} ({} steps on the processor, {secs:.2} s)", out.display(), layout::steps_for(graph.nodes.len()))?;
     Ok(())
 }
 
@@ -130,7 +130,7 @@ fn place_nodes(graph: &mut GraphFile) {
     let edges: Vec<_> = graph.edges.iter().map(|e| (e.from as u32, e.to as u32, e.weight as f32)).collect();
     let springs = layout::Springs::new(nodes, &edges);
     let start = layout::start(0..nodes as u32, SEED);
-    let mut progress = StepProgress::new(format!("laying out {nodes} nodes"), u64::from(layout::STEPS));
+    let mut progress = StepProgress::new(format!("laying out {nodes} nodes"), u64::from(layout::steps_for(nodes)));
     let places = layout::settle_with_progress(&springs, &layout::Laws::default(), start, |step| progress.step(step));
     for (node, [x, y]) in graph.nodes.iter_mut().zip(places) {
         node.place = Some([f64::from(x), -f64::from(y)]);

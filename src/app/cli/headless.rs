@@ -69,6 +69,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let (lab, mut config) = match settings::resolve(&args.what)? {
         Named::Config(lab, config) => (lab, config),
         Named::Page(lab, link) => {
+            settings::check_linked_files(lab, &link, args.set.allow_files)?;
             until = link.step;
             (lab, link.config)
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{failure::Failure, output::print_line};
+use super::{failure::Failure, output::print_line, terminal::one_line};
 use crate::{
     config::Applies,
     labs::{self, LABS},
@@ -47,7 +47,8 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
             print_line!("no runs in {}; `orrery run LAB` makes one", dir.display())?;
         }
         for r in runs {
-            print_line!("{}  {:<18} {:>7} steps  {}", r.when, r.preset, r.steps, r.folder.display())?;
+            let (preset, folder) = (one_line(&r.preset), r.folder.to_string_lossy());
+            print_line!("{}  {preset:<18} {:>7} steps  {}", r.when, r.steps, one_line(&folder))?;
         }
         return Ok(());
     }

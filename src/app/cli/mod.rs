@@ -118,6 +118,9 @@ struct Settings {
     /// Where run folders are made
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     out: PathBuf,
+    /// Let a link read the files of this machine that it names; the window asks
+    #[arg(long)]
+    allow_files: bool,
 }
 
 impl Settings {

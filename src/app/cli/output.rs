@@ -2,12 +2,13 @@
 //! record; and standard output. A result that cannot be written is the failure of the command.
 
 use std::{
+    borrow::Cow,
     fmt,
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
 
-use super::failure::Failure;
+use super::{failure::Failure, terminal::printable};
 use crate::{files, store};
 
 /// Checks that a command that reads `inputs` may write this file or folder.
@@ -35,21 +36,26 @@ pub fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), Failure>
     files::replace(path, bytes).map_err(|e| Failure::run(format!("{} cannot be written: {e}", path.display())))
 }
 
-/// Writes to standard output at once. Every result that is not a file goes this way.
+/// Writes to standard output at once. Every result that is not a file goes this way: values for another program, such as
+/// CSV, as they are, unless a terminal would act on them.
 ///
 /// # Errors
 /// If it takes no more: silent where its reader has left (`orrery list | head`).
 pub fn print(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| unprinted(&e))
+    let shown = match out.is_terminal() {
+        true => Cow::Owned(printable(&String::from_utf8_lossy(bytes)).into_owned().into_bytes()),
+        false => Cow::Borrowed(bytes),
+    };
+    out.write_all(&shown).and_then(|()| out.flush()).map_err(|e| unprinted(&e))
 }
 
-/// Writes a line like [`print`]; the macro [`print_line`] calls it.
+/// Writes a line for a person, printable; the macro [`print_line`] calls it.
 ///
 /// # Errors
 /// See [`print`].
 pub fn write_line(line: fmt::Arguments<'_>) -> Result<(), Failure> {
-    print(format!("{line}\n").as_bytes())
+    print(format!("{}\n", printable(&line.to_string())).as_bytes())
 }
 
 /// The failure of a command whose standard output takes no more.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::terminal::notice;
+use super::terminal::{notice, printable};
 use crate::telemetry::{Event, Level, RunInfo, RunState, Sink, channels};
 
 /// Between two lines where there is no terminal.
@@ -25,19 +25,26 @@ fn bar(style: &str) -> Option<ProgressBar> {
 pub struct StepProgress {
     bar: Option<ProgressBar>,
     what: String,
+    /// What is counted: "step".
+    unit: &'static str,
     total: u64,
     told: Instant,
 }
 
 impl StepProgress {
     pub fn new(what: impl Into<String>, total: u64) -> Self {
-        let bar = bar("{bar:32} {pos}/{len} steps, {eta} left  {msg}");
+        Self::counting(what, "step", total)
+    }
+
+    /// Of a task whose steps are called otherwise.
+    pub fn counting(what: impl Into<String>, unit: &'static str, total: u64) -> Self {
+        let bar = bar(&format!("{{bar:32}} {{pos}}/{{len}} {unit}s, {{eta}} left  {{msg}}"));
         let what = what.into();
         if let Some(bar) = &bar {
             bar.set_length(total);
-            bar.set_message(what.clone());
+            bar.set_message(printable(&what).into_owned());
         }
-        Self { bar, what, total, told: Instant::now() }
+        Self { bar, what, unit, total, told: Instant::now() }
     }
 
     pub fn step(&mut self, step: u64) {
@@ -46,7 +53,7 @@ impl StepProgress {
             Some(bar) => bar.set_position(step),
             None if self.told.elapsed() > PAUSE => {
                 self.told = Instant::now();
-                notice!("{}: step {step} of {}", self.what, self.total);
+                notice!("{}: {} {step} of {}", self.what, self.unit, self.total);
             }
             None => {}
         }
@@ -106,7 +113,7 @@ impl RunProgress {
         match &self.bar {
             Some(bar) => {
                 bar.set_position(step);
-                bar.set_message(format!("loss {}", known.join(", ")));
+                bar.set_message(printable(&format!("loss {}", known.join(", "))).into_owned());
             }
             None if self.told.elapsed() > PAUSE || step == self.total => {
                 self.told = Instant::now();

@@ -1,6 +1,9 @@
 //! `orrery runs`: the table of past runs with the user's notes. Rows come from `run_rows`; nothing here reads a log.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 
 use clap::Args;
 use serde_json::json;
@@ -9,12 +12,13 @@ use super::{
     RUNS,
     failure::Failure,
     output::{self, print_line},
+    progress::StepProgress,
     sweep,
-    terminal::notice,
+    terminal::{notice, one_line},
 };
 use crate::{
     experiments::{
-        run_rows,
+        run_rows::{self, Listing},
         run_table::{RunRow, filter::Filter, order::Order},
     },
     files::memory::size,
@@ -84,7 +88,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     }
     let filter = Filter::parse(&args.filter.join(" ")).map_err(Failure::usage)?;
     let order = args.sort.as_deref().map_or_else(Order::default, Order::parse);
-    let listing = run_rows::list(&args.out, |_| ()).map_err(Failure::wrong)?;
+    let listing = list(&args.out)?;
     let all = &sweep::results::rows_with_sweeps(&args.out, listing.rows);
     if let Some(words) = filter.unknown(all.iter()).filter(|_| !all.is_empty()) {
         return Err(Failure::usage(words));
@@ -100,6 +104,18 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
         _ => return tell_table(&rows, all, &args.out),
     };
     output::print(text.as_bytes())
+}
+
+/// The rows of the folder; how far their reading is goes to standard error, since the first one of many runs takes long.
+fn list(out: &Path) -> Result<Listing, Failure> {
+    let progress = Mutex::new(None::<StepProgress>);
+    let report = |done: usize, total: usize| {
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress
+            .get_or_insert_with(|| StepProgress::counting("reading what no index has", "run", total as u64))
+            .step(done as u64);
+    };
+    run_rows::list_with_progress(out, |_| (), report).map_err(Failure::wrong)
 }
 
 fn edit(run: &Path, edit: &Edit) -> Result<(), Failure> {
@@ -134,7 +150,7 @@ fn tell_table(rows: &[&RunRow], all: &[RunRow], out: &Path) -> Result<(), Failur
     let headings =
         ["began", "run", "preset", "what differs", "seed", "steps", "loss (nats)", "result", "state", "size"];
     let mut table = vec![headings.map(str::to_owned)];
-    table.extend(rows.iter().map(|row| cells(row)));
+    table.extend(rows.iter().map(|row| cells(row).map(|cell| one_line(&cell).into_owned())));
     let widths: Vec<usize> =
         (0..headings.len()).map(|i| table.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
     for row in &table {

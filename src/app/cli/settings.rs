@@ -53,6 +53,11 @@ pub enum SettingsError {
     NoLabTakesWeights,
     #[error("{0}")]
     Link(String),
+    #[error(
+        "the link names files of this machine, {files}, and whoever wrote it chose them: if you trust it, --allow-files lets it \
+         read them"
+    )]
+    LinkedFiles { files: String },
     #[error("the lab `{0}` reads no text file")]
     TakesNoText(&'static str),
     #[error(transparent)]
@@ -117,6 +122,19 @@ fn linked(link: Link) -> Result<Named, SettingsError> {
     Ok(Named::Page(labs::known(LABS, &link.config.lab)?, link))
 }
 
+/// Checks that a link that is opened without a window names no files of this machine, unless that is allowed.
+///
+/// # Errors
+/// If it does; the error shows the path of each.
+pub fn check_linked_files(lab: &Lab, link: &Permalink, is_allowed: bool) -> Result<(), SettingsError> {
+    let files = link.files(lab);
+    if is_allowed || files.is_empty() {
+        return Ok(());
+    }
+    let files = files.iter().map(|file| format!("{} = `{}`", file.key, file.path)).collect::<Vec<_>>().join(", ");
+    Err(SettingsError::LinkedFiles { files })
+}
+
 /// The run whose `checkpoints` or `snapshots` this folder is: its weights are asked through the run.
 fn run_of_checkpoints(folder: &Path) -> Option<PathBuf> {
     let is_part = folder.file_name().is_some_and(|n| n == "checkpoints" || n == "snapshots");
@@ -174,8 +192,16 @@ pub fn set_text_file(lab: &Lab, config: &mut Config, path: &Path) -> Result<(), 
     Ok(config.set_text(&(lab.knobs)(), key, utf8(path)?)?)
 }
 
-/// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`.
+/// Applies `--set`, `--seed`, `--steps`, `--device` and `--text`, and checks that the lab can be planned so.
 pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), SettingsError> {
+    set(settings, lab, config)?;
+    // A lab that cannot be planned with these settings says so before anything is made.
+    (lab.plan)(config)?;
+    Ok(())
+}
+
+/// Applies them, and opens no file.
+pub fn set(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), SettingsError> {
     let knobs = (lab.knobs)();
     for pair in &settings.set {
         let (key, value) = pair.split_once('=').ok_or_else(|| SettingsError::NoEqualsSign(pair.clone()))?;
@@ -194,7 +220,5 @@ pub fn apply(settings: &Settings, lab: &Lab, config: &mut Config) -> Result<(), 
         set_text_file(lab, config, text)?;
     }
     *config = with_absolute_paths(lab, config)?;
-    // A lab that cannot be planned with these settings says so before anything is made.
-    (lab.plan)(config)?;
     Ok(())
 }

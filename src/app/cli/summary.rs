@@ -1,8 +1,9 @@
 //! The headline numbers of a run as a small table for the terminal, for each variant, or mean and standard deviation
 //! over its seeds.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
+use super::terminal::one_line;
 use crate::{
     experiments::{
         headline_values::HeadlineValue,
@@ -58,11 +59,12 @@ fn line(run: &RunHeadlines) -> String {
     lines.join("\n")
 }
 
-/// The first column to the left, the others to the right.
+/// The first column to the left, the others to the right; every cell on one line.
 pub(super) fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
+    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or_default();
     let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
-    let line = |row: &Vec<String>| {
+    let line = |row: &Vec<Cow<'_, str>>| {
         let cells = row.iter().zip(&widths).enumerate().map(|(i, (cell, width))| match i {
             0 => format!("{cell:<width$}"),
             _ => format!("{cell:>w$}", w = width + GAP),

@@ -1,13 +1,76 @@
-//! Words for the person at the terminal, on standard error. That it is closed, or full, must end nothing: a
-//! run is worth more than the account of it. Results go to standard output by
-//! [`super::output::print_line`], whose failure is the command's.
+//! All text that a command prints for a person. What came from a file or from somebody else's run is in it, so that no
+//! character reaches the terminal that would act there: such a character is shown as its code.
+//!
+//! Standard error takes words about the work ([`notice`]). That it is closed, or full, must end nothing: a run is worth
+//! more than the account of it. Results go to standard output by [`super::output::print_line`], whose failure is the
+//! command's.
 
-/// Prints a line to standard error like `eprintln!`, but never panics.
+use std::{
+    borrow::Cow,
+    fmt,
+    io::{self, Write as _},
+};
+
+/// Prints a line to standard error like `eprintln!`, but printable, and never panics.
 macro_rules! notice {
-    ($($words:tt)*) => {{
-        use ::std::io::Write as _;
-        let _ = ::std::writeln!(::std::io::stderr(), $($words)*);
-    }};
+    ($($words:tt)*) => { $crate::cli::terminal::print_notice(::std::format_args!($($words)*)) };
 }
 
 pub(crate) use notice;
+
+/// The line of [`notice`].
+pub fn print_notice(words: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{}", printable(&words.to_string()));
+}
+
+/// The text with the code in place of every character that a terminal acts on (`\u{1b}`, `\r`) or that turns the direction
+/// of what follows. Tabs and ends of lines stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    replaced(text, |c| !matches!(c, '\n' | '\t') && is_unprintable(c))
+}
+
+/// The text as one line of a table, in which the ends of lines and tabs are shown as their codes too.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    replaced(text, is_unprintable)
+}
+
+fn replaced(text: &str, is_shown_as_code: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_shown_as_code) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match is_shown_as_code(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// C0, DEL and C1, the separators of lines and paragraphs, and the characters that Unicode calls bidirectional controls.
+fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_acts_on_is_shown_as_its_code() {
+        let hostile = "a\x1b]0;title\x07\u{9b}31m\r\x7f\u{202e}txt.exe\u{2066}\u{2028}b";
+        let shown = r"a\u{1b}]0;title\u{7}\u{9b}31m\r\u{7f}\u{202e}txt.exe\u{2066}\u{2028}b";
+        assert_eq!(printable(hostile), shown);
+        assert_eq!(one_line(hostile), shown);
+    }
+
+    #[test]
+    fn other_text_stays_as_it_is() {
+        for text in ["", "loss \u{2014} \u{3b7} \u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{1f600}", "two\n\tlines"] {
+            assert!(matches!(printable(text), Cow::Borrowed(same) if same == text), "{text}");
+        }
+        assert_eq!(one_line("two\n\tlines"), r"two\n\tlines");
+    }
+}

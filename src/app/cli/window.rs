@@ -54,8 +54,26 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
         None if open.set.is_empty() => None,
         named => Some(Opening::Config(configured(open, named)?.1)),
     };
-    show(open, opening, None, began)
-        .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))
+    let end = show(open, opening, None, began)
+        .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))?;
+    outcome(end)
+}
+
+/// Who closed a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WindowEnd {
+    /// The user, with its button or a key.
+    Closed,
+    /// Ctrl-C in the terminal, or the system.
+    Interrupted,
+}
+
+/// Whoever waits for the process learns that it was asked to end, whether a run was in view, paused or elsewhere.
+fn outcome(end: WindowEnd) -> Result<(), Failure> {
+    match end {
+        WindowEnd::Closed => Ok(()),
+        WindowEnd::Interrupted => Err(Failure::interrupted("stopped; every run that had begun has a checkpoint")),
+    }
 }
 
 /// JSON with nodes and links; any other is something else.
@@ -71,7 +89,7 @@ fn show(
     opening: Option<Opening>,
     graph: Option<(PathBuf, GraphReading)>,
     began: Instant,
-) -> Result<(), String> {
+) -> Result<WindowEnd, String> {
     let close_request = Arc::<CloseRequest>::default();
     let asked = Arc::clone(&close_request);
     interrupt::on_interrupt(move || asked.ask());
@@ -79,11 +97,12 @@ fn show(
     runs.end_at_exit();
     let mut host = DesktopHost::new(open.set.out.clone(), Arc::clone(&runs)).with_examples();
     host.graph = graph;
-    let start = Start { opening, timings: open.timings, started: began, close_request };
+    let start = Start { opening, timings: open.timings, started: began, close_request: Arc::clone(&close_request) };
     // Libraries of the window panic where they lose the display.
     let shown = catch_unwind(AssertUnwindSafe(|| app::run(Box::new(host), start)));
     runs.end();
-    shown.unwrap_or_else(|_| Err("the window was lost; its runs were ended, each with a checkpoint".to_owned()))
+    shown.unwrap_or_else(|_| Err("the window was lost; its runs were ended, each with a checkpoint".to_owned()))?;
+    Ok(if close_request.is_asked() { WindowEnd::Interrupted } else { WindowEnd::Closed })
 }
 
 /// A graph file, in the window.
@@ -92,7 +111,7 @@ pub fn open_graph(file: PathBuf, reading: GraphReading, open: &OpenArgs, began: 
         let shown = file.display();
         Failure::run(format!("{why}. `orrery graph {shown} --out x.png` draws it without a window"))
     })?;
-    show(open, Some(Opening::Run(file.clone())), Some((file, reading)), began).map_err(Failure::run)
+    outcome(show(open, Some(Opening::Run(file.clone())), Some((file, reading)), began).map_err(Failure::run)?)
 }
 
 /// The lab and settings that the command line names.
@@ -113,7 +132,11 @@ fn configured(open: &OpenArgs, named: Option<Named>) -> Result<(&'static Lab, Co
 /// The link with what the command line sets beside it.
 fn linked(open: &OpenArgs, lab: &Lab, link: Permalink) -> Result<Permalink, Failure> {
     let mut link = link;
-    settings::apply(&open.set, lab, &mut link.config)?;
+    // the window asks before the files of a link are opened
+    match link.files(lab).is_empty() {
+        true => settings::apply(&open.set, lab, &mut link.config)?,
+        false => settings::set(&open.set, lab, &mut link.config)?,
+    }
     Ok(link)
 }
 
@@ -136,6 +159,9 @@ fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<()
     if let Some(Named::Lesson(link)) = named {
         return Err(Failure::run(format!("{why}. `{link}` is a step of a lesson, which is read in the window")));
     }
+    if let Some(Named::Page(lab, link)) = &named {
+        settings::check_linked_files(lab, link, open.set.allow_files)?;
+    }
     notice!("orrery: {why}.");
     notice!("The lab runs without a window instead; its numbers and figures go to a folder.");
     let until = if let Some(Named::Page(_, link)) = &named { link.step } else { None };
@@ -150,4 +176,19 @@ fn without_window(why: &str, open: &OpenArgs, named: Option<Named>) -> Result<()
     notice!("`orrery render {shown} --view gate --out gate.png` draws one view of it.");
     notice!("On a machine with a display `orrery replay {shown}` opens it.");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_was_interrupted_exits_with_130() {
+        let request = CloseRequest::default();
+        assert!(!request.is_asked());
+        request.ask();
+        assert!(request.is_asked());
+        assert!(outcome(WindowEnd::Closed).is_ok());
+        assert_eq!(outcome(WindowEnd::Interrupted).unwrap_err().code, interrupt::INTERRUPTED);
+    }
 }

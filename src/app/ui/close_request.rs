@@ -23,10 +23,15 @@ impl CloseRequest {
         }
     }
 
+    /// True once somebody outside has asked.
+    pub fn is_asked(&self) -> bool {
+        self.is_asked.load(Ordering::SeqCst)
+    }
+
     /// Called by the window in every frame.
     pub(super) fn obey(&self, ctx: &Context) {
         let ctx = self.window.get_or_init(|| ctx.clone());
-        if self.is_asked.load(Ordering::SeqCst) {
+        if self.is_asked() {
             ctx.send_viewport_cmd(ViewportCommand::Close);
         }
     }

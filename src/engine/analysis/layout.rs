@@ -23,8 +23,19 @@ pub use grid::parts as grid_parts;
 pub const EXACT_UP_TO: usize = 1024;
 /// Masses are multiples of this, so that cells can be summed in whole numbers, in any order.
 pub const MASS_QUANTUM: f32 = 1.0 / 64.0;
-/// Steps from the start to rest.
+/// Steps from the start to rest, of a graph that is not large.
 pub const STEPS: u32 = 300;
+/// Nodes times steps of a layout, at most, so that a large graph comes to rest in bounded time, by a coarser cooling.
+const MAX_NODE_STEPS: usize = 15_000_000;
+/// Fewer steps untangle nothing.
+const MIN_STEPS: usize = 40;
+/// Nodes from which a step is made by several threads.
+const PARALLEL_FROM: usize = 20_000;
+
+/// The number of steps from the start to rest for so many nodes: [`STEPS`], or fewer for a large graph.
+pub fn steps_for(nodes: usize) -> u32 {
+    (MAX_NODE_STEPS / nodes.max(1)).clamp(MIN_STEPS, STEPS as usize) as u32
+}
 
 /// Strengths of the forces. Lengths are in units in which a node has about a unit of area.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -126,6 +137,8 @@ pub struct Schedule {
     begun: u64,
     /// Steps of the whole cooling that are left out.
     skipped: u32,
+    /// Steps of the whole cooling.
+    steps: u32,
     /// Springs are loose from the beginning.
     parted: bool,
     nodes: usize,
@@ -143,33 +156,44 @@ const CHANGED: f32 = 0.4;
 impl Schedule {
     /// The schedule from the start, for nodes anywhere.
     pub fn fresh(nodes: usize) -> Self {
-        Self { begun: 0, skipped: 0, parted: false, nodes }
+        Self { begun: 0, skipped: 0, steps: steps_for(nodes), parted: false, nodes }
     }
 
     /// Warmed a little at `step`: a node was moved by hand.
     pub fn nudged(nodes: usize, step: u64) -> Self {
-        Self { begun: step, skipped: (STEPS as f32 * NUDGED) as u32, parted: true, nodes }
+        Self::warmed(nodes, step, NUDGED)
     }
 
     /// Warmed at `step`: nodes or springs came and went, most stayed.
     pub fn changed(nodes: usize, step: u64) -> Self {
-        Self { begun: step, skipped: (STEPS as f32 * CHANGED) as u32, parted: true, nodes }
+        Self::warmed(nodes, step, CHANGED)
     }
 
     /// The schedule of a cold layout: nodes that stand stay.
     pub fn at_rest(nodes: usize, step: u64) -> Self {
-        Self { begun: step, skipped: STEPS, parted: true, nodes }
+        Self::warmed(nodes, step, 1.0)
+    }
+
+    /// Without this share of the cooling.
+    fn warmed(nodes: usize, step: u64, skipped: f32) -> Self {
+        let steps = steps_for(nodes);
+        Self { begun: step, skipped: (steps as f32 * skipped) as u32, steps, parted: true, nodes }
+    }
+
+    /// The steps of the whole cooling.
+    pub fn steps(&self) -> u64 {
+        u64::from(self.steps)
     }
 
     /// The step after which nothing moves any more.
     pub fn rest(&self) -> u64 {
-        self.begun + u64::from(STEPS - self.skipped)
+        self.begun + u64::from(self.steps - self.skipped)
     }
 
     /// The temperature of the step that leads to `step`.
     pub fn turn(&self, step: u64) -> StepParams {
         let age = step.saturating_sub(self.begun + 1) as f32 + self.skipped as f32;
-        let share = (age / STEPS as f32).min(1.0);
+        let share = (age / self.steps as f32).min(1.0);
         let hot = HOT * (self.nodes.max(1) as f32).sqrt();
         let loose = ((share - LOOSENS.0) / (LOOSENS.1 - LOOSENS.0)).clamp(0.0, 1.0);
         StepParams { temperature: hot * COLD.powf(share), loose: if self.parted { 1.0 } else { loose } }
@@ -251,9 +275,22 @@ pub fn step(
         Some(pyramid) => pyramid.push(i, places, &springs.masses, laws.softening),
         None => push_of_all(i, places, &springs.masses, laws.softening),
     };
-    (0..places.len())
-        .map(|i| if held[i] { places[i] } else { moved(springs, laws, turn, i, places, away(i)) })
-        .collect()
+    let place = |i: usize| if held[i] { places[i] } else { moved(springs, laws, turn, i, places, away(i)) };
+    if places.len() < PARALLEL_FROM {
+        return (0..places.len()).map(place).collect();
+    }
+    // each node's place depends on those before the step alone, so that the number of threads changes nothing
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (mut after, share) = (vec![[0f32; 2]; places.len()], places.len().div_ceil(threads));
+    std::thread::scope(|scope| {
+        for (part, slots) in after.chunks_mut(share).enumerate() {
+            let place = &place;
+            scope.spawn(move || {
+                slots.iter_mut().enumerate().for_each(|(i, slot)| *slot = place(part * share + i));
+            });
+        }
+    });
+    after
 }
 
 /// Sum over all others of m_j (x_i - x_j) / (d^2 + s).
@@ -289,17 +326,17 @@ fn moved(springs: &Springs, laws: &Laws, turn: StepParams, i: usize, places: &[[
 
 /// The whole way from a start to rest.
 pub fn settle(springs: &Springs, laws: &Laws, places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
-    after(u64::from(STEPS), springs, laws, places)
+    after(u64::from(steps_for(places.len())), springs, laws, places)
 }
 
-/// Same as [`settle`], and reports the number of each step that is done, of [`STEPS`].
+/// Same as [`settle`], and reports the number of each step that is done, of [`steps_for`] the nodes.
 pub fn settle_with_progress(
     springs: &Springs,
     laws: &Laws,
     places: Vec<[f32; 2]>,
     mut tell: impl FnMut(u64),
 ) -> Vec<[f32; 2]> {
-    walk(u64::from(STEPS), springs, laws, places, &mut tell)
+    walk(u64::from(steps_for(places.len())), springs, laws, places, &mut tell)
 }
 
 /// The first steps of that way.
@@ -321,4 +358,42 @@ fn walk(
         tell(s);
     }
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_graph_cools_in_fewer_steps() {
+        assert_eq!([1, 1000, 50_000].map(steps_for), [STEPS; 3]);
+        for nodes in [100_000, 300_000, 350_000] {
+            assert!(nodes * steps_for(nodes) as usize <= MAX_NODE_STEPS, "{nodes} nodes");
+            let schedule = Schedule::fresh(nodes);
+            assert_eq!(schedule.rest(), schedule.steps());
+            let end = schedule.turn(schedule.rest() + 1);
+            let coldest = HOT * (nodes as f32).sqrt() * COLD;
+            assert!((end.temperature / coldest - 1.0).abs() < 1e-3 && end.loose == 1.0, "{nodes} nodes: {end:?}");
+        }
+        assert_eq!(steps_for(usize::MAX) as usize, MIN_STEPS);
+        assert_eq!(Schedule::at_rest(300_000, 7).rest(), 7);
+    }
+
+    #[test]
+    fn threads_change_no_place() {
+        let nodes = PARALLEL_FROM + 7;
+        let edges: Vec<_> = (0..nodes as u32).map(|i| (i, i * 7 % nodes as u32, 1.0)).collect();
+        let (springs, laws) = (Springs::new(nodes, &edges), Laws::default());
+        let (places, turn) = (start(0..nodes as u32, 3), Schedule::fresh(nodes).turn(1));
+        let held: Vec<bool> = (0..nodes).map(|i| i % 100 == 0).collect();
+        let repulsion = Repulsion::for_nodes(nodes);
+        let after = step(&springs, &laws, repulsion, turn, &held, &places);
+        let Repulsion::Grid { levels } = repulsion else { panic!("{repulsion:?}") };
+        let pyramid = Pyramid::new(levels, &places, &springs.masses);
+        for i in (0..nodes).step_by(97).chain([nodes - 1]) {
+            let push = pyramid.push(i, &places, &springs.masses, laws.softening);
+            let alone = if held[i] { places[i] } else { moved(&springs, &laws, turn, i, &places, push) };
+            assert_eq!(after[i], alone, "node {i}");
+        }
+    }
 }

@@ -227,12 +227,14 @@ pub fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<St
         return None;
     }
     let name = |k: &'a str| k.rsplit('.').next().unwrap_or(k);
-    known
-        .map(|k| {
-            let by_name = if key.contains('.') { usize::MAX } else { strsim::levenshtein(key, name(k)) };
-            (strsim::levenshtein(key, k).min(by_name), k)
-        })
-        .min()
-        .filter(|(d, _)| *d <= MAX_SLIP)
-        .map(|(_, k)| k.to_owned())
+    // names of runs are known names too, and may be of any length
+    let distance = |k: &str| {
+        let is_near = k.len().abs_diff(key.len()) <= MAX_SLIP * char::MAX.len_utf8();
+        is_near.then(|| strsim::levenshtein(key, k)).filter(|d| *d <= MAX_SLIP)
+    };
+    let nearest = known.filter_map(|k| {
+        let by_name = if key.contains('.') { None } else { distance(name(k)) };
+        Some((distance(k).into_iter().chain(by_name).min()?, k))
+    });
+    nearest.min().map(|(_, k)| k.to_owned())
 }

@@ -363,4 +363,14 @@ mod tests {
         assert!(matches!(a.set_text(&knobs, "corpus.source", "nope"), Err(ConfigError::OutOfRange { .. })));
         assert_eq!(a, Config::defaults("x", &knobs), "a refused value changes nothing");
     }
+
+    #[test]
+    fn long_names_are_not_compared_letter_by_letter() {
+        let (long, begun) = ("a".repeat(1_000_000), std::time::Instant::now());
+        let names = std::iter::repeat_n(long.as_str(), 100);
+        assert_eq!(nearest(&"a".repeat(60), names.clone()), None);
+        assert_eq!(nearest(&long, ["train.lr"].into_iter()), None);
+        assert_eq!(nearest("train.lrr", names.chain(["model.lr", "train.lr"])), Some("train.lr".to_owned()));
+        assert!(begun.elapsed().as_secs() < 2, "{:?}", begun.elapsed());
+    }
 }

@@ -11,8 +11,10 @@ use crate::files::{
     pickle::{self, Node, Pickle},
 };
 
-/// A list of characters is no longer than this; Unicode has some 300,000.
-const LARGEST: u64 = 32 << 20;
+/// A list of characters is no longer than this; Unicode has some 300,000, and some lists have each twice.
+const LARGEST: u64 = 16 << 20;
+/// The memory for a parsed list, at most so many times its bytes.
+const GROWTH: u64 = 32;
 /// The limit of ids in a vocabulary of characters.
 const MAX_IDS: u64 = 1 << 21;
 
@@ -35,6 +37,7 @@ pub(super) fn read<T>(
         e @ (FileError::Io(_) | FileError::Memory(_)) => refused(path, e),
         e => CorpusError::with_source(format!("{here} cannot be read as a list of characters: {e}."), e),
     })?;
+    files::check_memory(GROWTH * bytes.len() as u64).map_err(|e| refused(path, FileError::Memory(e)))?;
     let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
     let pairs = if is_json { parse_json(&bytes) } else { parse_pickle(&bytes) };
     pairs.and_then(of_pairs).map_err(|why| {

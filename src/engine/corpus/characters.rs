@@ -156,6 +156,7 @@ mod tests {
         for (bytes, words) in [
             (&b"\x80\x04\x95"[..], "damaged"),
             (&b"\x80\x04}."[..], "no character"),
+            (&b"(dp0\nVa\np1\nI0\ns."[..], "protocol 0"),
             (&b"\x80\x04K\x03."[..], "neither"),
             (&b"\x80\x04}\x8c\x01aJ\xff\xff\xff\xffs."[..], "is -1"),
         ] {
@@ -164,6 +165,12 @@ mod tests {
             let said = Characters::load(&path).err().unwrap().to_string();
             assert!(said.contains(words), "{words}: {said}");
         }
+    }
+
+    #[test]
+    fn a_list_longer_than_unicode_is_refused_by_its_length() {
+        let said = file("a.json", &" ".repeat((16 << 20) + 1)).err().unwrap().to_string();
+        assert!(said.contains("longer than"), "{said}");
     }
 
     #[test]

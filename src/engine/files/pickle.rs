@@ -86,9 +86,15 @@ const MAX_MEMBERS: usize = 1 << 20;
 pub fn read(bytes: &[u8]) -> Result<Pickle<'_>, String> {
     let nodes = vec![Node::None, Node::Bool(false), Node::Bool(true)];
     let mut machine = Machine { rest: bytes, nodes, stack: vec![], marks: vec![], memo: HashMap::new(), members: 0 };
-    let top = machine
-        .run()
-        .map_err(|e| format!("its pickle is damaged {} bytes in ({e})", bytes.len() - machine.rest.len()))?;
+    let top = machine.run().map_err(|e| match bytes.first() {
+        // the protocols before 2 do not name themselves, and 0 is text
+        Some(first) if first.is_ascii_graphic() => {
+            format!(
+                "if it is a pickle, it is of protocol 0, which is not read ({e}): write it with protocol 2 or later"
+            )
+        }
+        _ => format!("its pickle is damaged {} bytes in ({e})", bytes.len() - machine.rest.len()),
+    })?;
     Ok(Pickle { nodes: machine.nodes, top })
 }
 
@@ -326,4 +332,18 @@ impl<'a> Machine<'a> {
 
 fn pairs(items: &[usize]) -> Vec<(usize, usize)> {
     items.chunks_exact(2).map(|p| (p[0], p[1])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pickle_of_protocol_0_is_named_as_one() {
+        // pickle.dumps({"stoi": {"a": 0}}, protocol=0)
+        let error = read(b"(dp0\nVstoi\np1\n(dp2\nVa\np3\nI0\nss.").unwrap_err();
+        assert!(error.contains("protocol 0") && error.contains("protocol 2"), "{error}");
+        let damaged = read(b"\x80\x02}q").unwrap_err();
+        assert!(damaged.contains("damaged"), "{damaged}");
+    }
 }

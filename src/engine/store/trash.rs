@@ -11,10 +11,17 @@ pub const TRASH: &str = ".trash";
 /// Moves a run to the trash beside it; where it lies now.
 ///
 /// # Errors
-/// If it is no run folder, is being written, or the system refuses. Then it lies where it was.
+/// If it is no run folder, is a link to one, is being written, or the system refuses. Then it lies where it was.
 pub fn discard(run: &Path) -> Result<PathBuf, StoreError> {
     names::check_run(run)?;
     let shown = run.display();
+    // without a slash at its end, which would lead through the link
+    let own: PathBuf = run.components().collect();
+    if fs::symlink_metadata(&own).at("delete", run)?.is_symlink() {
+        return Err(StoreError::new(format!(
+            "`{shown}` is a link to a run elsewhere: delete the run by its own folder, or remove the link by hand"
+        )));
+    }
     if is_being_written(run) {
         return Err(StoreError::new(format!("`{shown}` is being written: stop the run first, then delete it")));
     }
@@ -48,4 +55,27 @@ pub fn restore(place: &Path) -> Result<PathBuf, StoreError> {
     }
     files::rename_inside(runs, Path::new(TRASH).join(name), name).at("take back", place)?;
     Ok(run)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_a_run_deletes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, runs) = (dir.path().join("elsewhere/run"), dir.path().join("runs"));
+        fs::create_dir_all(&run).unwrap();
+        fs::create_dir(&runs).unwrap();
+        fs::write(run.join("config.toml"), "lab = \"x\"").unwrap();
+        let link = runs.join("link");
+        std::os::unix::fs::symlink(&run, &link).unwrap();
+        for path in [link.clone(), link.join(""), link.join(".")] {
+            let error = discard(&path).unwrap_err().to_string();
+            assert!(error.contains("is a link"), "{error}");
+        }
+        assert!(run.join("config.toml").is_file() && link.is_symlink() && !runs.join(TRASH).exists());
+        let place = discard(&run).unwrap();
+        assert!(place.starts_with(dir.path().canonicalize().unwrap().join("elsewhere").join(TRASH)), "{place:?}");
+    }
 }

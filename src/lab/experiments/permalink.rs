@@ -4,7 +4,7 @@
 use std::fmt::{self, Write as _};
 
 use crate::{
-    config::{Config, Range, Value},
+    config::{Config, Knob, Range, Value},
     labs::{
         self, Lab, known,
         lesson::{LINK, LessonLink},
@@ -35,6 +35,13 @@ pub struct Permalink {
     /// Ids of the views in front, in reading order; empty: the lab's own layout.
     pub views: Vec<String>,
     pub selection: LinkSelection,
+}
+
+/// A file or folder that a setting names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFile {
+    pub key: &'static str,
+    pub path: String,
 }
 
 /// The target of an `orrery:` link.
@@ -124,10 +131,14 @@ impl Permalink {
         PARTS.into_iter().zip(values).filter_map(|(key, value)| Some((key, value?))).collect()
     }
 
-    /// The lab's settings that files of this machine stand behind, so that the link leads to less elsewhere.
-    pub fn files(&self, lab: &Lab) -> Vec<&'static str> {
-        let is_given = |key: &str| self.config.get(key).is_some_and(|v| !v.to_string().is_empty());
-        (lab.knobs)().iter().filter(|k| k.file_kind().is_some() && is_given(k.key)).map(|k| k.key).collect()
+    /// The files of this machine that the lab's settings name: elsewhere the link leads to less, and from elsewhere nobody
+    /// reads them unasked.
+    pub fn files(&self, lab: &Lab) -> Vec<NamedFile> {
+        let named = |knob: &Knob| {
+            let path = self.config.get(knob.key)?.to_string();
+            (knob.file_kind().is_some() && !path.is_empty()).then_some(NamedFile { key: knob.key, path })
+        };
+        (lab.knobs)().iter().filter_map(named).collect()
     }
 }
 
@@ -233,7 +244,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{config::Knob, labs::LABS};
+    use crate::labs::LABS;
 
     fn page(text: &str) -> Result<Permalink, String> {
         match Link::parse(text, LABS).expect("a link") {

@@ -45,6 +45,19 @@ fn version() -> String {
 /// # Errors
 /// If the folder of runs itself cannot be listed.
 pub fn list(runs: &Path, told: impl FnOnce(&[RunRow])) -> Result<Listing, StoreError> {
+    list_with_progress(runs, told, |_, _| ())
+}
+
+/// Same as [`list`], and reports how many of the folders that must be read have been, after each; where the index has all,
+/// nothing.
+///
+/// # Errors
+/// See [`list`].
+pub fn list_with_progress(
+    runs: &Path,
+    told: impl FnOnce(&[RunRow]),
+    progress: impl Fn(usize, usize) + Sync,
+) -> Result<Listing, StoreError> {
     let names = run_index::run_folders(runs)?;
     let mut index = RunIndex::<RunRow>::open(runs, &version());
     let (mut rows, mut stale) = (vec![], vec![]);
@@ -62,7 +75,7 @@ pub fn list(runs: &Path, told: impl FnOnce(&[RunRow])) -> Result<Listing, StoreE
         told(&rows);
     }
     let read = stale.len();
-    let fresh = read_all(runs, stale);
+    let fresh = read_all(runs, stale, &|done| progress(done, read));
     for (name, stamp, row) in fresh {
         if let Some(stamp) = stamp {
             index.set(name, stamp, row.clone());
@@ -93,7 +106,12 @@ fn sort(rows: &mut [RunRow]) {
 }
 
 /// Each with its stamp, or without one where it could not be read and must be tried again.
-fn read_all(runs: &Path, stale: Vec<(String, Stamp)>) -> Vec<(String, Option<Stamp>, RunRow)> {
+/// `progress` is called in order with the number of those that have been read.
+fn read_all(
+    runs: &Path,
+    stale: Vec<(String, Stamp)>,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Vec<(String, Option<Stamp>, RunRow)> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(READERS).min(stale.len());
     let (waiting, made) = (Mutex::new(stale.into_iter()), Mutex::new(vec![]));
     let lock = |waiting: &Mutex<std::vec::IntoIter<(String, Stamp)>>| {
@@ -105,7 +123,9 @@ fn read_all(runs: &Path, stale: Vec<(String, Stamp)>) -> Vec<(String, Option<Sta
                 while let Some((name, stamp)) = lock(&waiting) {
                     let row = row(runs, &name);
                     let stamp = (row.state != RowState::Unreadable).then_some(stamp);
-                    made.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((name, stamp, row));
+                    let mut made = made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    made.push((name, stamp, row));
+                    progress(made.len());
                 }
             });
         }

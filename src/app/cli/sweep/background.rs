@@ -9,7 +9,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{super::failure::Failure, folder::LOGS, lock};
+use super::{
+    super::{failure::Failure, terminal::printable},
+    folder::LOGS,
+    lock,
+};
 use crate::files;
 
 /// The output of the process, in the folder of the runs' outputs.
@@ -62,7 +66,10 @@ impl Background {
         }
         let said = files::read_text_inside(folder, Path::new(LOGS).join(LOG), MAX_OUTPUT).unwrap_or_default();
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        Some(last.map_or_else(|| format!("ended ({status})"), |line| line.trim_start_matches("orrery: ").to_owned()))
+        Some(last.map_or_else(
+            || format!("ended ({status})"),
+            |line| printable(line.trim_start_matches("orrery: ")).into_owned(),
+        ))
     }
 
     /// Asks it to stop, as Ctrl-C in a terminal does: its runs write a checkpoint first.

@@ -27,4 +27,6 @@ pub enum OpenAction {
     Back,
     /// Ends the training that something else was asked in place of, and does that.
     StopAndGoOn,
+    /// Opens the link that asked for files of this machine.
+    UseLinkedFiles,
 }

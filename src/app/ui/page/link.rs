@@ -39,7 +39,7 @@ pub fn link_text(page: &Page, link: &Permalink) -> String {
             "The run was changed while it trained ({key} at step {step}): the link has the last values."
         ));
     }
-    let files = link.files(page.lab);
+    let files: Vec<&str> = link.files(page.lab).iter().map(|file| file.key).collect();
     if !files.is_empty() {
         words.push(format!("It names files of this machine: {}.", files.join(", ")));
     }

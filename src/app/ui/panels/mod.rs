@@ -25,6 +25,7 @@ pub mod inspector;
 pub mod knob_row;
 pub mod large_numbers;
 pub mod lesson;
+pub mod linked_files_sheet;
 mod open_question;
 pub mod open_sheet;
 pub mod palette;
@@ -123,6 +124,8 @@ pub enum Overlay {
     ChooseLab(String),
     /// A training would end.
     StopFirst(stop_sheet::StopSheet),
+    /// A link names files of this machine.
+    LinkedFiles(linked_files_sheet::LinkedFilesSheet),
 }
 
 impl Overlay {
@@ -160,6 +163,7 @@ impl Overlay {
                     Overlay::Palette(palette) => palette.ui(ui, shell, page),
                     Overlay::Open(sheet) => sheet.ui(ui, shell, page),
                     Overlay::StopFirst(sheet) => sheet.ui(ui, shell),
+                    Overlay::LinkedFiles(sheet) => sheet.ui(ui, shell),
                     Overlay::Picture(order) => picture_sheet::picture_sheet_ui(ui, shell, order),
                     Overlay::ChooseLab(path) => open_sheet::choose_lab_ui(ui, shell, path),
                 }

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 
 use super::{
     AttributeValue, FileEdge, FileNode, GraphFile, GraphFileError, MAX_EDGES, NamedValue, Nodes, PendingEdge, give,
-    value,
+    number, value,
 };
 
 mod json;
@@ -255,8 +255,9 @@ impl NodeLinkReader {
             id.ok_or_else(|| format!("an edge has no `{name}`; every one needs it"))
         };
         let ends = [end("source")?, end("target")?];
-        let is_weight = value(&values, "weight").is_some_and(AttributeValue::is_number);
-        let weight = if is_weight { take(&mut values, "weight").and_then(|v| v.number()) } else { None };
+        // as in the other formats: what no number can be made of would not be read again there
+        let weight = take(&mut values, "weight").map(|said| number(&said.to_string(), "an edge's weight", 0));
+        let weight = weight.transpose().map_err(|e| e.message)?;
         let edge = PendingEdge { ends, weight, values, line: 1 };
         if self.found.nodes {
             for (id, end) in edge.ends.iter().zip(["source", "target"]) {

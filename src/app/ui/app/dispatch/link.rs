@@ -16,9 +16,10 @@ use crate::{
     labs::TrainSettings,
     telemetry::Level,
     ui::{
-        action::{OpenAction, RunAction},
+        action::RunAction,
         app::App,
         page::link,
+        panels::{Overlay, linked_files_sheet::LinkedFilesSheet},
         tiling::Tiling,
         widgets::number::grouped,
     },
@@ -52,15 +53,35 @@ pub(in crate::ui) fn link_of(app: &App, text: &str) -> Option<Result<Link, Strin
     Link::parse(text, app.lists.labs)
 }
 
-/// Opens a lab with a link's settings and views. Nothing is trained.
+/// Opens a link's page, once the user has agreed to the files of this machine that it names: whoever wrote the link chose
+/// them.
 pub(in crate::ui) fn open_page(app: &mut App, link: Permalink, ctx: &Context) {
     if let Some(view) = link.views.iter().find(|id| !app.lists.views.iter().any(|v| v.id == **id)) {
         let words = format!("The link names a view `{view}`, which this build does not have; the page was not opened.");
         return app.toasts.push(Level::Error, words);
     }
     let Some(lab) = app.lists.lab(&link.config.lab) else { return };
+    let files = link.files(lab);
+    if files.is_empty() {
+        return show_page(app, link, ctx);
+    }
+    app.waiting = Some(Waiting::Page(Box::new(link)));
+    app.overlay = Some(Overlay::LinkedFiles(LinkedFilesSheet { lab: lab.title, files }));
+}
+
+/// The user has agreed to the files that the waiting link names.
+pub(super) fn use_linked_files(app: &mut App, ctx: &Context) {
+    app.overlay = None;
+    if let Some(Waiting::Page(link)) = app.waiting.take() {
+        show_page(app, *link, ctx);
+    }
+}
+
+/// Opens a lab with a link's settings and views. Nothing is trained.
+pub(super) fn show_page(app: &mut App, link: Permalink, ctx: &Context) {
+    let Some(lab) = app.lists.lab(&link.config.lab) else { return };
     if waits(app, lab.id, "open this link") {
-        app.waiting = Some(Waiting::Action(OpenAction::Link(link.to_string()).into()));
+        app.waiting = Some(Waiting::Page(Box::new(link)));
         return;
     }
     let layout = (!link.views.is_empty()).then(|| {

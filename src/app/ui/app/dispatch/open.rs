@@ -7,7 +7,7 @@ use eframe::egui::Context;
 use super::{
     dispatch as dispatch_any,
     lesson::restrict,
-    link::{link_of, open_link},
+    link::{link_of, open_link, show_page, use_linked_files},
     open_file::open_path,
     open_lab::{open_lab, open_settings},
     open_run::{open_run, show_replay},
@@ -49,6 +49,7 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
         OpenAction::Help => app.overlay = Some(Overlay::Help),
         OpenAction::Back => back(app),
         OpenAction::StopAndGoOn => stop_and_go_on(app, ctx),
+        OpenAction::UseLinkedFiles => use_linked_files(app, ctx),
     }
 }
 
@@ -118,6 +119,7 @@ fn stop_and_go_on(app: &mut App, ctx: &Context) {
             open_settings(app, *config, layout.map(|layout| *layout), ctx);
         }
         Waiting::Replay(run) => show_replay(app, *run),
+        Waiting::Page(link) => show_page(app, *link, ctx),
     }
     app.has_agreed = false;
 }

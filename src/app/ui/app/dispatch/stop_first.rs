@@ -4,6 +4,7 @@
 
 use crate::{
     config::Config,
+    experiments::permalink::Permalink,
     ui::{
         action::Action,
         app::App,
@@ -18,6 +19,8 @@ pub(in crate::ui) enum Waiting {
     Action(Action),
     Settings(Box<Config>, Option<Box<Layout>>),
     Replay(Box<Run>),
+    /// A link; whoever is asked about files of this machine has seen which.
+    Page(Box<Permalink>),
 }
 
 /// True if the action must wait until the user has agreed that the lab's training ends; then a sheet asks, and the

@@ -162,7 +162,7 @@ impl Motion {
     /// Share of the way to rest.
     pub fn progress(&self) -> (u64, u64) {
         let left = self.schedule.rest().saturating_sub(self.step);
-        let all = u64::from(layout::STEPS);
+        let all = self.schedule.steps();
         (all.saturating_sub(left), all)
     }
 
