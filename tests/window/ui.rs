@@ -28,7 +28,7 @@ use orrery::{
         App, Start,
         app::Opening,
         dialog::DialogKind,
-        host::{CheckedFile, Delivery, FileContent, Host, MemoryNeed, PastRun},
+        host::{CheckedFile, ChosenFile, Delivery, FileContent, Host, MemoryNeed, PastRun},
         lists::Lists,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },
@@ -996,10 +996,18 @@ fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
 #[test]
 fn a_file_of_other_content_is_refused_and_not_said_to_be_set() {
     let mut d = desk(Worker::Steps);
-    let checked = |path: &str, read| Delivery::Checked { kind: FileKind::Text, path: path.into(), read };
+    let chosen = |path: &str| ChosenFile {
+        path: path.into(),
+        kind: FileKind::Text,
+        lab: LAB.id,
+        key: "corpus.file",
+        is_opened: true,
+    };
+    let checked = |path: &str, read| Delivery::Checked { file: chosen(path), read };
     d.deliver.send(checked("bad.txt", Err("line 1 is no sentence".into()))).unwrap();
     d.until("the refusal", |d| d.shows("bad.txt was not opened: line 1 is no sentence"));
     assert!(!d.shows("is set") && d.page().config.value(FILE).unwrap().is_empty());
+    assert!(d.page().refused.contains_key("corpus.file"), "the control says it as well");
     d.deliver.send(checked("good.txt", Ok(CheckedFile::default()))).unwrap();
     d.until("the message", |d| d.shows("good.txt is set"));
     assert_eq!(d.page().config.value(FILE).unwrap(), "good.txt");
@@ -1015,7 +1023,8 @@ fn a_matrix_that_is_picked_brings_its_number_of_states() {
     for (rows, wanted) in [(3, "3"), (1000, "3")] {
         let read = Ok(CheckedFile { states: Some(rows) });
         let path = PathBuf::from(format!("{rows}.csv"));
-        d.deliver.send(Delivery::Checked { kind: FileKind::Matrix, path, read }).unwrap();
+        let (kind, lab, key) = (FileKind::Matrix, "equilibrium", "generator.file");
+        d.deliver.send(Delivery::Checked { file: ChosenFile { path, kind, lab, key, is_opened: true }, read }).unwrap();
         d.until("the message", |d| d.shows(&format!("{rows}.csv is set")));
         assert_eq!(states(&d).as_deref(), Some(wanted), "a larger one than the setting goes leaves it");
         assert!(d.page().refused.is_empty());
