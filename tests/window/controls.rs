@@ -172,6 +172,19 @@ fn a_control_that_a_tile_has_is_not_shown_twice() {
 }
 
 #[test]
+fn a_tile_that_has_a_control_shows_it_before_anything_is_measured() {
+    for (link, claimed, shown) in [
+        ("orrery:neuron_graph#view=graph_threshold", "Sign is in the tile Threshold", "inhibitory"),
+        ("orrery:trained_bdh#view=top_contexts", "Activity to follow is in the tile Top contexts", "synapse"),
+    ] {
+        let mut d = open(Opening::Lab("fast_slow".into()), VIEWS);
+        paste(&mut d, link);
+        d.until("the name of the control", |d| d.shows(claimed));
+        assert_eq!(d.harness.query_all_by_role_and_label(Role::Button, shown).count(), 1, "{link}");
+    }
+}
+
+#[test]
 fn a_view_claims_settings_that_a_lab_has() {
     let keys: Vec<&str> = LABS.iter().flat_map(|lab| (lab.knobs)()).map(|knob| knob.key).collect();
     let mut claims = 0;
