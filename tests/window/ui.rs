@@ -26,10 +26,12 @@ use orrery::{
     trainer::Plan,
     ui::{
         App, Start,
+        action::ExportFormat,
         app::Opening,
         dialog::DialogKind,
         host::{CheckedFile, ChosenFile, Delivery, FileContent, Host, MemoryNeed, PastRun},
         lists::Lists,
+        plot::svg::Svg,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },
 };
@@ -991,6 +993,61 @@ fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
     assert_eq!(d.page().config.value(CHECKPOINT).unwrap(), "one.pt");
     let opened = |d: &Desktop| d.asked.launched.lock().unwrap().last().map(|c| c.value(CHECKPOINT).unwrap());
     d.until("the weights are opened again", |d| opened(d).as_deref() == Some("one.pt"));
+}
+
+/// Shows the answer to another question than its controls.
+struct Outdated;
+
+const OUTDATED: &str = "Shown is the answer to an earlier question: step 12";
+
+impl View for Outdated {
+    fn ui(&mut self, _ui: &mut egui::Ui, cx: &mut ViewCx<'_>) {
+        cx.questions.note_outdated(OUTDATED.to_owned());
+    }
+
+    fn subtitle(&self, _cx: &ViewCx<'_>) -> String {
+        "of this question".to_owned()
+    }
+
+    fn csv(&self, _cx: &ViewCx<'_>) -> Option<String> {
+        Some("step\n12\n".to_owned())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Some(Svg::new("outdated", egui::vec2(300.0, 200.0), cx.theme.panel).finish())
+    }
+}
+
+static OUTDATED_VIEWS: [ViewEntry; 1] =
+    [ViewEntry { id: "teller", title: "Teller", about: "Tells. An earlier answer.", make: || Box::new(Outdated) }];
+
+#[test]
+fn an_earlier_answer_is_called_so_in_what_is_saved_of_it() {
+    let lists = Lists { labs: &PRETEND, views: &OUTDATED_VIEWS };
+    let mut d = desk_of(Worker::Steps, lists, Some(Opening::Lab("pretend".into())));
+    d.until("ready", |d| d.state() == "ready");
+    d.until("the note", |d| d.shows(OUTDATED));
+    for (save, ending) in [(ExportFormat::Csv, "csv"), (ExportFormat::Svg, "svg")] {
+        d.click("Menu of Teller");
+        d.click(&format!("Save the {}\u{2026}", save.label()));
+        let suggested = format!("pretend-teller-step0.{ending}");
+        if save == ExportFormat::Svg {
+            d.click(&format!("Save {suggested}\u{2026}"));
+            d.until("the dialog", |d| d.asked.picked.lock().unwrap().len() == 2);
+        }
+        let path = Some(PathBuf::from(format!("saved.{ending}")));
+        d.deliver.send(Delivery::Picked { dialog: DialogKind::SaveAs { suggested }, path }).unwrap();
+        d.steps(3);
+    }
+    let written = d.asked.written.lock().unwrap().clone();
+    let texts: Vec<String> = written.into_iter().map(|(_, bytes)| String::from_utf8(bytes).unwrap()).collect();
+    assert_eq!(texts.len(), 2);
+    assert_eq!(texts[0], format!("# {OUTDATED}\nstep\n12\n"));
+    assert!(texts[1].contains(OUTDATED) && !texts[1].contains("of this question"), "{}", texts[1]);
 }
 
 #[test]

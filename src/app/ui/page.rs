@@ -80,6 +80,8 @@ pub struct Page {
     pub questions: Questions,
     /// The questions of each tile's view.
     pub asked: HashMap<TileId, Vec<Key>>,
+    /// Why a tile shows the answer to another question than its controls do; none for a tile that does not.
+    pub notes: HashMap<TileId, String>,
     /// The reason why a control refused its last input, by key.
     pub refused: BTreeMap<String, String>,
     /// Why no run could be made of the settings.
@@ -139,6 +141,7 @@ impl Page {
             pace: 0.0,
             questions: Questions::default(),
             asked: HashMap::new(),
+            notes: HashMap::new(),
             refused: BTreeMap::new(),
             problem: None,
             memory: None,
