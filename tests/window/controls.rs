@@ -243,6 +243,27 @@ fn a_link_locks_and_hides_controls_until_they_are_unlocked() {
 }
 
 #[test]
+fn a_link_locks_or_hides_the_seed() {
+    let mut d = lab_page("fast_slow");
+    let seed = d.page().config.seed;
+    let field = |d: &Desktop| {
+        let mut fields = d.harness.query_all_by_role_and_label(Role::SpinButton, "seed");
+        fields.next().map(|node| node.accesskit_node().is_disabled())
+    };
+    assert_eq!(field(&d), Some(false));
+    paste(&mut d, "orrery:fast_slow?lock=seed");
+    assert!(d.shows("The link locks 1 control.") && field(&d) == Some(true));
+    d.harness.get_by_role_and_label(Role::SpinButton, "seed").set_value_accesskit(99.0);
+    d.steps(4);
+    assert_eq!(d.page().config.seed, seed);
+    d.click("Unlock");
+    d.steps(4);
+    assert_eq!(field(&d), Some(false));
+    paste(&mut d, "orrery:fast_slow?hide=seed");
+    assert_eq!(field(&d), None);
+}
+
+#[test]
 fn a_locked_setting_is_not_changed_in_a_tile() {
     let mut d = open(Opening::Lab("ode_flow".into()), VIEWS);
     paste(&mut d, "orrery:ode_flow?lock=control#view=steer");

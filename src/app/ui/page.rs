@@ -44,7 +44,10 @@ use super::{
 };
 use crate::{
     config::{Applies, Config, FileKind, Knob, Value, file_key},
-    labs::{Lab, restrictions::Restrictions},
+    labs::{
+        Lab,
+        restrictions::{Restrictions, SEED},
+    },
     telemetry::{Command, Level},
 };
 
@@ -333,10 +336,10 @@ impl Page {
     }
 
     pub fn set_seed(&mut self, seed: u64, now: f64) {
-        if self.config.seed != seed {
+        if self.config.seed != seed && !self.restrictions.locks(SEED) {
             let before = self.config.clone();
             self.config.seed = seed;
-            note_config(self, before, "seed", "Seed".into(), now);
+            note_config(self, before, SEED, "Seed".into(), now);
             self.after_change(now);
         }
     }
@@ -399,7 +402,7 @@ impl Page {
         let mut keys = self.config.changed_keys(launched);
         keys.retain(|key| !of_a_view(key));
         if self.config.seed != launched.seed {
-            keys.push("seed".into());
+            keys.push(SEED.into());
         }
         keys
     }
