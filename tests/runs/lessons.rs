@@ -53,11 +53,10 @@ fn hold_to_their_commands(slow: bool) {
 fn hold_to(command: &str, steps: &[LessonStep]) {
     let out = tempfile::tempdir().unwrap();
     let mirror = record(command, out.path());
-    let config = &mirror.info.as_ref().unwrap().config;
     for step in steps {
-        for check in step.does.check.iter().filter(|c| c.channel.is_some()) {
+        for check in &step.does.check {
             let at = format!("{}: {}, orrery {command}", step.title, check.says);
-            let said = outcome(check, Some(&mirror), config);
+            let said = outcome(check, Some(&mirror));
             println!("{at}: {said:?}");
             assert!(matches!(said, Outcome::Holds(_)), "{at}: {said:?}");
             let (Some(gives), Some(found)) = (check.gives, found(check, &mirror)) else { continue };

@@ -172,6 +172,19 @@ fn a_control_that_a_tile_has_is_not_shown_twice() {
 }
 
 #[test]
+fn a_tile_that_has_a_control_shows_it_before_anything_is_measured() {
+    for (link, claimed, shown) in [
+        ("orrery:neuron_graph#view=graph_threshold", "Sign is in the tile Threshold", "inhibitory"),
+        ("orrery:trained_bdh#view=top_contexts", "Activity to follow is in the tile Top contexts", "synapse"),
+    ] {
+        let mut d = open(Opening::Lab("fast_slow".into()), VIEWS);
+        paste(&mut d, link);
+        d.until("the name of the control", |d| d.shows(claimed));
+        assert_eq!(d.harness.query_all_by_role_and_label(Role::Button, shown).count(), 1, "{link}");
+    }
+}
+
+#[test]
 fn a_view_claims_settings_that_a_lab_has() {
     let keys: Vec<&str> = LABS.iter().flat_map(|lab| (lab.knobs)()).map(|knob| knob.key).collect();
     let mut claims = 0;
@@ -227,6 +240,27 @@ fn a_link_locks_and_hides_controls_until_they_are_unlocked() {
     assert!(!rate_is_locked(&d) && !in_panel(&d, "Seeds").is_empty() && !d.shows("The link locks"));
     set(&mut d, "Coupling scale", 3.0);
     assert_eq!(number(&d, "model.coupling_scale"), 3.0);
+}
+
+#[test]
+fn a_link_locks_or_hides_the_seed() {
+    let mut d = lab_page("fast_slow");
+    let seed = d.page().config.seed;
+    let field = |d: &Desktop| {
+        let mut fields = d.harness.query_all_by_role_and_label(Role::SpinButton, "seed");
+        fields.next().map(|node| node.accesskit_node().is_disabled())
+    };
+    assert_eq!(field(&d), Some(false));
+    paste(&mut d, "orrery:fast_slow?lock=seed");
+    assert!(d.shows("The link locks 1 control.") && field(&d) == Some(true));
+    d.harness.get_by_role_and_label(Role::SpinButton, "seed").set_value_accesskit(99.0);
+    d.steps(4);
+    assert_eq!(d.page().config.seed, seed);
+    d.click("Unlock");
+    d.steps(4);
+    assert_eq!(field(&d), Some(false));
+    paste(&mut d, "orrery:fast_slow?hide=seed");
+    assert_eq!(field(&d), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crossbeam::channel::bounded;
 use eframe::egui::{Context, Key, Modifiers, RawInput, Rect, ViewportId, accesskit::Role, pos2, vec2};
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use egui_tiles::{Container, Tile, TileId};
 use orrery::{
     config::Config,
@@ -210,4 +210,36 @@ fn more_views_has_the_rest_of_the_lab() {
     d.steps(3);
     assert!(d.shows(&format!("Undid: opened tile {}", last.title)));
     assert!(d.shows("More views"), "what was closed is in the list again");
+}
+
+/// The last tab of a bar, opened from the list, stands in sight between the bar's arrows, and does so in a narrower window.
+#[test]
+fn the_tab_in_front_stays_in_sight() {
+    let mut d = open("fast_slow");
+    let lab = d.page().lab;
+    for view in lab.panes.iter().filter(|pane| pane.place == Place::More).map(|pane| views::find(pane.view).unwrap()) {
+        d.harness.get_by_role_and_label(Role::Button, "More views").click();
+        d.steps(4);
+        d.harness.get_by_role_and_label(Role::Button, view.title).click();
+        d.steps(20);
+    }
+    let selected = d.page().tiling.selected.expect("the last one is selected");
+    let (_, view) = d.page().tiling.in_order().into_iter().find(|(id, _)| *id == selected).unwrap();
+    let title = views::find(&view).unwrap().title;
+    for width in [1280.0, 1024.0, 1180.0, 900.0] {
+        d.harness.set_size(vec2(width, 800.0));
+        d.steps(30);
+        let tiles = &d.page().tiling.tree.tiles;
+        let bar = tiles.parent_of(selected).and_then(|bar| tiles.rect(bar)).expect("it is a tab");
+        let tabs = d.harness.query_all_by_role(Role::Button).filter(|node| {
+            let label = node.accesskit_node().label().unwrap_or_default();
+            label.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start() == title
+        });
+        let tab = tabs.map(|node| node.rect()).next().expect("a tab");
+        assert!(bar.x_range().expand(SLACK).contains(tab.left()), "{width}: {tab:?} in {bar:?}");
+        assert!(bar.x_range().expand(SLACK).contains(tab.right()), "{width}: {tab:?} in {bar:?}");
+        for arrow in d.harness.query_all_by_label_contains("Scroll tabs ").map(|node| node.rect()) {
+            assert!(!arrow.shrink(2.0 * SLACK).intersects(tab), "{width}: {tab:?} under {arrow:?}");
+        }
+    }
 }

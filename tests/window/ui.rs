@@ -26,10 +26,12 @@ use orrery::{
     trainer::Plan,
     ui::{
         App, Start,
+        action::ExportFormat,
         app::Opening,
         dialog::DialogKind,
-        host::{CheckedFile, Delivery, FileContent, Host, MemoryNeed, PastRun},
+        host::{CheckedFile, ChosenFile, Delivery, FileContent, Host, MemoryNeed, PastRun},
         lists::Lists,
+        plot::svg::Svg,
         views::{VIEWS, View, ViewCx, ViewEntry},
     },
 };
@@ -993,13 +995,76 @@ fn a_checkpoint_that_a_preset_drops_comes_back_by_an_undo() {
     d.until("the weights are opened again", |d| opened(d).as_deref() == Some("one.pt"));
 }
 
+/// Shows the answer to another question than its controls.
+struct Outdated;
+
+const OUTDATED: &str = "Shown is the answer to an earlier question: step 12";
+
+impl View for Outdated {
+    fn ui(&mut self, _ui: &mut egui::Ui, cx: &mut ViewCx<'_>) {
+        cx.questions.note_outdated(OUTDATED.to_owned());
+    }
+
+    fn subtitle(&self, _cx: &ViewCx<'_>) -> String {
+        "of this question".to_owned()
+    }
+
+    fn csv(&self, _cx: &ViewCx<'_>) -> Option<String> {
+        Some("step\n12\n".to_owned())
+    }
+
+    fn draws_svg(&self) -> bool {
+        true
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        Some(Svg::new("outdated", egui::vec2(300.0, 200.0), cx.theme.panel).finish())
+    }
+}
+
+static OUTDATED_VIEWS: [ViewEntry; 1] =
+    [ViewEntry { id: "teller", title: "Teller", about: "Tells. An earlier answer.", make: || Box::new(Outdated) }];
+
+#[test]
+fn an_earlier_answer_is_called_so_in_what_is_saved_of_it() {
+    let lists = Lists { labs: &PRETEND, views: &OUTDATED_VIEWS };
+    let mut d = desk_of(Worker::Steps, lists, Some(Opening::Lab("pretend".into())));
+    d.until("ready", |d| d.state() == "ready");
+    d.until("the note", |d| d.shows(OUTDATED));
+    for (save, ending) in [(ExportFormat::Csv, "csv"), (ExportFormat::Svg, "svg")] {
+        d.click("Menu of Teller");
+        d.click(&format!("Save the {}\u{2026}", save.label()));
+        let suggested = format!("pretend-teller-step0.{ending}");
+        if save == ExportFormat::Svg {
+            d.click(&format!("Save {suggested}\u{2026}"));
+            d.until("the dialog", |d| d.asked.picked.lock().unwrap().len() == 2);
+        }
+        let path = Some(PathBuf::from(format!("saved.{ending}")));
+        d.deliver.send(Delivery::Picked { dialog: DialogKind::SaveAs { suggested }, path }).unwrap();
+        d.steps(3);
+    }
+    let written = d.asked.written.lock().unwrap().clone();
+    let texts: Vec<String> = written.into_iter().map(|(_, bytes)| String::from_utf8(bytes).unwrap()).collect();
+    assert_eq!(texts.len(), 2);
+    assert_eq!(texts[0], format!("# {OUTDATED}\nstep\n12\n"));
+    assert!(texts[1].contains(OUTDATED) && !texts[1].contains("of this question"), "{}", texts[1]);
+}
+
 #[test]
 fn a_file_of_other_content_is_refused_and_not_said_to_be_set() {
     let mut d = desk(Worker::Steps);
-    let checked = |path: &str, read| Delivery::Checked { kind: FileKind::Text, path: path.into(), read };
+    let chosen = |path: &str| ChosenFile {
+        path: path.into(),
+        kind: FileKind::Text,
+        lab: LAB.id,
+        key: "corpus.file",
+        is_opened: true,
+    };
+    let checked = |path: &str, read| Delivery::Checked { file: chosen(path), read };
     d.deliver.send(checked("bad.txt", Err("line 1 is no sentence".into()))).unwrap();
     d.until("the refusal", |d| d.shows("bad.txt was not opened: line 1 is no sentence"));
     assert!(!d.shows("is set") && d.page().config.value(FILE).unwrap().is_empty());
+    assert!(d.page().refused.contains_key("corpus.file"), "the control says it as well");
     d.deliver.send(checked("good.txt", Ok(CheckedFile::default()))).unwrap();
     d.until("the message", |d| d.shows("good.txt is set"));
     assert_eq!(d.page().config.value(FILE).unwrap(), "good.txt");
@@ -1015,7 +1080,8 @@ fn a_matrix_that_is_picked_brings_its_number_of_states() {
     for (rows, wanted) in [(3, "3"), (1000, "3")] {
         let read = Ok(CheckedFile { states: Some(rows) });
         let path = PathBuf::from(format!("{rows}.csv"));
-        d.deliver.send(Delivery::Checked { kind: FileKind::Matrix, path, read }).unwrap();
+        let (kind, lab, key) = (FileKind::Matrix, "equilibrium", "generator.file");
+        d.deliver.send(Delivery::Checked { file: ChosenFile { path, kind, lab, key, is_opened: true }, read }).unwrap();
         d.until("the message", |d| d.shows(&format!("{rows}.csv is set")));
         assert_eq!(states(&d).as_deref(), Some(wanted), "a larger one than the setting goes leaves it");
         assert!(d.page().refused.is_empty());

@@ -1,62 +1,179 @@
 //! Tells whether a file holds what a setting takes it for, as the command would find when it reads it.
 
-use std::path::Path;
-
 use crate::{
     analysis::generator::MatrixKind,
-    config::FileKind,
-    corpus::{LabelledLines, TextTokenizer, TokenizerSpec},
-    models::stationary::read_matrix,
-    ui::host::CheckedFile,
+    config::{Config, ConfigError, FileKind, Value},
+    corpus::{CorpusSpec, LabelledLines, Source, TextTokenizer, TokenizerSpec},
+    labs,
+    models::{FamilySpec, bdh::BdhSpec, stationary::read_matrix},
+    trainer::Plan,
+    ui::host::{CheckedFile, ChosenFile},
 };
 
-/// True for the kinds of files that can be checked by themselves; others are tried by the run that reads them.
-pub fn can_check(kind: FileKind) -> bool {
-    matches!(kind, FileKind::Matrix | FileKind::Sentences | FileKind::Tokenizer | FileKind::Vocabulary)
-}
-
+/// Reads the file beside the present settings of its lab, in which it is not yet.
+///
 /// # Errors
 /// In words, if the file cannot be read or holds something else.
-pub fn check(kind: FileKind, path: &Path) -> Result<CheckedFile, String> {
-    let tokenizer = |spec: TokenizerSpec| TextTokenizer::open(&spec, "").map(|_| ()).map_err(|e| e.to_string());
+pub fn check(file: &ChosenFile, settings: &Config) -> Result<CheckedFile, String> {
+    let path = file.path.as_path();
     let mut checked = CheckedFile::default();
-    match kind {
+    match file.kind {
         FileKind::Matrix => {
             // which of both its numbers are is a setting of its own
             let rates = read_matrix(path, MatrixKind::Rates);
             let matrix = rates.or_else(|e| read_matrix(path, MatrixKind::Transitions).map_err(|_| e));
-            checked.states = Some(matrix.map_err(|e| e.to_string())?.len());
+            checked.states = Some(matrix.map_err(words)?.len());
         }
-        FileKind::Sentences => {
-            LabelledLines::read(path).map_err(|e| e.to_string())?;
+        FileKind::Sentences => LabelledLines::read(path).map(drop).map_err(words)?,
+        FileKind::Tokenizer => open_tokenizer(TokenizerSpec::HuggingFace(path.to_owned()))?,
+        FileKind::Vocabulary => open_tokenizer(TokenizerSpec::Characters(path.to_owned()))?,
+        FileKind::Text | FileKind::TextFolder => check_text(file, settings)?,
+        FileKind::Checkpoint => {
+            let weights = Some(path.to_owned());
+            BdhSpec { weights, ..BdhSpec::default() }.check_files().map_err(words)?;
         }
-        FileKind::Tokenizer => tokenizer(TokenizerSpec::HuggingFace(path.to_owned()))?,
-        FileKind::Vocabulary => tokenizer(TokenizerSpec::Characters(path.to_owned()))?,
-        _ => {}
     }
     Ok(checked)
 }
 
+fn words(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn open_tokenizer(spec: TokenizerSpec) -> Result<(), String> {
+    TextTokenizer::open(&spec, "").map(drop).map_err(words)
+}
+
+/// Checks the texts that a run of the settings would read of the file; where it reads none, the file as bytes.
+fn check_text(file: &ChosenFile, settings: &Config) -> Result<(), String> {
+    let path = file.path.as_path();
+    let mut texts = match texts_with(file, settings) {
+        Ok(texts) => texts,
+        // settings that are refused without the file as well are no fault of it
+        Err(e) if plan(file.lab, settings).is_ok() => return Err(words(e)),
+        Err(_) => vec![],
+    };
+    if texts.is_empty() {
+        let path = path.to_owned();
+        let source = match file.kind {
+            FileKind::TextFolder => Source::Folder { path, domains: 1 },
+            _ => Source::File(path),
+        };
+        texts = vec![CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }];
+    }
+    texts.iter().try_for_each(CorpusSpec::check_file).map_err(words)
+}
+
+/// What a run of the settings with the file would read of it.
+fn texts_with(file: &ChosenFile, settings: &Config) -> Result<Vec<CorpusSpec>, ConfigError> {
+    let lab = labs::known(labs::LABS, file.lab)?;
+    let mut settings = settings.clone();
+    settings.set(&(lab.knobs)(), file.key, Value::Text(file.path.display().to_string()))?;
+    let is_of_file = |text: &&CorpusSpec| match &text.source {
+        Source::File(path) | Source::Folder { path, .. } => *path == file.path,
+        Source::GrammarRoles(sets) => sets.own.as_ref() == Some(&file.path),
+        _ => false,
+    };
+    Ok(plan(file.lab, &settings)?.texts().filter(is_of_file).cloned().collect())
+}
+
+fn plan(lab: &str, settings: &Config) -> Result<Plan, ConfigError> {
+    (labs::known(labs::LABS, lab)?.plan)(settings)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+
+    /// A lab and the settings of its first preset, beside which files are checked.
+    struct Desk {
+        folder: tempfile::TempDir,
+        lab: &'static str,
+    }
+
+    impl Desk {
+        fn new(lab: &'static str) -> Self {
+            Self { folder: tempfile::tempdir().unwrap(), lab }
+        }
+
+        fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+            let path = self.folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            path
+        }
+
+        fn check(&self, kind: FileKind, path: PathBuf) -> Result<CheckedFile, String> {
+            let lab = labs::find(self.lab).unwrap();
+            let key = lab.file_key(kind).unwrap();
+            check(&ChosenFile { path, kind, lab: lab.id, key, is_opened: true }, &lab.config(None).unwrap())
+        }
+    }
 
     #[test]
     fn what_a_command_refuses_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = |name: &str, text: &str| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            path
-        };
-        let rates = file("rates.csv", "0,1,1\n2,0,1\n1,1,0\n");
-        assert_eq!(check(FileKind::Matrix, &rates), Ok(CheckedFile { states: Some(3) }));
-        let words = file("words.csv", "a,b\nc,d\n");
-        for kind in [FileKind::Matrix, FileKind::Sentences, FileKind::Tokenizer] {
-            assert!(can_check(kind));
-            let why = check(kind, &words).unwrap_err();
+        let matrices = Desk::new("equilibrium");
+        let rates = matrices.file("rates.csv", "0,1,1\n2,0,1\n1,1,0\n");
+        assert_eq!(matrices.check(FileKind::Matrix, rates), Ok(CheckedFile { states: Some(3) }));
+        let why = matrices.check(FileKind::Matrix, matrices.file("words.csv", "a,b\nc,d\n")).unwrap_err();
+        assert!(why.contains("words.csv"), "{why}");
+
+        let synapses = Desk::new("synapses");
+        let words = || synapses.file("words.csv", "a,b\nc,d\n");
+        for kind in [FileKind::Sentences, FileKind::Tokenizer, FileKind::Checkpoint, FileKind::TextFolder] {
+            let why = synapses.check(kind, words()).unwrap_err();
             assert!(why.contains("words.csv"), "{kind:?}: {why}");
         }
-        assert!(!can_check(FileKind::Checkpoint));
+        assert_eq!(synapses.check(FileKind::Vocabulary, words()), Ok(CheckedFile::default()));
+    }
+
+    #[test]
+    fn texts_that_no_run_could_read_are_refused() {
+        let desk = Desk::new("synapses");
+        let text = |name: &str, bytes: &[u8]| desk.check(FileKind::Text, desk.file(name, bytes));
+        assert_eq!(text("book.txt", b"It was a bright cold day in April.\n"), Ok(CheckedFile::default()));
+        for (name, bytes, why) in [
+            ("empty.txt", b"".as_slice(), "is empty"),
+            ("binary.txt", b"MZ\x90\0\x03\0\0\0", "is binary, not text"),
+            ("wide.txt", b"\xff\xfeI\0t\0", "is UTF-16 text"),
+            ("blank.txt", b"  \n\n", "only spaces"),
+        ] {
+            let refusal = text(name, bytes).unwrap_err();
+            assert!(refusal.contains(why) && refusal.contains(name), "{refusal}");
+        }
+        let missing = desk.check(FileKind::Text, desk.folder.path().join("missing.txt")).unwrap_err();
+        assert!(missing.contains("does not exist"), "{missing}");
+        let folder = desk.folder.path().join("texts");
+        std::fs::create_dir(&folder).unwrap();
+        assert!(desk.check(FileKind::TextFolder, folder).unwrap_err().contains("has no files"));
+    }
+
+    #[test]
+    fn sentences_of_ones_own_are_in_the_words_of_the_grammar() {
+        let desk = Desk::new("grammar_roles");
+        let why = desk.check(FileKind::Text, desk.file("own.txt", "colourless green ideas\n")).unwrap_err();
+        assert!(why.contains("own.txt"), "{why}");
+    }
+
+    #[test]
+    fn weights_that_are_none_are_refused() {
+        let desk = Desk::new("trained_bdh");
+        let header = |json: &str, data: usize| {
+            let mut bytes = (json.len() as u64).to_le_bytes().to_vec();
+            bytes.extend(json.as_bytes());
+            bytes.extend(vec![0; data]);
+            bytes
+        };
+        let other = r#"{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
+        for (name, bytes, why) in [
+            ("empty.safetensors", vec![], "cannot be read"),
+            ("broken.safetensors", header("{\"w\":", 8), "cannot be read"),
+            ("cut.safetensors", header(other, 2), "cannot be read"),
+            ("other.safetensors", header(other, 8), "holds no BDH"),
+        ] {
+            let refusal = desk.check(FileKind::Checkpoint, desk.file(name, bytes)).unwrap_err();
+            assert!(refusal.contains(why) && refusal.contains(name), "{refusal}");
+        }
     }
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     analysis::graph_file::Format,
-    config::{Config, FileKind},
+    config::Config,
     experiments::{
         permalink::Permalink,
         run_rows,
@@ -35,7 +35,7 @@ use crate::{
     trainer::{self, DriveOptions},
     ui::{
         dialog::DialogKind,
-        host::{Delivery, FileContent, Host, Interruption, MemoryNeed, PastRun, Wake},
+        host::{ChosenFile, Delivery, FileContent, Host, Interruption, MemoryNeed, PastRun, Wake},
     },
 };
 
@@ -222,12 +222,9 @@ impl Host for DesktopHost {
         });
     }
 
-    fn check_file(&mut self, kind: FileKind, path: &Path) -> bool {
-        if !file_check::can_check(kind) {
-            return false;
-        }
-        let path = path.to_owned();
-        self.aside(move || Delivery::Checked { read: file_check::check(kind, &path), kind, path });
+    fn check_file(&mut self, file: &ChosenFile, settings: &Config) -> bool {
+        let (file, settings) = (file.clone(), settings.clone());
+        self.aside(move || Delivery::Checked { read: file_check::check(&file, &settings), file });
         true
     }
 

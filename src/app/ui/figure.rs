@@ -59,6 +59,40 @@ fn inside(sheet: Rect) -> Rect {
     Rect::from_min_max(top_left, sheet.right_bottom() - vec2(MARGIN, MARGIN))
 }
 
+/// A view whose picture says, in place of the subtitle, that it shows the answer to another question than the controls do.
+pub struct NotedView<'a> {
+    pub view: &'a mut dyn View,
+    pub note: Option<&'a str>,
+}
+
+impl View for NotedView<'_> {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.view.needs(cx);
+    }
+
+    fn ui(&mut self, ui: &mut egui::Ui, cx: &mut ViewCx<'_>) {
+        self.view.ui(ui, cx);
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        self.note.map_or_else(|| self.view.subtitle(cx), str::to_owned)
+    }
+
+    /// Under a line that says it.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let table = self.view.csv(cx)?;
+        Some(self.note.map_or_else(|| table.clone(), |note| format!("# {}\n{table}", note.replace('\n', " "))))
+    }
+
+    fn draws_svg(&self) -> bool {
+        self.view.draws_svg()
+    }
+
+    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
+        self.view.svg(cx)
+    }
+}
+
 impl Figure<'_> {
     /// The picture. Errors are in words.
     pub fn image(&self, offscreen: &mut Offscreen) -> Result<Image, String> {

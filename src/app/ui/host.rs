@@ -1,10 +1,7 @@
 //! The interface between the window and the operating system: files, dialogs and runs. Every call returns at
 //! once, and its result arrives later as a [`Delivery`], so that the interface thread never waits.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use super::{comparison::ComparedRuns, dialog::DialogKind, multiples::ReplayedRuns};
 use crate::{
@@ -37,8 +34,7 @@ pub enum Delivery {
     },
     /// A file was read to find out whether it holds what a setting takes it for; or why it does not.
     Checked {
-        kind: FileKind,
-        path: PathBuf,
+        file: ChosenFile,
         read: Result<CheckedFile, String>,
     },
     /// Something was written.
@@ -96,6 +92,18 @@ pub enum FileContent {
     Tokenizer,
     /// A list of characters.
     Characters,
+}
+
+/// A file that a setting is to take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenFile {
+    pub path: PathBuf,
+    pub kind: FileKind,
+    /// The lab whose setting it is, and the setting's key.
+    pub lab: &'static str,
+    pub key: &'static str,
+    /// Opened in the lab, so that its tokens and its run follow; otherwise its control alone takes the path.
+    pub is_opened: bool,
 }
 
 /// The facts known of a file that was checked.
@@ -175,9 +183,9 @@ pub trait Host {
     /// Finds out what a path leads to, where its name does not tell: names of folders may end as files' do, and JSON may
     /// hold several things. [`Delivery::Identified`] says it.
     fn identify(&mut self, path: PathBuf);
-    /// Reads a file to find out whether it holds what a setting takes it for, and answers by [`Delivery::Checked`]; false
-    /// for a kind that only a run can tell.
-    fn check_file(&mut self, _kind: FileKind, _path: &Path) -> bool {
+    /// Reads a file to find out whether it holds what a setting takes it for beside the others, and answers by
+    /// [`Delivery::Checked`]; false for a host that cannot read files.
+    fn check_file(&mut self, _file: &ChosenFile, _settings: &Config) -> bool {
         false
     }
     fn write(&mut self, path: PathBuf, bytes: Vec<u8>);

@@ -8,10 +8,10 @@ use super::{
     widgets::number,
 };
 use crate::{
-    config::{Applies, Config, Value},
+    config::Applies,
     labs::{
         Lab,
-        lesson::{Check, Lesson, LessonStep, value_of},
+        lesson::{Check, Lesson, LessonStep},
     },
     telemetry::Sample,
 };
@@ -53,7 +53,6 @@ struct JudgedInputs {
     run: Option<RunNumber>,
     revision: u64,
     step: usize,
-    config: Config,
 }
 
 /// The outcome of a check.
@@ -65,8 +64,6 @@ pub enum Outcome {
     Waits(String),
     /// The check fails, with the value that was found.
     Fails(String),
-    /// A control is set as the step wants it, which is no finding.
-    IsSet(String),
 }
 
 /// The number that a check found.
@@ -111,29 +108,21 @@ impl LessonState {
     }
 
     /// Judges the current step by the run, anew when the run has gone on.
-    pub fn judge(&mut self, mirror: Option<&Mirror>, config: &Config) -> &[Outcome] {
+    pub fn judge(&mut self, mirror: Option<&Mirror>) -> &[Outcome] {
         let Some(current) = self.current else { return &[] };
-        let of = JudgedInputs {
-            run: mirror.map(|m| m.run),
-            revision: mirror.map_or(0, |m| m.revision),
-            step: current,
-            config: config.clone(),
-        };
+        let of = JudgedInputs { run: mirror.map(|m| m.run), revision: mirror.map_or(0, |m| m.revision), step: current };
         let (steps, lab) = (&self.lesson.steps, self.lab);
-        let judged = || steps.get(current).map_or(vec![], |step| judge(step, mirror, config, lab));
+        let judged = || steps.get(current).map_or(vec![], |step| judge(step, mirror, lab));
         self.judged.at(of).get_or_insert_with(judged)
     }
 }
 
-fn judge(step: &LessonStep, mirror: Option<&Mirror>, config: &Config, lab: Option<&Lab>) -> Vec<Outcome> {
+fn judge(step: &LessonStep, mirror: Option<&Mirror>, lab: Option<&Lab>) -> Vec<Outcome> {
     let checks = &step.does.check;
     if let Some(words) = mirror.and_then(|m| other_run(step, m, lab?)) {
-        let of_settings = |c: &Check| c.setting.is_some();
-        let judged =
-            |c: &Check| if of_settings(c) { outcome(c, mirror, config) } else { Outcome::Waits(words.clone()) };
-        return checks.iter().map(judged).collect();
+        return checks.iter().map(|_| Outcome::Waits(words.clone())).collect();
     }
-    checks.iter().map(|check| outcome(check, mirror, config)).collect()
+    checks.iter().map(|check| outcome(check, mirror)).collect()
 }
 
 /// Why the run that is shown is not the step's, if it is not: what applies at a reset is otherwise.
@@ -153,11 +142,8 @@ fn other_run(step: &LessonStep, mirror: &Mirror, lab: &Lab) -> Option<String> {
     Some(format!("the run shown was made with another \u{201c}{}\u{201d}: {again}", other.label))
 }
 
-/// Judges a check by the run, or by the settings.
-pub fn outcome(check: &Check, mirror: Option<&Mirror>, config: &Config) -> Outcome {
-    if let Some(key) = &check.setting {
-        return setting_outcome(check, key, config);
-    }
+/// Judges a check by the run.
+pub fn outcome(check: &Check, mirror: Option<&Mirror>) -> Outcome {
     let says = &check.says;
     let Some(mirror) = mirror else { return Outcome::Waits("not yet: press Space".into()) };
     if let Some(found) = found(check, mirror).filter(|f| check.holds(f.value)) {
@@ -183,20 +169,6 @@ pub fn outcome(check: &Check, mirror: Option<&Mirror>, config: &Config) -> Outco
     }
 }
 
-fn setting_outcome(check: &Check, key: &str, config: &Config) -> Outcome {
-    let Some(value) = config.get(key) else { return Outcome::Waits(format!("there is no setting {key}")) };
-    let equals = check.equals.as_ref().is_none_or(|wanted| match (value_of(wanted), value) {
-        (Value::Text(a), b) => a == b.to_string(),
-        (a, b) => a.as_f64().is_some() && a.as_f64() == b.as_f64() || a == *b,
-    });
-    let holds = equals && value.as_f64().is_none_or(|v| check.holds(v));
-    if holds {
-        Outcome::IsSet(format!("control set: {} ({value})", check.says))
-    } else {
-        Outcome::Waits(format!("not yet: it is {value}"))
-    }
-}
-
 /// The value that decides a check: at the asked step, at the first step at which it holds, or at the newest.
 pub fn found(check: &Check, mirror: &Mirror) -> Option<FoundValue> {
     match (check.at, check.by) {
@@ -217,7 +189,7 @@ fn values(check: &Check, mirror: &Mirror, from: u64, to: u64) -> Vec<FoundValue>
         Some(id) => mirror.variants().iter().position(|v| v.id == *id),
         None => Some(0),
     };
-    let (Some(channel), Some(v)) = (&check.channel, variant(&check.variant)) else { return vec![] };
+    let (channel, Some(v)) = (check.channel.as_str(), variant(&check.variant)) else { return vec![] };
     if let Some(entry) = &check.entry {
         let mut scheduled = mirror.samples(v, channel).iter().filter(|s| s.step <= to);
         let of = |s: &Sample| Some(FoundValue { step: s.step, value: entry_of(s, entry)? });
@@ -259,14 +231,13 @@ mod tests {
     }
 
     fn check() -> Check {
-        let channel = Some("gate/tanh".to_owned());
+        let channel = "gate/tanh".to_owned();
         Check { says: "the gate opened".into(), channel, above: Some(0.5), by: Some(80), ..Check::default() }
     }
 
     #[test]
     fn a_check_says_where_it_holds_or_what_is_missing() {
-        let config = Config::defaults("x", &[]);
-        let said = |check: &Check, steps| outcome(check, Some(&mirror(steps)), &config);
+        let said = |check: &Check, steps| outcome(check, Some(&mirror(steps)));
         assert_eq!(said(&check(), 40), Outcome::Waits("not yet: needs 40 more steps".into()));
         assert_eq!(said(&check(), 90), Outcome::Holds("the gate opened at step 51 (0.51)".into()));
         let never = Check { above: Some(2.0), ..check() };
@@ -274,29 +245,16 @@ mod tests {
         let at = Check { at: Some(60), by: None, ..check() };
         assert_eq!(said(&at, 90), Outcome::Holds("the gate opened at step 60 (0.6)".into()));
         assert_eq!(said(&at, 59), Outcome::Waits("not yet: needs 1 more step".into()));
-        assert_eq!(outcome(&check(), None, &config), Outcome::Waits("not yet: press Space".into()));
-    }
-
-    #[test]
-    fn a_setting_is_checked_without_a_run() {
-        let knobs = [crate::config::Knob::float("a.b", "B", 0.5, 0.0, 1.0)];
-        let mut config = Config::defaults("x", &knobs);
-        let check =
-            Check { says: "it is low".into(), setting: Some("a.b".into()), below: Some(0.1), ..Check::default() };
-        assert_eq!(outcome(&check, None, &config), Outcome::Waits("not yet: it is 0.5".into()));
-        config.set_text(&knobs, "a.b", "0.02").unwrap();
-        let set = Outcome::IsSet("control set: it is low (0.02)".into());
-        assert_eq!(outcome(&check, None, &config), set, "a control that is set is no finding");
+        assert_eq!(outcome(&check(), None), Outcome::Waits("not yet: press Space".into()));
     }
 
     #[test]
     fn a_check_does_not_fail_before_the_first_step() {
-        let config = Config::defaults("x", &[]);
         let mut mirror = Mirror::default();
         let scalars = vec![(Channel::new("gate/tanh"), 0.0)];
         mirror.apply(Event::Step(StepStats { step: 0, variant: 0, scalars, wall_secs: 0.0 }));
         for check in [Check { by: None, ..check() }, Check { at: Some(0), by: None, ..check() }] {
-            assert_eq!(outcome(&check, Some(&mirror), &config), Outcome::Waits("not yet: press Space".into()));
+            assert_eq!(outcome(&check, Some(&mirror)), Outcome::Waits("not yet: press Space".into()));
         }
     }
 

@@ -44,7 +44,10 @@ use super::{
 };
 use crate::{
     config::{Applies, Config, FileKind, Knob, Value, file_key},
-    labs::{Lab, restrictions::Restrictions},
+    labs::{
+        Lab,
+        restrictions::{Restrictions, SEED},
+    },
     telemetry::{Command, Level},
 };
 
@@ -80,6 +83,8 @@ pub struct Page {
     pub questions: Questions,
     /// The questions of each tile's view.
     pub asked: HashMap<TileId, Vec<Key>>,
+    /// Why a tile shows the answer to another question than its controls do; none for a tile that does not.
+    pub notes: HashMap<TileId, String>,
     /// The reason why a control refused its last input, by key.
     pub refused: BTreeMap<String, String>,
     /// Why no run could be made of the settings.
@@ -139,6 +144,7 @@ impl Page {
             pace: 0.0,
             questions: Questions::default(),
             asked: HashMap::new(),
+            notes: HashMap::new(),
             refused: BTreeMap::new(),
             problem: None,
             memory: None,
@@ -330,10 +336,10 @@ impl Page {
     }
 
     pub fn set_seed(&mut self, seed: u64, now: f64) {
-        if self.config.seed != seed {
+        if self.config.seed != seed && !self.restrictions.locks(SEED) {
             let before = self.config.clone();
             self.config.seed = seed;
-            note_config(self, before, "seed", "Seed".into(), now);
+            note_config(self, before, SEED, "Seed".into(), now);
             self.after_change(now);
         }
     }
@@ -396,7 +402,7 @@ impl Page {
         let mut keys = self.config.changed_keys(launched);
         keys.retain(|key| !of_a_view(key));
         if self.config.seed != launched.seed {
-            keys.push("seed".into());
+            keys.push(SEED.into());
         }
         keys
     }

@@ -104,12 +104,13 @@ impl CorpusSpec {
         self.source.asks_questions()
     }
 
-    /// Checks that the files that it names can be read: the text at a quick look; a tokeniser's file as a whole, and
-    /// whether it can say the beginning of the text.
+    /// Checks that the files that it names can be read: the text at a quick look; sentences of a grammar and a
+    /// tokeniser's file as a whole, and whether it can say the beginning of the text.
     pub fn check_file(&self) -> Result<(), CorpusError> {
         match (&self.tokenizer, &self.source) {
             (TokenizerSpec::HuggingFace(_) | TokenizerSpec::Characters(_), _) => Corpus::open(self).map(drop),
             (_, Source::File(path)) => TextFile::open(path).map(drop),
+            (_, Source::GrammarRoles(sets)) if sets.own.is_some() => Corpus::open(self).map(drop),
             (_, Source::Folder { path, domains }) => folder::open(path, *domains, self.seed).map(drop),
             _ => Ok(()),
         }

@@ -20,10 +20,9 @@
 //!
 //! [[check]]
 //! says = "the gate opened"
-//! channel = "gate/tanh"           # a measurement's channel with an entry; or setting = "model.alpha", which is said
-//!                                 # as a control that is set and never as a finding
+//! channel = "gate/tanh"           # a measurement's channel with an entry
 //! variant = "coupled"
-//! apart = 0.01                    # above, below, apart (from zero), equals (of settings)
+//! apart = 0.01                    # above, below, apart (from zero)
 //! by = 100                        # or at = 100, or neither: the newest
 //! gives = { step = 20, steps_within = 5, value = -0.2, value_within = 0.05 }
 //! ```
@@ -86,14 +85,13 @@ pub struct Predict {
     pub y: Option<[f64; 2]>,
 }
 
-/// A condition on the run or on the settings.
+/// A condition on the run.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Check {
     /// The sentence that is true when it holds: "the gate opened".
     pub says: String,
-    pub channel: Option<String>,
-    pub setting: Option<String>,
+    pub channel: String,
     /// By its id; without one the first.
     pub variant: Option<String>,
     /// The variant whose value is taken off.
@@ -103,7 +101,6 @@ pub struct Check {
     pub above: Option<f64>,
     pub below: Option<f64>,
     pub apart: Option<f64>,
-    pub equals: Option<toml::Value>,
     /// Judged by the value at this step.
     pub at: Option<u64>,
     /// Judged by the first step at which it holds, up to this one.
@@ -132,8 +129,7 @@ impl Check {
     /// The condition in words: "above 0.01".
     pub fn wanted(&self) -> String {
         let parts = [("above", self.above), ("below", self.below), ("further from 0 than", self.apart)];
-        let mut words: Vec<String> = parts.iter().filter_map(|(w, v)| v.map(|v| format!("{w} {v}"))).collect();
-        words.extend(self.equals.as_ref().map(|v| value_of(v).to_string()));
+        let words: Vec<String> = parts.iter().filter_map(|(w, v)| v.map(|v| format!("{w} {v}"))).collect();
         words.join(" and ")
     }
 }

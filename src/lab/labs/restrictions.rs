@@ -1,6 +1,7 @@
 //! The restrictions that a link puts on the page that it opens, for teaching: controls that are shown but cannot be moved,
 //! controls that are not shown, and answers of the lesson that are kept back. In a link they are `lock=KEY,KEY`,
-//! `hide=KEY,KEY` and `answers=hidden`; in place of a setting's key a group of settings may stand, such as `train`.
+//! `hide=KEY,KEY` and `answers=hidden`; in place of a setting's key a group of settings may stand, such as `train`, or
+//! `seed`.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,9 @@ pub struct Restrictions {
 
 /// Those of a page that no link restricts.
 pub static UNRESTRICTED: Restrictions = Restrictions { locked: vec![], hidden: vec![], hides_answers: false };
+
+/// The name of the run's seed, which is no setting of a lab, in a link.
+pub const SEED: &str = "seed";
 
 const LOCK: &str = "lock";
 const HIDE: &str = "hide";
@@ -60,7 +64,8 @@ impl Restrictions {
     /// If the lab has neither a setting nor a group of one of the names; the words say which one is near.
     pub fn check(&self, lab: &Lab) -> Result<(), String> {
         let knobs = (lab.knobs)();
-        let names = || knobs.iter().map(|k| k.key).chain(lab.groups.iter().map(|(group, _)| *group));
+        let groups = || lab.groups.iter().map(|(group, _)| *group);
+        let names = || knobs.iter().map(|k| k.key).chain(groups()).chain([SEED]);
         let unknown = self.locked.iter().chain(&self.hidden).find(|given| !names().any(|name| name == given.as_str()));
         let Some(unknown) = unknown else { return Ok(()) };
         let near = nearest(unknown, names()).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
@@ -77,8 +82,11 @@ impl Restrictions {
         covers(&self.hidden, key)
     }
 
-    /// Gives the locked settings the values that they have in another config.
+    /// Gives the locked settings, and a locked seed, the values that they have in another config.
     pub fn keep_locked(&self, knobs: &[Knob], config: &mut Config, values: &Config) {
+        if self.locks(SEED) {
+            config.seed = values.seed;
+        }
         for knob in knobs.iter().filter(|k| self.locks(k.key)) {
             if let Some(value) = values.get(knob.key) {
                 config.replace(knob.key, value.clone());
@@ -138,7 +146,13 @@ mod tests {
         let knobs = (lab.knobs)();
         let before = lab.config(Some("fast_slow")).unwrap();
         let mut config = lab.config(Some("fast_slow_needed")).unwrap();
+        config.seed = before.seed + 1;
+        let seeded = taken(&[("lock", "seed")]).unwrap();
+        assert_eq!(seeded.check(lab), Ok(()));
         taken(&[("lock", "train.lr,model")]).unwrap().keep_locked(&knobs, &mut config, &before);
+        assert_ne!(config.seed, before.seed);
+        seeded.keep_locked(&knobs, &mut config, &before);
+        assert_eq!(config.seed, before.seed);
         assert_eq!(config.get("train.lr"), before.get("train.lr"));
         assert_eq!(config.get("model.fast_window"), before.get("model.fast_window"));
         assert_ne!(config.get("train.batch"), before.get("train.batch"));

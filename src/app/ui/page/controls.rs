@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 
 use super::{Page, undo::note_config};
-use crate::{config::Knob, labs::RunSettings};
+use crate::{
+    config::Knob,
+    labs::{RunSettings, restrictions::SEED},
+};
 
 /// The state of the control panel.
 #[derive(Debug, Default)]
@@ -75,7 +78,8 @@ pub struct Restricted {
 
 impl Restricted {
     pub fn new(page: &Page) -> Self {
-        let count = |is_so: &dyn Fn(&str) -> bool| page.knobs.iter().filter(|knob| is_so(knob.key)).count();
+        let keys = || page.knobs.iter().map(|knob| knob.key).chain([SEED]);
+        let count = |is_so: &dyn Fn(&str) -> bool| keys().filter(|key| is_so(key)).count();
         let restrictions = &page.restrictions;
         Self {
             locked: count(&|key| restrictions.locks(key) && !restrictions.hides(key)),
@@ -136,8 +140,13 @@ mod tests {
         restore(&mut page, &["train.lr".into()], 10.0);
         undo::step_back(&mut page, UndoKind::Undo, 15.0);
         assert_eq!(lr(&page), Some(0.5), "neither by undo");
-        let preset = page.lab.config(Some("fast_slow_needed")).unwrap();
+        let mut preset = page.lab.config(Some("fast_slow_needed")).unwrap();
+        page.restrictions.locked.push(SEED.into());
+        let seed = page.config.seed;
+        preset.seed = seed + 1;
         page.take_config(preset, 20.0);
+        page.set_seed(seed + 2, 22.0);
+        assert_eq!(page.config.seed, seed);
         assert_eq!((lr(&page), page.config.preset.as_str()), (Some(0.5), "fast_slow_needed"), "nor by a preset");
         unlock(&mut page);
         assert!(page.refused.is_empty());
@@ -152,6 +161,9 @@ mod tests {
         page.restrictions.locked = vec!["train.lr".into(), "model.pool".into()];
         assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 2 controls."));
         page.restrictions.hidden = vec!["train.lr".into()];
+        page.restrictions.locked.push(SEED.into());
+        assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 2 controls and hides 1."));
+        page.restrictions.locked.pop();
         assert_eq!(Restricted::new(&page).sentence().as_deref(), Some("The link locks 1 control and hides 1."));
     }
 }

@@ -84,7 +84,7 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
     let is_judged = |run: &&Run| !run.is_example() && (run.replayed_folder().is_some() || run.mirror.state.is_some());
     let reports = page.run.as_ref().filter(is_judged);
     let mirror = reports.map(|run| &run.mirror);
-    let outcomes = page.lesson.judge(mirror, &page.config).to_vec();
+    let outcomes = page.lesson.judge(mirror).to_vec();
     let is_decided = !outcomes.iter().any(|o| matches!(o, Outcome::Waits(_)));
     let has_guess = page.lesson.has_guess();
     let may_show = has_guess || mirror.is_some_and(|m| page.lesson.has_run_since(m));
@@ -181,7 +181,6 @@ fn outcomes_ui(ui: &mut Ui, shell: &Shell<'_>, mut outcomes: Vec<Outcome>, may_s
             Outcome::Holds(words) => ("\u{2713}", words, theme.text),
             Outcome::Waits(words) => ("\u{2026}", words, theme.secondary),
             Outcome::Fails(words) => ("\u{2717}", words, theme.error),
-            Outcome::IsSet(words) => ("\u{2022}", words, theme.secondary),
         };
         let label = ui.add(Label::new(RichText::new(format!("{sign}  {words}")).color(colour)).wrap());
         label.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, format!("Check: {words}")));

@@ -19,6 +19,7 @@ use crate::{
     telemetry::RunState,
     ui::{
         action::{Action, ExportFormat, FileAction, MessageAction, PageAction, RunAction},
+        figure::NotedView,
         lists::Lists,
         mirror::Mirror,
         page::{Page, lesson},
@@ -90,6 +91,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         more_views,
         to_export,
         asked: &mut page.asked,
+        notes: &mut page.notes,
     };
     match *maximised {
         Some(id) => {
@@ -141,6 +143,8 @@ struct Stage<'a> {
     to_export: Vec<(TileId, ExportFormat)>,
     /// The questions of each view.
     asked: &'a mut HashMap<TileId, Vec<Key>>,
+    /// Why a tile shows the answer to another question than its controls do.
+    notes: &'a mut HashMap<TileId, String>,
 }
 
 impl Stage<'_> {
@@ -181,7 +185,11 @@ impl Stage<'_> {
             inner.set_clip_rect(body.expand(2.0).intersect(ui.clip_rect()));
             match Tiling::view_of(self.views, id, entry) {
                 Some(view) => {
-                    body_ui(&mut inner, id, view.as_mut(), &mut self.cx);
+                    let note = body_ui(&mut inner, id, view.as_mut(), &mut self.cx, self.notes.contains_key(&id));
+                    match note {
+                        Some(words) => self.notes.insert(id, words),
+                        None => self.notes.remove(&id),
+                    };
                     // what was asked once stays the tile's own until it is answered, and after
                     let known = self.asked.entry(id).or_default();
                     let fresh = self.cx.questions.take_touched();
@@ -268,7 +276,8 @@ impl Stage<'_> {
     fn export(&mut self, id: TileId, pane: &Pane, format: ExportFormat) {
         let name = format!("{}-{}-step{}", self.lab, pane.view, self.cx.step);
         let Some(entry) = self.lists.view(&pane.view) else { return };
-        let Some(view) = self.views.get(&id) else { return };
+        let Some(view) = self.views.get_mut(&id) else { return };
+        let view = NotedView { view: view.as_mut(), note: self.notes.get(&id).map(String::as_str) };
         let title = entry.title;
         if format == ExportFormat::Csv {
             let action: Action = match view.csv(&self.cx) {
@@ -295,12 +304,10 @@ const OUTDATED: f32 = 0.55;
 const MIN_TILE: Vec2 = vec2(300.0, 200.0);
 
 /// Shows the view, in a scroll area where it is larger than its tile; faint and with a note while the answer in it is not to
-/// the question that its controls show.
-fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>) {
+/// the question that its controls show. Returns the note. A view may ask while it is drawn, so that it is known only in the
+/// next frame whether the answer `was_outdated`.
+fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>, was_outdated: bool) -> Option<String> {
     plot::begin_tile(ui.ctx(), id.0);
-    // a view may ask while it is drawn, so that the note is known only in the next frame
-    let noted = egui::Id::unique(("outdated", id.0));
-    let was_outdated = ui.data(|data| data.get_temp::<bool>(noted).unwrap_or(false));
     let place = ui.max_rect();
     let opacity = ui.opacity();
     if was_outdated {
@@ -310,12 +317,12 @@ fn body_ui(ui: &mut Ui, id: TileId, view: &mut dyn View, cx: &mut ViewCx<'_>) {
     ui.set_opacity(opacity);
     let note = cx.questions.take_outdated();
     if note.is_some() != was_outdated {
-        ui.data_mut(|data| data.insert_temp(noted, note.is_some()));
         ui.ctx().request_repaint();
     }
-    if let Some(words) = note {
-        note_ui(ui, cx.theme, place, &words);
+    if let Some(words) = &note {
+        note_ui(ui, cx.theme, place, words);
     }
+    note
 }
 
 /// A note at the lower edge of a tile.

@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{
     config::Value,
-    labs::RunSettings,
+    labs::{RunSettings, restrictions::SEED},
     ui::{
         NAME,
         action::{Action, LookAction, MessageAction, OpenAction, PageAction, RunAction, SettingAction},
-        page::Page,
+        page::{Page, controls::LOCKED},
         theme,
     },
 };
@@ -80,17 +80,25 @@ fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, title: Option<&'static str>) {
 
 fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, wide: bool) {
     preset_ui(ui, shell, page);
-    let mut seed = page.config.seed;
-    let label = ui.label(RichText::new("seed").small().color(shell.theme.secondary));
-    let field = ui
-        .add(DragValue::new(&mut seed).speed(0.1))
-        .labelled_by(label.id)
-        .on_hover_text("Draws weights and batches: the same seed gives the same run. Applies at a reset.");
-    if field.changed() {
-        shell.act(SettingAction::Seed(seed));
+    if !page.restrictions.hides(SEED) {
+        seed_ui(ui, shell, page);
     }
     if wide {
         device_ui(ui, shell, page);
+    }
+}
+
+fn seed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    let mut seed = page.config.seed;
+    let label = ui.label(RichText::new("seed").small().color(shell.theme.secondary));
+    let field = DragValue::new(&mut seed).speed(0.1);
+    let field = ui
+        .add_enabled(!page.restrictions.locks(SEED), field)
+        .labelled_by(label.id)
+        .on_hover_text("Draws weights and batches: the same seed gives the same run. Applies at a reset.")
+        .on_disabled_hover_text(LOCKED);
+    if field.changed() {
+        shell.act(SettingAction::Seed(seed));
     }
 }
 

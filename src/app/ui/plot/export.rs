@@ -47,19 +47,34 @@ impl Chart<'_> {
         Some(table.finish())
     }
 
-    /// A drawing of what is shown, in the size it was last shown at. `None` without points.
+    /// A drawing of what is shown, in the size it was last shown at, or higher where the names of all lines need it. `None`
+    /// without points.
     pub fn svg(&self, state: &ChartState, theme: &Theme) -> Option<String> {
         if self.is_empty() {
             return None;
         }
-        let size = sheet(state);
-        let layout = Layout::new(self, state, size, &guess_width);
-        let mut svg = Svg::new(&self.name, size.into(), theme.panel);
+        let layout = self.drawing_layout(state);
+        let mut svg = Svg::new(&self.name, layout.size.into(), theme.panel);
         self.svg_frame(&layout, theme, &mut svg);
         svg_events(&layout, &state.events, theme, &mut svg);
         self.svg_data(&layout, &mut svg);
         self.svg_labels(&layout, state, theme, &mut svg);
         Some(svg.finish())
+    }
+
+    /// The layout with a name for every line: a drawing has no list of the rest to open. Names take a quarter of
+    /// the height.
+    fn drawing_layout(&self, state: &ChartState) -> Layout {
+        let [width, height] = sheet(state);
+        let with_rows = |rows: usize| Layout::new(self, state, [width, height + 4.0 * ROW * rows as f32], &guess_width);
+        let mut layout = with_rows(0);
+        for rows in 1..=self.lines.len() {
+            if layout.unnamed.is_none() {
+                break;
+            }
+            layout = with_rows(rows);
+        }
+        layout
     }
 
     fn svg_frame(&self, layout: &Layout, theme: &Theme, svg: &mut Svg) {
@@ -272,6 +287,29 @@ mod tests {
         let all = chart.csv(&ChartState::default()).unwrap();
         assert_eq!(all.lines().count(), 11);
         assert!(all.contains("\n0,0,0.5\n"), "{all}");
+    }
+
+    #[test]
+    fn a_drawing_names_every_line() {
+        let mut chart = Chart::new("t", Axis::new("step"), Axis::new("loss"));
+        for i in 0..12 {
+            let label = format!("a variant with a name as long as line {i}");
+            chart = chart.line(Line::new(label, Color32::RED, vec![[0.0, 1.0], [1.0, f64::from(i)]]));
+        }
+        let state = ChartState { size: Some([480.0, 240.0]), ..ChartState::default() };
+        let shown = Layout::new(&chart, &state, sheet(&state), &guess_width);
+        assert!(shown.unnamed.is_some(), "in this size some have no room");
+        let svg = chart.svg(&state, &Theme::dark()).unwrap();
+        for line in &chart.lines {
+            assert!(svg.contains(line.name()), "{}", line.name());
+        }
+        let few = Chart::new("t", Axis::new("step"), Axis::new("loss")).line(Line::new(
+            "only",
+            Color32::RED,
+            vec![[0.0, 1.0], [1.0, 2.0]],
+        ));
+        let svg = few.svg(&state, &Theme::dark()).unwrap();
+        assert_eq!(super::super::svg::size_of(&svg), Some(vec2(480.0, 240.0)), "others keep their size");
     }
 
     #[test]

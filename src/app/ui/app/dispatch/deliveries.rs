@@ -50,7 +50,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 FileContent::Tokenizer => set_path(app, FileKind::Tokenizer, &path, ctx),
                 FileContent::Characters => set_path(app, FileKind::Vocabulary, &path, ctx),
             },
-            Delivery::Checked { kind, path, read } => take_checked(app, kind, &path, read, ctx),
+            Delivery::Checked { file, read } => take_checked(app, &file, read, ctx),
             Delivery::Saved { path } => {
                 if !app.recorded.remove(&path) {
                     app.toasts.push(Level::Info, format!("Saved {}", path.display()));

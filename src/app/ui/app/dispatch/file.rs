@@ -11,7 +11,7 @@ use crate::{
         action::FileAction,
         app::App,
         dialog::DialogKind,
-        figure::Figure,
+        figure::{Figure, NotedView},
         mirror::Mirror,
         panels::{
             Overlay,
@@ -83,9 +83,11 @@ pub(in crate::ui) fn draw_pictures(app: &mut App, ctx: &Context) {
             pixels_per_point: scale,
         };
         let Some(view) = page.tiling.views.get_mut(&sheet.tile) else { continue };
+        let note = page.notes.get(&sheet.tile).map(String::as_str);
+        let mut view = NotedView { view: view.as_mut(), note };
         if !sheet.is_svg {
-            app.pictures.paint(&sheet, ctx, |target| figure.lay_out(view.as_mut(), &mut selection, target));
-        } else if let Some(text) = figure.svg_of(view.as_mut(), &mut selection) {
+            app.pictures.paint(&sheet, ctx, |target| figure.lay_out(&mut view, &mut selection, target));
+        } else if let Some(text) = figure.svg_of(&mut view, &mut selection) {
             save(app, sheet.file(), text.into_bytes());
         }
     }

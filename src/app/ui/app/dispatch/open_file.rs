@@ -7,7 +7,7 @@ use eframe::egui::Context;
 use super::{
     file::WrittenMatrix,
     link::{link_of, open_link},
-    open_lab::{open_config, open_lab, set_path, states_setting},
+    open_lab::{choose, open_config, open_lab, set_path, states_setting},
     open_run::open_run,
     stop_first::{Waiting, waits},
 };
@@ -19,11 +19,7 @@ use crate::{
         equilibrium::{self, settings::GeneratorSettings},
     },
     telemetry::Level,
-    ui::{
-        action::OpenAction,
-        app::App,
-        page::{Page, tokens},
-    },
+    ui::{action::OpenAction, app::App, host::ChosenFile, page::Page},
 };
 
 /// Opens a path that the user dropped or typed: a folder, or a file by its name. The host finds out which of them it
@@ -99,32 +95,22 @@ pub(in crate::ui) fn open_checkpoint(app: &mut App, path: &Path, ctx: &Context) 
         app.waiting = Some(Waiting::Action(OpenAction::Path(path.to_owned()).into()));
         return;
     }
-    let now = ctx.input(|i| i.time);
-    if let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) {
-        tokens::forget_tokens(page, now);
-    }
     set_path(app, FileKind::Checkpoint, path, ctx);
-    let host = app.host.as_mut();
-    if let Some(page) = app.open.and_then(|id| app.pages.get_mut(id)) {
-        page.launch(host, ctx);
-    }
 }
 
 /// Gives a picked path to the control beside whose button it was picked; otherwise as a dropped one.
 pub(in crate::ui) fn set_picked(app: &mut App, kind: FileKind, path: &Path, ctx: &Context) {
-    let now = ctx.input(|i| i.time);
     let page = app.open.and_then(|id| app.pages.get_mut(id));
     let beside = page.and_then(|page| {
         let key = page.picking.take()?;
         let fits = page.knobs.iter().any(|k| k.key == key && k.file_kind() == Some(kind));
-        fits.then_some((page, key))
+        let is_other = fits && page.file_key(kind) != Some(key);
+        let path = path.to_owned();
+        is_other.then_some(ChosenFile { path, kind, lab: page.lab.id, key, is_opened: false })
     });
     match beside {
-        Some((page, key)) if page.file_key(kind) != Some(key) => {
-            page.drafts.remove(key);
-            page.change(key, Value::Text(path.display().to_string()), now);
-        }
-        _ if kind == FileKind::Checkpoint => open_checkpoint(app, path, ctx),
-        _ => set_path(app, kind, path, ctx),
+        Some(file) => choose(app, file, ctx),
+        None if kind == FileKind::Checkpoint => open_checkpoint(app, path, ctx),
+        None => set_path(app, kind, path, ctx),
     }
 }

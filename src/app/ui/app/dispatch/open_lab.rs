@@ -11,7 +11,7 @@ use crate::{
     telemetry::Level,
     ui::{
         app::App,
-        host::CheckedFile,
+        host::{CheckedFile, ChosenFile},
         page::{Page, example, tokens},
         panels::Overlay,
         run::Run,
@@ -90,35 +90,13 @@ pub(in crate::ui) fn open_settings(app: &mut App, config: Config, layout: Option
     true
 }
 
-/// Gives a path to the open lab's control of such files, once the file was found to hold what it is taken for.
+/// Opens a file by the open lab's control of such files, once the file was found to hold what it is taken for.
 pub(in crate::ui) fn set_path(app: &mut App, kind: FileKind, path: &Path, ctx: &Context) {
-    let takes = app.page().is_some_and(|page| page.file_key(kind).is_some());
-    if !takes || !app.host.check_file(kind, path) {
-        set_checked_path(app, kind, path, CheckedFile::default(), ctx);
-    }
-}
-
-/// Takes a file that was read: it is set, or refused as the command would refuse it.
-pub(in crate::ui) fn take_checked(
-    app: &mut App,
-    kind: FileKind,
-    path: &Path,
-    read: Result<CheckedFile, String>,
-    ctx: &Context,
-) {
-    match read {
-        Ok(checked) => set_checked_path(app, kind, path, checked, ctx),
-        Err(why) => app.toasts.push(Level::Warning, format!("{} was not opened: {why}", path.display())),
-    }
-}
-
-/// The setting of the number of states of a matrix with so many rows.
-pub(in crate::ui) fn states_setting(rows: usize) -> (&'static str, Value) {
-    (GeneratorSettings::states.name, Value::Int(rows as i64))
-}
-
-fn set_checked_path(app: &mut App, kind: FileKind, path: &Path, checked: CheckedFile, ctx: &Context) {
-    let now = ctx.input(|i| i.time);
+    let Some(page) = app.page() else {
+        app.homeless_file = Some(path.to_owned());
+        app.overlay = Some(Overlay::choose_lab(path));
+        return;
+    };
     let what = match kind {
         FileKind::Tokenizer => "tokenizer file",
         FileKind::Checkpoint => "checkpoint",
@@ -128,43 +106,71 @@ fn set_checked_path(app: &mut App, kind: FileKind, path: &Path, checked: Checked
         FileKind::Vocabulary => "list of characters",
         FileKind::Sentences => "file of labelled sentences",
     };
-    match app.open.and_then(|id| app.pages.get_mut(id)) {
-        None => {
-            app.homeless_file = Some(path.to_owned());
-            app.overlay = Some(Overlay::choose_lab(path));
-        }
-        Some(page) => match page.file_key(kind) {
-            Some(key) => {
-                page.drafts.remove(key);
-                page.change(key, Value::Text(path.display().to_string()), now);
-                if let Some(words) = page.refused.get(key) {
-                    let words = format!("{} was not opened: {words}", path.display());
-                    return app.toasts.push(Level::Warning, words);
-                }
-                tokens::choose_tokens_of(page, kind, now);
-                set_states(page, checked, now);
-                // what could not be opened before is tried with the new file
-                let is_example = page.run.as_ref().is_some_and(Run::is_example);
-                // whoever opens trained weights begins their run
-                let is_begun = is_example && kind != FileKind::Checkpoint;
-                let is_tried_again = page.lab.opens_with_run && (is_begun || tokens::has_failed(page));
-                if is_tried_again {
-                    page.launch(app.host.as_mut(), ctx);
-                }
-                let waits = !is_tried_again && page.run.as_ref().is_some_and(|r| !r.is_untouched());
-                let then = if waits { " It is used after a reset (R)." } else { "" };
-                // of weights the run that opens them says whether they are any
-                if kind != FileKind::Checkpoint {
-                    app.toasts.push(Level::Info, format!("{} is set.{then}", path.display()));
-                }
-                app.overlay = None;
-            }
-            None => {
-                let lab = page.lab.title;
-                app.toasts.push(Level::Warning, format!("The lab {lab} takes no {what}."));
-            }
-        },
+    let lab = page.lab;
+    match page.file_key(kind) {
+        Some(key) => choose(app, ChosenFile { path: path.to_owned(), kind, lab: lab.id, key, is_opened: true }, ctx),
+        None => app.toasts.push(Level::Warning, format!("The lab {} takes no {what}.", lab.title)),
     }
+}
+
+/// Gives a setting a file, once the host has read it; at once where the host reads none.
+pub(in crate::ui) fn choose(app: &mut App, file: ChosenFile, ctx: &Context) {
+    let Some(page) = app.pages.get(file.lab) else { return };
+    if !app.host.check_file(&file, &page.config) {
+        set_checked_path(app, &file, CheckedFile::default(), ctx);
+    }
+}
+
+/// Takes a file that was read: it is set, or refused as the command would refuse it.
+pub(in crate::ui) fn take_checked(app: &mut App, file: &ChosenFile, read: Result<CheckedFile, String>, ctx: &Context) {
+    match read {
+        Ok(checked) => set_checked_path(app, file, checked, ctx),
+        Err(why) => {
+            app.toasts.push(Level::Warning, format!("{} was not opened: {why}", file.path.display()));
+            if let Some(page) = app.pages.get_mut(file.lab) {
+                page.refused.insert(file.key.to_owned(), why);
+            }
+        }
+    }
+}
+
+/// The setting of the number of states of a matrix with so many rows.
+pub(in crate::ui) fn states_setting(rows: usize) -> (&'static str, Value) {
+    (GeneratorSettings::states.name, Value::Int(rows as i64))
+}
+
+fn set_checked_path(app: &mut App, file: &ChosenFile, checked: CheckedFile, ctx: &Context) {
+    let now = ctx.input(|i| i.time);
+    let Some(page) = app.pages.get_mut(file.lab) else { return };
+    let (key, path) = (file.key, file.path.display());
+    // whoever opens trained weights begins their run
+    let begins_run = file.is_opened && file.kind == FileKind::Checkpoint;
+    page.drafts.remove(key);
+    if begins_run && !page.restrictions.locks(key) {
+        tokens::forget_tokens(page, now);
+    }
+    page.change(key, Value::Text(path.to_string()), now);
+    if let Some(words) = page.refused.get(key) {
+        return app.toasts.push(Level::Warning, format!("{path} was not opened: {words}"));
+    }
+    set_states(page, checked, now);
+    if !file.is_opened {
+        return;
+    }
+    tokens::choose_tokens_of(page, file.kind, now);
+    // what could not be opened before is tried with the new file
+    let is_example = page.run.as_ref().is_some_and(Run::is_example);
+    let is_tried_again = page.lab.opens_with_run && (is_example || tokens::has_failed(page));
+    if begins_run || is_tried_again {
+        page.launch(app.host.as_mut(), ctx);
+    }
+    // of weights the run that opens them says what they are
+    if !begins_run {
+        let waits = !is_tried_again && page.run.as_ref().is_some_and(|r| !r.is_untouched());
+        let then = if waits { " It is used after a reset (R)." } else { "" };
+        app.toasts.push(Level::Info, format!("{path} is set.{then}"));
+    }
+    app.overlay = None;
 }
 
 /// A matrix brings its number of states, where the setting goes so far; a larger one is shown as well.

@@ -1,15 +1,17 @@
 //! The effect of actions on the settings.
 
-use std::path::PathBuf;
-
 use eframe::egui::Context;
 
-use super::stop_first::{Waiting, waits};
+use super::{
+    open_lab::choose,
+    stop_first::{Waiting, waits},
+};
 use crate::{
-    config::{FileKind, Value},
+    config::Value,
     ui::{
         action::SettingAction,
         app::App,
+        host::ChosenFile,
         page::{Page, controls},
     },
 };
@@ -18,14 +20,10 @@ pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
     let now = ctx.input(|i| i.time);
     let Some(page) = app.page_mut() else { return };
     match action {
-        SettingAction::Change(key, value) => {
-            let typed = typed_matrix(page, &key, &value);
-            page.change(&key, value, now);
-            if let Some(path) = typed {
-                // it is set already; what is read of it follows
-                app.host.check_file(FileKind::Matrix, &path);
-            }
-        }
+        SettingAction::Change(key, value) => match typed_file(page, &key, &value) {
+            Some(file) => choose(app, file, ctx),
+            None => page.change(&key, value, now),
+        },
         SettingAction::Seed(seed) => page.set_seed(seed, now),
         SettingAction::Preset(id) => take_preset(app, id, ctx),
         SettingAction::Restore(key) => {
@@ -45,13 +43,12 @@ pub(super) fn dispatch(app: &mut App, action: SettingAction, ctx: &Context) {
     }
 }
 
-/// The path of a matrix that was typed into its control.
-fn typed_matrix(page: &Page, key: &str, value: &Value) -> Option<PathBuf> {
-    let is_matrix = page.file_key(FileKind::Matrix) == Some(key) && page.config.get(key) != Some(value);
-    match value {
-        Value::Text(path) if is_matrix && !path.is_empty() => Some(path.into()),
-        _ => None,
-    }
+/// The file whose path was typed into its control.
+fn typed_file(page: &Page, key: &str, value: &Value) -> Option<ChosenFile> {
+    let knob = page.knobs.iter().find(|knob| knob.key == key && page.config.get(key) != Some(value))?;
+    let (kind, Value::Text(path)) = (knob.file_kind()?, value) else { return None };
+    let chosen = || ChosenFile { path: path.into(), kind, lab: page.lab.id, key: knob.key, is_opened: false };
+    (!path.is_empty()).then(chosen)
 }
 
 /// Begins a preset, once no training would end by it.

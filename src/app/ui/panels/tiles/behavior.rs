@@ -39,7 +39,8 @@ impl Behavior<Pane> for Stage<'_> {
     /// Notes the place of the title of a tab in front.
     fn on_tab_button(&mut self, _: &mut Tiles<Pane>, id: TileId, button: Response) -> Response {
         if self.in_front.contains(&id) {
-            button.ctx.data_mut(|data| data.insert_temp(title_id(id), button.rect.x_range()));
+            let title = NotedTitle { pass: button.ctx.cumulative_pass_nr(), place: button.rect.x_range() };
+            button.ctx.data_mut(|data| data.insert_temp(title_id(id), title));
         }
         button
     }
@@ -121,11 +122,20 @@ fn title_id(tab: TileId) -> egui::Id {
     egui::Id::unique(("title of a tab", tab.0))
 }
 
-/// The tab in front of a bar of tabs. The bar follows it for some frames, in which titles and arrows find their places;
-/// from then on it may be scrolled elsewhere.
+/// Where the title of a tab stood when it was drawn.
+#[derive(Debug, Clone, Copy)]
+struct NotedTitle {
+    pass: u64,
+    place: Rangef,
+}
+
+/// The tab in front of a bar of tabs. Whenever it or a width changes, the bar follows it for some frames, in which titles
+/// and arrows find their places; from then on it may be scrolled elsewhere.
 #[derive(Debug, Clone, Copy)]
 struct TabInFront {
     tab: TileId,
+    /// Widths of the bar and of the title, points.
+    widths: [f32; 2],
     /// Frames in which the bar still follows it.
     left: u8,
 }
@@ -139,18 +149,20 @@ impl TabInFront {
     /// ends, where there is no arrow, the bar goes no further.
     fn way_to(ui: &Ui, bar: TileId, tab: TileId) -> f32 {
         let id = egui::Id::unique(("tab in front", bar.0));
-        let title = ui.data(|data| data.get_temp::<Rangef>(title_id(tab)));
-        let before = ui.data(|data| data.get_temp::<Self>(id)).filter(|before| before.tab == tab);
-        // what was noted before it came to the front is of another place
-        let (now, title) = match before {
-            Some(before) => (before, title),
-            None => (Self { tab, left: FOLLOWED }, None),
-        };
+        let bar = ui.max_rect().x_range();
+        let last = ui.ctx().cumulative_pass_nr().saturating_sub(1);
+        // what was noted earlier is of another place
+        let title = ui.data(|data| data.get_temp::<NotedTitle>(title_id(tab))).filter(|title| title.pass == last);
+        let title = title.map(|title| title.place);
+        let widths = [bar.span(), title.map_or(0.0, Rangef::span)].map(f32::round);
+        let before = ui.data(|data| data.get_temp::<Self>(id));
+        let before = before.filter(|before| before.tab == tab && before.widths == widths);
+        let now = before.unwrap_or(Self { tab, widths, left: FOLLOWED });
         if now.left == 0 {
             return 0.0;
         }
         ui.data_mut(|data| data.insert_temp(id, Self { left: now.left - 1, ..now }));
-        let seen = ui.max_rect().x_range().shrink(ARROW);
+        let seen = bar.shrink(ARROW);
         let way = title.map(|title| (title.min - seen.min).min(0.0) + (title.max - seen.max).max(0.0));
         if way.is_none_or(|way| way.abs() > 0.5) {
             ui.request_repaint();

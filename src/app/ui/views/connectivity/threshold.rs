@@ -88,6 +88,9 @@ impl Threshold {
     }
 
     fn controls_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if cx.setting(GraphSettings::sign.name).is_none() {
+            return;
+        }
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let now = Self::sign(cx);
@@ -184,18 +187,24 @@ fn grip_mark(ui: &Ui, at: eframe::egui::Pos2, colour: Color32) {
     }
 }
 
+const CONTROLS: &[&str] = &[GraphSettings::sign.name, GraphSettings::edges.name];
+
 impl View for Threshold {
+    fn controls(&self) -> &'static [&'static str] {
+        CONTROLS
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
+        ui.spacing_mut().item_spacing.y = 4.0;
+        if cx.has_controls {
+            Self::controls_ui(ui, cx);
+        }
         let chart = Self::chart(cx);
         let Some(histogram) = shown::<EntryHistogram>(cx).filter(|_| !chart.is_empty()) else {
             chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
             return;
         };
-        ui.spacing_mut().item_spacing.y = 4.0;
-        if cx.has_controls {
-            Self::controls_ui(ui, cx);
-        }
         let words = self.summary(cx, histogram.value);
         ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
         let drawn = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);

@@ -2,12 +2,12 @@
 //! base, children and merged model on every text.
 
 use eframe::egui::{
-    Align, Align2, Color32, ComboBox, FontId, Grid, Label, Layout, Rect, RichText, Sense, Stroke, StrokeKind,
-    TextStyle, Ui, WidgetInfo, accesskit::Role, pos2, vec2,
+    Align, Align2, Color32, FontId, Grid, Label, Layout, Rect, RichText, Sense, Stroke, StrokeKind, TextStyle, Ui,
+    WidgetInfo, accesskit::Role, pos2, vec2,
 };
 
 use crate::{
-    config::{Config, Range, Value},
+    config::Config,
     labs::{
         TrainSettings,
         corpus::CorpusSettings,
@@ -26,7 +26,7 @@ const NAMES: [&str; 4] = ["base", "child A", "child B", "merged"];
 const SHORT: [&str; 4] = ["base", "A", "B", "merged"];
 const SIGNS: [&str; 4] = ["\u{25cb}", "\u{25d0}", "\u{25d1}", "\u{25cf}"];
 /// Settings that choose a text, and those whose path takes its place: of the base and of the children.
-const CHOICES: [(&str, &str, &[&str]); 3] = [
+const TEXTS: [(&str, &str, &[&str]); 3] = [
     ("base reads", CorpusSettings::source.name, &[CorpusSettings::file.name, CorpusSettings::folder.name]),
     ("child A reads", MergingSettings::text_a.name, &[ChildFiles::file_a.name]),
     ("child B reads", MergingSettings::text_b.name, &[ChildFiles::file_b.name]),
@@ -37,8 +37,6 @@ const BETWEEN: f32 = 20.0;
 /// Width of a number and height of a row in the table, points.
 const FIGURE: f32 = 56.0;
 const ROW: f32 = 18.0;
-/// Width of a combo box beyond its text, points.
-const ARROW: f32 = 44.0;
 /// A child that gained less than this, in nats, has gained nothing that merging could retain.
 const NOTHING: f64 = 0.01;
 
@@ -123,7 +121,7 @@ fn measurements<'a>(cx: &ViewCx<'a>) -> Measurements<'a> {
 
 pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     let Some(lengths) = lengths(cx) else { return };
-    choices_ui(ui, cx);
+    texts_ui(ui, cx);
     ui.add_space(GRID);
     boxes_ui(ui, cx, lengths);
     ui.label(RichText::new(lengths.status(cx.step)).color(cx.theme.secondary));
@@ -202,49 +200,22 @@ fn retained(text: usize, loss: &[Option<f64>; 4]) -> Option<String> {
     })
 }
 
-/// Combo boxes for the text that each model is trained on.
-fn choices_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
-    let width = ((ui.available_width() - 2.0 * GRID) / 3.0).clamp(64.0, 200.0);
-    ui.horizontal_top(|ui| {
-        ui.spacing_mut().item_spacing.x = GRID;
-        for choice in CHOICES {
-            let column = Layout::top_down(Align::Min);
-            ui.allocate_ui_with_layout(vec2(width, 40.0), column, |ui| choice_ui(ui, cx, choice, width));
-        }
+/// The text that each model is trained on.
+fn texts_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
+    let text = |key: &str| cx.config.get(key).map(ToString::to_string).unwrap_or_default();
+    let chosen = TEXTS.map(|(label, source, paths)| {
+        let path = paths.iter().map(|key| text(key)).find(|path| !path.trim().is_empty());
+        let path = path.as_deref().map(|path| path.trim().trim_end_matches(['/', '\\']));
+        let name = path.and_then(|path| path.rsplit(['/', '\\']).next()).map(str::to_owned);
+        format!("{label} {}", name.unwrap_or_else(|| text(source)))
     });
+    let words = RichText::new(chosen.join(" \u{b7} ")).small().color(cx.theme.secondary);
+    ui.label(words).on_hover_text("Chosen in the controls: under Text for the base, under Merging for the children.");
     let of_run = cx.mirror.info.as_ref().map(|i| &i.config);
     let waits = |key: &&str| of_run.is_some_and(|c| c.get(key) != cx.config.get(key));
-    if CHOICES.iter().flat_map(|(_, source, paths)| paths.iter().chain([source])).any(waits) {
+    if TEXTS.iter().flat_map(|(_, source, paths)| paths.iter().chain([source])).any(waits) {
         ui.label(RichText::new("Another choice of texts applies at reset (R).").small().color(cx.theme.accent));
     }
-}
-
-fn choice_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, (label, source, paths): (&str, &str, &[&str]), width: f32) {
-    let Some(Range::Choice(of)) = cx.knobs.iter().find(|k| k.key == source).map(|k| &k.range) else { return };
-    let text = |key: &str| cx.config.get(key).map(ToString::to_string).unwrap_or_default();
-    let named: Vec<&str> = paths.iter().copied().filter(|key| !text(key).trim().is_empty()).collect();
-    let chosen = match named.first().map(|key| text(key)) {
-        None => text(source),
-        Some(path) => {
-            path.trim().trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
-        }
-    };
-    let name = ui.label(RichText::new(label).small().color(cx.theme.secondary)).id;
-    let shown = ending(ui, &chosen, width - ARROW);
-    let combo =
-        ComboBox::from_id_salt(source).selected_text(RichText::new(shown).small()).width(width - 8.0).truncate();
-    let combo = combo.show_ui(ui, |ui| {
-        for option in of {
-            if ui.selectable_label(*option == chosen, *option).clicked() {
-                cx.set(source, Value::Text((*option).to_owned()));
-                for key in &named {
-                    cx.set(key, Value::Text(String::new()));
-                }
-            }
-        }
-    });
-    let tip = format!("{chosen}. For a file of your own: Controls, Text (base) or Merging (children), Browse.");
-    combo.response.labelled_by(name).on_hover_text(tip);
 }
 
 /// The four as boxes, base to merged, each with its progress; a click puts that model in focus everywhere.

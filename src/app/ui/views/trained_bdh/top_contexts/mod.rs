@@ -210,7 +210,13 @@ impl TopContextsView {
     }
 }
 
+const CONTROLS: &[&str] = &[ContextSettings::of.name];
+
 impl View for TopContextsView {
+    fn controls(&self) -> &'static [&'static str] {
+        CONTROLS
+    }
+
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing.y = 4.0;
         if cx.has_controls {
