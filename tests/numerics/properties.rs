@@ -298,6 +298,29 @@ fn a_frozen_gate_stays_exactly_zero() -> Result<()> {
     Ok(())
 }
 
+/// One update by gradients of next to nothing moves nothing but what decays.
+#[test]
+fn a_gate_without_weight_decay_keeps_its_value() -> Result<()> {
+    let after = |gate_weight_decay: bool| -> Result<[f64; 2]> {
+        let mut model = build(&FastSlowSpec { gate_weight_decay, ..small() })?;
+        open_gate(&mut model, 0.5)?;
+        let read = |name: &str| -> Result<f64> {
+            let var = model.params().get(name).ok_or(candle_core::Error::Msg(format!("no {name}")))?;
+            host::scalar(&var.abs()?.sum_all()?)
+        };
+        let before = [read("gamma")?, read("norm.weight")?];
+        let still = (model.loss(&batch(3, 2, 19)?)?.total * 1e-30)?;
+        let mut adam = AdamW::new(model.params(), AdamWSpec { weight_decay: 0.5, ..AdamWSpec::default() })?;
+        adam.step(model.params(), &still.backward()?, 0.1)?;
+        Ok([read("gamma")? / before[0], read("norm.weight")? / before[1]])
+    };
+    for (gate_weight_decay, gate) in [(true, 0.95), (false, 1.0)] {
+        let [found, other] = after(gate_weight_decay)?;
+        assert!((found - gate).abs() < 1e-5 && (other - 0.95).abs() < 1e-5, "{gate_weight_decay}: {found} {other}");
+    }
+    Ok(())
+}
+
 #[test]
 fn more_passes_are_what_they_say() -> Result<()> {
     let tokens = batch(4, 1, 12)?.tokens;

@@ -87,6 +87,9 @@ impl FastSlow {
         if spec.freeze_coupling {
             params.freeze("gamma")?;
         }
+        if !spec.gate_weight_decay {
+            params.exempt_from_decay("gamma")?;
+        }
         let scale = spec.coupling_scale;
         Ok(Self {
             spec: spec.clone(),

@@ -146,6 +146,7 @@ fn fast_slow(s: &FastSlowSettings, frozen: bool) -> Result<FastSlowSpec, ConfigE
         n_rounds: m.n_rounds,
         projector_hidden: positive(m.projector_hidden),
         freeze_coupling: frozen,
+        gate_weight_decay: m.gate_weight_decay,
         coupling_scale: m.coupling_scale,
         approach: s.approach.approach(),
         aux_lambda: s.approach.aux_lambda,

@@ -202,8 +202,8 @@ pub static VIEWS: &[ViewEntry] = &[
     ViewEntry {
         id: "cost",
         title: "Cost",
-        about: "Work of a forward pass in layers of full length, from the settings, beside a dense model of four \
-                layers; and the measured time of a training step.",
+        about: "Work of a forward pass in layers of full length, by multiplications counted from the settings, beside the \
+                paper's count and a dense model of four layers; and the measured time of a training step.",
         make: cost::Cost::make,
     },
     ViewEntry {

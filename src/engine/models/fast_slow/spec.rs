@@ -116,6 +116,8 @@ pub struct FastSlowSpec {
     pub projector_hidden: Option<usize>,
     /// Keeps gamma at exactly 0: the ablation. Its gradient is still reported.
     pub freeze_coupling: bool,
+    /// True if the optimiser's weight decay acts on gamma as on every other weight.
+    pub gate_weight_decay: bool,
     /// s in x + s tanh(gamma) RMSNorm(phi(y_up)); also a runtime parameter.
     pub coupling_scale: f64,
     /// The approach of the fast state to its equilibrium.
@@ -144,6 +146,7 @@ impl Default for FastSlowSpec {
             n_rounds: 2,
             projector_hidden: None,
             freeze_coupling: false,
+            gate_weight_decay: true,
             coupling_scale: 1.0,
             approach: Approach::OnePass,
             aux_lambda: 0.0,

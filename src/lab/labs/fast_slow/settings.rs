@@ -3,9 +3,11 @@
 use crate::{
     config::{choices, settings},
     labs::{corpus::CorpusSettings, experiment::schedules},
-    models::fast_slow::{Constraint, SlowMixer, Upsample},
+    models::fast_slow::{Constraint, Upsample},
     trainer::{RunSettings, TrainSettings},
 };
+
+pub use crate::models::fast_slow::SlowMixer;
 
 settings! {
     pub struct FastSlowSettings {
@@ -36,7 +38,7 @@ settings! {
         /// Heads of keys and values, shared by groups of query heads. Must divide the query heads.
         #[knob("Key-value heads", range(1..=32), symbol("H_kv"))]
         kv_heads: usize = 2,
-        /// Tokens averaged into one position of the slow path. The slow path's attention is P² cheaper.
+        /// Tokens averaged into one position of the slow path. Its attention is P² cheaper, its linear maps P times.
         #[knob("Pooling factor", range(1..=64), symbol("P"), unit("tokens"))]
         pool: usize = 4,
         /// Blocks before the paths part, at token rate.
@@ -51,6 +53,9 @@ settings! {
         /// How slow blocks mix positions: by softmax attention over the whole past, by linear attention whose state decays by a learned gate for each channel, or by one learned decay a head.
         #[knob("Slow mixing")]
         slow_mixer: SlowMixer = SlowMixer::Attention,
+        /// Decays γ like every weight at each update. The paper does not say whether its gate was decayed; off, only the gradient moves it.
+        #[knob("Weight decay on γ")]
+        gate_weight_decay: bool = true,
         /// How often pool, slow path, injection and post are repeated. The weights are shared between rounds.
         #[knob("Rounds", range(1..=8))]
         n_rounds: usize = 2,
