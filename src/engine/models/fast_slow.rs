@@ -34,7 +34,7 @@ pub use crate::nn::pooling::Upsample;
 
 /// |x - Post(x)|^2 of the states that leave the rounds, mean over tokens and rounds; reported when it is part of the loss.
 pub const FIXED_POINT: &str = "loss/fixed_point";
-pub use approach::{DEQ_BACKWARD, DEQ_ITERATIONS, DEQ_RESIDUAL};
+pub use approach::{DEQ_BACKWARD, DEQ_ITERATIONS};
 
 impl FamilySpec for FastSlowSpec {
     fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {

@@ -61,6 +61,8 @@ pub mod channels {
     pub const MEMORY_LOW: &str = "memory/low";
     /// Its last decile.
     pub const MEMORY_HIGH: &str = "memory/high";
+    /// |x - G(x)| / |x| where the last equilibrium solve ended.
+    pub const DEQ_RESIDUAL: &str = "deq/residual";
     /// Equilibrium solves of a training step that stopped short of the tolerance; there is one a round.
     pub const DEQ_MISSED: &str = "deq/missed";
     /// Solves of its backward pass that did.

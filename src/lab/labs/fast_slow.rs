@@ -82,6 +82,12 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../../configs/fast_slow_ladder.toml"),
         },
         Preset {
+            id: "fast_slow_equilibrium",
+            title: "Solved equilibria",
+            about: "One pass beside a fast state that is solved for: the paper's equation, and a backward Euler step. Some minutes.",
+            toml: include_str!("../../../configs/fast_slow_equilibrium.toml"),
+        },
+        Preset {
             id: "fast_slow_decay",
             title: "Learned decay",
             about: "The slow path's attention gives way to a state with a learned decay. How long does it learn to remember? Three seeds.",
@@ -109,6 +115,7 @@ pub static LAB: Lab = Lab {
         Pane::more("residual"),
         Pane::more("race"),
         Pane::more("slow_memory"),
+        Pane::more("equilibrium_solves"),
         Pane::more("generator_distance"),
         Pane::more("attention_chain"),
         Pane::more("cost"),

@@ -3,14 +3,10 @@
 use eframe::egui::Color32;
 
 use crate::{
-    telemetry::{
-        channels,
-        measurements::{self, ResidualArgs, ResidualMethod},
-    },
+    telemetry::measurements::{self, ResidualArgs, ResidualMethod},
     ui::{
         plot::{Axis, Chart, Line, Stroke},
         questions::Freshness,
-        seed_series::{SeedSeries, SeriesStyle},
         theme::Theme,
         view::{Panel, PanelView, ViewCx},
     },
@@ -18,18 +14,7 @@ use crate::{
 
 /// View `residual`.
 #[derive(Default)]
-pub struct Residual {
-    missed: SeedSeries,
-}
-
-/// The solves of each training step that stopped short; no lines where no variant solves an equation.
-fn missed_chart<'a>(view: &'a Residual, cx: &ViewCx<'a>) -> Chart<'a> {
-    let y = Axis::new("solves that stopped short, a step").include(&[0.0, 1.0]);
-    let mut chart = Chart::new("missed solves", Axis::steps().include(&[0.0]), y);
-    view.missed.draw(&mut chart, cx.mirror, channels::DEQ_MISSED, cx.theme, SeriesStyle::default());
-    chart.marker = cx.marker();
-    chart
-}
+pub struct Residual;
 
 fn chart<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
     let x = Axis::new("passes of Post").whole();
@@ -63,15 +48,10 @@ impl PanelView for Residual {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
         cx.ask::<measurements::Residual>(variant, &ResidualArgs::default(), Freshness::IfMissing);
-        self.missed.follow(cx.mirror, channels::DEQ_MISSED, 0.0);
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let missed = missed_chart(self, cx);
-        match missed.lines.is_empty() {
-            true => Panel::whole(chart(cx)),
-            false => vec![Panel::new(chart(cx), 0.6), Panel::new(missed, 0.4).in_table("missed solves ")],
-        }
+        Panel::whole(chart(cx))
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -20,8 +20,6 @@ use crate::{
 
 /// Evaluations of Post in the last equilibrium solve.
 pub const DEQ_ITERATIONS: &str = "deq/iterations";
-/// |x - G(x)| / |x| where that solve ended.
-pub const DEQ_RESIDUAL: &str = "deq/residual";
 /// Products with the transposed Jacobian in the last solve of a backward pass.
 pub const DEQ_BACKWARD: &str = "deq/backward_iterations";
 
@@ -44,7 +42,7 @@ impl Solves {
         let read = |number: &std::sync::atomic::AtomicUsize| number.load(Ordering::Relaxed) as f64;
         [
             (DEQ_ITERATIONS, self.iterations.get() as f64),
-            (DEQ_RESIDUAL, self.residual.get()),
+            (channels::DEQ_RESIDUAL, self.residual.get()),
             (DEQ_BACKWARD, read(&self.backward.iterations)),
             (channels::DEQ_MISSED, self.missed.get() as f64),
             (channels::DEQ_BACKWARD_MISSED, read(&self.backward.missed)),
@@ -183,7 +181,7 @@ mod tests {
         compare_gradients(&model, &implicit, &unrolled.backward()?)?;
         let scalars = model.scalars(Some(&implicit))?;
         let reading = |name| scalars.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
-        assert!(reading(DEQ_RESIDUAL) <= GOAL.tolerance && reading(DEQ_BACKWARD) > 0.0);
+        assert!(reading(channels::DEQ_RESIDUAL) <= GOAL.tolerance && reading(DEQ_BACKWARD) > 0.0);
         assert!(reading(channels::GATE_GRAD).abs() > 0.0);
         assert_eq!([reading(channels::DEQ_MISSED), reading(channels::DEQ_BACKWARD_MISSED)], [0.0; 2]);
         Ok(())

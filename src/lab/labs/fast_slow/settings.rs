@@ -118,7 +118,7 @@ settings! {
         /// Applications of Post in one round, for `passes` and `anderson`. One is the paper's model.
         #[knob("Passes", range(1..=64), symbol("k"))]
         passes: usize = 3,
-        /// Where `backward_euler` and `deq` give up. The closest state is then taken; the residual view shows how far they came, and how many solves of a step stopped short.
+        /// Where `backward_euler` and `deq` give up. The closest state is then taken; *Equilibrium solves* shows how far they came, and how many of a step stopped short.
         #[knob("Most iterations", range(1..=500))]
         max_iters: usize = 30,
         /// Relative residual |x - Post(x)| / |x| at which `backward_euler` and `deq` stop. Smaller is closer to the fixed point and slower.
