@@ -38,7 +38,7 @@ fn families() -> Vec<(&'static str, ModelSpec)> {
         ("fast-slow", approaching(Approach::OnePass)),
         ("fast-slow, passes", approaching(Approach::Passes { passes: 3 })),
         ("fast-slow, Anderson", approaching(Approach::Anderson { passes: 3 })),
-        ("fast-slow, solved", approaching(Approach::Deq { tolerance: 1e-6, max_iters: 40 })),
+        ("fast-slow, solved", approaching(Approach::BackwardEuler { tolerance: 1e-6, max_iters: 40 })),
         ("fast-slow, frozen", ModelSpec::FastSlow(FastSlowSpec { freeze_coupling: true, ..small.clone() })),
         ("fast-slow, weighed", ModelSpec::FastSlow(FastSlowSpec { aux_lambda: 0.1, ..small.clone() })),
         (

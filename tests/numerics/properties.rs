@@ -148,8 +148,11 @@ fn the_wrong_upsample_fails_the_causality_check() -> Result<()> {
 /// The equilibrium solve stops by the residual of the whole window, so it is causal up to its tolerance.
 #[test]
 fn an_equilibrium_is_causal_up_to_its_tolerance() -> Result<()> {
-    let mut model =
-        build(&FastSlowSpec { approach: Approach::Deq { tolerance: 1e-6, max_iters: 120 }, n_rounds: 1, ..small() })?;
+    let mut model = build(&FastSlowSpec {
+        approach: Approach::BackwardEuler { tolerance: 1e-6, max_iters: 120 },
+        n_rounds: 1,
+        ..small()
+    })?;
     for (name, var) in model.params().iter() {
         if name.starts_with("post.") && (name.contains("wo") || name.contains("down")) {
             var.set(&(var.as_tensor() * 0.3)?.detach())?;
@@ -214,6 +217,7 @@ fn every_parameter_gets_a_finite_gradient() -> Result<()> {
         FastSlowSpec { projector_hidden: Some(24), ..small() },
         FastSlowSpec { approach: Approach::Passes { passes: 3 }, ..small() },
         FastSlowSpec { approach: Approach::Anderson { passes: 3 }, ..small() },
+        FastSlowSpec { approach: Approach::BackwardEuler { tolerance: 1e-4, max_iters: 30 }, ..small() },
         FastSlowSpec { approach: Approach::Deq { tolerance: 1e-4, max_iters: 30 }, ..small() },
         FastSlowSpec { aux_lambda: 0.1, ..small() },
         FastSlowSpec { constraint: Constraint::Sinkhorn, ..small() },
@@ -294,6 +298,29 @@ fn a_frozen_gate_stays_exactly_zero() -> Result<()> {
     Ok(())
 }
 
+/// One update by gradients of next to nothing moves nothing but what decays.
+#[test]
+fn a_gate_without_weight_decay_keeps_its_value() -> Result<()> {
+    let after = |gate_weight_decay: bool| -> Result<[f64; 2]> {
+        let mut model = build(&FastSlowSpec { gate_weight_decay, ..small() })?;
+        open_gate(&mut model, 0.5)?;
+        let read = |name: &str| -> Result<f64> {
+            let var = model.params().get(name).ok_or(candle_core::Error::Msg(format!("no {name}")))?;
+            host::scalar(&var.abs()?.sum_all()?)
+        };
+        let before = [read("gamma")?, read("norm.weight")?];
+        let still = (model.loss(&batch(3, 2, 19)?)?.total * 1e-30)?;
+        let mut adam = AdamW::new(model.params(), AdamWSpec { weight_decay: 0.5, ..AdamWSpec::default() })?;
+        adam.step(model.params(), &still.backward()?, 0.1)?;
+        Ok([read("gamma")? / before[0], read("norm.weight")? / before[1]])
+    };
+    for (gate_weight_decay, gate) in [(true, 0.95), (false, 1.0)] {
+        let [found, other] = after(gate_weight_decay)?;
+        assert!((found - gate).abs() < 1e-5 && (other - 0.95).abs() < 1e-5, "{gate_weight_decay}: {found} {other}");
+    }
+    Ok(())
+}
+
 #[test]
 fn more_passes_are_what_they_say() -> Result<()> {
     let tokens = batch(4, 1, 12)?.tokens;
@@ -305,7 +332,7 @@ fn more_passes_are_what_they_say() -> Result<()> {
     let one = logits(Approach::OnePass)?;
     assert_eq!(one, logits(Approach::Passes { passes: 1 })?);
     assert_eq!(one, logits(Approach::Anderson { passes: 1 })?);
-    let first = logits(Approach::Deq { tolerance: 1e9, max_iters: 1 })?;
+    let first = logits(Approach::BackwardEuler { tolerance: 1e9, max_iters: 1 })?;
     let off = one.iter().zip(&first).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     assert!(off < 1e-4, "a solve that stops at once is one pass: {off}");
     assert_ne!(one, logits(Approach::Passes { passes: 2 })?);

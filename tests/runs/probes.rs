@@ -255,10 +255,26 @@ fn maps_of_a_long_text_are_whole_for_the_wanted_layer() -> Outcome {
     Ok(())
 }
 
+/// With the gate shut nothing is injected, and the equation that a DEQ solves is that of the fixed point of Post.
+#[test]
+fn residual_of_a_deq_with_its_gate_shut_is_that_of_post() -> Outcome {
+    let approach = Approach::Deq { tolerance: 1e-3, max_iters: 5 };
+    let mut bench = Bench::fast_slow(FastSlowSpec { approach, ..FastSlowSpec::default() })?;
+    let found = bench.ask("residual", &[("windows", Value::Int(2)), ("window", Value::Int(32))])?;
+    let curves = &of::<Residual>(&found).curves;
+    for round in 0..2 {
+        let curve = |method| curves.iter().find(|c| c.method == method && c.round == round).map(|c| c.residual[0]);
+        let (deq, passes) = (curve(ResidualMethod::Deq), curve(ResidualMethod::Passes));
+        assert!(deq.zip(passes).is_some_and(|(a, b)| a.is_finite() && (a - b).abs() < 1e-5), "{deq:?} {passes:?}");
+        assert_eq!(curve(ResidualMethod::BackwardEuler), None);
+    }
+    Ok(())
+}
+
 #[test]
 fn residual() -> Outcome {
     let mut bench = Bench::fast_slow(FastSlowSpec {
-        approach: Approach::Deq { tolerance: 1e-3, max_iters: 20 },
+        approach: Approach::BackwardEuler { tolerance: 1e-3, max_iters: 20 },
         projector_hidden: Some(40),
         ..FastSlowSpec::default()
     })?;
@@ -272,7 +288,7 @@ fn residual() -> Outcome {
         };
         let passes = curve(ResidualMethod::Passes);
         let anderson = curve(ResidualMethod::Anderson);
-        let deq = curve(ResidualMethod::Deq);
+        let deq = curve(ResidualMethod::BackwardEuler);
         assert_eq!(passes.len(), 9);
         assert!(passes.iter().chain(anderson).chain(deq).all(|v| v.is_finite() && *v >= 0.0));
         assert_eq!(passes[..2], anderson[..2], "one evaluation of Post is one pass");

@@ -12,6 +12,7 @@ mod drags;
 mod end_to_end;
 mod examples;
 mod extreme_values;
+mod fast_slow_views;
 mod flow_end_to_end;
 mod flow_views;
 mod generator_views;

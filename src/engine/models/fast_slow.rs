@@ -1,27 +1,18 @@
 //! The fast-slow hierarchical transformer (arXiv 2606.16730): a fast path at token rate, a slow path over pooled
 //! blocks, coupled through one gate.
 
-use std::{
-    cell::Cell,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
-
-use candle_core::{D, DType, Device, Result, Tensor, Var, backprop::GradStore};
+use candle_core::{D, DType, Device, Result, Tensor, backprop::GradStore};
 
 use super::{
     FamilySpec, Loss, Model, ModelSpec, Trainable,
     capabilities::{
         AttentionLayer, Capabilities, CapabilitiesMut, CouplingModel, CouplingSettings, FixedPointModel, RuntimeParam,
-        TwoTimescales,
+        SolvedEquation, TwoTimescales,
     },
     step_memory::{StepMemory, StepSizes},
 };
 use crate::nn::{
     Batch, Params, Tap, block,
-    fixed_point::{self, Anderson, Implicit, StopCriterion},
     fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear, norm::rms_norm},
     host,
     layers::EPS,
@@ -29,10 +20,12 @@ use crate::nn::{
 };
 use crate::telemetry::channels;
 
+mod approach;
 mod decays;
 mod net;
 mod spec;
 
+use approach::{Refined, Solves};
 use decays::Decays;
 use net::Net;
 pub use spec::{Approach, Constraint, FastSlowSpec, SlowMixer};
@@ -41,12 +34,7 @@ pub use crate::nn::pooling::Upsample;
 
 /// |x - Post(x)|^2 of the states that leave the rounds, mean over tokens and rounds; reported when it is part of the loss.
 pub const FIXED_POINT: &str = "loss/fixed_point";
-/// Evaluations of Post in the last equilibrium solve.
-pub const DEQ_ITERATIONS: &str = "deq/iterations";
-/// |x - G(x)| / |x| where that solve ended.
-pub const DEQ_RESIDUAL: &str = "deq/residual";
-/// Products with the transposed Jacobian in the last solve of a backward pass.
-pub const DEQ_BACKWARD: &str = "deq/backward_iterations";
+pub use approach::{DEQ_BACKWARD, DEQ_ITERATIONS};
 
 impl FamilySpec for FastSlowSpec {
     fn build(&self, vocab: usize, seed: u64, device: &Device) -> Result<Box<dyn Trainable>> {
@@ -60,14 +48,6 @@ impl FamilySpec for FastSlowSpec {
     fn tiny() -> Self {
         Self { d_model: 16, fast_window: Some(5), ..Self::default() }
     }
-}
-
-/// The cost of the last equilibrium solve.
-#[derive(Default)]
-struct Solves {
-    iterations: Cell<usize>,
-    residual: Cell<f64>,
-    backward: Arc<AtomicUsize>,
 }
 
 /// The model.
@@ -107,6 +87,9 @@ impl FastSlow {
         if spec.freeze_coupling {
             params.freeze("gamma")?;
         }
+        if !spec.gate_weight_decay {
+            params.exempt_from_decay("gamma")?;
+        }
         let scale = spec.coupling_scale;
         Ok(Self {
             spec: spec.clone(),
@@ -144,7 +127,7 @@ impl FastSlow {
             let push = net.injection(&y)?.broadcast_mul(&gate)?; // (B,K,D)
             x = inject(&x, &push, self.spec.pool, self.spec.upsample)?;
             tap.offer(&format!("injected.r{round}"), || Ok(x.clone()))?;
-            x = self.approach(net, &x, tap, round, learn)?;
+            x = self.approach(net, Refined { x: &x, push: &push, round, learn }, tap)?;
             if learn && self.spec.aux_lambda > 0.0 {
                 let miss = (&x - net.post(&x, &mut Tap::off(), round)?)?; // (B,T,D)
                 misses.push(miss.sqr()?.sum(D::Minus1)?.mean_all()?);
@@ -165,48 +148,6 @@ impl FastSlow {
             return y.broadcast_div(&norm);
         }
         Ok(y)
-    }
-
-    /// Maps the injected state to the one that leaves the round.
-    fn approach(&self, net: &Net, x: &Tensor, tap: &mut Tap, round: usize, learn: bool) -> Result<Tensor> {
-        let mut first = Some(tap);
-        let mut pass = |x: &Tensor| match first.take() {
-            Some(tap) => net.post(x, tap, round),
-            None => net.post(x, &mut Tap::off(), round),
-        };
-        match self.spec.approach {
-            Approach::OnePass => pass(x),
-            Approach::Passes { passes } => (0..passes).try_fold(x.clone(), |x, _| pass(&x)),
-            Approach::Anderson { passes } => {
-                let mut anderson = Anderson::default();
-                (0..passes).try_fold(x.clone(), |x, _| anderson.next(&x, &pass(&x)?))
-            }
-            Approach::Deq { tolerance, max_iters } => {
-                self.equilibrium(x, StopCriterion { tolerance, max_iters }, learn, &mut pass)
-            }
-        }
-    }
-
-    /// See [`Approach::Deq`].
-    fn equilibrium(
-        &self,
-        x0: &Tensor,
-        goal: StopCriterion,
-        learn: bool,
-        post: &mut dyn FnMut(&Tensor) -> Result<Tensor>,
-    ) -> Result<Tensor> {
-        let anchor = x0.detach();
-        let step = |x: &Tensor| (&anchor + self.refine(x)?)? - x;
-        let solution = fixed_point::solve(&step, &anchor, goal)?;
-        self.solves.iterations.set(solution.iterations);
-        self.solves.residual.set(solution.residual);
-        let value = ((x0 + post(&solution.x)?)? - &solution.x)?;
-        if !learn {
-            return Ok(value);
-        }
-        let at = Var::from_tensor(&solution.x)?;
-        let image = step(&at)?;
-        fixed_point::attach(&value, Implicit { at, image, goal, backward_iterations: self.solves.backward.clone() })
     }
 
     fn cross_entropy(&self, net: &Net, x: &Tensor, targets: &Tensor) -> Result<Tensor> {
@@ -262,10 +203,8 @@ impl Trainable for FastSlow {
             scalars.push((channels::GATE_GRAD, host::scalar(grad)?));
         }
         scalars.extend(self.decays.scalars()?);
-        if matches!(self.spec.approach, Approach::Deq { .. }) {
-            scalars.push((DEQ_ITERATIONS, self.solves.iterations.get() as f64));
-            scalars.push((DEQ_RESIDUAL, self.solves.residual.get()));
-            scalars.push((DEQ_BACKWARD, self.solves.backward.load(Ordering::Relaxed) as f64));
+        if self.equation().is_some() {
+            scalars.extend(self.solves.scalars());
         }
         Ok(scalars)
     }
@@ -339,65 +278,15 @@ impl FixedPointModel for FastSlow {
         self.spec.projector_hidden.is_some()
     }
 
-    fn solves_anchored_equation(&self) -> bool {
-        matches!(self.spec.approach, Approach::Deq { .. })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GOAL: StopCriterion = StopCriterion { tolerance: 1e-6, max_iters: 60 };
-
-    /// A small model whose blocks are tame enough that plain passes of the anchored map converge.
-    fn contractive_model() -> Result<(FastSlow, Batch)> {
-        let spec = FastSlowSpec {
-            d_model: 16,
-            heads: 2,
-            kv_heads: 1,
-            n_rounds: 1,
-            approach: Approach::Deq { tolerance: GOAL.tolerance, max_iters: GOAL.max_iters },
-            ..FastSlowSpec::default()
-        };
-        let model = FastSlow::new(&spec, 11, 2, &Device::Cpu)?;
-        for (name, var) in model.params.iter() {
-            if name.starts_with("post.") && (name.contains("wo") || name.contains("down")) {
-                var.set(&(var.as_tensor() * 0.2)?.detach())?;
-            }
-        }
-        model.params.load("gamma", &Tensor::new(0.4f32, &Device::Cpu)?)?;
-        let ids: Vec<u32> = (0..40).map(|i| (i * i + 3) % 11).collect();
-        let batch = Batch::from_ids(&ids[..38], &ids[1..39], 2, 19, &Device::Cpu)?;
-        Ok((model, batch))
+    fn before_tap(&self) -> &'static str {
+        "x."
     }
 
-    #[test]
-    fn equilibrium_gradients_agree_with_unrolled_ones() -> Result<()> {
-        let (model, batch) = contractive_model()?;
-        let net = &model.net;
-        // The state before Post, tracked: one round of the model up to there, then 60 plain passes.
-        let x = block::run(&net.pre, &embedding(&net.embed, &batch.tokens)?, &mut Tap::off(), None)?;
-        let y = model.slow_state(net, &x, &mut Tap::off(), 0)?;
-        let push = net.injection(&y)?.broadcast_mul(&model.gate_tensor(net)?)?;
-        let anchor = (x + upsample(&push, model.spec.pool, 19, Upsample::Causal)?)?;
-        let mut x = anchor.clone();
-        for _ in 0..60 {
-            x = ((&anchor + net.post(&x, &mut Tap::off(), 0)?)? - &x)?;
+    fn equation(&self) -> Option<SolvedEquation> {
+        match self.spec.approach {
+            Approach::BackwardEuler { .. } => Some(SolvedEquation::BackwardEuler),
+            Approach::Deq { .. } => Some(SolvedEquation::Forced),
+            _ => None,
         }
-        let unrolled = model.cross_entropy(net, &x, &batch.targets)?;
-        let implicit = model.loss(&batch)?.total;
-        assert!((host::scalar(&unrolled)? - host::scalar(&implicit)?).abs() < 1e-5);
-        let (unrolled, implicit) = (unrolled.backward()?, implicit.backward()?);
-        for (name, var) in model.params.iter() {
-            let (Some(a), Some(e)) = (implicit.get(var), unrolled.get(var)) else { panic!("no gradient of {name}") };
-            let off = fixed_point::relative_distance(e, a)?;
-            assert!(off < 1e-3, "gradient of {name} is {off:e} off");
-        }
-        let scalars = model.scalars(Some(&implicit))?;
-        let reading = |name| scalars.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, v)| *v);
-        assert!(reading(DEQ_RESIDUAL) <= GOAL.tolerance && reading(DEQ_BACKWARD) > 0.0);
-        assert!(reading(channels::GATE_GRAD).abs() > 0.0);
-        Ok(())
     }
 }

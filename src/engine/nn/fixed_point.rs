@@ -94,8 +94,17 @@ pub struct Implicit {
     pub image: Tensor,
     /// When the backward solve stops.
     pub goal: StopCriterion,
-    /// Gets the iterations of each backward solve.
-    pub backward_iterations: Arc<AtomicUsize>,
+    /// Gets what each backward solve takes.
+    pub backward: Arc<BackwardSolves>,
+}
+
+/// The cost of backward solves.
+#[derive(Debug, Default)]
+pub struct BackwardSolves {
+    /// Applications of the transposed Jacobian in the last one.
+    pub iterations: AtomicUsize,
+    /// The number that stopped short of the tolerance.
+    pub missed: AtomicUsize,
 }
 
 /// Passes `value` (G at the detached solution, tracked with respect to everything but the solution)
@@ -135,23 +144,36 @@ impl CustomOp1 for Implicit {
     }
 
     fn bwd(&self, _arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let (u, iterations) = gmres(&|u| self.apply(u), &grad.contiguous()?, self.goal)?;
-        self.backward_iterations.store(iterations, Ordering::Relaxed);
-        Ok(Some(u))
+        let found = gmres(&|u| self.apply(u), &grad.contiguous()?, self.goal)?;
+        self.backward.iterations.store(found.iterations, Ordering::Relaxed);
+        if !found.is_solved {
+            self.backward.missed.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(Some(found.u))
     }
 }
 
+/// What solves A u = g, or comes closest to it.
+struct LinearSolution {
+    u: Tensor,
+    /// Applications of A.
+    iterations: usize,
+    /// True if the tolerance was reached.
+    is_solved: bool,
+}
+
 /// Solves A u = g, A linear, by GMRES (Saad & Schultz 1986) without restarts: it needs no contraction,
-/// only that A is not singular. Returns the solution and the number of applications of A.
-fn gmres(apply: &dyn Fn(&Tensor) -> Result<Tensor>, g: &Tensor, goal: StopCriterion) -> Result<(Tensor, usize)> {
+/// only that A is not singular.
+fn gmres(apply: &dyn Fn(&Tensor) -> Result<Tensor>, g: &Tensor, goal: StopCriterion) -> Result<LinearSolution> {
     let dot = |a: &Tensor, b: &Tensor| -> Result<f64> { host::scalar(&(a * b)?.sum_all()?) };
     let size = dot(g, g)?.sqrt();
     if size == 0.0 || !size.is_finite() {
-        return Ok((g.clone(), 0));
+        return Ok(LinearSolution { u: g.clone(), iterations: 0, is_solved: size == 0.0 });
     }
     let mut basis = vec![(g / size)?];
     // Columns of the triangular factor, the rotations that made them, and the rotated right side.
     let (mut columns, mut rotations, mut rhs) = (Vec::<Vec<f64>>::new(), Vec::<(f64, f64)>::new(), vec![size]);
+    let mut is_solved = false;
     while columns.len() < goal.max_iters.max(1) {
         let mut w = apply(&basis[columns.len()])?;
         let mut column = Vec::with_capacity(basis.len() + 1);
@@ -176,7 +198,8 @@ fn gmres(apply: &dyn Fn(&Tensor) -> Result<Tensor>, g: &Tensor, goal: StopCriter
         let b = rhs[n];
         rhs[n] = c * b;
         rhs.push(-s * b);
-        if (s * b).abs() <= goal.tolerance * size || rest <= f64::EPSILON * size {
+        is_solved = (s * b).abs() <= goal.tolerance * size;
+        if is_solved || rest <= f64::EPSILON * size {
             break;
         }
         basis.push((w / rest)?);
@@ -191,7 +214,7 @@ fn gmres(apply: &dyn Fn(&Tensor) -> Result<Tensor>, g: &Tensor, goal: StopCriter
     for (v, &weight) in basis.iter().zip(&y).skip(1) {
         u = (u + (v * weight)?)?;
     }
-    Ok((u, n))
+    Ok(LinearSolution { u, iterations: n, is_solved })
 }
 
 #[cfg(test)]
@@ -252,15 +275,16 @@ mod tests {
         let at = Var::from_tensor(&solve(&|x| map(x, &w0, &b0), &b0, GOAL)?.x.copy()?)?;
         let value = map(&at.detach(), &w, &b)?;
         let image = map(&at, &w0, &b0)?;
-        let backward_iterations = Arc::new(AtomicUsize::new(0));
-        let x = attach(&value, Implicit { at, image, goal: GOAL, backward_iterations: backward_iterations.clone() })?;
+        let backward = Arc::new(BackwardSolves::default());
+        let x = attach(&value, Implicit { at, image, goal: GOAL, backward: backward.clone() })?;
         let implicit = x.sqr()?.sum_all()?.backward()?;
         for p in [&w, &b] {
             let (a, e) = (implicit.get(p).ok_or(candle_core::Error::Msg("none".into()))?, unrolled.get(p));
             let e = e.ok_or(candle_core::Error::Msg("none".into()))?;
             assert!(relative_distance(e, a)? < 1e-6, "{}", relative_distance(e, a)?);
         }
-        assert!(backward_iterations.load(Ordering::Relaxed) > 0);
+        assert!(backward.iterations.load(Ordering::Relaxed) > 0);
+        assert_eq!(backward.missed.load(Ordering::Relaxed), 0);
         Ok(())
     }
 }

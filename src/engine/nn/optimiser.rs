@@ -16,7 +16,7 @@ pub struct AdamWSpec {
     pub beta2: f64,
     /// Added to the denominator of the update.
     pub eps: f64,
-    /// Decoupled, applied to every weight.
+    /// Decoupled, applied to every weight that its model does not exempt.
     pub weight_decay: f64,
     /// Global gradient norm is clipped to this; 0 for none.
     pub clip: f64,
@@ -69,7 +69,7 @@ impl AdamW {
     /// # Errors
     /// A parameter that no gradient reached, by name; every weight is left as it was.
     pub fn step(&mut self, params: &Params, grads: &GradStore, lr: f64) -> Result<f64> {
-        let mut slots = Vec::with_capacity(self.moments.len());
+        let (mut slots, mut exempt) = (Vec::with_capacity(self.moments.len()), vec![]);
         for ((name, var), moments) in learning(params).zip(&self.moments) {
             if params.is_frozen(name) {
                 continue;
@@ -77,9 +77,10 @@ impl AdamW {
             let Some(grad) = grads.get(var) else {
                 candle_core::bail!("no gradient reached parameter `{name}`; freeze it or use it in the loss")
             };
-            slots.push(Slot { weights: var, mean: &moments.m, square: &moments.v, grad: grad.contiguous()? });
+            let of_rule = if params.is_exempt_from_decay(name) { &mut exempt } else { &mut slots };
+            of_rule.push(Slot { weights: var, mean: &moments.m, square: &moments.v, grad: grad.contiguous()? });
         }
-        let norm = adamw::global_norm(&slots.iter().map(|s| &s.grad).collect::<Vec<_>>())?;
+        let norm = adamw::global_norm(&slots.iter().chain(&exempt).map(|s| &s.grad).collect::<Vec<_>>())?;
         if !norm.is_finite() {
             return Ok(norm);
         }
@@ -98,6 +99,9 @@ impl AdamW {
             scale,
         };
         adamw::update(&slots, &rule)?;
+        if !exempt.is_empty() {
+            adamw::update(&exempt, &Rule { decay_factor: 1.0, ..rule })?;
+        }
         Ok(norm)
     }
 

@@ -12,6 +12,7 @@ pub struct Params {
     dtype: DType,
     vars: Vec<(String, Var)>,
     frozen: Vec<String>,
+    exempt_from_decay: Vec<String>,
     /// While set, parameters that exist are given out without a part in gradients, and none is made.
     gives_detached: bool,
     buffers: Vec<String>,
@@ -28,6 +29,7 @@ impl Params {
             dtype,
             vars: vec![],
             frozen: vec![],
+            exempt_from_decay: vec![],
             gives_detached: false,
             buffers: vec![],
             given: vec![],
@@ -134,6 +136,20 @@ impl Params {
         }
         self.frozen.push(name.to_owned());
         Ok(())
+    }
+
+    /// Leaves a parameter out of weight decay; its gradient alone moves it.
+    pub fn exempt_from_decay(&mut self, name: &str) -> Result<()> {
+        if self.get(name).is_none() {
+            candle_core::bail!("cannot exempt `{name}` from decay: the model has no such parameter");
+        }
+        self.exempt_from_decay.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Returns true if weight decay leaves the parameter alone.
+    pub fn is_exempt_from_decay(&self, name: &str) -> bool {
+        self.exempt_from_decay.iter().any(|n| n == name)
     }
 
     /// Freezes exactly the parameters of which this holds, and lets all others learn.

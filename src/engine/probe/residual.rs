@@ -3,7 +3,10 @@
 
 use super::{Answer, Probe, ProbeInputs, tapped::RefiningModel};
 use crate::{
-    models::{Trainable, capabilities::FixedPointModel},
+    models::{
+        Trainable,
+        capabilities::{FixedPointModel, SolvedEquation},
+    },
     nn::{
         Result, Tensor,
         fixed_point::{Anderson, relative_distance},
@@ -13,7 +16,7 @@ use crate::{
 
 /// Makes a [`measurements::Residual`] over passes 0..=8: plain passes and Anderson acceleration of each round; with the learned projector, its residual
 /// without any pass; with an equilibrium solve, that of the equation which it solves
-/// (see [`Approach::Deq`](crate::models::fast_slow::Approach::Deq)).
+/// (see [`SolvedEquation`]).
 ///
 /// A line of plain passes also falls because |x| grows from pass to pass; it need not converge.
 pub struct Residual;
@@ -32,21 +35,24 @@ impl Probe for Residual {
         let windows = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::msg)?;
         let tokens = Tensor::from_slice(&windows.inputs, (windows.rows, windows.len), cx.device)?;
         let mut curves = Vec::new();
-        for (round, x0) in model.round_starts(&tokens)?.iter().enumerate() {
-            add_round_curves(model.map, x0, round, &mut curves)?;
+        let injected = model.injections(&tokens)?;
+        for (round, (x0, injected)) in model.round_starts(&tokens)?.iter().zip(&injected).enumerate() {
+            add_round_curves(model.map, Round { x0, injected, round }, &mut curves)?;
         }
         let about = format!("{} held-out windows of {} tokens, y held within a round", windows.rows, windows.len);
         Ok(vec![Answer::new(measurements::Residual { curves }, about, vec![])])
     }
 }
 
-/// x0 `(B, T, D)`: the state of this round after the injection.
-fn add_round_curves(
-    model: &dyn FixedPointModel,
-    x0: &Tensor,
+/// The state `(B, T, D)` that a round begins to refine, and what was injected into it.
+struct Round<'a> {
+    x0: &'a Tensor,
+    injected: &'a Tensor,
     round: usize,
-    curves: &mut Vec<ResidualCurve>,
-) -> Result<()> {
+}
+
+fn add_round_curves(model: &dyn FixedPointModel, from: Round<'_>, curves: &mut Vec<ResidualCurve>) -> Result<()> {
+    let Round { x0, injected, round } = from;
     let mut push = |method, residual: Vec<f64>| curves.push(ResidualCurve { method, round, residual: residual.into() });
     let post = |x: &Tensor| model.refine(x);
     let passes = residuals(x0, &post, |_, image| Ok(image.clone()))?;
@@ -56,10 +62,18 @@ fn add_round_curves(
     push(ResidualMethod::Passes, passes);
     let mut anderson = Anderson::default();
     push(ResidualMethod::Anderson, residuals(x0, &post, |x, image| anderson.next(x, image))?);
-    if model.solves_anchored_equation() {
-        let mut anderson = Anderson::default();
-        let anchored = |x: &Tensor| (x0 + model.refine(x)?)? - x;
-        push(ResidualMethod::Deq, residuals(x0, &anchored, |x, image| anderson.next(x, image))?);
+    let mut anderson = Anderson::default();
+    let next = |x: &Tensor, image: &Tensor| anderson.next(x, image);
+    match model.equation() {
+        None => {}
+        Some(SolvedEquation::BackwardEuler) => {
+            let anchored = |x: &Tensor| (x0 + model.refine(x)?)? - x;
+            push(ResidualMethod::BackwardEuler, residuals(x0, &anchored, next)?);
+        }
+        Some(SolvedEquation::Forced) => {
+            let forced = |x: &Tensor| model.refine(x)? + injected;
+            push(ResidualMethod::Deq, residuals(x0, &forced, next)?);
+        }
     }
     Ok(())
 }

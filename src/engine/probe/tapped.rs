@@ -55,7 +55,17 @@ impl<'m> RefiningModel<'m> {
 
     /// Reads tokens `(B, T)`; returns the state `(B, T, D)` that each round begins to refine, in order.
     pub fn round_starts(&self, tokens: &Tensor) -> Result<Vec<Tensor>> {
-        let mut tap = Tap::on(&[self.map.start_tap()]);
+        self.states(tokens, self.map.start_tap())
+    }
+
+    /// What was injected into the state that each round begins to refine, in order.
+    pub fn injections(&self, tokens: &Tensor) -> Result<Vec<Tensor>> {
+        let (after, before) = (self.round_starts(tokens)?, self.states(tokens, self.map.before_tap())?);
+        after.iter().zip(&before).map(|(after, before)| after - before).collect()
+    }
+
+    fn states(&self, tokens: &Tensor, prefix: &str) -> Result<Vec<Tensor>> {
+        let mut tap = Tap::on(&[prefix]);
         self.model.logits(tokens, &mut tap)?;
         Ok(tap.found().iter().map(|(_, state)| state.clone()).collect())
     }

@@ -61,6 +61,12 @@ pub mod channels {
     pub const MEMORY_LOW: &str = "memory/low";
     /// Its last decile.
     pub const MEMORY_HIGH: &str = "memory/high";
+    /// |x - G(x)| / |x| where the last equilibrium solve ended.
+    pub const DEQ_RESIDUAL: &str = "deq/residual";
+    /// Equilibrium solves of a training step that stopped short of the tolerance; there is one a round.
+    pub const DEQ_MISSED: &str = "deq/missed";
+    /// Solves of its backward pass that did.
+    pub const DEQ_BACKWARD_MISSED: &str = "deq/backward_missed";
     /// Accuracy on the positions a task asks for (0..1).
     pub const ACCURACY: &str = "task/accuracy";
     /// The accuracy of a guess (0..1); sent with the first accuracy.

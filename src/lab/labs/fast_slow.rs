@@ -82,6 +82,12 @@ pub static LAB: Lab = Lab {
             toml: include_str!("../../../configs/fast_slow_ladder.toml"),
         },
         Preset {
+            id: "fast_slow_equilibrium",
+            title: "Solved equilibria",
+            about: "One pass beside a fast state that is solved for: the paper's equation, and a backward Euler step. Some minutes.",
+            toml: include_str!("../../../configs/fast_slow_equilibrium.toml"),
+        },
+        Preset {
             id: "fast_slow_decay",
             title: "Learned decay",
             about: "The slow path's attention gives way to a state with a learned decay. How long does it learn to remember? Three seeds.",
@@ -109,6 +115,7 @@ pub static LAB: Lab = Lab {
         Pane::more("residual"),
         Pane::more("race"),
         Pane::more("slow_memory"),
+        Pane::more("equilibrium_solves"),
         Pane::more("generator_distance"),
         Pane::more("attention_chain"),
         Pane::more("cost"),
@@ -125,6 +132,7 @@ impl ApproachSettings {
             ApproachMethod::OnePass => Approach::OnePass,
             ApproachMethod::Passes => Approach::Passes { passes },
             ApproachMethod::Anderson => Approach::Anderson { passes },
+            ApproachMethod::BackwardEuler => Approach::BackwardEuler { tolerance, max_iters },
             ApproachMethod::Deq => Approach::Deq { tolerance, max_iters },
         }
     }
@@ -145,6 +153,7 @@ fn fast_slow(s: &FastSlowSettings, frozen: bool) -> Result<FastSlowSpec, ConfigE
         n_rounds: m.n_rounds,
         projector_hidden: positive(m.projector_hidden),
         freeze_coupling: frozen,
+        gate_weight_decay: m.gate_weight_decay,
         coupling_scale: m.coupling_scale,
         approach: s.approach.approach(),
         aux_lambda: s.approach.aux_lambda,
@@ -191,7 +200,8 @@ fn dense(m: &ModelSettings, act: GatedAct) -> DenseSpec {
 /// The coupled model with another approach to its fixed point, once for each that is asked for (the paper's 11.2 to 11.5).
 fn ladder(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
     let base = fast_slow(s, false)?;
-    let LadderSettings { passes, anderson, aux_lambda, projector_hidden } = s.ladder;
+    let LadderSettings { passes, anderson, aux_lambda, projector_hidden, deq, backward_euler } = s.ladder;
+    let ApproachSettings { tolerance, max_iters, .. } = s.approach;
     let mut all = vec![];
     let mut add = |id: &str, label: &str, model| all.push(Variant::new(id, label, ModelSpec::FastSlow(model)));
     if passes > 0 {
@@ -208,6 +218,14 @@ fn ladder(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
     if projector_hidden > 0 {
         let projector_hidden = Some(projector_hidden);
         add("projector", "learned projector", FastSlowSpec { projector_hidden, ..base.clone() });
+    }
+    if deq {
+        let approach = Approach::Deq { tolerance, max_iters };
+        add("deq", "DEQ", FastSlowSpec { approach, ..base.clone() });
+    }
+    if backward_euler {
+        let approach = Approach::BackwardEuler { tolerance, max_iters };
+        add("backward_euler", "backward Euler", FastSlowSpec { approach, ..base.clone() });
     }
     Ok(all)
 }
@@ -280,15 +298,20 @@ mod tests {
             ("ladder.anderson", "4"),
             ("ladder.aux_lambda", "0.5"),
             ("ladder.projector_hidden", "24"),
+            ("ladder.deq", "true"),
+            ("ladder.backward_euler", "true"),
         ];
         let all = models(&rungs).unwrap();
         let ids: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
-        assert_eq!(ids, ["coupled", "passes", "anderson", "penalty", "projector"]);
+        assert_eq!(ids, ["coupled", "passes", "anderson", "penalty", "projector", "deq", "backward_euler"]);
         let base = all[0].1.clone();
         assert_eq!(all[1].1, FastSlowSpec { approach: Approach::Passes { passes: 3 }, ..base.clone() });
         assert_eq!(all[2].1, FastSlowSpec { approach: Approach::Anderson { passes: 4 }, ..base.clone() });
         assert_eq!(all[3].1, FastSlowSpec { aux_lambda: 0.5, ..base.clone() });
-        assert_eq!(all[4].1, FastSlowSpec { projector_hidden: Some(24), ..base });
+        assert_eq!(all[4].1, FastSlowSpec { projector_hidden: Some(24), ..base.clone() });
+        let (tolerance, max_iters) = (1e-2, 30);
+        assert_eq!(all[5].1, FastSlowSpec { approach: Approach::Deq { tolerance, max_iters }, ..base.clone() });
+        assert_eq!(all[6].1, FastSlowSpec { approach: Approach::BackwardEuler { tolerance, max_iters }, ..base });
         assert_eq!(models(&[]).unwrap().len(), 2, "no rung is added unasked");
     }
 

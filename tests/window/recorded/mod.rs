@@ -153,6 +153,12 @@ fn scalars(mirror: &mut Mirror, variant: usize, seed: u64, coupled: bool) {
         if coupled {
             let slope = (t / 60.0).sin();
             scalars.push((Channel::new("flow/grad_norm"), 4e-3 * (-t / 300.0).exp() * (1.2 + slope)));
+            let memory = 2.0 + 20.0 * (-t / 200.0).exp();
+            let deciles = [(channels::MEMORY_LOW, 0.5), (channels::MEMORY_MEDIAN, 1.0), (channels::MEMORY_HIGH, 3.0)];
+            scalars.extend(deciles.map(|(channel, times)| (Channel::new(channel), times * memory)));
+            scalars.push((Channel::new(channels::DEQ_RESIDUAL), 0.3 * (-t / 150.0).exp() + 2e-3));
+            scalars.push((Channel::new(channels::DEQ_MISSED), if t < 200.0 { 2.0 } else { 0.0 }));
+            scalars.push((Channel::new(channels::DEQ_BACKWARD_MISSED), if t < 100.0 { 2.0 } else { 0.0 }));
             scalars.push((Channel::new("flow/alpha"), 0.02 + 0.05 * (1.0 - (-t / 220.0).exp())));
         }
         if step == 1 {

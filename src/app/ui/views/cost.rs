@@ -4,7 +4,10 @@
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
 use crate::{
-    labs::fast_slow::settings::ModelSettings,
+    labs::{
+        TrainSettings,
+        fast_slow::settings::{ModelSettings, SlowMixer},
+    },
     telemetry::channels,
     ui::{
         mirror::Mirror,
@@ -20,7 +23,7 @@ const DENSE_LAYERS: f64 = 4.0;
 /// Steps over which the measured time is a median.
 const RECENT: u64 = 100;
 
-/// The parts of L_eq = n_pre + n_rounds (n_post + n_slow / P^2).
+/// The terms of L_eq = n_pre + n_rounds (n_post + n_slow c), c the cost of a slow layer in fast ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct CostTerms {
     n_pre: f64,
@@ -28,6 +31,47 @@ struct CostTerms {
     n_post: f64,
     n_slow: f64,
     pool: f64,
+    layer: LayerTerms,
+}
+
+/// Multiplications a token of a fast layer, and of a slow one if it ran at every token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct LayerTerms {
+    /// Linear maps of attention and MLP, the same in both.
+    maps: f64,
+    /// Scores and sums of values of the fast path, by the keys that a token sees on average.
+    fast_attention: f64,
+    /// The same of the slow path over the whole window, which falls with P; 0 of a state that decays.
+    slow_attention: f64,
+    /// Writing and reading a state that decays; 0 of attention.
+    state: f64,
+}
+
+impl LayerTerms {
+    fn from_settings(cx: &ViewCx<'_>) -> Option<Self> {
+        let get = |key| cx.config.value::<usize>(key).ok();
+        let tokens = get(TrainSettings::window)? as f64;
+        let d = get(ModelSettings::d_model)? as f64;
+        let head = d / get(ModelSettings::heads)?.max(1) as f64;
+        let kv = get(ModelSettings::kv_heads)? as f64 * head;
+        let seen = match get(ModelSettings::fast_window)? as f64 {
+            window if window > 0.0 && window < tokens => window - window * window / (2.0 * tokens),
+            _ => tokens / 2.0,
+        };
+        let is_attention = cx.config.value(ModelSettings::slow_mixer).ok()? == SlowMixer::Attention;
+        Some(Self {
+            maps: 10.0 * d * d + 2.0 * d * kv,
+            fast_attention: 2.0 * d * seen,
+            slow_attention: if is_attention { d * tokens } else { 0.0 },
+            state: if is_attention { 0.0 } else { head * (d + 2.0 * kv) },
+        })
+    }
+
+    /// What falls as 1/P and what falls as 1/P^2, as shares of a fast layer.
+    fn shares(self) -> [f64; 2] {
+        let fast = self.maps + self.fast_attention;
+        [(self.maps + self.state) / fast, self.slow_attention / fast]
+    }
 }
 
 impl CostTerms {
@@ -40,6 +84,7 @@ impl CostTerms {
             n_post: get(ModelSettings::n_post)?,
             n_slow: get(ModelSettings::n_slow)?,
             pool: get(ModelSettings::pool)?.max(1.0),
+            layer: LayerTerms::from_settings(cx)?,
         })
     }
 
@@ -47,18 +92,34 @@ impl CostTerms {
         self.n_pre + self.n_rounds * self.n_post
     }
 
+    /// c: the cost of a slow layer in fast ones.
+    fn slow_layer(self) -> f64 {
+        let [maps, attention] = self.layer.shares();
+        maps / self.pool + attention / (self.pool * self.pool)
+    }
+
     fn slow(self) -> f64 {
-        self.n_rounds * self.n_slow / (self.pool * self.pool)
+        self.n_rounds * self.n_slow * self.slow_layer()
     }
 
     fn total(self) -> f64 {
         self.fast() + self.slow()
     }
 
-    /// The formula with its numbers in.
-    fn formula(self) -> String {
-        let Self { n_pre, n_rounds, n_post, n_slow, pool } = self;
-        format!("{n_pre} + {n_rounds} ({n_post} + {n_slow}/{pool}\u{b2}) = {}", short(self.total()))
+    /// The paper's count, in which a slow layer costs 1/P^2 as its attention does.
+    fn total_of_paper(self) -> f64 {
+        self.fast() + self.n_rounds * self.n_slow / (self.pool * self.pool)
+    }
+
+    /// The formulas with their numbers in.
+    fn formulas(self) -> [String; 2] {
+        let Self { n_pre, n_rounds, n_post, n_slow, pool, layer } = self;
+        let [maps, attention] = layer.shares();
+        let c = short(self.slow_layer());
+        [
+            format!("c = {}/{pool} + {}/{pool}\u{b2} = {c}", short(maps), short(attention)),
+            format!("L_eq = {n_pre} + {n_rounds} ({n_post} + {n_slow} \u{b7} {c}) = {}", short(self.total())),
+        ]
     }
 }
 
@@ -148,16 +209,23 @@ impl View for Cost {
         }
         egui::ScrollArea::vertical().show(ui, |ui| {
             if let Some(p) = parts {
-                ui.label(
-                    egui::RichText::new("L_eq = n_pre + n_rounds (n_post + n_slow/P\u{b2})").color(theme.secondary),
-                );
-                ui.label(egui::RichText::new(format!("     = {}", p.formula())).font(FontId::monospace(14.0)));
+                let words = "A slow layer costs c = maps/P + attention/P\u{b2} of a fast one: only attention falls with the square. \
+                             L_eq = n_pre + n_rounds (n_post + n_slow c)";
+                ui.label(egui::RichText::new(words).color(theme.secondary));
+                for formula in p.formulas() {
+                    ui.label(egui::RichText::new(formula).font(FontId::monospace(14.0)));
+                }
                 ui.add_space(4.0);
                 let bars = [
                     Bar {
                         name: "fast-slow".to_owned(),
                         parts: vec![(p.fast(), theme.fast), (p.slow(), theme.slow)],
                         words: short(p.total()),
+                    },
+                    Bar {
+                        name: "by the paper, c = 1/P\u{b2}".to_owned(),
+                        parts: vec![(p.total_of_paper(), theme.secondary)],
+                        words: short(p.total_of_paper()),
                     },
                     Bar {
                         name: "dense".to_owned(),
@@ -196,7 +264,13 @@ impl View for Cost {
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
         let mut out = "what,value,unit\n".to_owned();
         if let Some(p) = CostTerms::from_settings(cx) {
-            for (name, value) in [("fast-slow, fast", p.fast()), ("fast-slow, slow", p.slow()), ("L_eq", p.total())] {
+            let values = [
+                ("fast-slow, fast", p.fast()),
+                ("fast-slow, slow", p.slow()),
+                ("L_eq", p.total()),
+                ("L_eq, by the paper", p.total_of_paper()),
+            ];
+            for (name, value) in values {
                 out.push_str(&format!("{},{value},layers\n", quote(name)));
             }
             out.push_str(&format!("dense,{DENSE_LAYERS},layers\n"));
@@ -212,10 +286,33 @@ impl View for Cost {
 mod tests {
     use super::*;
 
+    /// The paper's sizes: D = 128, four heads, two of keys, 256 tokens.
+    fn defaults() -> CostTerms {
+        let layer = LayerTerms {
+            maps: 10.0 * 128.0 * 128.0 + 2.0 * 128.0 * 64.0,
+            fast_attention: 128.0 * 256.0,
+            slow_attention: 128.0 * 256.0,
+            state: 0.0,
+        };
+        CostTerms { n_pre: 1.0, n_rounds: 2.0, n_post: 1.0, n_slow: 2.0, pool: 4.0, layer }
+    }
+
     #[test]
-    fn the_papers_defaults_cost_three_and_a_quarter_layers() {
-        let p = CostTerms { n_pre: 1.0, n_rounds: 2.0, n_post: 1.0, n_slow: 2.0, pool: 4.0 };
-        assert_eq!(p.total(), 3.25);
-        assert_eq!(p.formula(), "1 + 2 (1 + 2/4\u{b2}) = 3.25");
+    fn maps_cost_a_slow_layer_more_than_the_paper_counts() {
+        let p = defaults();
+        assert_eq!(p.total_of_paper(), 3.25);
+        // counted by hand: 180,224 multiplications of maps and 32,768 of attention a token
+        let expected = (180_224.0 / 4.0 + 32_768.0 / 16.0) / 212_992.0;
+        assert!((p.slow_layer() - expected).abs() < 1e-12 && (p.total() - (3.0 + 4.0 * expected)).abs() < 1e-12);
+        // 0.97 of the four dense layers, as the paper measures
+        assert!((p.total() / DENSE_LAYERS - 0.97).abs() < 0.005, "{}", p.total());
+    }
+
+    #[test]
+    fn without_pooling_a_slow_layer_costs_a_fast_one() {
+        assert_eq!(CostTerms { pool: 1.0, ..defaults() }.slow_layer(), 1.0);
+        let layer = LayerTerms { slow_attention: 0.0, state: 1e3, ..defaults().layer };
+        let decaying = CostTerms { layer, ..defaults() };
+        assert!((decaying.slow_layer() - (180_224.0 + 1e3) / 212_992.0 / 4.0).abs() < 1e-12);
     }
 }

@@ -7,6 +7,7 @@ pub mod causality;
 pub mod connectivity;
 pub mod cost;
 pub mod equilibrium;
+mod equilibrium_solves;
 pub mod flow;
 pub mod gate;
 mod generator_distance;
@@ -55,6 +56,14 @@ pub static VIEWS: &[ViewEntry] = &[
                 the median over channels and positions, and beneath it the first and the last decile. The block mean holds one \
                 slow token whatever is learned; softmax attention sees its whole past.",
         make: panels::<slow_memory::SlowMemory>,
+    },
+    ViewEntry {
+        id: "equilibrium_solves",
+        title: "Equilibrium solves",
+        about: "How close the solver came to the equation of the fast state at each training step, and how many solves of the \
+                step, forward and (dashed) backward, stopped short of the tolerance. Where many do, the equation has no \
+                solution near, and what is trained is the closest state that was found.",
+        make: panels::<equilibrium_solves::EquilibriumSolves>,
     },
     ViewEntry {
         id: "losses",
@@ -202,8 +211,8 @@ pub static VIEWS: &[ViewEntry] = &[
     ViewEntry {
         id: "cost",
         title: "Cost",
-        about: "Work of a forward pass in layers of full length, from the settings, beside a dense model of four \
-                layers; and the measured time of a training step.",
+        about: "Work of a forward pass in layers of full length, by multiplications counted from the settings, beside the \
+                paper's count and a dense model of four layers; and the measured time of a training step.",
         make: cost::Cost::make,
     },
     ViewEntry {

@@ -38,6 +38,7 @@ fn colour(method: ResidualMethod, theme: &Theme) -> Color32 {
     match method {
         ResidualMethod::Passes => theme.text,
         ResidualMethod::Anderson => theme.fast,
+        ResidualMethod::BackwardEuler => theme.slow,
         ResidualMethod::Deq => theme.warm,
         ResidualMethod::LearnedProjector => theme.trace(0),
     }

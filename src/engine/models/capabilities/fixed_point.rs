@@ -13,6 +13,18 @@ pub trait FixedPointModel {
     /// True if a learned projection replaces the iterations, so that the state before any is of interest.
     fn has_learned_projector(&self) -> bool;
 
-    /// True if the forward pass solves x = x0 + G(x) - x instead of applying G a given number of times.
-    fn solves_anchored_equation(&self) -> bool;
+    /// The tap prefix of the states before the injection, as [`FixedPointModel::start_tap`].
+    fn before_tap(&self) -> &'static str;
+
+    /// The equation that the forward pass solves, if it solves one instead of applying G a given number of times.
+    fn equation(&self) -> Option<SolvedEquation>;
+}
+
+/// An equation for a refined state x. x0 is the state after the injection, u what was injected, R(x) = G(x) - x.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SolvedEquation {
+    /// x = x0 + R(x).
+    BackwardEuler,
+    /// R(x) + u = 0.
+    Forced,
 }

@@ -38,7 +38,7 @@ mod trace_blocks;
 
 pub use attention::AttentionLayer;
 pub use coupling::{CouplingModel, CouplingSettings, TwoTimescales};
-pub use fixed_point::FixedPointModel;
+pub use fixed_point::{FixedPointModel, SolvedEquation};
 pub use flow::{CONTROLS, FlowControl, FlowModel, LanguageFlow, PlanarField, PlanarFlow, Steering};
 pub use local_learning::{LocalLearning, LocalUpdate};
 pub use query_key_dynamics::{LayerDynamics, QueryKeyDynamics, Scheme};

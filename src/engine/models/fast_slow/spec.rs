@@ -27,9 +27,18 @@ pub enum Approach {
     },
     /// Solves x = x0 + R(x), R(x) = Post(x) - x, x0 the state after the injection, to
     /// |x - x0 - R(x)| <= tolerance |x|: the backward Euler step where one pass is the forward one
-    /// (its first iterate is exactly one pass). The anchor x0 is what keeps the solution a function of
-    /// the tokens and of y: that of x = Post(x) alone has forgotten both, and gives gamma, the slow path
-    /// and Pre no gradient. Gradients by the implicit function theorem.
+    /// (its first iterate is exactly one pass). The anchor x0 keeps the solution a function of the tokens.
+    /// Gradients by the implicit function theorem.
+    BackwardEuler {
+        /// The relative residual at which the solver stops.
+        tolerance: f64,
+        /// The largest number of iterations.
+        max_iters: usize,
+    },
+    /// Solves R(x) + tanh(gamma) RMSNorm(phi(y)) = 0 with y held, to |R(x) + ..| <= tolerance |x|, from the state after the
+    /// injection (section 12: the fast state is a function of the slow one). The solution has forgotten the tokens except for
+    /// what y says of them. Post's norms make R nearly blind to the size of x, so that there may be no solution; the
+    /// iterate of the smallest residual is then taken, and counted. Gradients by the implicit function theorem.
     Deq {
         /// The relative residual at which the solver stops.
         tolerance: f64,
@@ -107,6 +116,8 @@ pub struct FastSlowSpec {
     pub projector_hidden: Option<usize>,
     /// Keeps gamma at exactly 0: the ablation. Its gradient is still reported.
     pub freeze_coupling: bool,
+    /// True if the optimiser's weight decay acts on gamma as on every other weight.
+    pub gate_weight_decay: bool,
     /// s in x + s tanh(gamma) RMSNorm(phi(y_up)); also a runtime parameter.
     pub coupling_scale: f64,
     /// The approach of the fast state to its equilibrium.
@@ -135,6 +146,7 @@ impl Default for FastSlowSpec {
             n_rounds: 2,
             projector_hidden: None,
             freeze_coupling: false,
+            gate_weight_decay: true,
             coupling_scale: 1.0,
             approach: Approach::OnePass,
             aux_lambda: 0.0,
@@ -162,7 +174,7 @@ impl FastSlowSpec {
         let passes = match self.approach {
             Approach::OnePass => 1.0,
             Approach::Passes { passes } | Approach::Anderson { passes } => passes as f64,
-            Approach::Deq { .. } => 2.0,
+            Approach::BackwardEuler { .. } | Approach::Deq { .. } => 2.0,
         } + if self.aux_lambda > 0.0 { 1.0 } else { 0.0 };
         let head = d / self.heads.max(1) as f64;
         let kv = self.kv_heads as f64 * head;
@@ -198,7 +210,7 @@ impl FastSlowSpec {
             Approach::Passes { passes: 0 } | Approach::Anderson { passes: 0 } => {
                 candle_core::bail!("passes must be at least 1")
             }
-            Approach::Deq { tolerance, .. } if tolerance <= 0.0 => {
+            Approach::BackwardEuler { tolerance, .. } | Approach::Deq { tolerance, .. } if tolerance <= 0.0 => {
                 candle_core::bail!("the equilibrium tolerance must be above 0, not {tolerance}")
             }
             _ => Ok(()),

@@ -37,7 +37,9 @@ pub enum ResidualMethod {
     Anderson,
     /// A learned projector in place of any pass.
     LearnedProjector,
-    /// The equation that the implicit solve solves: |x - x0 - R(x)| / |x|.
+    /// The backward Euler step from the injected state x0: |x - x0 - R(x)| / |x|. Records before version 0.4 call it `deq`.
+    BackwardEuler,
+    /// The balance of the post block's update and the injection u: |R(x) + u| / |x|.
     Deq,
 }
 
@@ -47,6 +49,7 @@ impl fmt::Display for ResidualMethod {
             Self::Passes => "passes",
             Self::Anderson => "Anderson(1)",
             Self::LearnedProjector => "learned projector",
+            Self::BackwardEuler => "backward Euler",
             Self::Deq => "DEQ",
         })
     }

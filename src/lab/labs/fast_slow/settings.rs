@@ -3,9 +3,11 @@
 use crate::{
     config::{choices, settings},
     labs::{corpus::CorpusSettings, experiment::schedules},
-    models::fast_slow::{Constraint, SlowMixer, Upsample},
+    models::fast_slow::{Constraint, Upsample},
     trainer::{RunSettings, TrainSettings},
 };
+
+pub use crate::models::fast_slow::SlowMixer;
 
 settings! {
     pub struct FastSlowSettings {
@@ -36,7 +38,7 @@ settings! {
         /// Heads of keys and values, shared by groups of query heads. Must divide the query heads.
         #[knob("Key-value heads", range(1..=32), symbol("H_kv"))]
         kv_heads: usize = 2,
-        /// Tokens averaged into one position of the slow path. The slow path's attention is P² cheaper.
+        /// Tokens averaged into one position of the slow path. Its attention is P² cheaper, its linear maps P times.
         #[knob("Pooling factor", range(1..=64), symbol("P"), unit("tokens"))]
         pool: usize = 4,
         /// Blocks before the paths part, at token rate.
@@ -51,6 +53,9 @@ settings! {
         /// How slow blocks mix positions: by softmax attention over the whole past, by linear attention whose state decays by a learned gate for each channel, or by one learned decay a head.
         #[knob("Slow mixing")]
         slow_mixer: SlowMixer = SlowMixer::Attention,
+        /// Decays γ like every weight at each update. The paper does not say whether its gate was decayed; off, only the gradient moves it.
+        #[knob("Weight decay on γ")]
+        gate_weight_decay: bool = true,
         /// How often pool, slow path, injection and post are repeated. The weights are shared between rounds.
         #[knob("Rounds", range(1..=8))]
         n_rounds: usize = 2,
@@ -99,6 +104,7 @@ choices! {
         OnePass = "one_pass",
         Passes = "passes",
         Anderson = "anderson",
+        BackwardEuler = "backward_euler",
         Deq = "deq",
     }
 }
@@ -106,16 +112,16 @@ choices! {
 settings! {
     /// The approach of Post to its fixed point.
     pub struct ApproachSettings in "approach" {
-        /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients.
+        /// How Post approaches its fixed point: once, k times with the slow signal held, with Anderson acceleration of depth 1, or solved to a tolerance with implicit gradients. `backward_euler` solves x = x0 + R(x), x0 the injected state and R(x) = Post(x) - x; `deq` is the paper's R(x) + tanh γ RMSNorm(φ(y)) = 0, which knows the tokens through y alone and may have no solution.
         #[knob("Approach")]
         method: ApproachMethod = ApproachMethod::OnePass,
         /// Applications of Post in one round, for `passes` and `anderson`. One is the paper's model.
         #[knob("Passes", range(1..=64), symbol("k"))]
         passes: usize = 3,
-        /// Where `deq` gives up looking for its fixed point. The residual view shows how far it came.
+        /// Where `backward_euler` and `deq` give up. The closest state is then taken; *Equilibrium solves* shows how far they came, and how many of a step stopped short.
         #[knob("Most iterations", range(1..=500))]
         max_iters: usize = 30,
-        /// Relative residual |x - Post(x)| / |x| at which `deq` stops. Smaller is closer to the fixed point and slower.
+        /// Relative residual |x - Post(x)| / |x| at which `backward_euler` and `deq` stop. Smaller is closer to the fixed point and slower.
         #[knob("Tolerance", range(1e-6..=1.0), log)]
         tolerance: f64 = 1e-2,
         /// Adds λ |x - Post(x)|² to the loss, which pulls Post towards its fixed point. The square is summed over channels and averaged over tokens and rounds.
@@ -142,6 +148,12 @@ settings! {
         /// Adds a variant whose slow state passes through a two-layer GELU projector of this hidden width. 0 adds none.
         #[knob("With projector", range(0..=4096), symbol("φ"))]
         projector_hidden: usize = 0,
+        /// Adds a variant that solves R(x) + tanh γ RMSNorm(φ(y)) = 0 for its fast state, the paper's outlook, with the tolerance and the most iterations of *Equilibrium*.
+        #[knob("With DEQ")]
+        deq: bool = false,
+        /// Adds a variant that solves x = x0 + R(x) for its fast state, a backward Euler step, to the same tolerance.
+        #[knob("With backward Euler")]
+        backward_euler: bool = false,
     }
 }
 

@@ -214,7 +214,7 @@ fn head_text(h: &Head<'_>) -> String {
         true => format!("{entropy}, of |w| / \u{3a3}|w|: differential weights may be negative"),
         false => entropy,
     };
-    let cheap = if h.layer.tokens_per_position > 1 { "; P\u{b2} cheaper than a fast map" } else { "" };
+    let cheap = if h.layer.tokens_per_position > 1 { "; its scores are P\u{b2} fewer than a fast map's" } else { "" };
     format!("{} head {}{entropy}{cheap}", h.layer.path, h.head)
 }
 

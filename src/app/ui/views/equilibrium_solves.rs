@@ -1,0 +1,62 @@
+//! The equilibrium solves of every training step: how close the last one came, and how many stopped short.
+
+use crate::{
+    telemetry::channels,
+    ui::{
+        plot::{Axis, Chart, Stroke},
+        seed_series::{SeedSeries, Seeds, SeriesStyle},
+        view::{Panel, PanelView, ViewCx},
+    },
+};
+
+/// View `equilibrium_solves`.
+#[derive(Default)]
+pub struct EquilibriumSolves {
+    residual: SeedSeries,
+    missed: SeedSeries,
+    missed_backward: SeedSeries,
+}
+
+impl EquilibriumSolves {
+    fn residual_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("residual of the last solve").log();
+        let mut chart = Chart::new("equilibrium solves", Axis::steps().include(&[0.0]), y).empty(cx.why_no_curve(
+            "No solve yet. Turn a variant on that solves for its fast state, such as `With DEQ`, and press Space.",
+            "No variant of this run solves for its fast state.",
+        ));
+        self.residual.draw(&mut chart, cx.mirror, channels::DEQ_RESIDUAL, cx.theme, SeriesStyle::default());
+        chart.marker = cx.marker();
+        chart
+    }
+
+    fn missed_chart<'a>(&'a self, cx: &ViewCx<'a>) -> Chart<'a> {
+        let y = Axis::new("solves that stopped short").include(&[0.0, 1.0]);
+        let mut chart = Chart::new("solves that stopped short", Axis::steps().include(&[0.0]), y);
+        self.missed.draw(&mut chart, cx.mirror, channels::DEQ_MISSED, cx.theme, SeriesStyle::default());
+        let backward =
+            SeriesStyle { stroke: Stroke::Dashed, suffix: ", backward", unnamed: true, seeds: Seeds::Spread };
+        self.missed_backward.draw(&mut chart, cx.mirror, channels::DEQ_BACKWARD_MISSED, cx.theme, backward);
+        chart.marker = cx.marker();
+        chart.legend = false;
+        chart
+    }
+}
+
+impl PanelView for EquilibriumSolves {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        self.residual.follow(cx.mirror, channels::DEQ_RESIDUAL, 0.0);
+        self.missed.follow(cx.mirror, channels::DEQ_MISSED, 0.0);
+        self.missed_backward.follow(cx.mirror, channels::DEQ_BACKWARD_MISSED, 0.0);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        let missed = Panel::new(self.missed_chart(cx), 0.4).in_table("stopped short ");
+        vec![Panel::new(self.residual_chart(cx), 0.6), missed]
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        cx.subtitle(
+            "one solve a round in each step; beneath, those short of the tolerance, of the backward pass dashed",
+        )
+    }
+}

@@ -1,0 +1,44 @@
+//! The fast-slow lab's views over training that draw numbers of its variants: memory of a slow path that decays, and the
+//! equilibrium solves.
+
+use orrery::{labs, ui::mirror::Mirror};
+
+use crate::{
+    recorded,
+    tiles::{Tile, painted, sized},
+};
+
+fn csv(view: &str, mirror: Mirror) -> String {
+    Tile::new(view, mirror).shown(sized(640.0, 480.0)).state().csv.clone().unwrap_or_default()
+}
+
+#[test]
+fn slow_memory_tables_its_median_and_deciles() {
+    let csv = csv("slow_memory", recorded::twins());
+    let head = csv.lines().next().unwrap_or_default();
+    for column in
+        ["coupled", "decile of slow memory coupled, first decile", "decile of slow memory coupled, last decile"]
+    {
+        assert!(head.contains(column), "{column}: {head}");
+    }
+    assert!(!head.contains("frozen"), "it has attention: {head}");
+}
+
+#[test]
+fn slow_memory_says_what_a_slow_token_is_and_what_is_missing() {
+    let lab = labs::find("fast_slow").unwrap();
+    let tile = Tile { config: lab.config(None).unwrap(), ..Tile::new("slow_memory", recorded::twins()) };
+    let harness = tile.shown(sized(640.0, 480.0));
+    assert!(harness.state().subtitle.contains("a slow token is 4 tokens"), "{}", harness.state().subtitle);
+    let empty = Tile::new("slow_memory", Mirror::default()).shown(sized(640.0, 480.0));
+    assert!(painted(&empty).join(" ").contains("No memory yet"));
+}
+
+#[test]
+fn solves_that_stop_short_are_tabled_forward_and_backward() {
+    let csv = csv("equilibrium_solves", recorded::twins());
+    let head = csv.lines().next().unwrap_or_default();
+    for column in ["stopped short coupled", "stopped short coupled, backward"] {
+        assert!(head.contains(column), "{column}: {head}");
+    }
+}
