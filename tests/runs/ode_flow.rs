@@ -27,9 +27,9 @@ use orrery::{
     telemetry::{
         Args, Measurement, channels,
         measurements::{
-            ClassShares, FlowAlong, FlowAnswer, FlowClaims, FlowField, FlowSweepClass, FlowSweepGradientError,
-            FlowSweepInvariance, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientMethod, StepPolicy,
-            SweepProgress,
+            ClassShares, FlowAlong, FlowAnswer, FlowClaims, FlowField, FlowSweepActivation, FlowSweepClass,
+            FlowSweepGradientError, FlowSweepInvariance, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
+            GradientMethod, StepPolicy, SweepProgress,
         },
         number::Numbers,
     },
@@ -315,6 +315,36 @@ fn a_short_steering_moves_held_out_prompts_both_ways() {
     let accuracy = &layers.accuracy;
     assert!(accuracy[0] <= 0.55, "before the flow begins no cut can know u: {accuracy:?}");
     assert!(accuracy[4] > 0.9, "{accuracy:?}");
+}
+
+#[test]
+fn the_control_is_measured_beside_one_added_vector() {
+    let mut on = steered();
+    let sweep: FlowSweepActivation = ask(&mut on, &[("kind", word("activation"))]).unwrap();
+    let class: FlowSweepClass = ask(&mut on, &[("kind", word("class"))]).unwrap();
+    let FlowSweepActivation { strength, control, vector, .. } = &sweep;
+    assert_eq!(strength, &class.u0);
+    let off = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(off(&control.plus, &class.held_out.plus) < 1e-9, "the control's shares are those of the class sweep");
+    let middle = strength.iter().position(|x| *x == 0.0).unwrap();
+    let (first, last) = (0, strength.len() - 1);
+    for (a, b) in
+        [(&control.plus, &vector.plus), (&control.minus, &vector.minus), (&control.perplexity, &vector.perplexity)]
+    {
+        assert!((a[middle] - b[middle]).abs() < 1e-5, "strength 0 is the unsteered model either way");
+        assert!((a[last] - b[last]).abs() > 1e-4, "they are two ways");
+    }
+    println!("vector, plus: {:.2?}, perplexity {:.2?}", vector.plus, vector.perplexity);
+    assert!(vector.plus[last] > vector.plus[first], "the vector points from minus to plus");
+    assert!(control.perplexity.iter().chain(vector.perplexity.iter()).all(|p| *p >= 1.0));
+    for curves in [control, vector] {
+        let bends = curves.plus.windows(3).map(|w| (w[0] - 2.0 * w[1] + w[2]).abs());
+        assert_eq!(curves.largest_bend, bends.fold(0.0, f64::max));
+    }
+    let piece: FlowSweepActivation =
+        ask(&mut on, &[("kind", word("activation")), ("upto", Value::Int(2)), ("begin", Value::Switch(true))]).unwrap();
+    assert_eq!((piece.progress.done, piece.vector.plus[1]), (2, vector.plus[1]));
+    assert!(piece.vector.largest_bend.is_nan(), "no bend is known before all is measured");
 }
 
 fn percent_at_plus(sweep: &FlowSweepInvariance) -> Vec<f64> {
