@@ -33,7 +33,8 @@ fn families() -> Vec<(&'static str, ModelSpec)> {
     let small = FastSlowSpec { d_model: 16, heads: 4, kv_heads: 2, ..FastSlowSpec::default() };
     let approaching = |approach| ModelSpec::FastSlow(FastSlowSpec { approach, ..small.clone() });
     let flow = OdeFlowSpec { d_model: 16, heads: 2, positions: 12, ..OdeFlowSpec::default() };
-    let steering = Steering { language_steps: 0, plus: vec![1, 2], minus: vec![3], prompt: None, vary: false };
+    let steering =
+        Steering { language_steps: 0, plus: vec![1, 2], minus: vec![3], prompt: None, vary: false, kl: true };
     vec![
         ("fast-slow", approaching(Approach::OnePass)),
         ("fast-slow, passes", approaching(Approach::Passes { passes: 3 })),

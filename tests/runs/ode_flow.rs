@@ -5,6 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
+use candle_core::Var;
 use orrery::{
     config::{Config, Value},
     corpus::{
@@ -22,14 +23,15 @@ use orrery::{
         ode_flow::{OdeFlow, OdeFlowSpec},
         plane::{Plane, PlaneSpec},
     },
-    nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, host, optimiser::AdamWSpec},
+    nn::{AdamW, Batch, Device, IGNORE, Tap, Tensor, fused::GradAccumulator, host, optimiser::AdamWSpec},
+    ode::Gradient,
     probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Measurement, channels,
         measurements::{
-            ClassShares, FlowAlong, FlowAnswer, FlowClaims, FlowField, FlowSweepClass, FlowSweepGradientError,
-            FlowSweepInvariance, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientMethod, StepPolicy,
-            SweepProgress,
+            ClassShares, FlowAlong, FlowAnswer, FlowClaims, FlowField, FlowSweepActivation, FlowSweepClass,
+            FlowSweepGradientError, FlowSweepInvariance, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
+            GradientMethod, StepPolicy, SweepProgress,
         },
         number::Numbers,
     },
@@ -247,6 +249,51 @@ fn the_second_stage_trains_the_field_and_nothing_else() {
     }
 }
 
+/// Gradients of every weight in a row, of the language loss by this way through the flow.
+fn gradients(gradient: Gradient, steps: usize) -> Vec<f64> {
+    let spec =
+        OdeFlowSpec { d_model: 16, heads: 2, pre: 1, post: 1, positions: 8, steps, gradient, ..OdeFlowSpec::default() };
+    let model = OdeFlow::new(&spec, 11, 3, &Device::Cpu).unwrap();
+    // a flow so strong that its steps matter
+    model.params().load("field.alpha", &Tensor::new(4f32, &Device::Cpu).unwrap()).unwrap();
+    let ids: Vec<u32> = (0..17u32).map(|i| i * 5 % 11).collect();
+    let batch = Batch::from_ids(&ids[..16], &ids[1..], 2, 8, &Device::Cpu).unwrap();
+    let accumulator = GradAccumulator::default();
+    let loss = model.accumulated_loss(&batch, &accumulator).unwrap();
+    let grads = accumulator.backward(&loss.total).unwrap();
+    let of = |(name, var): (&str, &Var)| host::to_f64(grads.get(var).expect(name)).unwrap();
+    model.params().iter().flat_map(of).collect()
+}
+
+#[test]
+fn a_flow_trains_by_every_way_of_gradients() {
+    let apart = |gradient, steps| {
+        let (found, exact) = (gradients(gradient, steps), gradients(Gradient::Backprop, steps));
+        let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
+        norm(&mut found.iter().zip(&exact).map(|(a, b)| a - b)) / norm(&mut exact.iter().copied())
+    };
+    assert!(apart(Gradient::Checkpointed, 4) < 1e-4, "each step again gives the same gradients");
+    let (coarse, fine) = (apart(Gradient::Adjoint, 4), apart(Gradient::Adjoint, 32));
+    println!("the adjoint is {coarse:.1e} off in 4 steps, {fine:.1e} in 32");
+    assert!(coarse > 1e-4 && coarse < 0.5, "the adjoint errs by its steps: {coarse}");
+    assert!(fine < 0.5 * coarse, "and less by shorter ones: {fine} and {coarse}");
+}
+
+#[test]
+fn a_steering_without_the_kl_term_holds_nothing_else() {
+    let parts = |kl: &str| -> Vec<&'static str> {
+        let small = [("model.d_model", "32"), ("train.batch", "3"), ("steer.language_steps", "1"), ("steer.kl", kl)];
+        let plan = plan("ode_flow_published", &small);
+        let (mut model, corpus) = train(&plan, 1);
+        model.begin_step(2).unwrap();
+        let w = corpus.batch(&Position { seed: 7, drawn: 1 }, plan.batch, plan.window).unwrap();
+        let batch = Batch::from_ids(&w.inputs, &w.targets, w.rows, w.len, &Device::Cpu).unwrap();
+        model.loss(&batch).unwrap().parts.into_iter().map(|(name, _)| name).collect()
+    };
+    assert_eq!(parts("true"), ["steer/plus", "steer/minus", "steer/kl"]);
+    assert_eq!(parts("false"), ["steer/plus", "steer/minus"]);
+}
+
 #[test]
 fn published_and_corrected_are_one_model_until_they_are_steered() {
     let small = [("model.d_model", "32"), ("train.batch", "3"), ("steer.language_steps", "2"), ("train.steps", "5")];
@@ -315,6 +362,36 @@ fn a_short_steering_moves_held_out_prompts_both_ways() {
     let accuracy = &layers.accuracy;
     assert!(accuracy[0] <= 0.55, "before the flow begins no cut can know u: {accuracy:?}");
     assert!(accuracy[4] > 0.9, "{accuracy:?}");
+}
+
+#[test]
+fn the_control_is_measured_beside_one_added_vector() {
+    let mut on = steered();
+    let sweep: FlowSweepActivation = ask(&mut on, &[("kind", word("activation"))]).unwrap();
+    let class: FlowSweepClass = ask(&mut on, &[("kind", word("class"))]).unwrap();
+    let FlowSweepActivation { strength, control, vector, .. } = &sweep;
+    assert_eq!(strength, &class.u0);
+    let off = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(off(&control.plus, &class.held_out.plus) < 1e-9, "the control's shares are those of the class sweep");
+    let middle = strength.iter().position(|x| *x == 0.0).unwrap();
+    let (first, last) = (0, strength.len() - 1);
+    for (a, b) in
+        [(&control.plus, &vector.plus), (&control.minus, &vector.minus), (&control.perplexity, &vector.perplexity)]
+    {
+        assert!((a[middle] - b[middle]).abs() < 1e-5, "strength 0 is the unsteered model either way");
+        assert!((a[last] - b[last]).abs() > 1e-4, "they are two ways");
+    }
+    println!("vector, plus: {:.2?}, perplexity {:.2?}", vector.plus, vector.perplexity);
+    assert!(vector.plus[last] > vector.plus[first], "the vector points from minus to plus");
+    assert!(control.perplexity.iter().chain(vector.perplexity.iter()).all(|p| *p >= 1.0));
+    for curves in [control, vector] {
+        let bends = curves.plus.windows(3).map(|w| (w[0] - 2.0 * w[1] + w[2]).abs());
+        assert_eq!(curves.largest_bend, bends.fold(0.0, f64::max));
+    }
+    let piece: FlowSweepActivation =
+        ask(&mut on, &[("kind", word("activation")), ("upto", Value::Int(2)), ("begin", Value::Switch(true))]).unwrap();
+    assert_eq!((piece.progress.done, piece.vector.plus[1]), (2, vector.plus[1]));
+    assert!(piece.vector.largest_bend.is_nan(), "no bend is known before all is measured");
 }
 
 fn percent_at_plus(sweep: &FlowSweepInvariance) -> Vec<f64> {

@@ -15,7 +15,7 @@ pub use spec::OdeFlowSpec;
 
 use self::{
     net::{Flow, Net},
-    steering::Steered,
+    steering::{Carry, Steered},
 };
 use super::{
     FamilySpec, Loss, Model, ModelSpec, Trainable,
@@ -28,7 +28,7 @@ use crate::{
         fused::{GradAccumulator, cross_entropy::head_cross_entropy},
         host,
     },
-    ode::{Field, SharedField, SolverOptions},
+    ode::{self, Field, Gradient, SharedField, SolverOptions},
 };
 
 /// The scalar channel of the scale alpha of the field.
@@ -93,8 +93,28 @@ impl OdeFlow {
     }
 
     fn cross_entropy(&self, net: &Net, batch: &Batch, u: &Tensor) -> Result<Tensor> {
-        let end = net.field.carry(&net.start(&batch.tokens, &mut Tap::off())?, u, 1.0, &self.options())?;
+        let carry = |start: &Tensor, u: &Tensor, options: &SolverOptions| net.field.carry(start, u, 1.0, options);
+        self.cross_entropy_by(&carry, net, batch, u)
+    }
+
+    fn cross_entropy_by(&self, carry: Carry<'_>, net: &Net, batch: &Batch, u: &Tensor) -> Result<Tensor> {
+        let end = carry(&net.start(&batch.tokens, &mut Tap::off())?, u, &self.options())?;
         head_cross_entropy(&net.read(&end, &mut Tap::off())?, &net.head, &batch.targets)
+    }
+
+    /// Follows the field that learns, with gradients as the spec says: through the operations of `net`, which may share
+    /// its weights over the steps, or by a backward solve of its own.
+    fn learning_carry(&self, net: &Net, start: &Tensor, u: &Tensor, options: &SolverOptions) -> Result<Tensor> {
+        if self.spec.gradient == Gradient::Backprop {
+            return net.field.carry(start, u, 1.0, options);
+        }
+        let (field, u) = (self.net.field.clone(), u.clone());
+        let field: SharedField = Arc::new(move |t: f64, y: &Tensor| field.velocity(t, y, &field.push(&u)?));
+        Ok(ode::solve_with(self.spec.gradient, &field, &self.field_weights(), start, (0.0, 1.0), options)?.end)
+    }
+
+    fn field_weights(&self) -> Vec<Tensor> {
+        self.params.iter().filter(|(n, _)| n.starts_with("field.")).map(|(_, var)| var.as_tensor().clone()).collect()
     }
 
     fn options(&self) -> SolverOptions {
@@ -126,10 +146,11 @@ impl Trainable for OdeFlow {
     /// The loss of the language with u = 0, or in the second stage of a steering run that of the classes.
     fn loss_into(&self, batch: &Batch, accumulator: Option<&GradAccumulator>) -> Result<Loss> {
         let net = self.net.with_shared_weights(accumulator)?;
+        let carry = |start: &Tensor, u: &Tensor, options: &SolverOptions| self.learning_carry(&net, start, u, options);
         if let Some(steered) = self.steered.as_ref().filter(|s| s.steers) {
-            return steered.loss(&net, &self.inference_net, batch, &self.options());
+            return steered.loss(&carry, &self.inference_net, batch, &self.options());
         }
-        let cross_entropy = self.cross_entropy(&net, batch, &self.no_control(batch)?)?;
+        let cross_entropy = self.cross_entropy_by(&carry, &net, batch, &self.no_control(batch)?)?;
         Ok(Loss { total: cross_entropy.clone(), cross_entropy, parts: vec![] })
     }
 
@@ -208,8 +229,7 @@ impl LanguageFlow for OdeFlow {
     fn learning_field(&self, control: FlowControl) -> Result<(SharedField, Vec<Tensor>)> {
         let (u, net) = (self.control_tensor(control)?, self.net.field.clone());
         let field = move |t: f64, y: &Tensor| net.velocity(t, y, &net.push(&u)?)? * control.alpha;
-        let weights = self.params.iter().filter(|(n, _)| n.starts_with("field."));
-        Ok((Arc::new(field), weights.map(|(_, var)| var.as_tensor().clone()).collect()))
+        Ok((Arc::new(field), self.field_weights()))
     }
 
     fn finish(&self, h: &Tensor) -> Result<Tensor> {

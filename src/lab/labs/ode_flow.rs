@@ -95,6 +95,12 @@ pub static LAB: Lab = Lab {
             about: "Flows in the plane, where everything can be seen, and a small network that learns one of them.",
             toml: include_str!("../../../configs/ode_flow_field.toml"),
         },
+        Preset {
+            id: "ode_flow_paper",
+            title: "At the source's size",
+            about: "Hybrid and baseline at the source's width, layers and vocabulary: 30 million parameters, 500 steps.",
+            toml: include_str!("../../../configs/ode_flow_paper.toml"),
+        },
     ],
     plan: |config| plan(config, &OdeFlowSettings::read(config)?),
     drawing: drawing::draw,
@@ -165,12 +171,12 @@ impl OdeFlowSettings {
                 "`steer.prompt` has no tokens or more than `train.window`: type a few words of the language",
             ));
         }
-        let SteerSettings { language_steps, vary, .. } = self.steer;
-        Ok(ode_flow::Steering { language_steps, plus, minus, prompt, vary: vary && !published })
+        let SteerSettings { language_steps, vary, kl, .. } = self.steer;
+        Ok(ode_flow::Steering { language_steps, plus, minus, prompt, vary: vary && !published, kl })
     }
 
     fn hybrid(&self, steering: Option<ode_flow::Steering>) -> Result<OdeFlowSpec, ConfigError> {
-        let ModelSettings { d_model, heads, pre, post, steps } = self.model;
+        let ModelSettings { d_model, heads, pre, post, steps, gradient } = self.model;
         if d_model % heads != 0 {
             let fits = (d_model / heads).max(1) * heads;
             return Err(ConfigError::inconsistent(
@@ -179,7 +185,7 @@ impl OdeFlowSettings {
             ));
         }
         let positions = self.train.window;
-        Ok(OdeFlowSpec { d_model, heads, pre, post, positions, steps, steering, ..OdeFlowSpec::default() })
+        Ok(OdeFlowSpec { d_model, heads, pre, post, positions, steps, gradient, steering, ..OdeFlowSpec::default() })
     }
 
     fn steered(&self, corpus: &CorpusSpec, published: bool) -> Result<ModelSpec, ConfigError> {

@@ -110,4 +110,13 @@ pub struct Steering {
     /// that of so many steps.
     #[serde(default)]
     pub vary: bool,
+    /// Hold all predictions that are not asked for near the unsteered ones: the term KL(unsteered || steered) of the loss,
+    /// which the source does not describe.
+    #[serde(default = "yes")]
+    pub kl: bool,
+}
+
+/// Records that do not say were made with the term.
+fn yes() -> bool {
+    true
 }

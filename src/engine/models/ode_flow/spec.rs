@@ -7,7 +7,12 @@ use super::super::{
     gpt::PlainGptSpec,
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
-use crate::ode::Method;
+use crate::{
+    config::choices,
+    ode::{Gradient, Method},
+};
+
+choices! { for Gradient { Backprop = "backprop", Checkpointed = "checkpointed", Adjoint = "adjoint" } }
 
 /// Sizes. At width 256, 50,257 tokens, 128 positions and two layers on each side: 29,781,249 parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +32,8 @@ pub struct OdeFlowSpec {
     pub steps: usize,
     /// A method of fixed steps.
     pub method: Method,
+    /// The way that gradients take back through the flow.
+    pub gradient: Gradient,
     /// Two stages: the language, then the field alone towards classes of tokens.
     pub steering: Option<Steering>,
 }
@@ -41,6 +48,7 @@ impl Default for OdeFlowSpec {
             positions: 128,
             steps: 4,
             method: Method::EULER,
+            gradient: Gradient::Backprop,
             steering: None,
         }
     }
@@ -56,7 +64,14 @@ impl OdeFlowSpec {
         let field = block.weights() + d * d + (CONTROLS as f64 + 4.0) * d + 1.0;
         let layers = (self.pre + self.post) as f64;
         let sums = if stages > 1.0 { stages } else { 0.0 };
-        let steps = self.steps as f64 * (stages * block.saved(n) + sums * n * d);
+        let step_saved = stages * block.saved(n) + sums * n * d;
+        let steps = match self.gradient {
+            Gradient::Backprop => self.steps as f64 * step_saved,
+            // a state a step, and one step at a time
+            Gradient::Checkpointed => self.steps as f64 * n * d + step_saved,
+            // one evaluation at a time, of the state, its adjoint and the gradients of all weights side by side
+            Gradient::Adjoint => block.saved(n) + (stages + 2.0) * (2.0 * n * d + field),
+        };
         let steered = if self.steering.is_some() { 1.0 } else { 0.0 };
         StepMemory {
             weights: (2.0 * step.vocab + self.positions as f64 + 2.0) * d

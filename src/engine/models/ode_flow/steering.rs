@@ -24,6 +24,9 @@ const VARIED: [isize; 4] = [0, 2, -1, 1];
 /// Rows of a batch take these controls in turn.
 const TURNS: [f64; 3] = [1.0, -1.0, 0.0];
 
+/// Follows a field from states at tau = 0 `(B, T, D)` at controls `(B, 4)` to tau = 1.
+pub type Carry<'a> = &'a dyn Fn(&Tensor, &Tensor, &SolverOptions) -> Result<Tensor>;
+
 /// The unsteered field, and what to steer to.
 pub struct Steered {
     pub spec: Steering,
@@ -65,9 +68,9 @@ impl Steered {
 
     /// -log P(class+) for u0 = +1 and -log P(class-) for -1, means over the asked positions of their
     /// rows; KL(unsteered || steered), a mean over all other positions of those rows and every one of u0 = 0:
-    /// nothing is to change but what is asked for. The sum of the three. `net` has the field that learns,
-    /// `inference_net` all else.
-    pub fn loss(&self, net: &Net, inference_net: &Net, batch: &Batch, options: &SolverOptions) -> Result<Loss> {
+    /// nothing is to change but what is asked for. The sum of the three, or of the first two without the KL term.
+    /// `carry` follows the field that learns, `inference_net` has all else.
+    pub fn loss(&self, carry: Carry<'_>, inference_net: &Net, batch: &Batch, options: &SolverOptions) -> Result<Loss> {
         let own = self.spec.prompt.as_deref().map(|ids| one_prompt(ids, batch.tokens.device())).transpose()?;
         let batch = own.as_ref().unwrap_or(batch);
         let (b, t) = batch.tokens.dims2()?;
@@ -84,7 +87,7 @@ impl Steered {
         let varied = VARIED[(self.step % VARIED.len() as u64) as usize];
         let steps = if self.spec.vary { options.steps.saturating_add_signed(varied).max(1) } else { options.steps };
         let followed = SolverOptions { steps, ..options.clone() };
-        let logp = log_probabilities(inference_net, &net.field.carry(&start, &u, 1.0, &followed)?)?; // (B T, V)
+        let logp = log_probabilities(inference_net, &carry(&start, &u, &followed)?)?; // (B T, V)
         let mut parts = vec![];
         let mut total = Tensor::zeros((), start.dtype(), device)?;
         for (name, wanted, ids) in [("steer/plus", 1.0, &self.spec.plus), ("steer/minus", -1.0, &self.spec.minus)] {
@@ -98,7 +101,7 @@ impl Steered {
             total = (total - logp.mean_all()?)?;
         }
         let rest = select(&|row, asked| !asked || turn(row) == 0.0);
-        if !rest.is_empty() {
+        if self.spec.kl && !rest.is_empty() {
             let rest = Tensor::new(rest, device)?;
             let before = self.before.carry(&start, &u.zeros_like()?, 1.0, options)?;
             let wanted = log_probabilities(inference_net, &before)?.index_select(&rest, 0)?.detach();

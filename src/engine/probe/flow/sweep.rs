@@ -1,6 +1,7 @@
 //! Sweeps: one thing turned through its range, measured point by point so that a run goes on meanwhile.
 //! This file asks for the points and puts them together; what is measured stands in the files beside.
 
+mod activation;
 pub(super) mod classes;
 mod frozen_model;
 mod gradients;
@@ -81,6 +82,7 @@ fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &Probe
         FlowSweepKind::Tolerance => solvers::tolerance(&input, &params),
         FlowSweepKind::Invariance => solvers::invariance(&input, &params),
         FlowSweepKind::Class => classes::class(&input, &params, cx)?,
+        FlowSweepKind::Activation => activation::activation(&input, &params, cx)?,
         FlowSweepKind::Layers => classes::layers(&input, &params, cx)?,
         FlowSweepKind::Latency => latency::latency(&input, swept.model, cx)?,
         FlowSweepKind::GradientError => gradients::error(&input, &params)?,

@@ -73,10 +73,10 @@ pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
     ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAlongArgs,
     FlowAnswer, FlowArgs, FlowClaims, FlowClaimsArgs, FlowControl, FlowField, FlowFieldArgs, FlowMotion, FlowOutcome,
-    FlowPaths, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance,
-    FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve, GradientMethod,
-    LanguageOutcome, NextToken, NfeCurve, PlanarOutcome, SolverAttempt, SolverTrace, SolverUse, SteeringClass,
-    SteeringClasses, StepPolicy, SweepProgress, ToleranceCurve,
+    FlowPaths, FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory,
+    FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
+    GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome, SolverAttempt, SolverTrace,
+    SolverUse, SteeringClass, SteeringClasses, SteeringCurves, StepPolicy, SweepProgress, ToleranceCurve,
 };
 pub use generator::{
     GapBySize, GapBySizeArgs, GeneratorArgs, GeneratorFlow, GeneratorFlowArgs, GeneratorState, RelaxationCurves,
@@ -274,6 +274,7 @@ measurements! {
     FlowSweepTolerance,
     FlowSweepInvariance,
     FlowSweepClass,
+    FlowSweepActivation,
     FlowSweepLayers,
     FlowSweepLatency,
     FlowSweepGradientError,

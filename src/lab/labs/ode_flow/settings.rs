@@ -7,7 +7,7 @@ use crate::{
         experiment::schedules,
     },
     models::capabilities::PlanarField,
-    ode::{Method, Policy},
+    ode::{Gradient, Method, Policy},
     telemetry::measurements::FlowArgs,
     trainer::{RunSettings, TrainSettings},
 };
@@ -119,6 +119,9 @@ settings! {
         /// Steer in one Euler step fewer to two more than the model's, by turns, so that what is learned is a flow and not that number of steps. Published steers always in the same.
         #[knob("Vary the steps")]
         vary: bool = true,
+        /// Holds every prediction that is not asked for near the unsteered model's, by a KL term of the loss. The source describes no such term: switch it off to steer by the two classes alone.
+        #[knob("Hold the rest")]
+        kl: bool = true,
     }
 }
 
@@ -158,6 +161,9 @@ settings! {
         /// Steps of the flow in training. The flow's weights are the same in all of them.
         #[knob("Euler steps", range(1..=64), unit("steps"))]
         steps: usize = 4,
+        /// The way of gradients through the flow in training. Backprop keeps every operation, checkpointed a state a step with the same gradients; the adjoint keeps the end alone, solves backwards and errs by its steps.
+        #[knob("Gradients")]
+        gradient: Gradient = Gradient::Backprop,
     }
 }
 

@@ -24,7 +24,7 @@ const CHANCE: f64 = 0.5;
 
 /// Prompts of one length: ids `(B, T)`.
 pub struct PromptGroup {
-    tokens: Tensor,
+    pub tokens: Tensor,
     rows: usize,
 }
 
@@ -47,7 +47,8 @@ pub fn groups(prompts: &[String], model: &dyn LanguageFlow, cx: &ProbeInputs<'_>
         .collect()
 }
 
-fn steered<'a>(input: &FlowInput<'a>) -> Result<(&'a dyn LanguageFlow, &'a Steering)> {
+/// The model and its classes. Errors: it was not made to be steered.
+pub fn steered<'a>(input: &FlowInput<'a>) -> Result<(&'a dyn LanguageFlow, &'a Steering)> {
     match input.model().and_then(|m| m.steering().map(|s| (m, s))) {
         Some(found) => Ok(found),
         None => candle_core::bail!("this model was not made to be steered; choose a steering preset"),
@@ -77,6 +78,14 @@ pub fn shares(
     Ok(total.into_iter().map(|t| t / count.max(1) as f64).collect())
 }
 
+/// The tokens of both classes. Where spaces are tokens they are of words all the same, whatever the model was steered to.
+pub fn class_ids(classes: &Steering, cx: &ProbeInputs<'_>) -> [Vec<u32>; 2] {
+    match words::space(cx.corpus) {
+        Some(_) => [words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD)],
+        None => [classes.plus.clone(), classes.minus.clone()],
+    }
+}
+
 /// P(class) against u0, on prompts whose nouns no steering prompt had, and beside them on trained ones.
 pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, classes) = steered(input)?;
@@ -84,11 +93,7 @@ pub fn class<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeIn
     let nouns: Vec<&str> = NOUNS.iter().step_by(NOUNS.len() / TRAINED).copied().collect();
     let trained = groups(&steering::prompts(&nouns), model, cx)?;
     let neutral = words::single_token_ids(cx.corpus, &NEUTRAL);
-    // Where spaces are tokens the classes are of words all the same, whatever the model was steered to.
-    let (plus, minus) = match words::space(cx.corpus) {
-        Some(_) => (words::single_token_ids(cx.corpus, &GOOD), words::single_token_ids(cx.corpus, &BAD)),
-        None => (classes.plus.clone(), classes.minus.clone()),
-    };
+    let [plus, minus] = class_ids(classes, cx);
     let x = spread(-2.0, 2.0, CONTROLS);
     let (params, at) = (params.clone(), x.clone());
     let prompts: usize = held_out.iter().map(|g| g.rows).sum();

@@ -10,9 +10,9 @@ use crate::{
     telemetry::{
         Measurement,
         measurements::{
-            FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance,
-            FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve, NfeCurve, StepPolicy,
-            SweepProgress,
+            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory,
+            FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve,
+            NfeCurve, SteeringCurves, StepPolicy, SweepProgress,
         },
     },
     ui::{
@@ -56,6 +56,7 @@ sweep_charts! {
     FlowSweepTolerance: (Axis::new("tolerance").log(), Axis::new("evaluations (NFE)").log()), tolerance;
     FlowSweepInvariance: (Axis::new("Euler steps m").log(), Axis::new("divergence (%)").log()), invariance;
     FlowSweepClass: (Axis::new(CONTROL), Axis::new("share of the class").fixed(0.0, 1.0)), class;
+    FlowSweepActivation: (Axis::new("strength"), Axis::new("share of the class, fluency").fixed(0.0, 1.04)), activation;
     FlowSweepLayers:
         (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy of a linear cut").fixed(0.0, 1.04)), layers;
     FlowSweepLatency: (Axis::new("turn"), Axis::new("ms a pass").include(&[0.0])), latency;
@@ -122,6 +123,23 @@ fn class(mut chart: Chart<'static>, sweep: &FlowSweepClass, theme: &Theme) -> Ch
         ("minus_train", theme.cool, Stroke::Dashed, &sweep.trained.minus),
     ];
     chart.lines.extend(looks.map(|(name, colour, stroke, y)| line(name, (colour, stroke), points(&sweep.u0, y))));
+    chart
+}
+
+/// Solid: the control; dashed: the vector. Fluency is 1 where steering costs text nothing.
+fn activation(mut chart: Chart<'static>, sweep: &FlowSweepActivation, theme: &Theme) -> Chart<'static> {
+    let unsteered = sweep.strength.iter().position(|x| *x == 0.0);
+    let ways = [("control", &sweep.control, Stroke::Solid), ("vector", &sweep.vector, Stroke::Dashed)];
+    for (name, curves, stroke) in ways {
+        let SteeringCurves { plus, minus, perplexity, largest_bend } = curves;
+        let bend = if largest_bend.is_finite() { format!(", bend {largest_bend:.3}") } else { String::new() };
+        chart.lines.push(line(format!("plus, {name}{bend}"), (theme.warm, stroke), points(&sweep.strength, plus)));
+        chart.lines.push(line(format!("minus, {name}"), (theme.cool, stroke), points(&sweep.strength, minus)));
+        let usual = unsteered.and_then(|i| perplexity.get(i)).copied().unwrap_or(f64::NAN);
+        let fluency: Vec<f64> = perplexity.iter().map(|p| usual / p).collect();
+        let look = (theme.secondary, stroke);
+        chart.lines.push(line(format!("fluency, {name}"), look, points(&sweep.strength, &fluency)));
+    }
     chart
 }
 

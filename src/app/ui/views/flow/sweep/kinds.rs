@@ -5,8 +5,9 @@ use crate::{
     telemetry::{
         Payload, Sample,
         measurements::{
-            FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance,
-            FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, SweepProgress,
+            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory,
+            FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
+            SweepProgress,
         },
     },
     ui::{plot::Chart, theme::Theme, view::ViewCx},
@@ -82,7 +83,7 @@ pub enum Needs {
 /// Place of the evaluations in [`KINDS`]: beneath their chart are others of the same sweep.
 pub const NFE: usize = 0;
 
-pub const KINDS: [SweepKind; 8] = [
+pub const KINDS: [SweepKind; 9] = [
     SweepKind::new::<FlowSweepNfe>(
         Needs::Flow,
         KindTexts {
@@ -115,6 +116,15 @@ pub const KINDS: [SweepKind; 8] = [
             id: FlowSweepKind::Class,
             name: "class mass",
             about: "Probability of each class against u. A smooth rise means steering by degrees, a step means a switch.",
+        },
+    ),
+    SweepKind::new::<FlowSweepActivation>(
+        Needs::Steering,
+        KindTexts {
+            id: FlowSweepKind::Activation,
+            name: "against a vector",
+            about: "The control beside activation steering: one vector added once, as long as the control moves a state. \
+                Fluency is the unsteered perplexity over the steered.",
         },
     ),
     SweepKind::new::<FlowSweepLayers>(

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{FlowArgs, StepPolicy, measurement};
 use crate::config::{arguments, choices};
 
+mod activation;
 mod class;
 mod gradient_error;
 mod gradient_memory;
@@ -15,6 +16,7 @@ mod layers;
 mod nfe;
 mod tolerance;
 
+pub use activation::{FlowSweepActivation, SteeringCurves};
 pub use class::{ClassCurves, FlowSweepClass};
 pub use gradient_error::{FlowSweepGradientError, GradientCurve, GradientMethod};
 pub use gradient_memory::FlowSweepGradientMemory;
@@ -45,6 +47,8 @@ choices! {
         Invariance = "invariance",
         /// Probabilities of classes of words against the control ([`FlowSweepClass`]).
         Class = "class",
+        /// The control beside activation steering ([`FlowSweepActivation`]).
+        Activation = "activation",
         /// Accuracy of a linear probe against depth ([`FlowSweepLayers`]).
         Layers = "layers",
         /// Time of a forward pass ([`FlowSweepLatency`]).

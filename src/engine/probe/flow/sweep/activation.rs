@@ -1,0 +1,137 @@
+//! Activation steering as the baseline of a trained control: without control, one vector is added once, to every state at
+//! the end of the flow. It is the difference of the mean states at which the language prefers a word of either class, over
+//! the nouns that steering was trained on, and is as long at strength 1 as the mean distance by which u0 = 1 moves a state.
+
+use super::{
+    super::words,
+    Columns, FlowInput, SolveParams, Sweep,
+    classes::{PromptGroup, class_ids, groups, steered},
+    spread,
+};
+use crate::{
+    corpus::generated::steering::{self, HELD_OUT_NOUNS, NOUNS},
+    models::capabilities::LanguageFlow,
+    nn::{Error, Result, Tensor, fused::cross_entropy::cross_entropy, host},
+    ode::{self, Method, SolverOptions},
+    probe::ProbeInputs,
+    telemetry::measurements::{FlowSweepActivation, SteeringCurves},
+};
+
+const STRENGTHS: usize = 33;
+/// Held-out windows of the language whose perplexity is measured.
+const WINDOWS: usize = 16;
+
+/// A model solved in its own Euler steps.
+struct Solved<'a> {
+    model: &'a dyn LanguageFlow,
+    params: SolveParams,
+}
+
+impl Solved<'_> {
+    /// States at the end of the flow `(B, T, D)` of tokens `(B, T)`.
+    fn end(&self, tokens: &Tensor, u0: f64) -> Result<Tensor> {
+        let field = self.model.field(self.params.at_u0(u0))?;
+        let options = SolverOptions::fixed(Method::EULER, self.model.training_steps());
+        Ok(ode::solve(&*field, &self.model.embed(tokens)?.detach(), 0.0, 1.0, &options)?.end)
+    }
+
+    /// The states of the last tokens of all prompts, where the next word is decided.
+    fn last_states(&self, groups: &[PromptGroup], u0: f64) -> Result<Vec<Vec<f64>>> {
+        let mut states = vec![];
+        for group in groups {
+            let end = self.end(&group.tokens, u0)?;
+            let (_, t, d) = end.dims3()?;
+            states.extend(host::to_f64(&end.narrow(1, t - 1, 1)?.contiguous()?)?.chunks(d).map(<[f64]>::to_vec));
+        }
+        Ok(states)
+    }
+}
+
+fn mean(states: &[Vec<f64>]) -> Vec<f64> {
+    let mut sum = vec![0.0; states.first().map_or(0, Vec::len)];
+    for state in states {
+        sum.iter_mut().zip(state).for_each(|(s, x)| *s += x / states.len() as f64);
+    }
+    sum
+}
+
+fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+fn length(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// The vector of strength 1, `(D)`.
+fn vector(solved: &Solved<'_>, cx: &ProbeInputs<'_>) -> Result<Vec<f64>> {
+    let of_nouns = |leans_good: bool| {
+        let nouns: Vec<&str> = NOUNS.into_iter().filter(|noun| steering::leans_good(noun) == leans_good).collect();
+        groups(&steering::prompts(&nouns), solved.model, cx)
+    };
+    let (good, bad) = (of_nouns(true)?, of_nouns(false)?);
+    let apart = difference(&mean(&solved.last_states(&good, 0.0)?), &mean(&solved.last_states(&bad, 0.0)?));
+    let mut distances = vec![];
+    for groups in [&good, &bad] {
+        let (plus, minus) = (solved.last_states(groups, 1.0)?, solved.last_states(groups, -1.0)?);
+        distances.extend(plus.iter().zip(&minus).map(|(a, b)| length(&difference(a, b)) / 2.0));
+    }
+    let moved = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
+    let scale = moved / length(&apart).max(f64::MIN_POSITIVE);
+    Ok(apart.iter().map(|x| x * scale).collect())
+}
+
+/// A batch of prompts or windows, with its unsteered states at the end of the flow.
+struct Unsteered {
+    tokens: Tensor,
+    end: Tensor, // (B, T, D)
+}
+
+/// Both ways of steering against their strength: shares of the classes on held-out nouns, and the perplexity of text.
+pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
+    let (model, classes) = steered(input)?;
+    let solved = Solved { model, params: params.clone() };
+    let vector = vector(&solved, cx)?;
+    let unsteered = |tokens: Tensor| -> Result<Unsteered> { Ok(Unsteered { end: solved.end(&tokens, 0.0)?, tokens }) };
+    let held_out = groups(&steering::prompts(&HELD_OUT_NOUNS), model, cx)?;
+    let prompts: Vec<Unsteered> = held_out.into_iter().map(|g| unsteered(g.tokens)).collect::<Result<_>>()?;
+    let text = cx.corpus.held_out(WINDOWS, model.positions()).map_err(Error::msg)?;
+    let windows = unsteered(Tensor::from_slice(&text.inputs, (text.rows, text.len), cx.device)?)?;
+    let targets = Tensor::from_slice(&text.targets, (text.rows, text.len), cx.device)?;
+    let ids = class_ids(classes, cx);
+
+    let x = spread(-2.0, 2.0, STRENGTHS);
+    let at = x.clone();
+    let measure = move |i: usize| -> Result<Vec<f64>> {
+        let push: Vec<f32> = vector.iter().map(|v| (v * at[i]) as f32).collect();
+        let push = Tensor::from_vec(push, (1, 1, vector.len()), windows.end.device())?;
+        let by_control = |of: &Unsteered| solved.end(&of.tokens, at[i]);
+        let by_vector = |of: &Unsteered| of.end.broadcast_add(&push.to_dtype(of.end.dtype())?);
+        let ways: [&dyn Fn(&Unsteered) -> Result<Tensor>; 2] = [&by_control, &by_vector];
+        let mut columns = vec![];
+        for steer in ways {
+            let (mut shares, mut count) = ([0.0; 2], 0usize);
+            for group in &prompts {
+                for p in words::next_of_rows(solved.model, &steer(group)?)? {
+                    shares.iter_mut().zip(&ids).for_each(|(share, ids)| *share += words::mass(&p, ids));
+                    count += 1;
+                }
+            }
+            columns.extend(shares.map(|share| share / count.max(1) as f64));
+            let loss = cross_entropy(&solved.model.finish(&steer(&windows)?)?, &targets)?;
+            columns.push(host::scalar(&loss)?.exp());
+        }
+        Ok(columns)
+    };
+    let about = format!("held-out nouns, {} windows of text", text.rows);
+    Ok(Sweep::new(about, STRENGTHS, measure, move |columns: &Columns| {
+        let curves =
+            |from: usize| SteeringCurves::new(columns.column(from), columns.column(from + 1), columns.column(from + 2));
+        FlowSweepActivation {
+            progress: columns.progress,
+            strength: x.clone().into(),
+            control: curves(0),
+            vector: curves(3),
+        }
+    }))
+}
