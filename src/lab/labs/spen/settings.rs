@@ -87,6 +87,9 @@ settings! {
         /// Fixed traces with more units, until they have as many parameters as the largest model beside them: what size alone gives.
         #[knob("Fixed, as large")]
         as_large: bool = false,
+        /// A transformer without traces (GPT, ALiBi) of as many parameters as the largest model of the staircase, on the same batches; width and layers follow from that count.
+        #[knob("Transformer")]
+        transformer: bool = false,
     }
 }
 
