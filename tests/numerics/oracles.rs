@@ -26,10 +26,11 @@ use orrery_lab::{
         fused::{embedding::embedding, mlp::Act},
         gru::BiGru,
         host,
-        optimiser::AdamWSpec,
+        optimiser::{AdamWSpec, ClipRule},
         pooling::{causal_pool, upsample},
     },
     ode::{self, Method, Policy, Reason, SolverOptions},
+    trainer::{Decay, Schedule},
 };
 use serde_json::Value;
 
@@ -415,6 +416,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 fn layers() -> Outcome {
     let file: Value = serde_json::from_slice(&std::fs::read(path("layers.json"))?)?;
     adamw(&file["adamw"])?;
+    zclip(&file["zclip"])?;
     gru(&file["gru"])?;
     let activations = &file["activations"];
     let x = Tensor::new(numbers(&activations["x"]), &Device::Cpu)?;
@@ -466,6 +468,7 @@ fn adamw(file: &Value) -> Outcome {
         eps: number("eps")?,
         weight_decay: number("weight_decay")?,
         clip: number("clip_norm")?,
+        ..AdamWSpec::default()
     };
     let mut adam = AdamW::new(&params, spec)?;
     for (i, step) in file["steps"].as_array().ok_or("no steps")?.iter().enumerate() {
@@ -478,6 +481,42 @@ fn adamw(file: &Value) -> Outcome {
     }
     // The first row by hand: a guard against comparing nothing.
     assert_eq!(p.i(0)?.elem_count(), shape.1);
+    Ok(())
+}
+
+/// Clipping by the z-score of the norm, and the linear schedule.
+fn zclip(file: &Value) -> Outcome {
+    let number = |name: &str| file[name].as_f64().ok_or(format!("no number `{name}`"));
+    let (start, betas) = (numbers(&file["start"]), numbers(&file["betas"]));
+    let rows = file["start"].as_array().map_or(1, Vec::len);
+    let shape = (rows, start.len() / rows);
+    let mut params = Params::new(0, &Device::Cpu, DType::F64);
+    let p = params.zeros("p", shape)?;
+    params.load("p", &Tensor::from_vec(start, shape, &Device::Cpu)?)?;
+    let target = Tensor::from_vec(numbers(&file["target"]), shape, &Device::Cpu)?;
+    let spec = AdamWSpec {
+        beta1: betas[0],
+        beta2: betas[1],
+        eps: number("eps")?,
+        weight_decay: number("weight_decay")?,
+        clip: 0.0,
+        clip_rule: ClipRule::ZClip,
+    };
+    let (total, warmup) = (number("total")? as u64, number("warmup")? as u64);
+    let schedule = Schedule { lr: number("peak")?, warmup, floor: 0.1, decay: Decay::Linear };
+    let mut adam = AdamW::new(&params, spec)?;
+    let mut clipped = 0;
+    for (i, step) in file["steps"].as_array().ok_or("no steps")?.iter().enumerate() {
+        let of_step = |name: &str| step[name].as_f64().ok_or(format!("no `{name}`"));
+        let rate = schedule.at(i as u64 + 1, total);
+        assert!((rate - of_step("lr")?).abs() < 1e-14, "learning rate {i}: {rate}");
+        let grads = ((&p - &target)?.sum_all()? * of_step("factor")?)?.backward()?;
+        adam.step(&params, &grads, rate)?;
+        clipped += usize::from(step["limit"].is_f64());
+        let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, &Device::Cpu)?)?;
+        assert!(off < 1e-9, "weights after update {i} are {off:e} off");
+    }
+    assert!(clipped >= 3, "{clipped} of the spikes were clipped");
     Ok(())
 }
 

@@ -3,14 +3,13 @@
 
 use super::{
     corpus::{CorpusSettings, GeneratedCorpus},
-    experiment::{Experiment, Variant},
+    experiment::{Experiment, Variant, equal_transformer},
 };
 use crate::{
     config::{CheckpointFile, ConfigError, settings},
     models::{
         ModelSpec,
         bdh::{BdhSpec, Carry, Form, Position},
-        gpt::AlibiGptSpec,
     },
     trainer::{Plan, ProbeSchedule, TrainSettings},
 };
@@ -93,6 +92,9 @@ settings! {
         /// A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
         baseline: bool = false,
+        /// Repeats every model with further seeds, of weights and batches. Curves then show mean and spread.
+        #[knob("Seeds", range(1..=8))]
+        seeds: u64 = 1,
     }
 }
 
@@ -138,8 +140,8 @@ impl Training<'_> {
             ));
         }
         let vocab = self.corpus.vocab;
-        let like = AlibiGptSpec::with_parameters_near(self.spec()?.parameters(vocab), vocab);
-        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", ModelSpec::AlibiGpt(like)))
+        let model = equal_transformer(self.spec()?.parameters(vocab), vocab, BesideSettings::baseline.name)?;
+        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", model))
     }
 
     /// These variants on the corpus of `corpus.*`.

@@ -76,6 +76,7 @@ impl Merging<'_> {
         for (key, on, why) in [
             (CarrySettings::carry.name, carry.carry > 0, "a carried state belongs to one text"),
             (BesideSettings::baseline.name, self.baseline, "a Transformer cannot be merged"),
+            (BesideSettings::seeds.name, self.training.experiment.seeds > 1, "its stages are those of one seed"),
             (
                 BdhSettings::gated.name,
                 model.gated,

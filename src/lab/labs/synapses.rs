@@ -79,6 +79,12 @@ pub static LAB: Lab = Lab {
             about: "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three?",
             toml: include_str!("../../../configs/synapses_merging.toml"),
         },
+        Preset {
+            id: "bdh_against_gpt",
+            title: "Against a transformer",
+            about: "BDH and a GPT of as many parameters learn translation from the same batches, three seeds each, by the paper's recipe: which is ahead?",
+            toml: include_str!("../../../configs/bdh_against_gpt.toml"),
+        },
     ],
     plan: |config| plan(config, &SynapsesSettings::read(config)?),
     drawing: drawing::draw,
@@ -89,6 +95,7 @@ pub static LAB: Lab = Lab {
         Pane::tab("surprise"),
         Pane::tile("losses", 1),
         Pane::more("merging"),
+        Pane::more("race"),
     ],
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE,
@@ -137,7 +144,7 @@ fn probes(s: &SynapsesSettings) -> Vec<ProbeSchedule> {
 }
 
 fn plan(config: &Config, s: &SynapsesSettings) -> Result<Plan, ConfigError> {
-    let experiment = Experiment::new(config, &s.train, &s.run);
+    let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };
     let mut plan = if s.merging.tune > 0 {
         let baseline = s.variants.baseline;

@@ -3,7 +3,7 @@
 use crate::{
     labs::headline::{
         Better, Digits, Headline, any_origin,
-        common::LOSS,
+        common::{BESIDE_FIRST, LOSS},
         large::{self, LargeNumber, Meaning, Reference},
         measured,
     },
@@ -34,6 +34,7 @@ const CONCEPT: Headline = Headline {
 
 pub static ALL: &[Headline] = &[
     LOSS,
+    BESIDE_FIRST,
     FIRING,
     Headline {
         id: "firing_y",
