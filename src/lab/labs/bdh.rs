@@ -92,6 +92,9 @@ settings! {
         /// A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
         baseline: bool = false,
+        /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.
+        #[knob("Without BPTT beside it")]
+        no_bptt: bool = false,
         /// Repeats every model with further seeds, of weights and batches. Curves then show mean and spread.
         #[knob("Seeds", range(1..=8))]
         seeds: u64 = 1,
@@ -129,6 +132,17 @@ impl Training<'_> {
     /// The one variant `bdh`.
     pub fn variant(&self) -> Result<Variant, ConfigError> {
         Ok(Variant::new("bdh", "BDH", ModelSpec::Bdh(self.spec()?)))
+    }
+
+    /// The model without backpropagation through time. Errors name the key.
+    pub fn without_bptt(&self) -> Result<Variant, ConfigError> {
+        if !self.model.through_past {
+            return Err(ConfigError::inconsistent(
+                BesideSettings::no_bptt.name,
+                "`variants.no_bptt` is the model without gradients through the past, and `model.through_past` has switched them off already; switch one of them back",
+            ));
+        }
+        Ok(Variant::new("no_bptt", "BDH without BPTT", ModelSpec::Bdh(BdhSpec { through_past: false, ..self.spec()? })))
     }
 
     /// A Transformer with as many parameters as the model. Errors name the key.

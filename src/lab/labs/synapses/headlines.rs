@@ -75,8 +75,21 @@ pub static ALL: &[Headline] = &[
         about: "Held-out cross-entropy on each text of a run that merges models, nats a token.",
         better: Better::Lower,
         digits: Digits::Decimals(3),
-        absent: "the run has one text (`merging.tune` is 0)",
+        absent: "the texts were not asked one by one (`merging.tune` is 0, `variants.no_bptt` is off)",
         source: measured!(TextLosses, |m| m.texts.iter().map(|t| (t.name.clone(), t.loss)).collect::<Vec<_>>()),
+    },
+    Headline {
+        id: "loss_of",
+        name: "loss",
+        unit: "nats",
+        about: "Held-out cross-entropy of passages by language, and of their translations by direction, on the run's first text, nats a token.",
+        better: Better::Lower,
+        digits: Digits::Decimals(3),
+        absent: "no translations were asked about (`variants.no_bptt`, or the probe `texts` by `orrery ask`), or the text has none",
+        source: measured!(TextLosses, |m| {
+            let directions = m.texts.first().map_or(&[][..], |t| &t.directions);
+            directions.iter().map(|d| (d.label(), d.loss)).collect::<Vec<_>>()
+        }),
     },
 ];
 
