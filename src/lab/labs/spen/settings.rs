@@ -66,13 +66,13 @@ settings! {
 settings! {
     /// The ablation: the fixed traces with another predictor.
     pub struct PredictorSettings in "predictor" {
-        /// Linear attention over the past, whose values are slow traces: nothing that the traces have lost comes back.
+        /// Linear attention over the past, whose values are slow traces: nothing that the traces have lost comes back. The paper's takes its values from the input, below.
         #[knob("Linear, from traces")]
         linear_traces: bool = false,
-        /// Linear attention whose values are the tokens' own states.
+        /// Linear attention whose values are the tokens' own states, as in the paper's equation.
         #[knob("Linear, from input")]
         linear_input: bool = false,
-        /// Softmax attention over the past, whose values are slow traces.
+        /// Softmax attention over the past, whose values are slow traces, as the paper describes its own.
         #[knob("Softmax, from traces")]
         softmax_traces: bool = false,
         /// Softmax attention whose values are the tokens' own states.
