@@ -5,10 +5,13 @@ use std::{collections::HashMap, path::PathBuf};
 
 use candle_core::{DType, Device, IndexOp, Tensor};
 use orrery_lab::{
-    analysis::graph::{
-        Edge, Graph,
-        communities::{Search, communities as search},
-        degrees, modularity, power_law,
+    analysis::{
+        graph::{
+            Edge, Graph,
+            communities::{Search, communities as search},
+            degrees, modularity, power_law,
+        },
+        singular_values::{entropy_rank, singular_values},
     },
     models::{
         Model, Trainable,
@@ -19,6 +22,10 @@ use orrery_lab::{
         fast_slow::{FastSlow, FastSlowSpec, Upsample},
         gpt::{Gpt, PlainGptSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
+        spcn::{
+            Sparse,
+            feedforward::{self, Drives, Sparsity, Surprise},
+        },
         spen::{COEFFICIENTS, Spen, SpenSpec},
     },
     nn::{
@@ -425,6 +432,65 @@ fn layers() -> Outcome {
         let off = distance(&act.apply(&x)?, &expected)?;
         assert!(off < 1e-9, "{name} is {off:e} off");
     }
+    Ok(())
+}
+
+/// Four rules for feedforward weights, and the effective rank of what they make.
+#[test]
+fn hebbian() -> Outcome {
+    let file: Value = serde_json::from_slice(&std::fs::read(path("hebbian.json"))?)?;
+    let number = |value: &Value| value.as_f64().map(|v| v as f32).ok_or("no number");
+    let size = |name: &str| file["sizes"][name].as_u64().map(|n| n as usize).ok_or(format!("no size `{name}`"));
+    let (units, inputs, active) = (size("units")?, size("inputs")?, size("active")?);
+    let (rate, decay) = (number(&file["rate"])?, number(&file["decay"])?);
+    // the file's rows are units; the program's are inputs
+    let columns = |value: &Value, n: usize| -> Vec<f32> {
+        let rows = numbers(value);
+        (0..n).flat_map(|j| (0..units).map(|i| rows[i * n + j] as f32).collect::<Vec<_>>()).collect()
+    };
+    let rows =
+        |name: &str| -> Vec<Vec<f64>> { file[name].as_array().map_or(vec![], |all| all.iter().map(numbers).collect()) };
+    let sparse = |row: &Vec<f64>| {
+        let entries = row.iter().enumerate().filter(|(_, v)| **v != 0.0);
+        let (units, values) = entries.map(|(i, v)| (i as u32, *v as f32)).unzip();
+        Sparse { units, values }
+    };
+    let single = |row: &Vec<f64>| row.iter().map(|v| *v as f32).collect::<Vec<f32>>();
+    let start = columns(&file["start"], inputs);
+    let [mut sanger, mut foldiak, mut surprise, mut forward] = [0; 4].map(|_| start.clone());
+    let mut inhibition = vec![0.0; units * units];
+    let mut mean = number(&file["surprise_start"])?;
+    let (lengths, signs) = (numbers(&file["lengths"]), numbers(&file["signs"]));
+    let (errors, precision) = (rows("errors"), rows("precision"));
+    for (t, (input, state)) in rows("inputs").iter().map(sparse).zip(rows("states").iter().map(sparse)).enumerate() {
+        feedforward::sanger(&mut sanger, units, [&input, &state], rate);
+        let sparsity = Sparsity { units, active, rate };
+        feedforward::foldiak(&mut foldiak, &mut inhibition, [&input, &state], sparsity);
+        let (errors, precision) = (single(&errors[t]), single(&precision[t]));
+        let level = Surprise { errors: &errors, precision: &precision, rate, decay };
+        feedforward::surprise_gated(&mut surprise, &mut mean, &input, &level);
+        let drives = Drives { state: &state, length: lengths[t] as f32 };
+        feedforward::forward_forward(&mut forward, units, &input, drives, rate * signs[t] as f32);
+    }
+    let near = |name: &str, found: &[f32], expected: &[f32]| {
+        let largest = expected.iter().fold(1f32, |m, v| m.max(v.abs()));
+        let off = found.iter().zip(expected).fold(0f32, |m, (a, b)| m.max((a - b).abs()));
+        assert!(found.len() == expected.len() && off < 1e-4 * largest, "{name} is {off:e} off");
+    };
+    for (name, found) in
+        [("sanger", &sanger), ("foldiak", &foldiak), ("surprise", &surprise), ("forward_forward", &forward)]
+    {
+        let expected = columns(&file["weights"][name], inputs);
+        near(name, found, &expected);
+        assert_ne!(expected, start, "{name} learns nothing");
+        let rank = entropy_rank(&singular_values(inputs, units, found).ok_or("no singular values")?);
+        let of_file = file["ranks"][name].as_f64().ok_or("no rank")?;
+        assert!((rank - of_file).abs() < 1e-3 * of_file, "the rank of {name} is {rank}, not {of_file}");
+    }
+    near("inhibition", &inhibition, &columns(&file["inhibition"], units));
+    near("surprise", &[mean], &[number(&file["surprise"])?]);
+    let open = file["gates_open"].as_u64().ok_or("no count")?;
+    assert!(open > 5 && open < 30, "{open} words are surprising");
     Ok(())
 }
 
