@@ -143,7 +143,10 @@ fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
         change(&mut spec);
         ModelSpec::Spcn(spec)
     };
-    let bigru = |input| ModelSpec::BiGru(BiGruSpec { input, hidden: on.bigru_hidden, ..BiGruSpec::default() });
+    let bigru = |input| {
+        let (hidden, dropout) = (on.bigru_hidden, on.bigru_dropout);
+        ModelSpec::BiGru(BiGruSpec { input, hidden, dropout, ..BiGruSpec::default() })
+    };
     let embedding = |std| WordInput::Embedding { width: on.bigru_embedding, std };
     let CompareSettings { no_unit_norm, words, .. } = *on;
     let all = [

@@ -16,7 +16,7 @@ settings! {
         sentences: SentenceSettings,
         train: TrainSettings = TrainSettings {
             steps: 100,
-            lr: 2e-3,
+            lr: 1e-3,
             batch: 20,
             window: 11,
             warmup: 20,
@@ -172,6 +172,9 @@ settings! {
         /// Width of their embedding.
         #[knob("BiGRU embedding", range(4..=1024))]
         bigru_embedding: usize = 64,
+        /// Share of a GRU's states that each of its updates sets to 0, before the roles are read off them. The paper has 0.1.
+        #[knob("BiGRU dropout", range(0.0..=0.9))]
+        bigru_dropout: f64 = 0.1,
     }
 }
 
