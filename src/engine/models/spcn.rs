@@ -98,9 +98,10 @@ impl Spcn {
             let name = |what: &str| self.values(&format!("{direction}.{l}.{what}"));
             let variance = self.values(&format!("{VARIANCE}{direction}.{l}"))?;
             let weights = [name("feedforward")?, name("lateral")?, name("feedback")?, variance];
-            let level = Level::new(level.units, level.active, self.spec.traces(l), weights);
-            let surprise = self.values(&surprise(direction, l))?.first().copied().unwrap_or(0.0);
-            Ok(Level { inhibition: name("inhibition")?, surprise, ..level })
+            let mut built = Level::new(level.units, level.active, self.spec.traces(l), weights);
+            built.inhibition = name("inhibition")?;
+            built.surprise = self.values(&surprise(direction, l))?.first().copied().unwrap_or(0.0);
+            Ok(built)
         };
         let levels = self.spec.levels.iter().enumerate().map(level).collect::<Result<Vec<_>>>()?;
         Ok(DirectionReader::Network(Box::new(Hierarchy::new(self.spec.rule(), levels))))
