@@ -20,7 +20,7 @@ use orrery_lab::{
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{FastSlow, FastSlowSpec, Upsample},
-        gpt::{Gpt, PlainGptSpec},
+        gpt::{AlibiGptSpec, Gpt, PlainGptSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
         spcn::{
             Sparse,
@@ -347,6 +347,32 @@ fn plain_gpt() -> Outcome {
         positions: oracle.must("ctx")?,
     };
     compare(&oracle, &Gpt::with_learned_positions(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
+#[test]
+fn alibi_gpt() -> Outcome {
+    let oracle = Oracle::open("alibi_gpt.safetensors")?;
+    let spec = AlibiGptSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        layers: oracle.must("layers")?,
+    };
+    compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
+/// Gradients that stop at keys and values, and thirty steps with them.
+#[test]
+fn bdh_no_bptt() -> Outcome {
+    let oracle = Oracle::open("bdh_no_bptt.safetensors")?;
+    let spec = BdhSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        neurons: oracle.must("n")?,
+        layers: oracle.must("layers")?,
+        through_past: false,
+        ..BdhSpec::default()
+    };
+    compare(&oracle, &Bdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
 }
 
 /// Also x and y of every layer.
