@@ -352,11 +352,8 @@ fn plain_gpt() -> Outcome {
 #[test]
 fn alibi_gpt() -> Outcome {
     let oracle = Oracle::open("alibi_gpt.safetensors")?;
-    let spec = AlibiGptSpec {
-        d_model: oracle.must("d")?,
-        heads: oracle.must("heads")?,
-        layers: oracle.must("layers")?,
-    };
+    let spec =
+        AlibiGptSpec { d_model: oracle.must("d")?, heads: oracle.must("heads")?, layers: oracle.must("layers")? };
     compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
 }
 

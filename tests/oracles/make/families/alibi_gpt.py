@@ -2,6 +2,7 @@
 2108.12409), in the equations of the paper on ALiBi."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .layers import GeluMlp, linear, merge_heads, split_heads
@@ -17,12 +18,11 @@ class AlibiAttention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = (split_heads(z, self.heads) for z in self.qkv(x).chunk(3, dim=-1))
-        place = torch.arange(x.shape[1])
+        place = torch.arange(x.shape[1], device=x.device)
         distance = place[:, None] - place[None, :]
-        slopes = 2.0 ** (-8.0 * torch.arange(1, self.heads + 1) / self.heads)
-        scores = q @ k.mT / q.shape[-1] ** 0.5 - slopes[:, None, None] * distance
-        scores = scores.masked_fill(distance < 0, float("-inf"))
-        return self.proj(merge_heads(scores.softmax(-1) @ v))
+        slopes = 2.0 ** (-8.0 * torch.arange(1, self.heads + 1, device=x.device) / self.heads)
+        bias = (-slopes[:, None, None] * distance).masked_fill(distance < 0, float("-inf"))
+        return self.proj(merge_heads(F.scaled_dot_product_attention(q, k, v, attn_mask=bias)))
 
 
 class AlibiBlock(nn.Module):
