@@ -46,10 +46,10 @@ pub struct DirectionLoss {
 }
 
 impl DirectionLoss {
-    /// "en", or "en to fr".
+    /// "en", or "en-fr".
     pub fn label(&self) -> String {
         match &self.to {
-            Some(to) => format!("{} to {to}", self.from),
+            Some(to) => format!("{}-{to}", self.from),
             None => self.from.clone(),
         }
     }

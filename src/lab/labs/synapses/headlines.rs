@@ -3,7 +3,7 @@
 use crate::{
     labs::headline::{
         Better, Digits, Headline, any_origin,
-        common::{BESIDE_FIRST, LOSS},
+        common::LOSS,
         large::{self, LargeNumber, Meaning, Reference},
         measured,
     },
@@ -34,7 +34,6 @@ const CONCEPT: Headline = Headline {
 
 pub static ALL: &[Headline] = &[
     LOSS,
-    BESIDE_FIRST,
     FIRING,
     Headline {
         id: "firing_y",
@@ -72,24 +71,11 @@ pub static ALL: &[Headline] = &[
         id: "loss_on",
         name: "loss",
         unit: "nats",
-        about: "Held-out cross-entropy on each text of a run that merges models, nats a token.",
+        about: "Held-out cross-entropy on each text, and on the first one's passages by language (en) and their translations by direction (en-fr), nats a token.",
         better: Better::Lower,
         digits: Digits::Decimals(3),
         absent: "the texts were not asked one by one (`merging.tune` is 0, `variants.no_bptt` is off)",
-        source: measured!(TextLosses, |m| m.texts.iter().map(|t| (t.name.clone(), t.loss)).collect::<Vec<_>>()),
-    },
-    Headline {
-        id: "loss_of",
-        name: "loss",
-        unit: "nats",
-        about: "Held-out cross-entropy of passages by language, and of their translations by direction, on the run's first text, nats a token.",
-        better: Better::Lower,
-        digits: Digits::Decimals(3),
-        absent: "no translations were asked about (`variants.no_bptt`, or the probe `texts` by `orrery ask`), or the text has none",
-        source: measured!(TextLosses, |m| {
-            let directions = m.texts.first().map_or(&[][..], |t| &t.directions);
-            directions.iter().map(|d| (d.label(), d.loss)).collect::<Vec<_>>()
-        }),
+        source: measured!(TextLosses, |m| losses(m)),
     },
 ];
 
@@ -116,6 +102,13 @@ pub static LARGE: &[LargeNumber] = &[
     },
     large::common::LOSS,
 ];
+
+/// Each text's loss, and those of the first one's directions.
+fn losses(m: &TextLosses) -> Vec<(String, f64)> {
+    let texts = m.texts.iter().map(|t| (t.name.clone(), t.loss));
+    let directions = m.texts.first().map_or(&[][..], |t| &t.directions);
+    texts.chain(directions.iter().map(|d| (d.label(), d.loss))).collect()
+}
 
 fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringShare) -> f64) -> Option<f64> {
     let shares: Vec<f64> = m.layers.iter().map(|l| part(&of(l))).collect();
