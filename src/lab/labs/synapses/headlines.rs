@@ -75,7 +75,11 @@ pub static ALL: &[Headline] = &[
         better: Better::Lower,
         digits: Digits::Decimals(3),
         absent: "the texts were not asked one by one (`merging.tune` is 0, `variants.no_bptt` is off)",
-        source: measured!(TextLosses, |m| losses(m)),
+        source: measured!(TextLosses, |m| {
+            let texts = m.texts.iter().map(|t| (t.name.clone(), t.loss));
+            let directions = m.texts.first().map_or(&[][..], |t| &t.directions);
+            texts.chain(directions.iter().map(|d| (d.label(), d.loss))).collect::<Vec<_>>()
+        }),
     },
 ];
 
@@ -102,13 +106,6 @@ pub static LARGE: &[LargeNumber] = &[
     },
     large::common::LOSS,
 ];
-
-/// Each text's loss, and those of the first one's directions.
-fn losses(m: &TextLosses) -> Vec<(String, f64)> {
-    let texts = m.texts.iter().map(|t| (t.name.clone(), t.loss));
-    let directions = m.texts.first().map_or(&[][..], |t| &t.directions);
-    texts.chain(directions.iter().map(|d| (d.label(), d.loss))).collect()
-}
 
 fn mean(m: &Activity, of: fn(&LayerActivity) -> FiringShare, part: fn(&FiringShare) -> f64) -> Option<f64> {
     let shares: Vec<f64> = m.layers.iter().map(|l| part(&of(l))).collect();
