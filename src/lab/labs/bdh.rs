@@ -95,6 +95,9 @@ settings! {
         /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.
         #[knob("Without BPTT beside it")]
         no_bptt: bool = false,
+        /// The same BDH with gates (BDH-GPU'): the form that the paper finds level with a transformer, in our reading of its one sentence.
+        #[knob("With gates beside it")]
+        gated: bool = false,
         /// Repeats every model with further seeds, of weights and batches. Curves then show mean and spread.
         #[knob("Seeds", range(1..=8))]
         seeds: u64 = 1,
@@ -143,6 +146,17 @@ impl Training<'_> {
             ));
         }
         Ok(Variant::new("no_bptt", "BDH without BPTT", ModelSpec::Bdh(BdhSpec { through_past: false, ..self.spec()? })))
+    }
+
+    /// The model with gates. Errors name the key.
+    pub fn with_gates(&self) -> Result<Variant, ConfigError> {
+        if self.model.gated {
+            return Err(ConfigError::inconsistent(
+                BesideSettings::gated.name,
+                "`variants.gated` is the model with gates, and `model.gated` has them already; switch one of them off",
+            ));
+        }
+        Ok(Variant::new("gated", "BDH-GPU'", ModelSpec::Bdh(BdhSpec { gated: true, ..self.spec()? })))
     }
 
     /// A Transformer with as many parameters as the model. Errors name the key.

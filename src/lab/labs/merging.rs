@@ -77,6 +77,7 @@ impl Merging<'_> {
             (CarrySettings::carry.name, carry.carry > 0, "a carried state belongs to one text"),
             (BesideSettings::baseline.name, self.beside.baseline, "a Transformer cannot be merged"),
             (BesideSettings::no_bptt.name, self.beside.no_bptt, "its stages are those of one model"),
+            (BesideSettings::gated.name, self.beside.gated, "its stages are those of one model"),
             (BesideSettings::seeds.name, self.beside.seeds > 1, "its stages are those of one seed"),
             (
                 BdhSettings::gated.name,

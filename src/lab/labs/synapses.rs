@@ -88,8 +88,14 @@ pub static LAB: Lab = Lab {
         Preset {
             id: "bdh_against_gpt",
             title: "Against a transformer",
-            about: "BDH and a GPT of as many parameters learn translation from the same batches, three seeds each, by the paper's recipe: which is ahead?",
+            about: "BDH, BDH with gates and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead?",
             toml: include_str!("../../../configs/bdh_against_gpt.toml"),
+        },
+        Preset {
+            id: "bdh_paper",
+            title: "Paper",
+            about: "The 25M model of the paper's scaling experiments and its recipe, for a GPU and a text of your own.",
+            toml: include_str!("../../../configs/bdh_paper.toml"),
         },
     ],
     plan: |config| plan(config, &SynapsesSettings::read(config)?),
@@ -158,6 +164,9 @@ fn plan(config: &Config, s: &SynapsesSettings) -> Result<Plan, ConfigError> {
         let mut variants = vec![training.variant()?];
         if s.variants.no_bptt {
             variants.push(training.without_bptt()?);
+        }
+        if s.variants.gated {
+            variants.push(training.with_gates()?);
         }
         if s.variants.baseline {
             variants.push(training.baseline()?);
