@@ -88,7 +88,7 @@ pub static LAB: Lab = Lab {
         Preset {
             id: "bdh_against_gpt",
             title: "Against a transformer",
-            about: "BDH, BDH with gates and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead?",
+            about: "BDH and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead?",
             toml: include_str!("../../../configs/bdh_against_gpt.toml"),
         },
         Preset {
