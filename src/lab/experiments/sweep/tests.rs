@@ -75,7 +75,7 @@ fn the_documented_sizes_have_transformers_as_large() {
     let lab = labs::find("synapses").unwrap();
     let sweep =
         Sweep::new(&SweepFile::parse(text).unwrap(), lab, &lab.config(Some("bdh_against_gpt")).unwrap()).unwrap();
-    assert_eq!((sweep.points.len(), sweep.tasks().len()), (5, 25));
+    assert_eq!((sweep.points.len(), sweep.tasks().len()), (6, 30));
     for config in &sweep.points {
         let plan = (lab.plan)(config).unwrap();
         let sizes: Vec<f64> = plan
