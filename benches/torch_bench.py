@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "oracles" / "make"))
 
+from families.alibi_gpt import AlibiGpt
 from families.bdh import Bdh
 from families.coupled_qk import CoupledQk
 from families.dense import Dense
@@ -52,6 +53,7 @@ CASES = {
     "dense": Case(lambda: Dense(320, 128, 4, 2, layers=4, hidden=512), 320, 4, 256),
     "ode_flow": Case(lambda: OdeFlow(256, 128, 4, 128, head_layers=2, tail_layers=2, control=4, steps=4), 256, 8, 128),
     "bdh": Case(lambda: Bdh(256, 64, 4, 2048, layers=4), 256, 8, 128),
+    "alibi_gpt": Case(lambda: AlibiGpt(256, 80, 2, layers=5), 256, 8, 128),
     "spen": Case(lambda: Spen(256, 128, 512, k=31, layers=2), 256, 8, 256),
     "spen_wide": Case(lambda: Spen(256, 768, 3072, k=184, layers=2), 256, 2, 256),
     **{f"qk_{kind}": coupled(kind) for kind in ("standard", "diff", "euler", "hamiltonian")},

@@ -15,6 +15,7 @@ use orrery::{
         coupled_qk::{CoupledQkSpec, QkVariant},
         dense::DenseSpec,
         fast_slow::FastSlowSpec,
+        gpt::AlibiGptSpec,
         ode_flow::OdeFlowSpec,
         spen::SpenSpec,
     },
@@ -92,6 +93,14 @@ pub const CASES: &[Case] = &[
             s.layers as f64 * (maps + scores + gathered) + c.linear(c.tokens, c.vocab * s.d_model)
         },
     },
+    Case {
+        name: "alibi_gpt",
+        spec: || ModelSpec::AlibiGpt(BESIDE_BDH),
+        vocab: 256,
+        batch: 8,
+        tokens: 128,
+        flop: |c| (c.batch * c.tokens) as f64 * BESIDE_BDH.training_flops(c.vocab, c.tokens),
+    },
     Case { name: "qk_standard", spec: || coupled_qk(QkVariant::Standard), ..COUPLED_QK },
     Case { name: "qk_euler", spec: || coupled_qk(QkVariant::Euler), ..COUPLED_QK },
     Case { name: "qk_hamiltonian", spec: || coupled_qk(QkVariant::Hamiltonian), ..COUPLED_QK },
@@ -113,6 +122,9 @@ pub const CASES: &[Case] = &[
         flop: spen_flop,
     },
 ];
+
+/// The transformer of as many parameters as the case `bdh`.
+const BESIDE_BDH: AlibiGptSpec = AlibiGptSpec { d_model: 80, heads: 2, layers: 5 };
 
 fn spen_flop(case: &Case) -> f64 {
     match (case.spec)() {

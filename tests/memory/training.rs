@@ -96,7 +96,16 @@ fn cases(family: &ModelSpec) -> [Case; 2] {
         ],
         ModelSpec::BiGru(_) => [
             (ModelSpec::BiGru(BiGruSpec { tags: 147, ..BiGruSpec::default() }), 147, [32, 11]),
-            (ModelSpec::BiGru(BiGruSpec { input: WordInput::OneHot, hidden: 128, tags: 147 }), 147, [64, 11]),
+            (
+                ModelSpec::BiGru(BiGruSpec {
+                    input: WordInput::OneHot,
+                    hidden: 128,
+                    tags: 147,
+                    ..BiGruSpec::default()
+                }),
+                147,
+                [64, 11],
+            ),
         ],
         ModelSpec::Bdh(_) => [
             (ModelSpec::Bdh(BdhSpec::default()), 256, [4, 96]),

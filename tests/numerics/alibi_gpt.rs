@@ -8,8 +8,8 @@ use orrery_lab::{
         bdh::BdhSpec,
         gpt::{AlibiGptSpec, Gpt},
     },
-    nn::{Batch, Tap, host},
-    trainer::Run,
+    nn::{Batch, Tap, host, optimiser::ClipRule},
+    trainer::{Decay, Run},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -112,5 +112,47 @@ fn the_lab_trains_both_on_the_same_batches() -> Outcome {
     }
     config.set_text(&knobs, "model.checkpoint", "some.pt")?;
     assert!((lab.plan)(&config).unwrap_err().to_string().contains("`variants.baseline`"));
+    Ok(())
+}
+
+#[test]
+fn the_preset_races_both_by_the_recipe_of_the_paper() -> Outcome {
+    let lab = labs::find("synapses").ok_or("the lab is gone")?;
+    let plan = (lab.plan)(&lab.config(Some("bdh_against_gpt"))?)?;
+    let ids: Vec<&str> = plan.variants.iter().map(|v| v.id.as_str()).collect();
+    assert_eq!(ids, ["bdh-s0", "alibi_gpt-s0", "bdh-s1", "alibi_gpt-s1", "bdh-s2", "alibi_gpt-s2"]);
+    assert!(plan.variants.chunks(2).all(|pair| pair[0].seed == pair[1].seed), "equal seeds see the same batches");
+    let optimisation = plan.optimisation;
+    assert_eq!(optimisation.schedule.decay, Decay::Linear);
+    assert_eq!((optimisation.adamw.clip_rule, optimisation.adamw.clip), (ClipRule::ZClip, 0.0));
+    let last = optimisation.schedule.at(plan.steps, plan.steps);
+    assert!((last / optimisation.schedule.lr - 0.1).abs() < 1e-12, "{last}");
+    Ok(())
+}
+
+#[test]
+fn a_transformer_of_too_few_parameters_is_refused() -> Outcome {
+    let lab = labs::find("synapses").ok_or("the lab is gone")?;
+    let (knobs, mut config) = ((lab.knobs)(), lab.config(None)?);
+    for (key, value) in [("variants.baseline", "true"), ("model.neurons", "8"), ("model.d_model", "4")] {
+        config.set_text(&knobs, key, value)?;
+    }
+    let error = (lab.plan)(&config).map(|_| ()).unwrap_err();
+    assert_eq!(error.key(), Some("variants.baseline"));
+    assert!(error.to_string().contains("make the models larger"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn gates_are_a_third_beside_both() -> Outcome {
+    let lab = labs::find("synapses").ok_or("the lab is gone")?;
+    let (knobs, mut config) = ((lab.knobs)(), lab.config(Some("bdh_against_gpt"))?);
+    config.set_text(&knobs, "variants.seeds", "1")?;
+    config.set_text(&knobs, "variants.gated", "true")?;
+    let plan = (lab.plan)(&config)?;
+    assert_eq!(plan.variants.iter().map(|v| v.id.as_str()).collect::<Vec<_>>(), ["bdh", "gated", "alibi_gpt"]);
+    assert!(matches!(&plan.variants[1].model, ModelSpec::Bdh(spec) if spec.gated));
+    config.set_text(&knobs, "model.gated", "true")?;
+    assert!((lab.plan)(&config).unwrap_err().to_string().contains("`variants.gated`"));
     Ok(())
 }

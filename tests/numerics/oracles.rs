@@ -5,10 +5,13 @@ use std::{collections::HashMap, path::PathBuf};
 
 use candle_core::{DType, Device, IndexOp, Tensor};
 use orrery_lab::{
-    analysis::graph::{
-        Edge, Graph,
-        communities::{Search, communities as search},
-        degrees, modularity, power_law,
+    analysis::{
+        graph::{
+            Edge, Graph,
+            communities::{Search, communities as search},
+            degrees, modularity, power_law,
+        },
+        singular_values::{entropy_rank, singular_values},
     },
     models::{
         Model, Trainable,
@@ -17,8 +20,12 @@ use orrery_lab::{
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
         dense::{Dense, DenseSpec, GatedAct},
         fast_slow::{Approach, FastSlow, FastSlowSpec, SlowMixer, Upsample},
-        gpt::{Gpt, PlainGptSpec},
+        gpt::{AlibiGptSpec, Gpt, PlainGptSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
+        spcn::{
+            Sparse,
+            feedforward::{self, Drives, Sparsity, Surprise},
+        },
         spen::{COEFFICIENTS, Spen, SpenSpec},
     },
     nn::{
@@ -26,10 +33,11 @@ use orrery_lab::{
         fused::{embedding::embedding, mlp::Act},
         gru::BiGru,
         host,
-        optimiser::AdamWSpec,
+        optimiser::{AdamWSpec, ClipRule},
         pooling::{causal_pool, upsample},
     },
     ode::{self, Method, Policy, Reason, SolverOptions},
+    trainer::{Decay, Schedule},
 };
 use serde_json::Value;
 
@@ -391,6 +399,29 @@ fn plain_gpt() -> Outcome {
     compare(&oracle, &Gpt::with_learned_positions(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
 }
 
+#[test]
+fn alibi_gpt() -> Outcome {
+    let oracle = Oracle::open("alibi_gpt.safetensors")?;
+    let spec =
+        AlibiGptSpec { d_model: oracle.must("d")?, heads: oracle.must("heads")?, layers: oracle.must("layers")? };
+    compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
+/// Gradients that stop at keys and values, and thirty steps with them.
+#[test]
+fn bdh_no_bptt() -> Outcome {
+    let oracle = Oracle::open("bdh_no_bptt.safetensors")?;
+    let spec = BdhSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        neurons: oracle.must("n")?,
+        layers: oracle.must("layers")?,
+        through_past: false,
+        ..BdhSpec::default()
+    };
+    compare(&oracle, &Bdh::new(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
 /// Also x and y of every layer.
 #[test]
 fn bdh() -> Outcome {
@@ -465,6 +496,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 fn layers() -> Outcome {
     let file: Value = serde_json::from_slice(&std::fs::read(path("layers.json"))?)?;
     adamw(&file["adamw"])?;
+    zclip(&file["zclip"])?;
     gru(&file["gru"])?;
     let activations = &file["activations"];
     let x = Tensor::new(numbers(&activations["x"]), &Device::Cpu)?;
@@ -473,6 +505,65 @@ fn layers() -> Outcome {
         let off = distance(&act.apply(&x)?, &expected)?;
         assert!(off < 1e-9, "{name} is {off:e} off");
     }
+    Ok(())
+}
+
+/// Four rules for feedforward weights, and the effective rank of what they make.
+#[test]
+fn hebbian() -> Outcome {
+    let file: Value = serde_json::from_slice(&std::fs::read(path("hebbian.json"))?)?;
+    let number = |value: &Value| value.as_f64().map(|v| v as f32).ok_or("no number");
+    let size = |name: &str| file["sizes"][name].as_u64().map(|n| n as usize).ok_or(format!("no size `{name}`"));
+    let (units, inputs, active) = (size("units")?, size("inputs")?, size("active")?);
+    let (rate, decay) = (number(&file["rate"])?, number(&file["decay"])?);
+    // the file's rows are units; the program's are inputs
+    let columns = |value: &Value, n: usize| -> Vec<f32> {
+        let rows = numbers(value);
+        (0..n).flat_map(|j| (0..units).map(|i| rows[i * n + j] as f32).collect::<Vec<_>>()).collect()
+    };
+    let rows =
+        |name: &str| -> Vec<Vec<f64>> { file[name].as_array().map_or(vec![], |all| all.iter().map(numbers).collect()) };
+    let sparse = |row: &Vec<f64>| {
+        let entries = row.iter().enumerate().filter(|(_, v)| **v != 0.0);
+        let (units, values) = entries.map(|(i, v)| (i as u32, *v as f32)).unzip();
+        Sparse { units, values }
+    };
+    let single = |row: &Vec<f64>| row.iter().map(|v| *v as f32).collect::<Vec<f32>>();
+    let start = columns(&file["start"], inputs);
+    let [mut sanger, mut foldiak, mut surprise, mut forward] = [0; 4].map(|_| start.clone());
+    let mut inhibition = vec![0.0; units * units];
+    let mut mean = number(&file["surprise_start"])?;
+    let (lengths, signs) = (numbers(&file["lengths"]), numbers(&file["signs"]));
+    let (errors, precision) = (rows("errors"), rows("precision"));
+    for (t, (input, state)) in rows("inputs").iter().map(sparse).zip(rows("states").iter().map(sparse)).enumerate() {
+        feedforward::sanger(&mut sanger, units, [&input, &state], rate);
+        let sparsity = Sparsity { units, active, rate };
+        feedforward::foldiak(&mut foldiak, &mut inhibition, [&input, &state], sparsity);
+        let (errors, precision) = (single(&errors[t]), single(&precision[t]));
+        let level = Surprise { errors: &errors, precision: &precision, rate, decay };
+        feedforward::surprise_gated(&mut surprise, &mut mean, &input, &level);
+        let drives = Drives { state: &state, length: lengths[t] as f32 };
+        feedforward::forward_forward(&mut forward, units, &input, drives, rate * signs[t] as f32);
+    }
+    let near = |name: &str, found: &[f32], expected: &[f32]| {
+        let largest = expected.iter().fold(1f32, |m, v| m.max(v.abs()));
+        let off = found.iter().zip(expected).fold(0f32, |m, (a, b)| m.max((a - b).abs()));
+        assert!(found.len() == expected.len() && off < 1e-4 * largest, "{name} is {off:e} off");
+    };
+    for (name, found) in
+        [("sanger", &sanger), ("foldiak", &foldiak), ("surprise", &surprise), ("forward_forward", &forward)]
+    {
+        let expected = columns(&file["weights"][name], inputs);
+        near(name, found, &expected);
+        assert_ne!(expected, start, "{name} learns nothing");
+        let rank = entropy_rank(&singular_values(inputs, units, found).ok_or("no singular values")?);
+        let of_file = file["ranks"][name].as_f64().ok_or("no rank")?;
+        assert!((rank - of_file).abs() < 1e-3 * of_file, "the rank of {name} is {rank}, not {of_file}");
+    }
+    near("inhibition", &inhibition, &columns(&file["inhibition"], units));
+    near("surprise", &[mean], &[number(&file["surprise"])?]);
+    let open = file["gates_open"].as_u64().ok_or("no count")?;
+    assert!(open > 5 && open < 30, "{open} words are surprising");
     Ok(())
 }
 
@@ -516,6 +607,7 @@ fn adamw(file: &Value) -> Outcome {
         eps: number("eps")?,
         weight_decay: number("weight_decay")?,
         clip: number("clip_norm")?,
+        ..AdamWSpec::default()
     };
     let mut adam = AdamW::new(&params, spec)?;
     for (i, step) in file["steps"].as_array().ok_or("no steps")?.iter().enumerate() {
@@ -528,6 +620,42 @@ fn adamw(file: &Value) -> Outcome {
     }
     // The first row by hand: a guard against comparing nothing.
     assert_eq!(p.i(0)?.elem_count(), shape.1);
+    Ok(())
+}
+
+/// Clipping by the z-score of the norm, and the linear schedule.
+fn zclip(file: &Value) -> Outcome {
+    let number = |name: &str| file[name].as_f64().ok_or(format!("no number `{name}`"));
+    let (start, betas) = (numbers(&file["start"]), numbers(&file["betas"]));
+    let rows = file["start"].as_array().map_or(1, Vec::len);
+    let shape = (rows, start.len() / rows);
+    let mut params = Params::new(0, &Device::Cpu, DType::F64);
+    let p = params.zeros("p", shape)?;
+    params.load("p", &Tensor::from_vec(start, shape, &Device::Cpu)?)?;
+    let target = Tensor::from_vec(numbers(&file["target"]), shape, &Device::Cpu)?;
+    let spec = AdamWSpec {
+        beta1: betas[0],
+        beta2: betas[1],
+        eps: number("eps")?,
+        weight_decay: number("weight_decay")?,
+        clip: 0.0,
+        clip_rule: ClipRule::ZClip,
+    };
+    let (total, warmup) = (number("total")? as u64, number("warmup")? as u64);
+    let schedule = Schedule { lr: number("peak")?, warmup, floor: 0.1, decay: Decay::Linear };
+    let mut adam = AdamW::new(&params, spec)?;
+    let mut clipped = 0;
+    for (i, step) in file["steps"].as_array().ok_or("no steps")?.iter().enumerate() {
+        let of_step = |name: &str| step[name].as_f64().ok_or(format!("no `{name}`"));
+        let rate = schedule.at(i as u64 + 1, total);
+        assert!((rate - of_step("lr")?).abs() < 1e-14, "learning rate {i}: {rate}");
+        let grads = ((&p - &target)?.sum_all()? * of_step("factor")?)?.backward()?;
+        adam.step(&params, &grads, rate)?;
+        clipped += usize::from(step["limit"].is_f64());
+        let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, &Device::Cpu)?)?;
+        assert!(off < 1e-9, "weights after update {i} are {off:e} off");
+    }
+    assert!(clipped >= 3, "{clipped} of the spikes were clipped");
     Ok(())
 }
 

@@ -71,6 +71,41 @@ fn a_resumed_run_has_the_bits_of_a_whole_one() {
 }
 
 #[test]
+fn rules_of_feedforward_weights_are_resumed_and_have_a_rank() {
+    let beside = [
+        ("train.steps", "5"),
+        ("compare.bigru", "false"),
+        ("compare.sanger", "true"),
+        ("compare.foldiak", "true"),
+        ("compare.surprise", "true"),
+        ("compare.forward_forward", "true"),
+    ];
+    let mut whole = Run::open(plan(&beside)).unwrap();
+    go_on(&mut whole, 5);
+    let mut first = Run::open(plan(&beside)).unwrap();
+    go_on(&mut first, 2);
+    let mut second = Run::open(plan(&beside)).unwrap();
+    second.restore(&first.checkpoint()).unwrap();
+    go_on(&mut second, 5);
+    assert_eq!(weights(&whole), weights(&second));
+    let ids: Vec<&str> = whole.variants.iter().map(|v| v.spec.id.as_str()).collect();
+    assert_eq!(ids, ["network", "sanger", "foldiak", "surprise", "forward_forward", "words"]);
+    let args = whole.plan.probes[0].args.clone();
+    let mut ranks = vec![];
+    for variant in 0..6 {
+        let samples = whole.ask(variant, "role_accuracy", &args).unwrap();
+        ranks.push(samples[0].measurement::<RoleAccuracy>().unwrap().ranks.clone());
+    }
+    assert!(ranks[5].is_empty(), "traces of bare words read through no weights");
+    for (id, ranks) in ids.iter().zip(&ranks).take(5) {
+        // three levels of 32, 16 and 8 units
+        let within = ranks.iter().zip([32.0, 16.0, 8.0]).all(|(rank, most)| (1.0..=most).contains(rank));
+        assert!(ranks.len() == 3 && within, "{id}: {ranks:?}");
+    }
+    assert!((1..5).all(|i| ranks[i] != ranks[0]), "every rule changes the weights: {ranks:?}");
+}
+
+#[test]
 fn a_network_makes_one_pass_and_a_tagger_goes_on() {
     let plan = plan(&[("train.steps", "12"), ("compare.no_spa", "true")]);
     let ends: Vec<(&str, u64)> =

@@ -29,6 +29,7 @@ mod measurements;
 mod memory;
 mod merging;
 mod neuron_graph;
+mod no_bptt;
 mod notebooks;
 mod ode_flow;
 mod output;

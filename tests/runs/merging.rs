@@ -397,6 +397,9 @@ fn who_has_not_begun_is_not_asked_and_settings_that_cannot_merge_are_named() -> 
     for (key, value, word) in [
         ("train.carry", "4", "train.carry"),
         ("variants.baseline", "true", "variants.baseline"),
+        ("variants.seeds", "2", "variants.seeds"),
+        ("variants.no_bptt", "true", "variants.no_bptt"),
+        ("variants.gated", "true", "variants.gated"),
         ("model.gated", "true", "model.gated"),
         ("corpus.tokenizer", "char", "corpus.tokenizer"),
     ] {

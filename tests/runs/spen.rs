@@ -35,6 +35,10 @@ const ALL: &[(&str, &str)] = &[
     ("compare.as_large", "true"),
 ];
 
+/// Models of fewer parameters than any transformer at 65,536 tokens.
+const TOO_SMALL: &[(&str, &str)] =
+    &[("compare.transformer", "true"), ("model.d_model", "8"), ("model.heads", "2"), ("corpus.vocab", "65536")];
+
 fn plan(more: &[(&str, &str)]) -> Result<Plan, String> {
     let knobs = (LAB.knobs)();
     let mut config = LAB.config(None).unwrap();
@@ -110,6 +114,32 @@ fn the_control_is_as_large_as_the_largest() {
 }
 
 #[test]
+fn the_transformer_is_the_last_step_and_as_large_as_the_largest() {
+    let beside = [("compare.transformer", "true"), ("mechanism.linear", "true")];
+    let plan = plan(&beside).unwrap();
+    let ids: Vec<&str> = plan.variants.iter().map(|v| v.id.as_str()).collect();
+    assert_eq!(ids, ["fixed", "gated", "linear", "softmax", "transformer"]);
+    assert!(plan.variants.windows(2).all(|v| v[0].seed == v[1].seed), "equal seeds see the same batches");
+    let probes = plan.probes.clone();
+    let mut run = Run::open(plan).unwrap();
+    let sizes: Vec<f64> = run.variants.iter().map(|v| v.model.params().count() as f64).collect();
+    let largest = sizes[..4].iter().copied().fold(0.0, f64::max);
+    assert!((sizes[4] / largest - 1.0).abs() < 0.05, "{sizes:?}");
+    assert!(run.variants.iter().all(|v| v.model.spec().flops_per_token(256, 16).is_some()));
+    for variant in 0..5 {
+        run.update(variant).unwrap();
+    }
+    run.finish_step().unwrap();
+    let loss = run.evaluate(4).unwrap().scalars.iter().find(|(c, _)| c.as_str() == "loss/held_out").unwrap().1;
+    assert!((1.0..8.0).contains(&loss), "{loss}");
+    // what is asked about traces leaves it alone
+    for schedule in probes {
+        run.ask(4, &schedule.probe, &schedule.args).map_err(|e| format!("{}: {e}", schedule.probe)).unwrap();
+    }
+    assert!(run.ask(4, "unit_usage", &Args::new()).unwrap().is_empty());
+}
+
+#[test]
 fn settings_that_do_not_fit_are_named() {
     let off = ["mechanism.fixed", "mechanism.gated", "mechanism.softmax"].map(|key| (key, "false"));
     for (settings, words) in [
@@ -117,6 +147,7 @@ fn settings_that_do_not_fit_are_named() {
         (&[("model.heads", "3")], ["`model.heads` = 3", "try 15"]),
         (&off, ["no variant", "`mechanism.fixed`"]),
         (&[("corpus.vocab", "100")], ["corpus.vocab", "at least 256"]),
+        (TOO_SMALL, ["`compare.transformer`", "make the models larger"]),
     ] {
         let error = plan(settings).map(|_| ()).unwrap_err();
         assert!(words.iter().all(|word| error.contains(word)), "{error}");

@@ -135,6 +135,18 @@ fn a_sweep_that_was_cut_off_is_completed_and_says_the_same() {
 }
 
 #[test]
+fn one_axis_of_numbers_has_an_exponent_for_each_family() {
+    let two_axes = "[1e-3, 1e-2]\n\"model.pool\" = [2, 4]";
+    let here =
+        with_spec(&SPEC.replace(two_axes, "[1e-3, 3e-3, 1e-2]").replace("\"train.steps\" = 12", "\"train.steps\" = 4"));
+    let output = done(here.path(), &["sweep", "rates.toml", "--jobs", "2"]);
+    let lines: Vec<String> =
+        said(&output).lines().filter(|l| l.contains("goes as train.lr to the power")).map(str::to_owned).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|l| l.starts_with("held-out loss")), "{}", said(&output));
+    assert!(lines.iter().all(|l| l.contains("95%") && l.contains("2 seeds")), "{lines:?}");
+}
+
+#[test]
 fn what_is_no_sweep_is_said_before_anything_is_made() {
     let here = with_spec(&SPEC.replace("\"train.lr\" = [1e-3, 1e-2]", "\"train.lr\" = [-1.0]"));
     fs::write(here.path().join("two.toml"), SPEC.replace("1e-2", "2e-2")).unwrap();

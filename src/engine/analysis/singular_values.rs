@@ -26,6 +26,16 @@ pub fn effective_rank(values: &[f64]) -> f64 {
     if squares > 0.0 { sum * sum / squares } else { f64::NAN }
 }
 
+/// exp of the entropy of s / sum s: how many equal singular values would be as uncertain; NaN where all are zero.
+pub fn entropy_rank(values: &[f64]) -> f64 {
+    let sum: f64 = values.iter().sum();
+    if !(sum > 0.0 && sum.is_finite()) {
+        return f64::NAN;
+    }
+    let shares = values.iter().map(|s| s / sum).filter(|p| *p > 0.0);
+    (-shares.map(|p| p * p.ln()).sum::<f64>()).exp()
+}
+
 /// s1 / sum s, the share of the largest singular value; NaN where all are zero.
 pub fn top_share(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();

@@ -11,9 +11,11 @@ use super::{
 };
 use crate::nn::{
     Batch, IGNORE, Params, Tap,
+    dropout::Dropout,
     fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
     gru::BiGru as Layer,
     host,
+    params::hash,
 };
 
 /// The encoding of a word at the input.
@@ -41,11 +43,13 @@ pub struct BiGruSpec {
     pub hidden: usize,
     /// The number of tags.
     pub tags: usize,
+    /// Share of the states before the head that training sets to 0.
+    pub dropout: f64,
 }
 
 impl Default for BiGruSpec {
     fn default() -> Self {
-        Self { input: WordInput::Embedding { width: 64, std: 1.0 }, hidden: 256, tags: 20 }
+        Self { input: WordInput::Embedding { width: 64, std: 1.0 }, hidden: 256, tags: 20, dropout: 0.0 }
     }
 }
 
@@ -70,12 +74,15 @@ impl FamilySpec for BiGruSpec {
             WordInput::OneHot => (0.0, step.vocab),
         };
         let weights = embedded + 2.0 * 3.0 * h * (e + h + 2.0) + tags * 2.0 * h;
+        // the mask, and what it leaves
+        let dropped = if self.dropout > 0.0 { 4.0 * h } else { 0.0 };
         // of every place and direction the gates, what they are made of, and their gradients
-        StepMemory { weights, shared: 0.0, activations: step.positions() * (4.0 * e + 2.0 * 34.0 * h + 8.0 * h) }
+        let each = 4.0 * e + 2.0 * 34.0 * h + 8.0 * h + dropped;
+        StepMemory { weights, shared: 0.0, activations: step.positions() * each }
     }
 
     fn tiny() -> Self {
-        Self { input: WordInput::Embedding { width: 6, std: 1.0 }, hidden: 8, tags: 23 }
+        Self { input: WordInput::Embedding { width: 6, std: 1.0 }, hidden: 8, tags: 23, dropout: 0.0 }
     }
 }
 
@@ -105,9 +112,14 @@ impl Net {
         self.gru.forward(&embedding(&self.words, tokens)?, counts)
     }
 
-    fn cross_entropy(&self, batch: &Batch) -> Result<Tensor> {
+    fn cross_entropy(&self, batch: &Batch, dropout: Option<Dropout>) -> Result<Tensor> {
         let counts = batch.targets.ne(IGNORE)?.to_dtype(DType::F32)?.unsqueeze(2)?;
-        head_cross_entropy(&self.encode(&batch.tokens, &counts)?, &self.head, &batch.targets)
+        let states = self.encode(&batch.tokens, &counts)?;
+        let states = match dropout {
+            Some(dropout) => dropout.apply(&states, 0)?,
+            None => states,
+        };
+        head_cross_entropy(&states, &self.head, &batch.targets)
     }
 }
 
@@ -117,6 +129,10 @@ pub struct BiGru {
     params: Params,
     net: Net,
     inference_net: Net,
+    /// The seed of the initial weights and of dropout.
+    seed: u64,
+    /// The number of the present update.
+    update: u64,
 }
 
 impl BiGru {
@@ -125,9 +141,18 @@ impl BiGru {
         if spec.hidden == 0 || spec.tags == 0 || spec.width(vocab) == 0 {
             candle_core::bail!("a tagger needs hidden units, tags, and an embedding that is not empty");
         }
+        if !(0.0..1.0).contains(&spec.dropout) {
+            candle_core::bail!("dropout {} must be at least 0 and less than 1", spec.dropout);
+        }
         let mut params = Params::new(seed, device, DType::F32);
         let (net, inference_net) = params.build_twice(|p| Net::new(p, spec, vocab))?;
-        Ok(Self { spec: spec.clone(), params, net, inference_net })
+        Ok(Self { spec: spec.clone(), params, net, inference_net, seed, update: 0 })
+    }
+
+    /// The dropout of this update: other values in each update, and the same whenever one is computed again.
+    fn dropout(&self) -> Option<Dropout> {
+        let seed = hash("dropout") ^ self.seed.rotate_left(32) ^ self.update;
+        (self.spec.dropout > 0.0).then_some(Dropout { share: self.spec.dropout, seed })
     }
 }
 
@@ -140,13 +165,18 @@ impl Trainable for BiGru {
         ModelSpec::BiGru(self.spec.clone())
     }
 
+    fn begin_step(&mut self, step: u64) -> Result<()> {
+        self.update = step;
+        Ok(())
+    }
+
     fn loss_into(&self, batch: &Batch, _: Option<&GradAccumulator>) -> Result<Loss> {
-        let total = self.net.cross_entropy(batch)?;
+        let total = self.net.cross_entropy(batch, self.dropout())?;
         Ok(Loss { cross_entropy: total.detach(), total, parts: vec![] })
     }
 
     fn evaluate(&self, batch: &Batch) -> Result<Tensor> {
-        self.inference_net.cross_entropy(batch)
+        self.inference_net.cross_entropy(batch, None)
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
@@ -187,5 +217,31 @@ impl SequenceTagger for BiGru {
             }
         }
         Ok(tags)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn losses(dropout: f64) -> Result<(Vec<f64>, f64)> {
+        let spec = BiGruSpec { dropout, ..BiGruSpec::tiny() };
+        let mut model = BiGru::new(&spec, 9, 3, &Device::Cpu)?;
+        let batch = Batch::from_ids(&[1, 5, 2, 8, 0, 3], &[4, 1, 2, 22, 7, 0], 2, 3, &Device::Cpu)?;
+        let mut found = vec![];
+        for step in [1, 2, 1] {
+            model.begin_step(step)?;
+            found.push(host::scalar(&model.loss(&batch)?.total)?);
+        }
+        Ok((found, host::scalar(&model.evaluate(&batch)?)?))
+    }
+
+    #[test]
+    fn dropout_draws_anew_each_update_and_not_in_evaluation() -> Result<()> {
+        let ((plain, evaluated), (dropped, same)) = (losses(0.0)?, losses(0.5)?);
+        assert!(plain[0] == plain[1] && evaluated == same, "{plain:?}, {evaluated} is not {same}");
+        assert!(dropped[0] != dropped[1] && dropped[0] == dropped[2] && dropped[0] != plain[0], "{dropped:?}");
+        assert!(losses(1.0).is_err_and(|e| e.to_string().contains("dropout 1")));
+        Ok(())
     }
 }

@@ -42,6 +42,10 @@ impl FamilySpec for AlibiGptSpec {
         memory([self.d_model, self.heads, self.layers, 0], step)
     }
 
+    fn flops_per_token(&self, vocab: usize, window: usize) -> Option<f64> {
+        Some(self.training_flops(vocab, window))
+    }
+
     fn tiny() -> Self {
         Self { d_model: 16, heads: 2, layers: 2 }
     }

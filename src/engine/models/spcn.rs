@@ -13,6 +13,7 @@
 //! Directions learn on threads of their own, since they share nothing. Once it is frozen, sentences do not depend on each
 //! other and are read by all threads. Neither changes a bit.
 
+pub mod feedforward;
 mod hierarchy;
 mod reading;
 mod sparse;
@@ -23,15 +24,17 @@ use candle_core::{DType, Device, Result, Tensor};
 use super::{
     ModelSpec, Trainable,
     capabilities::{
-        Capabilities, CapabilitiesMut, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder, SettledLevel,
-        SettlingModel,
+        Capabilities, CapabilitiesMut, FeedforwardWeights, FrozenEncoder, LocalLearning, LocalUpdate, SentenceEncoder,
+        SettledLevel, SettlingModel,
     },
 };
 use crate::nn::{Batch, IGNORE, Params, host, kernels::threads};
 
+use feedforward::FeedforwardRule;
 use hierarchy::{Hierarchy, Level};
 use reading::{DirectionReader, Encoder};
 
+pub use sparse::Sparse;
 pub use spec::{LevelSpec, SpcnSpec};
 
 /// Left to right, and right to left.
@@ -70,6 +73,11 @@ impl Spcn {
                     params.zeros(&name("feedback"), (above.units, d))?;
                     params.ones(&format!("{VARIANCE}{direction}.{l}"), d)?;
                 }
+                match spec.feedforward_rule {
+                    FeedforwardRule::Foldiak => drop(params.zeros(&name("inhibition"), (d, d))?),
+                    FeedforwardRule::Surprise => drop(params.zeros(&surprise(direction, l), 1)?),
+                    _ => {}
+                }
                 inputs = d;
             }
         }
@@ -90,7 +98,10 @@ impl Spcn {
             let name = |what: &str| self.values(&format!("{direction}.{l}.{what}"));
             let variance = self.values(&format!("{VARIANCE}{direction}.{l}"))?;
             let weights = [name("feedforward")?, name("lateral")?, name("feedback")?, variance];
-            Ok(Level::new(level.units, level.active, self.spec.traces(l), weights))
+            let mut built = Level::new(level.units, level.active, self.spec.traces(l), weights);
+            built.inhibition = name("inhibition")?;
+            built.surprise = self.values(&surprise(direction, l))?.first().copied().unwrap_or(0.0);
+            Ok(built)
         };
         let levels = self.spec.levels.iter().enumerate().map(level).collect::<Result<Vec<_>>>()?;
         Ok(DirectionReader::Network(Box::new(Hierarchy::new(self.spec.rule(), levels))))
@@ -113,25 +124,45 @@ impl Spcn {
 
     /// Puts what a direction has learned into the parameters.
     fn keep(&self, direction: &str, hierarchy: &mut Hierarchy) -> Result<()> {
-        for (l, level) in hierarchy.levels().iter().enumerate().filter(|(_, l)| !l.feedback.is_empty()) {
+        let learns = self.spec.feedforward_rule != FeedforwardRule::Frozen;
+        for (l, level) in hierarchy.levels().iter().enumerate() {
             let (d, device) = (level.units, self.params.device());
-            let feedback = Tensor::from_slice(&level.feedback, (level.feedback.len() / d, d), device)?;
-            self.params.load(&format!("{direction}.{l}.feedback"), &feedback)?;
-            self.params
-                .load(&format!("{VARIANCE}{direction}.{l}"), &Tensor::from_slice(&level.variance, d, device)?)?;
+            let load = |name: String, values: &[f32]| {
+                self.params.load(&name, &Tensor::from_slice(values, (values.len() / d, d), device)?)
+            };
+            if !level.feedback.is_empty() {
+                load(format!("{direction}.{l}.feedback"), &level.feedback)?;
+                self.params
+                    .load(&format!("{VARIANCE}{direction}.{l}"), &Tensor::from_slice(&level.variance, d, device)?)?;
+            }
+            if learns {
+                load(format!("{direction}.{l}.feedforward"), &level.feedforward)?;
+            }
+            if !level.inhibition.is_empty() {
+                load(format!("{direction}.{l}.inhibition"), &level.inhibition)?;
+            }
+            if self.spec.feedforward_rule == FeedforwardRule::Surprise {
+                self.params.load(&surprise(direction, l), &Tensor::from_slice(&[level.surprise], 1, device)?)?;
+            }
         }
         Ok(())
     }
 
-    /// True if every feedback weight is a finite number.
+    /// True if every weight that learns is a finite number.
     fn is_finite(&self) -> Result<bool> {
-        for (_, var) in self.params.iter().filter(|(name, _)| name.ends_with("feedback")) {
+        let learned = ["feedback", "feedforward", "inhibition"];
+        for (_, var) in self.params.iter().filter(|(name, _)| learned.iter().any(|end| name.ends_with(end))) {
             if host::to_f32(var.as_tensor())?.iter().any(|w| !w.is_finite()) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
+}
+
+/// The name of the running mean of a level's surprise.
+fn surprise(direction: &str, l: usize) -> String {
+    format!("{VARIANCE}{direction}.{l}.surprise")
 }
 
 /// Mean squared error of level 0's prediction a word, over all directions.
@@ -173,6 +204,12 @@ impl LocalLearning for Spcn {
         }
         let diverges = !loss.is_finite() || !self.is_finite()?;
         let divergence = diverges.then(|| {
+            if self.spec.feedforward_rule != FeedforwardRule::Frozen {
+                return format!(
+                    "its numbers are no numbers any more; its feedforward weights learn at the rate {}, and a smaller one helps",
+                    self.spec.feedforward_rate
+                );
+            }
             format!(
                 "its numbers are no numbers any more. The update of the feedback weights has a gain of {} pi^2 |x|^2, which must stay below 2: unit norm keeps |x| at 1{}",
                 self.spec.rate,
@@ -184,6 +221,16 @@ impl LocalLearning for Spcn {
 }
 
 impl SentenceEncoder for Spcn {
+    fn feedforward_weights(&self) -> Result<Vec<FeedforwardWeights>> {
+        let names = self.spec.directions().iter().flat_map(|direction| {
+            self.spec.levels.iter().enumerate().map(move |(l, level)| (direction, l, level.units))
+        });
+        let weights = |(direction, level, units): (&&str, usize, usize)| {
+            Ok(FeedforwardWeights { level, units, values: self.values(&format!("{direction}.{level}.feedforward"))? })
+        };
+        names.filter(|_| self.spec.network).map(weights).collect()
+    }
+
     fn freeze(&self) -> Result<Box<dyn FrozenEncoder>> {
         let readers = self.spec.directions().iter().map(|d| self.reader(d)).collect::<Result<Vec<_>>>()?;
         Ok(Box::new(Encoder { readers, traces: if self.spec.slow_trace { 2 } else { 1 } }))

@@ -1,6 +1,10 @@
-//! AdamW with global-norm clipping. The learning rate comes with each step.
+//! AdamW with clipping of the gradient's global norm. The learning rate comes with each step.
+
+mod clipping;
 
 use candle_core::{Result, Tensor, Var, backprop::GradStore};
+
+pub use clipping::{ClipRule, ZClip};
 
 use super::{
     Params,
@@ -20,11 +24,14 @@ pub struct AdamWSpec {
     pub weight_decay: f64,
     /// Global gradient norm is clipped to this; 0 for none.
     pub clip: f64,
+    /// A further limit, which follows from the norms so far.
+    #[serde(default)]
+    pub clip_rule: ClipRule,
 }
 
 impl Default for AdamWSpec {
     fn default() -> Self {
-        Self { beta1: 0.9, beta2: 0.95, eps: 1e-8, weight_decay: 0.1, clip: 1.0 }
+        Self { beta1: 0.9, beta2: 0.95, eps: 1e-8, weight_decay: 0.1, clip: 1.0, clip_rule: ClipRule::Norm }
     }
 }
 
@@ -42,7 +49,12 @@ pub struct AdamW {
     pub step: u64,
     /// One pair for each parameter in their order; buffers have none.
     moments: Vec<Moments>,
+    /// The norms so far, where the rule of clipping asks for them.
+    zclip: Option<ZClip>,
 }
+
+/// The name of the state of clipping among the moments.
+const CLIP_STATE: &str = "clip.state";
 
 /// All parameters but the buffers.
 fn learning(params: &Params) -> impl Iterator<Item = (&str, &Var)> {
@@ -55,12 +67,13 @@ impl AdamW {
         let zeros = |var: &Var| Var::zeros(var.shape(), var.dtype(), var.device());
         let moments =
             learning(params).map(|(_, var)| Ok(Moments { m: zeros(var)?, v: zeros(var)? })).collect::<Result<_>>()?;
-        Ok(Self { spec, step: 0, moments })
+        let zclip = (spec.clip_rule == ClipRule::ZClip).then(ZClip::default);
+        Ok(Self { spec, step: 0, moments, zclip })
     }
 
     /// An optimiser for a model that learns by a rule of its own: it counts updates and holds no moments.
     pub fn without_moments(spec: AdamWSpec) -> Self {
-        Self { spec, step: 0, moments: vec![] }
+        Self { spec, step: 0, moments: vec![], zclip: None }
     }
 
     /// One update; returns the global gradient norm before clipping. Frozen parameters stay as they
@@ -86,8 +99,10 @@ impl AdamW {
         }
         self.step += 1;
         let s = self.spec;
+        let fixed = if s.clip > 0.0 { s.clip } else { f64::INFINITY };
+        let limit = self.zclip.as_mut().and_then(|z| z.limit(norm)).map_or(fixed, |limit| limit.min(fixed));
         // As torch.nn.utils.clip_grad_norm_: the 1e-6 keeps the quotient finite.
-        let scale = if s.clip > 0.0 { (s.clip / (norm + 1e-6)).min(1.0) } else { 1.0 };
+        let scale = (limit / (norm + 1e-6)).min(1.0);
         let t = i32::try_from(self.step).unwrap_or(i32::MAX);
         let rule = Rule {
             beta1: s.beta1,
@@ -111,7 +126,8 @@ impl AdamW {
         let named = |(name, _): (&str, &Var), s: &Moments| {
             [(format!("m.{name}"), s.m.as_tensor().detach()), (format!("v.{name}"), s.v.as_tensor().detach())]
         };
-        learning(params).zip(&self.moments).flat_map(|(p, s)| named(p, s)).collect()
+        let moments = learning(params).zip(&self.moments).flat_map(|(p, s)| named(p, s));
+        moments.chain(self.zclip.iter().filter_map(|z| Some((CLIP_STATE.to_owned(), z.state().ok()?)))).collect()
     }
 
     /// Restores what [`AdamW::state`] gave, bit for bit. An error names what is missing.
@@ -127,6 +143,12 @@ impl AdamW {
                 }
                 var.set(&value.to_device(var.device())?.to_dtype(var.dtype())?.contiguous()?)?;
             }
+        }
+        if self.zclip.is_some() {
+            let Some(state) = get(CLIP_STATE) else {
+                candle_core::bail!("the checkpoint has no optimiser state `{CLIP_STATE}`")
+            };
+            self.zclip = Some(ZClip::from_state(&state)?);
         }
         self.step = step;
         Ok(())
@@ -194,6 +216,30 @@ mod tests {
         assert_eq!(host::to_f32(&w)?, host::to_f32(&w2)?);
         let missing = resumed.load_state(&other, 1, &|_| None).unwrap_err().to_string();
         assert!(missing.contains("m.w"), "{missing}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_spike_moves_the_weights_less_and_is_restored() -> Result<()> {
+        let rule = |clip_rule| AdamWSpec { clip: 0.0, clip_rule, ..AdamWSpec::default() };
+        let moved = |clip_rule, restores: bool| -> Result<Vec<f32>> {
+            let (params, w) = quadratic()?;
+            let mut adam = AdamW::new(&params, rule(clip_rule))?;
+            for i in 0..30 {
+                // norms that vary a little
+                adam.step(&params, &(&w * (1.0 + 0.1 * f64::from(i % 3)))?.sum_all()?.backward()?, 1e-3)?;
+            }
+            if restores {
+                let saved = adam.state(&params);
+                adam = AdamW::new(&params, rule(clip_rule))?;
+                adam.load_state(&params, 30, &|key| saved.iter().find(|(n, _)| n == key).map(|(_, t)| t.clone()))?;
+            }
+            adam.step(&params, &(&w * 1e3)?.sum_all()?.backward()?, 1e-3)?;
+            host::to_f32(&adam.moments[0].m)
+        };
+        let (free, held) = (moved(ClipRule::Norm, false)?, moved(ClipRule::ZClip, false)?);
+        assert!(free[0] > 90.0 && held[0] < 2.0, "{} {}", free[0], held[0]);
+        assert_eq!(moved(ClipRule::ZClip, true)?, held);
         Ok(())
     }
 

@@ -11,14 +11,17 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
-    analysis::ridge::{LinearMap, NormalEquations},
+    analysis::{
+        ridge::{LinearMap, NormalEquations},
+        singular_values::{entropy_rank, singular_values},
+    },
     corpus::{
         GrammarRoles, SentenceSet, Source,
         generated::grammar_roles::{Role, Sentence},
     },
     models::{
         Trainable,
-        capabilities::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger},
+        capabilities::{FeedforwardWeights, FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger},
     },
     nn::Result,
     telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
@@ -52,15 +55,18 @@ impl Probe for RoleProbe {
     fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(vec![]) };
         let sentences = Sentences::new(sets);
-        let representations = match reader {
-            RoleReader::Encoder(encoder) => read_features(encoder.freeze()?.as_ref(), &sentences, args, cx)?,
-            RoleReader::Tagger(tagger) => vec![read_tags(tagger, &sentences)?],
+        let (representations, ranks) = match reader {
+            RoleReader::Encoder(encoder) => {
+                (read_features(encoder.freeze()?.as_ref(), &sentences, args, cx)?, ranks(encoder, args)?)
+            }
+            RoleReader::Tagger(tagger) => (vec![read_tags(tagger, &sentences)?], vec![]),
         };
         let accuracy = RoleAccuracy {
             roles: Role::ALL.iter().map(|r| r.name().to_owned()).collect(),
             deep: Role::ALL.iter().map(|r| r.is_deep()).collect(),
             train_sentences: sentences.train.len(),
             representations,
+            ranks: ranks.into(),
         }
         .with_shares();
         let about = format!("{} sentences of each test, {} to fit", sets.test, sets.train);
@@ -132,6 +138,21 @@ fn read_tags(tagger: &dyn SequenceTagger, sentences: &Sentences) -> Result<RoleR
         sentences.count(set, 0, &tagger.tags(&word_ids(of))?, &mut found);
     }
     Ok(found)
+}
+
+/// The effective rank of the feedforward weights of each level that is read, mean over directions; NaN of what is no number.
+fn ranks(encoder: &dyn SentenceEncoder, args: &RoleAccuracyArgs) -> Result<Vec<f64>> {
+    let read = args.levels.unwrap_or(usize::MAX).max(1);
+    let mut by_level: Vec<Vec<f64>> = vec![];
+    for FeedforwardWeights { level, units, values } in encoder.feedforward_weights()? {
+        if level >= read {
+            continue;
+        }
+        let found = singular_values(values.len() / units.max(1), units, &values);
+        by_level.resize(by_level.len().max(level + 1), vec![]);
+        by_level[level].push(found.map_or(f64::NAN, |values| entropy_rank(&values)));
+    }
+    Ok(by_level.iter().map(|ranks| ranks.iter().sum::<f64>() / ranks.len() as f64).collect())
 }
 
 /// A linear map with what it reads.

@@ -27,7 +27,7 @@ mod worker;
 pub use checkpoint_series::{SeriesStep, record_series};
 pub use error::RunError;
 pub use memory::{MemoryEstimate, TooLittleMemory, check_memory, check_memory_against};
-pub use plan::{Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, TokenKeys, VariantSpec};
+pub use plan::{Decay, Optimisation, Plan, ProbeSchedule, RuntimeParam, Schedule, Stage, TokenKeys, VariantSpec};
 pub use run::Run;
 pub use settings::{RunSettings, TrainSettings};
 pub use worker::{DriveOptions, Outcome, Process, drive, spawn};

@@ -5,11 +5,24 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    config::Config,
+    config::{Config, choices},
     corpus, models,
     nn::optimiser::AdamWSpec,
     telemetry::{Args, StageStart},
 };
+
+/// The form of the learning rate's decay after warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decay {
+    /// Half a cosine.
+    #[default]
+    Cosine,
+    /// A straight line.
+    Linear,
+}
+
+choices! { for Decay { Cosine = "cosine", Linear = "linear" } }
 
 /// Learning rate over steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -18,8 +31,11 @@ pub struct Schedule {
     pub lr: f64,
     /// Steps of linear warm-up from 0.
     pub warmup: u64,
-    /// After warm-up: cosine down to this fraction of `lr` at the last step; 1 keeps it constant.
+    /// After warm-up: down to this fraction of `lr` at the last step; 1 keeps it constant.
     pub floor: f64,
+    /// The form of that decay.
+    #[serde(default)]
+    pub decay: Decay,
 }
 
 impl Schedule {
@@ -30,8 +46,11 @@ impl Schedule {
         }
         let span = total.saturating_sub(self.warmup).max(1) as f64;
         let done = ((step - self.warmup) as f64 / span).min(1.0);
-        let cosine = 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
-        self.lr * (self.floor + (1.0 - self.floor) * cosine)
+        let left = match self.decay {
+            Decay::Cosine => 0.5 * (1.0 + (std::f64::consts::PI * done).cos()),
+            Decay::Linear => 1.0 - done,
+        };
+        self.lr * (self.floor + (1.0 - self.floor) * left)
     }
 }
 
@@ -221,5 +240,23 @@ impl Plan {
     /// All that is read: the run's own corpus first.
     pub fn texts(&self) -> impl Iterator<Item = &corpus::CorpusSpec> {
         std::iter::once(&self.corpus).chain(&self.more_texts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_decays_warm_up_and_end_at_the_floor() {
+        for decay in [Decay::Cosine, Decay::Linear] {
+            let schedule = Schedule { lr: 1e-3, warmup: 100, floor: 0.1, decay };
+            let close = |step, expected: f64| (schedule.at(step, 1100) - expected).abs() < 1e-12;
+            assert!(close(50, 5e-4) && close(100, 1e-3) && close(1100, 1e-4), "{decay:?}");
+            assert!(close(600, 5.5e-4), "halfway both are halfway: {decay:?}");
+            let quarter = schedule.at(350, 1100);
+            let expected = if decay == Decay::Linear { 7.75e-4 } else { 1e-4 + 9e-4 * 0.853_553_390_593 };
+            assert!((quarter - expected).abs() < 1e-12, "{quarter}");
+        }
     }
 }

@@ -3,13 +3,16 @@
 //! The keys of those that act while a run goes on ([`TrainSettings::lr`], [`RunSettings::eval_every`],
 //! [`RunSettings::checkpoint_every`]) are what [`super::Run::set`] compares with.
 
-use super::{Optimisation, Schedule};
-use crate::{config::settings, nn::optimiser::AdamWSpec};
+use super::{Decay, Optimisation, Schedule};
+use crate::{
+    config::settings,
+    nn::optimiser::{AdamWSpec, ClipRule},
+};
 
 settings! {
     /// How long, how fast and on how much at a time a model learns.
     pub struct TrainSettings in "train" {
-        /// How many updates the run makes. The schedule's cosine ends at the last one. 0 makes none: the models are only looked at.
+        /// How many updates the run makes. The learning rate's decay ends at the last one. 0 makes none: the models are only looked at.
         #[knob("Steps", range(0..=10_000_000), unit("updates"))]
         steps: u64 = 600,
         /// Windows of text in one update. All variants see the same ones.
@@ -21,15 +24,18 @@ settings! {
         /// Length of a training window. Attention sees at most this far back.
         #[knob("Window", range(4..=8192), symbol("T"), unit("tokens"))]
         window: usize = 128,
-        /// Peak step size of AdamW. Acts on the running model at the next update; warm-up and cosine scale it.
+        /// Peak step size of AdamW. Acts on the running model at the next update; warm-up and decay scale it.
         #[knob("Learning rate", range(1e-6..=1.0), log, live, symbol("η"))]
         lr: f64 = 1e-3,
         /// Updates over which the learning rate rises from zero. It keeps the first steps from being wild.
         #[knob("Warm-up", range(0..=1_000_000), unit("updates"))]
         warmup: u64 = 20,
         /// The learning rate at the last step, as a share of the peak. 1 keeps it constant after warm-up.
-        #[knob("Cosine floor", range(0.0..=1.0))]
+        #[knob("Final rate", range(0.0..=1.0))]
         floor: f64 = 0.1,
+        /// The way from the peak to the final rate: half a cosine, or a straight line.
+        #[knob("Decay")]
+        schedule: Decay = Decay::Cosine,
         /// Decoupled decay of every weight at each update, times the learning rate. AdamW's.
         #[knob("Weight decay", range(0.0..=1.0), symbol("λ"))]
         weight_decay: f64 = 0.1,
@@ -42,6 +48,9 @@ settings! {
         /// Gradients longer than this are shortened to it. 0 switches clipping off.
         #[knob("Clip norm", range(0.0..=1000.0))]
         clip: f64 = 1.0,
+        /// zclip also shortens a gradient whose norm is an outlier among those before it (z-score above 2.5 after 25 updates). The clip norm above still holds; 0 there leaves zclip alone.
+        #[knob("Clip rule")]
+        clip_rule: ClipRule = ClipRule::Norm,
     }
 }
 
@@ -55,8 +64,9 @@ impl TrainSettings {
                 eps: 1e-8,
                 weight_decay: self.weight_decay,
                 clip: self.clip,
+                clip_rule: self.clip_rule,
             },
-            schedule: Schedule { lr: self.lr, warmup: self.warmup, floor: self.floor },
+            schedule: Schedule { lr: self.lr, warmup: self.warmup, floor: self.floor, decay: self.schedule },
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod design;
 pub mod draft;
+pub mod exponent;
 pub mod results;
 pub mod series;
 

@@ -3,14 +3,13 @@
 
 use super::{
     corpus::{CorpusSettings, GeneratedCorpus},
-    experiment::{Experiment, Variant},
+    experiment::{Experiment, Variant, equal_transformer},
 };
 use crate::{
     config::{CheckpointFile, ConfigError, settings},
     models::{
         ModelSpec,
         bdh::{BdhSpec, Carry, Form, Position},
-        gpt::AlibiGptSpec,
     },
     trainer::{Plan, ProbeSchedule, TrainSettings},
 };
@@ -93,6 +92,15 @@ settings! {
         /// A GPT with ALiBi of as many parameters learns from the same batches. It takes part of the time of each step.
         #[knob("Transformer beside it")]
         baseline: bool = false,
+        /// The same BDH trained without backpropagation through time: gradients stop at the keys and values that earlier tokens have written, so that a step needs no memory of the past beyond the state.
+        #[knob("Without BPTT beside it")]
+        no_bptt: bool = false,
+        /// The same BDH with gates (BDH-GPU'): the form that the paper finds level with a transformer, in our reading of its one sentence.
+        #[knob("With gates beside it")]
+        gated: bool = false,
+        /// Repeats every model with further seeds, of weights and batches. Curves then show mean and spread.
+        #[knob("Seeds", range(1..=8))]
+        seeds: u64 = 1,
     }
 }
 
@@ -129,6 +137,28 @@ impl Training<'_> {
         Ok(Variant::new("bdh", "BDH", ModelSpec::Bdh(self.spec()?)))
     }
 
+    /// The model without backpropagation through time. Errors name the key.
+    pub fn without_bptt(&self) -> Result<Variant, ConfigError> {
+        if !self.model.through_past {
+            return Err(ConfigError::inconsistent(
+                BesideSettings::no_bptt.name,
+                "`variants.no_bptt` is the model without gradients through the past, and `model.through_past` has switched them off already; switch one of them back",
+            ));
+        }
+        Ok(Variant::new("no_bptt", "BDH without BPTT", ModelSpec::Bdh(BdhSpec { through_past: false, ..self.spec()? })))
+    }
+
+    /// The model with gates. Errors name the key.
+    pub fn with_gates(&self) -> Result<Variant, ConfigError> {
+        if self.model.gated {
+            return Err(ConfigError::inconsistent(
+                BesideSettings::gated.name,
+                "`variants.gated` is the model with gates, and `model.gated` has them already; switch one of them off",
+            ));
+        }
+        Ok(Variant::new("gated", "BDH-GPU'", ModelSpec::Bdh(BdhSpec { gated: true, ..self.spec()? })))
+    }
+
     /// A Transformer with as many parameters as the model. Errors name the key.
     pub fn baseline(&self) -> Result<Variant, ConfigError> {
         if self.model.checkpoint.path().is_some() {
@@ -138,8 +168,8 @@ impl Training<'_> {
             ));
         }
         let vocab = self.corpus.vocab;
-        let like = AlibiGptSpec::with_parameters_near(self.spec()?.parameters(vocab), vocab);
-        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", ModelSpec::AlibiGpt(like)))
+        let model = equal_transformer(self.spec()?.parameters(vocab), vocab, BesideSettings::baseline.name)?;
+        Ok(Variant::new("alibi_gpt", "GPT with ALiBi", model))
     }
 
     /// These variants on the corpus of `corpus.*`.

@@ -4,7 +4,7 @@ use super::corpus::CorpusSettings;
 use crate::{
     config::{Arguments, Checked, Config, ConfigError, Field, Knob, SettingKey},
     corpus,
-    models::ModelSpec,
+    models::{ModelSpec, gpt::AlibiGptSpec},
     trainer::{Plan, ProbeSchedule, RunSettings, TrainSettings, VariantSpec},
 };
 
@@ -20,6 +20,21 @@ impl Variant {
     pub fn new(id: impl Into<String>, label: &str, model: ModelSpec) -> Self {
         Self { id: id.into(), label: label.to_owned(), model }
     }
+}
+
+/// A transformer of as many parameters as a model beside it, at this vocabulary.
+///
+/// # Errors
+/// If no width and number of layers come near that count; the error names `key`, the setting that asks for it.
+pub fn equal_transformer(parameters: usize, vocab: usize, key: &str) -> Result<ModelSpec, ConfigError> {
+    let spec = AlibiGptSpec::with_equal_parameters(parameters, vocab).ok_or_else(|| {
+        let nearest = AlibiGptSpec::with_parameters_near(parameters, vocab).parameters(vocab);
+        let why = format!(
+            "`{key}` asks for a transformer of about {parameters} parameters at {vocab} tokens, and the nearest one has {nearest}; make the models larger, or switch it off"
+        );
+        ConfigError::inconsistent(key, why)
+    })?;
+    Ok(ModelSpec::AlibiGpt(spec))
 }
 
 /// The settings that every training lab's run shares, besides its text, models and probes.
@@ -170,6 +185,18 @@ mod tests {
         let gate = probes.gate.ask(&CausalityArgs::default());
         assert_eq!((gate.every, gate.every_key.as_str()), (5, "probe.gate_every"));
         assert_eq!(probes.residual, Probes::default().residual);
+    }
+
+    #[test]
+    fn no_transformer_of_too_few_parameters() {
+        let error = equal_transformer(900, 256, "compare.transformer").unwrap_err();
+        assert_eq!(error.key(), Some("compare.transformer"));
+        assert!(error.to_string().contains("about 900 parameters at 256 tokens"), "{error}");
+        for (parameters, vocab) in [(11_456, 256), (76_096, 30), (78_272, 64), (152_320, 64), (164_608, 256)] {
+            let ModelSpec::AlibiGpt(spec) = equal_transformer(parameters, vocab, "k").unwrap() else { panic!() };
+            let off = spec.parameters(vocab) as f64 / parameters as f64 - 1.0;
+            assert!(off.abs() < 0.05, "{spec:?} is {off:.3} off {parameters}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::{
     models::{
         ModelSpec,
         bigru::{BiGruSpec, WordInput},
-        spcn::{LevelSpec, SpcnSpec},
+        spcn::{LevelSpec, SpcnSpec, feedforward::FeedforwardRule},
     },
     trainer::{Plan, Stage, TrainSettings},
 };
@@ -68,6 +68,12 @@ pub static LAB: Lab = Lab {
             title: "Supervised taggers",
             about: "Three bidirectional GRUs that are told the roles, one of them started badly, on the same axes.",
             toml: include_str!("../../../configs/grammar_roles_bigru.toml"),
+        },
+        Preset {
+            id: "grammar_roles_hebbian",
+            title: "Hebbian rules",
+            about: "Four rules for the feedforward weights, which the paper gave up, beside the random ones: accuracy and effective rank.",
+            toml: include_str!("../../../configs/grammar_roles_hebbian.toml"),
         },
         Preset {
             id: "grammar_roles_second",
@@ -123,6 +129,8 @@ fn network(s: &NetworkSettings) -> Result<SpcnSpec, ConfigError> {
         decay: s.decay,
         precision: [s.precision_min, s.precision_max],
         precision_per_unit: s.precision_per_unit,
+        feedforward_rule: s.feedforward_rule,
+        feedforward_rate: s.feedforward_rate,
         ..SpcnSpec::default()
     })
 }
@@ -135,7 +143,10 @@ fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
         change(&mut spec);
         ModelSpec::Spcn(spec)
     };
-    let bigru = |input| ModelSpec::BiGru(BiGruSpec { input, hidden: on.bigru_hidden, ..BiGruSpec::default() });
+    let bigru = |input| {
+        let (hidden, dropout) = (on.bigru_hidden, on.bigru_dropout);
+        ModelSpec::BiGru(BiGruSpec { input, hidden, dropout, ..BiGruSpec::default() })
+    };
     let embedding = |std| WordInput::Embedding { width: on.bigru_embedding, std };
     let CompareSettings { no_unit_norm, words, .. } = *on;
     let all = [
@@ -152,6 +163,15 @@ fn variants(s: &GrammarRolesSettings) -> Result<Vec<Variant>, ConfigError> {
         (on.no_learning, "no_learning", "no learning", changed(|s| s.rate = 0.0)),
         (on.one_sweep, "one_sweep", "one sweep", changed(|s| s.sweeps = 1)),
         (no_unit_norm, "no_unit_norm", "no unit norm", changed(|s| s.unit_norm = false)),
+        (on.sanger, "sanger", "Sanger", changed(|s| s.feedforward_rule = FeedforwardRule::Sanger)),
+        (on.foldiak, "foldiak", "Foldiak", changed(|s| s.feedforward_rule = FeedforwardRule::Foldiak)),
+        (on.surprise, "surprise", "surprise-gated PGHU", changed(|s| s.feedforward_rule = FeedforwardRule::Surprise)),
+        (
+            on.forward_forward,
+            "forward_forward",
+            "forward-forward",
+            changed(|s| s.feedforward_rule = FeedforwardRule::ForwardForward),
+        ),
         (words, "words", "no network", changed(|s| s.network = false)),
         (on.bigru, "bigru", "BiGRU", bigru(embedding(1.0))),
         (on.bigru_one_hot, "bigru_one_hot", "BiGRU, one-hot", bigru(WordInput::OneHot)),

@@ -65,8 +65,8 @@ pub struct Merging<'a> {
     pub settings: &'a MergingSettings,
     pub files: &'a ChildFiles,
     pub training: Training<'a>,
-    /// A Transformer beside the model, which merging refuses.
-    pub baseline: bool,
+    /// Models beside it, which merging refuses.
+    pub beside: &'a BesideSettings,
 }
 
 impl Merging<'_> {
@@ -75,7 +75,10 @@ impl Merging<'_> {
         let Training { model, corpus, carry, .. } = &self.training;
         for (key, on, why) in [
             (CarrySettings::carry.name, carry.carry > 0, "a carried state belongs to one text"),
-            (BesideSettings::baseline.name, self.baseline, "a Transformer cannot be merged"),
+            (BesideSettings::baseline.name, self.beside.baseline, "a Transformer cannot be merged"),
+            (BesideSettings::no_bptt.name, self.beside.no_bptt, "its stages are those of one model"),
+            (BesideSettings::gated.name, self.beside.gated, "its stages are those of one model"),
+            (BesideSettings::seeds.name, self.beside.seeds > 1, "its stages are those of one seed"),
             (
                 BdhSettings::gated.name,
                 model.gated,

@@ -7,7 +7,7 @@ pub mod settings;
 
 use super::{
     Lab, Pane, Preset,
-    experiment::{Experiment, Variant},
+    experiment::{Experiment, Variant, equal_transformer},
 };
 use crate::{
     config::{Arguments, Config, ConfigError, Settings},
@@ -20,7 +20,7 @@ use crate::{
     },
     trainer::{Plan, ProbeSchedule},
 };
-use settings::{MechanismSettings, ModelSettings, SpenSettings};
+use settings::{CompareSettings, MechanismSettings, ModelSettings, SpenSettings};
 
 pub static LAB: Lab = Lab {
     id: "spen",
@@ -60,7 +60,7 @@ pub static LAB: Lab = Lab {
         Preset {
             id: "spen_staircase",
             title: "The staircase",
-            about: "Five models, each with one mechanism more, and one that is only larger, on prose, over three seeds.",
+            about: "Five models, each with one mechanism more, a transformer of equal size, and one that is only larger, on prose, over three seeds.",
             toml: include_str!("../../../configs/spen_staircase.toml"),
         },
         Preset {
@@ -168,6 +168,14 @@ fn as_large(base: &SpenSpec, variants: &[Variant]) -> SpenSpec {
     SpenSpec { hidden, kept: kept.clamp(1, hidden), ..base.clone() }
 }
 
+/// The last step: no traces, and attention in every block, with as many parameters as the largest of these.
+fn transformer(variants: &[Variant], vocab: usize) -> Result<Variant, ConfigError> {
+    let parameters = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.parameters(vocab) } else { 0 };
+    let most = variants.iter().map(parameters).max().unwrap_or(0);
+    let model = equal_transformer(most, vocab, CompareSettings::transformer.name)?;
+    Ok(Variant::new("transformer", "transformer", model))
+}
+
 fn check(m: &ModelSettings, variants: &[Variant]) -> Result<(), ConfigError> {
     if m.kept > m.hidden {
         let why = format!(
@@ -197,6 +205,11 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     let mut variants = mechanisms(&s.mechanism, &base);
     variants.extend(predictors(&s.predictor, &base));
     check(&s.model, &variants)?;
+    let transformer = match s.compare.transformer {
+        true => Some(transformer(&variants, s.corpus.vocab)?),
+        false => None,
+    };
+    variants.extend(transformer);
     if s.compare.as_large {
         let spec = as_large(&base, &variants);
         variants.push(Variant::new("as_large", "fixed, as large", ModelSpec::Spen(spec)));

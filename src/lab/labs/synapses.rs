@@ -79,6 +79,24 @@ pub static LAB: Lab = Lab {
             about: "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three?",
             toml: include_str!("../../../configs/synapses_merging.toml"),
         },
+        Preset {
+            id: "synapses_no_bptt",
+            title: "Without BPTT",
+            about: "Two BDH on the same batches, one without gradients through the past: what does translation lose by it, and in which direction?",
+            toml: include_str!("../../../configs/synapses_no_bptt.toml"),
+        },
+        Preset {
+            id: "bdh_against_gpt",
+            title: "Against a transformer",
+            about: "BDH and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead?",
+            toml: include_str!("../../../configs/bdh_against_gpt.toml"),
+        },
+        Preset {
+            id: "bdh_paper",
+            title: "Paper",
+            about: "The 25M model of the paper's scaling experiments and its recipe, for a GPU and a text of your own.",
+            toml: include_str!("../../../configs/bdh_paper.toml"),
+        },
     ],
     plan: |config| plan(config, &SynapsesSettings::read(config)?),
     drawing: drawing::draw,
@@ -89,6 +107,7 @@ pub static LAB: Lab = Lab {
         Pane::tab("surprise"),
         Pane::tile("losses", 1),
         Pane::more("merging"),
+        Pane::more("race"),
     ],
     headlines: headlines::ALL,
     large_numbers: headlines::LARGE,
@@ -129,7 +148,7 @@ fn probes(s: &SynapsesSettings) -> Vec<ProbeSchedule> {
         every.reading.ask(&s.reading.reading_args()),
         every.surprise.ask(&SurpriseArgs::default()),
     ];
-    if s.merging.tune > 0 {
+    if s.merging.tune > 0 || s.variants.no_bptt {
         let args = texts_args(&s.merging, &s.train, &s.run);
         all.push(every.texts.ask(&args));
     }
@@ -137,13 +156,18 @@ fn probes(s: &SynapsesSettings) -> Vec<ProbeSchedule> {
 }
 
 fn plan(config: &Config, s: &SynapsesSettings) -> Result<Plan, ConfigError> {
-    let experiment = Experiment::new(config, &s.train, &s.run);
+    let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };
     let mut plan = if s.merging.tune > 0 {
-        let baseline = s.variants.baseline;
-        Merging { settings: &s.merging, files: &s.child_files, training, baseline }.plan(probes(s))?
+        Merging { settings: &s.merging, files: &s.child_files, training, beside: &s.variants }.plan(probes(s))?
     } else {
         let mut variants = vec![training.variant()?];
+        if s.variants.no_bptt {
+            variants.push(training.without_bptt()?);
+        }
+        if s.variants.gated {
+            variants.push(training.with_gates()?);
+        }
         if s.variants.baseline {
             variants.push(training.baseline()?);
         }

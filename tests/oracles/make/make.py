@@ -3,6 +3,7 @@
     python make.py models [--only NAME]     # NAME.safetensors, one for each model
     python make.py interventions            # bdh_interventions.safetensors
     python make.py layers                   # layers.json
+    python make.py hebbian                  # hebbian.json
     python make.py solvers                  # solvers.json
     python make.py communities              # communities.json
     python make.py statistics               # statistics.json
@@ -25,6 +26,7 @@ from generators import (
     communities,
     directed_blocks,
     graph_files,
+    hebbian,
     interventions,
     layers,
     models,
@@ -47,7 +49,7 @@ def write(out: Path, name: str, content: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    alone = ["models", "interventions", "layers", "directed_blocks", "graph_files"]
+    alone = ["models", "interventions", "layers", "hebbian", "directed_blocks", "graph_files"]
     parser.add_argument("what", choices=[*alone, *STREAM, "all"])
     parser.add_argument("--only", choices=models.ORACLES, metavar="NAME", help="with models: this one alone")
     parser.add_argument("--seed", type=int, default=7)
@@ -62,6 +64,8 @@ def main() -> None:
         interventions.make(args.seed, args.out)
     if args.what in ("layers", "all"):
         write(args.out, "layers", layers.make(args.seed))
+    if args.what in ("hebbian", "all"):
+        write(args.out, "hebbian", hebbian.make(args.seed))
     if args.what in ("directed_blocks", "all"):
         write(args.out, "directed_blocks", directed_blocks.make())
     if args.what in ("graph_files", "all"):

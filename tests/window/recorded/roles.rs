@@ -55,6 +55,7 @@ fn accuracy(representations: Vec<RoleRepresentation>) -> RoleAccuracy {
         deep: Role::ALL.iter().map(|r| r.is_deep()).collect(),
         train_sentences: 2000,
         representations,
+        ranks: vec![].into(),
     }
     .with_shares()
 }

@@ -8,7 +8,7 @@ use super::{
     folder::{SweepFolder, TaskState},
 };
 use crate::{
-    experiments::{run_table::RunRow, seeds::SeedSummary},
+    experiments::{run_table::RunRow, seeds::SeedSummary, sweep::exponent},
     files::replace,
     labs::headline::{Better, Headline},
 };
@@ -51,6 +51,8 @@ pub struct SweepTable {
     pub seeds: usize,
     /// The column that ranks points, with its best row.
     pub best: Option<(usize, usize)>,
+    /// The exponents of the objective along the only axis, by column.
+    exponents: Vec<(usize, SeedSummary)>,
 }
 
 impl SweepTable {
@@ -71,9 +73,28 @@ impl SweepTable {
         };
         let rows: Vec<PointRow> = sweep.points.iter().enumerate().map(row).collect();
         let axes = sweep.axes.iter().map(|axis| axis.key.clone()).collect();
-        let mut table = Self { axes, columns, rows, seeds: sweep.seeds.len(), best: None };
+        let mut table = Self { axes, columns, rows, seeds: sweep.seeds.len(), best: None, exponents: vec![] };
         table.best = table.best(folder);
+        table.exponents = table.exponents(folder, states);
         table
+    }
+
+    /// The exponents of the objective, for every group of variants that has it, along the only axis of the sweep. A seed
+    /// counts once all of its points have ended.
+    fn exponents(&self, folder: &SweepFolder, states: &[TaskState]) -> Vec<(usize, SeedSummary)> {
+        let sweep = &folder.sweep;
+        let (Some(objective), [axis]) = (&sweep.objective, sweep.axes.as_slice()) else { return vec![] };
+        let place = |point: usize| sweep.points.get(point)?.get(&axis.key)?.as_f64();
+        let fit = |(i, column): (usize, &Column)| {
+            let of_seed = |seed: &u64| {
+                let runs = states.iter().filter(|s| s.task.seed == *seed);
+                let value = |s: &TaskState| Some((place(s.task.point)?, column.value(s.finished()?)?));
+                runs.map(value).collect::<Option<Vec<_>>>()
+            };
+            let seeds: Vec<Vec<(f64, f64)>> = sweep.seeds.iter().filter_map(of_seed).collect();
+            Some((i, exponent::over_seeds(&seeds)?))
+        };
+        self.columns.iter().enumerate().filter(|(_, c)| c.key == objective.key).filter_map(fit).collect()
     }
 
     fn best(&self, folder: &SweepFolder) -> Option<(usize, usize)> {
@@ -110,6 +131,12 @@ impl SweepTable {
         let mut words = summary::laid_out(&lines);
         if let Some((column, _)) = self.best {
             words.push(format!("* best by {}", self.columns[column].heading));
+        }
+        for (column, SeedSummary { mean, interval, seeds, .. }) in &self.exponents {
+            let (heading, axis) = (&self.columns[*column].heading, &self.axes[0]);
+            let spread = interval
+                .map_or("one seed".to_owned(), |(low, high)| format!("95% {low:.3} to {high:.3}, {seeds} seeds"));
+            words.push(format!("{heading}: goes as {axis} to the power {mean:.3} ({spread})"));
         }
         words.join("\n")
     }

@@ -44,7 +44,9 @@ pub use local_learning::{LocalLearning, LocalUpdate};
 pub use query_key_dynamics::{LayerDynamics, QueryKeyDynamics, Scheme};
 pub use recovery::RecoveryModel;
 pub use runtime_param::RuntimeParam;
-pub use sentences::{FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger, SettledLevel, SettlingModel};
+pub use sentences::{
+    FeedforwardWeights, FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger, SettledLevel, SettlingModel,
+};
 pub use stationary_map::StationaryMap;
 pub use streaming::{FastWeightModel, FastWeightRule, StreamingModel, TextStream};
 pub use synapses::{

@@ -9,6 +9,22 @@ use candle_core::Result;
 pub trait SentenceEncoder {
     /// The encoder with the present weights, which reads any number of sentences and learns nothing.
     fn freeze(&self) -> Result<Box<dyn FrozenEncoder>>;
+
+    /// The maps from each level's input to the level, of all directions; none of an encoder without such maps.
+    fn feedforward_weights(&self) -> Result<Vec<FeedforwardWeights>> {
+        Ok(vec![])
+    }
+}
+
+/// A map from a level's input to its units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeedforwardWeights {
+    /// The level, from 0.
+    pub level: usize,
+    /// The number of units.
+    pub units: usize,
+    /// `(inputs, units)`, row by row.
+    pub values: Vec<f32>,
 }
 
 /// An encoder whose weights stay as they are.

@@ -2,8 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The step of widths.
+/// The smallest width and the step of widths, and the step of small models that miss their count by more than [`NEAR`].
 const STEP: usize = 8;
+const FINE_STEP: usize = 4;
+/// The share of the count within which the first step of widths is good enough.
+const NEAR: f64 = 0.02;
+/// The largest share by which two models of equal size may differ.
+const TOLERANCE: f64 = 0.05;
 /// Width over layers of usual models, and how far from it a search goes.
 const SLIM: usize = 6;
 const WIDE: usize = 64;
@@ -58,22 +63,46 @@ impl AlibiGptSpec {
 
     /// The sizes that come closest to so many parameters; of two as close, the less unusual one.
     pub fn with_parameters_near(parameters: usize, vocab: usize) -> Self {
+        let coarse = Self::nearest(parameters, vocab, STEP);
+        if coarse.miss(parameters, vocab) <= NEAR {
+            return coarse;
+        }
+        let fine = Self::nearest(parameters, vocab, FINE_STEP);
+        if fine.miss(parameters, vocab) < coarse.miss(parameters, vocab) { fine } else { coarse }
+    }
+
+    /// The sizes of a model that is as large as one of so many parameters; `None` where none comes within a twentieth.
+    pub fn with_equal_parameters(parameters: usize, vocab: usize) -> Option<Self> {
+        let near = Self::with_parameters_near(parameters, vocab);
+        (near.miss(parameters, vocab) <= TOLERANCE).then_some(near)
+    }
+
+    /// Floating-point operations of a training step for each token: three times those of the forward pass. Attention
+    /// reads half of a window on average.
+    pub fn training_flops(&self, vocab: usize, window: usize) -> f64 {
+        let (d, layers) = (self.d_model as f64, self.layers as f64);
+        6.0 * (layers * (12.0 * d * d + d * window as f64) + vocab as f64 * d)
+    }
+
+    /// The share of the wanted count by which it is missed.
+    fn miss(&self, parameters: usize, vocab: usize) -> f64 {
+        self.parameters(vocab).abs_diff(parameters) as f64 / parameters.max(1) as f64
+    }
+
+    /// The best among widths that are multiples of `step`.
+    fn nearest(parameters: usize, vocab: usize, step: usize) -> Self {
         let at = |d_model: usize, layers: usize| {
             let heads = (d_model / HEAD).max(1);
             // heads divide the width
             let heads = (1..=heads).rev().find(|h| d_model.is_multiple_of(*h)).unwrap_or(1);
             Self { d_model, heads, layers }
         };
-        let widths = (STEP..=8192).step_by(STEP).take_while(|d| at(*d, 1).parameters(vocab) <= 2 * parameters.max(1));
+        let widths = (STEP..=8192).step_by(step).take_while(|d| at(*d, 1).parameters(vocab) <= 2 * parameters.max(1));
         let shapes = widths.flat_map(|d| ((d / WIDE).max(1)..=(d / SLIM).max(1)).map(move |l| at(d, l)));
-        let off = |s: &Self| {
-            let unusual = (s.d_model as f64 / s.layers as f64 / USUAL).ln().abs();
-            (s.parameters(vocab).abs_diff(parameters) as f64 / parameters.max(1) as f64, unusual)
-        };
         // within a hundredth all are close: then the usual shape counts
         let rank = |s: &Self| {
-            let (miss, unusual) = off(s);
-            (miss.max(0.01), unusual)
+            let unusual = (s.d_model as f64 / s.layers as f64 / USUAL).ln().abs();
+            (s.miss(parameters, vocab).max(0.01), unusual)
         };
         shapes.min_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal)).unwrap_or(at(STEP, 1))
     }

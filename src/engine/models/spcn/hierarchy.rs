@@ -10,7 +10,10 @@
 //! - After settling the error r is taken with the settled state above; precisions follow it before they gate the update.
 //! - While a network is frozen, neither feedback weights nor precisions change.
 
-use super::sparse::{Sparse, add_columns, axpy};
+use super::{
+    feedforward::{self, Drives, FeedforwardLearning, FeedforwardRule, Sparsity, Surprise},
+    sparse::{Sparse, add_columns, axpy},
+};
 
 /// The rules by which a hierarchy settles and learns.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,6 +32,8 @@ pub struct HierarchyRule {
     /// lambda_d: the decay of feedback weights at each word.
     pub decay: f32,
     pub precision: PrecisionRule,
+    /// Learning of the feedforward weights.
+    pub bottom_up: FeedforwardLearning,
 }
 
 /// The query of the episodic buffer (sparse predictive attention, SPA).
@@ -63,7 +68,7 @@ pub struct Level {
     pub active: usize,
     /// Coefficient of the fast trace, and of the slow one.
     pub traces: [f32; 2],
-    /// The frozen feedforward weights `(inputs, units)`.
+    /// The feedforward weights `(inputs, units)`, frozen unless a rule is chosen for them.
     pub feedforward: Vec<f32>,
     /// The frozen lateral weights `(units, units)`.
     pub lateral: Vec<f32>,
@@ -71,6 +76,10 @@ pub struct Level {
     pub feedback: Vec<f32>,
     /// v `(units)`; empty at the top, whose precision is 1.
     pub variance: Vec<f32>,
+    /// Learned inhibition between units `(units, units)`; empty where no rule asks for it.
+    pub inhibition: Vec<f32>,
+    /// The running mean of a word's surprise, where a rule asks for it.
+    pub surprise: f32,
     /// pi `(units)`, from v.
     precision: Vec<f32>,
 }
@@ -88,7 +97,8 @@ impl Level {
         traces: [f32; 2],
         [feedforward, lateral, feedback, variance]: [Vec<f32>; 4],
     ) -> Self {
-        Self { units, active, traces, feedforward, lateral, feedback, variance, precision: vec![] }
+        let (inhibition, precision, surprise) = (vec![], vec![], 0.0);
+        Self { units, active, traces, feedforward, lateral, feedback, variance, inhibition, surprise, precision }
     }
 }
 
@@ -112,6 +122,8 @@ pub struct LevelState {
     pub predicted: Vec<f32>,
     /// tau, the fast trace and the slow one.
     pub traces: [Vec<f32>; 2],
+    /// The length of x before it was scaled to 1.
+    length: f32,
     /// Settled states of the words before, the oldest first.
     buffer: Vec<Sparse>,
 }
@@ -197,10 +209,14 @@ impl Hierarchy {
         }
         axpy(u, rule.feedback, &held.predicted);
         add_columns(u, &level.lateral, &held.x, rule.lateral);
+        if !level.inhibition.is_empty() {
+            add_columns(u, &level.inhibition, &held.x, 1.0);
+        }
         retrieve(level, held, &rule.retrieval, scores, u);
         held.x.iter().for_each(|(unit, _)| held.dense[unit] = 0.0);
         held.x.select(u, level.active, keys);
         let length = held.x.norm();
+        held.length = if rule.unit_norm { length } else { 1.0 };
         if rule.unit_norm && length > 0.0 {
             held.x.values.iter_mut().for_each(|v| *v /= length);
         }
@@ -208,8 +224,8 @@ impl Hierarchy {
     }
 
     /// Learns from the settled word: precisions follow the errors, then gate the update of the feedback weights
-    /// (equations 2 and 3; as printed, the precision enters twice).
-    pub fn learn(&mut self, state: &State) {
+    /// (equations 2 and 3; as printed, the precision enters twice). Feedforward weights follow their rule, if there is one.
+    pub fn learn(&mut self, state: &State, word: usize) {
         let HierarchyRule { rate, decay, precision, .. } = self.rule;
         self.scale *= 1.0 - decay;
         for (l, above) in (0..self.levels.len()).zip(state.levels.iter().skip(1)) {
@@ -231,6 +247,48 @@ impl Hierarchy {
         // stored weights grow as their scale falls: well before they lose digits they are brought back
         if self.scale < 0.5 {
             self.apply_scale();
+        }
+        self.learn_feedforward(state, word, self.rule.bottom_up.rate);
+    }
+
+    /// True if its rule also learns from sentences that are read from the wrong side.
+    pub fn learns_from_negatives(&self) -> bool {
+        self.rule.bottom_up.rule == FeedforwardRule::ForwardForward
+    }
+
+    /// Learns from a settled word of a negative sentence.
+    pub fn learn_negative(&mut self, state: &State, word: usize) {
+        self.learn_feedforward(state, word, -self.rule.bottom_up.rate);
+    }
+
+    /// The rule of the feedforward weights, level by level; what it reads are settled states, so that the order of levels
+    /// does not matter.
+    fn learn_feedforward(&mut self, state: &State, word: usize, rate: f32) {
+        let (rule, decay) = (self.rule.bottom_up.rule, self.rule.decay);
+        if rule == FeedforwardRule::Frozen || rate == 0.0 {
+            return;
+        }
+        let one_hot = Sparse { units: vec![word as u32], values: vec![1.0] };
+        for (l, (level, held)) in self.levels.iter_mut().zip(&state.levels).enumerate() {
+            let input = if l == 0 { &one_hot } else { &state.levels[l - 1].x };
+            let (units, active, weights) = (level.units, level.active, &mut level.feedforward);
+            match rule {
+                FeedforwardRule::Frozen => {}
+                FeedforwardRule::Sanger => feedforward::sanger(weights, units, [input, &held.x], rate),
+                FeedforwardRule::Foldiak => {
+                    let learning = Sparsity { units, active, rate };
+                    feedforward::foldiak(weights, &mut level.inhibition, [input, &held.x], learning);
+                }
+                FeedforwardRule::Surprise => {
+                    let errors: Vec<f32> = held.dense.iter().zip(&held.predicted).map(|(x, xhat)| x - xhat).collect();
+                    let surprise = Surprise { errors: &errors, precision: &level.precision, rate, decay };
+                    feedforward::surprise_gated(weights, &mut level.surprise, input, &surprise);
+                }
+                FeedforwardRule::ForwardForward => {
+                    let drives = Drives { state: &held.x, length: held.length };
+                    feedforward::forward_forward(weights, units, input, drives, rate);
+                }
+            }
         }
     }
 

@@ -27,9 +27,17 @@ impl DirectionReader {
             hierarchy.read(&mut state, sentence[at] as usize, &mut |_| {});
             error += hierarchy.error(&state);
             if learns {
-                hierarchy.learn(&state);
+                hierarchy.learn(&state, sentence[at] as usize);
             }
             hierarchy.remember(&mut state);
+        }
+        if learns && hierarchy.learns_from_negatives() {
+            let mut state = hierarchy.start();
+            for at in order(sentence.len(), !from_right) {
+                hierarchy.read(&mut state, sentence[at] as usize, &mut |_| {});
+                hierarchy.learn_negative(&state, sentence[at] as usize);
+                hierarchy.remember(&mut state);
+            }
         }
         error
     }

@@ -6,16 +6,20 @@ use crate::nn::kernels::{arch::arch, order::ordered};
 /// The entries that are not zero, by ascending index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sparse {
+    /// Their indices.
     pub units: Vec<u32>,
+    /// Their values.
     pub values: Vec<f32>,
 }
 
 impl Sparse {
+    /// Becomes zero everywhere.
     pub fn clear(&mut self) {
         self.units.clear();
         self.values.clear();
     }
 
+    /// The entries with their indices.
     pub fn iter(&self) -> impl Iterator<Item = (usize, f32)> + '_ {
         self.units.iter().zip(&self.values).map(|(u, v)| (*u as usize, *v))
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     DIRECTIONS, Spcn,
+    feedforward::{FeedforwardLearning, FeedforwardRule},
     hierarchy::{HierarchyRule, PrecisionRule, Retrieval},
 };
 use crate::models::{
@@ -64,6 +65,10 @@ pub struct SpcnSpec {
     pub precision: [f64; 2],
     /// Precisions are 1 / (d v) rather than 1 / v.
     pub precision_per_unit: bool,
+    /// The rule by which feedforward weights learn.
+    pub feedforward_rule: FeedforwardRule,
+    /// eta of that rule.
+    pub feedforward_rate: f64,
 }
 
 impl Default for SpcnSpec {
@@ -88,6 +93,8 @@ impl Default for SpcnSpec {
             decay: 0.001,
             precision: [0.1, 10.0],
             precision_per_unit: false,
+            feedforward_rule: FeedforwardRule::Frozen,
+            feedforward_rate: 0.01,
         }
     }
 }
@@ -137,6 +144,7 @@ impl SpcnSpec {
                 max: self.precision[1] as f32,
                 per_unit: self.precision_per_unit,
             },
+            bottom_up: FeedforwardLearning { rule: self.feedforward_rule, rate: self.feedforward_rate as f32 },
         }
     }
 
@@ -174,7 +182,11 @@ impl SpcnSpec {
         let inputs = std::iter::once(vocab).chain(units());
         let frozen: f64 = units().zip(inputs).map(|(d, inputs)| d * (d + inputs)).sum();
         let learned: f64 = units().zip(units().skip(1)).map(|(d, above)| d * above).sum();
-        if self.network { frozen + learned } else { 0.0 }
+        let inhibition: f64 = match self.feedforward_rule {
+            FeedforwardRule::Foldiak => units().map(|d| d * d).sum(),
+            _ => 0.0,
+        };
+        if self.network { frozen + learned + inhibition } else { 0.0 }
     }
 }
 

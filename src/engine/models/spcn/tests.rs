@@ -171,7 +171,7 @@ fn settling_learning_and_traces_are_the_equations() {
                     let mut state = hierarchy.start();
                     for (&word, wanted) in words.iter().zip(dense.read(&words)) {
                         hierarchy.read(&mut state, word as usize, &mut |_| {});
-                        hierarchy.learn(&state);
+                        hierarchy.learn(&state, word as usize);
                         hierarchy.remember(&mut state);
                         for (held, (x, traces)) in state.levels.iter().zip(&wanted) {
                             near(&held.dense, x);
@@ -297,4 +297,32 @@ fn sizes_and_words_that_do_not_fit_are_named() {
     let mut net = Spcn::new(&tiny(), VOCAB, 1, &Device::Cpu).unwrap();
     let message = net.learn(&batch(&[&[VOCAB as u32]])).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(message.contains("none of the 9 words"), "{message}");
+}
+
+#[test]
+fn each_rule_changes_the_feedforward_weights_and_goes_on_from_parameters() {
+    use FeedforwardRule::{Foldiak, ForwardForward, Sanger, Surprise};
+    for rule in [Sanger, Foldiak, Surprise, ForwardForward] {
+        let spec = SpcnSpec { feedforward_rule: rule, ..tiny() };
+        let mut net = Spcn::new(&spec, VOCAB, 3, &Device::Cpu).unwrap();
+        let before = Spcn::new(&tiny(), VOCAB, 3, &Device::Cpu).unwrap();
+        let name = "forward.1.feedforward";
+        assert_eq!(net.values(name).unwrap(), before.values(name).unwrap(), "all begin with the same weights");
+        let halves = [batch(&SENTENCES[..2]), batch(&SENTENCES[2..])];
+        for half in &halves {
+            assert!(net.learn(half).unwrap().loss.is_finite(), "{rule:?}");
+        }
+        assert_ne!(net.values(name).unwrap(), before.values(name).unwrap(), "{rule:?}");
+        // all at once is the same: what the rule needs lies in parameters and buffers
+        let mut whole = Spcn::new(&spec, VOCAB, 3, &Device::Cpu).unwrap();
+        whole.learn(&batch(&SENTENCES)).unwrap();
+        for (name, var) in net.params.iter() {
+            let other = whole.values(name).unwrap();
+            let off =
+                host::to_f32(var.as_tensor()).unwrap().iter().zip(&other).fold(0f32, |m, (a, b)| m.max((a - b).abs()));
+            assert!(off < 1e-5, "{rule:?}: {name} is {off:e} off");
+        }
+        assert_eq!(net.feedforward_weights().unwrap().len(), 2 * tiny().levels.len());
+        assert!(net.values("forward.0.inhibition").unwrap().iter().all(|a| *a <= 0.0));
+    }
 }

@@ -1,5 +1,7 @@
 //! How a model does on every text of its run: the held-out loss, and what it writes after a prompt.
 
+mod directions;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -46,6 +48,7 @@ impl Probe for Texts {
                 loss: loss(model, &windows, device)?,
                 continuation: corpus.decode(&continuation(model, &prompt, args.write, device)?),
                 prompt: corpus.decode(&prompt),
+                directions: directions::losses(model, corpus, &windows, device)?,
             });
         }
         let about = format!("{count} held-out windows of {len} tokens a text");

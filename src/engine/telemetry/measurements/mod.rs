@@ -106,7 +106,7 @@ pub use settling::{Settling, SettlingArgs, SettlingLevel, SettlingSet};
 pub use staircase::{Staircase, StaircaseArgs};
 pub use step_lengths::{LayerStepLengths, StepLengths, StepLengthsArgs};
 pub use surprise::{OctaveFiring, PeriodCurves, PeriodFiring, Surprise, SurpriseArgs};
-pub use text_losses::{TextLoss, TextLosses, TextLossesArgs};
+pub use text_losses::{DirectionLoss, TextLoss, TextLosses, TextLossesArgs};
 pub use token_baselines::{TokenBaselines, TokenBaselinesArgs};
 pub use token_residuals::{GateBenefit, TokenResiduals, TokenResidualsArgs};
 pub use top_contexts::{DrivingToken, FollowedKind, SpanKind, TopContext, TopContexts, TopContextsArgs};

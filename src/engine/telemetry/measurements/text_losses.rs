@@ -26,6 +26,33 @@ pub struct TextLoss {
     pub prompt: String,
     /// The text that the model wrote after them; empty where it was not asked to.
     pub continuation: String,
+    /// The loss by language and by direction of translation, where the text is of marked translations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<DirectionLoss>,
+}
+
+/// The loss of the passages in one language, or of the translations from one language into another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionLoss {
+    /// The code of the language that is read.
+    pub from: String,
+    /// That of the language that it is translated into; absent for the passage itself.
+    pub to: Option<String>,
+    /// Tokens that were scored.
+    pub tokens: usize,
+    /// Held-out cross-entropy, nats a token.
+    #[serde(with = "Float")]
+    pub loss: f64,
+}
+
+impl DirectionLoss {
+    /// "en", or "en-fr".
+    pub fn label(&self) -> String {
+        match &self.to {
+            Some(to) => format!("{}-{to}", self.from),
+            None => self.from.clone(),
+        }
+    }
 }
 
 arguments! {

@@ -1,7 +1,7 @@
 //! Sweeps from their files: which points they have, and what is refused.
 
 use super::*;
-use crate::labs;
+use crate::{labs, models::ModelSpec};
 
 fn sweep(text: &str) -> Result<Sweep, SweepError> {
     let lab = labs::find("fast_slow").unwrap();
@@ -66,6 +66,30 @@ fn the_documented_sweep_is_one() {
     let sweep = sweep(text).unwrap();
     assert_eq!((sweep.points.len(), sweep.tasks().len()), (8, 24));
     assert_eq!(sweep.objective, Some(Objective { key: "accuracy".into(), group: Some("coupled".into()) }));
+}
+
+#[test]
+fn the_documented_sizes_have_transformers_as_large() {
+    let page = include_str!("../../../../docs/sweeps.md");
+    let text = page.split("```toml").nth(2).and_then(|rest| rest.split("```").next()).unwrap();
+    let lab = labs::find("synapses").unwrap();
+    let sweep =
+        Sweep::new(&SweepFile::parse(text).unwrap(), lab, &lab.config(Some("bdh_against_gpt")).unwrap()).unwrap();
+    assert_eq!((sweep.points.len(), sweep.tasks().len()), (6, 30));
+    for config in &sweep.points {
+        let plan = (lab.plan)(config).unwrap();
+        let sizes: Vec<f64> = plan
+            .variants
+            .iter()
+            .map(|v| match &v.model {
+                ModelSpec::Bdh(spec) => spec.parameters(256) as f64,
+                ModelSpec::AlibiGpt(spec) => spec.parameters(256) as f64,
+                other => panic!("{other:?} is not compared"),
+            })
+            .collect();
+        assert_eq!(sizes.len(), 2);
+        assert!((sizes[1] / sizes[0] - 1.0).abs() < 0.02, "{sizes:?}");
+    }
 }
 
 #[test]

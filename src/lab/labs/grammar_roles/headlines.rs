@@ -36,6 +36,16 @@ pub static ALL: &[Headline] = &[
         source: measured!(RoleAccuracy, |m| share(m, 2)),
         ..WITHIN
     },
+    Headline {
+        id: "rank",
+        name: "effective rank",
+        about: "exp of the entropy of the singular values of the lowest level's feedforward weights, mean over directions.",
+        better: Better::Neither,
+        digits: Digits::Decimals(1),
+        absent: "roles were not asked for yet, or nothing reads through feedforward weights",
+        source: measured!(RoleAccuracy, |m| m.ranks.first().copied().filter(|rank| rank.is_finite())),
+        ..WITHIN
+    },
 ];
 
 /// A share by itself has no word: how many words have the most common role depends on the sentences.

@@ -2,6 +2,7 @@
 
 use crate::{
     config::{TextFile, settings},
+    models::spcn::feedforward::FeedforwardRule,
     telemetry::measurements::RoleAccuracyArgs,
     trainer::{RunSettings, TrainSettings},
 };
@@ -15,7 +16,7 @@ settings! {
         sentences: SentenceSettings,
         train: TrainSettings = TrainSettings {
             steps: 100,
-            lr: 2e-3,
+            lr: 1e-3,
             batch: 20,
             window: 11,
             warmup: 20,
@@ -105,6 +106,12 @@ settings! {
         /// Precisions of 1 / (d v) rather than 1 / v, for a level of d units.
         #[knob("Precision by width")]
         precision_per_unit: bool = false,
+        /// The rule by which the feedforward weights of the network learn. The paper's stay as they were drawn; it tried the others, prints none of them, and found that they collapse or gain nothing: their form here is our reading.
+        #[knob("Feedforward rule")]
+        feedforward_rule: FeedforwardRule = FeedforwardRule::Frozen,
+        /// How fast feedforward weights follow such a rule, here and in the networks beside.
+        #[knob("Feedforward rate", range(0.0..=1.0))]
+        feedforward_rate: f64 = 0.01,
         /// The slow trace's coefficient as a share of the fast one's.
         #[knob("Slow trace", range(0.01..=1.0))]
         slow_share: f64 = 0.15,
@@ -135,6 +142,18 @@ settings! {
         /// States keep their length. The update's gain grows past 2, and numbers end as no numbers; the run says when.
         #[knob("No unit norm")]
         no_unit_norm: bool = false,
+        /// Feedforward weights that learn by Sanger's generalised Hebbian algorithm.
+        #[knob("Sanger")]
+        sanger: bool = false,
+        /// Feedforward weights that learn by Foldiak's rule: Hebbian, with inhibition that undoes correlations.
+        #[knob("Foldiak")]
+        foldiak: bool = false,
+        /// Feedforward weights that learn by the rule of the feedback weights, at surprising words alone.
+        #[knob("Surprise-gated PGHU")]
+        surprise: bool = false,
+        /// Feedforward weights that learn by the forward-forward algorithm; negative sentences are read from the wrong side.
+        #[knob("Forward-forward")]
+        forward_forward: bool = false,
         /// Traces of the words themselves, one-hot, without any network.
         #[knob("No network")]
         words: bool = true,
@@ -153,6 +172,9 @@ settings! {
         /// Width of their embedding.
         #[knob("BiGRU embedding", range(4..=1024))]
         bigru_embedding: usize = 64,
+        /// Share of a GRU's states that each of its updates sets to 0, before the roles are read off them. The paper has 0.1.
+        #[knob("BiGRU dropout", range(0.0..=0.9))]
+        bigru_dropout: f64 = 0.1,
     }
 }
 

@@ -66,13 +66,13 @@ settings! {
 settings! {
     /// The ablation: the fixed traces with another predictor.
     pub struct PredictorSettings in "predictor" {
-        /// Linear attention over the past, whose values are slow traces: nothing that the traces have lost comes back.
+        /// Linear attention over the past, whose values are slow traces: nothing that the traces have lost comes back. The paper's takes its values from the input, below.
         #[knob("Linear, from traces")]
         linear_traces: bool = false,
-        /// Linear attention whose values are the tokens' own states.
+        /// Linear attention whose values are the tokens' own states, as in the paper's equation.
         #[knob("Linear, from input")]
         linear_input: bool = false,
-        /// Softmax attention over the past, whose values are slow traces.
+        /// Softmax attention over the past, whose values are slow traces, as the paper describes its own.
         #[knob("Softmax, from traces")]
         softmax_traces: bool = false,
         /// Softmax attention whose values are the tokens' own states.
@@ -87,6 +87,9 @@ settings! {
         /// Fixed traces with more units, until they have as many parameters as the largest model beside them: what size alone gives.
         #[knob("Fixed, as large")]
         as_large: bool = false,
+        /// A transformer without traces (GPT, ALiBi) of as many parameters as the largest model of the staircase, on the same batches; width and layers follow from that count.
+        #[knob("Transformer")]
+        transformer: bool = false,
     }
 }
 

@@ -71,11 +71,15 @@ pub static ALL: &[Headline] = &[
         id: "loss_on",
         name: "loss",
         unit: "nats",
-        about: "Held-out cross-entropy on each text of a run that merges models, nats a token.",
+        about: "Held-out cross-entropy on each text, and on the first one's passages by language (en) and their translations by direction (en-fr), nats a token.",
         better: Better::Lower,
         digits: Digits::Decimals(3),
-        absent: "the run has one text (`merging.tune` is 0)",
-        source: measured!(TextLosses, |m| m.texts.iter().map(|t| (t.name.clone(), t.loss)).collect::<Vec<_>>()),
+        absent: "the texts were not asked one by one (`merging.tune` is 0, `variants.no_bptt` is off)",
+        source: measured!(TextLosses, |m| {
+            let texts = m.texts.iter().map(|t| (t.name.clone(), t.loss));
+            let directions = m.texts.first().map_or(&[][..], |t| &t.directions);
+            texts.chain(directions.iter().map(|d| (d.label(), d.loss))).collect::<Vec<_>>()
+        }),
     },
 ];
 

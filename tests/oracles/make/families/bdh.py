@@ -12,12 +12,13 @@ def layer_norm(x: Tensor) -> Tensor:
 
 
 class Bdh(nn.Module):
-    """d: width D; n: neurons of all heads together, N = n / H of them a head."""
+    """d: width D; n: neurons of all heads together, N = n / H of them a head. `through_past`: gradients reach what earlier
+    tokens have written; without, keys and values are detached (section 7.2)."""
 
-    def __init__(self, vocab: int, d: int, heads: int, n: int, layers: int):
+    def __init__(self, vocab: int, d: int, heads: int, n: int, layers: int, through_past: bool = True):
         super().__init__()
         per_head = n // heads
-        self.layers = layers
+        self.layers, self.through_past = layers, through_past
         self.encoder = nn.Parameter(torch.empty(heads, d, per_head))
         self.encoder_v = nn.Parameter(torch.empty(heads, d, per_head))
         self.decoder = nn.Parameter(torch.empty(n, d))
@@ -44,7 +45,8 @@ class Bdh(nn.Module):
         for _ in range(self.layers):
             x = F.relu(v @ self.encoder)
             q = self.rotate(x)
-            a = layer_norm((q @ q.mT).tril(-1) @ v)  # strictly past
+            k, values = (q, v) if self.through_past else (q.detach(), v.detach())
+            a = layer_norm((q @ k.mT).tril(-1) @ values)  # strictly past
             y = F.relu(a @ self.encoder_v) * x
             v = layer_norm(v + layer_norm(y.transpose(1, 2).flatten(-2)[:, None] @ self.decoder))
             xs.append(x)

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from families.alibi_gpt import AlibiGpt
 from families.bdh import Bdh
 from families.coupled_qk import KINDS, CoupledQk
 from families.dense import Dense
@@ -113,8 +114,11 @@ ORACLES = {
     **{f"fast_slow_{mixer}": decaying(mixer) for mixer in ("gated_linear", "decay")},
     "dense_swiglu": ModelOracle(Dense, dict(vocab=48, d=32, heads=4, kv_heads=2, layers=2, hidden=128), 20),
     "plain_gpt": ModelOracle(PlainGpt, dict(vocab=48, d=32, heads=4, ctx=32, layers=2), 20),
+    # three heads: their slopes are no powers of a half
+    "alibi_gpt": ModelOracle(AlibiGpt, dict(vocab=48, d=36, heads=3, layers=2), 40),
     "ode_flow": ModelOracle(OdeFlow, FLOW, 20, flow_outputs, {"field.alpha": [0.4]}, control=True),
     "bdh": ModelOracle(Bdh, dict(vocab=48, d=32, heads=2, n=256, layers=3), 24, bdh_outputs),
+    "bdh_no_bptt": ModelOracle(Bdh, dict(vocab=48, d=24, heads=3, n=192, layers=2, through_past=False), 30),
     # 150 tokens: more than two chunks of the moving average, the last one short
     "spen": ModelOracle(Spen, dict(vocab=48, d=24, ff=96, k=6, layers=2), 150, spen_outputs),
     **{f"qk_{kind}": coupled(kind) for kind in KINDS},

@@ -317,7 +317,9 @@ impl View for RoleAccuracyView {
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
         let Some(found) = shown(cx) else { return cx.subtitle("which role each word has") };
         let label = cx.mirror.variants().get(found.variant).map_or("", |v| v.label.as_str());
-        format!("step {} \u{b7} {label} \u{b7} {}", found.sample.step, found.sample.about)
+        let rank =
+            found.value.ranks.first().map_or(String::new(), |r| format!(" \u{b7} W_ff of effective rank {r:.1}"));
+        format!("step {} \u{b7} {label} \u{b7} {}{rank}", found.sample.step, found.sample.about)
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -1,0 +1,120 @@
+//! ZClip (Kumar et al. 2025, arXiv 2504.02507): a gradient is shortened where its norm is an outlier among those before it.
+
+use candle_core::{Device, Result, Tensor, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::{config::choices, nn::host};
+
+/// The rule by which the norm of a gradient is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClipRule {
+    /// By a fixed norm alone.
+    #[default]
+    Norm,
+    /// Also by the z-score of the norm among those before it.
+    ZClip,
+}
+
+choices! { for ClipRule { Norm = "norm", ZClip = "zclip" } }
+
+/// Decay of the running mean and variance of the norm in one step.
+const DECAY: f64 = 0.97;
+/// The z-score from which a norm is an outlier.
+const THRESHOLD: f64 = 2.5;
+/// Norms that are only collected; mean and variance begin as theirs.
+const WARM_UP: usize = 25;
+/// Added to the standard deviation.
+const EPS: f64 = 1e-6;
+
+/// The norms so far.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ZClip {
+    /// Running mean and variance; absent while norms are collected.
+    moments: Option<[f64; 2]>,
+    collected: Vec<f64>,
+}
+
+impl ZClip {
+    /// The limit of a gradient of this norm, which joins the norms so far: of an outlier of z-score z > 2.5, with mean m
+    /// and standard deviation s of the norms before it, m + 2.5 s (2.5 / z); `None` of any other.
+    pub fn limit(&mut self, norm: f64) -> Option<f64> {
+        let Some([mean, variance]) = self.moments else {
+            self.collect(norm);
+            return None;
+        };
+        let sd = variance.sqrt();
+        let z = (norm - mean) / (sd + EPS);
+        let limit = (z > THRESHOLD && sd > EPS).then(|| mean + THRESHOLD * sd * THRESHOLD / z);
+        let counted = limit.unwrap_or(norm);
+        let next = DECAY * mean + (1.0 - DECAY) * counted;
+        self.moments = Some([next, DECAY * variance + (1.0 - DECAY) * (counted - next).powi(2)]);
+        limit
+    }
+
+    fn collect(&mut self, norm: f64) {
+        self.collected.push(norm);
+        if self.collected.len() == WARM_UP {
+            let mean = self.collected.iter().sum::<f64>() / WARM_UP as f64;
+            let variance = self.collected.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / WARM_UP as f64;
+            self.moments = Some([mean, variance]);
+            self.collected.clear();
+        }
+    }
+
+    /// The state for a checkpoint: mean and variance, or, while norms are collected, two NaN and those norms.
+    pub fn state(&self) -> Result<Tensor> {
+        let moments = self.moments.unwrap_or([f64::NAN; 2]);
+        let values: Vec<f64> = moments.into_iter().chain(self.collected.iter().copied()).collect();
+        Tensor::from_vec(values.clone(), values.len(), &Device::Cpu)
+    }
+
+    /// Restores what [`ZClip::state`] gave.
+    ///
+    /// # Errors
+    /// If the tensor holds something else.
+    pub fn from_state(state: &Tensor) -> Result<Self> {
+        match host::to_f64(state)?.as_slice() {
+            [mean, variance] if mean.is_finite() && *variance >= 0.0 => {
+                Ok(Self { moments: Some([*mean, *variance]), collected: vec![] })
+            }
+            [mean, _, collected @ ..] if mean.is_nan() && collected.len() < WARM_UP => {
+                Ok(Self { moments: None, collected: collected.to_vec() })
+            }
+            other => bail!("{} numbers are no state of ZClip", other.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_outliers_after_the_warm_up_are_limited() {
+        let mut zclip = ZClip::default();
+        for i in 0..WARM_UP {
+            assert_eq!(zclip.limit(if i == 3 { 50.0 } else { 1.0 + 0.1 * (i % 2) as f64 }), None);
+        }
+        let mut zclip = ZClip { moments: Some([1.0, 0.01]), collected: vec![] };
+        assert_eq!(zclip.limit(1.2), None);
+        assert_eq!(zclip.limit(0.1), None, "a short gradient is no outlier");
+        let mut zclip = ZClip { moments: Some([1.0, 0.01]), collected: vec![] };
+        let limit = zclip.limit(2.0).unwrap();
+        // z = 10, so 1 + 2.5 * 0.1 * 0.25
+        assert!((limit - 1.0625).abs() < 1e-5, "{limit}");
+        let further = ZClip { moments: Some([1.0, 0.01]), collected: vec![] }.limit(20.0).unwrap();
+        assert!(1.0 < further && further < limit, "the further out, the closer to the mean: {further}");
+    }
+
+    #[test]
+    fn states_are_restored() -> Result<()> {
+        let mut zclip = ZClip::default();
+        for i in 0..40 {
+            assert_eq!(ZClip::from_state(&zclip.state()?)?, zclip, "after {i} norms");
+            zclip.limit(1.0 + f64::from(i % 5));
+        }
+        assert!(ZClip::from_state(&Tensor::zeros(40, candle_core::DType::F64, &Device::Cpu)?).is_err());
+        Ok(())
+    }
+}
