@@ -31,10 +31,6 @@ pub struct NextTokens {
 }
 
 impl NextTokens {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn args(&self) -> NextTokensArgs {
         NextTokensArgs { text: self.text.trim_end_matches('\n').to_owned(), ..NextTokensArgs::default() }
     }

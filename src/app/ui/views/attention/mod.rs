@@ -95,10 +95,6 @@ fn chosen<'h, 'a>(heads: &'h [Head<'a>], selection: &Selection) -> Option<&'h He
 }
 
 impl Attention {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn colours(&self, layer: &AttentionLayer, theme: &Theme) -> Colours {
         colours::weight_colours(layer.is_differential, self.linear, self.map, theme)
     }

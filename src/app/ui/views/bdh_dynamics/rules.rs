@@ -37,10 +37,6 @@ pub struct Rules {
 }
 
 impl Rules {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// A machine on the weights that were measured. New weights keep the place in the text.
     fn follow(&mut self, measured: Measured<'_, BdhDynamicsWeights>) {
         if self.machine.as_ref().is_some_and(|m| m.is_of(measured.sample)) {

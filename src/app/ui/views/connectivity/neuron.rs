@@ -83,10 +83,6 @@ struct ScoreRow {
 }
 
 impl Neuron {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The measurement of the neuron in focus at the shown step: the answer if it was asked for, else the scheduled
     /// one, which chooses a neuron by itself. While a neuron is selected, no other one is shown.
     fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphNeuron>> {

@@ -46,10 +46,6 @@ pub struct GeneratorView {
 }
 
 impl GeneratorView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Where the flow leads: one line a closed class, and the network's answer.
     fn chart(cx: &ViewCx<'_>, state: &GeneratorState) -> Chart<'static> {
         let x = Axis::new("state").whole().include(&[1.0, state.states() as f64]);

@@ -39,10 +39,6 @@ pub struct StationaryMapView {
 }
 
 impl StationaryMapView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The error over training, beside what a map that ignores the control makes.
     fn history(cx: &ViewCx<'_>) -> Chart<'static> {
         let mut chart = Chart::new(

@@ -71,10 +71,6 @@ fn slope_line(errors: &[f64], slope: f64) -> Vec<[f64; 2]> {
 }
 
 impl RelaxationView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn distances(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let mut chart =
             Chart::new("distance to the limit", Axis::new("step k").whole(), Axis::new("max |\u{b7}|").log());

@@ -40,10 +40,6 @@ pub struct SpectrumView {
 }
 
 impl SpectrumView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn gaps(cx: &ViewCx<'_>, gap: f64) -> Chart<'static> {
         let x = Axis::new("states n").log();
         let mut chart = Chart::new("spectral gap by size", x, Axis::new("gap, y = 0").log());

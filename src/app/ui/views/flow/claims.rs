@@ -158,12 +158,6 @@ fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
     });
 }
 
-impl Claims {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-}
-
 impl View for Claims {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if measured(cx).is_empty() {

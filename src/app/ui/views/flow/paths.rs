@@ -83,10 +83,6 @@ const NEAR: f32 = 0.1;
 const TIGHT: f32 = 470.0;
 
 impl Paths {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Keeps the ghost and asks for the field of the flow that is shown.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
         let Some(answer) = Answer::in_focus(cx) else { return };

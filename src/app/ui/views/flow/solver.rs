@@ -27,10 +27,6 @@ pub struct Solver {
 }
 
 impl Solver {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Step lengths over depth, with the rejected steps and those that the growth bound limited.
     fn steps_chart<'a>(cx: &ViewCx<'a>, attempts: &[SolverAttempt]) -> Chart<'a> {
         let theme = cx.theme;

@@ -53,10 +53,6 @@ const PAD: f32 = 120.0;
 const SMALL_PAD: (f32, f32) = (88.0, 320.0);
 
 impl Steer {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let u = FlowSettings::u(cx);
         let answer = Answer::in_focus(cx);

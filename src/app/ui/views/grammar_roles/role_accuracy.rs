@@ -79,10 +79,6 @@ fn args(cx: &ViewCx<'_>) -> RoleAccuracyArgs {
 }
 
 impl RoleAccuracyView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn entries<'a>(&self, cx: &ViewCx<'a>) -> Vec<AccuracyEntry<'a>> {
         let mut entries = vec![];
         let counts = |r: &'a RoleRepresentation| [if self.only_new { &r.within_new } else { &r.within }, &r.transfer];

@@ -44,10 +44,6 @@ pub struct SettlingView {
 }
 
 impl SettlingView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn args(&self) -> SettlingArgs {
         SettlingArgs { text: self.asked.text.trim().to_owned(), ..self.asked.clone() }
     }

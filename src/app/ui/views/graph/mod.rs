@@ -86,10 +86,6 @@ struct Picture {
 }
 
 impl NeuronGraph {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Takes the graph of the shown step.
     fn follow(&mut self, cx: &ViewCx<'_>) {
         if self.run.replace(cx.mirror.run) != Some(cx.mirror.run) {

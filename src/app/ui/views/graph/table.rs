@@ -115,10 +115,6 @@ impl Cells for Item<'_> {
 }
 
 impl GraphTable {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn count(&self, network: &Network) -> usize {
         if self.listed == TableKind::Nodes { network.len() } else { network.edges.len() }
     }

@@ -34,10 +34,6 @@ pub struct Mechanisms {
 const PICTURE: [f32; 2] = [720.0, 420.0];
 
 impl Mechanisms {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn key(cx: &ViewCx<'_>) -> Key {
         let scores = [Score::Loss, Score::Recall];
         let of = |v: usize| scores.into_iter().filter_map(move |score| cx.mirror.curve(v, score.channel()));

@@ -158,10 +158,6 @@ fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
 }
 
 impl ConceptEffectView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &ConceptEffect) {
         let small = |words: String, colour| RichText::new(words).size(theme::SMALL).color(colour);
         for (side, colour) in [(&m.with, cx.theme.accent), (&m.without, cx.theme.cool)] {

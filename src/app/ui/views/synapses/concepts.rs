@@ -115,10 +115,6 @@ fn small_ui(ui: &mut Ui, theme: &Theme, words: &str) {
 }
 
 impl Concepts {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// True while a search in any model is running.
     fn is_searching(cx: &ViewCx<'_>) -> bool {
         let mut variants = 0..cx.mirror.variants().len();

@@ -69,10 +69,6 @@ impl Default for TraceReadingView {
 }
 
 impl TraceReadingView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn args(&self) -> TraceReadingArgs {
         TraceReadingArgs {
             text: self.text.trim_end_matches('\n').to_owned(),

@@ -200,12 +200,6 @@ fn own_window(cx: &ViewCx<'_>) -> usize {
     if is_file { 0 } else { cx.training_window().unwrap_or(0) }
 }
 
-impl Card {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-}
-
 impl View for Card {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = TrainedBdhArgs::default();

@@ -92,10 +92,6 @@ fn mean_loss(loss: &[f64]) -> f64 {
 }
 
 impl Intervention {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The controls of the intervention, laid out as one sentence.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         text_ui(ui, cx, &mut self.typed);

@@ -57,10 +57,6 @@ fn layers_label(layers: usize) -> String {
 }
 
 impl LogitLensView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn cell(&self, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>) -> Cell {
         let last = m.sample.tokens.len().saturating_sub(1);
         Cell {

@@ -85,10 +85,6 @@ fn chosen(maps: &QueryKeyMaps, selection: &Selection) -> Option<Place> {
 }
 
 impl QueryKeyMapsView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// A map's own scale, around zero: what turns may be negative.
     fn colours(maps: &QueryKeyMaps, at: Place, theme: &Theme) -> Colours {
         let greatest = maps.layers.get(at.layer).and_then(|l| l.greatest.get(at.head)).copied().unwrap_or(0.0);

@@ -66,10 +66,6 @@ fn sizes(cx: &ViewCx<'_>) -> Option<(usize, usize)> {
 }
 
 impl TopContextsView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The neuron that is asked about: the one that is selected, else that of the settings.
     fn neuron(cx: &ViewCx<'_>) -> usize {
         let (heads, per_head) = sizes(cx).unwrap_or((usize::MAX >> 32, 1));
