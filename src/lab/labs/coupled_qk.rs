@@ -6,7 +6,7 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     experiment::{Experiment, Variant},
 };
 use crate::{
@@ -49,50 +49,20 @@ pub static LAB: Lab = Lab {
         "corpus.source",
     ],
     knobs: CoupledQkSettings::schema,
-    presets: &[
-        Preset {
-            id: "coupled_qk",
-            title: "Live",
-            about: "Standard attention, an MLP on queries and both coupled integrators race on the same bytes of prose.",
-            toml: include_str!("../../../configs/coupled_qk.toml"),
-        },
-        Preset {
-            id: "coupled_qk_seeds",
-            title: "Three seeds",
-            about: "The same race over three seeds, with grouped-query and differential attention: a verdict with an interval.",
-            toml: include_str!("../../../configs/coupled_qk_seeds.toml"),
-        },
-        Preset {
-            id: "coupled_qk_mqar",
-            title: "Associative recall",
-            about: "Pairs of a key and a value, then the keys again: who learns to look up the value, and when? Three seeds.",
-            toml: include_str!("../../../configs/coupled_qk_mqar.toml"),
-        },
-        Preset {
-            id: "coupled_qk_coherence",
-            title: "One domain or eight",
-            about: "Standard against coupled attention on one kind of text; then set Domains to 8 and race again. Three seeds.",
-            toml: include_str!("../../../configs/coupled_qk_coherence.toml"),
-        },
-        Preset {
-            id: "coupled_qk_steps",
-            title: "How many steps",
-            about: "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike.",
-            toml: include_str!("../../../configs/coupled_qk_steps.toml"),
-        },
-        Preset {
-            id: "coupled_qk_layers",
-            title: "Which layers",
-            about: "Evolution in all layers, in the first half, in the last half.",
-            toml: include_str!("../../../configs/coupled_qk_layers.toml"),
-        },
-        Preset {
-            id: "coupled_qk_paper",
-            title: "Paper",
-            about: "The 60M model and schedule of the paper, for a GPU and a text of your own.",
-            toml: include_str!("../../../configs/coupled_qk_paper.toml"),
-        },
-    ],
+    presets: presets! {
+        "coupled_qk", "Live",
+        "Standard attention, an MLP on queries and both coupled integrators race on the same bytes of prose.";
+        "coupled_qk_seeds", "Three seeds",
+        "The same race over three seeds, with grouped-query and differential attention: a verdict with an interval.";
+        "coupled_qk_mqar", "Associative recall",
+        "Pairs of a key and a value, then the keys again: who learns to look up the value, and when? Three seeds.";
+        "coupled_qk_coherence", "One domain or eight",
+        "Standard against coupled attention on one kind of text; then set Domains to 8 and race again. Three seeds.";
+        "coupled_qk_steps", "How many steps",
+        "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike.";
+        "coupled_qk_layers", "Which layers", "Evolution in all layers, in the first half, in the last half.";
+        "coupled_qk_paper", "Paper", "The 60M model and schedule of the paper, for a GPU and a text of your own.";
+    },
     plan: |config| plan(config, &CoupledQkSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[

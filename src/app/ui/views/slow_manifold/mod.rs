@@ -10,11 +10,7 @@ use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     config::{Setting, SettingKey},
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
-    ui::{
-        identity::KeyedCache,
-        plot::ChartState,
-        view::ViewCx,
-    },
+    ui::{identity::KeyedCache, plot::ChartState, view::ViewCx},
 };
 
 mod charts;
