@@ -21,7 +21,6 @@ use crate::{
         action::PageAction,
         plot::{
             colour_bar::Colours,
-            empty_ui,
             map::{MapFrame, MapState, MapUi, paint_map},
             map_cells::MapCells,
             quote, value_label,
@@ -278,8 +277,7 @@ impl View for Attention {
         let found = cx.latest::<AttentionMaps>().map(|m| (m.sample, heads(m.value)));
         let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
             let words = "No attention maps yet. A run measures them at its start: press Space.";
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<AttentionMaps>(words));
-            return;
+            return cx.unmeasured_ui::<AttentionMaps>(ui, words);
         };
         self.hold(&sample.payload, &heads);
         let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));

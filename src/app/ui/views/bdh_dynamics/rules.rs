@@ -15,7 +15,7 @@ use super::{
 use crate::{
     telemetry::{Sample, measurements::BdhDynamicsWeights},
     ui::{
-        plot::{empty_ui, quote},
+        plot::quote,
         theme,
         view::{Measured, View, ViewCx},
         widgets::likely_tokens::likely_tokens_label,
@@ -180,8 +180,7 @@ impl View for Rules {
         }
         let (Some(measured), Some(mut machine)) = (measured, self.machine.take()) else {
             self.playing = None;
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<BdhDynamicsWeights>(EMPTY));
-            return;
+            return cx.unmeasured_ui::<BdhDynamicsWeights>(ui, EMPTY);
         };
         ui.spacing_mut().item_spacing.y = 4.0;
         self.play(ui, &mut machine);

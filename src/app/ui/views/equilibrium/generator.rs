@@ -156,9 +156,7 @@ impl View for GeneratorView {
             self.controls_ui(ui, cx);
         }
         let Some(measured) = cx.answered::<GeneratorState>() else {
-            let words = why_nothing::<GeneratorState>(cx);
-            crate::ui::plot::empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &why_nothing::<GeneratorState>(cx));
         };
         let state = measured.value;
         verdict_ui(ui, cx.theme, verdict(state));

@@ -15,7 +15,7 @@ use crate::{
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
     telemetry::measurements::{GeneratorFlow, RelaxationCurves},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke, empty_ui},
+        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
         table::Table,
         theme::Theme,
         view::{View, ViewCx},
@@ -219,9 +219,7 @@ impl View for RelaxationView {
             self.controls_ui(ui, cx);
         }
         let Some(measured) = cx.answered::<GeneratorFlow>() else {
-            let words = why_nothing::<GeneratorFlow>(cx);
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
         };
         let flow = measured.value;
         verdict_ui(ui, cx.theme, verdict(flow));

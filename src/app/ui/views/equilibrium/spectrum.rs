@@ -12,7 +12,7 @@ use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
     telemetry::measurements::{GapBySize, GapBySizeArgs, GeneratorState},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, empty_ui},
+        plot::{Axis, Chart, ChartState, Line, Reference},
         questions::Freshness,
         table::Table,
         theme::Theme,
@@ -146,9 +146,7 @@ impl View for SpectrumView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         let Some(measured) = cx.answered::<GeneratorState>() else {
-            let words = why_nothing::<GeneratorState>(cx);
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &why_nothing::<GeneratorState>(cx));
         };
         let state = measured.value;
         let dt = settings(cx).flow.dt * state.step_bound;

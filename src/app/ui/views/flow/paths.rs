@@ -23,7 +23,7 @@ use crate::{
     },
     ui::{
         identity::{KeyedCache, RunNumber},
-        plot::{Mark, drawing, empty_ui, paint_mark, quote, value_label},
+        plot::{Mark, drawing, paint_mark, quote, value_label},
         questions::Freshness,
         theme,
         view::{Measured, View, ViewCx},
@@ -334,10 +334,7 @@ impl View for Paths {
         self.follow(cx);
         let answer = Answer::in_focus(cx);
         let all = answer.map(|a| paths(&a.paths)).unwrap_or_default();
-        let Some(answer) = answer.filter(|_| !all.is_empty()) else {
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
-            return;
-        };
+        let Some(answer) = answer.filter(|_| !all.is_empty()) else { return cx.unmeasured_ui::<FlowAnswer>(ui, EMPTY) };
         self.fits = cx.answered::<FlowField>().is_some_and(|field| fits(field, answer, &all));
         self.near = self.close && answer.planar_field().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;
