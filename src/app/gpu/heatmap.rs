@@ -9,7 +9,11 @@ use eframe::{
     egui_wgpu::{Callback, CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
 };
 
-use super::{Target, colour::ColourMap};
+use super::{
+    Target,
+    colour::ColourMap,
+    resources::{data_texture, texture_entry, uniform_entry, upload},
+};
 
 /// The cells: row-major, `data.len() == rows * cols`. NaN marks a cell without a value.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -156,31 +160,13 @@ impl HeatmapPipeline {
             label: Some("heatmap"),
             source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/heatmap.wgsl").into()),
         });
-        let texture = |binding| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility: wgpu::ShaderStages::FRAGMENT,
-            ty: wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Float { filterable: false },
-                view_dimension: wgpu::TextureViewDimension::D2,
-                multisampled: false,
-            },
-            count: None,
-        };
+        let fragment = wgpu::ShaderStages::FRAGMENT;
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("heatmap"),
             entries: &[
-                wgpu::BindGroupLayoutEntry {
-                    binding: 0,
-                    visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
-                    ty: wgpu::BindingType::Buffer {
-                        ty: wgpu::BufferBindingType::Uniform,
-                        has_dynamic_offset: false,
-                        min_binding_size: wgpu::BufferSize::new(size_of::<HeatmapUniform>() as u64),
-                    },
-                    count: None,
-                },
-                texture(1),
-                texture(2),
+                uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<HeatmapUniform>()),
+                texture_entry(1, fragment),
+                texture_entry(2, fragment),
             ],
         });
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -228,7 +214,7 @@ impl HeatmapPipeline {
         let Some(entry) = self.entries.get_mut(&heatmap.key) else { return };
         entry.used = turn;
         if !fits || entry.revision != heatmap.revision {
-            upload(queue, &entry.texture, bytemuck::cast_slice(&cells.data), 4);
+            upload(queue, &entry.texture, &cells.data);
             entry.revision = heatmap.revision;
             self.uploads += 1;
         }
@@ -245,7 +231,7 @@ impl HeatmapPipeline {
         size: (u32, u32),
         style: HeatmapUniform,
     ) -> HeatmapEntry {
-        let texture = texture(device, size, wgpu::TextureFormat::R32Float);
+        let texture = data_texture(device, "heatmap", size.into(), wgpu::TextureFormat::R32Float);
         let uniform = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("heatmap"),
             size: size_of::<HeatmapUniform>() as u64,
@@ -267,34 +253,12 @@ impl HeatmapPipeline {
     }
 }
 
-fn texture(device: &wgpu::Device, (width, height): (u32, u32), format: wgpu::TextureFormat) -> wgpu::Texture {
-    device.create_texture(&wgpu::TextureDescriptor {
-        label: Some("heatmap"),
-        size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
-        mip_level_count: 1,
-        sample_count: 1,
-        dimension: wgpu::TextureDimension::D2,
-        format,
-        usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
-        view_formats: &[],
-    })
-}
-
-fn upload(queue: &wgpu::Queue, texture: &wgpu::Texture, bytes: &[u8], bytes_per_texel: u32) {
-    let layout = wgpu::TexelCopyBufferLayout {
-        offset: 0,
-        bytes_per_row: Some(texture.width() * bytes_per_texel),
-        rows_per_image: None,
-    };
-    queue.write_texture(texture.as_image_copy(), bytes, layout, texture.size());
-}
-
 /// Every colour map's table, one a row.
 fn tables(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::TextureView {
     let bytes: Vec<u8> =
         ColourMap::STACK.iter().flat_map(|map| map.table().iter().flat_map(|[r, g, b]| [*r, *g, *b, 255])).collect();
-    let size = (super::colour::ENTRIES as u32, ColourMap::STACK.len() as u32);
-    let texture = texture(device, size, wgpu::TextureFormat::Rgba8Unorm);
-    upload(queue, &texture, &bytes, 4);
+    let size = [super::colour::ENTRIES as u32, ColourMap::STACK.len() as u32];
+    let texture = data_texture(device, "heatmap", size, wgpu::TextureFormat::Rgba8Unorm);
+    upload(queue, &texture, &bytes);
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

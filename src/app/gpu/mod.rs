@@ -16,6 +16,7 @@ pub mod heatmap;
 pub mod offscreen;
 pub mod particles;
 pub mod png;
+mod resources;
 
 pub use offscreen::Offscreen;
 

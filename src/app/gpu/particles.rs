@@ -9,7 +9,7 @@ use eframe::{
     egui_wgpu::{Callback, CallbackResources, CallbackTrait, ScreenDescriptor, wgpu},
 };
 
-use super::Target;
+use super::{Target, resources::upload};
 
 mod device;
 
@@ -299,12 +299,6 @@ impl ParticlesPipelines {
         (entry.done, entry.moved) = (Some(to), count);
         self.steps += u64::from(to - done);
     }
-}
-
-fn upload(queue: &wgpu::Queue, texture: &wgpu::Texture, data: &[[f32; 2]]) {
-    let layout =
-        wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(texture.width() * 8), rows_per_image: None };
-    queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(data), layout, texture.size());
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod drawing;
 mod headlines;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     bdh::{BdhSettings, corpus_settings},
     corpus::{CorpusSettings, TokenKind},
     experiment::{Experiment, Variant, schedules},
@@ -45,20 +45,13 @@ pub static LAB: Lab = Lab {
         "train.steps",
     ],
     knobs: PhysicsLabSettings::schema,
-    presets: &[
-        Preset {
-            id: "bdh_physics",
-            title: "Fading synapses",
-            about: "Synapses relax after every token, as with ALiBi. 96 neurons learn prose letter by letter; their rules can be stepped through before, during and after.",
-            toml: include_str!("../../../configs/bdh_physics.toml"),
-        },
-        Preset {
-            id: "bdh_physics_swing",
-            title: "Swinging synapses",
-            about: "Pairs of synapses turn, each at its own speed, as with RoPE: a memory that comes back with the other sign.",
-            toml: include_str!("../../../configs/bdh_physics_swing.toml"),
-        },
-    ],
+    presets: presets! {
+        "bdh_physics", "Fading synapses",
+        "Synapses relax after every token, as with ALiBi. 96 neurons learn prose letter by letter; their rules can \
+         be stepped through before, during and after.";
+        "bdh_physics_swing", "Swinging synapses",
+        "Pairs of synapses turn, each at its own speed, as with RoPE: a memory that comes back with the other sign.";
+    },
     plan: |config| plan(config, &PhysicsLabSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[Pane::tall("bdh_rules"), Pane::tile("oscillators", 0), Pane::tab("losses"), Pane::tile("bdh_checks", 1)],

@@ -6,7 +6,7 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     experiment::{Experiment, Variant},
 };
 use crate::{
@@ -49,80 +49,31 @@ pub static LAB: Lab = Lab {
         "corpus.source",
     ],
     knobs: CoupledQkSettings::schema,
-    presets: &[
-        Preset {
-            id: "coupled_qk",
-            title: "Live",
-            about: "Standard attention, an MLP on queries and both coupled integrators race on the same bytes of prose.",
-            toml: include_str!("../../../configs/coupled_qk.toml"),
-        },
-        Preset {
-            id: "coupled_qk_seeds",
-            title: "Three seeds",
-            about: "The same race over three seeds, with grouped-query and differential attention: a verdict with an interval.",
-            toml: include_str!("../../../configs/coupled_qk_seeds.toml"),
-        },
-        Preset {
-            id: "coupled_qk_positions",
-            title: "Learned or rotary",
-            about: "Standard and coupled attention, each with learned positions and with rotary embedding. Three seeds.",
-            toml: include_str!("../../../configs/coupled_qk_positions.toml"),
-        },
-        Preset {
-            id: "coupled_qk_diff",
-            title: "With differential attention",
-            about: "Standard or differential scores, with and without coupling before them: does one add to the other? Three seeds.",
-            toml: include_str!("../../../configs/coupled_qk_diff.toml"),
-        },
-        Preset {
-            id: "coupled_qk_longer",
-            title: "Standard for longer",
-            about: "Standard attention with 2.4 times the updates of the coupled model, as the paper matches their seconds.",
-            toml: include_str!("../../../configs/coupled_qk_longer.toml"),
-        },
-        Preset {
-            id: "coupled_qk_mqar",
-            title: "Associative recall",
-            about: "Pairs of a key and a value, then the keys again: who learns to look up the value, and when? Three seeds.",
-            toml: include_str!("../../../configs/coupled_qk_mqar.toml"),
-        },
-        Preset {
-            id: "coupled_qk_mqar_paper",
-            title: "Recall at the paper's size",
-            about: "Sixteen pairs, 256 channels, 6 layers, 10,000 steps: about 14 hours on two cores, less on a GPU.",
-            toml: include_str!("../../../configs/coupled_qk_mqar_paper.toml"),
-        },
-        Preset {
-            id: "coupled_qk_coherence",
-            title: "One domain or eight",
-            about: "Standard against coupled attention on one kind of text; then set Domains to 8 and race again. Three seeds.",
-            toml: include_str!("../../../configs/coupled_qk_coherence.toml"),
-        },
-        Preset {
-            id: "coupled_qk_steps",
-            title: "How many steps",
-            about: "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike.",
-            toml: include_str!("../../../configs/coupled_qk_steps.toml"),
-        },
-        Preset {
-            id: "coupled_qk_couplings",
-            title: "Cheaper couplings",
-            about: "Linear mixing, one MLP for both and an invertible coupling beside Euler's: what is the active part? Three seeds.",
-            toml: include_str!("../../../configs/coupled_qk_couplings.toml"),
-        },
-        Preset {
-            id: "coupled_qk_layers",
-            title: "Which layers",
-            about: "Evolution in all layers, in the first half, in the last half.",
-            toml: include_str!("../../../configs/coupled_qk_layers.toml"),
-        },
-        Preset {
-            id: "coupled_qk_paper",
-            title: "Paper",
-            about: "The 60M model and schedule of the paper with all six variants of its table 1, for a GPU and a text of your own.",
-            toml: include_str!("../../../configs/coupled_qk_paper.toml"),
-        },
-    ],
+    presets: presets! {
+        "coupled_qk", "Live",
+        "Standard attention, an MLP on queries and both coupled integrators race on the same bytes of prose.";
+        "coupled_qk_seeds", "Three seeds",
+        "The same race over three seeds, with grouped-query and differential attention: a verdict with an interval.";
+        "coupled_qk_positions", "Learned or rotary",
+        "Standard and coupled attention, each with learned positions and with rotary embedding. Three seeds.";
+        "coupled_qk_diff", "With differential attention",
+        "Standard or differential scores, with and without coupling before them: does one add to the other? Three seeds.";
+        "coupled_qk_longer", "Standard for longer",
+        "Standard attention with 2.4 times the updates of the coupled model, as the paper matches their seconds.";
+        "coupled_qk_mqar", "Associative recall",
+        "Pairs of a key and a value, then the keys again: who learns to look up the value, and when? Three seeds.";
+        "coupled_qk_mqar_paper", "Recall at the paper's size",
+        "Sixteen pairs, 256 channels, 6 layers, 10,000 steps: about 14 hours on two cores, less on a GPU.";
+        "coupled_qk_coherence", "One domain or eight",
+        "Standard against coupled attention on one kind of text; then set Domains to 8 and race again. Three seeds.";
+        "coupled_qk_steps", "How many steps",
+        "The coupled model with 1, 3, 5 and 7 steps of evolution. The paper finds them alike.";
+        "coupled_qk_couplings", "Cheaper couplings",
+        "Linear mixing, one MLP for both and an invertible coupling beside Euler's: what is the active part? Three seeds.";
+        "coupled_qk_layers", "Which layers", "Evolution in all layers, in the first half, in the last half.";
+        "coupled_qk_paper", "Paper",
+        "The 60M model and schedule of the paper with all six variants of its table 1, for a GPU and a text of your own.";
+    },
     plan: |config| plan(config, &CoupledQkSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[

@@ -12,7 +12,7 @@ pub mod settings;
 pub mod slow_manifold;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
     experiment::{Experiment, Variant},
 };
@@ -59,44 +59,26 @@ pub static LAB: Lab = Lab {
         "generator.states",
     ],
     knobs: EquilibriumSettings::schema,
-    presets: &[
-        Preset {
-            id: "equilibrium",
-            title: "Twelve states",
-            about: "A random generator of twelve states, as in the paper's check, and a network that learns where its flow settles.",
-            toml: include_str!("../../../configs/equilibrium.toml"),
-        },
-        Preset {
-            id: "equilibrium_bridge",
-            title: "Two clusters and a bridge",
-            about: "Mass spreads at once inside a cluster and crosses a weak bridge only slowly: the spectral gap is small, and the map is hard to learn.",
-            toml: include_str!("../../../configs/equilibrium_bridge.toml"),
-        },
-        Preset {
-            id: "equilibrium_ring",
-            title: "A ring",
-            about: "Sixteen states in a circle: complex eigenvalues, and a gap that shrinks with the square of the circle's length.",
-            toml: include_str!("../../../configs/equilibrium_ring.toml"),
-        },
-        Preset {
-            id: "equilibrium_reducible",
-            title: "Cut in two",
-            about: "No rate joins the two halves: the kernel has two dimensions, and where the flow ends depends on where it began.",
-            toml: include_str!("../../../configs/equilibrium_reducible.toml"),
-        },
-        Preset {
-            id: "equilibrium_block",
-            title: "A trained block",
-            about: "A fast-slow model learns a text. Its block has a quasi-steady state, and nothing makes it a generator: how far it is from one, before training and after.",
-            toml: include_str!("../../../configs/equilibrium_block.toml"),
-        },
-        Preset {
-            id: "equilibrium_slow_manifold",
-            title: "Slow manifold",
-            about: "Van der Pol's oscillator: particles collapse on the slow manifold and jump where it folds. Move the timescale ratio, the parameter and the start.",
-            toml: include_str!("../../../configs/equilibrium_slow_manifold.toml"),
-        },
-    ],
+    presets: presets! {
+        "equilibrium", "Twelve states",
+        "A random generator of twelve states, as in the paper's check, and a network that learns where its flow \
+         settles.";
+        "equilibrium_bridge", "Two clusters and a bridge",
+        "Mass spreads at once inside a cluster and crosses a weak bridge only slowly: the spectral gap is small, and \
+         the map is hard to learn.";
+        "equilibrium_ring", "A ring",
+        "Sixteen states in a circle: complex eigenvalues, and a gap that shrinks with the square of the circle's \
+         length.";
+        "equilibrium_reducible", "Cut in two",
+        "No rate joins the two halves: the kernel has two dimensions, and where the flow ends depends on where it \
+         began.";
+        "equilibrium_block", "A trained block",
+        "A fast-slow model learns a text. Its block has a quasi-steady state, and nothing makes it a generator: how \
+         far it is from one, before training and after.";
+        "equilibrium_slow_manifold", "Slow manifold",
+        "Van der Pol's oscillator: particles collapse on the slow manifold and jump where it folds. Move the \
+         timescale ratio, the parameter and the start.";
+    },
     plan: |config| {
         let settings = EquilibriumSettings::read(config)?;
         match settings.task.kind {

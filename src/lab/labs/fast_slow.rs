@@ -5,7 +5,7 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     experiment::{Experiment, Variant},
 };
 use crate::{
@@ -50,56 +50,23 @@ pub static LAB: Lab = Lab {
         "train.steps",
     ],
     knobs: FastSlowSettings::schema,
-    presets: &[
-        Preset {
-            id: "fast_slow",
-            title: "Live",
-            about: "Twins on generated prose, byte by byte: the gate drifts, coupled and frozen stay together.",
-            toml: include_str!("../../../configs/fast_slow.toml"),
-        },
-        Preset {
-            id: "fast_slow_needed",
-            title: "Needed",
-            about: "A fact is told once and asked for far beyond the fast path's reach: the gate must open.",
-            toml: include_str!("../../../configs/fast_slow_needed.toml"),
-        },
-        Preset {
-            id: "fast_slow_seeds",
-            title: "Needed, three seeds",
-            about: "The same over three seeds, so that the difference can be set against chance.",
-            toml: include_str!("../../../configs/fast_slow_seeds.toml"),
-        },
-        Preset {
-            id: "fast_slow_story",
-            title: "Needed, in words",
-            about: "The same question as readable stories: a name given in the first sentence, asked for in the last.",
-            toml: include_str!("../../../configs/fast_slow_story.toml"),
-        },
-        Preset {
-            id: "fast_slow_ladder",
-            title: "Ladder of approaches",
-            about: "One pass, three passes, Anderson, a residual penalty and a learned projector race on the needed task. Three seeds.",
-            toml: include_str!("../../../configs/fast_slow_ladder.toml"),
-        },
-        Preset {
-            id: "fast_slow_equilibrium",
-            title: "Solved equilibria",
-            about: "One pass beside a fast state that is solved for: the paper's equation, and a backward Euler step. Some minutes.",
-            toml: include_str!("../../../configs/fast_slow_equilibrium.toml"),
-        },
-        Preset {
-            id: "fast_slow_decay",
-            title: "Learned decay",
-            about: "The slow path's attention gives way to a state with a learned decay. How long does it learn to remember? Three seeds.",
-            toml: include_str!("../../../configs/fast_slow_decay.toml"),
-        },
-        Preset {
-            id: "fast_slow_paper",
-            title: "Paper",
-            about: "The paper's setting: learning rate 1e-4, 650 steps, with both dense baselines.",
-            toml: include_str!("../../../configs/fast_slow_paper.toml"),
-        },
-    ],
+    presets: presets! {
+        "fast_slow", "Live",
+        "Twins on generated prose, byte by byte: the gate drifts, coupled and frozen stay together.";
+        "fast_slow_needed", "Needed",
+        "A fact is told once and asked for far beyond the fast path's reach: the gate must open.";
+        "fast_slow_seeds", "Needed, three seeds",
+        "The same over three seeds, so that the difference can be set against chance.";
+        "fast_slow_story", "Needed, in words",
+        "The same question as readable stories: a name given in the first sentence, asked for in the last.";
+        "fast_slow_ladder", "Ladder of approaches",
+        "One pass, three passes, Anderson, a residual penalty and a learned projector race on the needed task. Three seeds.";
+        "fast_slow_equilibrium", "Solved equilibria",
+        "One pass beside a fast state that is solved for: the paper's equation, and a backward Euler step. Some minutes.";
+        "fast_slow_decay", "Learned decay",
+        "The slow path's attention gives way to a state with a learned decay. How long does it learn to remember? Three seeds.";
+        "fast_slow_paper", "Paper", "The paper's setting: learning rate 1e-4, 650 steps, with both dense baselines.";
+    },
     plan: |config| plan(config, &FastSlowSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[

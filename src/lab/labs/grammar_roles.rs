@@ -9,7 +9,7 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     experiment::{Experiment, Variant, ask_every},
 };
 use crate::{
@@ -50,44 +50,18 @@ pub static LAB: Lab = Lab {
         "train.steps",
     ],
     knobs: GrammarRolesSettings::schema,
-    presets: &[
-        Preset {
-            id: "grammar_roles",
-            title: "Live",
-            about: "The network reads 2,000 sentences once, beside traces of the bare words.",
-            toml: include_str!("../../../configs/grammar_roles.toml"),
-        },
-        Preset {
-            id: "grammar_roles_ablations",
-            title: "Every switch",
-            about: "The network beside itself without one direction, the slow trace, the buffer, learning, sweeps or unit norm.",
-            toml: include_str!("../../../configs/grammar_roles_ablations.toml"),
-        },
-        Preset {
-            id: "grammar_roles_bigru",
-            title: "Supervised taggers",
-            about: "Three bidirectional GRUs that are told the roles, one of them started badly, on the same axes.",
-            toml: include_str!("../../../configs/grammar_roles_bigru.toml"),
-        },
-        Preset {
-            id: "grammar_roles_hebbian",
-            title: "Hebbian rules",
-            about: "Four rules for the feedforward weights, which the paper gave up, beside the random ones: accuracy and effective rank.",
-            toml: include_str!("../../../configs/grammar_roles_hebbian.toml"),
-        },
-        Preset {
-            id: "grammar_roles_second",
-            title: "Filled otherwise",
-            about: "What the paper leaves open, chosen otherwise: more units on, relative precisions, a weak buffer.",
-            toml: include_str!("../../../configs/grammar_roles_second.toml"),
-        },
-        Preset {
-            id: "grammar_roles_paper",
-            title: "As many as in the paper",
-            about: "5,000 sentences to learn from and 3,000 in each test.",
-            toml: include_str!("../../../configs/grammar_roles_paper.toml"),
-        },
-    ],
+    presets: presets! {
+        "grammar_roles", "Live", "The network reads 2,000 sentences once, beside traces of the bare words.";
+        "grammar_roles_ablations", "Every switch",
+        "The network beside itself without one direction, the slow trace, the buffer, learning, sweeps or unit norm.";
+        "grammar_roles_bigru", "Supervised taggers",
+        "Three bidirectional GRUs that are told the roles, one of them started badly, on the same axes.";
+        "grammar_roles_hebbian", "Hebbian rules",
+        "Four rules for the feedforward weights, which the paper gave up, beside the random ones: accuracy and effective rank.";
+        "grammar_roles_second", "Filled otherwise",
+        "What the paper leaves open, chosen otherwise: more units on, relative precisions, a weak buffer.";
+        "grammar_roles_paper", "As many as in the paper", "5,000 sentences to learn from and 3,000 in each test.";
+    },
     plan: |config| plan(config, &GrammarRolesSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[Pane::tall("settling"), Pane::tile("role_accuracy", 0)],

@@ -1,6 +1,18 @@
 //! A lab is a value: its question, settings, presets, plan, panes, drawing. One lab a file; the one list
 //! is here. Its settings are a struct from which the knobs derive ([`config::Settings`]).
 
+/// A list of presets, each with its id, title and text. The config is the file of that name.
+macro_rules! presets {
+    ($($id:literal, $title:literal, $about:literal;)*) => {
+        &[$($crate::labs::Preset {
+            id: $id,
+            title: $title,
+            about: $about,
+            toml: include_str!(concat!("../../../configs/", $id, ".toml")),
+        }),*]
+    };
+}
+
 pub mod bdh;
 pub mod bdh_physics;
 pub mod corpus;

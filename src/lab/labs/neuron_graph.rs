@@ -5,7 +5,7 @@ mod drawing;
 mod headlines;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     bdh::{BdhSettings, CarrySettings, Training, corpus_settings, train_settings},
     corpus::CorpusSettings,
     experiment::{Experiment, schedules},
@@ -42,20 +42,12 @@ pub static LAB: Lab = Lab {
         "train.steps",
     ],
     knobs: NeuronGraphSettings::schema,
-    presets: &[
-        Preset {
-            id: "neuron_graph",
-            title: "From noise to communities",
-            about: "2,048 neurons learn prose, byte by byte; the graph of E D_x is cut at its 16,000 largest entries.",
-            toml: include_str!("../../../configs/neuron_graph.toml"),
-        },
-        Preset {
-            id: "neuron_graph_inhibitory",
-            title: "The inhibitory side",
-            about: "The same model; edges are the 16,000 most negative entries instead.",
-            toml: include_str!("../../../configs/neuron_graph_inhibitory.toml"),
-        },
-    ],
+    presets: presets! {
+        "neuron_graph", "From noise to communities",
+        "2,048 neurons learn prose, byte by byte; the graph of E D_x is cut at its 16,000 largest entries.";
+        "neuron_graph_inhibitory", "The inhibitory side",
+        "The same model; edges are the 16,000 most negative entries instead.";
+    },
     plan: |config| plan(config, &NeuronGraphSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[

@@ -14,7 +14,7 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     corpus::CorpusSettings,
     experiment::{Experiment, Variant},
 };
@@ -64,44 +64,20 @@ pub static LAB: Lab = Lab {
         "steer.vary",
     ],
     knobs: OdeFlowSettings::schema,
-    presets: &[
-        Preset {
-            id: "ode_flow",
-            title: "Steer",
-            about: "Learns a small language, then lets only the flow learn to lead any sentence to good or to bad words. Measured on nouns it was never steered with.",
-            toml: include_str!("../../../configs/ode_flow.toml"),
-        },
-        Preset {
-            id: "ode_flow_published",
-            title: "Steer, as published",
-            about: "One prompt, and a token for good that is in fact a bare space: the numbers look as fine, and mean nothing.",
-            toml: include_str!("../../../configs/ode_flow_published.toml"),
-        },
-        Preset {
-            id: "ode_flow_both",
-            title: "As published and corrected",
-            about: "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean.",
-            toml: include_str!("../../../configs/ode_flow_both.toml"),
-        },
-        Preset {
-            id: "ode_flow_train",
-            title: "Train",
-            about: "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale.",
-            toml: include_str!("../../../configs/ode_flow_train.toml"),
-        },
-        Preset {
-            id: "ode_flow_field",
-            title: "Playground",
-            about: "Flows in the plane, where everything can be seen, and a small network that learns one of them.",
-            toml: include_str!("../../../configs/ode_flow_field.toml"),
-        },
-        Preset {
-            id: "ode_flow_paper",
-            title: "At the source's size",
-            about: "Hybrid and baseline at the source's width, layers and vocabulary: 30 million parameters, 500 steps.",
-            toml: include_str!("../../../configs/ode_flow_paper.toml"),
-        },
-    ],
+    presets: presets! {
+        "ode_flow", "Steer",
+        "Learns a small language, then lets only the flow learn to lead any sentence to good or to bad words. Measured on nouns it was never steered with.";
+        "ode_flow_published", "Steer, as published",
+        "One prompt, and a token for good that is in fact a bare space: the numbers look as fine, and mean nothing.";
+        "ode_flow_both", "As published and corrected",
+        "Both steerings side by side, of one model that learned one language: the same slider, the same numbers, and what they mean.";
+        "ode_flow_train", "Train",
+        "The hybrid and a plain transformer as twins on prose: losses, gradients, and the flow's own scale.";
+        "ode_flow_field", "Playground",
+        "Flows in the plane, where everything can be seen, and a small network that learns one of them.";
+        "ode_flow_paper", "At the source's size",
+        "Hybrid and baseline at the source's width, layers and vocabulary: 30 million parameters, 500 steps.";
+    },
     plan: |config| plan(config, &OdeFlowSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[

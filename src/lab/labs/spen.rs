@@ -6,7 +6,7 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     experiment::{Experiment, Variant, equal_transformer},
 };
 use crate::{
@@ -50,50 +50,21 @@ pub static LAB: Lab = Lab {
         "variants.seeds",
     ],
     knobs: SpenSettings::schema,
-    presets: &[
-        Preset {
-            id: "spen",
-            title: "Live",
-            about: "Fixed traces, gated traces and attention race on the same bytes of prose; watch the traces read.",
-            toml: include_str!("../../../configs/spen.toml"),
-        },
-        Preset {
-            id: "spen_staircase",
-            title: "The staircase",
-            about: "Five models, each with one mechanism more, a transformer of equal size, and one that is only larger, on prose, over three seeds.",
-            toml: include_str!("../../../configs/spen_staircase.toml"),
-        },
-        Preset {
-            id: "spen_repeat",
-            title: "Repeat after me",
-            about: "The same staircase on random letters that must be repeated: what averages destroy, and who can recall.",
-            toml: include_str!("../../../configs/spen_repeat.toml"),
-        },
-        Preset {
-            id: "spen_mqar",
-            title: "Associative recall",
-            about: "The same staircase on pairs of a key and a value that are asked for again.",
-            toml: include_str!("../../../configs/spen_mqar.toml"),
-        },
-        Preset {
-            id: "spen_predictors",
-            title: "Predictors",
-            about: "Fixed traces with five predictors repeat after you: attention over traces recalls no more, over the input it does.",
-            toml: include_str!("../../../configs/spen_predictors.toml"),
-        },
-        Preset {
-            id: "spen_predictors_prose",
-            title: "Predictors on prose",
-            about: "The same five predictors on prose, where three seeds can hardly tell them apart.",
-            toml: include_str!("../../../configs/spen_predictors_prose.toml"),
-        },
-        Preset {
-            id: "spen_paper",
-            title: "Paper",
-            about: "The 130M model of the paper with its predictors, for a GPU and a text of your own.",
-            toml: include_str!("../../../configs/spen_paper.toml"),
-        },
-    ],
+    presets: presets! {
+        "spen", "Live",
+        "Fixed traces, gated traces and attention race on the same bytes of prose; watch the traces read.";
+        "spen_staircase", "The staircase",
+        "Five models, each with one mechanism more, a transformer of equal size, and one that is only larger, on prose, over three seeds.";
+        "spen_repeat", "Repeat after me",
+        "The same staircase on random letters that must be repeated: what averages destroy, and who can recall.";
+        "spen_mqar", "Associative recall",
+        "The same staircase on pairs of a key and a value that are asked for again.";
+        "spen_predictors", "Predictors",
+        "Fixed traces with five predictors repeat after you: attention over traces recalls no more, over the input it does.";
+        "spen_predictors_prose", "Predictors on prose",
+        "The same five predictors on prose, where three seeds can hardly tell them apart.";
+        "spen_paper", "Paper", "The 130M model of the paper with its predictors, for a GPU and a text of your own.";
+    },
     plan: |config| plan(config, &SpenSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[

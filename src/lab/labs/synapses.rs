@@ -6,7 +6,7 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     bdh::Training,
     experiment::Experiment,
     merging::{Merging, texts_args},
@@ -48,56 +48,23 @@ pub static LAB: Lab = Lab {
         "train.steps",
     ],
     knobs: SynapsesSettings::schema,
-    presets: &[
-        Preset {
-            id: "synapses",
-            title: "Parliament",
-            about: "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one?",
-            toml: include_str!("../../../configs/synapses.toml"),
-        },
-        Preset {
-            id: "synapses_naive",
-            title: "The trap",
-            about: "The same with frames that belong to one concept: every synapse seems to know it, random weights too.",
-            toml: include_str!("../../../configs/synapses_naive.toml"),
-        },
-        Preset {
-            id: "synapses_surprise",
-            title: "Surprise",
-            about: "Random words, new once and then known: fewer neurons fire for what is expected.",
-            toml: include_str!("../../../configs/synapses_surprise.toml"),
-        },
-        Preset {
-            id: "synapses_prose",
-            title: "Prose",
-            about: "The same model reads generated English prose.",
-            toml: include_str!("../../../configs/synapses_prose.toml"),
-        },
-        Preset {
-            id: "synapses_merging",
-            title: "Merging",
-            about: "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three?",
-            toml: include_str!("../../../configs/synapses_merging.toml"),
-        },
-        Preset {
-            id: "synapses_no_bptt",
-            title: "Without BPTT",
-            about: "Two BDH on the same batches, one without gradients through the past: what does translation lose by it, and in which direction?",
-            toml: include_str!("../../../configs/synapses_no_bptt.toml"),
-        },
-        Preset {
-            id: "bdh_against_gpt",
-            title: "Against a transformer",
-            about: "BDH and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead?",
-            toml: include_str!("../../../configs/bdh_against_gpt.toml"),
-        },
-        Preset {
-            id: "bdh_paper",
-            title: "Paper",
-            about: "The 25M model of the paper's scaling experiments and its recipe, for a GPU and a text of your own.",
-            toml: include_str!("../../../configs/bdh_paper.toml"),
-        },
-    ],
+    presets: presets! {
+        "synapses", "Parliament",
+        "Four languages, currencies and countries in frames that take any noun: does a synapse come to stand for one?";
+        "synapses_naive", "The trap",
+        "The same with frames that belong to one concept: every synapse seems to know it, random weights too.";
+        "synapses_surprise", "Surprise",
+        "Random words, new once and then known: fewer neurons fire for what is expected.";
+        "synapses_prose", "Prose", "The same model reads generated English prose.";
+        "synapses_merging", "Merging",
+        "A base learns one pair of languages, two copies of it another pair each; put side by side, does the one model know all three?";
+        "synapses_no_bptt", "Without BPTT",
+        "Two BDH on the same batches, one without gradients through the past: what does translation lose by it, and in which direction?";
+        "bdh_against_gpt", "Against a transformer",
+        "BDH and a GPT of as many parameters learn translation from the same batches, by the paper's recipe: which is ahead?";
+        "bdh_paper", "Paper",
+        "The 25M model of the paper's scaling experiments and its recipe, for a GPU and a text of your own.";
+    },
     plan: |config| plan(config, &SynapsesSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[

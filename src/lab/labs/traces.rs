@@ -5,7 +5,7 @@ mod drawing;
 mod headlines;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     corpus::{CorpusSettings, GeneratedCorpus, TokenKind},
     experiment::{Experiment, Variant, ask_every},
 };
@@ -43,26 +43,14 @@ pub static LAB: Lab = Lab {
         "corpus.source",
     ],
     knobs: TracesLabSettings::schema,
-    presets: &[
-        Preset {
-            id: "traces",
-            title: "Random symbols",
-            about: "Sixteen letters in no order: nothing to guess, only to remember. The clean picture.",
-            toml: include_str!("../../../configs/traces.toml"),
-        },
-        Preset {
-            id: "traces_text",
-            title: "Prose",
-            about: "The same readers on generated prose, letter by letter: spelling helps a little, and only nearby.",
-            toml: include_str!("../../../configs/traces_text.toml"),
-        },
-        Preset {
-            id: "traces_bits",
-            title: "A trace of 6 bits",
-            about: "Each unit of a trace is read with 64 levels: what is below one level is gone for every reader.",
-            toml: include_str!("../../../configs/traces_bits.toml"),
-        },
-    ],
+    presets: presets! {
+        "traces", "Random symbols",
+        "Sixteen letters in no order: nothing to guess, only to remember. The clean picture.";
+        "traces_text", "Prose",
+        "The same readers on generated prose, letter by letter: spelling helps a little, and only nearby.";
+        "traces_bits", "A trace of 6 bits",
+        "Each unit of a trace is read with 64 levels: what is below one level is gone for every reader.";
+    },
     plan: |config| plan(config, &TracesLabSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[

@@ -15,7 +15,7 @@ mod headlines;
 pub mod settings;
 
 use super::{
-    Lab, Pane, Preset,
+    Lab, Pane,
     bdh::Training,
     experiment::{Experiment, ask_every},
 };
@@ -55,26 +55,17 @@ pub static LAB: Lab = Lab {
         "change.action",
     ],
     knobs: TrainedBdhSettings::schema,
-    presets: &[
-        Preset {
-            id: "trained_bdh",
-            title: "Open a checkpoint",
-            about: "Name a checkpoint, or drop one on the window. Until then the weights are random: what every picture looks like when nothing was learned.",
-            toml: include_str!("../../../configs/trained_bdh.toml"),
-        },
-        Preset {
-            id: "trained_bdh_intervention",
-            title: "Without a neuron",
-            about: "A neuron is silenced while the model reads, beside random neurons that fire as often: is it missed more than they are?",
-            toml: include_str!("../../../configs/trained_bdh_intervention.toml"),
-        },
-        Preset {
-            id: "trained_bdh_synapse",
-            title: "Without a synapse",
-            about: "What one synapse holds is silenced while the model reads, beside random synapses that hold as much: does the text notice?",
-            toml: include_str!("../../../configs/trained_bdh_synapse.toml"),
-        },
-    ],
+    presets: presets! {
+        "trained_bdh", "Open a checkpoint",
+        "Name a checkpoint, or drop one on the window. Until then the weights are random: what every picture looks \
+         like when nothing was learned.";
+        "trained_bdh_intervention", "Without a neuron",
+        "A neuron is silenced while the model reads, beside random neurons that fire as often: is it missed more \
+         than they are?";
+        "trained_bdh_synapse", "Without a synapse",
+        "What one synapse holds is silenced while the model reads, beside random synapses that hold as much: does \
+         the text notice?";
+    },
     plan: |config| plan(config, &TrainedBdhSettings::read(config)?),
     drawing: drawing::draw,
     panes: &[

@@ -9,7 +9,10 @@ use std::sync::{
 use eframe::egui_wgpu::wgpu::{self, util::DeviceExt as _};
 
 use super::{COLUMNS, Edge, Graph, NodeStyle, Uniform, pipelines::GraphPipelines};
-use crate::gpu::graph_layout::{GraphLayout, Kernels, MAX_STEPS};
+use crate::gpu::{
+    graph_layout::{GraphLayout, Kernels, MAX_STEPS},
+    resources::{data_texture, upload},
+};
 
 /// The beginnings of the drawn edges, in the ascending order of strength.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -203,18 +206,8 @@ impl GraphEntry {
 
     pub fn new(pipelines: &GraphPipelines, device: &wgpu::Device, queue: &wgpu::Queue, graph: &Graph) -> Self {
         let n = graph.shape.nodes.len() as u32;
-        let texture = |label, format| {
-            device.create_texture(&wgpu::TextureDescriptor {
-                label: Some(label),
-                size: wgpu::Extent3d { width: COLUMNS, height: (n + 2).div_ceil(COLUMNS), depth_or_array_layers: 1 },
-                mip_level_count: 1,
-                sample_count: 1,
-                dimension: wgpu::TextureDimension::D2,
-                format,
-                usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
-                view_formats: &[],
-            })
-        };
+        let size = [COLUMNS, (n + 2).div_ceil(COLUMNS)];
+        let texture = |label, format| data_texture(device, label, size, format);
         let buffer = |label, size: u64, usage| {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
@@ -350,15 +343,6 @@ fn with_box(places: &[[f32; 2]]) -> Vec<[f32; 2]> {
     all.extend([low, high]);
     all.resize(all.len().next_multiple_of(COLUMNS as usize), [0.0; 2]);
     all
-}
-
-fn upload<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Texture, data: &[T]) {
-    let layout = wgpu::TexelCopyBufferLayout {
-        offset: 0,
-        bytes_per_row: Some(texture.width() * size_of::<T>() as u32),
-        rows_per_image: None,
-    };
-    queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(data), layout, texture.size());
 }
 
 #[cfg(test)]

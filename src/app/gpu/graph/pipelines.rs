@@ -3,7 +3,11 @@
 use eframe::egui_wgpu::wgpu;
 
 use super::{Edge, Uniform};
-use crate::gpu::{Target, graph_layout::Kernels};
+use crate::gpu::{
+    Target,
+    graph_layout::Kernels,
+    resources::{texture_entry, uniform_entry},
+};
 
 /// The format of the picture's own texture: sRGB values premultiplied by alpha, as egui blends them.
 const PICTURE: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
@@ -25,32 +29,14 @@ impl GraphPipelines {
             label: Some("graph"),
             source: wgpu::ShaderSource::Wgsl(include_str!("../../../../shaders/graph.wgsl").into()),
         });
-        let texture = |binding, visibility| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility,
-            ty: wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Float { filterable: false },
-                view_dimension: wgpu::TextureViewDimension::D2,
-                multisampled: false,
-            },
-            count: None,
-        };
-        let uniform = wgpu::BindGroupLayoutEntry {
-            binding: 0,
-            visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
-            ty: wgpu::BindingType::Buffer {
-                ty: wgpu::BufferBindingType::Uniform,
-                has_dynamic_offset: false,
-                min_binding_size: wgpu::BufferSize::new(size_of::<Uniform>() as u64),
-            },
-            count: None,
-        };
         let (vertex, fragment) = (wgpu::ShaderStages::VERTEX, wgpu::ShaderStages::FRAGMENT);
         let group = |entries: &[wgpu::BindGroupLayoutEntry]| {
             device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("graph"), entries })
         };
-        let drawing = group(&[uniform, texture(1, vertex), texture(2, vertex), texture(3, vertex)]);
-        let laying = group(&[texture(0, fragment)]);
+        let uniform = uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<Uniform>());
+        let [places, colours, radii] = [1, 2, 3].map(|binding| texture_entry(binding, vertex));
+        let drawing = group(&[uniform, places, colours, radii]);
+        let laying = group(&[texture_entry(0, fragment)]);
         let make = |name: (&str, &str), format, attributes: &[wgpu::VertexAttribute], stride: u64| {
             let groups: &[Option<&wgpu::BindGroupLayout>] =
                 if stride > 0 { &[Some(&drawing)] } else { &[Some(&drawing), Some(&laying)] };

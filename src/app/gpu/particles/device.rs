@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use eframe::egui_wgpu::wgpu;
 
 use super::{MAX_STIFF, MotionUniform, ParticlesEntry, ParticlesPipelines, StreakUniform};
+use crate::gpu::resources::{data_texture, texture_entry, uniform_entry};
 
 impl ParticlesPipelines {
     pub(super) fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
@@ -15,17 +16,8 @@ impl ParticlesPipelines {
         let moving = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("particles, moving"),
             entries: &[
-                uniform(0, wgpu::ShaderStages::COMPUTE, size_of::<MotionUniform>()),
-                wgpu::BindGroupLayoutEntry {
-                    binding: 1,
-                    visibility: wgpu::ShaderStages::COMPUTE,
-                    ty: wgpu::BindingType::Texture {
-                        sample_type: wgpu::TextureSampleType::Float { filterable: false },
-                        view_dimension: wgpu::TextureViewDimension::D2,
-                        multisampled: false,
-                    },
-                    count: None,
-                },
+                uniform_entry(0, wgpu::ShaderStages::COMPUTE, size_of::<MotionUniform>()),
+                texture_entry(1, wgpu::ShaderStages::COMPUTE),
                 wgpu::BindGroupLayoutEntry {
                     binding: 2,
                     visibility: wgpu::ShaderStages::COMPUTE,
@@ -40,7 +32,7 @@ impl ParticlesPipelines {
         });
         let drawing = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("particles, drawing"),
-            entries: &[uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<StreakUniform>())],
+            entries: &[uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<StreakUniform>())],
         });
         let layout = |of: &wgpu::BindGroupLayout| {
             device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -89,17 +81,8 @@ impl ParticlesPipelines {
         Self { advance, draw, moving, drawing, entries: HashMap::new(), turn: 0, steps: 0 }
     }
 
-    pub(super) fn new_entry(&self, device: &wgpu::Device, (width, height): (u32, u32)) -> ParticlesEntry {
-        let field = device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("particles"),
-            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: wgpu::TextureFormat::Rg32Float,
-            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
-            view_formats: &[],
-        });
+    pub(super) fn new_entry(&self, device: &wgpu::Device, size: (u32, u32)) -> ParticlesEntry {
+        let field = data_texture(device, "particles", size.into(), wgpu::TextureFormat::Rg32Float);
         let buffer = |size: usize, usage| {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("particles"),
@@ -139,18 +122,5 @@ impl ParticlesPipelines {
             drawing,
             used: self.turn,
         }
-    }
-}
-
-fn uniform(binding: u32, visibility: wgpu::ShaderStages, size: usize) -> wgpu::BindGroupLayoutEntry {
-    wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility,
-        ty: wgpu::BindingType::Buffer {
-            ty: wgpu::BufferBindingType::Uniform,
-            has_dynamic_offset: false,
-            min_binding_size: wgpu::BufferSize::new(size as u64),
-        },
-        count: None,
     }
 }

@@ -1,9 +1,11 @@
 //! The state of a panel that shows the answer to a question, and the words for it.
 
+use eframe::egui::Ui;
+
 use super::{ViewCx, needs::needs_of};
 use crate::{
     telemetry::{Args, Measurement, QuestionState, RunState, Sample},
-    ui::{questions::Key, run::EXAMPLE_CANNOT_BE_ASKED},
+    ui::{plot::empty_ui, questions::Key, run::EXAMPLE_CANNOT_BE_ASKED},
 };
 
 /// Seconds for which the answer to an earlier question is shown without a note, so that a dragged control does not flicker.
@@ -163,6 +165,16 @@ impl<'a> ViewCx<'a> {
     /// these words where no run has begun.
     pub fn why_nothing<M: Measurement>(&self, hint: &str) -> String {
         self.why_nothing_before_asking::<M>(hint, &format!("This run does not measure this. {}", needs_of(M::PROBE)))
+    }
+
+    /// Fills a view's room with the reason why nothing of `M` is shown, as [`ViewCx::why_nothing`].
+    pub fn unmeasured_ui<M: Measurement>(&self, ui: &mut Ui, hint: &str) {
+        self.nothing_ui(ui, &self.why_nothing::<M>(hint));
+    }
+
+    /// Fills a view's room with the reason why nothing is shown.
+    pub fn nothing_ui(&self, ui: &mut Ui, words: &str) {
+        empty_ui(ui, ui.available_size(), self.theme, words);
     }
 
     /// Like [`ViewCx::why_nothing`], for a view with a button that asks: `demand` says so.

@@ -57,3 +57,8 @@ pub struct ViewEntry {
     pub about: &'static str,
     pub make: fn() -> Box<dyn View>,
 }
+
+/// Makes a tile's view of one that draws by itself.
+pub fn boxed<V: View + Default + 'static>() -> Box<dyn View> {
+    Box::<V>::default()
+}

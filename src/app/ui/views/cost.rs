@@ -144,13 +144,8 @@ pub fn measured(mirror: &Mirror, step: u64) -> Vec<(SeedGroup, usize, f64)> {
 }
 
 /// View `cost`.
+#[derive(Default)]
 pub struct Cost;
-
-impl Cost {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self)
-    }
-}
 
 /// Four digits at most, and no zeros at the end.
 fn short(value: f64) -> String {

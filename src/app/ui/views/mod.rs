@@ -35,512 +35,254 @@ pub mod trace_blocks;
 pub mod traces;
 mod trained_bdh;
 
-use super::view::panels;
 pub use super::view::{Measured, Selection, View, ViewCx, ViewEntry};
+use super::view::{boxed, panels};
+
+/// A list of entries, each with its id, title, maker and text: two sentences on what it shows and how to read it.
+macro_rules! views {
+    ($($id:literal, $title:literal, $make:expr, $about:literal;)*) => {
+        &[$(ViewEntry { id: $id, title: $title, about: $about, make: $make }),*]
+    };
+}
 
 /// Every view.
-pub static VIEWS: &[ViewEntry] = &[
-    ViewEntry {
-        id: "gate",
-        title: "Gate",
-        about: "tanh(\u{3b3}), the weight of the slow path in the fast one, over training; beneath it the gradient that \
-                moves it. A gate that stays inside the band has stayed closed; one that leaves it has found a use for \
-                the slow path. Its sign means nothing: the slow path's last map may as well learn its own output negated, \
-                so a negative gate is as open as a positive one.",
-        make: panels::<gate::Gate>,
-    },
-    ViewEntry {
-        id: "slow_memory",
-        title: "Slow memory",
-        about: "After how many slow tokens a slow path with a learned decay has forgotten all but 1/e, -1 / ln a, over training: \
-                the median over channels and positions, and beneath it the first and the last decile. The block mean holds one \
-                slow token whatever is learned; softmax attention sees its whole past.",
-        make: panels::<slow_memory::SlowMemory>,
-    },
-    ViewEntry {
-        id: "equilibrium_solves",
-        title: "Equilibrium solves",
-        about: "How close the solver came to the equation of the fast state at each training step, and how many solves of the \
-                step, forward and (dashed) backward, stopped short of the tolerance. Where many do, the equation has no \
-                solution near, and what is trained is the closest state that was found.",
-        make: panels::<equilibrium_solves::EquilibriumSolves>,
-    },
-    ViewEntry {
-        id: "losses",
-        title: "Loss",
-        about: "Cross-entropy on training batches (smoothed, raw faint behind) and on held-out text (dashed), a colour \
-                a variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.",
-        make: panels::<losses::Losses>,
-    },
-    ViewEntry {
-        id: "loss_difference",
-        title: "Loss difference",
-        about: "Loss of the first variant minus the loss of each other one, on the same batches. Below zero the first \
-                is better; a difference inside its own band is no difference.",
-        make: panels::<loss_difference::LossDifference>,
-    },
-    ViewEntry {
-        id: "accuracy",
-        title: "Accuracy",
-        about: "Share of the asked positions that each variant answers rightly, over training. The dashed line is \
-                what guessing reaches.",
-        make: panels::<accuracy::Accuracy>,
-    },
-    ViewEntry {
-        id: "generator",
-        title: "Generator",
-        about: "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to. Drag a \
-                cell or a line up or down to change a rate, double-click to remove it; where states can no longer reach \
-                one another, it says so.",
-        make: equilibrium::GeneratorView::make,
-    },
-    ViewEntry {
-        id: "generator_flow",
-        title: "Relaxation",
-        about: "How mass that starts in one state relaxes: by forward Euler, whose step may be pushed over its bound, by the \
-                exact flow, and as single particles. Straight lines on the logarithmic axis are the slopes that the second \
-                eigenvalue gives.",
-        make: equilibrium::RelaxationView::make,
-    },
-    ViewEntry {
-        id: "generator_spectrum",
-        title: "Spectrum",
-        about: "Eigenvalues in the complex plane, each inside one of the discs of the columns, which all touch 0. Forward \
-                Euler converges while all but the kernel lie in the orange circle; the gap to 0 sets the pace.",
-        make: equilibrium::SpectrumView::make,
-    },
-    ViewEntry {
-        id: "stationary_map",
-        title: "Learned map",
-        about: "How far a network's answer is from the stationary distribution, over the control that sets the rates. The box \
-                is what it was trained on; outside of it the network extrapolates. Click to set the control.",
-        make: equilibrium::StationaryMapView::make,
-    },
-    ViewEntry {
-        id: "staircase",
-        title: "Staircase",
-        about: "One component of the fast state x and of the slow signal y along a sentence. The slow signal holds \
-                still over each block; hover a token to see its block and the finished block that it reads.",
-        make: panels::<staircase::Staircase>,
-    },
-    ViewEntry {
-        id: "causality",
-        title: "Causality",
-        about: "Change one token and see how far the logits move at every position. Before the change they must not \
-                move at all, however far the gate is opened.",
-        make: panels::<causality::Causality>,
-    },
-    ViewEntry {
-        id: "attention",
-        title: "Attention",
-        about: "Attention maps of every layer and head: rows look, columns are looked at. The bar under a map is its \
-                entropy against that of looking everywhere alike.",
-        make: attention::Attention::make,
-    },
-    ViewEntry {
-        id: "phase_plane",
-        title: "Phase plane",
-        about: "Where the query and the key of a token go before they meet: dashed by Euler's steps, whole by leapfrog's, in \
-                the field that the model learned or in a toy whose true paths are known. Euler's blob of starts grows \
-                and its path spirals outwards; leapfrog's keeps its area, and can be undone.",
-        make: phase_plane::PhasePlane::make,
-    },
-    ViewEntry {
-        id: "slow_manifold",
-        title: "Slow manifold",
-        about: "Particles of \u{3b5} dx/dt = f, dy/dt = g (x fast) collapse on f = 0: a solid line where it attracts, dashed \
-                where it repels, rings at the folds where a trajectory must jump. Beside it the distance of the true motion \
-                to f = 0 and to Fenichel\u{2019}s h\u{2080} + \u{3b5}h\u{2081}: slopes 1 and 2 are the theorem. M1 and M2 are the two \
-                other things called a manifold. (Equation (1) of the paper puts \u{3b5} before dy/dt, against its own text.)",
-        make: slow_manifold::SlowManifold::make,
-    },
-    ViewEntry {
-        id: "attention_by_layer",
-        title: "Attention by layer",
-        about: "Entropy, effective rank, share of the largest singular value and weight on the first token, by layer: a \
-                line a variant, dashed what looking everywhere alike would give. Low entropy and a high weight on token \
-                0 are an attention sink; rings are the selected head.",
-        make: attention::AttentionByLayer::make,
-    },
-    ViewEntry {
-        id: "attention_side_by_side",
-        title: "Side by side",
-        about: "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \
-                another. Point at a cell for its weight in every map; the small maps are all heads of one variant: a click \
-                chooses.",
-        make: attention::SideBySide::make,
-    },
-    ViewEntry {
-        id: "attention_chain",
-        title: "Markov step",
-        about: "An attention matrix as one step of a Markov chain: its eigenvalues, where walks end and linger, how widely rows \
-                look, and how far blocks of P positions are from a chain of their own. Of causal attention every walk ends on \
-                the first token; the nulls say what chance alone would give.",
-        make: attention::AttentionChainView::make,
-    },
-    ViewEntry {
-        id: "residual",
-        title: "Residual",
-        about: "How far one more pass of the post block would still move the state, against the passes made, by \
-                method. A line that falls straight on this axis converges at a steady rate.",
-        make: panels::<residual::Residual>,
-    },
-    ViewEntry {
-        id: "generator_distance",
-        title: "Not a generator",
-        about: "Column sums of the post block's one-step matrix I + J at a token, which are all 1 for a generator of a Markov \
-                chain, and how far the nearest generator is from J, over training. Beside both: the same entries in random \
-                places, and the random map of the paper.",
-        make: panels::<generator_distance::GeneratorDistanceView>,
-    },
-    ViewEntry {
-        id: "token_residuals",
-        title: "By token",
-        about: "How far each token's fast state is from its quasi-steady state after 0, 1, 2, 4 and 8 passes, and below the same \
-                over training beside the gate. If the gate opened where the fast path is close, it would rise as the lines \
-                fall; a selected token is the one of the lower lines.",
-        make: token_residuals::TokenResidualsView::make,
-    },
-    ViewEntry {
-        id: "next_tokens",
-        title: "Next tokens",
-        about: "What each variant expects after a text, likeliest first, and how it goes on by itself. The mark \u{2713} is \
-                on the token that the held-out text has there; type a text to ask about your own.",
-        make: next_tokens::NextTokens::make,
-    },
-    ViewEntry {
-        id: "cost",
-        title: "Cost",
-        about: "Work of a forward pass in layers of full length, by multiplications counted from the settings, beside the \
-                paper's count and a dense model of four layers; and the measured time of a training step.",
-        make: cost::Cost::make,
-    },
-    ViewEntry {
-        id: "race",
-        title: "Race",
-        about: "Held-out loss of the variants against tokens, seconds or operations, with mean and band over seeds; below, \
-                what each needs to reach the loss of the first, and whether seeds tell them apart. Variants that are ahead \
-                by tokens may be behind by seconds.",
-        make: race::Race::make,
-    },
-    ViewEntry {
-        id: "pair_attention",
-        title: "Where the pair is found",
-        about: "Attention from a question of associative recall to the value, or the key, of the pair that answers it, by \
-                layer over training. A line that leaves the dashed one, which is attention spread evenly, is a layer that \
-                has learned to look there.",
-        make: panels::<pair_attention::PairAttention>,
-    },
-    ViewEntry {
-        id: "step_lengths",
-        title: "Step lengths",
-        about: "How long a step each head of a coupled model has learned to make before queries meet keys, over training. A \
-                line that leaves the dashed start was moved by the loss; one near zero hardly evolves at all.",
-        make: panels::<step_lengths::StepLengths>,
-    },
-    ViewEntry {
-        id: "trace_strips",
-        title: "Traces under a sentence",
-        about: "Each word has a colour of its own; the bars under it show how much of it is left in each trace when \
-                reading has come to the cursor. Every word fades alike, whatever it means.",
-        make: traces::TraceStrips::make,
-    },
-    ViewEntry {
-        id: "trace_decay",
-        title: "Decay",
-        about: "What is left of a word k words later in each trace, its weight, and how a trace answers a step. The \
-                dashed marks are the paper's, for \u{3b1} = 0.02.",
-        make: panels::<traces::TraceDecay>,
-    },
-    ViewEntry {
-        id: "word_swap",
-        title: "Swap a word",
-        about: "Two sentences that differ in one word, and the distance of their traces after every word. When the \
-                distance is gone, nobody who reads the trace can tell which sentence it was.",
-        make: panels::<traces::WordSwap>,
-    },
-    ViewEntry {
-        id: "recoverability",
-        title: "Recoverability",
-        about: "How often a trained reader names the token k steps back, with 95% intervals. No reader of a trace can \
-                know more than the trace holds; the reader of the raw tokens shows what was thrown away.",
-        make: panels::<recoverability::Recoverability>,
-    },
-    ViewEntry {
-        id: "settling",
-        title: "Settling",
-        about: "A sentence read word by word: the units of every level after each sweep, then what the level above had \
-                wrong, how much each unit's error counts, and the feedback weights; traces grow under the sentence. Units \
-                that change between sweeps were moved by what is above, beside or remembered.",
-        make: grammar_roles::SettlingView::make,
-    },
-    ViewEntry {
-        id: "role_accuracy",
-        title: "Roles",
-        about: "How often the role of a word is named rightly, from the present activation, from traces and from both, with \
-                95% intervals: within the vocabulary that was learned, and in one that was never seen. A cross is a \
-                supervised tagger.",
-        make: grammar_roles::RoleAccuracyView::make,
-    },
-    ViewEntry {
-        id: "mechanisms",
-        title: "Mechanisms",
-        about: "What each variant reaches, a tread a variant, with the spread of its seeds: every step adds one mechanism to \
-                the one before, and the dashed tread is the first model made as large as the largest. Below are size, work \
-                and the change of the loss; a step inside the band of the one before has gained nothing that is known.",
-        make: mechanisms::Mechanisms::make,
-    },
-    ViewEntry {
-        id: "trace_reading",
-        title: "Reading",
-        about: "A text token by token in the heat of its prediction error or surprise, and what the model writes after it; \
-                below, the three traces of a block, a row a channel. The slow trace smears: whatever two texts share there \
-                stays alike long after they differ.",
-        make: trace_blocks::TraceReadingView::make,
-    },
-    ViewEntry {
-        id: "unit_usage",
-        title: "Unit usage",
-        about: "For what share of tokens each unit of a sparse layer is among the kept, most used first. A level line is an \
-                even load; a cliff means a few units that fire always and many that never do.",
-        make: panels::<trace_blocks::UnitUsage>,
-    },
-    ViewEntry {
-        id: "autocorrelation",
-        title: "Autocorrelation",
-        about: "How much a block's input has to do with itself k tokens before, and, dashed, how much of a token each trace \
-                still holds after as many. A trace that decays far more slowly than the line mostly keeps what no longer tells.",
-        make: panels::<trace_blocks::Autocorrelation>,
-    },
-    ViewEntry {
-        id: "position_losses",
-        title: "By position",
-        about: "Held-out loss against how much of a long text was read, far beyond the window of training. A line that is \
-                level after a few tokens belongs to a model that makes nothing of a longer past.",
-        make: panels::<position_losses::PositionLosses>,
-    },
-    ViewEntry {
-        id: "warm_up",
-        title: "Warm-up",
-        about: "Perplexity along texts that are read on with frozen weights, and (dashed) of the same windows read with empty \
-                traces; beside it what empty traces cost, by tokens since. Only where solid lies below dashed has reading \
-                on helped: what is merely easier text is easier for both.",
-        make: streaming::WarmUpView::make,
-    },
-    ViewEntry {
-        id: "fast_weights",
-        title: "Fast weights",
-        about: "Predictors go on learning while they read, W + \u{3b7} \u{3c0} e h\u{1d40}: what that does to perplexity, a cell for each \
-                rate \u{3b7} and limit of the precision \u{3c0}, warm where it is worse. \u{2248}: the 95% interval over streams holds no change. \
-                Below, the same without the trained weights to add to.",
-        make: streaming::FastWeightsView::make,
-    },
-    ViewEntry {
-        id: "uncertainty",
-        title: "Uncertainty",
-        about: "U, the mean inverse precision of the predictions' errors, in windows of the run's own text and of foreign ones, \
-                and how often a foreign window has the larger one (AUROC; the paper: 0.74, 0.28 and 0.03). Below 0.5 foreign \
-                text looks the more certain; rings are the model's own surprise, which needs no such machinery.",
-        make: streaming::UncertaintyView::make,
-    },
-    ViewEntry {
-        id: "steer",
-        title: "Steering",
-        about: "Turn the control u and the flow is solved again at once: the next word's probabilities, the mass of \
-                the two classes, and how the text goes on. The thin mark on each bar is the same model at u = 0.",
-        make: flow::Steer::make,
-    },
-    ViewEntry {
-        id: "flow_paths",
-        title: "Paths",
-        about: "Where the flow carries the state of each token from \u{3c4} = 0 (ring) to 1 (disc), in the plane or the \
-                space of largest variance. Dots are the solver's steps, crosses are rejected ones; streaks follow the \
-                field at the \u{3c4} of the slider.",
-        make: flow::Paths::make,
-    },
-    ViewEntry {
-        id: "flow_solver",
-        title: "Solver",
-        about: "The steps that the solver took, its error against its tolerance, and what it cost in evaluations. \
-                Beneath, the ladder: since steps grow at most tenfold, the first one fixes how few there can be.",
-        make: flow::Solver::make,
-    },
-    ViewEntry {
-        id: "flow_along",
-        title: "Along the flow",
-        about: "Speed of the state, curvature of its path and the largest stretch of the field's Jacobian, against \
-                \u{3c4}. Nearly level lines mean a flow that a few steps follow.",
-        make: flow::Along::make,
-    },
-    ViewEntry {
-        id: "flow_sweep",
-        title: "Sweeps",
-        about: "Evaluations, agreement of solvers, class mass, readability of layers and time, measured over a range in \
-                the background. Choose one and press Measure; it can be paused, go on where it was, or be cancelled.",
-        make: flow::Sweep::make,
-    },
-    ViewEntry {
-        id: "flow_claims",
-        title: "Claims",
-        about: "What a steering reaches by the measure it was trained on, beside what it does to words on nouns that \
-                nobody steered with. Fine numbers above and poor ones below mean a measure that misses the point.",
-        make: flow::Claims::make,
-    },
-    ViewEntry {
-        id: "flow_training",
-        title: "Gradients",
-        about: "Norms of the gradients, of the whole model and (dashed) of the flow alone, and below the flow's learned \
-                scale \u{3b1}. A flow that vanishes or explodes would cross the dashed levels; how often is counted.",
-        make: panels::<flow::Training>,
-    },
-    ViewEntry {
-        id: "reading",
-        title: "Reading",
-        about: "A text read token by token, and what a synapse between two neurons holds after each; a star marks a \
-                token at which it gains. Below, the synapses that gained most: the wider the line, the stronger now.",
-        make: synapses::ReadingView::make,
-    },
-    ViewEntry {
-        id: "activity",
-        title: "Sparsity",
-        about: "The share of neurons above zero in each layer, over training. Dashed, the same with random weights: \
-                what lies below it was learned.",
-        make: panels::<synapses::Activity>,
-    },
-    ViewEntry {
-        id: "trained_bdh",
-        title: "Model",
-        about: "What an opened BDH is, as its tensors have it: no setting decides its sizes. Its loss on held-out text beside \
-                what the tokens' frequencies alone would cost; a model that does not stay below reads other tokens than it was \
-                trained on, or learned nothing.",
-        make: trained_bdh::Card::make,
-    },
-    ViewEntry {
-        id: "logit_lens",
-        title: "Layer by layer",
-        about: "The model's head applied after every layer (the logit lens): in each cell the likeliest next token, brighter the \
-                surer it is, outlined where the text has it. The top row is the whole model; click a cell for its likely tokens.",
-        make: trained_bdh::LogitLensView::make,
-    },
-    ViewEntry {
-        id: "intervention",
-        title: "Intervention",
-        about: "Chosen neurons or synapses are silenced, scaled or held at a value while a text is read. The line says how far the \
-                next token's distribution moves; the dashed one is the same for random ones of the same heads that are as active.",
-        make: trained_bdh::Intervention::make,
-    },
-    ViewEntry {
-        id: "query_key_maps",
-        title: "Query \u{b7} key",
-        about: "How well each token\u{2019}s neurons answer to those of the tokens before it: the products of queries and keys of BDH\u{2019}s \
-                linear attention, by layer and head, neither scaled nor normalised. Rows ask, columns answer; blue is negative, \
-                which only rotation makes. Click a row or a token for the tokens that it answers to.",
-        make: trained_bdh::QueryKeyMapsView::make,
-    },
-    ViewEntry {
-        id: "top_contexts",
-        title: "Top contexts",
-        about: "The passages of a text that drive a neuron or a synapse most, one a line, the token that does it in the middle; \
-                below, how its values are spread and which tokens it answers to, beside how often the text has them. Click a \
-                passage to read it.",
-        make: trained_bdh::TopContextsView::make,
-    },
-    ViewEntry {
-        id: "surprise",
-        title: "Surprise",
-        about: "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \
-                \u{201c}new\u{201d} to \u{201c}known\u{201d}, fewer neurons fire for what is expected.",
-        make: panels::<synapses::Surprise>,
-    },
-    ViewEntry {
-        id: "concepts",
-        title: "Concepts",
-        about: "Synapses that tell sentences with a concept from others, searched on one half and confirmed on new nouns in \
-                new frames. A mark on each bar is the best that random weights reach; a full dot is a language it is told in.",
-        make: synapses::Concepts::make,
-    },
-    ViewEntry {
-        id: "concept_effect",
-        title: "Concept test",
-        about: "A synapse that tells a concept need not be used for it. It is silenced while fresh sentences are read: the bars say \
-                what that adds to the loss of what follows sentences with the concept and without it, the fine lines what \
-                random synapses as active add.",
-        make: synapses::ConceptEffectView::make,
-    },
-    ViewEntry {
-        id: "neuron_graph",
-        title: "Neuron graph",
-        about: "Neurons that act on one another strongly, pulled together by their edges and pushed apart by all others. \
-                Where a colour keeps together, the edges alone found it; hover for a name, click for a neuron's own edges.",
-        make: graph::NeuronGraph::make,
-    },
-    ViewEntry {
-        id: "graph_table",
-        title: "Table of the graph",
-        about: "The nodes and the edges of the graph with all that is known of them, to sort by a column and to filter by words \
-                and conditions such as degree>5. A click selects the node in the picture, and the other way round.",
-        make: graph::GraphTable::make,
-    },
-    ViewEntry {
-        id: "merging",
-        title: "Merging",
-        about: "Two models side by side as one with the neurons of both: a base, two children of it tuned on texts of \
-                their own, and the merged model; or this model and a file. A merged model that is near the better of its \
-                parents on every text has kept what both knew.",
-        make: synapses::Merging::make,
-    },
-    ViewEntry {
-        id: "graph_threshold",
-        title: "Threshold",
-        about: "How the entries of G are spread, on a logarithmic axis; what lies beyond the line \u{3b2} makes the edges \
-                of the graph. Drag the line; where the solid curve leaves its mirror image, the weights are no noise.",
-        make: connectivity::Threshold::make,
-    },
-    ViewEntry {
-        id: "graph_modularity",
-        title: "Modularity",
-        about: "How far the graph falls into communities (Newman's Q, best of several searches) against the number of \
-                edges, beside random graphs with as many; and over training. Sparse random graphs have communities too: \
-                only the distance to them counts.",
-        make: connectivity::Modularity::make,
-    },
-    ViewEntry {
-        id: "graph_degrees",
-        title: "Degrees",
-        about: "How many edges leave and enter the neurons, on logarithmic axes. A straight fall is a power law; the \
-                words beneath say where it begins, how far off it is, and whether a lognormal fits better.",
-        make: connectivity::Degrees::make,
-    },
-    ViewEntry {
-        id: "graph_neuron",
-        title: "One neuron",
-        about: "The neuron in focus: whom it raises (warm) and lowers (cool), who does so to it, the tokens that make \
-                it fire in the first layer, and those it writes towards. Click a partner to go there.",
-        make: connectivity::Neuron::make,
-    },
-    ViewEntry {
-        id: "bdh_rules",
-        title: "Rules",
-        about: "The model's neurons on a circle (A inwards, X and Y outwards), its synapses as faint chords, and what the \
-                last of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show \
-                roots. Step, play, or click a neuron to poke it.",
-        make: bdh_dynamics::Rules::make,
-    },
-    ViewEntry {
-        id: "bdh_checks",
-        title: "Equivalences",
-        about: "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, \
-                beside what rounding explains. A line above its dashed bound would mean that they are not the same.",
-        make: bdh_dynamics::Checks::make,
-    },
-    ViewEntry {
-        id: "oscillators",
-        title: "Oscillators",
-        about: "Particles joined by elastic connectors that relax or swing. A poke sends a pulse over the wires; where y \
-                came just before x the connector between them is displaced, and later pulls.",
-        make: bdh_dynamics::OscillatorsView::make,
-    },
-];
+pub static VIEWS: &[ViewEntry] = views! {
+    "gate", "Gate", panels::<gate::Gate>,
+    "tanh(\u{3b3}), the weight of the slow path in the fast one, over training; beneath it the gradient that moves \
+     it. A gate that stays inside the band has stayed closed; one that leaves it has found a use for the slow path. \
+     Its sign means nothing: the slow path's last map may as well learn its own output negated, so a negative gate is \
+     as open as a positive one.";
+    "slow_memory", "Slow memory", panels::<slow_memory::SlowMemory>,
+    "After how many slow tokens a slow path with a learned decay has forgotten all but 1/e, -1 / ln a, over training: \
+     the median over channels and positions, and beneath it the first and the last decile. The block mean holds one \
+     slow token whatever is learned; softmax attention sees its whole past.";
+    "equilibrium_solves", "Equilibrium solves", panels::<equilibrium_solves::EquilibriumSolves>,
+    "How close the solver came to the equation of the fast state at each training step, and how many solves of the \
+     step, forward and (dashed) backward, stopped short of the tolerance. Where many do, the equation has no \
+     solution near, and what is trained is the closest state that was found.";
+    "losses", "Loss", panels::<losses::Losses>,
+    "Cross-entropy on training batches (smoothed, raw faint behind) and on held-out text (dashed), a colour a \
+     variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.";
+    "loss_difference", "Loss difference", panels::<loss_difference::LossDifference>,
+    "Loss of the first variant minus the loss of each other one, on the same batches. Below zero the first is \
+     better; a difference inside its own band is no difference.";
+    "accuracy", "Accuracy", panels::<accuracy::Accuracy>,
+    "Share of the asked positions that each variant answers rightly, over training. The dashed line is what guessing \
+     reaches.";
+    "generator", "Generator", boxed::<equilibrium::GeneratorView>,
+    "Rates between states as a matrix and as a graph, and the stationary distribution that they lead to. Drag a cell \
+     or a line up or down to change a rate, double-click to remove it; where states can no longer reach one another, \
+     it says so.";
+    "generator_flow", "Relaxation", boxed::<equilibrium::RelaxationView>,
+    "How mass that starts in one state relaxes: by forward Euler, whose step may be pushed over its bound, by the \
+     exact flow, and as single particles. Straight lines on the logarithmic axis are the slopes that the second \
+     eigenvalue gives.";
+    "generator_spectrum", "Spectrum", boxed::<equilibrium::SpectrumView>,
+    "Eigenvalues in the complex plane, each inside one of the discs of the columns, which all touch 0. Forward Euler \
+     converges while all but the kernel lie in the orange circle; the gap to 0 sets the pace.";
+    "stationary_map", "Learned map", boxed::<equilibrium::StationaryMapView>,
+    "How far a network's answer is from the stationary distribution, over the control that sets the rates. The box \
+     is what it was trained on; outside of it the network extrapolates. Click to set the control.";
+    "staircase", "Staircase", panels::<staircase::Staircase>,
+    "One component of the fast state x and of the slow signal y along a sentence. The slow signal holds still over \
+     each block; hover a token to see its block and the finished block that it reads.";
+    "causality", "Causality", panels::<causality::Causality>,
+    "Change one token and see how far the logits move at every position. Before the change they must not move at \
+     all, however far the gate is opened.";
+    "attention", "Attention", boxed::<attention::Attention>,
+    "Attention maps of every layer and head: rows look, columns are looked at. The bar under a map is its entropy \
+     against that of looking everywhere alike.";
+    "phase_plane", "Phase plane", boxed::<phase_plane::PhasePlane>,
+    "Where the query and the key of a token go before they meet: dashed by Euler's steps, whole by leapfrog's, in \
+     the field that the model learned or in a toy whose true paths are known. Euler's blob of starts grows and its \
+     path spirals outwards; leapfrog's keeps its area, and can be undone.";
+    "slow_manifold", "Slow manifold", boxed::<slow_manifold::SlowManifold>,
+    "Particles of \u{3b5} dx/dt = f, dy/dt = g (x fast) collapse on f = 0: a solid line where it attracts, dashed \
+     where it repels, rings at the folds where a trajectory must jump. Beside it the distance of the true motion to f \
+     = 0 and to Fenichel\u{2019}s h\u{2080} + \u{3b5}h\u{2081}: slopes 1 and 2 are the theorem. M1 and M2 are the two \
+     other things called a manifold. (Equation (1) of the paper puts \u{3b5} before dy/dt, against its own text.)";
+    "attention_by_layer", "Attention by layer", boxed::<attention::AttentionByLayer>,
+    "Entropy, effective rank, share of the largest singular value and weight on the first token, by layer: a line a \
+     variant, dashed what looking everywhere alike would give. Low entropy and a high weight on token 0 are an \
+     attention sink; rings are the selected head.";
+    "attention_side_by_side", "Side by side", boxed::<attention::SideBySide>,
+    "One layer and head of every variant on one text and one scale, and the weights of one variant less those of \
+     another. Point at a cell for its weight in every map; the small maps are all heads of one variant: a click \
+     chooses.";
+    "attention_chain", "Markov step", boxed::<attention::AttentionChainView>,
+    "An attention matrix as one step of a Markov chain: its eigenvalues, where walks end and linger, how widely rows \
+     look, and how far blocks of P positions are from a chain of their own. Of causal attention every walk ends on \
+     the first token; the nulls say what chance alone would give.";
+    "residual", "Residual", panels::<residual::Residual>,
+    "How far one more pass of the post block would still move the state, against the passes made, by method. A line \
+     that falls straight on this axis converges at a steady rate.";
+    "generator_distance", "Not a generator", panels::<generator_distance::GeneratorDistanceView>,
+    "Column sums of the post block's one-step matrix I + J at a token, which are all 1 for a generator of a Markov \
+     chain, and how far the nearest generator is from J, over training. Beside both: the same entries in random \
+     places, and the random map of the paper.";
+    "token_residuals", "By token", boxed::<token_residuals::TokenResidualsView>,
+    "How far each token's fast state is from its quasi-steady state after 0, 1, 2, 4 and 8 passes, and below the \
+     same over training beside the gate. If the gate opened where the fast path is close, it would rise as the lines \
+     fall; a selected token is the one of the lower lines.";
+    "next_tokens", "Next tokens", boxed::<next_tokens::NextTokens>,
+    "What each variant expects after a text, likeliest first, and how it goes on by itself. The mark \u{2713} is on \
+     the token that the held-out text has there; type a text to ask about your own.";
+    "cost", "Cost", boxed::<cost::Cost>,
+    "Work of a forward pass in layers of full length, from the settings, beside a dense model of four layers; and \
+     the measured time of a training step.";
+    "race", "Race", boxed::<race::Race>,
+    "Held-out loss of the variants against tokens, seconds or operations, with mean and band over seeds; below, what \
+     each needs to reach the loss of the first, and whether seeds tell them apart. Variants that are ahead by tokens \
+     may be behind by seconds.";
+    "pair_attention", "Where the pair is found", panels::<pair_attention::PairAttention>,
+    "Attention from a question of associative recall to the value, or the key, of the pair that answers it, by layer \
+     over training. A line that leaves the dashed one, which is attention spread evenly, is a layer that has learned \
+     to look there.";
+    "step_lengths", "Step lengths", panels::<step_lengths::StepLengths>,
+    "How long a step each head of a coupled model has learned to make before queries meet keys, over training. A \
+     line that leaves the dashed start was moved by the loss; one near zero hardly evolves at all.";
+    "trace_strips", "Traces under a sentence", boxed::<traces::TraceStrips>,
+    "Each word has a colour of its own; the bars under it show how much of it is left in each trace when reading has \
+     come to the cursor. Every word fades alike, whatever it means.";
+    "trace_decay", "Decay", panels::<traces::TraceDecay>,
+    "What is left of a word k words later in each trace, its weight, and how a trace answers a step. The dashed \
+     marks are the paper's, for \u{3b1} = 0.02.";
+    "word_swap", "Swap a word", panels::<traces::WordSwap>,
+    "Two sentences that differ in one word, and the distance of their traces after every word. When the distance is \
+     gone, nobody who reads the trace can tell which sentence it was.";
+    "recoverability", "Recoverability", panels::<recoverability::Recoverability>,
+    "How often a trained reader names the token k steps back, with 95% intervals. No reader of a trace can know more \
+     than the trace holds; the reader of the raw tokens shows what was thrown away.";
+    "settling", "Settling", boxed::<grammar_roles::SettlingView>,
+    "A sentence read word by word: the units of every level after each sweep, then what the level above had wrong, \
+     how much each unit's error counts, and the feedback weights; traces grow under the sentence. Units that change \
+     between sweeps were moved by what is above, beside or remembered.";
+    "role_accuracy", "Roles", boxed::<grammar_roles::RoleAccuracyView>,
+    "How often the role of a word is named rightly, from the present activation, from traces and from both, with 95% \
+     intervals: within the vocabulary that was learned, and in one that was never seen. A cross is a supervised \
+     tagger.";
+    "mechanisms", "Mechanisms", boxed::<mechanisms::Mechanisms>,
+    "What each variant reaches, a tread a variant, with the spread of its seeds: every step adds one mechanism to \
+     the one before, and the dashed tread is the first model made as large as the largest. Below are size, work and \
+     the change of the loss; a step inside the band of the one before has gained nothing that is known.";
+    "trace_reading", "Reading", boxed::<trace_blocks::TraceReadingView>,
+    "A text token by token in the heat of its prediction error or surprise, and what the model writes after it; \
+     below, the three traces of a block, a row a channel. The slow trace smears: whatever two texts share there stays \
+     alike long after they differ.";
+    "unit_usage", "Unit usage", panels::<trace_blocks::UnitUsage>,
+    "For what share of tokens each unit of a sparse layer is among the kept, most used first. A level line is an \
+     even load; a cliff means a few units that fire always and many that never do.";
+    "autocorrelation", "Autocorrelation", panels::<trace_blocks::Autocorrelation>,
+    "How much a block's input has to do with itself k tokens before, and, dashed, how much of a token each trace \
+     still holds after as many. A trace that decays far more slowly than the line mostly keeps what no longer \
+     tells.";
+    "position_losses", "By position", panels::<position_losses::PositionLosses>,
+    "Held-out loss against how much of a long text was read, far beyond the window of training. A line that is level \
+     after a few tokens belongs to a model that makes nothing of a longer past.";
+    "warm_up", "Warm-up", boxed::<streaming::WarmUpView>,
+    "Perplexity along texts that are read on with frozen weights, and (dashed) of the same windows read with empty \
+     traces; beside it what empty traces cost, by tokens since. Only where solid lies below dashed has reading on \
+     helped: what is merely easier text is easier for both.";
+    "fast_weights", "Fast weights", boxed::<streaming::FastWeightsView>,
+    "Predictors go on learning while they read, W + \u{3b7} \u{3c0} e h\u{1d40}: what that does to perplexity, a \
+     cell for each rate \u{3b7} and limit of the precision \u{3c0}, warm where it is worse. \u{2248}: the 95% \
+     interval over streams holds no change. Below, the same without the trained weights to add to.";
+    "uncertainty", "Uncertainty", boxed::<streaming::UncertaintyView>,
+    "U, the mean inverse precision of the predictions' errors, in windows of the run's own text and of foreign ones, \
+     and how often a foreign window has the larger one (AUROC; the paper: 0.74, 0.28 and 0.03). Below 0.5 foreign \
+     text looks the more certain; rings are the model's own surprise, which needs no such machinery.";
+    "steer", "Steering", boxed::<flow::Steer>,
+    "Turn the control u and the flow is solved again at once: the next word's probabilities, the mass of the two \
+     classes, and how the text goes on. The thin mark on each bar is the same model at u = 0.";
+    "flow_paths", "Paths", boxed::<flow::Paths>,
+    "Where the flow carries the state of each token from \u{3c4} = 0 (ring) to 1 (disc), in the plane or the space \
+     of largest variance. Dots are the solver's steps, crosses are rejected ones; streaks follow the field at the \
+     \u{3c4} of the slider.";
+    "flow_solver", "Solver", boxed::<flow::Solver>,
+    "The steps that the solver took, its error against its tolerance, and what it cost in evaluations. Beneath, the \
+     ladder: since steps grow at most tenfold, the first one fixes how few there can be.";
+    "flow_along", "Along the flow", boxed::<flow::Along>,
+    "Speed of the state, curvature of its path and the largest stretch of the field's Jacobian, against \u{3c4}. \
+     Nearly level lines mean a flow that a few steps follow.";
+    "flow_sweep", "Sweeps", boxed::<flow::Sweep>,
+    "Evaluations, agreement of solvers, class mass, readability of layers and time, measured over a range in the \
+     background. Choose one and press Measure; it can be paused, go on where it was, or be cancelled.";
+    "flow_claims", "Claims", boxed::<flow::Claims>,
+    "What a steering reaches by the measure it was trained on, beside what it does to words on nouns that nobody \
+     steered with. Fine numbers above and poor ones below mean a measure that misses the point.";
+    "flow_training", "Gradients", panels::<flow::Training>,
+    "Norms of the gradients, of the whole model and (dashed) of the flow alone, and below the flow's learned scale \
+     \u{3b1}. A flow that vanishes or explodes would cross the dashed levels; how often is counted.";
+    "reading", "Reading", boxed::<synapses::ReadingView>,
+    "A text read token by token, and what a synapse between two neurons holds after each; a star marks a token at \
+     which it gains. Below, the synapses that gained most: the wider the line, the stronger now.";
+    "activity", "Sparsity", panels::<synapses::Activity>,
+    "The share of neurons above zero in each layer, over training. Dashed, the same with random weights: what lies \
+     below it was learned.";
+    "trained_bdh", "Model", boxed::<trained_bdh::Card>,
+    "What an opened BDH is, as its tensors have it: no setting decides its sizes. Its loss on held-out text beside \
+     what the tokens' frequencies alone would cost; a model that does not stay below reads other tokens than it was \
+     trained on, or learned nothing.";
+    "logit_lens", "Layer by layer", boxed::<trained_bdh::LogitLensView>,
+    "The model's head applied after every layer (the logit lens): in each cell the likeliest next token, brighter \
+     the surer it is, outlined where the text has it. The top row is the whole model; click a cell for its likely \
+     tokens.";
+    "intervention", "Intervention", boxed::<trained_bdh::Intervention>,
+    "Chosen neurons or synapses are silenced, scaled or held at a value while a text is read. The line says how far \
+     the next token's distribution moves; the dashed one is the same for random ones of the same heads that are as \
+     active.";
+    "query_key_maps", "Query \u{b7} key", boxed::<trained_bdh::QueryKeyMapsView>,
+    "How well each token\u{2019}s neurons answer to those of the tokens before it: the products of queries and keys \
+     of BDH\u{2019}s linear attention, by layer and head, neither scaled nor normalised. Rows ask, columns answer; \
+     blue is negative, which only rotation makes. Click a row or a token for the tokens that it answers to.";
+    "top_contexts", "Top contexts", boxed::<trained_bdh::TopContextsView>,
+    "The passages of a text that drive a neuron or a synapse most, one a line, the token that does it in the middle; \
+     below, how its values are spread and which tokens it answers to, beside how often the text has them. Click a \
+     passage to read it.";
+    "surprise", "Surprise", panels::<synapses::Surprise>,
+    "A word of eight random letters is met and then repeated seven times. Where the solid line falls from \
+     \u{201c}new\u{201d} to \u{201c}known\u{201d}, fewer neurons fire for what is expected.";
+    "concepts", "Concepts", boxed::<synapses::Concepts>,
+    "Synapses that tell sentences with a concept from others, searched on one half and confirmed on new nouns in new \
+     frames. A mark on each bar is the best that random weights reach; a full dot is a language it is told in.";
+    "concept_effect", "Concept test", boxed::<synapses::ConceptEffectView>,
+    "A synapse that tells a concept need not be used for it. It is silenced while fresh sentences are read: the bars \
+     say what that adds to the loss of what follows sentences with the concept and without it, the fine lines what \
+     random synapses as active add.";
+    "neuron_graph", "Neuron graph", boxed::<graph::NeuronGraph>,
+    "Neurons that act on one another strongly, pulled together by their edges and pushed apart by all others. Where \
+     a colour keeps together, the edges alone found it; hover for a name, click for a neuron's own edges.";
+    "graph_table", "Table of the graph", boxed::<graph::GraphTable>,
+    "The nodes and the edges of the graph with all that is known of them, to sort by a column and to filter by words \
+     and conditions such as degree>5. A click selects the node in the picture, and the other way round.";
+    "merging", "Merging", boxed::<synapses::Merging>,
+    "Two models side by side as one with the neurons of both: a base, two children of it tuned on texts of their \
+     own, and the merged model; or this model and a file. A merged model that is near the better of its parents on \
+     every text has kept what both knew.";
+    "graph_threshold", "Threshold", boxed::<connectivity::Threshold>,
+    "How the entries of G are spread, on a logarithmic axis; what lies beyond the line \u{3b2} makes the edges of \
+     the graph. Drag the line; where the solid curve leaves its mirror image, the weights are no noise.";
+    "graph_modularity", "Modularity", boxed::<connectivity::Modularity>,
+    "How far the graph falls into communities (Newman's Q, best of several searches) against the number of edges, \
+     beside random graphs with as many; and over training. Sparse random graphs have communities too: only the \
+     distance to them counts.";
+    "graph_degrees", "Degrees", boxed::<connectivity::Degrees>,
+    "How many edges leave and enter the neurons, on logarithmic axes. A straight fall is a power law; the words \
+     beneath say where it begins, how far off it is, and whether a lognormal fits better.";
+    "graph_neuron", "One neuron", boxed::<connectivity::Neuron>,
+    "The neuron in focus: whom it raises (warm) and lowers (cool), who does so to it, the tokens that make it fire \
+     in the first layer, and those it writes towards. Click a partner to go there.";
+    "bdh_rules", "Rules", boxed::<bdh_dynamics::Rules>,
+    "The model's neurons on a circle (A inwards, X and Y outwards), its synapses as faint chords, and what the last \
+     of the four rounds of local rules carried as bright ones: warm excites, cool inhibits. Bars show roots. Step, \
+     play, or click a neuron to poke it.";
+    "bdh_checks", "Equivalences", boxed::<bdh_dynamics::Checks>,
+    "How far the two sides of each of the paper's equivalences are apart on these weights, token by token, beside \
+     what rounding explains. A line above its dashed bound would mean that they are not the same.";
+    "oscillators", "Oscillators", boxed::<bdh_dynamics::OscillatorsView>,
+    "Particles joined by elastic connectors that relax or swing. A poke sends a pulse over the wires; where y came \
+     just before x the connector between them is displaced, and later pulls.";
+};
 
 /// The view with this id.
 pub fn find(id: &str) -> Option<&'static ViewEntry> {

@@ -6,7 +6,7 @@ use super::task::task_ui;
 use crate::{
     telemetry::measurements::{NextTokens as Likely, NextTokensArgs},
     ui::{
-        plot::{empty_ui, quote},
+        plot::quote,
         questions::Freshness,
         seed_series::variant_colour,
         theme,
@@ -31,10 +31,6 @@ pub struct NextTokens {
 }
 
 impl NextTokens {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn args(&self) -> NextTokensArgs {
         NextTokensArgs { text: self.text.trim_end_matches('\n').to_owned(), ..NextTokensArgs::default() }
     }
@@ -86,8 +82,7 @@ impl View for NextTokens {
         let Some(first) = measured.first() else {
             cx.shows_nothing();
             let words = cx.why_nothing::<Likely>("No answer yet. A run is asked at its start: press Space.");
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &words);
         };
         token_strip_ui(ui, cx.theme, &first.sample.tokens, |_| Mark::default());
         task_ui(ui, cx, &self.text);

@@ -73,10 +73,6 @@ fn sentence(b: &GateBenefit) -> String {
 }
 
 impl TokenResidualsView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn by_token<'a>(cx: &ViewCx<'a>) -> Chart<'a> {
         let y = Axis::new("|x \u{2212} Post(x)| / |x|").log();
         let mut chart = Chart::new("residual by token", Axis::new("position (tokens)").whole(), y).empty(

@@ -51,10 +51,6 @@ fn place(cx: &ViewCx<'_>) -> usize {
 }
 
 impl AttentionByLayer {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn is_papers(cx: &ViewCx<'_>) -> bool {
         cx.mirror.info.as_ref().is_some_and(|info| info.lab == PAPERS_LAB)
     }

@@ -21,7 +21,6 @@ use crate::{
         action::PageAction,
         plot::{
             colour_bar::Colours,
-            empty_ui,
             map::{MapFrame, MapState, MapUi, paint_map},
             map_cells::MapCells,
             quote, value_label,
@@ -95,10 +94,6 @@ fn chosen<'h, 'a>(heads: &'h [Head<'a>], selection: &Selection) -> Option<&'h He
 }
 
 impl Attention {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn colours(&self, layer: &AttentionLayer, theme: &Theme) -> Colours {
         colours::weight_colours(layer.is_differential, self.linear, self.map, theme)
     }
@@ -282,8 +277,7 @@ impl View for Attention {
         let found = cx.latest::<AttentionMaps>().map(|m| (m.sample, heads(m.value)));
         let Some((sample, heads)) = found.filter(|(_, h)| !h.is_empty()) else {
             let words = "No attention maps yet. A run measures them at its start: press Space.";
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<AttentionMaps>(words));
-            return;
+            return cx.unmeasured_ui::<AttentionMaps>(ui, words);
         };
         self.hold(&sample.payload, &heads);
         let room = ui.available_size() - vec2(0.0, cx.height_of_controls(32.0));

@@ -108,10 +108,6 @@ fn worst(values: &[f64]) -> f64 {
 }
 
 impl Checks {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn chart<'a>(checks: Option<&BdhDynamicsChecks>, theme: &Theme) -> Chart<'a> {
         let y = Axis::new("difference / largest value").log().include(&[1e-17]);
         let mut chart = Chart::new("equivalences", Axis::new("token").whole(), y);

@@ -42,9 +42,9 @@ pub struct OscillatorsView {
     chart: ChartState,
 }
 
-impl OscillatorsView {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self {
+impl Default for OscillatorsView {
+    fn default() -> Self {
+        Self {
             toy: None,
             playing: false,
             last: None,
@@ -52,9 +52,11 @@ impl OscillatorsView {
             past: VecDeque::new(),
             shown: VisibleEdges { wires: true, prods: true },
             chart: ChartState::default(),
-        })
+        }
     }
+}
 
+impl OscillatorsView {
     /// The toy that the settings describe. Continuous settings change the running toy; another number of particles or
     /// another seed starts a new one.
     fn follow(&mut self, config: &Config) {

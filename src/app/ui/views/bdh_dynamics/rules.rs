@@ -15,7 +15,7 @@ use super::{
 use crate::{
     telemetry::{Sample, measurements::BdhDynamicsWeights},
     ui::{
-        plot::{empty_ui, quote},
+        plot::quote,
         theme,
         view::{Measured, View, ViewCx},
         widgets::likely_tokens::likely_tokens_label,
@@ -37,10 +37,6 @@ pub struct Rules {
 }
 
 impl Rules {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// A machine on the weights that were measured. New weights keep the place in the text.
     fn follow(&mut self, measured: Measured<'_, BdhDynamicsWeights>) {
         if self.machine.as_ref().is_some_and(|m| m.is_of(measured.sample)) {
@@ -184,8 +180,7 @@ impl View for Rules {
         }
         let (Some(measured), Some(mut machine)) = (measured, self.machine.take()) else {
             self.playing = None;
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<BdhDynamicsWeights>(EMPTY));
-            return;
+            return cx.unmeasured_ui::<BdhDynamicsWeights>(ui, EMPTY);
         };
         ui.spacing_mut().item_spacing.y = 4.0;
         self.play(ui, &mut machine);

@@ -31,10 +31,6 @@ pub struct Degrees {
 }
 
 impl Degrees {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn chart(cx: &ViewCx<'_>, k: usize) -> Chart<'static> {
         let Side { name: side, axis, of } = SIDES[k];
         let y = Axis::new("share of neurons").log();

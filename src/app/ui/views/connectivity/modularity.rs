@@ -57,10 +57,6 @@ fn model_colour(cx: &ViewCx<'_>) -> Color32 {
 }
 
 impl Modularity {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The newest there is: an answer to the button, or the schedule's.
     fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphModularity>> {
         let scheduled = cx.latest();

@@ -13,7 +13,7 @@ use crate::{
         neuron_name, read_neurons,
     },
     ui::{
-        plot::{empty_ui, quote},
+        plot::quote,
         questions::Freshness,
         theme,
         view::AnswerState,
@@ -83,10 +83,6 @@ struct ScoreRow {
 }
 
 impl Neuron {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The measurement of the neuron in focus at the shown step: the answer if it was asked for, else the scheduled
     /// one, which chooses a neuron by itself. While a neuron is selected, no other one is shown.
     fn shown<'a>(cx: &ViewCx<'a>) -> Option<Measured<'a, GraphNeuron>> {
@@ -232,8 +228,7 @@ impl View for Neuron {
         Self::keep_fresh(cx);
         let Some(shown) = Self::shown(cx) else {
             cx.shows_nothing();
-            empty_ui(ui, ui.available_size(), cx.theme, &Self::empty_text(cx));
-            return;
+            return cx.nothing_ui(ui, &Self::empty_text(cx));
         };
         ui.spacing_mut().item_spacing.y = 2.0;
         Self::head_ui(ui, cx, &shown);

@@ -33,10 +33,6 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn sign(cx: &ViewCx<'_>) -> &'static str {
         cx.config.value(GraphSettings::sign).unwrap_or(Sign::Excitatory).id()
     }

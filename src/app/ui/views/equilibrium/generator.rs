@@ -46,10 +46,6 @@ pub struct GeneratorView {
 }
 
 impl GeneratorView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Where the flow leads: one line a closed class, and the network's answer.
     fn chart(cx: &ViewCx<'_>, state: &GeneratorState) -> Chart<'static> {
         let x = Axis::new("state").whole().include(&[1.0, state.states() as f64]);
@@ -160,9 +156,7 @@ impl View for GeneratorView {
             self.controls_ui(ui, cx);
         }
         let Some(measured) = cx.answered::<GeneratorState>() else {
-            let words = why_nothing::<GeneratorState>(cx);
-            crate::ui::plot::empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &why_nothing::<GeneratorState>(cx));
         };
         let state = measured.value;
         verdict_ui(ui, cx.theme, verdict(state));

@@ -13,7 +13,7 @@ use crate::{
     labs::equilibrium::settings::{ControlSettings, EquilibriumSettings},
     telemetry::measurements::StationaryMapError,
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke, colour_bar::colour_bar, empty_ui},
+        plot::{Axis, Chart, ChartState, Line, Reference, Stroke, colour_bar::colour_bar},
         table::Table,
         view::{View, ViewCx},
         widgets::number,
@@ -39,10 +39,6 @@ pub struct StationaryMapView {
 }
 
 impl StationaryMapView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The error over training, beside what a map that ignores the control makes.
     fn history(cx: &ViewCx<'_>) -> Chart<'static> {
         let mut chart = Chart::new(
@@ -133,9 +129,7 @@ impl View for StationaryMapView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         let Some(measured) = cx.answered::<StationaryMapError>() else {
-            let words = why_nothing::<StationaryMapError>(cx);
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &why_nothing::<StationaryMapError>(cx));
         };
         let map = measured.value;
         if cx.has_controls && !is_wide(ui, ui.available_width()) {

@@ -15,7 +15,7 @@ use crate::{
     labs::equilibrium::settings::{EquilibriumSettings, RelaxationSettings},
     telemetry::measurements::{GeneratorFlow, RelaxationCurves},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke, empty_ui},
+        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
         table::Table,
         theme::Theme,
         view::{View, ViewCx},
@@ -71,10 +71,6 @@ fn slope_line(errors: &[f64], slope: f64) -> Vec<[f64; 2]> {
 }
 
 impl RelaxationView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn distances(cx: &ViewCx<'_>, flow: &GeneratorFlow) -> Chart<'static> {
         let mut chart =
             Chart::new("distance to the limit", Axis::new("step k").whole(), Axis::new("max |\u{b7}|").log());
@@ -223,9 +219,7 @@ impl View for RelaxationView {
             self.controls_ui(ui, cx);
         }
         let Some(measured) = cx.answered::<GeneratorFlow>() else {
-            let words = why_nothing::<GeneratorFlow>(cx);
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &why_nothing::<GeneratorFlow>(cx));
         };
         let flow = measured.value;
         verdict_ui(ui, cx.theme, verdict(flow));

@@ -12,7 +12,7 @@ use crate::{
     labs::equilibrium::settings::EquilibriumSettings,
     telemetry::measurements::{GapBySize, GapBySizeArgs, GeneratorState},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, empty_ui},
+        plot::{Axis, Chart, ChartState, Line, Reference},
         questions::Freshness,
         table::Table,
         theme::Theme,
@@ -40,10 +40,6 @@ pub struct SpectrumView {
 }
 
 impl SpectrumView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn gaps(cx: &ViewCx<'_>, gap: f64) -> Chart<'static> {
         let x = Axis::new("states n").log();
         let mut chart = Chart::new("spectral gap by size", x, Axis::new("gap, y = 0").log());
@@ -150,9 +146,7 @@ impl View for SpectrumView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
         let Some(measured) = cx.answered::<GeneratorState>() else {
-            let words = why_nothing::<GeneratorState>(cx);
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &why_nothing::<GeneratorState>(cx));
         };
         let state = measured.value;
         let dt = settings(cx).flow.dt * state.step_bound;

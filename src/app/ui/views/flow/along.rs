@@ -32,10 +32,6 @@ pub struct Along {
 }
 
 impl Along {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The stretch takes longer than a frame: it is asked for once the settings rest.
     fn ask_stretch(ui: &Ui, cx: &mut ViewCx<'_>) {
         let Some((variant, freshness)) = question(cx) else { return };

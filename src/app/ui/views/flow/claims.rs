@@ -9,7 +9,7 @@ use super::answer::SPACE;
 use crate::{
     telemetry::measurements::{ClaimedContinuations, ClassShares, FlowClaims},
     ui::{
-        plot::{drawing, empty_ui, note_table, quote},
+        plot::{drawing, note_table, quote},
         seed_series::variant_colour,
         theme,
         view::{Measured, View, ViewCx},
@@ -158,17 +158,10 @@ fn cell_ui(ui: &mut Ui, width: f32, words: RichText) {
     });
 }
 
-impl Claims {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-}
-
 impl View for Claims {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if measured(cx).is_empty() {
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowClaims>(EMPTY));
-            return;
+            return cx.unmeasured_ui::<FlowClaims>(ui, EMPTY);
         }
         let shown = ScrollArea::both().auto_shrink(false).show(ui, |ui| table_ui(ui, cx));
         note_table(ui.ctx(), "claims", shown.inner_rect.width(), shown.content_size.x);

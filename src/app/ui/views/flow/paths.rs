@@ -23,7 +23,7 @@ use crate::{
     },
     ui::{
         identity::{KeyedCache, RunNumber},
-        plot::{Mark, drawing, empty_ui, paint_mark, quote, value_label},
+        plot::{Mark, drawing, paint_mark, quote, value_label},
         questions::Freshness,
         theme,
         view::{Measured, View, ViewCx},
@@ -83,10 +83,6 @@ const NEAR: f32 = 0.1;
 const TIGHT: f32 = 470.0;
 
 impl Paths {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Keeps the ghost and asks for the field of the flow that is shown.
     fn follow(&mut self, cx: &mut ViewCx<'_>) {
         let Some(answer) = Answer::in_focus(cx) else { return };
@@ -338,10 +334,7 @@ impl View for Paths {
         self.follow(cx);
         let answer = Answer::in_focus(cx);
         let all = answer.map(|a| paths(&a.paths)).unwrap_or_default();
-        let Some(answer) = answer.filter(|_| !all.is_empty()) else {
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
-            return;
-        };
+        let Some(answer) = answer.filter(|_| !all.is_empty()) else { return cx.unmeasured_ui::<FlowAnswer>(ui, EMPTY) };
         self.fits = cx.answered::<FlowField>().is_some_and(|field| fits(field, answer, &all));
         self.near = self.close && answer.planar_field().is_none();
         ui.spacing_mut().item_spacing.y = 4.0;

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     telemetry::measurements::{FlowAnswer, SolverAttempt},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, empty_ui, value_label},
+        plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, value_label},
         theme,
         view::{View, ViewCx},
         widgets::stacked_charts::stacked_within_ui,
@@ -27,10 +27,6 @@ pub struct Solver {
 }
 
 impl Solver {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Step lengths over depth, with the rejected steps and those that the growth bound limited.
     fn steps_chart<'a>(cx: &ViewCx<'a>, attempts: &[SolverAttempt]) -> Chart<'a> {
         let theme = cx.theme;
@@ -88,8 +84,7 @@ impl View for Solver {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(ui, cx);
         let Some(answer) = Answer::in_focus(cx).filter(|a| !a.trace.attempts.is_empty()) else {
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
-            return;
+            return cx.unmeasured_ui::<FlowAnswer>(ui, EMPTY);
         };
         let (account, attempts) = (SolveSummary::new(answer.value), &answer.value.trace.attempts);
         let theme = cx.theme;

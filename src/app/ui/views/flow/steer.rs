@@ -20,7 +20,7 @@ use crate::{
     config::Value,
     telemetry::measurements::FlowAnswer,
     ui::{
-        plot::{drawing, empty_ui, quote},
+        plot::{drawing, quote},
         theme::{self, Theme},
         view::{View, ViewCx},
         widgets::{
@@ -53,10 +53,6 @@ const PAD: f32 = 120.0;
 const SMALL_PAD: (f32, f32) = (88.0, 320.0);
 
 impl Steer {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn dials_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let u = FlowSettings::u(cx);
         let answer = Answer::in_focus(cx);
@@ -275,8 +271,7 @@ impl View for Steer {
         let answer = Answer::in_focus(cx);
         self.has_dials = answer.is_some() || cx.can_ask();
         if !self.has_dials {
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<FlowAnswer>(EMPTY));
-            return;
+            return cx.unmeasured_ui::<FlowAnswer>(ui, EMPTY);
         }
         let room = ui.available_size();
         ui.spacing_mut().item_spacing.y = 6.0;

@@ -87,10 +87,6 @@ const LOW: f32 = 260.0;
 const TALL: f32 = 420.0;
 
 impl Sweep {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Asks until `upto` pieces are measured, without measuring any piece again. The first piece fixes the model; the
     /// others use the same one.
     fn ask(&mut self, cx: &mut ViewCx<'_>, kind: usize, upto: usize) {

@@ -14,7 +14,6 @@ use crate::{
     labs::grammar_roles::settings::GrammarRolesSettings,
     telemetry::measurements::{RoleAccuracy, RoleAccuracyArgs, RoleCounts, RoleFeatures, RoleRepresentation},
     ui::{
-        plot::empty_ui,
         seed_series::variant_colour,
         theme::{self, Theme},
         view::{Measured, View, ViewCx},
@@ -79,10 +78,6 @@ fn args(cx: &ViewCx<'_>) -> RoleAccuracyArgs {
 }
 
 impl RoleAccuracyView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn entries<'a>(&self, cx: &ViewCx<'a>) -> Vec<AccuracyEntry<'a>> {
         let mut entries = vec![];
         let counts = |r: &'a RoleRepresentation| [if self.only_new { &r.within_new } else { &r.within }, &r.transfer];
@@ -308,8 +303,7 @@ impl View for RoleAccuracyView {
                 "Not measured yet: press Measure now.",
             );
             let no_numbers = "This network's features are no numbers any more, and nothing can be read off them.";
-            empty_ui(ui, ui.available_size(), cx.theme, if rows.is_empty() { &why } else { no_numbers });
-            return;
+            return cx.nothing_ui(ui, if rows.is_empty() { &why } else { no_numbers });
         }
         Self::canvas_ui(ui, cx.theme, &rows, &entries);
     }

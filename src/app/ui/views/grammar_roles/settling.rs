@@ -11,7 +11,6 @@ use eframe::egui::{Sense, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 use crate::{
     telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
     ui::{
-        plot::empty_ui,
         questions::Freshness,
         view::{Measured, View, ViewCx},
         widgets::playhead::Playhead,
@@ -44,10 +43,6 @@ pub struct SettlingView {
 }
 
 impl SettlingView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn args(&self) -> SettlingArgs {
         SettlingArgs { text: self.asked.text.trim().to_owned(), ..self.asked.clone() }
     }
@@ -130,8 +125,7 @@ impl View for SettlingView {
             let why = cx.why_nothing::<Settling>(
                 "A sentence settles here word by word, as soon as there is a network: press Space.",
             );
-            empty_ui(ui, ui.available_size(), cx.theme, &why);
-            return;
+            return cx.nothing_ui(ui, &why);
         };
         if cx.has_controls {
             let frames = (found.sample.tokens.len() * found.value.sweeps).max(1);

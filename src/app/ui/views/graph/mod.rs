@@ -17,7 +17,6 @@ use crate::{
     telemetry::measurements,
     ui::{
         identity::{RunNumber, unique},
-        plot::empty_ui,
         table::Table,
     },
 };
@@ -86,10 +85,6 @@ struct Picture {
 }
 
 impl NeuronGraph {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Takes the graph of the shown step.
     fn follow(&mut self, cx: &ViewCx<'_>) {
         if self.run.replace(cx.mirror.run) != Some(cx.mirror.run) {
@@ -149,8 +144,7 @@ impl View for NeuronGraph {
         connectivity::keep_fresh(cx);
         self.follow(cx);
         let Some(network) = self.shown.network.clone() else {
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<measurements::NeuronGraph>(EMPTY));
-            return;
+            return cx.unmeasured_ui::<measurements::NeuronGraph>(ui, EMPTY);
         };
         let room = ui.available_rect_before_wrap();
         let rows = if room.width() < ONE_ROW { 2.0 } else { 1.0 };

@@ -14,7 +14,6 @@ use super::{
 use crate::{
     telemetry::measurements,
     ui::{
-        plot::empty_ui,
         table::Table,
         theme,
         views::{View, ViewCx, connectivity},
@@ -115,10 +114,6 @@ impl Cells for Item<'_> {
 }
 
 impl GraphTable {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn count(&self, network: &Network) -> usize {
         if self.listed == TableKind::Nodes { network.len() } else { network.edges.len() }
     }
@@ -325,8 +320,7 @@ impl View for GraphTable {
             self.made_for = None;
         }
         let Some(network) = self.shown.network.clone() else {
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<measurements::NeuronGraph>(EMPTY));
-            return;
+            return cx.unmeasured_ui::<measurements::NeuronGraph>(ui, EMPTY);
         };
         self.keep_rows(&network);
         if cx.has_controls {

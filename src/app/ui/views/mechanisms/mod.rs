@@ -12,7 +12,7 @@ use crate::{
     telemetry::measurements::TokenBaselines,
     ui::{
         identity::{KeyedCache, RunNumber},
-        plot::{drawing as svg_drawing, empty_ui},
+        plot::drawing as svg_drawing,
         table::Table,
         view::{View, ViewCx},
     },
@@ -34,10 +34,6 @@ pub struct Mechanisms {
 const PICTURE: [f32; 2] = [720.0, 420.0];
 
 impl Mechanisms {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn key(cx: &ViewCx<'_>) -> Key {
         let scores = [Score::Loss, Score::Recall];
         let of = |v: usize| scores.into_iter().filter_map(move |score| cx.mirror.curve(v, score.channel()));
@@ -97,8 +93,7 @@ impl View for Mechanisms {
                 "No steps yet. Press Space: all variants train on the same batches and are measured on the same text.",
                 "This run has measured no held-out loss of its variants.",
             );
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &words);
         }
         if cx.has_controls {
             let words = "Draws the whole axis down to what is reached without a memory. Otherwise those levels are named at \

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eframe::egui::{Vec2, vec2};
 
 use super::{
-    Measured, View, ViewCx,
+    Measured, ViewCx,
     flow::{
         camera::Camera,
         streaks::{Background, Streaks},
@@ -111,9 +111,9 @@ pub struct PhasePlane {
     field_of: Option<(Source, [f32; 4])>,
 }
 
-impl PhasePlane {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self {
+impl Default for PhasePlane {
+    fn default() -> Self {
+        Self {
             mode: None,
             dt: None,
             steps: None,
@@ -131,9 +131,11 @@ impl PhasePlane {
             streaks: Streaks::quiet(),
             no_field: None,
             field_of: None,
-        })
+        }
     }
+}
 
+impl PhasePlane {
     fn mode(&self, cx: &ViewCx<'_>) -> Mode {
         let usual = if cx.mirror.info.is_some() { Mode::Learned } else { Mode::Toy(Toy::Harmonic) };
         self.mode.unwrap_or(usual)

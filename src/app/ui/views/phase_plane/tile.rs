@@ -169,15 +169,13 @@ impl PhasePlane {
     fn why_not_ui(&self, ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<Measured<'_, QueryKeyPaths>>) {
         let Some(m) = measured else {
             cx.shows_nothing();
-            empty_ui(ui, ui.available_size(), cx.theme, &cx.why_nothing::<QueryKeyPaths>(EMPTY));
-            return;
+            return cx.unmeasured_ui::<QueryKeyPaths>(ui, EMPTY);
         };
         if !evolves(m.value) {
             let are_asked = cx.is_waiting_for::<QueryKeyPaths>(None);
             let words =
                 if are_asked { "Asking the other variants whether their queries and keys evolve." } else { NOBODY };
-            empty_ui(ui, ui.available_size(), cx.theme, words);
-            return;
+            return cx.nothing_ui(ui, words);
         }
         if m.evolution.is_none() {
             let evolving = m.evolves.iter().enumerate().filter(|(_, e)| **e).map(|(l, _)| l);

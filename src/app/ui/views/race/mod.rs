@@ -52,10 +52,6 @@ const ROW: f32 = 19.0;
 const HEAD: f32 = 54.0;
 
 impl Race {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn key(mirror: &Mirror, step: u64) -> Key {
         let curves = (0..mirror.variants().len()).filter_map(|v| mirror.curve(v, channels::LOSS_HELD_OUT));
         let known = curves.filter_map(|c| c.point_at(step)).map(|(at, _)| at);

@@ -10,11 +10,7 @@ use crate::{
     analysis::fast_slow_plane::{Bounds, Point},
     config::{Setting, SettingKey},
     labs::equilibrium::slow_manifold::{PlanarSystem, SlowManifoldSettings},
-    ui::{
-        identity::KeyedCache,
-        plot::ChartState,
-        view::{View, ViewCx},
-    },
+    ui::{identity::KeyedCache, plot::ChartState, view::ViewCx},
 };
 
 mod charts;
@@ -52,9 +48,9 @@ pub struct SlowManifold {
     size: Vec2,
 }
 
-impl SlowManifold {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self {
+impl Default for SlowManifold {
+    fn default() -> Self {
+        Self {
             start: None,
             window: None,
             fields: KeyedCache::default(),
@@ -64,9 +60,11 @@ impl SlowManifold {
             particles: ParticleLayer::default(),
             chart: ChartState::default(),
             size: vec2(480.0, 320.0),
-        })
+        }
     }
+}
 
+impl SlowManifold {
     /// Computes what is shown, once for each source; a sentence where it cannot be.
     fn make_field(&mut self, settings: &SlowManifoldSettings) -> Option<String> {
         let source = Source::new(settings);

@@ -167,9 +167,9 @@ fn canvas_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
     });
 }
 
-impl FastWeightsView {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self { tokens: 1000 })
+impl Default for FastWeightsView {
+    fn default() -> Self {
+        Self { tokens: 1000 }
     }
 }
 

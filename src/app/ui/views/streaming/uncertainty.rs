@@ -46,10 +46,6 @@ fn histogram(values: &[f64], low: f64, high: f64) -> Vec<[f64; 2]> {
 }
 
 impl UncertaintyView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn chart(&self, cx: &ViewCx<'_>) -> Chart<'static> {
         let x = if self.of_surprise { "surprise of a window (nats a token)" } else { "U of a window" };
         let mut chart =

@@ -50,11 +50,13 @@ fn saved(text: &WarmUpText) -> String {
     }
 }
 
-impl WarmUpView {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self { along: ChartState::default(), after: ChartState::default(), tokens: 4000 })
+impl Default for WarmUpView {
+    fn default() -> Self {
+        Self { along: ChartState::default(), after: ChartState::default(), tokens: 4000 }
     }
+}
 
+impl WarmUpView {
     /// Perplexity window by window.
     fn along(cx: &ViewCx<'_>) -> Chart<'static> {
         let x = Axis::new("tokens read").include(&[0.0]);

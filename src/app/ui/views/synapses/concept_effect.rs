@@ -12,7 +12,7 @@ use crate::{
         measurements::{ChangeArgs, ConceptEffect, ConceptEffectArgs, ConceptSearch, ConceptSide, TargetKind},
     },
     ui::{
-        plot::{empty_ui, value_label},
+        plot::value_label,
         table::Table,
         theme::{self, Theme},
         views::{View, ViewCx},
@@ -158,10 +158,6 @@ fn sides_ui(ui: &mut Ui, theme: &Theme, m: &ConceptEffect) {
 }
 
 impl ConceptEffectView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn sentences_ui(ui: &mut Ui, cx: &ViewCx<'_>, m: &ConceptEffect) {
         let small = |words: String, colour| RichText::new(words).size(theme::SMALL).color(colour);
         for (side, colour) in [(&m.with, cx.theme.accent), (&m.without, cx.theme.cool)] {
@@ -186,8 +182,7 @@ impl View for ConceptEffectView {
             let about = "A synapse that tells a concept need not be used for it. Find one under Concepts, and silence it here: does \
                  that change what follows sentences with the concept, and nothing else?";
             let words = cx.why_nothing_before_asking::<ConceptEffect>(about, about);
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &words);
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             let colour = if m.confirmed { cx.theme.text } else { cx.theme.secondary };

@@ -17,7 +17,7 @@ use crate::{
         neuron_name,
     },
     ui::{
-        plot::{empty_ui, quote},
+        plot::quote,
         theme::{self, Theme},
         views::{View, ViewCx},
     },
@@ -115,10 +115,6 @@ fn small_ui(ui: &mut Ui, theme: &Theme, words: &str) {
 }
 
 impl Concepts {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// True while a search in any model is running.
     fn is_searching(cx: &ViewCx<'_>) -> bool {
         let mut variants = 0..cx.mirror.variants().len();
@@ -218,8 +214,7 @@ impl View for Concepts {
                 "Does one synapse rise for every currency, in every language, in sentences it has never met? Train on the \
                  parliament (preset Parliament), then press Find. The preset The trap shows how easily one is fooled."
             };
-            empty_ui(ui, ui.available_size(), cx.theme, words);
-            return;
+            return cx.nothing_ui(ui, words);
         };
         let search: &ConceptSearch = measured.value;
         if !self.shows(search) && !Self::is_searching(cx) {

@@ -31,10 +31,6 @@ fn models(merging: &measurements::Merging) -> [(String, &[f32]); 3] {
 }
 
 impl Merging {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self)
-    }
-
     /// The file named on the control panel, where the lab has that setting.
     fn named_file(cx: &ViewCx<'_>) -> Option<String> {
         let file = cx.config.value(MergingSettings::checkpoint).ok()?;

@@ -138,10 +138,6 @@ fn nodes(traces: &[NeuronTrace], per_head: usize, cursor: usize) -> Vec<Node> {
 }
 
 impl ReadingView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// Asks when the text, the synapse or the model has changed.
     fn ask(cx: &mut ViewCx<'_>) {
         if cx.mirror.variants().is_empty() {

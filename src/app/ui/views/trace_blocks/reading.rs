@@ -12,7 +12,7 @@ use crate::{
     gpu::colour::ColourMap,
     telemetry::measurements::{BlockReading, TraceReading, TraceReadingArgs},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, empty_ui, value_label},
+        plot::{Axis, Chart, ChartState, Line, value_label},
         questions::Freshness,
         table::Table,
         theme,
@@ -69,10 +69,6 @@ impl Default for TraceReadingView {
 }
 
 impl TraceReadingView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn args(&self) -> TraceReadingArgs {
         TraceReadingArgs {
             text: self.text.trim_end_matches('\n').to_owned(),
@@ -209,10 +205,10 @@ impl View for TraceReadingView {
             self.controls_ui(ui, &paths);
         }
         let Some(m) = shown.filter(|m| !m.sample.tokens.is_empty()) else {
-            let words =
-                cx.why_nothing::<TraceReading>("Nothing read yet. A run reads a passage at its start: press Space.");
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.unmeasured_ui::<TraceReading>(
+                ui,
+                "Nothing read yet. A run reads a passage at its start: press Space.",
+            );
         };
         let last = m.sample.tokens.len() - 1;
         let mut cursor = cx.selection.token.unwrap_or(m.value.prompt.saturating_sub(1)).min(last);

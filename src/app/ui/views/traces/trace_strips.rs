@@ -70,10 +70,6 @@ impl Stage {
 }
 
 impl TraceStrips {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn sentence_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Ok(mut text) = cx.config.value(TraceSettings::sentence) else { return };
         let edit = TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text("type a sentence");

@@ -11,7 +11,6 @@ use crate::{
     },
     telemetry::measurements::{Evidence, ReadingCandidates, ReadingCandidatesArgs, TrainedBdh, TrainedBdhArgs},
     ui::{
-        plot::empty_ui,
         questions::Freshness,
         table::Table,
         theme,
@@ -200,12 +199,6 @@ fn own_window(cx: &ViewCx<'_>) -> usize {
     if is_file { 0 } else { cx.training_window().unwrap_or(0) }
 }
 
-impl Card {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-}
-
 impl View for Card {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let mut args = TrainedBdhArgs::default();
@@ -215,10 +208,8 @@ impl View for Card {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Some(m) = cx.latest::<TrainedBdh>() else {
-            let words =
-                cx.why_nothing::<TrainedBdh>("No model is open yet: name a checkpoint under Model, or drop one.");
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx
+                .unmeasured_ui::<TrainedBdh>(ui, "No model is open yet: name a checkpoint under Model, or drop one.");
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             large_figures_ui(ui, cx.theme, &large_figures(m.value), Sense::hover());

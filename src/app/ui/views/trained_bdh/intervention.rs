@@ -15,7 +15,7 @@ use crate::{
         measurements::{ActionKind, InterventionEffect, LikelyToken, TargetKind},
     },
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
+        plot::{Axis, Chart, ChartState, Line, Stroke},
         questions::Freshness,
         table::Table,
         theme,
@@ -92,10 +92,6 @@ fn mean_loss(loss: &[f64]) -> f64 {
 }
 
 impl Intervention {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The controls of the intervention, laid out as one sentence.
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         text_ui(ui, cx, &mut self.typed);
@@ -251,8 +247,7 @@ impl View for Intervention {
                         .to_owned()
                 }
             };
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.nothing_ui(ui, &words);
         };
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));

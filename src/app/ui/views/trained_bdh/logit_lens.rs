@@ -9,7 +9,6 @@ use super::{TEXT_CONTROL, reading_settings, text_ui};
 use crate::{
     telemetry::measurements::{LikelyToken, LogitLens},
     ui::{
-        plot::empty_ui,
         questions::Freshness,
         table::Table,
         theme,
@@ -57,10 +56,6 @@ fn layers_label(layers: usize) -> String {
 }
 
 impl LogitLensView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     fn cell(&self, cx: &ViewCx<'_>, m: &Measured<'_, LogitLens>) -> Cell {
         let last = m.sample.tokens.len().saturating_sub(1);
         Cell {
@@ -206,9 +201,7 @@ impl View for LogitLensView {
             text_ui(ui, cx, &mut self.typed);
         }
         let Some(m) = cx.answered::<LogitLens>() else {
-            let words = cx.why_nothing::<LogitLens>("Nothing was read yet: open a model, and type a text.");
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.unmeasured_ui::<LogitLens>(ui, "Nothing was read yet: open a model, and type a text.");
         };
         Self::legend_ui(ui, cx);
         let cell = self.cell(cx, &m);

@@ -14,7 +14,6 @@ use crate::{
     ui::{
         plot::{
             colour_bar::Colours,
-            empty_ui,
             map::{MapFrame, MapState, MapUi, paint_map},
             map_cells::MapCells,
             value_label,
@@ -85,10 +84,6 @@ fn chosen(maps: &QueryKeyMaps, selection: &Selection) -> Option<Place> {
 }
 
 impl QueryKeyMapsView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// A map's own scale, around zero: what turns may be negative.
     fn colours(maps: &QueryKeyMaps, at: Place, theme: &Theme) -> Colours {
         let greatest = maps.layers.get(at.layer).and_then(|l| l.greatest.get(at.head)).copied().unwrap_or(0.0);
@@ -208,9 +203,7 @@ impl View for QueryKeyMapsView {
         let args = reading_settings(cx).map(|s| s.query_key_maps_args()).unwrap_or_default();
         cx.ask::<QueryKeyMaps>(Some(cx.selection.variant), &args, Freshness::Steps(STALE));
         let Some(m) = cx.answered::<QueryKeyMaps>().filter(|m| !m.layers.is_empty()) else {
-            let words = cx.why_nothing::<QueryKeyMaps>("Nothing was read yet: open a model, and type a text.");
-            empty_ui(ui, ui.available_size(), cx.theme, &words);
-            return;
+            return cx.unmeasured_ui::<QueryKeyMaps>(ui, "Nothing was read yet: open a model, and type a text.");
         };
         self.hold(&m.sample.payload, m.value);
         Self::strip_ui(ui, cx, &m);

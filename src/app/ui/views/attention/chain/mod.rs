@@ -62,11 +62,13 @@ fn is_without_attention(cx: &ViewCx<'_>) -> bool {
     is_answered && cx.mirror.answer(variant, AttentionChain::CHANNEL).is_none()
 }
 
-impl AttentionChainView {
-    pub fn make() -> Box<dyn View> {
-        Box::new(Self { width: 4, quantity: Quantity::Entropy, has_details: false, state: ChartState::default() })
+impl Default for AttentionChainView {
+    fn default() -> Self {
+        Self { width: 4, quantity: Quantity::Entropy, has_details: false, state: ChartState::default() }
     }
+}
 
+impl AttentionChainView {
     fn args(&self, cx: &ViewCx<'_>) -> AttentionChainArgs {
         AttentionChainArgs {
             text: cx.selection.get().map_or(String::new(), |ChainText(text)| text.clone()),

@@ -74,10 +74,6 @@ impl SelectedHead {
 }
 
 impl SideBySide {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// All maps share one scale, which has negative colours as soon as one of the maps may be negative.
     fn colours(&self, cx: &ViewCx<'_>, columns: &[Column<'_>]) -> Colours {
         colours::weight_colours(is_differential(columns), self.is_linear, Default::default(), cx.theme)

@@ -19,7 +19,7 @@ use crate::{
     },
     ui::{
         action::PageAction,
-        plot::{Axis, Chart, ChartState, Line, Stroke, empty_ui},
+        plot::{Axis, Chart, ChartState, Line, Stroke},
         table::Table,
         theme,
         views::{Measured, View, ViewCx},
@@ -66,10 +66,6 @@ fn sizes(cx: &ViewCx<'_>) -> Option<(usize, usize)> {
 }
 
 impl TopContextsView {
-    pub fn make() -> Box<dyn View> {
-        Box::<Self>::default()
-    }
-
     /// The neuron that is asked about: the one that is selected, else that of the settings.
     fn neuron(cx: &ViewCx<'_>) -> usize {
         let (heads, per_head) = sizes(cx).unwrap_or((usize::MAX >> 32, 1));
@@ -233,8 +229,7 @@ impl View for TopContextsView {
                     "Which passages drive a neuron most? Select one in the graph, or name one above, and press Find."
                 }
             };
-            empty_ui(ui, ui.available_size(), cx.theme, words);
-            return;
+            return cx.nothing_ui(ui, words);
         };
         ui.label(RichText::new(verdict(m.value)).size(theme::SMALL));
         let room = ui.available_size();
