@@ -19,6 +19,11 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
+/// Spearman's rank correlation of two samples of equal length, -1..1; NaN if either does not vary.
+pub fn spearman(a: &[f64], b: &[f64]) -> f64 {
+    correlation(&ranks(a), &ranks(b))
+}
+
 /// Spearman's coefficient beside those of sequences that have nothing to do with one another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShiftTest {
@@ -62,7 +67,6 @@ mod tests {
     fn ranks_alone_count() {
         assert_eq!(ranks(&[0.3, -1.0, 0.3, 7.0]), [2.5, 1.0, 2.5, 4.0]);
         let a = [1.0, 2.0, 3.0, 4.0, 5.0];
-        let spearman = |a: &[f64], b: &[f64]| correlation(&ranks(a), &ranks(b));
         assert!((spearman(&a, &a.map(f64::exp)) - 1.0).abs() < 1e-12);
         assert!((spearman(&a, &[5.0, 6.0, 7.0, 8.0, 7.0]) - 0.820_782_681_668_123_3).abs() < 1e-12);
         assert!(spearman(&a, &[1.0; 5]).is_nan());
