@@ -4,7 +4,7 @@
 use super::{
     AttributeType, AttributeValue, Edges, FileEdge, FileNode, GraphFile, GraphFileError, NamedValue, Nodes,
     PendingEdge, ValueColumns, ValueNames, give, number, value,
-    xml::{Xml, XmlPart, XmlWriter, attribute},
+    xml::{Xml, XmlPart, XmlWriter, attribute, valid_text},
     xml_ids,
 };
 
@@ -207,9 +207,9 @@ impl GraphmlReader {
     /// A datum of what is open.
     fn take(&mut self, key: &str, text: &str, line: usize) -> Result<(), GraphFileError> {
         let Some((name, value)) = self.keys.read(key, text, line)? else { return Ok(()) };
-        let content = || value.to_string();
+        let (name, content) = (valid_text(&name), || value.to_string()); // the name as it can be written again
         match (&mut self.edge, &mut self.node, name.as_str()) {
-            (Some(edge), _, "weight") if edge.weight.is_none() && value.is_number() => edge.weight = value.number(),
+            (Some(edge), _, "weight") => edge.weight = Some(number(&content(), "an edge's weight", line)?),
             (Some(edge), ..) => give(&mut edge.values, &name, value, line)?,
             (None, Some((node, _)), "label") => node.label = Some(content()).filter(|label| *label != node.id),
             (None, Some(_), "x" | "y") if !value.is_number() => {
