@@ -163,7 +163,8 @@ fn learn(
         let grad = grads.get(var).ok_or(format!("no gradient of `{name}`"))?;
         let largest = host::to_f64(expected)?.iter().fold(0f64, |m, v| m.max(v.abs()));
         let off = distance(grad, expected)?;
-        assert!(off <= GRADIENTS * largest, "gradient of {name} is {off:e} off, largest {largest:e}");
+        // rounding is left of a gradient that is exactly 0 in the file: of a softmax over one key
+        assert!(off <= (GRADIENTS * largest).max(1e-7), "gradient of {name} is {off:e} off, largest {largest:e}");
         compared += 1;
     }
     assert!(compared > 0, "the file has no gradients");
@@ -312,10 +313,13 @@ fn fast_slow(file: &str) -> Outcome {
         n_rounds: oracle.must("n_rounds")?,
         projector_hidden: oracle.size("projector_hidden"),
         approach: match (oracle.config["approach"].as_str(), oracle.size("passes")) {
+            (Some("deq"), _) => Approach::Deq { tolerance: 3e-7, max_iters: 100 },
             (Some("anderson"), Some(passes)) => Approach::Anderson { passes },
             (_, Some(passes)) => Approach::Passes { passes },
             _ => Approach::OnePass,
         },
+        fast_window: oracle.size("window"),
+        upsample: if oracle.config["upsample"] == "leaky" { Upsample::Leaky } else { Upsample::Causal },
         slow_mixer: match &oracle.config["slow_mixer"] {
             Value::Null => SlowMixer::Attention,
             mixer => serde_json::from_value(mixer.clone())?,
@@ -360,6 +364,11 @@ fn fast_slow_anderson() -> Outcome {
 #[test]
 fn fast_slow_penalty() -> Outcome {
     fast_slow("fast_slow_penalty.safetensors")
+}
+
+#[test]
+fn fast_slow_deq() -> Outcome {
+    fast_slow("fast_slow_deq.safetensors")
 }
 
 #[test]

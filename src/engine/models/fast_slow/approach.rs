@@ -204,7 +204,7 @@ mod tests {
     }
 
     /// A model of one round for which R(x) + u = 0 has a solution that plain passes of x + R(x) + u find. With x' = x / rms(x),
-    /// Post adds Q x' / 2, Q a quarter turn of pairs of channels, and takes away the direction of what it then has. Every
+    /// Post adds 0.9 Q x', Q a quarter turn of pairs of channels, and takes away the direction of what it then has. Every
     /// block is heard of by its own tokens, since where nothing is injected R has no zero.
     fn solvable_model() -> Result<(FastSlow, Batch)> {
         const D: usize = 16;
@@ -225,8 +225,8 @@ mod tests {
         };
         let eye = |i: usize, j: usize| if i == j { 1.0 } else { 0.0 };
         let turn = |i: usize, j: usize| match (i % 2, j) {
-            (0, j) if j == i + 1 => -0.5,
-            (1, j) if j + 1 == i => 0.5,
+            (0, j) if j == i + 1 => -0.9,
+            (1, j) if j + 1 == i => 0.9,
             _ => 0.0,
         };
         set("post.0.attn.wv.weight", D, D, &eye)?;

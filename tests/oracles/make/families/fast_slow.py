@@ -7,6 +7,9 @@ from torch import Tensor, nn
 from .layers import GeluMlp, GroupedQueryAttention, LlamaBlock, linear, merge_heads, rms_norm, split_heads
 
 
+SOLVE_PASSES = 120
+
+
 def causal_pool(x: Tensor, pool: int) -> Tensor:
     """(B, T, D) -> (B, ceil(T / P), D): the mean of each block; a short last block by its own length."""
     tokens = x.shape[1]
@@ -72,8 +75,18 @@ def anderson_step(x: Tensor, image: Tensor, last: tuple[Tensor, Tensor] | None) 
     return x + r - alpha * (dx + dr)
 
 
+class OwnTokenAttention(GroupedQueryAttention):
+    """A window of one token: a softmax over one key is 1, and queries and keys change nothing."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        v = split_heads(self.wv(x), self.kv_heads)
+        return self.wo(merge_heads(v.repeat_interleave(self.heads // self.kv_heads, dim=1)))
+
+
 class FastSlow(nn.Module):
-    """`approach`: "passes" or "anderson", with so many evaluations of Post. `has_penalty`: `aux` is |x - Post(x)|^2 of the
+    """`approach`: "passes" or "anderson", with so many evaluations of Post; "deq" solves Post(x) - x + injection = 0 by
+    plain passes, and its gradient by as many products with the transposed Jacobian. `upsample`: "leaky" reads a token's own
+    block. `has_penalty`: `aux` is |x - Post(x)|^2 of the
     states that leave the rounds, summed over channels, mean over tokens and rounds."""
 
     def __init__(
@@ -92,11 +105,15 @@ class FastSlow(nn.Module):
         passes: int = 1,
         has_penalty: bool = False,
         slow_mixer: str = "attention",
+        window: int | None = None,
+        upsample: str = "causal",
     ):
         super().__init__()
 
         def blocks(count: int, mixer: str = "attention") -> nn.ModuleList:
             def attention() -> nn.Module:
+                if mixer == "own_token":
+                    return OwnTokenAttention(d, heads, kv_heads)
                 if mixer == "attention":
                     return GroupedQueryAttention(d, heads, kv_heads)
                 return GatedLinearAttention(d, heads, kv_heads, mixer)
@@ -105,8 +122,12 @@ class FastSlow(nn.Module):
 
         self.n_rounds, self.pool = n_rounds, pool
         self.approach, self.passes, self.has_penalty = approach, passes, has_penalty
+        self.upsample = upsample
         self.embed = nn.Embedding(vocab, d)
-        self.pre, self.slow, self.post = blocks(n_pre), blocks(n_slow, slow_mixer), blocks(n_post)
+        if window not in (None, 1):
+            raise ValueError("the fast path sees its whole past or one token")
+        fast = "attention" if window is None else "own_token"
+        self.pre, self.slow, self.post = blocks(n_pre, fast), blocks(n_slow, slow_mixer), blocks(n_post, fast)
         self.phi: nn.Module = linear(d, d)
         if projector_hidden is not None:
             self.phi = nn.Sequential(linear(d, projector_hidden), nn.GELU(), linear(projector_hidden, d))
@@ -127,6 +148,24 @@ class FastSlow(nn.Module):
             last, x = (x, image - x), new
         return x
 
+    def solved(self, x: Tensor, forcing: Tensor) -> Tensor:
+        with torch.no_grad():
+            for _ in range(SOLVE_PASSES):
+                x = self.refine(x) + forcing
+        value = self.refine(x) + forcing
+        if value.requires_grad:
+            at = x.detach().requires_grad_()
+            image = self.refine(at)
+
+            def implicit(grad: Tensor) -> Tensor:
+                u = grad
+                for _ in range(SOLVE_PASSES):
+                    u = grad + torch.autograd.grad(image, at, u, retain_graph=True)[0]
+                return u
+
+            value.register_hook(implicit)
+        return value
+
     def forward(self, tokens: Tensor) -> Tensor:
         misses = []
         x = self.embed(tokens)  # (B, T, D)
@@ -136,8 +175,12 @@ class FastSlow(nn.Module):
             y = causal_pool(x, self.pool)  # (B, ceil(T / P), D)
             for block in self.slow:
                 y = block(y)
-            from_slow = self.phi_norm(self.phi(causal_upsample(y, self.pool, x.shape[1])))
-            x = self.approached(x + torch.tanh(self.gamma) * from_slow)
+            if self.upsample == "leaky":
+                up = y.repeat_interleave(self.pool, dim=1)[:, : x.shape[1]]
+            else:
+                up = causal_upsample(y, self.pool, x.shape[1])
+            forcing = torch.tanh(self.gamma) * self.phi_norm(self.phi(up))
+            x = self.solved(x + forcing, forcing) if self.approach == "deq" else self.approached(x + forcing)
             misses.append((x - self.refine(x)).square().sum(-1).mean())
         if self.has_penalty:
             self.aux = torch.stack(misses).mean()

@@ -90,6 +90,25 @@ def fast_slow(projector_hidden: int | None, **changes: object) -> ModelOracle:
     return ModelOracle(FastSlow, config, 22, fast_slow_outputs, {"gamma": [0.3]})
 
 
+def solved() -> ModelOracle:
+    """Weights of Post for which x + R(x) + injection is a contraction near its fixed point: 1.1 times a quarter turn of
+    pairs of channels of x / rms(x), less the direction of what that gives."""
+    d = 16
+    eye = torch.eye(d)
+    turn = torch.block_diag(*[torch.tensor([[0.0, -1.1], [1.1, 0.0]])] * (d // 2))
+    rest = torch.zeros(2 * d, d)
+    post = {
+        "attn.wv": eye,
+        "attn.wo": turn,
+        "mlp.up": torch.cat((eye, -eye, rest)),  # gelu(z) - gelu(-z) = z
+        "mlp.down": torch.cat((-eye, eye, rest.T), dim=1),
+    }
+    scalars = {f"post.0.{name}.weight": weight.flatten().tolist() for name, weight in post.items()}
+    scalars["gamma"] = [1.0986]
+    changes = SMALL | dict(d=d, kv_heads=4, n_rounds=1, approach="deq", window=1, upsample="leaky")
+    return replace(fast_slow(None, **changes), scalars=scalars)
+
+
 def decaying(mixer: str) -> ModelOracle:
     oracle = fast_slow(None, **SMALL, slow_mixer=mixer)
     return replace(oracle, tokens=86, scalars=oracle.scalars | ({"decay.bias": [0.4, -0.7]} if mixer == "decay" else {}))
@@ -110,6 +129,7 @@ ORACLES = {
     "fast_slow_passes": fast_slow(None, **SMALL, approach="passes", passes=3),
     "fast_slow_anderson": fast_slow(None, **SMALL, approach="anderson", passes=3),
     "fast_slow_penalty": fast_slow(None, **SMALL, has_penalty=True),
+    "fast_slow_deq": solved(),
     # 86 tokens: 22 pooled positions, more than one chunk of 16
     **{f"fast_slow_{mixer}": decaying(mixer) for mixer in ("gated_linear", "decay")},
     "dense_swiglu": ModelOracle(Dense, dict(vocab=48, d=32, heads=4, kv_heads=2, layers=2, hidden=128), 20),
