@@ -88,7 +88,7 @@ fn rules_of_feedforward_weights_are_resumed_and_have_a_rank() {
     second.restore(&first.checkpoint()).unwrap();
     go_on(&mut second, 5);
     assert_eq!(weights(&whole), weights(&second));
-    let ids: Vec<&str> = whole.variants.iter().map(|v| v.spec.id.as_str()).collect();
+    let ids: Vec<String> = whole.variants.iter().map(|v| v.spec.id.clone()).collect();
     assert_eq!(ids, ["network", "sanger", "foldiak", "surprise", "forward_forward", "words"]);
     let args = whole.plan.probes[0].args.clone();
     let mut ranks = vec![];
