@@ -127,7 +127,7 @@ fn a_link_finds_the_run_of_its_settings() {
 fn a_link_that_names_files_is_asked_about() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("mine.txt");
-    std::fs::write(&text, "the ferry left at dawn and came back at night. ".repeat(200)).unwrap();
+    std::fs::write(&text, "the ferry left at dawn and came back at night. ".repeat(2000)).unwrap();
     let mut config = small("0.0123");
     let knobs = (LABS.iter().find(|lab| lab.id == config.lab).unwrap().knobs)();
     config.set_text(&knobs, "corpus.file", text.to_str().unwrap()).unwrap();
