@@ -87,6 +87,9 @@ struct Unsteered {
     end: Tensor, // (B, T, D)
 }
 
+/// The steered states at the end of the flow, `(B, T, D)`.
+type Steering<'a> = &'a dyn Fn(&Unsteered) -> Result<Tensor>;
+
 /// Both ways of steering against their strength: shares of the classes on held-out nouns, and the perplexity of text.
 pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
     let (model, classes) = steered(input)?;
@@ -107,7 +110,7 @@ pub fn activation<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a Pr
         let push = Tensor::from_vec(push, (1, 1, vector.len()), windows.end.device())?;
         let by_control = |of: &Unsteered| solved.end(&of.tokens, at[i]);
         let by_vector = |of: &Unsteered| of.end.broadcast_add(&push.to_dtype(of.end.dtype())?);
-        let ways: [&dyn Fn(&Unsteered) -> Result<Tensor>; 2] = [&by_control, &by_vector];
+        let ways: [Steering<'_>; 2] = [&by_control, &by_vector];
         let mut columns = vec![];
         for steer in ways {
             let (mut shares, mut count) = ([0.0; 2], 0usize);
