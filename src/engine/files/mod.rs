@@ -9,7 +9,7 @@ pub mod pickle;
 pub mod replacement;
 pub mod watched;
 
-pub use fingerprint::{Fingerprint, fingerprint};
+pub use fingerprint::{Fingerprint, fingerprint, sha256};
 pub use memory::{TooMuchMemory, available_memory, check_memory, reading_budget};
 pub use opening::{
     FileError, create_inside, folder_inside, make_folder_inside, open, open_inside, open_inside_to_write, read,
