@@ -103,7 +103,7 @@ pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
 }
 
 /// # Errors
-/// If no paper has this name; the message has the nearest one.
+/// If no paper has this name; the message lists them.
 pub fn known_paper<'a>(ledger: &'a Ledger, id: &str) -> Result<&'a Paper, Failure> {
     ledger.papers.iter().find(|paper| paper.id == id).ok_or_else(|| {
         let names: Vec<&str> = ledger.papers.iter().map(|paper| paper.id.as_str()).collect();
@@ -141,6 +141,5 @@ fn stems(folder: &Path, ending: &str) -> Result<Vec<String>, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    files::read_text(path, MAX_FILE)
-        .map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
+    files::read_text(path, MAX_FILE).map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
 }

@@ -5,7 +5,7 @@ pub mod background;
 pub mod folder;
 pub mod make;
 mod pictures;
-mod pool;
+pub mod pool;
 pub mod results;
 mod slurm;
 pub mod table;
