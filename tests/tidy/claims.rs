@@ -26,3 +26,15 @@ fn every_result_in_the_repository_is_built_in() {
     let results = stored.iter().filter(|path| path.extension().is_some_and(|e| e == "json")).count();
     assert_eq!(ledger.results.len(), results);
 }
+
+#[test]
+fn every_test_that_holds_a_claim_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let ledger = Ledger::built_in().unwrap();
+    let held: Vec<_> = ledger.claims().filter_map(|(_, claim)| Some((&claim.id, claim.held.as_ref()?))).collect();
+    assert!(!held.is_empty());
+    for (id, held) in held {
+        let text = fs::read_to_string(root.join(&held.file)).unwrap_or_default();
+        assert!(text.contains(&format!("fn {}(", held.test)), "{id}: {} has no test `{}`", held.file, held.test);
+    }
+}

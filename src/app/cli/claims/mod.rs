@@ -13,7 +13,7 @@ use self::files::Source;
 use super::{failure::Failure, output, summary, terminal::notice};
 use crate::experiments::claims::{
     criterion::Verdict,
-    ledger::{Ledger, Row, Standing},
+    ledger::{Row, Standing},
     table::short,
 };
 
@@ -198,6 +198,9 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         let beside = rule.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
         println!("rule: the {} of {}{beside} lies {}", rule.statistic.label(), rule.read, rule.stands.label());
         println!("runs: {} seeds of {}", rule.seeds, rule.base);
+    }
+    if let Standing::Held(held) = &row.standing {
+        println!("held by: {} in {}", held.test, held.file);
     }
     if let Some(judged) = row.standing.judgement() {
         if let (Some(outcome), Some(p)) = (judged.outcome, judged.p) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    claim::{Claim, ClaimError, PaperFile},
+    claim::{Claim, ClaimError, HeldBy, PaperFile},
     criterion::Verdict,
     result::ClaimResult,
     rule::Rule,
@@ -55,6 +55,8 @@ pub enum Standing<'a> {
     Needs(&'a str),
     /// It has no rule yet.
     Open(&'a str),
+    /// A test of this repository holds it.
+    Held(&'a HeldBy),
     /// It has a rule, and no runs.
     NotRun,
     Judged(Judgement),
@@ -74,6 +76,7 @@ impl Standing<'_> {
         match self {
             Self::Needs(what) => format!("needs {what}"),
             Self::Open(_) => "no rule yet".to_owned(),
+            Self::Held(_) => "stands, held by a test".to_owned(),
             Self::NotRun => "not run".to_owned(),
             Self::Judged(judged) if judged.is_rule_changed => {
                 format!("{} (rule changed after the run)", judged.verdict.label())
@@ -142,6 +145,9 @@ impl Ledger {
         let raw: Vec<f64> = outcomes.iter().map(|o| o.as_ref().map_or(1.0, Outcome::p)).collect();
         let corrected = holm(&raw);
         let standing = |claim: &'a Claim| -> Standing<'a> {
+            if let Some(held) = &claim.held {
+                return Standing::Held(held);
+            }
             let place = ruled.iter().position(|(ruled, _)| ruled.id == claim.id);
             let Some((place, (_, rule))) = place.and_then(|place| Some((place, ruled.get(place)?))) else {
                 let open = Standing::Open(claim.open.as_deref().unwrap_or_default());

@@ -21,7 +21,8 @@ A claim *stands* where the 95% interval of its effect over seeds lies where its 
 and *cannot be told* otherwise, after Holm's correction for all rules of its paper. Equality is shown by an interval inside of a
 margin (two one-sided tests), never by a difference that was not found. Rules were fixed before the runs; a rule that was edited
 afterwards says so. Every verdict is one at our scale: *exact* is the paper's experiment, *scaled* the same with a smaller model or
-less text, *proxy* another one that bears on it. A run that failed says nothing. A star marks the twenty of most interest.
+less text, *proxy* another one that bears on it. A run that failed says nothing. Mathematics and counts are
+held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
 ";
 
 /// Significant digits of a number in a table.
@@ -62,7 +63,10 @@ impl Row<'_> {
 
     /// True if the claim has this verdict.
     pub fn has(&self, verdict: Verdict) -> bool {
-        self.standing.judgement().is_some_and(|judged| judged.verdict == verdict)
+        match &self.standing {
+            Standing::Held(_) => verdict == Verdict::Stands,
+            standing => standing.judgement().is_some_and(|judged| judged.verdict == verdict),
+        }
     }
 
     /// "stands, at our scale".
