@@ -39,6 +39,31 @@ stands = { above = -1e-6, below = 1e-6 }
 "run.eval_every" = 2
 
 [[claim]]
+id = "X3"
+title = "one direction explains something"
+quote = "It explains something."
+place = "section 1"
+number = ""
+tier = "proxy"
+counter = "any direction explains something"
+turns = "a share of 0"
+
+[claim.rule]
+base = "fast_slow"
+steps = 4
+seeds = 2
+ask = "staircase"
+read = "explained of coupled"
+statistic = "mean"
+stands = { above = 0.0 }
+
+[claim.rule.set]
+"model.d_model" = 16
+"train.window" = 32
+"train.batch" = 2
+"run.eval_every" = 2
+
+[[claim]]
 id = "X2"
 title = "it scales"
 quote = "It scales."
@@ -97,7 +122,7 @@ fn a_claim_is_run_judged_and_checked() {
     assert!(shown.contains("seed 7: 0") && shown.contains("verdict: stands, at the paper's scale"), "{shown}");
     let rows: Value =
         serde_json::from_str(&done(here.path(), "claims list --from ledger --json").lines().next().unwrap()).unwrap();
-    assert_eq!((rows[0]["verdict"].as_str(), rows[1]["standing"].as_str()), (Some("stands"), Some("needs a GPU")));
+    assert_eq!((rows[0]["verdict"].as_str(), rows[2]["standing"].as_str()), (Some("stands"), Some("needs a GPU")));
     done(here.path(), "claims --from ledger --html claims.html");
     let page = fs::read_to_string(here.path().join("claims.html")).unwrap();
     assert!(page.contains("twins begin alike") && page.contains("<circle"), "{page}");
@@ -117,6 +142,25 @@ fn a_claim_is_run_judged_and_checked() {
     assert!(listed.contains("rule changed after the run"), "{listed}");
 }
 
+/// Rules that ask for the same runs share them, and a probe is asked of the runs that are there.
+#[test]
+fn a_rule_may_ask_a_probe_of_the_same_runs() {
+    let here = with_claims();
+    let first = done(here.path(), "claims run paper --from ledger");
+    assert!(first.contains("X1 (") && first.contains("2 runs, 2 to make"), "{first}");
+    assert!(first.contains("X3 (") && first.contains("2 runs, 0 to make"), "{first}");
+    assert_eq!(fs::read_dir(here.path().join("sweeps")).unwrap().count(), 1);
+    let result: Value = serde_json::from_slice(&fs::read(here.path().join("ledger/results/X3.json")).unwrap()).unwrap();
+    for seed in result["seeds"].as_array().unwrap() {
+        let explained = seed["points"][0]["number"].as_f64().unwrap();
+        assert!(explained > 0.0 && explained <= 1.0, "{result}");
+    }
+    done(here.path(), "claims check --from ledger");
+    fs::write(here.path().join("ledger/paper.toml"), PAPER.replace("explained of", "explaned of")).unwrap();
+    let (code, said) = orrery(here.path(), "claims run X3 --from ledger");
+    assert!(code == Some(1) && said.contains("did you mean `explained`?"), "{said}");
+}
+
 #[test]
 fn a_rule_that_no_lab_can_follow_is_refused() {
     let here = with_claims();
@@ -126,7 +170,8 @@ fn a_rule_that_no_lab_can_follow_is_refused() {
         ("of frozen", "of frozn", "did you mean `frozen`?"),
         ("held_out_loss of coupled", "held_out_los of coupled", "did you mean `held_out_loss`?"),
         ("\"train.batch\"", "\"train.bacth\"", "did you mean `train.batch`?"),
-        ("seeds = 2", "seeds = 2\nsteeps = 3", "steeps"),
+        ("ask = \"staircase\"", "ask = \"staircas\"", "staircase"),
+        ("ask = \"staircase\"", "ask = \"staircase\"\nsteeps = 3", "steeps"),
     ] {
         fs::write(&file, PAPER.replace(good, bad)).unwrap();
         let (code, said) = orrery(here.path(), "claims --from ledger");

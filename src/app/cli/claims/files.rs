@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::super::failure::Failure;
+use super::super::{ask, failure::Failure};
 use crate::{
     config::nearest,
     experiments::claims::{
@@ -45,6 +45,17 @@ impl Source {
     /// # Errors
     /// If a file cannot be read, or holds no claims or no result.
     pub fn ledger(&self) -> Result<Ledger, Failure> {
+        let ledger = self.read()?;
+        for (_, claim) in ledger.claims() {
+            if let Some((rule, probe)) = claim.rule.as_ref().and_then(|rule| Some((rule, rule.ask.as_ref()?))) {
+                ask::check(probe, &rule.args)
+                    .map_err(|e| Failure::usage(format!("the claim {} asks nothing: {}", claim.id, e.words)))?;
+            }
+        }
+        Ok(ledger)
+    }
+
+    fn read(&self) -> Result<Ledger, Failure> {
         let Some(folder) = &self.folder else { return Ok(Ledger::built_in()?) };
         let papers = texts(folder, "toml")?;
         if papers.is_empty() {

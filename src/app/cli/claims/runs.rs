@@ -1,9 +1,10 @@
 //! The runs of claims: a rule becomes a sweep, whose folder is the truth; what has ended in it is not made again.
 
-use std::{path::Path, process::Command, thread};
+use std::{collections::BTreeSet, path::Path, process::Command, thread};
 
 use super::{
     super::{
+        ask,
         failure::Failure,
         sweep::{
             folder::{LOGS, SweepFolder, TaskState},
@@ -15,7 +16,7 @@ use super::{
     files::{self, Source},
 };
 use crate::{
-    config::Value,
+    config::{Value, nearest},
     experiments::{
         claims::{
             claim::Claim,
@@ -28,6 +29,7 @@ use crate::{
         sweep::Seeds,
     },
     store::Environment,
+    telemetry::table,
 };
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -109,7 +111,11 @@ fn read(claim: &Claim, rule: &Rule, sweep: &SweepFolder) -> Result<ClaimResult, 
             seconds += run.times.last().map_or(0.0, |(_, at)| *at);
             let config = sweep.sweep.config(state.task);
             let at = rule.over.as_ref().and_then(|over| config.get(&over.key)).and_then(Value::as_f64);
-            points.extend(numbers(rule, &run).map(|numbers| PointNumbers { at, ..numbers }));
+            let value = |read: Read| match &rule.ask {
+                Some(probe) => answered(&row.path, probe, rule, read),
+                None => Ok(recorded(&run, rule.at, read)),
+            };
+            points.extend(numbers(rule, value)?.map(|numbers| PointNumbers { at, ..numbers }));
         }
         if points.len() == of_seed.len() && !points.is_empty() {
             seeds.push(SeedNumbers { seed: *seed, points });
@@ -126,21 +132,44 @@ fn read(claim: &Claim, rule: &Rule, sweep: &SweepFolder) -> Result<ClaimResult, 
 }
 
 /// The number of a rule, and the one beside it; `None` where a run has none, or one that is not finite.
-fn numbers(rule: &Rule, run: &RunNumbers) -> Option<PointNumbers> {
-    let (first, second) = rule.numbers().ok()?;
-    let value = |read: Read| -> Option<f64> {
-        let series = run.numbers.iter().find(|s| s.key == read.key && s.group == read.group)?;
-        let point = match rule.at {
-            Some(step) => series.points.iter().find(|[at, ..]| *at == step as f64)?,
-            None => series.points.last()?,
-        };
-        Some(point[1]).filter(|value| value.is_finite())
+fn numbers(rule: &Rule, value: impl Fn(Read) -> Result<Option<f64>, Failure>) -> Result<Option<PointNumbers>, Failure> {
+    let (first, second) = rule.numbers().map_err(Failure::usage)?;
+    let finite = |read| Ok::<_, Failure>(value(read)?.filter(|number| number.is_finite()));
+    let Some(number) = finite(first)? else { return Ok(None) };
+    let Some(second) = second else { return Ok(Some(PointNumbers { at: None, number, beside: None })) };
+    Ok(finite(second)?.map(|beside| PointNumbers { at: None, number, beside: Some(beside) }))
+}
+
+/// A headline number of a run, at its end or at a step.
+fn recorded(run: &RunNumbers, at: Option<u64>, read: Read) -> Option<f64> {
+    let series = run.numbers.iter().find(|s| s.key == read.key && s.group == read.group)?;
+    let point = match at {
+        Some(step) => series.points.iter().find(|[at, ..]| *at == step as f64)?,
+        None => series.points.last()?,
     };
-    let beside = match second {
-        Some(read) => Some(value(read)?),
-        None => None,
-    };
-    Some(PointNumbers { at: None, number: value(first)?, beside })
+    Some(point[1])
+}
+
+/// The mean of a field of a probe's answer, over the values whose place begins as it is asked.
+fn answered(run: &Path, probe: &str, rule: &Rule, read: Read) -> Result<Option<f64>, Failure> {
+    let (field, place) = read.key.split_once('@').unwrap_or((read.key, ""));
+    let places: Vec<&str> = place.split_whitespace().collect();
+    let (mut values, mut fields) = (vec![], BTreeSet::new());
+    for sample in ask::answer(run, probe, &rule.args, read.group)? {
+        for cell in table::cells(&sample.payload).map_err(Failure::failed)? {
+            let is_meant = places.iter().zip(&cell.index).filter(|(asked, i)| **asked == i.to_string()).count();
+            if cell.field == field && is_meant == places.len() {
+                values.extend(cell.value.parse::<f64>().ok());
+            }
+            fields.insert(cell.field);
+        }
+    }
+    if !fields.contains(field) {
+        let near = nearest(field, fields.iter().map(String::as_str));
+        let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        return Err(Failure::run(format!("the answer of `{probe}` has no field `{field}`{meant}")));
+    }
+    Ok((!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
 }
 
 /// The commit of the folder here, where git tells it.

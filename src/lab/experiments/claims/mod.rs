@@ -6,7 +6,7 @@
 //! 2. A rule names a preset, settings, steps, seeds, the number to read, a statistic and the region in which the claim
 //!    stands ([`rule`]). It is checked against the labs, and its canonical text is hashed.
 //! 3. A rule makes a [`SweepFile`](super::sweep::SweepFile) ([`rule`]); rules that ask for the same runs share its folder.
-//! 4. From each run that has ended one number is read, or two; by seed they are the numbers of a result ([`result`]).
+//! 4. From each run that has ended one number is read, or two: headline numbers, or what a probe answers ([`result`]).
 //! 5. The statistic makes one value of each seed, and of all seeds an effect, an interval and p values ([`statistics`]).
 //! 6. All rules of a paper are one family for Holm's correction, run or not, so that no result changes its size ([`ledger`]).
 //! 7. `claims/results/ID.json` keeps numbers, hash, machine, effect and verdict; nothing is judged that is not in it.

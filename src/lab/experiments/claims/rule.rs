@@ -23,7 +23,11 @@ pub struct Rule {
     pub steps: Option<u64>,
     /// Runs with different seeds, from the preset's on; with fewer nothing is told.
     pub seeds: u64,
-    /// The number that is read: `gate of coupled`.
+    /// The probe that is asked of the models at the end of their run; without it a headline number is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
+    /// The number that is read: `gate of coupled`. Of an answer it is a field, as `orrery ask --csv` names it, and its values
+    /// are averaged: `layers.sink of euler`, or `layers.sink@0 of euler` for the values whose place begins with 0.
     pub read: String,
     /// The number that it is held against: `held_out_loss of frozen`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,6 +50,9 @@ pub struct Rule {
     /// Settings that differ from the base.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, Value>,
+    /// Arguments of the question.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args: BTreeMap<String, Value>,
     /// For a slope or a rank correlation: the setting that varies, and its values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
@@ -66,7 +73,7 @@ fn usual_confidence() -> f64 {
 /// A number of one variant: `gate of coupled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Read<'a> {
-    /// The key of a headline number.
+    /// The key of a headline number, or the field of an answer with the place of its values.
     pub key: &'a str,
     /// The variants that differ only by seed.
     pub group: &'a str,
@@ -128,8 +135,7 @@ impl Rule {
             return Ok((lab, lab.config(Some(&self.base)).map_err(|e| e.to_string())?));
         }
         let presets = LABS.iter().flat_map(|lab| lab.presets.iter().map(|p| p.id));
-        let meant = nearest(&self.base, presets).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        Err(format!("names `{}`, which is no preset{meant}", self.base))
+        Err(format!("names `{}`, which is no preset{}", self.base, meant(nearest(&self.base, presets))))
     }
 
     /// Its two numbers.
@@ -147,6 +153,12 @@ impl Rule {
         if !(0.5..1.0).contains(&self.confidence) {
             return Err(format!("has a confidence of {}; give .5 to 1, such as .95", self.confidence));
         }
+        if self.ask.is_none() && !self.args.is_empty() {
+            return Err("has `args` and asks nothing: give `ask`, the name of a probe".to_owned());
+        }
+        if self.ask.is_some() && self.at.is_some() {
+            return Err("has `ask` and `at`: probes are asked at the end of a run".to_owned());
+        }
         if self.seeds < 2 {
             return Err("has a rule with fewer than two seeds, which tell nothing of chance".to_owned());
         }
@@ -159,7 +171,10 @@ impl Rule {
             let plan = (lab.plan)(point).map_err(|e| format!("cannot be run: {e}"))?;
             let groups: Vec<&str> = plan.variants.iter().map(|v| v.group.as_str()).collect();
             for number in [Some(first), second].into_iter().flatten() {
-                check_number(lab, &groups, number)?;
+                if self.ask.is_none() {
+                    check_headline(lab, number)?;
+                }
+                check_variant(&groups, number)?;
             }
         }
         Ok(())
@@ -201,13 +216,21 @@ fn parsed(text: &str) -> Result<Read<'_>, String> {
     Ok(Read { key: key.trim(), group: group.trim() })
 }
 
-/// Refuses numbers and variants that the runs will not have, and seeds that they would share.
-fn check_number(lab: &Lab, groups: &[&str], number: Read) -> Result<(), String> {
-    let meant = |near: Option<String>| near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-    if lab.headline(number.key).is_none() {
-        let near = nearest(number.key, lab.headlines.iter().map(|h| h.id));
-        return Err(format!("reads `{}`, which is no headline number of {}{}", number.key, lab.title, meant(near)));
+fn meant(near: Option<String>) -> String {
+    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+}
+
+/// Refuses a number that the lab does not have.
+fn check_headline(lab: &Lab, number: Read) -> Result<(), String> {
+    if lab.headline(number.key).is_some() {
+        return Ok(());
     }
+    let near = nearest(number.key, lab.headlines.iter().map(|h| h.id));
+    Err(format!("reads `{}`, which is no headline number of {}{}", number.key, lab.title, meant(near)))
+}
+
+/// Refuses variants that the runs will not have, and seeds that they would share.
+fn check_variant(groups: &[&str], number: Read) -> Result<(), String> {
     match groups.iter().filter(|group| **group == number.group).count() {
         1 => Ok(()),
         0 => {
@@ -227,6 +250,7 @@ mod tests {
             base: "fast_slow".to_owned(),
             steps: Some(20),
             seeds: 3,
+            ask: None,
             read: "held_out_loss of coupled".to_owned(),
             beside: Some("held_out_loss of frozen".to_owned()),
             at: None,
@@ -236,6 +260,7 @@ mod tests {
             stands: Region { above: Some(-0.01), below: Some(0.01) },
             counted: None,
             set: BTreeMap::new(),
+            args: BTreeMap::new(),
             over: None,
         }
     }

@@ -9,6 +9,7 @@ fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
         base: "fast_slow".to_owned(),
         steps: None,
         seeds: 3,
+        ask: None,
         read: "gate of coupled".to_owned(),
         beside: None,
         at: None,
@@ -18,6 +19,7 @@ fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
         stands: Region { above, below },
         counted: Some(Region { above: Some(0.0), below: None }),
         set: BTreeMap::new(),
+        args: BTreeMap::new(),
         over: None,
     }
 }
