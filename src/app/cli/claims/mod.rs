@@ -196,7 +196,11 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     println!("\nverdict: {}", row.verdict_label());
     if let Some(rule) = &claim.rule {
         let beside = rule.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
-        println!("rule: the {} of {}{beside} lies {}", rule.statistic.label(), rule.read, rule.stands.label());
+        let over = rule.over.as_ref().map_or(String::new(), |over| {
+            let values: Vec<String> = over.values.iter().map(ToString::to_string).collect();
+            format!(" over {} = {}", over.key, values.join(", "))
+        });
+        println!("rule: the {} of {}{beside}{over} lies {}", rule.statistic.label(), rule.read, rule.stands.label());
         println!("runs: {} seeds of {}", rule.seeds, rule.base);
     }
     if let Standing::Held(held) = &row.standing {

@@ -53,7 +53,8 @@ pub struct Rule {
     /// Arguments of the question.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub args: BTreeMap<String, Value>,
-    /// For a slope or a rank correlation: the setting that varies, and its values.
+    /// The setting that varies, with its values along which a slope or a rank correlation runs. A difference or a ratio is that
+    /// of the second value's run to the first's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
 }
@@ -182,20 +183,25 @@ impl Rule {
 
     fn check_statistic(&self) -> Result<(), String> {
         let name = self.statistic.label();
-        let has_pair = self.beside.is_some();
-        match self.statistic {
-            Statistic::PairedDifference | Statistic::Ratio if !has_pair => {
-                return Err(format!("has a {name} of one number: give `beside`"));
+        let is_pair = matches!(self.statistic, Statistic::PairedDifference | Statistic::Ratio);
+        let is_along = matches!(self.statistic, Statistic::Slope | Statistic::RankCorrelation);
+        match (&self.over, &self.beside) {
+            (None, None) if is_pair => {
+                return Err(format!("has a {name} of one number: give `beside`, or two values in `over`"));
             }
-            Statistic::Mean if has_pair => return Err(format!("has a {name} and `beside`: leave one out")),
-            _ => {}
-        }
-        let needs_over = matches!(self.statistic, Statistic::Slope | Statistic::RankCorrelation);
-        match &self.over {
-            None if needs_over => return Err(format!("has a {name}: give the setting that varies, `over`")),
-            Some(_) if !needs_over => return Err(format!("has `over`, which a {name} does not read")),
-            Some(over) if over.values.len() < 2 || over.values.iter().any(|v| v.as_f64().is_none()) => {
+            (Some(_), Some(_)) if is_pair => {
+                return Err(format!("has a {name} with `beside` and `over`: leave one out"));
+            }
+            (Some(over), None) if is_pair && over.values.len() != 2 => {
+                return Err(format!("has a {name} over {} values: give two", over.values.len()));
+            }
+            (None, _) if is_along => return Err(format!("has a {name}: give the setting that varies, `over`")),
+            (Some(over), _) if is_along && over.values.iter().filter_map(Value::as_f64).count() < 2 => {
                 return Err("needs two numbers or more in `over`".to_owned());
+            }
+            (Some(_), _) if !is_pair && !is_along => return Err(format!("has `over`, which a {name} does not read")),
+            (_, Some(_)) if self.statistic == Statistic::Mean => {
+                return Err(format!("has a {name} and `beside`: leave one out"));
             }
             _ => {}
         }
@@ -288,6 +294,14 @@ mod tests {
         assert!(refusal(|r| r.statistic = Statistic::Count).contains("`counted`"));
         assert!(refusal(|r| r.stands = Region { above: None, below: None }).contains("`stands`"));
         assert!(refusal(|r| r.stands = Region { above: Some(1.0), below: Some(0.0) }).contains("empty"));
+        let over = |values: &[i64]| {
+            let values = values.iter().map(|v| Value::Int(*v)).collect();
+            Some(Over { key: "model.pool".to_owned(), values })
+        };
+        assert!(refusal(|r| r.over = over(&[2, 4])).contains("leave one out"));
+        assert!(refusal(|r| (r.over, r.beside) = (over(&[2, 4, 8]), None)).contains("give two"));
+        let pair = Rule { over: over(&[2, 4]), beside: None, ..rule() };
+        assert_eq!(pair.check(), Ok(()));
         assert!(refusal(|r| r.seeds = 1).contains("two seeds"));
     }
 

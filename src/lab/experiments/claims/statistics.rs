@@ -44,11 +44,17 @@ impl Outcome {
 /// The value of one seed on the scale of the effect; `None` where it has none, such as the ratio to 0.
 pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
     let along = || -> (Vec<f64>, Vec<f64>) { seed.points.iter().filter_map(|p| Some((p.at?, difference(p)))).unzip() };
+    let first = seed.points.first()?;
+    // what the first number is held against: another of the same run, or the same of another run
+    let other = match (&rule.over, seed.points.get(1)) {
+        (Some(_), second) => second.map(|second| (second.number, first.number)),
+        (None, _) => first.beside.map(|beside| (first.number, beside)),
+    };
     let value = match rule.statistic {
-        Statistic::PairedDifference | Statistic::Mean => difference(seed.points.first()?),
+        Statistic::Mean => first.number,
+        Statistic::PairedDifference => other.map(|(a, b)| a - b)?,
         Statistic::Ratio => {
-            let point = seed.points.first()?;
-            let ratio = point.number / point.beside?;
+            let ratio = other.map(|(a, b)| a / b)?;
             return (ratio.is_finite() && ratio > 0.0).then_some(ratio);
         }
         Statistic::Slope => {
@@ -60,7 +66,7 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
             spearman(&x, &y)
         }
         Statistic::Count => {
-            let is_counted = rule.counted?.contains(difference(seed.points.first()?));
+            let is_counted = rule.counted?.contains(difference(first));
             f64::from(u8::from(is_counted))
         }
     };

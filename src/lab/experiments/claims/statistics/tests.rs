@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::{config::Value, experiments::claims::rule::Over};
 
 fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
     Rule {
@@ -65,6 +66,24 @@ fn equivalence_needs_two_one_sided_tests() {
     assert_eq!(verdict(&[(1.0, 0.0), (-1.0, 0.0), (0.0, 0.0)]), Verdict::CannotBeTold);
     assert_eq!(verdict(&[(9.1, 0.0), (8.9, 0.0), (9.0, 0.0)]), Verdict::DoesNotStand);
     assert_eq!(verdict(&[(-9.1, 0.0), (-8.9, 0.0), (-9.0, 0.0)]), Verdict::DoesNotStand);
+}
+
+/// Two runs of a seed that differ by a setting: the second's number less the first's.
+#[test]
+fn a_difference_may_be_that_of_two_runs() {
+    let over = Some(Over { key: "model.pool".to_owned(), values: vec![Value::Int(2), Value::Int(4)] });
+    let rule = Rule { over, ..rule(Statistic::PairedDifference, Some(0.0), None) };
+    let runs = |a: f64, b: f64| SeedNumbers {
+        seed: 0,
+        points: [(2.0, a), (4.0, b)].map(|(at, number)| PointNumbers { at: Some(at), number, beside: None }).to_vec(),
+    };
+    assert_eq!(value(&rule, &runs(4.0, 5.0)), Some(1.0));
+    let found = outcome(&rule, &[runs(4.0, 5.0), runs(1.0, 3.0), runs(6.0, 9.0)]).unwrap();
+    near(found.effect, 2.0);
+    near(found.p_stands, 0.0742);
+    let ratio = Rule { statistic: Statistic::Ratio, ..rule };
+    assert_eq!(value(&ratio, &runs(4.0, 5.0)), Some(1.25));
+    assert_eq!(value(&ratio, &seed(4.0, None)), None, "a run is missing");
 }
 
 /// Ratios 1/2, 1, 2: the geometric mean is 1, and the interval is as wide to both sides in logarithms.
