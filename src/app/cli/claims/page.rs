@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::super::report::page::{escaped, finish, head};
 use crate::experiments::claims::{
+    criterion::Statistic,
     ledger::{Judgement, Ledger, Row},
     table::short,
 };
@@ -73,8 +74,11 @@ fn table_row(row: &Row, out: &mut String) {
 fn picture(row: &Row, judged: &Judgement) -> String {
     let Some(rule) = &row.claim.rule else { return String::new() };
     let interval = judged.outcome.map(|o| [o.interval.0, o.interval.1]);
+    // the numbers of one seed have no spread, and another scale
+    let has_dots = rule.statistic != Statistic::SpreadRatio;
+    let values = if has_dots { judged.values.as_slice() } else { &[] };
     let ends = [rule.stands.above, rule.stands.below, rule.published];
-    let shown: Vec<f64> = judged.values.iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).collect();
+    let shown: Vec<f64> = values.iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).collect();
     let all = shown.iter().copied().chain(ends.into_iter().flatten()).filter(|v| v.is_finite());
     let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
     if low >= high {
@@ -107,7 +111,7 @@ fn picture(row: &Row, judged: &Judgement) -> String {
             x(b)
         );
     }
-    for (seed, value) in &judged.values {
+    for (seed, value) in values {
         let _ = write!(
             out,
             "<circle cx=\"{:.1}\" cy=\"9\" r=\"3\" fill=\"#26c\" fill-opacity=\".6\"><title>seed {seed}: {}</title></circle>",

@@ -10,6 +10,8 @@ pub enum Statistic {
     PairedDifference,
     /// One number over the other: the geometric mean over seeds, with an interval on the scale of logarithms.
     Ratio,
+    /// The standard deviation over seeds of one number over that of the other, both of the same seeds (Pitman and Morgan).
+    SpreadRatio,
     /// The mean over seeds.
     Mean,
     /// The mean over seeds of the least-squares slope along a setting.
@@ -25,6 +27,7 @@ impl Statistic {
         match self {
             Self::PairedDifference => "paired difference",
             Self::Ratio => "ratio",
+            Self::SpreadRatio => "ratio of spreads",
             Self::Mean => "mean",
             Self::Slope => "slope",
             Self::RankCorrelation => "rank correlation",

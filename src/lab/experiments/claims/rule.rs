@@ -195,6 +195,9 @@ impl Rule {
             (Some(over), None) if is_pair && over.values.len() != 2 => {
                 return Err(format!("has a {name} over {} values: give two", over.values.len()));
             }
+            (None, None) if self.statistic == Statistic::SpreadRatio => {
+                return Err(format!("has a {name} of one number: give `beside`"));
+            }
             (None, _) if is_along => return Err(format!("has a {name}: give the setting that varies, `over`")),
             (Some(over), _) if is_along && over.values.iter().filter_map(Value::as_f64).count() < 2 => {
                 return Err("needs two numbers or more in `over`".to_owned());

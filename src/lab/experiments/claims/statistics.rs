@@ -8,8 +8,8 @@ use super::{
 };
 use crate::analysis::{
     rank_correlation::spearman,
-    statistics::mean_sd,
-    student::{binomial_tail, mean_above, mean_interval, share_interval},
+    statistics::{correlation, mean_sd},
+    student::{binomial_tail, mean_above, mean_interval, share_interval, t_exceeded, t_tail},
 };
 
 /// What the numbers say, before it is counted how many claims were tried.
@@ -51,6 +51,8 @@ pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
         (None, _) => first.beside.map(|beside| (first.number, beside)),
     };
     let value = match rule.statistic {
+        // each by itself says nothing of a spread; both are there
+        Statistic::SpreadRatio => first.beside.map(|_| first.number)?,
         Statistic::Mean => first.number,
         Statistic::PairedDifference => other.map(|(a, b)| a - b)?,
         Statistic::Ratio => {
@@ -102,6 +104,11 @@ pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
             let hits = values.iter().filter(|v| **v > 0.5).count();
             Some(of_count(hits, values.len(), rule))
         }
+        Statistic::SpreadRatio => {
+            let points = seeds.iter().filter_map(|seed| seed.points.first());
+            let (a, b): (Vec<f64>, Vec<f64>) = points.filter_map(|p| Some((p.number, p.beside?))).unzip();
+            of_spreads(&a, &b, rule)
+        }
         Statistic::Ratio => {
             let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
             let ends = Region { above: rule.stands.above.map(f64::ln), below: rule.stands.below.map(f64::ln) };
@@ -122,6 +129,34 @@ fn of_mean(values: &[f64], stands: &Region, confidence: f64) -> Option<Outcome> 
     let below = stands.below.map(|end| (mean_above(&negated, -end), mean_above(values, end)));
     let (p_stands, p_falls) = of_ends(above, below);
     Some(Outcome { effect: mean_sd(values).0, interval: mean_interval(values, confidence)?, p_stands, p_falls })
+}
+
+/// Pitman's and Morgan's test of paired spreads, Biometrika 31 (1939) 9 and 13; `None` for fewer than three pairs or a spread
+/// of 0.
+fn of_spreads(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
+    let degrees = a.len().checked_sub(2).filter(|n| *n > 0)? as f64;
+    let ratio = mean_sd(a).1 / mean_sd(b).1;
+    let rest = 1.0 - correlation(a, b).powi(2);
+    if !(ratio.is_finite() && ratio > 0.0 && rest > 0.0) {
+        return None;
+    }
+    let t = t_exceeded((1.0 - rule.confidence) / 2.0, degrees);
+    let k = 1.0 + 2.0 * rest * t * t / degrees;
+    let width = (k + (k * k - 1.0).sqrt()).sqrt();
+    // how far the ratio lies above one that is asked, in t; none lies at or below 0
+    let above = |end: f64| match end > 0.0 {
+        true => (ratio * ratio - end * end) * degrees.sqrt() / (2.0 * end * ratio * rest.sqrt()),
+        false => f64::INFINITY,
+    };
+    let tails = |end: f64| (t_tail(above(end), degrees), t_tail(-above(end), degrees));
+    let (p_stands, p_falls) = of_ends(
+        rule.stands.above.map(tails),
+        rule.stands.below.map(|end| {
+            let (greater, smaller) = tails(end);
+            (smaller, greater)
+        }),
+    );
+    Some(Outcome { effect: ratio, interval: (ratio / width, ratio * width), p_stands, p_falls })
 }
 
 fn of_count(hits: usize, n: usize, rule: &Rule) -> Outcome {

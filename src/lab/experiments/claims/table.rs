@@ -23,6 +23,12 @@ margin (two one-sided tests), never by a difference that was not found. Rules we
 afterwards says so. Every verdict is one at our scale: *exact* is the paper's experiment, *scaled* the same with a smaller model or
 less text, *proxy* another one that bears on it. A run that failed says nothing. Mathematics and counts are
 held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
+
+Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again, and `orrery sweep
+FOLDER --missing --on slurm` makes it elsewhere. To repeat a claim with other seeds, and keep the result apart:
+
+    orrery claims run A2 --first-seed 100 --results again
+    orrery claims list --from mine          # a folder of claims of your own, with `results` in it
 ";
 
 /// Significant digits of a number in a table.

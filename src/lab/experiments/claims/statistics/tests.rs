@@ -97,6 +97,22 @@ fn a_ratio_is_taken_in_logarithms() {
     assert_eq!(outcome(&rule(Statistic::Ratio, None, Some(1.0)), &pairs(&[(1.0, 0.0), (1.0, 1.0), (1.0, 1.0)])), None);
 }
 
+/// Uncorrelated pairs whose spreads are as 2 to 1: F = 4 with 2 degrees of freedom, t = (4 - 1) sqrt(2) / (2 * 2) = 1.0607, and
+/// the ends of the interval are as far from 2, as ratios.
+#[test]
+fn spreads_are_compared_by_pitman_and_morgan() {
+    let seeds = pairs(&[(2.0, 1.0), (-2.0, 1.0), (2.0, -1.0), (-2.0, -1.0)]);
+    let found = outcome(&rule(Statistic::SpreadRatio, Some(1.0), None), &seeds).unwrap();
+    near(found.effect, 2.0);
+    near(found.p_stands, 2.0 * (0.5 - 1.060_66 / (2.0 * (2.0f64 + 1.125).sqrt())));
+    near(found.interval.0 * found.interval.1, 4.0);
+    let k = 1.0 + 4.302_65f64.powi(2);
+    near(found.interval.1, 2.0 * (k + (k * k - 1.0).sqrt()).sqrt());
+    let turned = outcome(&rule(Statistic::SpreadRatio, None, Some(1.0)), &seeds).unwrap();
+    near(turned.p_falls, found.p_stands);
+    assert_eq!(outcome(&rule(Statistic::SpreadRatio, Some(1.0), None), &pairs(&[(1.0, 0.0); 3])), None);
+}
+
 /// Five of five: P(X >= 5) at one half is 1/32.
 #[test]
 fn a_count_is_binomial() {
