@@ -1,7 +1,10 @@
 //! The page of claims is what the ledger says. After a change that is meant, a result or a rule:
 //! `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
 
-use std::{env, fs, path::Path};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
 
 use orrery::experiments::claims::ledger::Ledger;
 
@@ -22,7 +25,8 @@ fn the_page_of_claims_is_as_the_ledger_has_it() {
 fn every_result_in_the_repository_is_built_in() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims/results");
     let ledger = Ledger::built_in().unwrap();
-    let stored = fs::read_dir(folder).map(|entries| entries.flatten().map(|e| e.path()).collect()).unwrap_or(vec![]);
+    let stored: Vec<PathBuf> =
+        fs::read_dir(folder).map(|entries| entries.flatten().map(|e| e.path()).collect()).unwrap_or_default();
     let results = stored.iter().filter(|path| path.extension().is_some_and(|e| e == "json")).count();
     assert_eq!(ledger.results.len(), results);
 }

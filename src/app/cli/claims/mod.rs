@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use self::files::Source;
-use super::{failure::Failure, output, summary, terminal::notice};
+use super::{failure::Failure, output, terminal::notice};
 use crate::experiments::claims::{
     criterion::Verdict,
     ledger::{Row, Standing},
@@ -174,9 +174,20 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         vec![id, row.claim.title.clone(), row.seeds_label(), row.effect_label(), row.standing.label()]
     };
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
-    println!("{}", summary::laid_out(&lines).join("\n"));
+    laid_out(&lines).iter().for_each(|line| println!("{line}"));
     notice!("{}; verdicts are at our scale, `orrery claims show ID` says more", ledger.summary());
     Ok(())
+}
+
+/// Columns of words, all to the left.
+fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<String>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {

@@ -34,13 +34,13 @@ FOLDER --missing --on slurm` makes it elsewhere. To repeat a claim with other se
 /// Significant digits of a number in a table.
 const DIGITS: usize = 4;
 
-/// A number in few digits: "0.0021", "1.373", "1.2e-7".
+/// A number in few digits: "0.0021", "1.373", "1.20e-7".
 pub fn short(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
-    if !(1e-4..1e6).contains(&size) {
+    if !(1e-3..1e6).contains(&size) {
         return format!("{value:.2e}");
     }
     let before = size.log10().floor().max(0.0) as usize + 1;
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         let all = [0.0, 0.00021, -0.25, 1.5, 22.553, 12_345.6, 1.2e-7, -3e8];
-        assert_eq!(all.map(short), ["0", "0.0002", "-0.25", "1.5", "22.55", "12346", "1.20e-7", "-3.00e8"]);
+        assert_eq!(all.map(short), ["0", "2.10e-4", "-0.25", "1.5", "22.55", "12346", "1.20e-7", "-3.00e8"]);
     }
 
     #[test]
