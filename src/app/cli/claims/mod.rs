@@ -55,7 +55,7 @@ struct ListArgs {
     /// Only those with this verdict
     #[arg(long, value_enum)]
     verdict: Option<Wanted>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     /// Write them as one HTML file that opens without a network
@@ -69,7 +69,7 @@ struct ListArgs {
 struct ShowArgs {
     /// The claim's id, such as A1
     id: String,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -213,6 +213,9 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         });
         println!("rule: the {} of {}{beside}{over} lies {}", rule.statistic.label(), rule.read, rule.stands.label());
         println!("runs: {} seeds of {}", rule.seeds, rule.base);
+        if let Some(published) = rule.published {
+            println!("the paper, on this scale: {}", short(published));
+        }
     }
     if let Standing::Held(held) = &row.standing {
         println!("held by: {} in {}", held.test, held.file);
@@ -227,6 +230,16 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         let values: Vec<String> =
             judged.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect();
         println!("values: {}", values.join(", "));
+        if let Some(result) = ledger.results.get(&claim.id) {
+            let (made, missing) = (&result.made, &result.missing);
+            println!(
+                "made by: Orrery {}, {} cores of {}, {} minutes",
+                made.version, made.cores, made.cpu, made.minutes
+            );
+            if !missing.is_empty() {
+                println!("seeds without a number, which say nothing: {missing:?}");
+            }
+        }
     }
     for (name, text) in [("strongest counter-reading", &claim.counter), ("what would turn it", &claim.turns)] {
         if !text.is_empty() {

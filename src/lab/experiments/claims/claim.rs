@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::Rule;
+use super::rule::{Planned, Rule};
 
 /// The claims of one paper: `claims/PAPER.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct Claim {
     /// The paper's number, with its seeds and its scale, in words.
     pub number: String,
     pub tier: Tier,
-    /// What its runs need that a desktop does not have, "a GPU"; a rule may say how they would be judged.
+    /// The means that its runs need and a desktop lacks: "a GPU". A rule may say how they would be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
     /// The reason why it has no rule yet: "a preset with ...".
@@ -64,7 +64,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// How near our experiment is to the paper's.
+/// The distance of our experiment from the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
@@ -112,14 +112,15 @@ impl PaperFile {
     pub fn parse(paper: &str, text: &str) -> Result<Self, ClaimError> {
         let unread = |e| ClaimError::Syntax { paper: paper.to_owned(), source: Box::new(e) };
         let file: Self = toml::from_str(text).map_err(unread)?;
-        file.claims.iter().try_for_each(Claim::check)?;
+        let mut planned = Planned::new();
+        file.claims.iter().try_for_each(|claim| claim.check(&mut planned))?;
         Ok(file)
     }
 }
 
 impl Claim {
     /// Refuses a claim that says too little, or whose rule no lab can follow.
-    fn check(&self) -> Result<(), ClaimError> {
+    fn check(&self, planned: &mut Planned) -> Result<(), ClaimError> {
         let wrong = |why: String| Err(ClaimError::Claim { id: self.id.clone(), why });
         let is_plain = !self.id.is_empty() && self.id.chars().all(|c| c.is_ascii_alphanumeric());
         if !is_plain {
@@ -138,7 +139,7 @@ impl Claim {
         if self.counter.trim().is_empty() || self.turns.trim().is_empty() {
             return wrong("has a rule, so that it needs `counter` and `turns`".to_owned());
         }
-        rule.check().or_else(wrong)
+        rule.check(planned).or_else(wrong)
     }
 }
 

@@ -48,7 +48,7 @@ pub struct Judgement {
     pub is_rule_changed: bool,
 }
 
-/// How far a claim has come.
+/// The state of a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing<'a> {
     /// It cannot be decided here.
@@ -183,7 +183,7 @@ impl Ledger {
         }
     }
 
-    /// Where results and rules part, a sentence each; empty if all is as it should be.
+    /// Places where results and rules part, a sentence each; empty if all is as it should be.
     pub fn problems(&self) -> Vec<String> {
         let mut found = vec![];
         for (id, stored) in &self.results {

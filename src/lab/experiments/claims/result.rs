@@ -1,4 +1,4 @@
-//! What the runs of a claim said: `claims/results/ID.json`, small enough to be kept beside the rule.
+//! The numbers of a claim's runs: `claims/results/ID.json`, small enough to be kept beside the rule.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct ClaimResult {
     pub effect: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
-    /// As Holm's correction within the paper leaves it.
+    /// Corrected by Holm's method for all rules of the paper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     pub seeds: Vec<SeedNumbers>,

@@ -1,6 +1,6 @@
 //! The rule of a claim, fixed before its runs: what is run, which number is read, and when the claim stands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub struct Rule {
     /// The paper's number on the scale of the statistic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<f64>,
-    /// Where the effect must lie for the claim to stand. With both ends it is a margin of equivalence.
+    /// The region in which the effect must lie for the claim to stand. With both ends it is a margin of equivalence.
     pub stands: Region,
     /// For a count: where a seed's number, or its difference, must lie to be counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,6 +70,9 @@ pub struct Over {
 fn usual_confidence() -> f64 {
     0.95
 }
+
+/// The variants of runs, by the name of their sweep: a plan may take as long as its text takes to open.
+pub type Planned = BTreeMap<String, Vec<String>>;
 
 /// A number of one variant: `gate of coupled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,11 +148,12 @@ impl Rule {
         Ok((parsed(&self.read)?, beside))
     }
 
-    /// Checks it against the labs; the error is in words that follow the claim's id.
+    /// Checks it against the labs; the error is in words that follow the claim's id. Runs that another rule asks for as well
+    /// are planned once.
     ///
     /// # Errors
     /// If a name is unknown, a setting takes no such value, or the statistic lacks what it needs.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self, planned: &mut Planned) -> Result<(), String> {
         self.stands.check("stands")?;
         if !(0.5..1.0).contains(&self.confidence) {
             return Err(format!("has a confidence of {}; give .5 to 1, such as .95", self.confidence));
@@ -166,17 +170,24 @@ impl Rule {
         self.check_statistic()?;
         let (lab, base) = self.resolved()?;
         let (first, second) = self.numbers()?;
-        let sweep = Sweep::new(&self.sweep(Seeds::Count(self.seeds))?, lab, &base)
-            .map_err(|e| format!("cannot be run: {e}"))?;
-        for point in &sweep.points {
-            let plan = (lab.plan)(point).map_err(|e| format!("cannot be run: {e}"))?;
-            let groups: Vec<&str> = plan.variants.iter().map(|v| v.group.as_str()).collect();
-            for number in [Some(first), second].into_iter().flatten() {
-                if self.ask.is_none() {
-                    check_headline(lab, number)?;
-                }
-                check_variant(&groups, number)?;
+        let file = self.sweep(Seeds::Count(self.seeds))?;
+        let name = file.name.clone().unwrap_or_default();
+        let groups = match planned.entry(name) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let unrunnable = |e: &dyn std::fmt::Display| format!("cannot be run: {e}");
+                let sweep = Sweep::new(&file, lab, &base).map_err(|e| unrunnable(&e))?;
+                let point = sweep.points.first().ok_or("has no runs")?;
+                let plan = (lab.plan)(point).map_err(|e| unrunnable(&e))?;
+                new.insert(plan.variants.into_iter().map(|v| v.group).collect())
             }
+        };
+        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+        for number in [Some(first), second].into_iter().flatten() {
+            if self.ask.is_none() {
+                check_headline(lab, number)?;
+            }
+            check_variant(&groups, number)?;
         }
         Ok(())
     }
@@ -277,12 +288,12 @@ mod tests {
     fn refusal(change: impl FnOnce(&mut Rule)) -> String {
         let mut rule = rule();
         change(&mut rule);
-        rule.check().unwrap_err()
+        rule.check(&mut Planned::new()).unwrap_err()
     }
 
     #[test]
     fn unknown_names_are_refused_with_the_nearest() {
-        assert_eq!(rule().check(), Ok(()));
+        assert_eq!(rule().check(&mut Planned::new()), Ok(()));
         assert!(refusal(|r| r.base = "fast_slw".to_owned()).contains("did you mean `fast_slow`?"));
         assert!(refusal(|r| r.read = "held_out_los of coupled".to_owned()).contains("did you mean `held_out_loss`?"));
         assert!(refusal(|r| r.read = "gate of cuopled".to_owned()).contains("did you mean `coupled`?"));
@@ -304,7 +315,7 @@ mod tests {
         assert!(refusal(|r| r.over = over(&[2, 4])).contains("leave one out"));
         assert!(refusal(|r| (r.over, r.beside) = (over(&[2, 4, 8]), None)).contains("give two"));
         let pair = Rule { over: over(&[2, 4]), beside: None, ..rule() };
-        assert_eq!(pair.check(), Ok(()));
+        assert_eq!(pair.check(&mut Planned::new()), Ok(()));
         assert!(refusal(|r| r.seeds = 1).contains("two seeds"));
     }
 

@@ -12,7 +12,7 @@ use crate::analysis::{
     student::{binomial_tail, mean_above, mean_interval, share_interval, t_exceeded, t_tail},
 };
 
-/// What the numbers say, before it is counted how many claims were tried.
+/// The effect of the numbers and its p values, before it is counted how many claims were tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
     pub effect: f64,
@@ -93,7 +93,7 @@ pub fn values(rule: &Rule, seeds: &[SeedNumbers]) -> Vec<f64> {
     seeds.iter().filter_map(|seed| value(rule, seed)).collect()
 }
 
-/// What the seeds' values say of a rule's region; `None` for fewer seeds than the rule asks for.
+/// The outcome of the seeds' values by a rule; `None` for fewer seeds than the rule asks for.
 pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
     let values = values(rule, seeds);
     if values.len() < 2 || (values.len() as u64) < rule.seeds {
