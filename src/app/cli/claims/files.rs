@@ -66,6 +66,11 @@ impl Source {
         Ok(Ledger::new(&papers, &results)?)
     }
 
+    /// True if the claims are files rather than built in.
+    pub fn is_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// The folder in which results are kept.
     pub fn results(&self) -> PathBuf {
         self.folder.clone().unwrap_or_else(|| PathBuf::from(CLAIMS)).join(RESULTS)

@@ -40,23 +40,21 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut failed = vec![];
     for (claim, rule) in &claims {
         match made(claim, rule, args) {
+            // written at once: who is interrupted keeps what was made
             Ok(result) => {
-                ledger.results.insert(claim.id.clone(), result);
+                ledger.results.insert(claim.id.clone(), result.clone());
+                let result = ledger.judged(&result);
+                let path = files::write(&result, &results)?;
+                println!("{}: {}, {} ({})", claim.id, result.verdict.label(), claim.tier.scale(), path.display());
             }
             // an interrupted process ends, a run that failed leaves the other claims
             Err(failure) if failure.code == 1 => failed.push(format!("{}: {}", claim.id, failure.words)),
             Err(failure) => return Err(failure),
         }
     }
-    for (claim, _) in &claims {
-        let Some(result) = ledger.results.get(&claim.id) else { continue };
-        let result = ledger.judged(result);
-        let path = files::write(&result, &results)?;
-        println!("{}: {}, {} ({})", claim.id, result.verdict.label(), claim.tier.scale(), path.display());
-    }
-    // another claim's p moves Holm's correction of the whole paper
-    if args.results.is_none() && results.is_dir() {
-        files::write_verdicts(&ledger, &results)?;
+    // another claim's p moves Holm's correction of the whole paper; read anew, as another process may have written too
+    if args.results.is_none() && source.is_folder() {
+        files::write_verdicts(&source.ledger()?, &results)?;
     }
     if failed.is_empty() { Ok(()) } else { Err(Failure::run(failed.join("\n"))) }
 }
