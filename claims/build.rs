@@ -4,9 +4,10 @@ use std::{env, error::Error, fs, path::Path};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let claims = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../claims").canonicalize()?;
+    // the folder with all that is in it
+    println!("cargo::rerun-if-changed={}", claims.display());
     let mut code = String::new();
     for (name, folder, ending) in [("PAPERS", claims.clone(), "toml"), ("RESULTS", claims.join("results"), "json")] {
-        println!("cargo::rerun-if-changed={}", folder.display());
         let mut files: Vec<_> = match fs::read_dir(&folder) {
             Ok(entries) => entries.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?,
             Err(_) => vec![],
@@ -15,7 +16,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         files.sort();
         code += &format!("static {name}: &[(&str, &str)] = &[\n");
         for path in files {
-            println!("cargo::rerun-if-changed={}", path.display());
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             code += &format!("    ({stem:?}, include_str!({:?})),\n", path.display().to_string());
         }
