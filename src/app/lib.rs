@@ -34,7 +34,7 @@
 //! | [`store`] | a run folder: writer, reader, checkpoints, exports | config, files, nn, telemetry |
 //! | [`trainer`] | drives one run: one thread trains, others answer with models of their own | config, corpus, files, models, nn, probe, store, telemetry |
 //! | [`labs`] | a lab is a value: question, settings, presets, plan, panes, drawing | analysis, config, corpus, models, nn, ode, probe, telemetry, trainer (plain configuration) |
-//! | [`experiments`] | what serves the runs of any lab: headline numbers, series, seeds, the table of runs, sweeps, links | analysis, config, labs, store, telemetry |
+//! | [`experiments`] | what serves the runs of any lab: headline numbers, series, seeds, the table of runs, sweeps, links, the ledger of claims | analysis, config, files, labs, store, telemetry |
 //! | [`ui`] | app shell, mirror, theme, panels, views | analysis, config, experiments, gpu, labs, telemetry |
 //! | [`cli`] | the commands; the only module that wires everything | all |
 //!

@@ -4,4 +4,4 @@
 pub mod experiments;
 pub mod labs;
 
-pub use orrery_engine::{analysis, config, corpus, models, nn, ode, probe, store, telemetry, trainer};
+pub use orrery_engine::{analysis, config, corpus, files, models, nn, ode, probe, store, telemetry, trainer};

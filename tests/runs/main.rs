@@ -6,6 +6,7 @@ mod bdh_dynamics;
 mod carried_state;
 mod checkpoint_series;
 mod checkpoints;
+mod claims;
 mod cli;
 mod command;
 mod compare;

@@ -26,7 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["config", "files", "nn", "telemetry"]),
     ("trainer", &["config", "corpus", "files", "models", "nn", "probe", "store", "telemetry"]),
     ("labs", &["analysis", "config", "corpus", "models", "nn", "ode", "probe", "telemetry", "trainer"]),
-    ("experiments", &["analysis", "config", "labs", "store", "telemetry"]),
+    ("experiments", &["analysis", "config", "files", "labs", "store", "telemetry"]),
     ("ui", &["analysis", "config", "experiments", "gpu", "labs", "telemetry"]),
 ];
 

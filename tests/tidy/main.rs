@@ -2,6 +2,7 @@
 //! sees, valid shaders, labs that lack nothing.
 
 mod boundaries;
+mod claims;
 mod commands;
 mod contributing;
 mod import_picture;

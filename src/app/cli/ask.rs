@@ -30,7 +30,7 @@ use crate::{
     ui::{figure::Figure, mirror::Mirror, theme::Theme},
 };
 
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Default)]
 pub struct AskArgs {
     /// A run folder, a trained BDH (.safetensors, .pt, .pth), a config, a lab or a preset; with --list a probe
     what: Option<String>,
@@ -87,6 +87,31 @@ pub fn run(args: &AskArgs) -> Result<(), Failure> {
         (Some(view), Some(out)) => asked.draw(view, out, samples),
         _ => output::print(&answers(&asked.run, &samples, args.csv).map_err(Failure::failed)?),
     }
+}
+
+/// Checks that there is such a probe and that it takes these arguments.
+///
+/// # Errors
+/// If not; the message has the nearest name.
+pub fn check(id: &str, question: &Args) -> Result<(), Failure> {
+    typed(id, question).map(|_| ())
+}
+
+/// The answer of one variant of a run folder, by the weights of its newest checkpoint.
+///
+/// # Errors
+/// If the run or the probe cannot be asked.
+pub fn answer(run: &Path, id: &str, question: &Args, variant: &str) -> Result<Vec<Sample>, Failure> {
+    let (probe, question) = typed(id, question)?;
+    let mut asked = OpenedRun::from_folder(run.to_owned(), &AskArgs::default())?;
+    asked.ask(probe, &question, Some(variant))
+}
+
+/// A probe with arguments that are checked against its own.
+fn typed(id: &str, question: &Args) -> Result<(&'static dyn AnyProbe, Args), Failure> {
+    let probe = find(id)?;
+    let set: Vec<String> = question.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    Ok((probe, arguments(probe, &set)?))
 }
 
 fn find(id: &str) -> Result<&'static dyn AnyProbe, Failure> {

@@ -5,9 +5,9 @@ use std::{path::PathBuf, time::Instant};
 use clap::Subcommand;
 
 use super::{
-    OpenArgs, RUNS, Settings, activations, ask, compare, concepts, contexts, eval, export, failure::Failure, figures,
-    find_concept, generate, graph_file, headless, intervene, list, merge, model_info, report, roles, run_table, schema,
-    sweep, window,
+    OpenArgs, RUNS, Settings, activations, ask, claims, compare, concepts, contexts, eval, export, failure::Failure,
+    figures, find_concept, generate, graph_file, headless, intervene, list, merge, model_info, report, roles,
+    run_table, schema, sweep, window,
 };
 
 #[derive(Subcommand)]
@@ -32,6 +32,8 @@ pub enum Command {
     Compare(compare::CompareArgs),
     /// Run one preset over values of some settings and over seeds: here, under Slurm, or by printed commands
     Sweep(sweep::SweepArgs),
+    /// The published claims: each with its quote, the rule that decides it, and what runs here have said of it
+    Claims(Box<claims::ClaimsArgs>),
     /// Write a run as one HTML file that opens without a network and without Orrery
     Report(report::ReportArgs),
     /// Write a run's scalars as one CSV or as TensorBoard event files, its weights as safetensors, or a BDH's graph
@@ -98,6 +100,7 @@ impl Command {
             Self::Runs(args) => run_table::run(&args),
             Self::Compare(args) => compare::run(&args),
             Self::Sweep(args) => sweep::run(&args),
+            Self::Claims(args) => claims::run(&args),
             Self::Report(args) => report::run(&args),
             Self::Export(args) => export::run(&args),
             Self::Render(args) => figures::run(&args),

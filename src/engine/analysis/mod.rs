@@ -28,3 +28,4 @@ pub mod runge_kutta;
 pub mod singular_values;
 pub mod statistics;
 pub mod step_growth_bound;
+pub mod student;

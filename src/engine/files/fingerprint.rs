@@ -38,8 +38,16 @@ pub fn fingerprint(path: &Path) -> Result<Fingerprint, FileError> {
         hash.update(&chunk[..n]);
         bytes += n as u64;
     }
-    let sha256 = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
-    Ok(Fingerprint { bytes, sha256 })
+    Ok(Fingerprint { bytes, sha256: hexadecimal(hash) })
+}
+
+/// The SHA-256 of a text, as [`fingerprint`] gives that of a file.
+pub fn sha256(text: &str) -> String {
+    hexadecimal(Sha256::new_with_prefix(text))
+}
+
+fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -53,5 +61,6 @@ mod tests {
         std::fs::write(&path, "abc").unwrap();
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; // FIPS 180-2, B.1
         assert_eq!(fingerprint(&path).unwrap(), Fingerprint { bytes: 3, sha256: known.to_owned() });
+        assert_eq!(sha256("abc"), known);
     }
 }

@@ -10,7 +10,7 @@ pub mod pickle;
 pub mod replacement;
 pub mod watched;
 
-pub use fingerprint::{Fingerprint, fingerprint};
+pub use fingerprint::{Fingerprint, fingerprint, sha256};
 pub use folders::{
     all_entries, create_new_inside, entries, make_folders, remove_file_inside, remove_folder_inside, rename_inside,
 };

@@ -1,6 +1,7 @@
 //! Experiments made of the runs of any lab: headline numbers, series over steps, means over seeds, the table of runs,
-//! sweeps and links to a page.
+//! sweeps, links to a page, and the ledger of claims.
 
+pub mod claims;
 pub mod headline_values;
 pub mod headlines;
 pub mod permalink;

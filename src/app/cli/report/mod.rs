@@ -2,7 +2,7 @@
 //! with the window's views and computes nothing of its own.
 
 mod curves;
-mod page;
+pub mod page;
 mod pictures;
 mod sweep_figures;
 mod sweep_page;

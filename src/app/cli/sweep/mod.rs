@@ -6,7 +6,7 @@ pub mod folder;
 mod lock;
 pub mod make;
 mod pictures;
-mod pool;
+pub mod pool;
 pub mod results;
 mod slurm;
 pub mod table;

@@ -1,0 +1,161 @@
+//! The folder of claims: read, and results written into it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::super::{ask, failure::Failure};
+use crate::{
+    config::nearest,
+    experiments::claims::{
+        claim::ClaimError,
+        ledger::{Ledger, Named, Paper, Row},
+        result::ClaimResult,
+    },
+    files,
+};
+
+/// The folder of the repository.
+const CLAIMS: &str = "claims";
+const RESULTS: &str = "results";
+/// Bytes of a file of claims or of a result.
+const MAX_FILE: u64 = 4 << 20;
+
+impl From<ClaimError> for Failure {
+    fn from(e: ClaimError) -> Self {
+        Self::wrong(e)
+    }
+}
+
+/// The claims that a command works on.
+pub struct Source {
+    /// `None` for those that are built in.
+    folder: Option<PathBuf>,
+}
+
+impl Source {
+    /// The folder that is named, or `claims` here where it holds claims.
+    pub fn new(named: Option<&Path>) -> Self {
+        let here = || stems(Path::new(CLAIMS), "toml").is_ok_and(|found| !found.is_empty());
+        let folder = named.map(Path::to_owned).or_else(|| here().then(|| PathBuf::from(CLAIMS)));
+        Self { folder }
+    }
+
+    /// # Errors
+    /// If a file cannot be read, or holds no claims or no result.
+    pub fn ledger(&self) -> Result<Ledger, Failure> {
+        let ledger = self.read()?;
+        for (_, claim) in ledger.claims() {
+            if let Some((rule, probe)) = claim.rule.as_ref().and_then(|rule| Some((rule, rule.ask.as_ref()?))) {
+                ask::check(probe, &rule.args)
+                    .map_err(|e| Failure::usage(format!("the claim {} asks nothing: {}", claim.id, e.words)))?;
+            }
+        }
+        Ok(ledger)
+    }
+
+    fn read(&self) -> Result<Ledger, Failure> {
+        let Some(folder) = &self.folder else { return Ok(Ledger::built_in()?) };
+        let papers = texts(folder, "toml")?;
+        if papers.is_empty() {
+            return Err(Failure::usage(format!("`{}` holds no claims (*.toml)", folder.display())));
+        }
+        let results = folder.join(RESULTS);
+        let results = if results.is_dir() { texts(&results, "json")? } else { vec![] };
+        Ok(Ledger::new(&papers, &results)?)
+    }
+
+    /// True if the claims are files rather than built in.
+    pub fn is_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// The folder in which results are kept.
+    pub fn results(&self) -> PathBuf {
+        self.folder.clone().unwrap_or_else(|| PathBuf::from(CLAIMS)).join(RESULTS)
+    }
+
+    /// A sentence where `docs/claims.md` beside the folder is not the page that the ledger makes.
+    ///
+    /// # Errors
+    /// If the page is there and cannot be read.
+    pub fn outdated_page(&self, ledger: &Ledger) -> Result<Option<String>, Failure> {
+        let Some(folder) = &self.folder else { return Ok(None) };
+        let page = folder.join("../docs/claims.md");
+        if !page.is_file() {
+            return Ok(None);
+        }
+        let is_same = read(&page)? == ledger.markdown();
+        Ok((!is_same).then(|| "docs/claims.md is not what the ledger says".to_owned()))
+    }
+}
+
+/// Writes a result, whole or not at all.
+///
+/// # Errors
+/// If the folder cannot be made or the disk refuses.
+pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
+    let path = folder.join(format!("{}.json", result.claim));
+    let unwritten = |e: &dyn std::fmt::Display| Failure::run(format!("{} cannot be written: {e}", path.display()));
+    let text = result.to_json().map_err(|e| unwritten(&e))?;
+    fs::create_dir_all(folder).map_err(|e| unwritten(&e))?;
+    files::replace(&path, text.as_bytes()).map_err(|e| unwritten(&e))?;
+    Ok(path)
+}
+
+/// Writes the results whose verdict is another one now.
+///
+/// # Errors
+/// See [`write`].
+pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
+    for result in ledger.results.values() {
+        let now = ledger.judged(result);
+        if now != *result {
+            write(&now, folder)?;
+        }
+    }
+    Ok(())
+}
+
+/// # Errors
+/// If no paper has this name; the message lists them.
+pub fn known_paper<'a>(ledger: &'a Ledger, id: &str) -> Result<&'a Paper, Failure> {
+    ledger.papers.iter().find(|paper| paper.id == id).ok_or_else(|| {
+        let names: Vec<&str> = ledger.papers.iter().map(|paper| paper.id.as_str()).collect();
+        Failure::usage(format!("there is no paper `{id}`; the papers are {}", names.join(", ")))
+    })
+}
+
+/// # Errors
+/// If no claim has this id; the message has the nearest one.
+pub fn known_claim<'a, 'b>(rows: &'b [Row<'a>], id: &str) -> Result<&'b Row<'a>, Failure> {
+    rows.iter().find(|row| row.claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
+        let near = nearest(id, rows.iter().map(|row| row.claim.id.as_str()));
+        let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        Failure::usage(format!("there is no claim `{id}`{meant} `orrery claims` lists them"))
+    })
+}
+
+/// The files of a folder with this ending, each with its stem, by name.
+fn texts(folder: &Path, ending: &str) -> Result<Vec<Named>, Failure> {
+    let text = |stem: String| Ok((stem.clone(), read(&folder.join(format!("{stem}.{ending}")))?));
+    stems(folder, ending)?.into_iter().map(text).collect()
+}
+
+fn stems(folder: &Path, ending: &str) -> Result<Vec<String>, Failure> {
+    let unread = |e: std::io::Error| Failure::usage(format!("{} cannot be listed: {e}", folder.display()));
+    let mut found = vec![];
+    for entry in fs::read_dir(folder).map_err(unread)? {
+        let path = entry.map_err(unread)?.path();
+        if path.extension().is_some_and(|e| e == ending) {
+            found.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    files::read_text(path, MAX_FILE).map_err(|e| Failure::usage(format!("{} cannot be read: {e}", path.display())))
+}

@@ -1,0 +1,288 @@
+//! `orrery claims`: the published claims, each with the rule that decides it, and what runs have said of it.
+
+mod files;
+mod page;
+mod runs;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use self::files::Source;
+use super::{failure::Failure, output, terminal::notice};
+use crate::experiments::claims::{
+    criterion::Verdict,
+    ledger::{Row, Standing},
+    table::short,
+};
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct ClaimsArgs {
+    #[command(subcommand)]
+    command: Option<ClaimsCommand>,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+#[derive(Subcommand)]
+enum ClaimsCommand {
+    /// List the claims with their verdicts, as `orrery claims` alone does
+    List(ListArgs),
+    /// Say all that is known of one claim: quote, rule, numbers of each seed, verdict, and what would turn it
+    Show(ShowArgs),
+    /// Make the runs that a claim's rule, or every rule of a paper, asks for, and write what they say
+    Run(RunArgs),
+    /// Make every verdict again from the stored numbers; the exit code is 1 where something parts
+    Check(CheckArgs),
+}
+
+/// The claims that are meant.
+#[derive(Args)]
+struct FromArgs {
+    /// A folder of claims (*.toml) with their results (results/*.json); `claims` here where it is one, else those that the
+    /// program was built with
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct ListArgs {
+    /// Only those of this paper, by the name of its file
+    #[arg(long)]
+    paper: Option<String>,
+    /// Only those with this verdict
+    #[arg(long, value_enum)]
+    verdict: Option<Wanted>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write them as one HTML file that opens without a network
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    from: FromArgs,
+}
+
+#[derive(Args)]
+struct ShowArgs {
+    /// The claim's id, such as A1
+    id: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    from: FromArgs,
+}
+
+#[derive(Args)]
+struct RunArgs {
+    /// A claim's id, or a paper by the name of its file
+    what: String,
+    /// Seeds; as many as the rule asks for without it
+    #[arg(long, value_parser = clap::value_parser!(u64).range(2..=1000))]
+    seeds: Option<u64>,
+    /// The first seed; the preset's without it
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::config::MAX_SEED))]
+    first_seed: Option<u64>,
+    /// Processes at once; as many as there are cores by default
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Where the folders of the runs are made; runs that have ended there are not made again
+    #[arg(long, value_name = "DIR", default_value = "sweeps")]
+    out: PathBuf,
+    /// Where the result is written; `results` in the folder of the claims without it
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    #[command(flatten)]
+    from: FromArgs,
+}
+
+#[derive(Args)]
+struct CheckArgs {
+    /// Write the verdicts that the stored numbers give now
+    #[arg(long)]
+    write: bool,
+    #[command(flatten)]
+    from: FromArgs,
+}
+
+/// A verdict, or its absence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Wanted {
+    Stands,
+    DoesNotStand,
+    CannotBeTold,
+    /// A rule without runs
+    NotRun,
+    /// Needs what a desktop does not have
+    Needs,
+    /// No rule yet
+    Open,
+}
+
+impl Wanted {
+    fn is_met(self, row: &Row) -> bool {
+        match self {
+            Self::Stands => row.has(Verdict::Stands),
+            Self::DoesNotStand => row.has(Verdict::DoesNotStand),
+            Self::CannotBeTold => row.has(Verdict::CannotBeTold),
+            Self::NotRun => row.standing == Standing::NotRun,
+            Self::Needs => matches!(row.standing, Standing::Needs(_)),
+            Self::Open => matches!(row.standing, Standing::Open(_)),
+        }
+    }
+}
+
+pub fn run(args: &ClaimsArgs) -> Result<(), Failure> {
+    match &args.command {
+        None => list(&args.list),
+        Some(ClaimsCommand::List(args)) => list(args),
+        Some(ClaimsCommand::Show(args)) => show(args),
+        Some(ClaimsCommand::Run(args)) => runs::run(args),
+        Some(ClaimsCommand::Check(args)) => check(args),
+    }
+}
+
+fn list(args: &ListArgs) -> Result<(), Failure> {
+    let ledger = Source::new(args.from.from.as_deref()).ledger()?;
+    if let Some(paper) = &args.paper {
+        files::known_paper(&ledger, paper)?;
+    }
+    let is_meant = |row: &Row| {
+        args.paper.as_ref().is_none_or(|paper| row.paper.id == *paper) && args.verdict.is_none_or(|v| v.is_met(row))
+    };
+    let rows: Vec<Row> = ledger.rows().into_iter().filter(is_meant).collect();
+    if let Some(path) = &args.html {
+        if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("html")) {
+            return Err(Failure::usage(format!("{} should end in .html: it is a web page", path.display())));
+        }
+        output::write(path, page::html(&ledger, &rows).as_bytes(), &[])?;
+        println!("{}", path.display());
+        return Ok(());
+    }
+    if args.json {
+        let all: Vec<Value> = rows.iter().map(described).collect();
+        println!("{}", Value::Array(all));
+        return Ok(());
+    }
+    let head = ["id", "claim", "seeds", "effect [interval]", "verdict"].map(str::to_owned).to_vec();
+    let line = |row: &Row| {
+        let star = if row.claim.starred { " *" } else { "" };
+        let id = format!("{}{star}", row.claim.id);
+        vec![id, row.claim.title.clone(), row.seeds_label(), row.effect_label(), row.standing.label()]
+    };
+    let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
+    laid_out(&lines).iter().for_each(|line| println!("{line}"));
+    notice!("{}; verdicts are at our scale, `orrery claims show ID` says more", ledger.summary());
+    Ok(())
+}
+
+/// Columns of words, all to the left.
+fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<String>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let ledger = Source::new(args.from.from.as_deref()).ledger()?;
+    let rows = ledger.rows();
+    let row = files::known_claim(&rows, &args.id)?;
+    if args.json {
+        println!("{}", described(row));
+        return Ok(());
+    }
+    let claim = row.claim;
+    println!("{}: {}", claim.id, claim.title);
+    println!("\n  \u{201c}{}\u{201d}\n  {}, {}", claim.quote, row.paper.file.title, claim.place);
+    if !claim.number.is_empty() {
+        println!("  the paper's number: {}", claim.number);
+    }
+    println!("\nverdict: {}", row.verdict_label());
+    if let Some(rule) = &claim.rule {
+        let beside = rule.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
+        let over = rule.over.as_ref().map_or(String::new(), |over| {
+            let values: Vec<String> = over.values.iter().map(ToString::to_string).collect();
+            format!(" over {} = {}", over.key, values.join(", "))
+        });
+        println!("rule: the {} of {}{beside}{over} lies {}", rule.statistic.label(), rule.read, rule.stands.label());
+        println!("runs: {} seeds of {}", rule.seeds, rule.base);
+        if let Some(published) = rule.published {
+            println!("the paper, on this scale: {}", short(published));
+        }
+    }
+    if let Standing::Held(held) = &row.standing {
+        println!("held by: {} in {}", held.test, held.file);
+    }
+    if let Some(judged) = row.standing.judgement() {
+        if let (Some(outcome), Some(p)) = (judged.outcome, judged.p) {
+            println!("effect: {}; p {} after Holm's correction", row.effect_label(), short(p));
+            if outcome.p_falls < outcome.p_stands {
+                println!("the effect lies outside of where the claim stands");
+            }
+        }
+        let values: Vec<String> =
+            judged.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect();
+        println!("values: {}", values.join(", "));
+        if let Some(result) = ledger.results.get(&claim.id) {
+            let (made, missing) = (&result.made, &result.missing);
+            println!(
+                "made by: Orrery {}, {} cores of {}, {} minutes",
+                made.version, made.cores, made.cpu, made.minutes
+            );
+            if !missing.is_empty() {
+                println!("seeds without a number, which say nothing: {missing:?}");
+            }
+        }
+    }
+    for (name, text) in [("strongest counter-reading", &claim.counter), ("what would turn it", &claim.turns)] {
+        if !text.is_empty() {
+            println!("{name}: {text}");
+        }
+    }
+    if claim.rule.is_some() {
+        println!("\n  orrery claims run {}", claim.id);
+    }
+    Ok(())
+}
+
+fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let source = Source::new(args.from.from.as_deref());
+    let mut ledger = source.ledger()?;
+    if args.write {
+        files::write_verdicts(&ledger, &source.results())?;
+        ledger = source.ledger()?;
+    }
+    let mut problems = ledger.problems();
+    problems.extend(source.outdated_page(&ledger)?);
+    if problems.is_empty() {
+        println!("{} results agree with their numbers and rules", ledger.results.len());
+        return Ok(());
+    }
+    problems.iter().for_each(|problem| println!("{problem}"));
+    Err(Failure::run(format!("{} of {} results are not as they should be", problems.len(), ledger.results.len())))
+}
+
+/// A row for programs.
+fn described(row: &Row) -> Value {
+    let judged = row.standing.judgement();
+    let outcome = judged.and_then(|judged| judged.outcome);
+    json!({
+        "paper": row.paper.id,
+        "claim": row.claim,
+        "standing": row.standing.label(),
+        "scale": row.claim.tier.scale(),
+        "verdict": judged.map(|judged| judged.verdict),
+        "effect": outcome.map(|o| o.effect),
+        "interval": outcome.map(|o| [o.interval.0, o.interval.1]),
+        "p": judged.and_then(|judged| judged.p),
+        "values": judged.map(|judged| &judged.values),
+        "rule_changed": judged.is_some_and(|judged| judged.is_rule_changed),
+    })
+}

@@ -1,0 +1,124 @@
+//! The ledger as one HTML file: a table a paper, each claim with its seeds as dots. It has no script of its own and needs
+//! no network.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::super::report::page::{escaped, finish, head};
+use crate::experiments::claims::{
+    criterion::Statistic,
+    ledger::{Judgement, Ledger, Row},
+    table::short,
+};
+
+/// Size of a picture, points.
+const WIDTH: f64 = 220.0;
+const HEIGHT: f64 = 28.0;
+/// Room at both ends of the axis, as a share of it.
+const MARGIN: f64 = 0.08;
+
+/// The whole file, of these rows.
+pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
+    let mut out = head("The ledger of claims");
+    // writing to a string does not fail
+    let _ = writeln!(
+        out,
+        "<p class=\"note\">{}. Verdicts are at our scale; dots are seeds, the bar is the interval, the dashed line the \
+         paper's number, the shade where the claim stands.</p>",
+        escaped(&ledger.summary())
+    );
+    for paper in &ledger.papers {
+        let of_paper: Vec<&Row> = rows.iter().filter(|row| row.paper.id == paper.id).collect();
+        if of_paper.is_empty() {
+            continue;
+        }
+        let (title, source) = (escaped(&paper.file.title), escaped(&paper.file.source));
+        let _ = writeln!(
+            out,
+            "<h2>{title}</h2>\n<p class=\"note\">{source}</p>\n<table>\n<tr><th></th><th>claim</th><th>the paper</th>\
+             <th>seeds and interval</th><th>verdict</th></tr>"
+        );
+        of_paper.iter().for_each(|row| table_row(row, &mut out));
+        out.push_str("</table>\n");
+    }
+    finish(&mut out, &Value::Array(vec![]), &Value::Null);
+    out
+}
+
+fn table_row(row: &Row, out: &mut String) {
+    let claim = row.claim;
+    let star = if claim.starred { " ★" } else { "" };
+    let picture = row.standing.judgement().map(|judged| picture(row, judged)).unwrap_or_default();
+    let more = |name: &str, text: &str| match text {
+        "" => String::new(),
+        text => format!("<br>{name}: {}", escaped(text)),
+    };
+    let _ = writeln!(
+        out,
+        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){}{}</details></td><td>{}</td><td>{picture}\
+         {}</td><td>{}</td></tr>",
+        escaped(&claim.id),
+        escaped(&claim.title),
+        escaped(&claim.quote),
+        escaped(&claim.place),
+        more("Counter-reading", &claim.counter),
+        more("What would turn it", &claim.turns),
+        escaped(&claim.number),
+        escaped(&row.effect_label()),
+        escaped(&row.verdict_label()),
+    );
+}
+
+/// Dots, interval, the region in which the claim stands, and the paper's number.
+fn picture(row: &Row, judged: &Judgement) -> String {
+    let Some(rule) = &row.claim.rule else { return String::new() };
+    let interval = judged.outcome.map(|o| [o.interval.0, o.interval.1]);
+    // the numbers of one seed have no spread, and another scale
+    let has_dots = rule.statistic != Statistic::SpreadRatio;
+    let values = if has_dots { judged.values.as_slice() } else { &[] };
+    let ends = [rule.stands.above, rule.stands.below, rule.published];
+    let shown: Vec<f64> = values.iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).collect();
+    let all = shown.iter().copied().chain(ends.into_iter().flatten()).filter(|v| v.is_finite());
+    let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    if low >= high {
+        return String::new();
+    }
+    let room = MARGIN * (high - low);
+    let x = |value: f64| ((value - low + room) / (high - low + 2.0 * room)).clamp(0.0, 1.0) * WIDTH;
+    let mut out = format!(
+        "<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+        escaped(&format!("{} seeds, {}", judged.values.len(), row.effect_label()))
+    );
+    let (from, until) = (rule.stands.above.map_or(0.0, x), rule.stands.below.map_or(WIDTH, x));
+    let _ = write!(
+        out,
+        "<rect x=\"{from:.1}\" width=\"{:.1}\" height=\"{HEIGHT}\" fill=\"#888\" fill-opacity=\".15\"/>",
+        (until - from).max(0.0)
+    );
+    if let Some(published) = rule.published {
+        let at = x(published);
+        let _ = write!(
+            out,
+            "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y2=\"{HEIGHT}\" stroke=\"#888\" stroke-dasharray=\"3 3\"/>"
+        );
+    }
+    if let Some([a, b]) = interval {
+        let _ = write!(
+            out,
+            "<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"20\" y2=\"20\" stroke=\"#26c\" stroke-width=\"2\"/>",
+            x(a),
+            x(b)
+        );
+    }
+    for (seed, value) in values {
+        let _ = write!(
+            out,
+            "<circle cx=\"{:.1}\" cy=\"9\" r=\"3\" fill=\"#26c\" fill-opacity=\".6\"><title>seed {seed}: {}</title></circle>",
+            x(*value),
+            short(*value)
+        );
+    }
+    out.push_str("</svg>");
+    out
+}

@@ -1,0 +1,179 @@
+//! The runs of claims: a rule becomes a sweep, whose folder is the truth; what has ended in it is not made again.
+
+use std::{collections::BTreeSet, path::Path, process::Command, thread};
+
+use super::{
+    super::{
+        ask,
+        failure::Failure,
+        sweep::{
+            folder::{LOGS, SweepFolder, TaskState},
+            pool,
+        },
+        terminal::notice,
+    },
+    RunArgs,
+    files::{self, Source},
+};
+use crate::{
+    config::{Value, nearest},
+    experiments::{
+        claims::{
+            claim::Claim,
+            criterion::Verdict,
+            ledger::Ledger,
+            result::{ClaimResult, Made, PointNumbers, SeedNumbers},
+            rule::{Read, Rule},
+        },
+        series::{self, RunNumbers},
+        sweep::Seeds,
+    },
+    store::Environment,
+    telemetry::table,
+};
+
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let source = Source::new(args.from.from.as_deref());
+    let mut ledger = source.ledger()?;
+    let claims = meant(&ledger, &args.what)?;
+    let results = args.results.clone().unwrap_or_else(|| source.results());
+    let mut failed = vec![];
+    for (claim, rule) in &claims {
+        match made(claim, rule, args) {
+            // written at once: who is interrupted keeps what was made
+            Ok(result) => {
+                ledger.results.insert(claim.id.clone(), result.clone());
+                let result = ledger.judged(&result);
+                let path = files::write(&result, &results)?;
+                println!("{}: {}, {} ({})", claim.id, result.verdict.label(), claim.tier.scale(), path.display());
+            }
+            // an interrupted process ends, a run that failed leaves the other claims
+            Err(failure) if failure.code == 1 => failed.push(format!("{}: {}", claim.id, failure.words)),
+            Err(failure) => return Err(failure),
+        }
+    }
+    // another claim's p moves Holm's correction of the whole paper; read anew, as another process may have written too
+    if args.results.is_none() && source.is_folder() {
+        files::write_verdicts(&source.ledger()?, &results)?;
+    }
+    if failed.is_empty() { Ok(()) } else { Err(Failure::run(failed.join("\n"))) }
+}
+
+/// The claim of this id, or those of the paper of this name that have a rule and need nothing that is not here.
+fn meant(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Failure> {
+    let ruled = |claim: &Claim| claim.rule.clone().map(|rule| (claim.clone(), rule));
+    if let Some(paper) = ledger.papers.iter().find(|paper| paper.id == what) {
+        let here = paper.file.claims.iter().filter(|claim| claim.needs.is_none());
+        return Ok(here.filter_map(ruled).collect());
+    }
+    let rows = ledger.rows();
+    let row = files::known_claim(&rows, what)?;
+    let none = || Failure::usage(format!("{} has no rule to run: {}", row.claim.id, row.standing.label()));
+    Ok(vec![ruled(row.claim).ok_or_else(none)?])
+}
+
+/// Makes the runs that a rule asks for, as far as they have not ended, and reads them.
+fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<ClaimResult, Failure> {
+    let wrong = |why: String| Failure::usage(format!("the claim {} {why}", claim.id));
+    let count = args.seeds.unwrap_or(rule.seeds);
+    let seeds = match args.first_seed {
+        Some(first) => Seeds::Each((first..first.saturating_add(count)).collect()),
+        None => Seeds::Count(count),
+    };
+    let file = rule.sweep(seeds).map_err(wrong)?;
+    let text = file.to_toml().map_err(wrong)?;
+    let sweep = SweepFolder::from_text(&text, &args.out.join("claim.toml"), &args.out)?;
+    let states = sweep.states()?;
+    let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
+    notice!("{} ({}): {} runs, {} to make", claim.id, sweep.path.display(), states.len(), waiting.len());
+    if !waiting.is_empty() {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
+        if failed > 0 {
+            notice!("{failed} runs failed and say nothing of the claim: {}", sweep.path.join(LOGS).display());
+        }
+    }
+    read(claim, rule, &sweep)
+}
+
+/// The numbers that a rule reads, of the runs that have ended.
+fn read(claim: &Claim, rule: &Rule, sweep: &SweepFolder) -> Result<ClaimResult, Failure> {
+    let states = sweep.states()?;
+    let (mut seeds, mut missing, mut seconds) = (vec![], vec![], 0.0);
+    for seed in &sweep.sweep.seeds {
+        let of_seed: Vec<&TaskState> = states.iter().filter(|state| state.task.seed == *seed).collect();
+        let mut points = vec![];
+        for state in &of_seed {
+            let Some(row) = state.finished() else { continue };
+            let run = series::read(&row.path, |_| false).map_err(Failure::wrong)?;
+            seconds += run.times.last().map_or(0.0, |(_, at)| *at);
+            let config = sweep.sweep.config(state.task);
+            let at = rule.over.as_ref().and_then(|over| config.get(&over.key)).and_then(Value::as_f64);
+            let value = |read: Read| match &rule.ask {
+                Some(probe) => answered(&row.path, probe, rule, read),
+                None => Ok(recorded(&run, rule.at, read)),
+            };
+            points.extend(numbers(rule, value)?.map(|numbers| PointNumbers { at, ..numbers }));
+        }
+        if points.len() == of_seed.len() && !points.is_empty() {
+            seeds.push(SeedNumbers { seed: *seed, points });
+        } else {
+            missing.push(*seed);
+        }
+    }
+    let here = Environment::here();
+    let minutes = (seconds / 6.0).round() / 10.0;
+    let made = Made { version: here.orrery, commit: commit(), cpu: here.cpu, cores: here.cores, minutes };
+    // judged later, with the other claims of its paper
+    let (verdict, effect, interval, p) = (Verdict::CannotBeTold, None, None, None);
+    Ok(ClaimResult { claim: claim.id.clone(), rule: rule.hash(), verdict, effect, interval, p, seeds, missing, made })
+}
+
+/// The number of a rule, and the one beside it; `None` where a run has none, or one that is not finite.
+fn numbers(rule: &Rule, value: impl Fn(Read) -> Result<Option<f64>, Failure>) -> Result<Option<PointNumbers>, Failure> {
+    let (first, second) = rule.numbers().map_err(Failure::usage)?;
+    let finite = |read| Ok::<_, Failure>(value(read)?.filter(|number| number.is_finite()));
+    let Some(number) = finite(first)? else { return Ok(None) };
+    let Some(second) = second else { return Ok(Some(PointNumbers { at: None, number, beside: None })) };
+    Ok(finite(second)?.map(|beside| PointNumbers { at: None, number, beside: Some(beside) }))
+}
+
+/// A headline number of a run, at its end or at a step.
+fn recorded(run: &RunNumbers, at: Option<u64>, read: Read) -> Option<f64> {
+    let series = run.numbers.iter().find(|s| s.key == read.key && s.group == read.group)?;
+    let point = match at {
+        Some(step) => series.points.iter().find(|[at, ..]| *at == step as f64)?,
+        None => series.points.last()?,
+    };
+    Some(point[1])
+}
+
+/// The mean of a field of a probe's answer, over the values whose place begins as it is asked.
+fn answered(run: &Path, probe: &str, rule: &Rule, read: Read) -> Result<Option<f64>, Failure> {
+    let (field, place) = read.key.split_once('@').unwrap_or((read.key, ""));
+    let places: Vec<&str> = place.split_whitespace().collect();
+    let (mut values, mut fields) = (vec![], BTreeSet::new());
+    for sample in ask::answer(run, probe, &rule.args, read.group)? {
+        for cell in table::cells(&sample.payload).map_err(Failure::failed)? {
+            let is_meant = places.iter().zip(&cell.index).filter(|(asked, i)| **asked == i.to_string()).count();
+            if cell.field == field && is_meant == places.len() {
+                values.extend(cell.value.parse::<f64>().ok());
+            }
+            fields.insert(cell.field);
+        }
+    }
+    if !fields.contains(field) {
+        let near = nearest(field, fields.iter().map(String::as_str));
+        let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        return Err(Failure::run(format!("the answer of `{probe}` has no field `{field}`{meant}")));
+    }
+    Ok((!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
+}
+
+/// The commit of the folder here, where git tells it.
+fn commit() -> Option<String> {
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(Path::new(".")).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let commit = text.trim();
+    (output.status.success() && commit.len() == 40).then(|| commit.to_owned())
+}

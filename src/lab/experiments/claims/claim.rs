@@ -1,0 +1,179 @@
+//! A paper's claims as their file has them.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Planned, Rule};
+
+/// The claims of one paper: `claims/PAPER.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PaperFile {
+    pub title: String,
+    /// "arXiv 2606.16730".
+    pub source: String,
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
+}
+
+/// A sentence of a paper that an experiment could support or contradict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    pub id: String,
+    /// One of the twenty of most interest.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub starred: bool,
+    /// The claim in few words of ours.
+    pub title: String,
+    /// The paper's own words.
+    pub quote: String,
+    /// "Table 2", "section 4.2".
+    pub place: String,
+    /// The paper's number, with its seeds and its scale, in words.
+    pub number: String,
+    pub tier: Tier,
+    /// The means that its runs need and a desktop lacks: "a GPU". A rule may say how they would be judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
+    /// The reason why it has no rule yet: "a preset with ...".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<String>,
+    /// The test of this repository that holds it, where it is mathematics or a count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldBy>,
+    /// The strongest other explanation of a result in its favour.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub counter: String,
+    /// The finding that would turn the verdict.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub turns: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Rule>,
+}
+
+/// A test by its file and its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldBy {
+    /// From the repository's root.
+    pub file: String,
+    pub test: String,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// The distance of our experiment from the paper's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// The paper's own experiment, or mathematics.
+    Exact,
+    /// The same experiment, with a smaller model or less text.
+    Scaled,
+    /// Another experiment that bears on the claim.
+    Proxy,
+}
+
+impl Tier {
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Scaled => "scaled",
+            Self::Proxy => "proxy",
+        }
+    }
+
+    /// Said with every verdict.
+    pub fn scale(self) -> &'static str {
+        match self {
+            Self::Exact => "at the paper's scale",
+            Self::Scaled => "at our scale",
+            Self::Proxy => "at our scale, by a proxy",
+        }
+    }
+}
+
+/// Why a file of claims is none.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    #[error("claims/{paper}.toml cannot be read: {source}")]
+    Syntax { paper: String, source: Box<toml::de::Error> },
+    #[error("claims/results/{claim}.json cannot be read: {source}")]
+    Result { claim: String, source: serde_json::Error },
+    #[error("the claim {id} {why}")]
+    Claim { id: String, why: String },
+}
+
+impl PaperFile {
+    /// # Errors
+    /// If the text is no TOML, or holds what no claim has; the message has the line.
+    pub fn parse(paper: &str, text: &str) -> Result<Self, ClaimError> {
+        let unread = |e| ClaimError::Syntax { paper: paper.to_owned(), source: Box::new(e) };
+        let file: Self = toml::from_str(text).map_err(unread)?;
+        let mut planned = Planned::new();
+        file.claims.iter().try_for_each(|claim| claim.check(&mut planned))?;
+        Ok(file)
+    }
+}
+
+impl Claim {
+    /// Refuses a claim that says too little, or whose rule no lab can follow.
+    fn check(&self, planned: &mut Planned) -> Result<(), ClaimError> {
+        let wrong = |why: String| Err(ClaimError::Claim { id: self.id.clone(), why });
+        let is_plain = !self.id.is_empty() && self.id.chars().all(|c| c.is_ascii_alphanumeric());
+        if !is_plain {
+            return wrong("has no plain id: give letters and digits, such as A1".to_owned());
+        }
+        for (key, text) in [("title", &self.title), ("quote", &self.quote), ("place", &self.place)] {
+            if text.trim().is_empty() {
+                return wrong(format!("has an empty `{key}`"));
+            }
+        }
+        let reasons = [self.rule.is_some() || self.needs.is_some(), self.open.is_some(), self.held.is_some()];
+        if reasons.iter().filter(|given| **given).count() != 1 {
+            return wrong("needs `rule`, perhaps with `needs`, or one of `needs`, `open` and `held`".to_owned());
+        }
+        let Some(rule) = &self.rule else { return Ok(()) };
+        if self.counter.trim().is_empty() || self.turns.trim().is_empty() {
+            return wrong("has a rule, so that it needs `counter` and `turns`".to_owned());
+        }
+        rule.check(planned).or_else(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "
+title = 'P'
+source = 'S'
+[[claim]]
+id = 'X1'
+title = 't'
+quote = 'q'
+place = '1'
+number = ''
+tier = 'scaled'
+";
+
+    fn refusal(text: &str) -> String {
+        PaperFile::parse("p", text).err().map(|e| e.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_claim_has_a_rule_or_says_why_not() {
+        let read = PaperFile::parse("p", &format!("{HEAD}needs = 'a GPU'\n")).unwrap();
+        assert_eq!((read.claims.len(), read.claims[0].tier), (1, Tier::Scaled));
+        assert!(refusal(HEAD).contains("needs `rule`"), "{}", refusal(HEAD));
+        assert!(refusal(&format!("{HEAD}needs = 'a'\nopen = 'b'\n")).contains("one of"));
+    }
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        let said = refusal(&format!("{HEAD}open = 'b'\nnubmer = 1\n"));
+        assert!(said.contains("nubmer"), "{said}");
+    }
+}

@@ -1,0 +1,226 @@
+//! The ledger: the claims of all papers with their results. Verdicts are made here, from the stored numbers.
+
+use std::collections::BTreeMap;
+
+use super::{
+    claim::{Claim, ClaimError, HeldBy, PaperFile},
+    criterion::Verdict,
+    result::ClaimResult,
+    rule::Rule,
+    statistics::{self, Outcome},
+};
+use crate::analysis::multiple_testing::holm;
+
+include!(concat!(env!("OUT_DIR"), "/claims.rs"));
+
+/// Relative difference by which two machines may part in the last digits.
+const ROUNDING: f64 = 1e-9;
+
+/// A text by the stem of its file.
+pub type Named = (String, String);
+
+/// A paper by the stem of its file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Paper {
+    pub id: String,
+    pub file: PaperFile,
+}
+
+/// All claims with what is known of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    pub papers: Vec<Paper>,
+    /// By the claim's id.
+    pub results: BTreeMap<String, ClaimResult>,
+}
+
+/// A claim's answer, as the stored numbers give it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    /// `None` where fewer seeds have a number than the rule asks for.
+    pub outcome: Option<Outcome>,
+    /// Corrected for the number of rules of the paper.
+    pub p: Option<f64>,
+    /// Each seed with its value on the scale of the effect.
+    pub values: Vec<(u64, f64)>,
+    /// True if the rule is not the one by which the runs were made.
+    pub is_rule_changed: bool,
+}
+
+/// The state of a claim.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing<'a> {
+    /// It cannot be decided here.
+    Needs(&'a str),
+    /// It has no rule yet.
+    Open(&'a str),
+    /// A test of this repository holds it.
+    Held(&'a HeldBy),
+    /// It has a rule, and no runs.
+    NotRun,
+    Judged(Judgement),
+}
+
+/// A row of the ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row<'a> {
+    pub paper: &'a Paper,
+    pub claim: &'a Claim,
+    pub standing: Standing<'a>,
+}
+
+impl Standing<'_> {
+    /// One phrase: "stands", "needs a GPU", "not run".
+    pub fn label(&self) -> String {
+        match self {
+            Self::Needs(what) => format!("needs {what}"),
+            Self::Open(_) => "no rule yet".to_owned(),
+            Self::Held(_) => "stands, held by a test".to_owned(),
+            Self::NotRun => "not run".to_owned(),
+            Self::Judged(judged) if judged.is_rule_changed => {
+                format!("{} (rule changed after the run)", judged.verdict.label())
+            }
+            Self::Judged(judged) => judged.verdict.label().to_owned(),
+        }
+    }
+
+    pub fn judgement(&self) -> Option<&Judgement> {
+        match self {
+            Self::Judged(judged) => Some(judged),
+            _ => None,
+        }
+    }
+}
+
+impl Ledger {
+    /// From the texts of files, each with its stem.
+    ///
+    /// # Errors
+    /// If one is no such file, a rule cannot be followed, or two claims have one id.
+    pub fn new(papers: &[Named], results: &[Named]) -> Result<Self, ClaimError> {
+        let paper = |(id, text): &Named| Ok(Paper { id: id.clone(), file: PaperFile::parse(id, text)? });
+        let result = |(id, text): &Named| Ok((id.clone(), ClaimResult::parse(id, text)?));
+        let ledger = Self {
+            papers: papers.iter().map(paper).collect::<Result<_, ClaimError>>()?,
+            results: results.iter().map(result).collect::<Result<_, ClaimError>>()?,
+        };
+        let mut ids: Vec<&str> = ledger.claims().map(|(_, claim)| claim.id.as_str()).collect();
+        ids.sort_unstable();
+        match ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(ClaimError::Claim { id: pair[0].to_owned(), why: "is there twice".to_owned() }),
+            None => Ok(ledger),
+        }
+    }
+
+    /// The claims and results that this program was built with.
+    ///
+    /// # Errors
+    /// See [`Ledger::new`].
+    pub fn built_in() -> Result<Self, ClaimError> {
+        let named = |files: &[(&str, &str)]| -> Vec<Named> {
+            files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+        };
+        Self::new(&named(PAPERS), &named(RESULTS))
+    }
+
+    /// Every claim with its paper, in the order of the files.
+    pub fn claims(&self) -> impl Iterator<Item = (&Paper, &Claim)> {
+        self.papers.iter().flat_map(|paper| paper.file.claims.iter().map(move |claim| (paper, claim)))
+    }
+
+    /// Every claim with its standing.
+    pub fn rows(&self) -> Vec<Row<'_>> {
+        self.papers.iter().flat_map(|paper| self.rows_of(paper)).collect()
+    }
+
+    fn rows_of<'a>(&'a self, paper: &'a Paper) -> Vec<Row<'a>> {
+        let outcome = |(claim, rule): (&Claim, &Rule)| -> Option<Outcome> {
+            statistics::outcome(rule, &self.results.get(&claim.id)?.seeds)
+        };
+        let ruled: Vec<(&Claim, &Rule)> =
+            paper.file.claims.iter().filter_map(|claim| Some((claim, claim.rule.as_ref()?))).collect();
+        let outcomes: Vec<Option<Outcome>> = ruled.iter().map(|pair| outcome(*pair)).collect();
+        // a rule without runs counts as one that tells nothing, so that the family is fixed before the runs
+        let raw: Vec<f64> = outcomes.iter().map(|o| o.as_ref().map_or(1.0, Outcome::p)).collect();
+        let corrected = holm(&raw);
+        let standing = |claim: &'a Claim| -> Standing<'a> {
+            if let Some(held) = &claim.held {
+                return Standing::Held(held);
+            }
+            let place = ruled.iter().position(|(ruled, _)| ruled.id == claim.id);
+            let Some((place, (_, rule))) = place.and_then(|place| Some((place, ruled.get(place)?))) else {
+                let open = Standing::Open(claim.open.as_deref().unwrap_or_default());
+                return claim.needs.as_deref().map_or(open, Standing::Needs);
+            };
+            let Some(result) = self.results.get(&claim.id) else {
+                return claim.needs.as_deref().map_or(Standing::NotRun, Standing::Needs);
+            };
+            let outcome = outcomes[place];
+            let p = outcome.map(|_| corrected[place]);
+            let verdict = match (&outcome, p) {
+                (Some(outcome), Some(p)) => outcome.verdict(p, rule.confidence),
+                _ => Verdict::CannotBeTold,
+            };
+            let value = |seed| statistics::value(rule, seed);
+            let values = result.seeds.iter().filter_map(|seed| Some((seed.seed, value(seed)?))).collect();
+            Standing::Judged(Judgement { verdict, outcome, p, values, is_rule_changed: rule.hash() != result.rule })
+        };
+        paper.file.claims.iter().map(|claim| Row { paper, claim, standing: standing(claim) }).collect()
+    }
+
+    /// The result with the verdict that its numbers give now.
+    pub fn judged(&self, result: &ClaimResult) -> ClaimResult {
+        let rows = self.rows();
+        let judged = rows.iter().find(|row| row.claim.id == result.claim).and_then(|row| row.standing.judgement());
+        let outcome = judged.and_then(|judged| judged.outcome);
+        ClaimResult {
+            verdict: judged.map_or(Verdict::CannotBeTold, |judged| judged.verdict),
+            effect: outcome.map(|o| o.effect),
+            interval: outcome.map(|o| o.interval),
+            p: judged.and_then(|judged| judged.p),
+            ..result.clone()
+        }
+    }
+
+    /// Places where results and rules part, a sentence each; empty if all is as it should be.
+    pub fn problems(&self) -> Vec<String> {
+        let mut found = vec![];
+        for (id, stored) in &self.results {
+            let Some((_, claim)) = self.claims().find(|(_, claim)| claim.id == *id) else {
+                found.push(format!("{id}: there is a result, and no such claim"));
+                continue;
+            };
+            let Some(rule) = &claim.rule else {
+                found.push(format!("{id}: there is a result, and no rule"));
+                continue;
+            };
+            if stored.claim != *id {
+                found.push(format!("{id}: the result says that it is of {}", stored.claim));
+            }
+            if stored.rule != rule.hash() {
+                found.push(format!("{id}: rule changed after the run"));
+            }
+            let now = self.judged(stored);
+            if now.verdict != stored.verdict {
+                let (was, is) = (stored.verdict.label(), now.verdict.label());
+                found.push(format!("{id}: the result says \u{201c}{was}\u{201d}, its numbers \u{201c}{is}\u{201d}"));
+            }
+            let numbers = |r: &ClaimResult| [r.effect, r.interval.map(|i| i.0), r.interval.map(|i| i.1), r.p];
+            if !numbers(&now).iter().zip(numbers(stored)).all(|(now, stored)| is_same(*now, stored)) {
+                found.push(format!("{id}: effect, interval or p are not those of its numbers"));
+            }
+        }
+        found
+    }
+}
+
+fn is_same(a: Option<f64>, b: Option<f64>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= ROUNDING * a.abs().max(b.abs()).max(ROUNDING),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! The ledger's verdicts, and what its check finds.
+
+use super::*;
+use crate::experiments::claims::result::{Made, PointNumbers, SeedNumbers};
+
+const PAPER: &str = r#"
+title = "A paper"
+source = "arXiv 0"
+
+[[claim]]
+id = "X1"
+title = "the gate stays shut"
+quote = "Gate stays closed"
+place = "Table 2"
+number = ".01"
+tier = "scaled"
+counter = "it had no time to open"
+turns = "an open gate"
+[claim.rule]
+base = "fast_slow"
+seeds = 3
+read = "gate of coupled"
+statistic = "mean"
+stands = { below = 0.01 }
+
+[[claim]]
+id = "X2"
+title = "it is cheaper"
+quote = "cheaper"
+place = "3"
+number = ""
+tier = "proxy"
+counter = "c"
+turns = "t"
+[claim.rule]
+base = "fast_slow"
+seeds = 3
+read = "held_out_loss of coupled"
+beside = "held_out_loss of frozen"
+statistic = "paired_difference"
+stands = { below = 0.0 }
+
+[[claim]]
+id = "X3"
+title = "at scale"
+quote = "at scale"
+place = "8"
+number = ""
+tier = "scaled"
+needs = "a GPU"
+"#;
+
+fn ledger() -> Ledger {
+    Ledger::new(&[("paper".to_owned(), PAPER.to_owned())], &[]).unwrap()
+}
+
+fn result(ledger: &Ledger, numbers: &[f64]) -> ClaimResult {
+    let (_, claim) = ledger.claims().next().unwrap();
+    let seed = |(seed, number): (usize, &f64)| SeedNumbers {
+        seed: seed as u64,
+        points: vec![PointNumbers { at: None, number: *number, beside: None }],
+    };
+    ClaimResult {
+        claim: claim.id.clone(),
+        rule: claim.rule.as_ref().unwrap().hash(),
+        verdict: Verdict::CannotBeTold,
+        effect: None,
+        interval: None,
+        p: None,
+        seeds: numbers.iter().enumerate().map(seed).collect(),
+        missing: vec![],
+        made: Made::default(),
+    }
+}
+
+fn with(numbers: &[f64]) -> Ledger {
+    let mut ledger = ledger();
+    let raw = result(&ledger, numbers);
+    ledger.results.insert("X1".to_owned(), raw.clone());
+    let judged = ledger.judged(&raw);
+    ledger.results.insert("X1".to_owned(), judged);
+    ledger
+}
+
+fn labels(ledger: &Ledger) -> Vec<String> {
+    ledger.rows().iter().map(|row| row.standing.label()).collect()
+}
+
+/// Holm's family is all rules, run or not: one p of two rules counts twice.
+#[test]
+fn verdicts_are_corrected_for_all_rules_of_the_paper() {
+    assert_eq!(labels(&ledger()), ["not run", "not run", "needs a GPU"]);
+    let ledger = with(&[0.001, 0.0011, 0.0009]);
+    assert_eq!(labels(&ledger), ["stands", "not run", "needs a GPU"]);
+    let judged = ledger.rows()[0].standing.judgement().cloned().unwrap();
+    let raw = judged.outcome.unwrap().p();
+    assert!((judged.p.unwrap() - 2.0 * raw).abs() < 1e-12, "{judged:?}");
+    assert_eq!(labels(&with(&[0.5, 0.5001, 0.5002]))[0], "does not stand");
+    assert_eq!(labels(&with(&[0.0, 0.01, 0.02]))[0], "cannot be told");
+    assert_eq!(labels(&with(&[0.001, 0.0011]))[0], "cannot be told", "a run is missing");
+}
+
+#[test]
+fn the_check_finds_what_was_edited() {
+    let good = with(&[0.001, 0.0011, 0.0009]);
+    assert!(good.problems().is_empty(), "{:?}", good.problems());
+    let read = ClaimResult::parse("X1", &good.results["X1"].to_json().unwrap()).unwrap();
+    assert_eq!(read, good.results["X1"]);
+
+    let edited = |change: &dyn Fn(&mut ClaimResult)| {
+        let mut ledger = good.clone();
+        ledger.results.values_mut().for_each(change);
+        ledger.problems().join("\n")
+    };
+    assert!(edited(&|r| r.verdict = Verdict::DoesNotStand).contains("its numbers \u{201c}stands\u{201d}"));
+    assert!(edited(&|r| r.effect = Some(0.002)).contains("not those of its numbers"));
+    assert!(edited(&|r| r.seeds[0].points[0].number = 0.5).contains("cannot be told"));
+    assert!(edited(&|r| r.claim = "X2".to_owned()).contains("of X2"));
+
+    let mut ledger = good.clone();
+    ledger.papers[0].file.claims[0].rule.as_mut().unwrap().stands.below = Some(0.02);
+    assert!(ledger.problems().join("\n").contains("rule changed after the run"));
+    assert!(labels(&ledger)[0].contains("rule changed after the run"));
+    let result = ledger.results.remove("X1").unwrap();
+    ledger.results.insert("Z9".to_owned(), result);
+    assert!(ledger.problems().join("\n").contains("no such claim"));
+}
+
+#[test]
+fn an_id_stands_once() {
+    let twice = format!("{PAPER}\n{}", PAPER.split("\n\n").nth(1).unwrap());
+    assert!(Ledger::new(&[("p".to_owned(), twice)], &[]).unwrap_err().to_string().contains("twice"));
+}
+
+/// The ledger of this repository: every rule can be followed, and every verdict is that of its numbers.
+#[test]
+fn the_ledger_that_is_built_in_is_sound() {
+    let ledger = Ledger::built_in().unwrap();
+    assert_eq!(ledger.problems(), Vec::<String>::new());
+    assert!(ledger.claims().count() >= 120, "{}", ledger.claims().count());
+    assert_eq!(ledger.claims().filter(|(_, claim)| claim.starred).count(), 20);
+}

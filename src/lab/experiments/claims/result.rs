@@ -1,0 +1,83 @@
+//! The numbers of a claim's runs: `claims/results/ID.json`, small enough to be kept beside the rule.
+
+use serde::{Deserialize, Serialize};
+
+use super::{claim::ClaimError, criterion::Verdict};
+use crate::telemetry::number;
+
+/// The numbers of a claim's runs, and what was made of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimResult {
+    pub claim: String,
+    /// The hash of the rule as it was when the runs were made.
+    pub rule: String,
+    pub verdict: Verdict,
+    /// Absent where too few seeds have a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// Corrected by Holm's method for all rules of the paper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    pub seeds: Vec<SeedNumbers>,
+    /// Seeds whose runs failed, or have no such number: they say nothing for or against the claim.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<u64>,
+    pub made: Made,
+}
+
+/// The numbers of one seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeedNumbers {
+    pub seed: u64,
+    /// One, or one at each value of the setting that varies.
+    pub points: Vec<PointNumbers>,
+}
+
+/// The numbers of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PointNumbers {
+    /// The setting that varies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<f64>,
+    #[serde(with = "number::one")]
+    pub number: f64,
+    /// The number that it is held against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<f64>,
+}
+
+/// By what a result was made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Made {
+    /// Version of Orrery.
+    pub version: String,
+    /// The commit of the working folder, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    pub cpu: String,
+    pub cores: usize,
+    /// Minutes of training, all runs together.
+    pub minutes: f64,
+}
+
+impl ClaimResult {
+    /// # Errors
+    /// If the text is no JSON, or holds what no result has.
+    pub fn parse(claim: &str, text: &str) -> Result<Self, ClaimError> {
+        serde_json::from_str(text).map_err(|source| ClaimError::Result { claim: claim.to_owned(), source })
+    }
+
+    /// The text of its file.
+    ///
+    /// # Errors
+    /// If a number cannot stand in JSON.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self).map(|text| text + "\n")
+    }
+}

@@ -1,0 +1,339 @@
+//! The rule of a claim, fixed before its runs: what is run, which number is read, and when the claim stands.
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use serde::{Deserialize, Serialize};
+
+use super::criterion::{Region, Statistic};
+use crate::{
+    config::{Config, Value, nearest},
+    experiments::sweep::{AxisFile, Seeds, Sweep, SweepFile},
+    files::sha256,
+    labs::{LABS, Lab, TrainSettings},
+};
+
+/// An experiment and its decision. Its text in this order is what is hashed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// The lab or preset that is run.
+    pub base: String,
+    /// Updates; the preset's without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// Runs with different seeds, from the preset's on; with fewer nothing is told.
+    pub seeds: u64,
+    /// The probe that is asked of the models at the end of their run; without it a headline number is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
+    /// The number that is read: `gate of coupled`. Of an answer it is a field, as `orrery ask --csv` names it, and its values
+    /// are averaged: `layers.sink of euler`, or `layers.sink@0 of euler` for the values whose place begins with 0.
+    pub read: String,
+    /// The number that it is held against: `held_out_loss of frozen`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
+    /// The step at which numbers are read; the end without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    pub statistic: Statistic,
+    /// The confidence of the interval, and one less the share of errors that Holm's correction holds.
+    #[serde(default = "usual_confidence")]
+    pub confidence: f64,
+    /// The paper's number on the scale of the statistic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<f64>,
+    /// The region in which the effect must lie for the claim to stand. With both ends it is a margin of equivalence.
+    pub stands: Region,
+    /// For a count: where a seed's number, or its difference, must lie to be counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Region>,
+    /// Settings that differ from the base.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, Value>,
+    /// Arguments of the question.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args: BTreeMap<String, Value>,
+    /// The setting that varies, with its values along which a slope or a rank correlation runs. A difference or a ratio is that
+    /// of the second value's run to the first's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Over>,
+}
+
+/// A setting that varies within each seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Over {
+    pub key: String,
+    pub values: Vec<Value>,
+}
+
+fn usual_confidence() -> f64 {
+    0.95
+}
+
+/// The variants of runs, by the name of their sweep: a plan may take as long as its text takes to open.
+pub type Planned = BTreeMap<String, Vec<String>>;
+
+/// A number of one variant: `gate of coupled`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Read<'a> {
+    /// The key of a headline number, or the field of an answer with the place of its values.
+    pub key: &'a str,
+    /// The variants that differ only by seed.
+    pub group: &'a str,
+}
+
+impl Rule {
+    /// The text that is hashed: TOML in a fixed order, whatever the order in the file.
+    ///
+    /// # Errors
+    /// If a value cannot stand in TOML, in words.
+    pub fn text(&self) -> Result<String, String> {
+        toml::to_string(self).map_err(|e| e.to_string())
+    }
+
+    /// SHA-256 of its text.
+    pub fn hash(&self) -> String {
+        self.text().map(|text| sha256(&text)).unwrap_or_default()
+    }
+
+    /// The sweep that makes its runs. Rules that ask for the same runs have sweeps of the same name.
+    ///
+    /// # Errors
+    /// If no lab or preset has its base's name, or a value cannot stand in TOML, in words.
+    pub fn sweep(&self, seeds: Seeds) -> Result<SweepFile, String> {
+        let (_, config) = self.resolved()?;
+        let key = TrainSettings::steps.name;
+        let steps = self.steps.map_or_else(|| config.get(key).cloned(), |steps| Some(Value::Int(steps as i64)));
+        let steps = steps.ok_or_else(|| format!("names `{}`, which trains nothing", self.base))?;
+        let mut file = SweepFile {
+            base: self.base.clone(),
+            name: None,
+            seeds: Some(seeds),
+            objective: None,
+            samples: None,
+            set: self.set.clone(),
+            axes: BTreeMap::new(),
+        };
+        match &self.over {
+            Some(over) => {
+                if over.key != key {
+                    file.set.insert(key.to_owned(), steps);
+                }
+                file.axes.insert(over.key.clone(), AxisFile::List(over.values.clone()));
+            }
+            // a sweep has an axis: here one of a single point
+            None => {
+                file.axes.insert(key.to_owned(), AxisFile::List(vec![steps]));
+            }
+        }
+        let hash = sha256(&file.to_toml()?);
+        file.name = Some(format!("{}-{}", self.base, &hash[..8]));
+        Ok(file)
+    }
+
+    /// The lab and the settings of its base.
+    fn resolved(&self) -> Result<(&'static Lab, Config), String> {
+        let has_preset = |lab: &&Lab| lab.presets.iter().any(|p| p.id == self.base);
+        if let Some(lab) = LABS.iter().copied().find(|lab| has_preset(lab)) {
+            return Ok((lab, lab.config(Some(&self.base)).map_err(|e| e.to_string())?));
+        }
+        let presets = LABS.iter().flat_map(|lab| lab.presets.iter().map(|p| p.id));
+        Err(format!("names `{}`, which is no preset{}", self.base, meant(nearest(&self.base, presets))))
+    }
+
+    /// Its two numbers.
+    pub fn numbers(&self) -> Result<(Read<'_>, Option<Read<'_>>), String> {
+        let beside = self.beside.as_deref().map(parsed).transpose()?;
+        Ok((parsed(&self.read)?, beside))
+    }
+
+    /// Checks it against the labs; the error is in words that follow the claim's id. Runs that another rule asks for as well
+    /// are planned once.
+    ///
+    /// # Errors
+    /// If a name is unknown, a setting takes no such value, or the statistic lacks what it needs.
+    pub fn check(&self, planned: &mut Planned) -> Result<(), String> {
+        self.stands.check("stands")?;
+        if !(0.5..1.0).contains(&self.confidence) {
+            return Err(format!("has a confidence of {}; give .5 to 1, such as .95", self.confidence));
+        }
+        if self.ask.is_none() && !self.args.is_empty() {
+            return Err("has `args` and asks nothing: give `ask`, the name of a probe".to_owned());
+        }
+        if self.ask.is_some() && self.at.is_some() {
+            return Err("has `ask` and `at`: probes are asked at the end of a run".to_owned());
+        }
+        if self.seeds < 2 {
+            return Err("has a rule with fewer than two seeds, which tell nothing of chance".to_owned());
+        }
+        self.check_statistic()?;
+        let (lab, base) = self.resolved()?;
+        let (first, second) = self.numbers()?;
+        let file = self.sweep(Seeds::Count(self.seeds))?;
+        let name = file.name.clone().unwrap_or_default();
+        let groups = match planned.entry(name) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let unrunnable = |e: &dyn std::fmt::Display| format!("cannot be run: {e}");
+                let sweep = Sweep::new(&file, lab, &base).map_err(|e| unrunnable(&e))?;
+                let point = sweep.points.first().ok_or("has no runs")?;
+                let plan = (lab.plan)(point).map_err(|e| unrunnable(&e))?;
+                new.insert(plan.variants.into_iter().map(|v| v.group).collect())
+            }
+        };
+        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+        for number in [Some(first), second].into_iter().flatten() {
+            if self.ask.is_none() {
+                check_headline(lab, number)?;
+            }
+            check_variant(&groups, number)?;
+        }
+        Ok(())
+    }
+
+    fn check_statistic(&self) -> Result<(), String> {
+        let name = self.statistic.label();
+        let is_pair = matches!(self.statistic, Statistic::PairedDifference | Statistic::Ratio);
+        let is_along = matches!(self.statistic, Statistic::Slope | Statistic::RankCorrelation);
+        match (&self.over, &self.beside) {
+            (None, None) if is_pair => {
+                return Err(format!("has a {name} of one number: give `beside`, or two values in `over`"));
+            }
+            (Some(_), Some(_)) if is_pair => {
+                return Err(format!("has a {name} with `beside` and `over`: leave one out"));
+            }
+            (Some(over), None) if is_pair && over.values.len() != 2 => {
+                return Err(format!("has a {name} over {} values: give two", over.values.len()));
+            }
+            (None, None) if self.statistic == Statistic::SpreadRatio => {
+                return Err(format!("has a {name} of one number: give `beside`"));
+            }
+            (None, _) if is_along => return Err(format!("has a {name}: give the setting that varies, `over`")),
+            (Some(over), _) if is_along && over.values.iter().filter_map(Value::as_f64).count() < 2 => {
+                return Err("needs two numbers or more in `over`".to_owned());
+            }
+            (Some(_), _) if !is_pair && !is_along => return Err(format!("has `over`, which a {name} does not read")),
+            (_, Some(_)) if self.statistic == Statistic::Mean => {
+                return Err(format!("has a {name} and `beside`: leave one out"));
+            }
+            _ => {}
+        }
+        match (&self.counted, self.statistic) {
+            (None, Statistic::Count) => Err("has a count: say in `counted` where a number counts".to_owned()),
+            (Some(counted), Statistic::Count) => counted.check("counted"),
+            (Some(_), _) => Err(format!("has `counted`, which a {name} does not read")),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+/// The parts of `gate of coupled`.
+fn parsed(text: &str) -> Result<Read<'_>, String> {
+    let (key, group) = text
+        .split_once(" of ")
+        .ok_or_else(|| format!("reads `{text}`: write a headline number and a variant, such as `gate of coupled`"))?;
+    Ok(Read { key: key.trim(), group: group.trim() })
+}
+
+fn meant(near: Option<String>) -> String {
+    near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+}
+
+/// Refuses a number that the lab does not have.
+fn check_headline(lab: &Lab, number: Read) -> Result<(), String> {
+    if lab.headline(number.key).is_some() {
+        return Ok(());
+    }
+    let near = nearest(number.key, lab.headlines.iter().map(|h| h.id));
+    Err(format!("reads `{}`, which is no headline number of {}{}", number.key, lab.title, meant(near)))
+}
+
+/// Refuses variants that the runs will not have, and seeds that they would share.
+fn check_variant(groups: &[&str], number: Read) -> Result<(), String> {
+    match groups.iter().filter(|group| **group == number.group).count() {
+        1 => Ok(()),
+        0 => {
+            let (near, known) = (nearest(number.group, groups.iter().copied()), groups.join(", "));
+            Err(format!("reads the variant `{}`{}; its runs have {known}", number.group, meant(near)))
+        }
+        _ => Err("trains several seeds in a run, which would be counted twice: set variants.seeds = 1".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule() -> Rule {
+        Rule {
+            base: "fast_slow".to_owned(),
+            steps: Some(20),
+            seeds: 3,
+            ask: None,
+            read: "held_out_loss of coupled".to_owned(),
+            beside: Some("held_out_loss of frozen".to_owned()),
+            at: None,
+            statistic: Statistic::PairedDifference,
+            confidence: 0.95,
+            published: None,
+            stands: Region { above: Some(-0.01), below: Some(0.01) },
+            counted: None,
+            set: BTreeMap::new(),
+            args: BTreeMap::new(),
+            over: None,
+        }
+    }
+
+    fn refusal(change: impl FnOnce(&mut Rule)) -> String {
+        let mut rule = rule();
+        change(&mut rule);
+        rule.check(&mut Planned::new()).unwrap_err()
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_the_nearest() {
+        assert_eq!(rule().check(&mut Planned::new()), Ok(()));
+        assert!(refusal(|r| r.base = "fast_slw".to_owned()).contains("did you mean `fast_slow`?"));
+        assert!(refusal(|r| r.read = "held_out_los of coupled".to_owned()).contains("did you mean `held_out_loss`?"));
+        assert!(refusal(|r| r.read = "gate of cuopled".to_owned()).contains("did you mean `coupled`?"));
+        let wrong = refusal(|r| drop(r.set.insert("model.pol".to_owned(), Value::Int(2))));
+        assert!(wrong.contains("did you mean `model.pool`?"), "{wrong}");
+    }
+
+    #[test]
+    fn a_statistic_has_what_it_needs() {
+        assert!(refusal(|r| r.beside = None).contains("`beside`"));
+        assert!(refusal(|r| r.statistic = Statistic::Slope).contains("`over`"));
+        assert!(refusal(|r| r.statistic = Statistic::Count).contains("`counted`"));
+        assert!(refusal(|r| r.stands = Region { above: None, below: None }).contains("`stands`"));
+        assert!(refusal(|r| r.stands = Region { above: Some(1.0), below: Some(0.0) }).contains("empty"));
+        let over = |values: &[i64]| {
+            let values = values.iter().map(|v| Value::Int(*v)).collect();
+            Some(Over { key: "model.pool".to_owned(), values })
+        };
+        assert!(refusal(|r| r.over = over(&[2, 4])).contains("leave one out"));
+        assert!(refusal(|r| (r.over, r.beside) = (over(&[2, 4, 8]), None)).contains("give two"));
+        let pair = Rule { over: over(&[2, 4]), beside: None, ..rule() };
+        assert_eq!(pair.check(&mut Planned::new()), Ok(()));
+        assert!(refusal(|r| r.seeds = 1).contains("two seeds"));
+    }
+
+    /// The seeds of a run beside those of the sweep would be the same ones, counted twice.
+    #[test]
+    fn seeds_are_those_of_the_sweep() {
+        let several = |r: &mut Rule| drop(r.set.insert("variants.seeds".to_owned(), Value::Int(3)));
+        assert!(refusal(several).contains("variants.seeds = 1"));
+    }
+
+    #[test]
+    fn rules_of_the_same_runs_share_a_folder_and_not_a_hash() {
+        let other = Rule { read: "gate of coupled".to_owned(), statistic: Statistic::Mean, beside: None, ..rule() };
+        let name = |r: &Rule| r.sweep(Seeds::Count(3)).unwrap().name;
+        assert_eq!(name(&rule()), name(&other));
+        assert_ne!(rule().hash(), other.hash());
+        assert_ne!(name(&rule()), name(&Rule { steps: Some(21), ..rule() }));
+        let read: Rule = toml::from_str(&rule().text().unwrap()).unwrap();
+        assert_eq!((&read, read.hash()), (&rule(), rule().hash()));
+    }
+}

@@ -1,0 +1,182 @@
+//! The statistics of rules: one value of each seed, and of all seeds an effect, its interval, and how surely the claim stands
+//! or does not. Pure functions of numbers.
+
+use super::{
+    criterion::{Region, Statistic, Verdict},
+    result::{PointNumbers, SeedNumbers},
+    rule::Rule,
+};
+use crate::analysis::{
+    rank_correlation::spearman,
+    statistics::{correlation, mean_sd},
+    student::{binomial_tail, mean_above, mean_interval, share_interval, t_exceeded, t_tail},
+};
+
+/// The effect of the numbers and its p values, before it is counted how many claims were tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    pub effect: f64,
+    /// At the rule's confidence.
+    pub interval: (f64, f64),
+    /// Small where the effect surely lies where the claim stands: with two ends by two one-sided tests, each at half of the
+    /// error, so that it is below it just when the interval lies inside.
+    pub p_stands: f64,
+    /// Small where the effect surely lies outside.
+    pub p_falls: f64,
+}
+
+impl Outcome {
+    /// The smaller of both p values: what Holm's correction is given.
+    pub fn p(&self) -> f64 {
+        self.p_stands.min(self.p_falls)
+    }
+
+    /// The verdict, where `p` is the corrected value.
+    pub fn verdict(&self, p: f64, confidence: f64) -> Verdict {
+        match p <= 1.0 - confidence {
+            true if self.p_stands <= self.p_falls => Verdict::Stands,
+            true => Verdict::DoesNotStand,
+            false => Verdict::CannotBeTold,
+        }
+    }
+}
+
+/// The value of one seed on the scale of the effect; `None` where it has none, such as the ratio to 0.
+pub fn value(rule: &Rule, seed: &SeedNumbers) -> Option<f64> {
+    let along = || -> (Vec<f64>, Vec<f64>) { seed.points.iter().filter_map(|p| Some((p.at?, difference(p)))).unzip() };
+    let first = seed.points.first()?;
+    // what the first number is held against: another of the same run, or the same of another run
+    let other = match (&rule.over, seed.points.get(1)) {
+        (Some(_), second) => second.map(|second| (second.number, first.number)),
+        (None, _) => first.beside.map(|beside| (first.number, beside)),
+    };
+    let value = match rule.statistic {
+        // each by itself says nothing of a spread; both are there
+        Statistic::SpreadRatio => first.beside.map(|_| first.number)?,
+        Statistic::Mean => first.number,
+        Statistic::PairedDifference => other.map(|(a, b)| a - b)?,
+        Statistic::Ratio => {
+            let ratio = other.map(|(a, b)| a / b)?;
+            return (ratio.is_finite() && ratio > 0.0).then_some(ratio);
+        }
+        Statistic::Slope => {
+            let (x, y) = along();
+            slope(&x, &y)
+        }
+        Statistic::RankCorrelation => {
+            let (x, y) = along();
+            spearman(&x, &y)
+        }
+        Statistic::Count => {
+            let is_counted = rule.counted?.contains(difference(first));
+            f64::from(u8::from(is_counted))
+        }
+    };
+    value.is_finite().then_some(value)
+}
+
+/// A number, less the other where there is one.
+fn difference(point: &PointNumbers) -> f64 {
+    point.number - point.beside.unwrap_or(0.0)
+}
+
+/// The slope of the least-squares line; NaN where `x` does not vary.
+fn slope(x: &[f64], y: &[f64]) -> f64 {
+    let (mean_x, mean_y) = (mean_sd(x).0, mean_sd(y).0);
+    let along: f64 = x.iter().zip(y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let spread: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
+    if spread > 0.0 { along / spread } else { f64::NAN }
+}
+
+/// The values of all seeds that have one.
+pub fn values(rule: &Rule, seeds: &[SeedNumbers]) -> Vec<f64> {
+    seeds.iter().filter_map(|seed| value(rule, seed)).collect()
+}
+
+/// The outcome of the seeds' values by a rule; `None` for fewer seeds than the rule asks for.
+pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
+    let values = values(rule, seeds);
+    if values.len() < 2 || (values.len() as u64) < rule.seeds {
+        return None;
+    }
+    match rule.statistic {
+        Statistic::Count => {
+            let hits = values.iter().filter(|v| **v > 0.5).count();
+            Some(of_count(hits, values.len(), rule))
+        }
+        Statistic::SpreadRatio => {
+            let points = seeds.iter().filter_map(|seed| seed.points.first());
+            let (a, b): (Vec<f64>, Vec<f64>) = points.filter_map(|p| Some((p.number, p.beside?))).unzip();
+            of_spreads(&a, &b, rule)
+        }
+        Statistic::Ratio => {
+            let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+            let ends = Region { above: rule.stands.above.map(f64::ln), below: rule.stands.below.map(f64::ln) };
+            // a bound at or below 0 bounds no ratio, and its logarithm is no number
+            let ends = Region { above: ends.above.filter(|v| v.is_finite()), below: ends.below };
+            let found = of_mean(&logs, &ends, rule.confidence)?;
+            let (low, high) = found.interval;
+            Some(Outcome { effect: found.effect.exp(), interval: (low.exp(), high.exp()), ..found })
+        }
+        _ => of_mean(&values, &rule.stands, rule.confidence),
+    }
+}
+
+fn of_mean(values: &[f64], stands: &Region, confidence: f64) -> Option<Outcome> {
+    let negated: Vec<f64> = values.iter().map(|v| -v).collect();
+    // each end by the p value of lying beyond it, and of lying before it
+    let above = stands.above.map(|end| (mean_above(values, end), mean_above(&negated, -end)));
+    let below = stands.below.map(|end| (mean_above(&negated, -end), mean_above(values, end)));
+    let (p_stands, p_falls) = of_ends(above, below);
+    Some(Outcome { effect: mean_sd(values).0, interval: mean_interval(values, confidence)?, p_stands, p_falls })
+}
+
+/// Pitman's and Morgan's test of paired spreads, Biometrika 31 (1939) 9 and 13; `None` for fewer than three pairs or a spread
+/// of 0.
+fn of_spreads(a: &[f64], b: &[f64], rule: &Rule) -> Option<Outcome> {
+    let degrees = a.len().checked_sub(2).filter(|n| *n > 0)? as f64;
+    let ratio = mean_sd(a).1 / mean_sd(b).1;
+    let rest = 1.0 - correlation(a, b).powi(2);
+    if !(ratio.is_finite() && ratio > 0.0 && rest > 0.0) {
+        return None;
+    }
+    let t = t_exceeded((1.0 - rule.confidence) / 2.0, degrees);
+    let k = 1.0 + 2.0 * rest * t * t / degrees;
+    let width = (k + (k * k - 1.0).sqrt()).sqrt();
+    // how far the ratio lies above one that is asked, in t; none lies at or below 0
+    let above = |end: f64| match end > 0.0 {
+        true => (ratio * ratio - end * end) * degrees.sqrt() / (2.0 * end * ratio * rest.sqrt()),
+        false => f64::INFINITY,
+    };
+    let tails = |end: f64| (t_tail(above(end), degrees), t_tail(-above(end), degrees));
+    let (p_stands, p_falls) = of_ends(
+        rule.stands.above.map(tails),
+        rule.stands.below.map(|end| {
+            let (greater, smaller) = tails(end);
+            (smaller, greater)
+        }),
+    );
+    Some(Outcome { effect: ratio, interval: (ratio / width, ratio * width), p_stands, p_falls })
+}
+
+fn of_count(hits: usize, n: usize, rule: &Rule) -> Outcome {
+    let more_than = |share: f64| binomial_tail(hits, n, share);
+    let fewer_than = |share: f64| 1.0 - binomial_tail(hits + 1, n, share);
+    let fewer_than = |share: f64| if hits == n { 1.0 } else { fewer_than(share) };
+    let above = rule.stands.above.map(|end| (more_than(end), fewer_than(end)));
+    let below = rule.stands.below.map(|end| (fewer_than(end), more_than(end)));
+    let (p_stands, p_falls) = of_ends(above, below);
+    Outcome { effect: hits as f64 / n as f64, interval: share_interval(hits, n, rule.confidence), p_stands, p_falls }
+}
+
+/// The p values of lying inside and outside, from those of each end as (inside, outside): twice the larger of those for inside,
+/// twice the smaller of those for outside.
+fn of_ends(above: Option<(f64, f64)>, below: Option<(f64, f64)>) -> (f64, f64) {
+    let ends = [above, below].into_iter().flatten();
+    let (inside, outside) =
+        ends.fold((0.0f64, 1.0f64), |(inside, outside), (within, beyond)| (inside.max(within), outside.min(beyond)));
+    ((2.0 * inside).min(1.0), (2.0 * outside).min(1.0))
+}
+
+#[cfg(test)]
+mod tests;

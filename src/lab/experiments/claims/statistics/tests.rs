@@ -1,0 +1,153 @@
+//! Statistics against numbers worked by hand.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::{config::Value, experiments::claims::rule::Over};
+
+fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
+    Rule {
+        base: "fast_slow".to_owned(),
+        steps: None,
+        seeds: 3,
+        ask: None,
+        read: "gate of coupled".to_owned(),
+        beside: None,
+        at: None,
+        statistic,
+        confidence: 0.95,
+        published: None,
+        stands: Region { above, below },
+        counted: Some(Region { above: Some(0.0), below: None }),
+        set: BTreeMap::new(),
+        args: BTreeMap::new(),
+        over: None,
+    }
+}
+
+fn seed(number: f64, beside: Option<f64>) -> SeedNumbers {
+    SeedNumbers { seed: 0, points: vec![PointNumbers { at: None, number, beside }] }
+}
+
+fn pairs(values: &[(f64, f64)]) -> Vec<SeedNumbers> {
+    values.iter().map(|(a, b)| seed(*a, Some(*b))).collect()
+}
+
+fn near(got: f64, want: f64) {
+    assert!((got - want).abs() < 1e-4, "{got} is not {want}");
+}
+
+/// Differences 1, 2, 3: mean 2, standard error 1/sqrt(3), t = 3.4641 with 2 degrees of freedom, two-sided p .0742.
+#[test]
+fn a_paired_difference_is_students() {
+    let seeds = pairs(&[(5.0, 4.0), (3.0, 1.0), (9.0, 6.0)]);
+    let found = outcome(&rule(Statistic::PairedDifference, Some(0.0), None), &seeds).unwrap();
+    near(found.effect, 2.0);
+    near(found.interval.0, -0.4841);
+    near(found.interval.1, 4.4841);
+    near(found.p_stands, 0.0742);
+    assert_eq!((found.p_falls, found.verdict(found.p(), 0.95)), (1.0, Verdict::CannotBeTold));
+    assert_eq!(found.verdict(found.p(), 0.9), Verdict::Stands);
+    let turned = outcome(&rule(Statistic::PairedDifference, None, Some(0.0)), &seeds).unwrap();
+    assert_eq!(turned.verdict(turned.p(), 0.9), Verdict::DoesNotStand);
+}
+
+/// No difference that is seen is not yet equality: the interval must lie inside of the margin.
+#[test]
+fn equivalence_needs_two_one_sided_tests() {
+    let verdict = |values: &[(f64, f64)]| {
+        let found = outcome(&rule(Statistic::PairedDifference, Some(-1.0), Some(1.0)), &pairs(values)).unwrap();
+        let is_inside = found.interval.0 > -1.0 && found.interval.1 < 1.0;
+        let verdict = found.verdict(found.p(), 0.95);
+        assert_eq!(is_inside, verdict == Verdict::Stands, "{found:?}");
+        verdict
+    };
+    assert_eq!(verdict(&[(0.1, 0.0), (-0.1, 0.0), (0.0, 0.0)]), Verdict::Stands);
+    assert_eq!(verdict(&[(1.0, 0.0), (-1.0, 0.0), (0.0, 0.0)]), Verdict::CannotBeTold);
+    assert_eq!(verdict(&[(9.1, 0.0), (8.9, 0.0), (9.0, 0.0)]), Verdict::DoesNotStand);
+    assert_eq!(verdict(&[(-9.1, 0.0), (-8.9, 0.0), (-9.0, 0.0)]), Verdict::DoesNotStand);
+}
+
+/// Two runs of a seed that differ by a setting: the second's number less the first's.
+#[test]
+fn a_difference_may_be_that_of_two_runs() {
+    let over = Some(Over { key: "model.pool".to_owned(), values: vec![Value::Int(2), Value::Int(4)] });
+    let rule = Rule { over, ..rule(Statistic::PairedDifference, Some(0.0), None) };
+    let runs = |a: f64, b: f64| SeedNumbers {
+        seed: 0,
+        points: [(2.0, a), (4.0, b)].map(|(at, number)| PointNumbers { at: Some(at), number, beside: None }).to_vec(),
+    };
+    assert_eq!(value(&rule, &runs(4.0, 5.0)), Some(1.0));
+    let found = outcome(&rule, &[runs(4.0, 5.0), runs(1.0, 3.0), runs(6.0, 9.0)]).unwrap();
+    near(found.effect, 2.0);
+    near(found.p_stands, 0.0742);
+    let ratio = Rule { statistic: Statistic::Ratio, ..rule };
+    assert_eq!(value(&ratio, &runs(4.0, 5.0)), Some(1.25));
+    assert_eq!(value(&ratio, &seed(4.0, None)), None, "a run is missing");
+}
+
+/// Ratios 1/2, 1, 2: the geometric mean is 1, and the interval is as wide to both sides in logarithms.
+#[test]
+fn a_ratio_is_taken_in_logarithms() {
+    let seeds = pairs(&[(1.0, 2.0), (3.0, 3.0), (4.0, 2.0)]);
+    let found = outcome(&rule(Statistic::Ratio, None, Some(1.5)), &seeds).unwrap();
+    near(found.effect, 1.0);
+    near(found.interval.0 * found.interval.1, 1.0);
+    near(found.interval.1.ln(), 4.302_65 * 2f64.ln() / 3f64.sqrt());
+    assert_eq!(outcome(&rule(Statistic::Ratio, None, Some(1.0)), &pairs(&[(1.0, 0.0), (1.0, 1.0), (1.0, 1.0)])), None);
+}
+
+/// Uncorrelated pairs whose spreads are as 2 to 1: F = 4 with 2 degrees of freedom, t = (4 - 1) sqrt(2) / (2 * 2) = 1.0607, and
+/// the ends of the interval are as far from 2, as ratios.
+#[test]
+fn spreads_are_compared_by_pitman_and_morgan() {
+    let seeds = pairs(&[(2.0, 1.0), (-2.0, 1.0), (2.0, -1.0), (-2.0, -1.0)]);
+    let found = outcome(&rule(Statistic::SpreadRatio, Some(1.0), None), &seeds).unwrap();
+    near(found.effect, 2.0);
+    near(found.p_stands, 2.0 * (0.5 - 1.060_66 / (2.0 * (2.0f64 + 1.125).sqrt())));
+    near(found.interval.0 * found.interval.1, 4.0);
+    let k = 1.0 + 4.302_65f64.powi(2);
+    near(found.interval.1, 2.0 * (k + (k * k - 1.0).sqrt()).sqrt());
+    let turned = outcome(&rule(Statistic::SpreadRatio, None, Some(1.0)), &seeds).unwrap();
+    near(turned.p_falls, found.p_stands);
+    assert_eq!(outcome(&rule(Statistic::SpreadRatio, Some(1.0), None), &pairs(&[(1.0, 0.0); 3])), None);
+}
+
+/// Five of five: P(X >= 5) at one half is 1/32.
+#[test]
+fn a_count_is_binomial() {
+    let seeds: Vec<SeedNumbers> = (0..5).map(|_| seed(1.0, None)).collect();
+    let found = outcome(&rule(Statistic::Count, Some(0.5), None), &seeds).unwrap();
+    near(found.effect, 1.0);
+    near(found.p_stands, 2.0 / 32.0);
+    near(found.interval.0, 0.4782);
+    assert_eq!((found.p_falls, found.interval.1), (1.0, 1.0));
+    let none: Vec<SeedNumbers> = (0..9).map(|_| seed(-1.0, None)).collect();
+    let found = outcome(&rule(Statistic::Count, Some(0.5), None), &none).unwrap();
+    assert_eq!(found.verdict(found.p(), 0.95), Verdict::DoesNotStand);
+}
+
+#[test]
+fn a_slope_and_a_rank_correlation_run_along_a_setting() {
+    let along = |slope: f64| SeedNumbers {
+        seed: 0,
+        points: [1.0, 2.0, 4.0]
+            .map(|at| PointNumbers { at: Some(at), number: slope * at + 7.0, beside: None })
+            .to_vec(),
+    };
+    let seeds = [along(1.0), along(2.0), along(3.0)];
+    let found = outcome(&rule(Statistic::Slope, Some(0.0), None), &seeds).unwrap();
+    near(found.effect, 2.0);
+    near(found.p_stands, 0.0742);
+    let found = outcome(&rule(Statistic::RankCorrelation, Some(0.5), None), &seeds).unwrap();
+    assert_eq!((found.effect, found.interval, found.p_stands), (1.0, (1.0, 1.0), 0.0));
+}
+
+/// A run that failed leaves fewer seeds, and fewer seeds than the rule asks for tell nothing.
+#[test]
+fn too_few_seeds_tell_nothing() {
+    let rule = rule(Statistic::Mean, Some(0.0), None);
+    assert_eq!(outcome(&rule, &[seed(1.0, None), seed(1.0, None)]), None);
+    assert_eq!(outcome(&rule, &[seed(1.0, None), seed(1.0, None), seed(f64::NAN, None)]), None);
+    assert!(outcome(&rule, &[seed(1.0, None), seed(1.5, None), seed(1.25, None)]).is_some());
+}

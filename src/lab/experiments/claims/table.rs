@@ -1,0 +1,160 @@
+//! The ledger as tables of text: a row a claim, and the page `docs/claims.md`.
+
+use std::fmt::Write as _;
+
+use super::{
+    criterion::Verdict,
+    ledger::{Ledger, Row, Standing},
+};
+
+const HEAD: &str = "# The ledger of claims
+
+Every claim of the five papers that an experiment could support or contradict. This page is made from `claims/`:
+`UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
+
+    orrery claims                   # this table; --paper, --verdict
+    orrery claims show A2           # a claim: quote, rule, numbers, verdict, and what would turn it
+    orrery claims run A2            # makes its runs and writes claims/results/A2.json; a paper's name runs all of its rules
+    orrery claims check             # makes every verdict again from the stored numbers; 1 where something parts
+
+A claim *stands* where the 95% interval of its effect over seeds lies where its rule says, *does not stand* where it lies outside,
+and *cannot be told* otherwise, after Holm's correction for all rules of its paper. Equality is shown by an interval inside of a
+margin (two one-sided tests), never by a difference that was not found. Rules were fixed before the runs; a rule that was edited
+afterwards says so. Every verdict is one at our scale: *exact* is the paper's experiment, *scaled* the same with a smaller model or
+less text, *proxy* another one that bears on it. A run that failed says nothing. Mathematics and counts are
+held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
+
+Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again, and `orrery sweep
+FOLDER --missing --on slurm` makes it elsewhere. To repeat a claim with other seeds, and keep the result apart:
+
+    orrery claims run A2 --first-seed 100 --results again
+    orrery claims list --from mine          # a folder of claims of your own, with `results` in it
+";
+
+/// Significant digits of a number in a table.
+const DIGITS: usize = 4;
+
+/// A number in few digits: "0.0021", "1.373", "1.20e-7".
+pub fn short(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    if !(1e-3..1e6).contains(&size) {
+        return format!("{value:.2e}");
+    }
+    let before = size.log10().floor().max(0.0) as usize + 1;
+    let text = format!("{value:.*}", DIGITS.saturating_sub(before.min(DIGITS)).max(usize::from(size < 1.0) * DIGITS));
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+impl Row<'_> {
+    /// "-0.0004 [-0.002, 0.001]"; empty without an outcome.
+    pub fn effect_label(&self) -> String {
+        let outcome = self.standing.judgement().and_then(|judged| judged.outcome);
+        outcome.map_or(String::new(), |o| {
+            format!("{} [{}, {}]", short(o.effect), short(o.interval.0), short(o.interval.1))
+        })
+    }
+
+    /// Seeds that have a value, "5 of 8" where that are fewer than the rule asks for; empty without runs.
+    pub fn seeds_label(&self) -> String {
+        let (Some(judged), Some(rule)) = (self.standing.judgement(), &self.claim.rule) else { return String::new() };
+        let seeds = judged.values.len();
+        if (seeds as u64) < rule.seeds { format!("{seeds} of {}", rule.seeds) } else { seeds.to_string() }
+    }
+
+    /// True if the claim has this verdict.
+    pub fn has(&self, verdict: Verdict) -> bool {
+        match &self.standing {
+            Standing::Held(_) => verdict == Verdict::Stands,
+            standing => standing.judgement().is_some_and(|judged| judged.verdict == verdict),
+        }
+    }
+
+    /// "stands, at our scale".
+    pub fn verdict_label(&self) -> String {
+        match &self.standing {
+            Standing::Judged(_) => format!("{}, {}", self.standing.label(), self.claim.tier.scale()),
+            Standing::Open(why) => format!("no rule yet: it takes {why}"),
+            other => other.label(),
+        }
+    }
+}
+
+impl Ledger {
+    /// "120 claims: 40 stand, 12 do not stand, 20 cannot be told; 30 not run, 10 need what is not here, 8 have no rule yet".
+    pub fn summary(&self) -> String {
+        let rows = self.rows();
+        let count = |is_meant: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is_meant(row)).count();
+        format!(
+            "{} claims: {} stand, {} do not stand, {} cannot be told; {} not run, {} need what is not here, {} have no rule yet",
+            rows.len(),
+            count(&|row| row.has(Verdict::Stands)),
+            count(&|row| row.has(Verdict::DoesNotStand)),
+            count(&|row| row.has(Verdict::CannotBeTold)),
+            count(&|row| matches!(row.standing, Standing::NotRun)),
+            count(&|row| matches!(row.standing, Standing::Needs(_))),
+            count(&|row| matches!(row.standing, Standing::Open(_))),
+        )
+    }
+
+    /// The page `docs/claims.md`.
+    pub fn markdown(&self) -> String {
+        let (mut text, rows) = (format!("{HEAD}\n{}.\n", self.summary()), self.rows());
+        for paper in &self.papers {
+            // writing to a string does not fail
+            let _ = write!(
+                text,
+                "\n## {}\n\n{}; `claims/{}.toml`.\n\n| | claim | place | the paper | tier | verdict | effect [95%] | seeds |\n\
+                 | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+                paper.file.title, paper.file.source, paper.id
+            );
+            for row in rows.iter().filter(|row| row.paper.id == paper.id) {
+                let claim = row.claim;
+                let star = if claim.starred { " ★" } else { "" };
+                let cells = [
+                    format!("{}{star}", claim.id),
+                    claim.title.clone(),
+                    claim.place.clone(),
+                    claim.number.clone(),
+                    claim.tier.label().to_owned(),
+                    match &row.standing {
+                        Standing::Open(why) => format!("no rule yet: it takes {why}"),
+                        other => other.label(),
+                    },
+                    row.effect_label(),
+                    row.seeds_label(),
+                ];
+                let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+                let _ = writeln!(text, "| {} |", cells.join(" | "));
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let all = [0.0, 0.00021, -0.25, 1.5, 22.553, 12_345.6, 1.2e-7, -3e8];
+        assert_eq!(all.map(short), ["0", "2.10e-4", "-0.25", "1.5", "22.55", "12346", "1.20e-7", "-3.00e8"]);
+    }
+
+    #[test]
+    fn every_claim_has_a_row() {
+        let ledger = Ledger::built_in().unwrap();
+        let text = ledger.markdown();
+        assert_eq!(
+            text.lines().filter(|l| l.starts_with("| ") && !l.starts_with("| ---")).count(),
+            ledger.claims().count() + ledger.papers.len()
+        );
+        assert!(text.contains(&ledger.summary()));
+    }
+}

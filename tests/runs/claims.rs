@@ -1,0 +1,182 @@
+//! The ledger of claims as a person uses it: the claims that are built in, and a folder of one's own whose tiny claim is run,
+//! checked, and edited.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use super::command::orrery;
+
+const PAPER: &str = r#"
+title = "A paper"
+source = "arXiv 0"
+
+[[claim]]
+id = "X1"
+title = "twins begin alike"
+quote = "At initialisation they are identical."
+place = "section 1"
+number = "0"
+tier = "exact"
+counter = "they share a seed"
+turns = "any difference"
+
+[claim.rule]
+base = "fast_slow"
+steps = 4
+seeds = 2
+read = "held_out_loss of coupled"
+beside = "held_out_loss of frozen"
+at = 0
+statistic = "paired_difference"
+published = 0.0
+stands = { above = -1e-6, below = 1e-6 }
+
+[claim.rule.set]
+"model.d_model" = 16
+"train.window" = 32
+"train.batch" = 2
+"run.eval_every" = 2
+
+[[claim]]
+id = "X3"
+title = "one direction explains something"
+quote = "It explains something."
+place = "section 1"
+number = ""
+tier = "proxy"
+counter = "any direction explains something"
+turns = "a share of 0"
+
+[claim.rule]
+base = "fast_slow"
+steps = 4
+seeds = 2
+ask = "staircase"
+read = "explained of coupled"
+statistic = "mean"
+stands = { above = 0.0 }
+
+[claim.rule.set]
+"model.d_model" = 16
+"train.window" = 32
+"train.batch" = 2
+"run.eval_every" = 2
+
+[[claim]]
+id = "X2"
+title = "it scales"
+quote = "It scales."
+place = "section 2"
+number = "1B"
+tier = "scaled"
+needs = "a GPU"
+"#;
+
+fn with_claims() -> tempfile::TempDir {
+    let here = tempfile::tempdir().unwrap();
+    fs::create_dir(here.path().join("ledger")).unwrap();
+    fs::write(here.path().join("ledger/paper.toml"), PAPER).unwrap();
+    here
+}
+
+fn done(here: &Path, words: &str) -> String {
+    let (code, said) = orrery(here, words);
+    assert_eq!(code, Some(0), "{words}: {said}");
+    said
+}
+
+#[test]
+fn the_claims_that_are_built_in_are_listed_and_shown() {
+    let here = tempfile::tempdir().unwrap();
+    let all = done(here.path(), "claims");
+    assert!(all.contains("A12 *") && all.contains("120 claims"), "{all}");
+    let paper = done(here.path(), "claims list --paper ema --verdict open");
+    assert!(paper.contains("B13 *") && !paper.contains("A1 "), "{paper}");
+    let one = done(here.path(), "claims show a2");
+    assert!(one.contains("within noise") && one.contains("lies between -0.01 and 0.01"), "{one}");
+    assert!(one.contains("orrery claims run A2"), "{one}");
+    done(here.path(), "claims check");
+    let (code, said) = orrery(here.path(), "claims show Z99");
+    assert_eq!(code, Some(2), "{said}");
+    let (code, said) = orrery(here.path(), "claims --paper emma");
+    assert!(code == Some(2) && said.contains("the papers are"), "{said}");
+}
+
+#[test]
+fn a_claim_is_run_judged_and_checked() {
+    let here = with_claims();
+    let said = done(here.path(), "claims run X1 --from ledger --jobs 2");
+    assert!(said.contains("X1: stands, at the paper's scale"), "{said}");
+    let path = here.path().join("ledger/results/X1.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let result: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(result["seeds"].as_array().unwrap().len(), 2);
+    assert_eq!((&result["verdict"], result["effect"].as_f64()), (&Value::from("stands"), Some(0.0)));
+    done(here.path(), "claims check --from ledger");
+
+    // the folders are the truth: nothing is made again
+    let again = done(here.path(), "claims run X1 --from ledger");
+    assert!(again.contains("2 runs, 0 to make"), "{again}");
+    let shown = done(here.path(), "claims show X1 --from ledger");
+    assert!(shown.contains("seed 7: 0") && shown.contains("verdict: stands, at the paper's scale"), "{shown}");
+    let rows: Value =
+        serde_json::from_str(&done(here.path(), "claims list --from ledger --json").lines().next().unwrap()).unwrap();
+    assert_eq!((rows[0]["verdict"].as_str(), rows[2]["standing"].as_str()), (Some("stands"), Some("needs a GPU")));
+    done(here.path(), "claims --from ledger --html claims.html");
+    let page = fs::read_to_string(here.path().join("claims.html")).unwrap();
+    assert!(page.contains("twins begin alike") && page.contains("<circle"), "{page}");
+
+    // an edited result is found, and made anew from its numbers
+    fs::write(&path, text.replace("\"stands\"", "\"does_not_stand\"")).unwrap();
+    let (code, said) = orrery(here.path(), "claims check --from ledger");
+    assert!(code == Some(1) && said.contains("X1: the result says"), "{said}");
+    done(here.path(), "claims check --from ledger --write");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+
+    // and so is an edited rule, which nothing mends but a run
+    fs::write(here.path().join("ledger/paper.toml"), PAPER.replace("below = 1e-6", "below = 1e-3")).unwrap();
+    let (code, said) = orrery(here.path(), "claims check --from ledger --write");
+    assert!(code == Some(1) && said.contains("X1: rule changed after the run"), "{said}");
+    let listed = done(here.path(), "claims --from ledger");
+    assert!(listed.contains("rule changed after the run"), "{listed}");
+}
+
+/// Rules that ask for the same runs share them, and a probe is asked of the runs that are there.
+#[test]
+fn a_rule_may_ask_a_probe_of_the_same_runs() {
+    let here = with_claims();
+    let first = done(here.path(), "claims run paper --from ledger");
+    assert!(first.contains("X1 (") && first.contains("2 runs, 2 to make"), "{first}");
+    assert!(first.contains("X3 (") && first.contains("2 runs, 0 to make"), "{first}");
+    assert_eq!(fs::read_dir(here.path().join("sweeps")).unwrap().count(), 1);
+    let result: Value = serde_json::from_slice(&fs::read(here.path().join("ledger/results/X3.json")).unwrap()).unwrap();
+    for seed in result["seeds"].as_array().unwrap() {
+        let explained = seed["points"][0]["number"].as_f64().unwrap();
+        assert!(explained > 0.0 && explained <= 1.0, "{result}");
+    }
+    done(here.path(), "claims check --from ledger");
+    fs::write(here.path().join("ledger/paper.toml"), PAPER.replace("explained of", "explaned of")).unwrap();
+    let (code, said) = orrery(here.path(), "claims run X3 --from ledger");
+    assert!(code == Some(1) && said.contains("did you mean `explained`?"), "{said}");
+}
+
+#[test]
+fn a_rule_that_no_lab_can_follow_is_refused() {
+    let here = with_claims();
+    let file = here.path().join("ledger/paper.toml");
+    for (good, bad, meant) in [
+        ("base = \"fast_slow\"", "base = \"fast_slwo\"", "did you mean `fast_slow`?"),
+        ("of frozen", "of frozn", "did you mean `frozen`?"),
+        ("held_out_loss of coupled", "held_out_los of coupled", "did you mean `held_out_loss`?"),
+        ("\"train.batch\"", "\"train.bacth\"", "did you mean `train.batch`?"),
+        ("ask = \"staircase\"", "ask = \"staircas\"", "staircase"),
+        ("ask = \"staircase\"", "ask = \"staircase\"\nsteeps = 3", "steeps"),
+    ] {
+        fs::write(&file, PAPER.replace(good, bad)).unwrap();
+        let (code, said) = orrery(here.path(), "claims --from ledger");
+        assert!(code == Some(2) && said.contains(meant), "{bad}: {said}");
+    }
+    let (code, said) = orrery(with_claims().path(), "claims run X2 --from ledger");
+    assert!(code == Some(2) && said.contains("no rule to run: needs a GPU"), "{said}");
+}

@@ -1,0 +1,44 @@
+//! The page of claims is what the ledger says. After a change that is meant, a result or a rule:
+//! `UPDATE_SNAPSHOTS=1 cargo test --test tidy claims`.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use orrery::experiments::claims::ledger::Ledger;
+
+#[test]
+fn the_page_of_claims_is_as_the_ledger_has_it() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/claims.md");
+    let now = Ledger::built_in().unwrap().markdown();
+    if env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, &now).unwrap();
+    }
+    let stored = fs::read_to_string(&path).unwrap_or_default();
+    let differing = now.lines().zip(stored.lines()).find(|(new, old)| new != old);
+    assert!(now == stored, "docs/claims.md is not what the ledger says, first at {differing:?}");
+}
+
+/// The files beside the program are those that it was built with, so that no result is forgotten.
+#[test]
+fn every_result_in_the_repository_is_built_in() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims/results");
+    let ledger = Ledger::built_in().unwrap();
+    let stored: Vec<PathBuf> =
+        fs::read_dir(folder).map(|entries| entries.flatten().map(|e| e.path()).collect()).unwrap_or_default();
+    let results = stored.iter().filter(|path| path.extension().is_some_and(|e| e == "json")).count();
+    assert_eq!(ledger.results.len(), results);
+}
+
+#[test]
+fn every_test_that_holds_a_claim_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let ledger = Ledger::built_in().unwrap();
+    let held: Vec<_> = ledger.claims().filter_map(|(_, claim)| Some((&claim.id, claim.held.as_ref()?))).collect();
+    assert!(!held.is_empty());
+    for (id, held) in held {
+        let text = fs::read_to_string(root.join(&held.file)).unwrap_or_default();
+        assert!(text.contains(&format!("fn {}(", held.test)), "{id}: {} has no test `{}`", held.file, held.test);
+    }
+}
