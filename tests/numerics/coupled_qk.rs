@@ -48,7 +48,7 @@ fn with_drawn_maps(model: &CoupledQk) -> Result<()> {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     for (name, map) in model.params().iter() {
         if ["a", "b", "s", "t", "u", "w"].iter().any(|map| name.ends_with(&format!(".attn.{map}.weight"))) {
-            let drawn: Vec<f32> = (0..map.elem_count()).map(|_| rng.random_range(-0.4..0.4)).collect();
+            let drawn: Vec<f32> = (0..map.elem_count()).map(|_| rng.random_range(-0.1..0.1)).collect();
             model.params().load(name, &Tensor::from_vec(drawn, map.shape(), &Device::Cpu)?)?;
         }
     }
@@ -152,7 +152,8 @@ fn zero_maps_are_standard_attention_bit_for_bit() -> Result<()> {
     Ok(())
 }
 
-/// Any sizes and maps: what the invertible coupling moves, its inverse moves back.
+/// Any sizes: what the invertible coupling moves, its inverse moves back. A step multiplies by an exponential, so that a
+/// long way with large maps loses what rounding cannot give back: the maps are small where there are many channels.
 #[test]
 fn the_invertible_coupling_is_undone_by_its_inverse() -> Result<()> {
     for (heads, head_dim, steps) in [(1, 3, 1), (4, 8, 3), (2, 16, 7)] {
@@ -164,7 +165,8 @@ fn the_invertible_coupling_is_undone_by_its_inverse() -> Result<()> {
         };
         let mut drawn = |n: usize, most: f32| -> Vec<f32> { (0..n).map(|_| rng.random_range(-most..most)).collect() };
         for name in ["s", "t", "u", "w"] {
-            let map = Tensor::from_vec(drawn(head_dim * head_dim, 0.1), (head_dim, head_dim), &Device::Cpu)?;
+            let most = 0.3 / head_dim as f32;
+            let map = Tensor::from_vec(drawn(head_dim * head_dim, most), (head_dim, head_dim), &Device::Cpu)?;
             params.load(&format!("attn.{name}.weight"), &map)?;
         }
         let shape = (2, 5, 3 * heads * head_dim);

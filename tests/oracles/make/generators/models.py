@@ -24,6 +24,8 @@ from families.spen import RATES, Spen, moving_average
 
 SEQUENCES = 2
 TRAINING_STEPS = 30
+# Losses of f32 and f64 are further apart than this where rounding decides; fewer steps than these are no curve.
+SETTLED, FEWEST_STEPS = 1e-4, 5
 AUX_WEIGHT = 0.01
 # An untrained model hides mistakes: norms of ones, biases of zeros, a gate that is shut. So every kind of
 # parameter is drawn, and these scalars are set.
@@ -180,7 +182,24 @@ def train(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor) -> Tens
         total.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    return torch.tensor(seen)
+    return torch.tensor(seen, dtype=torch.float64)
+
+
+def settled(oracle: ModelOracle, seed: int) -> Tensor:
+    """The steps of the training whose loss f32 and f64 agree on. Where a model turns a difference of rounding into one of
+    the weights (a norm of a read that is nearly 0, the quotient of Anderson's step), later ones say nothing."""
+    curves = []
+    for dtype in (torch.float32, torch.float64):
+        model, ids = drawn(oracle, seed)
+        inputs = (ids[:, :-1], torch.tensor(CONTROLS, dtype=dtype)) if oracle.control else (ids[:, :-1],)
+        torch.set_default_dtype(dtype)
+        curves.append(train(model.to(dtype), inputs, ids[:, 1:]))
+        torch.set_default_dtype(torch.float32)
+    apart = ((curves[0] - curves[1]).abs() > SETTLED).nonzero()
+    steps = int(apart[0]) if len(apart) else TRAINING_STEPS
+    if steps < FEWEST_STEPS:
+        raise ValueError(f"f32 and f64 part after {steps} steps: choose other sizes or weights")
+    return curves[0][:steps].float()
 
 
 def drawn(oracle: ModelOracle, seed: int) -> tuple[nn.Module, Tensor]:
@@ -208,7 +227,7 @@ def make_one(name: str, oracle: ModelOracle, seed: int, out: Path) -> None:
     with torch.no_grad():
         tensors |= {f"out.{key}": value for key, value in oracle.outputs(model, tokens).items()}
     saved = {key: tensor.detach().clone().contiguous() for key, tensor in tensors.items()}
-    saved["out.train_losses"] = train(model, inputs, targets)
+    saved["out.train_losses"] = settled(oracle, seed)
     metadata = {"config": json.dumps(oracle.config), "torch": torch.__version__, "seed": str(seed)}
     save_file(saved, out / f"{name}.safetensors", metadata)
 
