@@ -121,7 +121,7 @@ fn a_claim_is_run_judged_and_checked() {
     let shown = done(here.path(), "claims show X1 --from ledger");
     assert!(shown.contains("seed 7: 0") && shown.contains("verdict: stands, at the paper's scale"), "{shown}");
     let rows: Value =
-        serde_json::from_str(&done(here.path(), "claims list --from ledger --json").lines().next().unwrap()).unwrap();
+        serde_json::from_str(done(here.path(), "claims list --from ledger --json").lines().next().unwrap()).unwrap();
     assert_eq!((rows[0]["verdict"].as_str(), rows[2]["standing"].as_str()), (Some("stands"), Some("needs a GPU")));
     done(here.path(), "claims --from ledger --html claims.html");
     let page = fs::read_to_string(here.path().join("claims.html")).unwrap();

@@ -57,19 +57,19 @@ pub fn restore(place: &Path) -> Result<PathBuf, StoreError> {
     Ok(run)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::fs;
-
+    #[cfg(unix)]
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn a_link_to_a_run_deletes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let (run, runs) = (dir.path().join("elsewhere/run"), dir.path().join("runs"));
-        fs::create_dir_all(&run).unwrap();
-        fs::create_dir(&runs).unwrap();
-        fs::write(run.join("config.toml"), "lab = \"x\"").unwrap();
+        std::fs::create_dir_all(&run).unwrap();
+        std::fs::create_dir(&runs).unwrap();
+        std::fs::write(run.join("config.toml"), "lab = \"x\"").unwrap();
         let link = runs.join("link");
         std::os::unix::fs::symlink(&run, &link).unwrap();
         for path in [link.clone(), link.join(""), link.join(".")] {

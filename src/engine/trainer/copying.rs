@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Run, RunError, run::Variant, snapshots::Snapshot, weights::Version};
+use super::{Run, RunError, snapshots::Snapshot, variant::Variant, weights::Version};
 use crate::store::VariantWeights;
 
 impl Variant {

@@ -20,7 +20,7 @@ mod snapshots;
 mod stage_init;
 mod thread;
 mod tokens;
-mod update;
+mod variant;
 mod weights;
 mod worker;
 

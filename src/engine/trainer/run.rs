@@ -4,47 +4,17 @@
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use super::{
-    Plan, RunError, RunSettings, TrainSettings, VariantSpec, asking, inputs, tokens,
-    update::{self, MicroBatch, micro_batches},
-    weights::Version,
+    Plan, RunError, RunSettings, TrainSettings, asking, inputs, tokens,
+    variant::{MicroBatch, Variant, micro_batches, only_batch},
 };
 use crate::{
     config::Value,
     corpus::{Corpus, Position, Windows},
-    models::Trainable,
-    nn::{AdamW, Batch, Device, IGNORE, Tap, device, host, optimiser::AdamWSpec},
+    nn::{Batch, Device, IGNORE, Tap, device, host},
     probe::Progress,
     store::VariantWeights,
     telemetry::{Args, Channel, InputFile, RunInfo, Sample, StepStats, VariantInfo, channels},
 };
-
-/// A model with its optimiser.
-pub struct Variant {
-    pub spec: VariantSpec,
-    pub model: Box<dyn Trainable>,
-    pub optimiser: AdamW,
-    /// The model learns by a rule of its own rather than by gradients.
-    learns_locally: bool,
-    /// The weights last copied, and of which version.
-    pub(super) copied: Option<(Version, Arc<VariantWeights>)>,
-}
-
-impl Variant {
-    /// The model with the optimiser that it needs: none of gradients where it makes no update.
-    pub(super) fn new(
-        spec: &VariantSpec,
-        mut model: Box<dyn Trainable>,
-        adamw: AdamWSpec,
-        steps: u64,
-    ) -> candle_core::Result<Self> {
-        let learns_locally = model.capabilities_mut().local_learning.is_some();
-        let optimiser = match learns_locally || steps == 0 {
-            true => AdamW::without_moments(adamw),
-            false => AdamW::new(model.params(), adamw)?,
-        };
-        Ok(Self { spec: spec.clone(), model, optimiser, learns_locally, copied: None })
-    }
-}
 
 /// A run: everything that a step needs.
 pub struct Run {
@@ -173,7 +143,7 @@ impl Run {
         variant.model.begin_step(own)?;
         let mut scalars = match variant.model.capabilities_mut().local_learning {
             Some(rule) => {
-                let update = rule.learn(update::only_batch(&batches)?)?;
+                let update = rule.learn(only_batch(&batches)?)?;
                 variant.optimiser.step += 1;
                 let label = &variant.spec.label;
                 self.notes.extend(update.divergence.map(|why| format!("{label}, step {step}: {why}")));

@@ -1,9 +1,6 @@
 //! The folder of claims: read, and results written into it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::super::{ask, failure::Failure};
 use crate::{
@@ -99,7 +96,7 @@ pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
     let path = folder.join(format!("{}.json", result.claim));
     let unwritten = |e: &dyn std::fmt::Display| Failure::run(format!("{} cannot be written: {e}", path.display()));
     let text = result.to_json().map_err(|e| unwritten(&e))?;
-    fs::create_dir_all(folder).map_err(|e| unwritten(&e))?;
+    files::make_folders(folder).map_err(|e| unwritten(&e))?;
     files::replace(&path, text.as_bytes()).map_err(|e| unwritten(&e))?;
     Ok(path)
 }
@@ -144,14 +141,11 @@ fn texts(folder: &Path, ending: &str) -> Result<Vec<Named>, Failure> {
 }
 
 fn stems(folder: &Path, ending: &str) -> Result<Vec<String>, Failure> {
-    let unread = |e: std::io::Error| Failure::usage(format!("{} cannot be listed: {e}", folder.display()));
-    let mut found = vec![];
-    for entry in fs::read_dir(folder).map_err(unread)? {
-        let path = entry.map_err(unread)?.path();
-        if path.extension().is_some_and(|e| e == ending) {
-            found.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
-        }
-    }
+    let entries =
+        files::entries(folder).map_err(|e| Failure::usage(format!("{} cannot be listed: {e}", folder.display())))?;
+    let paths = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == ending));
+    let mut found: Vec<String> =
+        paths.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
     found.sort();
     Ok(found)
 }

@@ -10,7 +10,11 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use self::files::Source;
-use super::{failure::Failure, output, terminal::notice};
+use super::{
+    failure::Failure,
+    output::{self, print_line},
+    terminal::notice,
+};
 use crate::experiments::claims::{
     criterion::Verdict,
     ledger::{Row, Standing},
@@ -159,12 +163,12 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
             return Err(Failure::usage(format!("{} should end in .html: it is a web page", path.display())));
         }
         output::write(path, page::html(&ledger, &rows).as_bytes(), &[])?;
-        println!("{}", path.display());
+        print_line!("{}", path.display())?;
         return Ok(());
     }
     if args.json {
         let all: Vec<Value> = rows.iter().map(described).collect();
-        println!("{}", Value::Array(all));
+        print_line!("{}", Value::Array(all))?;
         return Ok(());
     }
     let head = ["id", "claim", "seeds", "effect [interval]", "verdict"].map(str::to_owned).to_vec();
@@ -174,7 +178,9 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         vec![id, row.claim.title.clone(), row.seeds_label(), row.effect_label(), row.standing.label()]
     };
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
-    laid_out(&lines).iter().for_each(|line| println!("{line}"));
+    for line in laid_out(&lines) {
+        print_line!("{line}")?;
+    }
     notice!("{}; verdicts are at our scale, `orrery claims show ID` says more", ledger.summary());
     Ok(())
 }
@@ -195,59 +201,67 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     let rows = ledger.rows();
     let row = files::known_claim(&rows, &args.id)?;
     if args.json {
-        println!("{}", described(row));
+        print_line!("{}", described(row))?;
         return Ok(());
     }
     let claim = row.claim;
-    println!("{}: {}", claim.id, claim.title);
-    println!("\n  \u{201c}{}\u{201d}\n  {}, {}", claim.quote, row.paper.file.title, claim.place);
+    print_line!("{}: {}", claim.id, claim.title)?;
+    print_line!("\n  \u{201c}{}\u{201d}\n  {}, {}", claim.quote, row.paper.file.title, claim.place)?;
     if !claim.number.is_empty() {
-        println!("  the paper's number: {}", claim.number);
+        print_line!("  the paper's number: {}", claim.number)?;
     }
-    println!("\nverdict: {}", row.verdict_label());
+    print_line!("\nverdict: {}", row.verdict_label())?;
     if let Some(rule) = &claim.rule {
         let beside = rule.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
         let over = rule.over.as_ref().map_or(String::new(), |over| {
             let values: Vec<String> = over.values.iter().map(ToString::to_string).collect();
             format!(" over {} = {}", over.key, values.join(", "))
         });
-        println!("rule: the {} of {}{beside}{over} lies {}", rule.statistic.label(), rule.read, rule.stands.label());
-        println!("runs: {} seeds of {}", rule.seeds, rule.base);
+        print_line!(
+            "rule: the {} of {}{beside}{over} lies {}",
+            rule.statistic.label(),
+            rule.read,
+            rule.stands.label()
+        )?;
+        print_line!("runs: {} seeds of {}", rule.seeds, rule.base)?;
         if let Some(published) = rule.published {
-            println!("the paper, on this scale: {}", short(published));
+            print_line!("the paper, on this scale: {}", short(published))?;
         }
     }
     if let Standing::Held(held) = &row.standing {
-        println!("held by: {} in {}", held.test, held.file);
+        print_line!("held by: {} in {}", held.test, held.file)?;
     }
     if let Some(judged) = row.standing.judgement() {
         if let (Some(outcome), Some(p)) = (judged.outcome, judged.p) {
-            println!("effect: {}; p {} after Holm's correction", row.effect_label(), short(p));
+            print_line!("effect: {}; p {} after Holm's correction", row.effect_label(), short(p))?;
             if outcome.p_falls < outcome.p_stands {
-                println!("the effect lies outside of where the claim stands");
+                print_line!("the effect lies outside of where the claim stands")?;
             }
         }
         let values: Vec<String> =
             judged.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect();
-        println!("values: {}", values.join(", "));
+        print_line!("values: {}", values.join(", "))?;
         if let Some(result) = ledger.results.get(&claim.id) {
             let (made, missing) = (&result.made, &result.missing);
-            println!(
+            print_line!(
                 "made by: Orrery {}, {} cores of {}, {} minutes",
-                made.version, made.cores, made.cpu, made.minutes
-            );
+                made.version,
+                made.cores,
+                made.cpu,
+                made.minutes
+            )?;
             if !missing.is_empty() {
-                println!("seeds without a number, which say nothing: {missing:?}");
+                print_line!("seeds without a number, which say nothing: {missing:?}")?;
             }
         }
     }
     for (name, text) in [("strongest counter-reading", &claim.counter), ("what would turn it", &claim.turns)] {
         if !text.is_empty() {
-            println!("{name}: {text}");
+            print_line!("{name}: {text}")?;
         }
     }
     if claim.rule.is_some() {
-        println!("\n  orrery claims run {}", claim.id);
+        print_line!("\n  orrery claims run {}", claim.id)?;
     }
     Ok(())
 }
@@ -262,10 +276,12 @@ fn check(args: &CheckArgs) -> Result<(), Failure> {
     let mut problems = ledger.problems();
     problems.extend(source.outdated_page(&ledger)?);
     if problems.is_empty() {
-        println!("{} results agree with their numbers and rules", ledger.results.len());
+        print_line!("{} results agree with their numbers and rules", ledger.results.len())?;
         return Ok(());
     }
-    problems.iter().for_each(|problem| println!("{problem}"));
+    for problem in &problems {
+        print_line!("{problem}")?;
+    }
     Err(Failure::run(format!("{} of {} results are not as they should be", problems.len(), ledger.results.len())))
 }
 

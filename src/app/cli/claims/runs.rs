@@ -6,6 +6,7 @@ use super::{
     super::{
         ask,
         failure::Failure,
+        output::print_line,
         sweep::{
             folder::{LOGS, SweepFolder, TaskState},
             pool,
@@ -45,7 +46,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
                 ledger.results.insert(claim.id.clone(), result.clone());
                 let result = ledger.judged(&result);
                 let path = files::write(&result, &results)?;
-                println!("{}: {}, {} ({})", claim.id, result.verdict.label(), claim.tier.scale(), path.display());
+                print_line!("{}: {}, {} ({})", claim.id, result.verdict.label(), claim.tier.scale(), path.display())?;
             }
             // an interrupted process ends, a run that failed leaves the other claims
             Err(failure) if failure.code == 1 => failed.push(format!("{}: {}", claim.id, failure.words)),

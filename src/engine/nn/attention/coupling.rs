@@ -4,7 +4,7 @@
 
 use candle_core::{Result, Tensor};
 
-use super::evolution::HeadMlp;
+use super::head_mlp::HeadMlp;
 use crate::nn::{Params, fused::linear::linear};
 
 /// A map d -> d without biases that is zero before training: parameter `<path>.<name>.weight`.

@@ -3,14 +3,13 @@
 
 use candle_core::{D, Result, Tensor, bail};
 
-use super::coupling::{InvertibleCoupling, LinearMixing, SharedMlp};
+use super::{
+    coupling::{InvertibleCoupling, LinearMixing, SharedMlp},
+    head_mlp::HeadMlp,
+};
 use crate::nn::{
     Params,
-    fused::{
-        evolution::{EvolutionSizes, Scheme, evolve},
-        mlp::{Act, mlp},
-    },
-    layers::input_proj,
+    fused::evolution::{EvolutionSizes, Scheme, evolve},
 };
 
 /// The evolution of queries and keys before they are scored.
@@ -53,26 +52,6 @@ impl EvolutionSpec {
             Self::Invertible { .. } => 4 * map,
             Self::Coupled { .. } => 2 * map + heads,
         }
-    }
-}
-
-/// f, an MLP d -> d -> d with SiLU and no biases, d being a head's width. All heads of a layer share it.
-#[derive(Debug, Clone)]
-pub(super) struct HeadMlp {
-    f1: Tensor, // (d, d)
-    f2: Tensor, // (d, d)
-}
-
-impl HeadMlp {
-    /// Parameters `<path>.{f1,f2}.weight`.
-    pub fn new(params: &mut Params, path: &str, head_dim: usize) -> Result<Self> {
-        let f1 = input_proj(params, &format!("{path}.f1.weight"), head_dim, head_dim)?;
-        Ok(Self { f1, f2: input_proj(params, &format!("{path}.f2.weight"), head_dim, head_dim)? })
-    }
-
-    /// `(.., d)` -> `(.., d)`
-    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        mlp(x, &self.f1, &self.f2, Act::Silu)
     }
 }
 

@@ -7,6 +7,7 @@ mod differential;
 mod evolution;
 mod gated_linear;
 mod grouped_query;
+mod head_mlp;
 mod packed;
 mod projections;
 

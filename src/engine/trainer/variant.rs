@@ -1,17 +1,51 @@
-//! One update by gradients, of one batch or of several whose gradients are summed as if they were one.
+//! A model with its optimiser, and one update by gradients: of one batch, or of several whose gradients are summed as if
+//! they were one.
+
+use std::sync::Arc;
 
 use candle_core::backprop::GradStore;
 
-use super::{RunError, run::Variant};
+use super::{RunError, VariantSpec, weights::Version};
 use crate::{
     corpus::Windows,
+    models::Trainable,
     nn::{
-        Batch, Device, IGNORE, Params, Result,
+        AdamW, Batch, Device, IGNORE, Params, Result,
         fused::{GradAccumulator, axpy::axpy},
         host,
+        optimiser::AdamWSpec,
     },
+    store::VariantWeights,
     telemetry::{Channel, channels},
 };
+
+/// A model with its optimiser.
+pub struct Variant {
+    pub spec: VariantSpec,
+    pub model: Box<dyn Trainable>,
+    pub optimiser: AdamW,
+    /// The model learns by a rule of its own rather than by gradients.
+    pub(super) learns_locally: bool,
+    /// The weights last copied, and of which version.
+    pub(super) copied: Option<(Version, Arc<VariantWeights>)>,
+}
+
+impl Variant {
+    /// The model with the optimiser that it needs: none of gradients where it makes no update.
+    pub fn new(
+        spec: &VariantSpec,
+        mut model: Box<dyn Trainable>,
+        adamw: AdamWSpec,
+        steps: u64,
+    ) -> candle_core::Result<Self> {
+        let learns_locally = model.capabilities_mut().local_learning.is_some();
+        let optimiser = match learns_locally || steps == 0 {
+            true => AdamW::without_moments(adamw),
+            false => AdamW::new(model.params(), adamw)?,
+        };
+        Ok(Self { spec: spec.clone(), model, optimiser, learns_locally, copied: None })
+    }
+}
 
 /// Windows that a model reads at once, and their share of the targets of an update.
 #[derive(Clone)]
@@ -144,13 +178,9 @@ pub(super) fn only_batch(batches: &[MicroBatch]) -> std::result::Result<&Batch, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        models::{
-            ModelSpec,
-            coupled_qk::{CoupledQkSpec, QkVariant},
-        },
-        nn::optimiser::AdamWSpec,
-        trainer::VariantSpec,
+    use crate::models::{
+        ModelSpec,
+        coupled_qk::{CoupledQkSpec, QkVariant},
     };
 
     const VOCAB: u32 = 11;
