@@ -302,7 +302,7 @@ fn runs_are_named_deleted_and_taken_back() {
     let out = orrery(&["--csv"], dir.path());
     let text = String::from_utf8(out.stdout).unwrap();
     let mut lines = text.lines();
-    assert!(lines.next().unwrap().ends_with("held_out_loss:frozen,gate:coupled,gate:frozen"), "{text}");
+    assert!(lines.next().unwrap().ends_with("residual:frozen,gate:coupled,gate:frozen"), "{text}");
     assert!(lines.next().unwrap().contains(",the small one,why not,true,false,fast_slow,"), "{text}");
     let json: serde_json::Value = serde_json::from_slice(&orrery(&["--json"], dir.path()).stdout).unwrap();
     assert_eq!(json[0]["note"]["name"], "the small one");

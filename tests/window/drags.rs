@@ -14,7 +14,7 @@ use orrery::{
 use crate::ui::{Desktop, Worker, open_labs};
 
 /// Taller than any lab's controls, so that every slider is in sight.
-const SIZE: [f32; 2] = [1280.0, 4000.0];
+const SIZE: [f32; 2] = [1280.0, 6000.0];
 const MOVES: usize = 8;
 
 /// The lab's page as it opens.

@@ -1036,9 +1036,11 @@ fn an_earlier_answer_is_called_so_in_what_is_saved_of_it() {
         d.click(&format!("Save the {}\u{2026}", save.label()));
         let suggested = format!("pretend-teller-step0.{ending}");
         if save == ExportFormat::Svg {
+            d.until("the sheet", |d| d.shows("Picture of Teller"));
             d.click(&format!("Save {suggested}\u{2026}"));
-            d.until("the dialog", |d| d.asked.picked.lock().unwrap().len() == 2);
         }
+        let dialogs = if save == ExportFormat::Svg { 2 } else { 1 };
+        d.until("the dialog", |d| d.asked.picked.lock().unwrap().len() == dialogs);
         let path = Some(PathBuf::from(format!("saved.{ending}")));
         d.deliver.send(Delivery::Picked { dialog: DialogKind::SaveAs { suggested }, path }).unwrap();
         d.steps(3);

@@ -52,6 +52,13 @@ impl Behavior<Pane> for Stage<'_> {
         }
     }
 
+    /// Room behind the last title, where the titles do not fit: the bar can be scrolled until none lies under an arrow.
+    fn tab_bar_trailing_ui(&mut self, _: &Tiles<Pane>, ui: &mut Ui, _: TileId, _: &Tabs) {
+        if ui.min_rect().width() > ui.clip_rect().width() {
+            ui.add_space(ARROW);
+        }
+    }
+
     fn simplification_options(&self) -> SimplificationOptions {
         SimplificationOptions { all_panes_must_have_tabs: false, ..Default::default() }
     }
