@@ -133,6 +133,14 @@ fn every_preset_runs(lab: &Lab) {
         if config.get("model.layers").and_then(Value::as_f64).is_some_and(|layers| layers >= 8.0) {
             config.set_text(&knobs, "model.layers", "1").unwrap();
         }
+        // and each of its tokens, where the state has so many neurons
+        if config.get("model.neurons").and_then(Value::as_f64).is_some_and(|neurons| neurons > 8192.0) {
+            config.set_text(&knobs, "model.neurons", "1024").unwrap();
+        }
+        // one seed says whether a preset runs, and so does one window
+        for knob in knobs.iter().filter(|k| k.key.ends_with(".seeds") || k.key == "probe.attention_windows") {
+            config.set_text(&knobs, knob.key, "1").unwrap();
+        }
         // probes of roles read every sentence, and as many features as there are units
         for key in [GrammarSettings::train.name, GrammarSettings::test.name, NetworkSettings::units.name] {
             if config.get(key).is_some() {
