@@ -248,7 +248,7 @@ fn two_sweeps_at_once_make_the_runs_of_one() {
     }
     // looking needs no lock
     done(here, &["sweep", "sweeps/rates", "--table"]);
-    done(here, &["sweep", "sweeps/rates", "--on", "print"]);
+    done(here, &["sweep", "sweeps/rates", "--missing", "--on", "print"]);
 }
 
 /// The runs of an array job and of printed commands are processes of their own: each is made once.

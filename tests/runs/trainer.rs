@@ -363,7 +363,7 @@ fn accumulated_batches_train_as_one_large_batch() {
 fn accumulation_is_refused_where_it_cannot_be() {
     for (id, more, why) in [
         ("grammar_roles", ("grammar.train", "2000"), "a rule of its own"),
-        ("synapses", ("carry.carry", "4"), "carried from batch to batch"),
+        ("synapses", ("train.carry", "4"), "carried from batch to batch"),
     ] {
         let lab = labs::find(id).unwrap();
         let mut config = lab.config(None).unwrap();

@@ -97,7 +97,9 @@ fn every_slider_of_every_lab_is_dragged_from_end_to_end() {
             }
             pointer(&mut d, at(MOVES), Some(false));
             d.steps(2);
-            let reached = find(&d, &key).unwrap_or_else(|| panic!("{}: {key:?} went away", lab.id)).value;
+            let there = || sliders(&d).into_iter().map(|slider| slider.key).collect::<Vec<_>>();
+            let reached =
+                find(&d, &key).unwrap_or_else(|| panic!("{}: {key:?} went away: {:?}", lab.id, there())).value;
             let wanted = if up { most } else { least };
             let near = (reached - wanted).abs() <= 1e-6 * wanted.abs().max(1e-9);
             // A slider stops at the last value of which a run can be made beside the other settings.

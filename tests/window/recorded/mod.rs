@@ -37,6 +37,10 @@ pub use concepts::own as own_concept;
 /// The settings that views read.
 pub fn knobs() -> Vec<Knob> {
     vec![
+        Knob::int("model.d_model", "Width", 128, 8, 1024),
+        Knob::int("model.heads", "Heads", 4, 1, 16),
+        Knob::int("model.kv_heads", "Heads of keys", 2, 1, 16),
+        Knob::int("train.window", "Window", 256, 4, 8192),
         Knob::int("model.n_pre", "Blocks before", 1, 0, 8),
         Knob::int("model.n_post", "Blocks after", 1, 0, 8),
         Knob::int("model.n_slow", "Slow blocks", 2, 0, 8),

@@ -58,7 +58,9 @@ impl LayerTerms {
             window if window > 0.0 && window < tokens => window - window * window / (2.0 * tokens),
             _ => tokens / 2.0,
         };
-        let is_attention = cx.config.value(ModelSettings::slow_mixer).ok()? == SlowMixer::Attention;
+        // a run of an earlier version has no such setting
+        let mixer = cx.config.value(ModelSettings::slow_mixer).unwrap_or_default();
+        let is_attention = mixer == SlowMixer::Attention;
         Some(Self {
             maps: 10.0 * d * d + 2.0 * d * kv,
             fast_attention: 2.0 * d * seen,
