@@ -137,6 +137,10 @@ fn every_preset_runs(lab: &Lab) {
         if config.get("model.neurons").and_then(Value::as_f64).is_some_and(|neurons| neurons > 8192.0) {
             config.set_text(&knobs, "model.neurons", "1024").unwrap();
         }
+        // bytes use no more ids of a padded vocabulary
+        if config.get("corpus.vocab").and_then(Value::as_f64).is_some_and(|vocab| vocab > 8192.0) {
+            config.set_text(&knobs, "corpus.vocab", "512").unwrap();
+        }
         // one seed says whether a preset runs, and so does one window
         for knob in knobs.iter().filter(|k| k.key.ends_with(".seeds") || k.key == "probe.attention_windows") {
             config.set_text(&knobs, knob.key, "1").unwrap();
