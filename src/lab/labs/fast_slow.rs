@@ -33,7 +33,7 @@ pub static LAB: Lab = Lab {
         ("model", "Model"),
         ("variants", "Variants"),
         ("approach", "Equilibrium"),
-        ("ladder", "Ladder of approaches"),
+        ("ladder", "Ladder"),
         ("corpus", "Text"),
         ("train", "Training"),
         ("probe", "Probes"),
