@@ -99,17 +99,20 @@ class BiasedAttention(nn.Module):
         self.heads = heads
         self.qkv, self.proj = nn.Linear(d, 3 * d), nn.Linear(d, d)
 
+    def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = (split_heads(z, self.heads) for z in self.qkv(x).chunk(3, dim=-1))
-        return self.proj(merge_heads(F.scaled_dot_product_attention(q, k, v, is_causal=True)))
+        return self.proj(merge_heads(self.attend(q, k, v)))
 
 
 class Gpt2Block(nn.Module):
     """The block of GPT-2: LayerNorm and biases."""
 
-    def __init__(self, d: int, heads: int):
+    def __init__(self, d: int, heads: int, attention: type[BiasedAttention] = BiasedAttention):
         super().__init__()
-        self.ln1, self.attn = nn.LayerNorm(d), BiasedAttention(d, heads)
+        self.ln1, self.attn = nn.LayerNorm(d), attention(d, heads)
         self.ln2, self.mlp = nn.LayerNorm(d), GeluMlp(d, bias=True)
 
     def forward(self, x: Tensor) -> Tensor:
