@@ -217,8 +217,9 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
             let values: Vec<String> = over.values.iter().map(ToString::to_string).collect();
             format!(" over {} = {}", over.key, values.join(", "))
         });
+        let along = rule.along.as_ref().map_or(String::new(), |along| format!(" along {along}"));
         print_line!(
-            "rule: the {} of {}{beside}{over} lies {}",
+            "rule: the {} of {}{beside}{over}{along} lies {}",
             rule.statistic.label(),
             rule.read,
             rule.stands.label()

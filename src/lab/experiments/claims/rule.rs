@@ -26,15 +26,20 @@ pub struct Rule {
     /// The probe that is asked of the models at the end of their run; without it a headline number is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<String>,
-    /// The number that is read: `gate of coupled`. Of an answer it is a field, as `orrery ask --csv` names it, and its values
-    /// are averaged: `layers.sink of euler`, or `layers.sink@0 of euler` for the values whose place begins with 0.
+    /// The number that is read: `gate of coupled`; a headline number or a recorded scalar, such as `time/step_ms of euler`. Of an
+    /// answer it is a field, as `orrery ask --csv` names it, and its values are averaged: `layers.sink of euler`, or
+    /// `layers.sink@0 of euler` for the values whose place begins with 0.
     pub read: String,
-    /// The number that it is held against: `held_out_loss of frozen`.
+    /// The number that it is held against: `held_out_loss of frozen`; of several variants, `within of sanger or foldiak`, the
+    /// largest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
     /// The step at which numbers are read; the end without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
+    /// What is taken of all recorded steps in place of the number of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_steps: Option<OverSteps>,
     pub statistic: Statistic,
     /// The confidence of the interval, and one less the share of errors that Holm's correction holds.
     #[serde(default = "usual_confidence")]
@@ -57,6 +62,19 @@ pub struct Rule {
     /// of the second value's run to the first's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
+    /// The field of the answer along which a slope or a rank correlation runs, value by value: `u0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub along: Option<String>,
+}
+
+/// What is taken of a number over the recorded steps of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OverSteps {
+    /// The median: for times, which vary.
+    Median,
+    /// The first number that does not lie where a seed counts, otherwise the last: a seed counts if each of its steps does.
+    Every,
 }
 
 /// A setting that varies within each seed.
@@ -74,13 +92,13 @@ fn usual_confidence() -> f64 {
 /// The variants of runs, by the name of their sweep: a plan may take as long as its text takes to open.
 pub type Planned = BTreeMap<String, Vec<String>>;
 
-/// A number of one variant: `gate of coupled`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A number of a variant: `gate of coupled`.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read<'a> {
-    /// The key of a headline number, or the field of an answer with the place of its values.
+    /// The key of a headline number, the channel of a scalar, or the field of an answer with the place of its values.
     pub key: &'a str,
-    /// The variants that differ only by seed.
-    pub group: &'a str,
+    /// The variants whose largest number is meant, each by what its seeds have in common.
+    pub groups: Vec<&'a str>,
 }
 
 impl Rule {
@@ -161,8 +179,17 @@ impl Rule {
         if self.ask.is_none() && !self.args.is_empty() {
             return Err("has `args` and asks nothing: give `ask`, the name of a probe".to_owned());
         }
-        if self.ask.is_some() && self.at.is_some() {
-            return Err("has `ask` and `at`: probes are asked at the end of a run".to_owned());
+        if self.ask.is_some() && (self.at.is_some() || self.over_steps.is_some()) {
+            return Err("has `ask` and `at` or `over_steps`: probes are asked at the end of a run".to_owned());
+        }
+        if self.at.is_some() && self.over_steps.is_some() {
+            return Err("has `at` and `over_steps`: leave one out".to_owned());
+        }
+        if self.over_steps == Some(OverSteps::Every) && (self.counted.is_none() || self.beside.is_some()) {
+            return Err("has `over_steps = \"every\"`, which is for a count of one number".to_owned());
+        }
+        if self.along.is_some() && (self.ask.is_none() || self.over.is_some() || self.beside.is_some()) {
+            return Err("has `along`, which is for one field of an answer: give `ask`, no `over` and no `beside`".to_owned());
         }
         if self.seeds < 2 {
             return Err("has a rule with fewer than two seeds, which tell nothing of chance".to_owned());
@@ -185,9 +212,11 @@ impl Rule {
         let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
         for number in [Some(first), second].into_iter().flatten() {
             if self.ask.is_none() {
-                check_headline(lab, number)?;
+                check_number(lab, number.key)?;
             }
-            check_variant(&groups, number)?;
+            for group in &number.groups {
+                check_variant(&groups, group)?;
+            }
         }
         Ok(())
     }
@@ -209,7 +238,10 @@ impl Rule {
             (None, None) if self.statistic == Statistic::SpreadRatio => {
                 return Err(format!("has a {name} of one number: give `beside`"));
             }
-            (None, _) if is_along => return Err(format!("has a {name}: give the setting that varies, `over`")),
+            (None, _) if is_along && self.along.is_none() => {
+                return Err(format!("has a {name}: give the setting that varies, `over`, or a field of an answer, `along`"));
+            }
+            _ if !is_along && self.along.is_some() => return Err(format!("has `along`, which a {name} does not read")),
             (Some(over), _) if is_along && over.values.iter().filter_map(Value::as_f64).count() < 2 => {
                 return Err("needs two numbers or more in `over`".to_owned());
             }
@@ -233,29 +265,29 @@ fn parsed(text: &str) -> Result<Read<'_>, String> {
     let (key, group) = text
         .split_once(" of ")
         .ok_or_else(|| format!("reads `{text}`: write a headline number and a variant, such as `gate of coupled`"))?;
-    Ok(Read { key: key.trim(), group: group.trim() })
+    Ok(Read { key: key.trim(), groups: group.split(" or ").map(str::trim).collect() })
 }
 
 fn meant(near: Option<String>) -> String {
     near.map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
-/// Refuses a number that the lab does not have.
-fn check_headline(lab: &Lab, number: Read) -> Result<(), String> {
-    if lab.headline(number.key).is_some() {
+/// Refuses a number that the lab does not have. A channel of a scalar, `time/step_ms`, is known when a run has recorded it.
+fn check_number(lab: &Lab, key: &str) -> Result<(), String> {
+    if lab.headline(key).is_some() || key.contains('/') {
         return Ok(());
     }
-    let near = nearest(number.key, lab.headlines.iter().map(|h| h.id));
-    Err(format!("reads `{}`, which is no headline number of {}{}", number.key, lab.title, meant(near)))
+    let near = nearest(key, lab.headlines.iter().map(|h| h.id));
+    Err(format!("reads `{key}`, which is no headline number of {}{}", lab.title, meant(near)))
 }
 
-/// Refuses variants that the runs will not have, and seeds that they would share.
-fn check_variant(groups: &[&str], number: Read) -> Result<(), String> {
-    match groups.iter().filter(|group| **group == number.group).count() {
+/// Refuses a variant that the runs will not have, and seeds that they would share.
+fn check_variant(groups: &[&str], asked: &str) -> Result<(), String> {
+    match groups.iter().filter(|group| **group == asked).count() {
         1 => Ok(()),
         0 => {
-            let (near, known) = (nearest(number.group, groups.iter().copied()), groups.join(", "));
-            Err(format!("reads the variant `{}`{}; its runs have {known}", number.group, meant(near)))
+            let (near, known) = (nearest(asked, groups.iter().copied()), groups.join(", "));
+            Err(format!("reads the variant `{asked}`{}; its runs have {known}", meant(near)))
         }
         _ => Err("trains several seeds in a run, which would be counted twice: set variants.seeds = 1".to_owned()),
     }
@@ -274,6 +306,7 @@ mod tests {
             read: "held_out_loss of coupled".to_owned(),
             beside: Some("held_out_loss of frozen".to_owned()),
             at: None,
+            over_steps: None,
             statistic: Statistic::PairedDifference,
             confidence: 0.95,
             published: None,
@@ -282,6 +315,7 @@ mod tests {
             set: BTreeMap::new(),
             args: BTreeMap::new(),
             over: None,
+            along: None,
         }
     }
 
@@ -317,6 +351,18 @@ mod tests {
         let pair = Rule { over: over(&[2, 4]), beside: None, ..rule() };
         assert_eq!(pair.check(&mut Planned::new()), Ok(()));
         assert!(refusal(|r| r.seeds = 1).contains("two seeds"));
+        assert!(refusal(|r| r.along = Some("u0".to_owned())).contains("`ask`"));
+        assert!(refusal(|r| r.over_steps = Some(OverSteps::Every)).contains("a count"));
+        assert!(refusal(|r| (r.at, r.over_steps) = (Some(5), Some(OverSteps::Median))).contains("leave one out"));
+        let timed = Rule {
+            read: "time/step_ms of coupled".to_owned(),
+            beside: Some("time/step_ms of frozen or coupled".to_owned()),
+            over_steps: Some(OverSteps::Median),
+            statistic: Statistic::Ratio,
+            ..rule()
+        };
+        assert_eq!(timed.check(&mut Planned::new()), Ok(()));
+        assert!(refusal(|r| r.beside = Some("gate of frozen or cupled".to_owned())).contains("did you mean `coupled`?"));
     }
 
     /// The seeds of a run beside those of the sweep would be the same ones, counted twice.

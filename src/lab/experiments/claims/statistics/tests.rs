@@ -14,6 +14,7 @@ fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
         read: "gate of coupled".to_owned(),
         beside: None,
         at: None,
+        over_steps: None,
         statistic,
         confidence: 0.95,
         published: None,
@@ -22,6 +23,7 @@ fn rule(statistic: Statistic, above: Option<f64>, below: Option<f64>) -> Rule {
         set: BTreeMap::new(),
         args: BTreeMap::new(),
         over: None,
+        along: None,
     }
 }
 
