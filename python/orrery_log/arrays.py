@@ -247,7 +247,7 @@ def as_float(value: Any, name: str) -> Union[int, float]:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def settled(value: Scalar) -> Number:

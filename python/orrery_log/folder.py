@@ -10,7 +10,7 @@ import re
 import secrets
 from typing import Any, Iterable, Optional
 
-from .numbers import plain
+from .numbers import plain, to_json
 
 #: Version of the protocol (docs/protocol.md) and of the folder's format.
 PROTOCOL = 1
@@ -151,7 +151,7 @@ def description(name: str, seed: int, values: dict[str, Any], started_at: str, a
         },
         "run": run,
     }
-    return json.dumps(record, indent=2, allow_nan=False).encode("ascii") + b"\n"
+    return to_json(record, indent=2) + b"\n"
 
 
 def toml(name: str, seed: int, values: dict[str, Any]) -> bytes:

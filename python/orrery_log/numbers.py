@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 Number = Union[int, float, str]
 
@@ -32,5 +32,12 @@ def plain(value: Any) -> Any:
 
 
 def line(fields: dict[str, Any]) -> bytes:
-    """One line of a log, with its end. Lone surrogates and control characters stay valid JSON."""
-    return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    """One line of a log, with its end."""
+    return to_json(fields) + b"\n"
+
+
+def to_json(value: Any, indent: Optional[int] = None) -> bytes:
+    """JSON in UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
+    separators = (",", ":") if indent is None else (",", ": ")
+    text = json.dumps(value, separators=separators, indent=indent, allow_nan=False, ensure_ascii=False)
+    return text.encode("utf-8", "replace")

@@ -17,7 +17,7 @@ from . import arrays
 from .attention import Layer, payload as attention_payload
 from .folder import PROTOCOL, VARIANT, now, write_whole
 from .notices import Refused
-from .numbers import plain
+from .numbers import plain, to_json
 
 if TYPE_CHECKING:
     from .run import Run
@@ -120,11 +120,11 @@ class Questions:
         fields = {"protocol": PROTOCOL, "id": id, "state": state, "step": step, "at": now(), "words": done.words}
         if done.sample is not None:
             fields["sample"] = done.sample
-        data = json.dumps(plain(fields), allow_nan=False).encode("ascii")
+        data = to_json(plain(fields))
         if len(data) > MAX_ANSWER:
             fields.pop("sample")
             fields.update(state="refused", words=f"the answer has {len(data):,} bytes, more than {MAX_ANSWER:,}")
-            data = json.dumps(plain(fields)).encode("ascii")
+            data = to_json(plain(fields))
         if os.path.islink(self.answer):
             raise OSError("answer/ is a link")
         write_whole(os.path.join(self.answer, f"{id}.json"), [data])

@@ -391,16 +391,16 @@ class Run:
         count = len(ends[0])
         weights = arrays.copy([1.0] * count if weight is None else weight, "graph")
         if len(ends[1]) != count or math.prod(arrays.shape(weights)) != count:
-            raise Refused("graph", "a graph needs as many sources as targets and weights: left out")
+            raise Refused("graph ends", "a graph needs as many sources as targets and weights: left out")
         if count > MAX_EDGES:
             raise Refused("graph", f"a graph of {count:,} edges: at most {MAX_EDGES:,} are drawn; log the strongest")
         if count and min(map(min, ends)) < 0:
-            raise Refused("graph", "nodes of a graph are numbered from 0: one has a negative number")
+            raise Refused("graph number", "nodes of a graph are numbered from 0: one has a negative number")
         names = None if labels is None else [str(v) for v in labels]
         groups = None if community is None else [None if c is None else int(c) for c in community]
         nodes = max((max(map(max, ends)) + 1) if count else 0, len(names or ()), len(groups or ()))
         if nodes > 2 * MAX_EDGES:
-            raise Refused("graph", f"a graph of {nodes:,} nodes cannot be drawn: number them without gaps")
+            raise Refused("graph nodes", f"a graph of {nodes:,} nodes cannot be drawn: number them without gaps")
         for what, listed in (("labels", names), ("communities", groups)):
             if listed is not None and len(listed) != nodes:
                 raise Refused(f"graph {what}", f"a graph of {nodes} nodes has {len(listed)} {what}: left out")

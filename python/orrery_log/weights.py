@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import fnmatch
-import json
 import os
 import re
 import zlib
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 from . import arrays
 from .folder import VARIANT, write_whole
 from .notices import Refused
+from .numbers import to_json
 from .writer import METRICS
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ def file_parts(tensors: list[Tensor], step: int) -> Iterator[Any]:
         header[t.name] = {"dtype": t.dtype, "shape": list(t.shape), "data_offsets": [offset, offset + t.size]}
         offset += t.size
     variants = {VARIANT: {"step": step, "runtime_params": []}}
-    metadata = {"format": "pt", "orrery.variants": json.dumps(variants), "orrery.crc32": f"{checksum:08x}"}
-    text = json.dumps({"__metadata__": metadata, **header}, separators=(",", ":")).encode("ascii")
+    metadata = {"format": "pt", "orrery.variants": to_json(variants).decode(), "orrery.crc32": f"{checksum:08x}"}
+    text = to_json({"__metadata__": metadata, **header})
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
     for t in tensors:
