@@ -1,0 +1,223 @@
+"""Writes run folders that Orrery shows while a model trains.
+
+    import orrery_log
+
+    orrery_log.init("nanogpt", config=vars(args))
+    orrery_log.watch(model, every=50)
+    for step in range(steps):
+        ...
+        orrery_log.log({"loss": loss, "lr": lr}, step=step)
+
+The folder is the interface (docs/protocol.md of Orrery): no server, no port, no account, and nothing but Python's standard
+library. No function here raises, waits for the disk, or changes what is trained: what cannot be written is said once on
+standard error and in the run's events.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import weakref
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, Optional
+
+from .folder import PROTOCOL, VERSION
+from .notices import Notices
+from .run import Run
+
+__version__ = VERSION
+__all__ = [
+    "PROTOCOL",
+    "Run",
+    "attention",
+    "curves",
+    "finish",
+    "graph",
+    "histogram",
+    "init",
+    "log",
+    "log_weights",
+    "matrix",
+    "ode",
+    "run",
+    "text",
+    "update",
+    "watch",
+]
+
+#: The run that the functions of this module write; None before `init` and after `finish`.
+run: Optional[Run] = None
+_runs: weakref.WeakSet[Run] = weakref.WeakSet()
+_notices = Notices()
+_error: Optional[str] = None
+
+
+def init(
+    name: str = "run",
+    config: Any = None,
+    dir: str = "runs",
+    allow: Iterable[str] = (),
+    *,
+    seed: int = 0,
+    total_steps: int = 0,
+    resume: Optional[str] = None,
+    all_ranks: bool = False,
+    max_bytes: int = 8 << 30,
+    on_save: Optional[Callable[[], Any]] = None,
+    answers: Optional[Mapping[str, Callable[..., Any]]] = None,
+) -> Run:
+    """Begins a run: makes a new folder in `dir` and returns the run, which the functions of this module write from now on.
+
+    config: settings, as a dict (nested ones too), a dataclass or argparse's namespace.
+    allow: names of what may be asked of the running program: "pause", "save", "scale_lr", and names in `answers`.
+    answers: the script's functions for questions, such as {"attention": lambda text: ({"h.0": weights}, tokens)}.
+    on_save: called when "save" is asked; without it, a snapshot of the watched model is written.
+    resume: a run folder to go on with, in place of a new one.
+    all_ranks: of a distributed training only rank 0 writes; with this each writes a folder of its own.
+    max_bytes: no measurements are kept once samples.jsonl is so long; scalars always are.
+    """
+    global run
+    if run is not None:
+        run.finish()
+    run = Run(
+        name,
+        config,
+        dir,
+        allow,
+        seed=seed,
+        total_steps=total_steps,
+        resume=resume,
+        all_ranks=all_ranks,
+        max_bytes=max_bytes,
+        on_save=on_save,
+        answers=answers,
+    )
+    _runs.add(run)
+    return run
+
+
+def _current(function: str) -> Optional[Run]:
+    if run is None:
+        _notices.once("no run", f"{function}() without a run: call init() first; nothing is recorded")
+    return run
+
+
+def log(values: Mapping[str, Any], step: Optional[int] = None) -> None:
+    """Scalars of one step by name; see `Run.log`."""
+    current = _current("log")
+    if current is not None:
+        current.log(values, step)
+
+
+def attention(layer: str, weights: Any, step: Optional[int] = None, **options: Any) -> None:
+    """Attention weights of one layer, `(heads, T, T)`; see `Run.attention`."""
+    current = _current("attention")
+    if current is not None:
+        current.attention(layer, weights, step, **options)
+
+
+def graph(source: Any, target: Any, weight: Any = None, step: Optional[int] = None, **options: Any) -> None:
+    """A directed graph by its edges; see `Run.graph`."""
+    current = _current("graph")
+    if current is not None:
+        current.graph(source, target, weight, step, **options)
+
+
+def matrix(name: str, values: Any, step: Optional[int] = None, **options: Any) -> None:
+    """A matrix, drawn as a heat map; see `Run.matrix`."""
+    current = _current("matrix")
+    if current is not None:
+        current.matrix(name, values, step, **options)
+
+
+def text(name: str, text: str, step: Optional[int] = None, **options: Any) -> None:
+    """A text; see `Run.text`."""
+    current = _current("text")
+    if current is not None:
+        current.text(name, text, step, **options)
+
+
+def histogram(name: str, values: Any, step: Optional[int] = None, **options: Any) -> None:
+    """The distribution of many values; see `Run.histogram`."""
+    current = _current("histogram")
+    if current is not None:
+        current.histogram(name, values, step, **options)
+
+
+def curves(name: str, curves: Mapping[str, tuple[Any, Any]], step: Optional[int] = None, **options: Any) -> None:
+    """Curves by name, each a pair of x and y; see `Run.curves`."""
+    current = _current("curves")
+    if current is not None:
+        current.curves(name, curves, step, **options)
+
+
+def log_weights(model: Any, step: Optional[int] = None, **options: Any) -> None:
+    """A snapshot of weights, within a budget; see `Run.log_weights`."""
+    current = _current("log_weights")
+    if current is not None:
+        current.log_weights(model, step, **options)
+
+
+def update(config: Any = None, **known: Any) -> None:
+    """Adds settings, or facts such as total_steps; see `Run.update`."""
+    current = _current("update")
+    if current is not None:
+        current.update(config, **known)
+
+
+def watch(model: Any, every: int = 50, attention: bool = True, **options: Any) -> Any:
+    """Looks into a PyTorch module every `every` steps while it trains, by forward hooks.
+
+    attention: maps of every layer, of the first batch item: `scaled_dot_product_attention`, softmax over square scores,
+        `nn.MultiheadAttention`, and the public BDH.
+    gates: names or patterns of gate parameters, whose tanh is logged each step; True for those named gate, gamma or alpha; or
+        a dict of functions that give the openings.
+    activations: names or patterns of modules whose mean, deviation and share at or below zero are logged; True for ReLU, GELU
+        and their like.
+    decode: gives the text of token ids, such as a tokenizer's `decode`, to name the places of the maps.
+    max_tokens: queries and keys of a map at most.
+    optimizer: what the question "scale_lr" acts on.
+    """
+    current = _current("watch")
+    return None if current is None else current.watch(model, every, attention, **options)
+
+
+def ode(func: Any, every: int = 50, name: str = "ode") -> Any:
+    """Counts the evaluations of an ODE's field and returns the field for the solver: `odeint(ode(func), y, t)`."""
+    current = _current("ode")
+    return func if current is None else current.ode(func, every, name)
+
+
+def finish(error: Optional[str] = None) -> None:
+    """Ends the run; `error` says why it failed. Called at the end of the program by itself."""
+    global run
+    current, run = run, None
+    if current is not None:
+        current.finish(error)
+
+
+def _at_exit() -> None:
+    for one in list(_runs):
+        one.finish(_error)
+
+
+def _remember_error(kind: Any, value: Any, trace: Any) -> None:
+    global _error
+    _error = f"{kind.__name__}: {value}"
+    _previous_hook(kind, value, trace)
+
+
+def _in_child() -> None:
+    """After a fork the child has no run: it may begin one of its own."""
+    global run
+    run = None
+    for one in list(_runs):
+        one.abandon()
+
+
+_previous_hook = sys.excepthook
+sys.excepthook = _remember_error
+atexit.register(_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,120 @@
+"""Attention maps: one layer, its entropies, and the payload of `attention.maps`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from . import arrays
+from .notices import Refused
+from .numbers import plain
+
+#: Lists of more values get no entropies: plain Python would take too long.
+MAX_LIST_VALUES = 50_000
+#: More positions than this make a map that nobody can look at.
+MAX_POSITIONS = 2048
+
+
+class Layer(NamedTuple):
+    """A private copy of the weights of one layer, `(heads, T, T)`: head, query, key."""
+
+    path: str
+    weights: arrays.Copy
+    differential: bool
+
+    @classmethod
+    def checked(cls, path: str, weights: arrays.Copy, differential: bool) -> Layer:
+        """Refused: shapes that are no `(heads, T, T)` or `(T, T)`. A batch of one is taken as its only item."""
+        sides = arrays.shape(weights)
+        if len(sides) == 4 and sides[0] == 1:
+            sides = sides[1:]
+        if len(sides) == 2:
+            sides = (1, *sides)
+        if len(sides) != 3 or sides[1] != sides[2] or 0 in sides:
+            shown = arrays.shape(weights)
+            raise Refused(f"attention {path}", f"attention of `{path}` has shape {shown}: (heads, T, T) is needed")
+        if sides[1] > MAX_POSITIONS:
+            text = f"attention of `{path}` over {sides[1]} positions is left out: at most {MAX_POSITIONS} are drawn"
+            raise Refused(f"attention {path}", text)
+        return cls(path, reshaped(weights, sides), differential)
+
+    @property
+    def positions(self) -> int:
+        return arrays.shape(self.weights)[1]
+
+    def byte_size(self) -> int:
+        return arrays.byte_size(self.weights)
+
+
+def reshaped(weights: arrays.Copy, sides: tuple[int, ...]) -> arrays.Copy:
+    if isinstance(weights, arrays.DeviceTensor):
+        return arrays.DeviceTensor(weights.tensor.reshape(sides), weights.ready)
+    if isinstance(weights, arrays.Flat):
+        return arrays.Flat(sides, weights.data)
+    return weights.reshape(sides)
+
+
+def payload(layers: list[Layer]) -> dict[str, Any]:
+    """The payload of `attention.maps`; on the writer's thread."""
+    return {"layers": [layer_json(layer) for layer in layers]}
+
+
+def layer_json(layer: Layer) -> dict[str, Any]:
+    weights = layer.weights
+    if isinstance(weights, arrays.DeviceTensor):
+        weights = arrays.DeviceTensor(arrays.host_tensor(weights).float(), None)
+        entropy, uniform = tensor_entropies(weights.tensor, layer.differential)
+    elif isinstance(weights, arrays.Flat):
+        entropy, uniform = list_entropies(weights, layer.differential)
+    else:
+        entropy, uniform = array_entropies(weights, layer.differential)
+    return {
+        "path": layer.path,
+        "tokens_per_position": 1,
+        "is_differential": layer.differential,
+        "weights": arrays.encode(weights, half=True),
+        "entropy": plain(entropy),
+        "uniform_entropy": plain(uniform),
+    }
+
+
+def tensor_entropies(weights: Any, differential: bool) -> tuple[list[float], list[float]]:
+    """Mean over queries of -sum w ln w, nats, one a head; and of weights spread evenly over the keys that are not masked."""
+    size = weights.abs()
+    shares = size / size.sum(-1, keepdim=True).clamp_min(1e-30) if differential else size
+    entropy = -(shares * shares.clamp_min(1e-38).log()).sum(-1).mean(-1)
+    seen = (weights != 0).any(0).sum(-1).clamp_min(1).float().log().mean()
+    return entropy.tolist(), [float(seen)] * weights.shape[0]
+
+
+def array_entropies(weights: Any, differential: bool) -> tuple[list[float], list[float]]:
+    """The same of a NumPy array."""
+    numpy = arrays.numpy_of(weights)
+    size = numpy.abs(weights.astype(numpy.float32))
+    shares = size / numpy.maximum(size.sum(-1, keepdims=True), 1e-30) if differential else size
+    entropy = -(shares * numpy.log(numpy.maximum(shares, 1e-38))).sum(-1).mean(-1)
+    seen = numpy.log(numpy.maximum((weights != 0).any(0).sum(-1), 1)).mean()
+    return [float(e) for e in entropy], [float(seen)] * weights.shape[0]
+
+
+def list_entropies(weights: arrays.Flat, differential: bool) -> tuple[list[float], list[float]]:
+    """The same of lists; NaN where they are long."""
+    heads, rows, columns = weights.shape
+    if len(weights.data) > MAX_LIST_VALUES:
+        return [math.nan] * heads, [math.nan] * heads
+    entropy = []
+    seen = [[False] * columns for _ in range(rows)]
+    for h in range(heads):
+        total = 0.0
+        for t in range(rows):
+            start = (h * rows + t) * columns
+            row = [abs(v) for v in weights.data[start : start + columns]]
+            scale = sum(row) or 1.0
+            for k, v in enumerate(row):
+                share = v / scale if differential else v
+                if v != 0:
+                    seen[t][k] = True
+                    total += -share * math.log(share) if share > 0 else share
+        entropy.append(total / rows)
+    uniform = sum(math.log(max(sum(row), 1)) for row in seen) / rows
+    return entropy, [uniform] * heads

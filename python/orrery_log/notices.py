@@ -1,0 +1,58 @@
+"""Sentences for the user: each is said once, on standard error and in the run's events."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from typing import Any, Callable, Optional, TypeVar
+
+#: No more different sentences than this are said in one run.
+MAX_SENTENCES = 100
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Notices:
+    """Says a sentence once a key. `record` also writes it into the events of the run."""
+
+    def __init__(self, record: Optional[Callable[[str, str], None]] = None) -> None:
+        self._record = record
+        self._said: set[str] = set()
+        self._lock = threading.Lock()
+
+    def once(self, key: str, text: str, level: str = "warning") -> None:
+        with self._lock:
+            if key in self._said or len(self._said) >= MAX_SENTENCES:
+                return
+            self._said.add(key)
+        try:
+            print(f"orrery-log: {text}", file=sys.stderr, flush=True)
+        except (OSError, ValueError, AttributeError):
+            pass  # standard error is closed, full or absent
+        if self._record is not None:
+            self._record(level, text)
+
+
+def never_raises(function: Function) -> Function:
+    """For methods of objects with `notices`: an error is said once and does not reach the training loop."""
+
+    @functools.wraps(function)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(self, *args, **kwargs)
+        except Refused as e:
+            self.notices.once(f"refused {e.key}", str(e))
+        except Exception as e:
+            self.notices.once(f"error {function.__name__}", f"{function.__name__}: {type(e).__name__}: {e}")
+        return None
+
+    return guarded  # type: ignore[return-value]
+
+
+class Refused(ValueError):
+    """A value that cannot be written. `key` tells sentences about different things apart."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(text)
+        self.key = key

@@ -1,0 +1,235 @@
+"""Questions to the running program: files in `ask/`, looked at once a step, answered by files in `answer/`.
+
+Only what the script allowed by name is done. No link is followed, and at most 64 KiB of a question are read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import stat
+import time
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
+
+from . import arrays
+from .attention import Layer, payload as attention_payload
+from .folder import PROTOCOL, VARIANT, now, write_whole
+from .notices import Refused
+from .numbers import plain, to_json
+
+if TYPE_CHECKING:
+    from .run import Run
+
+MAX_QUESTION = 64 << 10
+MAX_ANSWER = 64 << 20
+#: Names in `ask/` that are looked at, and questions that are answered in one step.
+MAX_NAMES = 1000
+MAX_AT_ONCE = 8
+#: Seconds in which a folder may change without a new time of change, on coarse file systems.
+COARSE_SECS = 2.0
+PAUSE_POLL_SECS = 0.1
+NAME = re.compile(r"([A-Za-z0-9_-]{1,64})\.json")
+
+
+class Answer(NamedTuple):
+    """What was done, in words; and a line of samples.jsonl, where there is one."""
+
+    words: str
+    sample: Optional[dict[str, Any]] = None
+
+
+class Questions:
+    """The questions of one run."""
+
+    def __init__(
+        self, run: Run, on_save: Optional[Callable[[], Any]], answers: dict[str, Callable[..., Any]]
+    ) -> None:
+        assert run.folder is not None
+        self.run = run
+        self.ask = os.path.join(run.folder, "ask")
+        self.answer = os.path.join(run.folder, "answer")
+        self._on_save = on_save
+        self._answers = answers
+        self._changed = 0
+        self._fresh_until = 0.0
+        self._done: set[str] = set()
+        self._paused = False
+        os.makedirs(self.ask, exist_ok=True)
+        os.makedirs(self.answer, exist_ok=True)
+
+    def look(self, step: int) -> None:
+        """One `stat`; reads what is new. Waits while training is paused."""
+        self._look(step)
+        if not self._paused:
+            return
+        writer = self.run.active
+        if writer is not None:
+            writer.event(state="paused")
+        while self._paused and self.run.active is not None:
+            time.sleep(PAUSE_POLL_SECS)
+            self._look(step)
+        if writer is not None:
+            writer.event(state="running")
+
+    def _look(self, step: int) -> None:
+        try:
+            found = os.lstat(self.ask)
+        except OSError:
+            return
+        if found.st_mtime_ns == self._changed and time.monotonic() > self._fresh_until:
+            return
+        if found.st_mtime_ns != self._changed:
+            self._fresh_until = time.monotonic() + COARSE_SECS
+        self._changed = found.st_mtime_ns
+        if not stat.S_ISDIR(found.st_mode):
+            self.run.notices.once("ask", "ask/ is no folder (or a link): nobody is answered")
+            return
+        try:
+            self._read_all(step)
+        except OSError as e:
+            self.run.notices.once("ask", f"a question cannot be answered: {e.strerror or e}")
+
+    def _read_all(self, step: int) -> None:
+        new = []
+        with os.scandir(self.ask) as entries:
+            for n, entry in enumerate(entries):
+                found = NAME.fullmatch(entry.name)
+                if n >= MAX_NAMES:
+                    self.run.notices.once("asks", f"ask/ holds more than {MAX_NAMES} files: the others are not looked at")
+                    break
+                if found and found[1] not in self._done:
+                    new.append(found[1])
+        for id in sorted(new)[:MAX_AT_ONCE]:
+            self._done.add(id)
+            if not os.path.lexists(os.path.join(self.answer, f"{id}.json")):
+                self._reply(id, step)
+        if len(new) > MAX_AT_ONCE:
+            self._changed = -1  # the others at the next step
+
+    def _reply(self, id: str, step: int) -> None:
+        try:
+            question = self._read(id)
+            done = self._do(question, step)
+            state = "answered"
+        except Refused as e:
+            done, state = Answer(str(e)), "refused"
+        except Exception as e:
+            done, state = Answer(f"{type(e).__name__}: {e}"), "refused"
+        fields = {"protocol": PROTOCOL, "id": id, "state": state, "step": step, "at": now(), "words": done.words}
+        if done.sample is not None:
+            fields["sample"] = done.sample
+        data = to_json(plain(fields))
+        if len(data) > MAX_ANSWER:
+            fields.pop("sample")
+            fields.update(state="refused", words=f"the answer has {len(data):,} bytes, more than {MAX_ANSWER:,}")
+            data = to_json(plain(fields))
+        if os.path.islink(self.answer):
+            raise OSError("answer/ is a link")
+        write_whole(os.path.join(self.answer, f"{id}.json"), [data])
+
+    def _read(self, id: str) -> dict[str, Any]:
+        """A question; refused where it is no regular file of bounded size with a JSON object."""
+        path = os.path.join(self.ask, f"{id}.json")
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+        try:
+            fd = os.open(path, flags)
+        except OSError as e:
+            raise Refused("ask", f"the question cannot be read ({e.strerror}): links are not followed") from None
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise Refused("ask", "the question is no regular file")
+            data = b""
+            while len(data) <= MAX_QUESTION:
+                part = os.read(fd, MAX_QUESTION + 1 - len(data))
+                if not part:
+                    break
+                data += part
+        finally:
+            os.close(fd)
+        if len(data) > MAX_QUESTION:
+            raise Refused("ask", f"the question has more than {MAX_QUESTION:,} bytes")
+        try:
+            question = json.loads(data)
+        except (ValueError, RecursionError):
+            raise Refused("ask", "the question is not JSON") from None
+        if not isinstance(question, dict) or not isinstance(question.get("ask"), str):
+            raise Refused("ask", 'the question is no object with a text "ask"')
+        version = question.get("protocol", PROTOCOL)
+        if not isinstance(version, int) or version > PROTOCOL:
+            raise Refused("ask", f"the question is of protocol {version!r}, and this program knows {PROTOCOL}")
+        if not isinstance(question.setdefault("args", {}), dict):
+            raise Refused("ask", "`args` of the question is no object")
+        return question
+
+    def _do(self, question: dict[str, Any], step: int) -> Answer:
+        ask, args = question["ask"], question["args"]
+        allowed = self.run.allow
+        if ask not in allowed and not (ask == "resume" and "pause" in allowed):
+            offered = ", ".join(allowed)
+            raise Refused("ask", f"`{ask[:80]}` is not allowed: the script allows {offered}")
+        if ask in self._answers:
+            return self._own(ask, self._answers[ask], args, step)
+        known = {
+            "pause": self._pause,
+            "resume": self._resume,
+            "save": self._save,
+            "scale_lr": self._scale_lr,
+        }
+        if ask not in known:
+            raise Refused("ask", f"`{ask[:80]}` is allowed, but the script gives no function for it: init(answers=..)")
+        return known[ask](step, **args)
+
+    def _pause(self, step: int) -> Answer:
+        was, self._paused = self._paused, True
+        return Answer("paused already" if was else f"paused after step {step}")
+
+    def _resume(self, step: int) -> Answer:
+        was, self._paused = self._paused, False
+        return Answer(f"goes on after step {step}" if was else "was not paused")
+
+    def _save(self, step: int) -> Answer:
+        if self._on_save is not None:
+            said = self._on_save()
+            return Answer(str(said) if isinstance(said, str) else "saved by the script's own function")
+        if self.run.model is None:
+            raise Refused("ask", "there is nothing to save: init(on_save=..) takes a function, watch() a model")
+        self.run.log_weights(self.run.model, step)
+        return Answer(f"the weights of step {step} go to snapshots/")
+
+    def _scale_lr(self, step: int, factor: Any) -> Answer:
+        if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not math.isfinite(factor):
+            raise Refused("ask", "`factor` is no number")
+        if not 0 < factor <= 100:
+            raise Refused("ask", f"`factor` is {factor}: it must be above 0 and at most 100")
+        groups = getattr(self.run.optimizer, "param_groups", None)
+        if not groups:
+            raise Refused("ask", "the optimizer is not known: watch(model, optimizer=..) names it")
+        before = [float(g["lr"]) for g in groups]
+        for group in groups:
+            group["lr"] = group["lr"] * factor
+        after = [float(g["lr"]) for g in groups]
+        self.run.changed("train.lr", after[0], step)
+        return Answer(f"learning rate {before[0]:g} -> {after[0]:g}; a scheduler may set it again")
+
+    def _own(self, ask: str, function: Callable[..., Any], args: dict[str, Any], step: int) -> Answer:
+        """The script's own function. `attention` gives `{layer: weights}` or that and tokens, `next_tokens` pairs."""
+        said = function(**args)
+        text = str(args.get("text", ""))
+        if ask == "attention":
+            maps, tokens = said if isinstance(said, tuple) else (said, None)
+            layers = [Layer.checked(str(path), arrays.copy(w, str(path)), False) for path, w in maps.items()]
+            sample = self._sample("attention.maps", attention_payload(layers), step, text)
+            if tokens is not None:
+                sample["tokens"] = [str(t) for t in tokens]
+            return Answer(f"attention of {len(layers)} layers", sample)
+        if ask == "next_tokens":
+            likely = [{"token": str(t), "probability": float(p)} for t, p in said]
+            payload = {"prompt": text, "is_typed": True, "likely": likely, "continuation": ""}
+            return Answer(f"{len(likely)} next tokens", self._sample("text.next_tokens", payload, step, text))
+        return Answer("done" if said is None else str(said)[:10_000])
+
+    @staticmethod
+    def _sample(channel: str, payload: Any, step: int, about: str) -> dict[str, Any]:
+        return {"step": step, "variant": VARIANT, "channel": channel, "about": about[:200], "payload": payload}

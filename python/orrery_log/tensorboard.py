@@ -1,0 +1,86 @@
+"""A `SummaryWriter` that writes a run folder: `from orrery_log.tensorboard import SummaryWriter`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional
+
+import orrery_log
+
+from .notices import Notices
+from .run import Run
+
+_notices = Notices()
+
+
+class SummaryWriter:
+    """The methods of PyTorch's writer that have a meaning here; the others do nothing, which is said once.
+
+    `log_dir` is a folder's path: its last part is the run's name, the rest is where the folder is made.
+    """
+
+    def __init__(self, log_dir: Optional[Any] = None, comment: str = "", **_: Any) -> None:
+        path = os.path.normpath(os.fspath(log_dir)) if log_dir else os.path.join("runs", f"run{comment}")
+        parent, name = os.path.split(path)
+        self._run = Run(name or "run", dir=parent or ".")
+        orrery_log._runs.add(self._run)
+        self.log_dir = self._run.folder or path
+        self._steps: dict[str, int] = {}
+
+    @property
+    def run(self) -> Run:
+        """The run, for what TensorBoard has no word for: attention, watch."""
+        return self._run
+
+    def _step(self, tag: str, step: Optional[int]) -> int:
+        """The step that was given, or one more than the tag's last."""
+        if step is None:
+            step = self._steps.get(tag, -1) + 1
+        if isinstance(step, int):
+            self._steps[tag] = step
+        return step
+
+    def add_scalar(self, tag: str, scalar_value: Any, global_step: Optional[int] = None, *_: Any, **__: Any) -> None:
+        """One number."""
+        self._run.log({tag: scalar_value}, self._step(tag, global_step))
+
+    def add_scalars(
+        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Optional[int] = None, *_: Any, **__: Any
+    ) -> None:
+        """Numbers of one group."""
+        values = {f"{main_tag}/{tag}": value for tag, value in tag_scalar_dict.items()}
+        self._run.log(values, self._step(main_tag, global_step))
+
+    def add_text(self, tag: str, text_string: str, global_step: Optional[int] = None, *_: Any, **__: Any) -> None:
+        """A text."""
+        self._run.text(tag, text_string, self._step(tag, global_step))
+
+    def add_histogram(
+        self, tag: str, values: Any, global_step: Optional[int] = None, bins: Any = 64, *_: Any, **__: Any
+    ) -> None:
+        """The distribution of values, in bins of one width."""
+        self._run.histogram(tag, values, self._step(tag, global_step), bins=bins if isinstance(bins, int) else 64)
+
+    def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any], *_: Any, **__: Any) -> None:
+        """Settings, and numbers at the last step."""
+        self._run.update(hparam_dict)
+        self._run.log(metric_dict, self._run.last_step or 0)
+
+    def flush(self) -> None:
+        """Everything is written within a second; nothing waits for it."""
+
+    def close(self) -> None:
+        """Ends the run."""
+        self._run.finish()
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        self._run.finish(None if kind is None else f"{kind.__name__}: {value}")
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("add_"):
+            raise AttributeError(name)
+        _notices.once(name, f"SummaryWriter.{name} has no meaning in a run folder: it does nothing")
+        return lambda *_, **__: None

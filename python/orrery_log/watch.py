@@ -1,0 +1,284 @@
+"""Watches a PyTorch module while it trains: attention maps, gates, activations; by forward hooks, every few steps."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+
+from . import arrays
+from .capture import Capture, forward_hook, torch
+
+if TYPE_CHECKING:
+    from .run import Run
+
+Gates = Union[bool, str, Iterable[str], Mapping[str, Callable[[], Any]]]
+
+
+class Watch:
+    """The hooks on one module. A pass is looked at where it trains (`model.training`, gradients on) and `every` steps have gone by.
+
+    A pass belongs to the step of the next `log`. `remove` takes the hooks off.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        model: Any,
+        every: int = 50,
+        attention: bool = True,
+        *,
+        gates: Optional[Gates] = None,
+        activations: Optional[Union[bool, str, Iterable[str]]] = None,
+        decode: Optional[Callable[..., str]] = None,
+        max_tokens: int = 128,
+        optimizer: Any = None,
+    ) -> None:
+        self.run = run
+        run.model, run.optimizer = model, optimizer or run.optimizer
+        self.every = max(int(every), 1)
+        self.max_tokens = max(int(max_tokens), 2)
+        self._decode = decode
+        self._attention = attention
+        self._model = model
+        self._gates = gate_functions(model, gates)
+        self._modules = chosen_modules(model, activations)
+        self._passes = 0
+        self._due = 0
+        self._capture: Optional[Capture] = None
+        self._pending: Optional[_Pending] = None
+        self._activations: dict[str, arrays.Scalar] = {}
+        self._handles: list[Any] = []
+        self._temporary: list[Any] = []
+        self._steps_without_pass = 0
+        self._pid = os.getpid()
+        parameters = sum(int(p.numel()) for p in model.parameters())
+        device = next((str(p.device) for p in model.parameters()), "cpu")
+        run.update(params=parameters, device=device)
+        run.collectors.append(self._scalars)
+        if hasattr(model, "_orig_mod") or "ScriptModule" in type(model).__name__:
+            text = "a compiled model shows no attention or activations: watch() it before it is compiled, or not compiled"
+            run.notices.once("compiled", text)
+            return
+        self._handles.append(model.register_forward_pre_hook(self._before, with_kwargs=True))
+        self._handles.append(forward_hook(model, self._after))
+        run.listeners.append(self)
+
+    def remove(self) -> None:
+        """Takes the hooks off."""
+        self._end_capture()
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        if self in self.run.listeners:
+            self.run.listeners.remove(self)
+        if self._scalars in self.run.collectors:
+            self.run.collectors.remove(self._scalars)
+
+    def _failed(self, e: Exception) -> None:
+        self.run.notices.once("watch", f"a measurement of watch() was left out: {type(e).__name__}: {e}")
+
+    def _before(self, module: Any, args: Any, kwargs: Any) -> None:
+        if is_compiling():
+            return
+        try:
+            if not module.training or not torch().is_grad_enabled() or os.getpid() != self._pid:
+                return
+            if self._capture is not None:
+                return  # a module that calls itself
+            self._passes += 1
+            self._steps_without_pass = 0
+            label = self.run.next_step + self._passes - 1
+            if self._pending is not None and label >= self._pending.label + self.every:
+                self._send(self._pending.label)  # nobody logs
+            if label < self._due or self._pending is not None or self.run.active is None:
+                return
+            self._due = (label // self.every + 1) * self.every
+            self._pending = _Pending(self._passes, label, self._tokens(args, kwargs))
+            if self._attention:
+                self._capture = Capture(module, self.max_tokens, self._failed)
+            for name, inner in self._modules:
+                self._temporary.append(inner.register_forward_hook(self._activation(name)))
+        except Exception as e:
+            self._failed(e)
+
+    def _after(self, *_: Any) -> None:
+        if is_compiling():
+            return
+        if self._capture is not None or self._temporary:
+            try:
+                self._end_capture()
+            except Exception as e:
+                self._failed(e)
+
+    def _end_capture(self) -> None:
+        capture, self._capture = self._capture, None
+        for handle in self._temporary:
+            handle.remove()
+        self._temporary.clear()
+        if capture is None:
+            return
+        capture.close()
+        if self._pending is not None:
+            self._pending.capture = capture
+        if not capture.layers:
+            kind = type(self._model).__name__
+            text = f"no attention was seen in {kind}: attention(layer, weights) takes weights, watch(.., attention=False)"
+            self.run.notices.once("no attention", text)
+
+    def _activation(self, name: str) -> Callable[..., None]:
+        def hook(module: Any, args: Any, out: Any) -> None:
+            try:
+                if isinstance(out, (tuple, list)):
+                    out = out[0]
+                if not arrays.is_tensor(out) or not out.is_floating_point():
+                    return
+                values = out.detach().float()
+                for key, value in (
+                    ("mean", values.mean()),
+                    ("std", values.std(unbiased=False)),
+                    ("zero", (values <= 0).float().mean()),
+                ):
+                    self._activations[f"activation/{name}/{key}"] = value
+            except Exception as e:
+                self._failed(e)
+
+        return hook
+
+    def _tokens(self, args: Any, kwargs: Any) -> Optional[list[str]]:
+        """Names of the places, where the model's first input is `(batch, T)` whole numbers."""
+        inputs = [kwargs[k] for k in ("input_ids", "idx", "tokens", "x") if k in kwargs] + list(args[:1])
+        for ids in inputs:
+            if arrays.is_tensor(ids) and ids.dim() == 2 and not ids.is_floating_point():
+                return [self._name(i) for i in ids[0, : self.max_tokens].tolist()]
+        return None
+
+    def _name(self, token: int) -> str:
+        if self._decode is None:
+            return str(token)
+        try:
+            return str(self._decode([token]))
+        except Exception:
+            try:
+                return str(self._decode(token))
+            except Exception as e:
+                self._failed(e)
+                return str(token)
+
+    def _scalars(self, step: int) -> dict[str, Any]:
+        """Gates, and the activations of the last pass that was looked at."""
+        found, self._activations = dict(self._activations), {}
+        alone = len(self._gates) == 1
+        for name, (value, gradient) in self._gates.items():
+            found["gate/tanh" if alone else f"gate/tanh/{name}"] = value()
+            slope = gradient()
+            if slope is not None:
+                found["gate/grad" if alone else f"gate/grad/{name}"] = slope
+        return found
+
+    def logged(self, step: int) -> None:
+        """A step was logged: the pass that was looked at belongs to it, or to one of the steps just before it."""
+        pending = self._pending
+        if pending is not None:
+            before = self._passes - pending.index
+            self._send(max(step - before, min(pending.label, step), 0))
+        if self._passes == 0:
+            self._steps_without_pass += 1
+            if self._steps_without_pass == 10 * self.every:
+                text = "no forward pass of the watched model was seen: is it compiled, or another object?"
+                self.run.notices.once("no pass", text)
+        self._passes = 0
+
+    def _send(self, step: int) -> None:
+        pending, self._pending = self._pending, None
+        if pending is None or pending.capture is None:
+            return
+        capture = pending.capture
+        if capture.layers:
+            positions = max(layer.positions for layer in capture.layers)
+            tokens = pending.tokens if pending.tokens and len(pending.tokens) == positions else None
+            about = f"batch item 0, {capture.length} tokens"
+            if positions < capture.length:
+                about = f"batch item 0, the first {positions} of {capture.length} tokens"
+            self.run.attention_layers(capture.layers, step, tokens=tokens, about=about, whole=True)
+        if capture.activity:
+            nothing = {"x": "NaN", "y": "NaN"}
+
+            def payload() -> Any:
+                layers = [{k: arrays.settled(v) for k, v in one.items()} for one in capture.activity]
+                return {"layers": [{"trained": one, "random_weights": nothing} for one in layers]}
+
+            about = "shares of neurons above zero in a training batch"
+            self.run.sample("synapses.activity", payload, step, 64 * len(capture.activity), about=about)
+
+    def finish(self) -> None:
+        if self._pending is not None:
+            self._send(self._pending.label)
+        self.remove()
+
+
+class _Pending:
+    """A pass that was looked at and waits for its step. `index`: which pass since the last logged step, from 1."""
+
+    def __init__(self, index: int, label: int, tokens: Optional[list[str]]) -> None:
+        self.index = index
+        self.label = label
+        self.tokens = tokens
+        self.capture: Optional[Capture] = None
+
+
+def is_compiling() -> bool:
+    """True while torch.compile traces: the hooks are not part of what it makes."""
+    compiler = getattr(torch(), "compiler", None)
+    return bool(compiler is not None and getattr(compiler, "is_compiling", bool)())
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(name == p or fnmatch.fnmatchcase(name, p) for p in patterns)
+
+
+def gate_functions(
+    model: Any, gates: Optional[Gates]
+) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
+    """By name: what gives the opening of a gate, and the gradient of its parameter (None where there is none)."""
+    if not gates:
+        return {}
+    if isinstance(gates, Mapping):
+        return {str(name): (function, lambda: None) for name, function in gates.items()}
+    patterns = ["*gate*", "*gamma*", "*alpha*"] if gates is True else [gates] if isinstance(gates, str) else list(gates)
+    found: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {}
+    for name, parameter in model.named_parameters():
+        if matches(name, patterns) and (gates is not True or parameter.numel() == 1):
+            found[name] = (opening(parameter), gradient(parameter))
+    if not found:
+        raise ValueError(f"no parameter of the model matches the gates {patterns}")
+    return found
+
+
+def opening(parameter: Any) -> Callable[[], Any]:
+    """The mean of tanh over the parameter."""
+    return lambda: parameter.detach().float().tanh().mean()
+
+
+def gradient(parameter: Any) -> Callable[[], Any]:
+    return lambda: None if parameter.grad is None else parameter.grad.detach().float().mean()
+
+
+#: Modules that `activations=True` looks at.
+ACTIVATIONS = ("ReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "LeakyReLU", "ELU", "Mish", "NewGELUActivation", "GELUActivation")
+
+
+def chosen_modules(model: Any, activations: Optional[Union[bool, str, Iterable[str]]]) -> list[tuple[str, Any]]:
+    if not activations:
+        return []
+    named = [(name, module) for name, module in model.named_modules() if name]
+    if activations is True:
+        return [(name, m) for name, m in named if type(m).__name__ in ACTIVATIONS]
+    patterns = [activations] if isinstance(activations, str) else list(activations)
+    found = [(name, m) for name, m in named if matches(name, patterns)]
+    if not found:
+        raise ValueError(f"no module of the model matches the activations {patterns}")
+    return found
+
+

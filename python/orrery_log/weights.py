@@ -1,0 +1,156 @@
+"""Snapshots of a model's weights as safetensors, within a budget."""
+
+from __future__ import annotations
+
+import ctypes
+import fnmatch
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+
+from . import arrays
+from .folder import VARIANT, write_whole
+from .notices import Refused
+from .numbers import to_json
+from .writer import METRICS
+
+if TYPE_CHECKING:
+    from .run import Run
+
+#: The names of types in safetensors, by the names that PyTorch and NumPy give them.
+TYPES = {
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "int64": "I64",
+    "int32": "I32",
+    "uint8": "U8",
+}
+
+
+class Tensor(NamedTuple):
+    """A private copy on the CPU."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    values: Any
+
+    def buffer(self) -> Any:
+        """The bytes, row by row, little-endian."""
+        if self.size == 0:
+            return b""
+        if arrays.is_tensor(self.values):
+            return memoryview((ctypes.c_char * self.size).from_address(self.values.data_ptr())).cast("B")
+        return memoryview(self.values).cast("B")
+
+
+class Snapshots:
+    """The snapshots of one run. One is written at a time; one that comes meanwhile is left out and said."""
+
+    def __init__(self, run: Run) -> None:
+        assert run.folder is not None
+        self.run = run
+        self.folder = os.path.join(run.folder, "snapshots")
+        os.makedirs(self.folder, exist_ok=True)
+        self.kept = {}
+        for name in os.listdir(self.folder):
+            found = re.fullmatch(r"step-(\d+)\.safetensors", name)
+            if found:
+                self.kept[int(found[1])] = os.path.getsize(os.path.join(self.folder, name))
+        self._busy = False
+
+    def take(self, model: Any, step: int, budget: int, patterns: Optional[list[str]]) -> None:
+        writer = self.run.active
+        if writer is None:
+            return
+        if self._busy:
+            writer.dropped["snapshots"] += 1
+            text = f"the weights of step {step} are left out: those before are still being written; events.jsonl counts them"
+            self.run.notices.once("snapshot busy", text)
+            return
+        tensors = list(self._copies(model, patterns))
+        size = sum(t.size for t in tensors)
+        if not tensors:
+            raise Refused("weights", "there are no weights to keep: none has a name that matches, or a type that is known")
+        if 2 * size > budget:
+            text = (
+                f"weights of {size / 2**20:,.0f} MiB do not fit twice into a budget of {budget / 2**20:,.0f} MiB: none are kept; "
+                "raise budget=, or choose some by names=[..]"
+            )
+            raise Refused("weights", text)
+        self._busy = True
+
+        def write() -> None:
+            try:
+                write_whole(self._path(step), file_parts(tensors, step))
+                self.kept[step] = os.path.getsize(self._path(step))
+                self._thin(budget)
+            finally:
+                self._busy = False
+
+        if not writer.put(METRICS, write, 0):
+            self._busy = False
+
+    def _path(self, step: int) -> str:
+        return os.path.join(self.folder, f"step-{step:08}.safetensors")
+
+    def _copies(self, model: Any, patterns: Optional[list[str]]) -> Iterator[Tensor]:
+        state = model.state_dict() if hasattr(model, "state_dict") else model
+        for name, value in state.items():
+            name = str(name)
+            if patterns is not None and not any(fnmatch.fnmatchcase(name, p) for p in patterns):
+                continue
+            if not hasattr(value, "dtype"):
+                continue
+            dtype = TYPES.get(str(value.dtype).rpartition(".")[2])
+            if dtype is None:
+                text = f"weights of type {value.dtype} are not kept (`{name}`)"
+                self.run.notices.once(f"dtype {value.dtype}", text)
+                continue
+            if arrays.is_tensor(value):
+                copied = value.detach().to("cpu", copy=True).contiguous()
+                size = copied.numel() * copied.element_size()
+            else:
+                numpy = arrays.numpy_of(value)
+                copied = numpy.array(value, order="C", copy=True)
+                if dtype == "BF16":
+                    copied = copied.view(numpy.uint16)
+                size = copied.nbytes
+            yield Tensor(f"{VARIANT}/{name}", dtype, tuple(int(n) for n in value.shape), size, copied)
+
+    def _thin(self, budget: int) -> None:
+        """Removes those that lie closest to their neighbours, never the first or the last."""
+        while sum(self.kept.values()) > budget and len(self.kept) > 2:
+            steps = sorted(self.kept)
+            gaps = {steps[i]: steps[i + 1] - steps[i - 1] for i in range(1, len(steps) - 1)}
+            step = min(gaps, key=lambda s: (gaps[s], s))
+            try:
+                os.unlink(self._path(step))
+            except FileNotFoundError:
+                pass
+            del self.kept[step]
+
+
+def file_parts(tensors: list[Tensor], step: int) -> Iterator[Any]:
+    """The parts of a safetensors file: eight bytes, a header of JSON, the values."""
+    checksum = 0
+    header: dict[str, Any] = {}
+    offset = 0
+    for t in tensors:
+        checksum = zlib.crc32(t.buffer(), checksum)
+        header[t.name] = {"dtype": t.dtype, "shape": list(t.shape), "data_offsets": [offset, offset + t.size]}
+        offset += t.size
+    variants = {VARIANT: {"step": step, "runtime_params": []}}
+    metadata = {"format": "pt", "orrery.variants": to_json(variants).decode(), "orrery.crc32": f"{checksum:08x}"}
+    text = to_json({"__metadata__": metadata, **header})
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for t in tensors:
+        if t.size:
+            yield t.buffer()
+

@@ -1,0 +1,270 @@
+"""The thread that writes: a bounded queue in front of append-only logs. Training never waits for it."""
+
+from __future__ import annotations
+
+import collections
+import errno
+import os
+import threading
+import time
+from typing import Any, Callable, NamedTuple, Optional
+
+from .folder import now, write_all
+from .notices import Notices
+from .numbers import line
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+METRICS, SAMPLES, EVENTS = "metrics.jsonl", "samples.jsonl", "events.jsonl"
+#: Lines that wait at most, and bytes of arrays among them.
+MAX_WAITING = 20_000
+MAX_WAITING_BYTES = 256 << 20
+#: Lines are gathered for so many seconds, then written together.
+GATHER_SECS = 0.1
+#: After a failed write the disk is tried again after so many seconds.
+RETRY_SECS = 2.0
+#: The thread looks about so often where nothing comes, and tells of drops at most so often.
+IDLE_SECS = 0.5
+TELL_SECS = 10.0
+
+
+class Job(NamedTuple):
+    """One thing to write. `make` runs on the writer's thread and returns a line, or writes a file and returns None."""
+
+    log: str
+    make: Callable[[], Optional[bytes]]
+    size: int
+
+
+class Log:
+    """One append-only file, opened once. Lines go to the system whole; a torn one is ended before the next."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self.path = os.path.join(folder, name)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        self.fd = os.open(self.path, flags | getattr(os, "O_BINARY", 0), 0o666)
+        self.length = os.fstat(self.fd).st_size
+        self.torn = self.length > 0 and self._last_byte() != b"\n"
+        self.shared = False
+
+    def _last_byte(self) -> bytes:
+        os.lseek(self.fd, -1, os.SEEK_END)
+        return os.read(self.fd, 1)
+
+    def append(self, data: bytes) -> None:
+        """Appends whole lines.
+
+        Raises OSError where the system refuses, FileNotFoundError where the path leads elsewhere by now.
+        """
+        here, there = os.fstat(self.fd), os.stat(self.path)
+        if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
+            raise FileNotFoundError(errno.ENOENT, "the folder was moved or replaced", self.path)
+        self.shared = self.shared or here.st_size != self.length
+        if self.torn:
+            data = b"\n" + data
+        try:
+            write_all(self.fd, data)
+            self.torn = False
+        except OSError:
+            self.torn = True
+            raise
+        finally:
+            self.length = os.fstat(self.fd).st_size
+
+    def close(self) -> None:
+        try:
+            os.close(self.fd)
+        except OSError:
+            pass
+
+
+class Writer:
+    """Writes jobs in their order. A full queue drops the newest measurement, then scalars; what is dropped is counted."""
+
+    def __init__(self, folder: str, notices: Notices, max_bytes: int) -> None:
+        self.folder = folder
+        self.notices = notices
+        self.max_bytes = max_bytes
+        self.step = 0
+        self.dropped: collections.Counter[str] = collections.Counter()
+        self._told = 0
+        self._lock_fd = lock(folder)
+        self._logs = {name: Log(folder, name) for name in (METRICS, SAMPLES, EVENTS)}
+        self._queue: collections.deque[Job] = collections.deque()
+        self._waiting_bytes = 0
+        self._condition = threading.Condition()
+        self._closing = False
+        self._urgent = False
+        self._busy = False
+        self._retry_at = 0.0
+        self._tell_at = 0.0
+        #: Called on the writer's thread about twice a second.
+        self.on_idle: Optional[Callable[[], None]] = None
+        self._thread = threading.Thread(target=self._run, name="orrery-log", daemon=True)
+        self._thread.start()
+
+    def put(self, log: str, make: Callable[[], Optional[bytes]], size: int = 0) -> bool:
+        """Takes a job unless the queue is full; False if it was dropped."""
+        with self._condition:
+            full = len(self._queue) >= MAX_WAITING or (size > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES)
+            if self._closing or (full and log != EVENTS):
+                self.dropped[log] += 1
+                first = sum(self.dropped.values()) == 1 and not self._closing
+            else:
+                self._queue.append(Job(log, make, size))
+                self._waiting_bytes += size
+                first = False
+                if len(self._queue) == 1:
+                    self._condition.notify_all()
+                return True
+        if first:
+            text = "the disk is too slow: measurements are dropped; the events of the run say how many"
+            self.notices.once("dropped", text)
+        return False
+
+    def event(self, **fields: Any) -> None:
+        """A line of events.jsonl, with the newest step and the time."""
+        entry = {"step": self.step, "at": now(), **fields}
+        self.put(EVENTS, lambda: line(entry))
+
+    def flush(self, timeout: float) -> bool:
+        """Waits until everything is written; False if that takes longer than `timeout` seconds."""
+        end = time.monotonic() + timeout
+        with self._condition:
+            self._urgent = True
+            self._condition.notify_all()
+            while self._queue or self._busy:
+                rest = end - time.monotonic()
+                if rest <= 0 or not self._thread.is_alive():
+                    return False
+                self._condition.wait(min(rest, 0.2))
+            return True
+
+    def close(self, timeout: float) -> bool:
+        """Writes what waits, at most for `timeout` seconds, and ends the thread."""
+        done = self.flush(timeout)
+        self._tell_drops()
+        done = self.flush(min(timeout, 5.0)) and done
+        with self._condition:
+            self._closing = True
+            self._condition.notify_all()
+        self._thread.join(1.0)
+        if not self._thread.is_alive():
+            for log in self._logs.values():
+                log.close()
+            if self._lock_fd is not None:
+                os.close(self._lock_fd)
+                self._lock_fd = None
+        return done
+
+    def abandon(self) -> None:
+        """For a forked child: closes the files, which stay the parent's, and writes nothing."""
+        for log in self._logs.values():
+            log.close()
+        if self._lock_fd is not None:
+            try:
+                os.close(self._lock_fd)
+            except OSError:
+                pass
+
+    def _tell_drops(self) -> None:
+        total = sum(self.dropped.values())
+        if total > self._told:
+            self._told = total
+            parts = ", ".join(f"{n} of {log}" for log, n in sorted(self.dropped.items()))
+            self.event(notice={"level": "warning", "text": f"{total} lines were dropped ({parts})"})
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                if not self._queue and not self._closing:
+                    self._condition.wait(IDLE_SECS)
+                if not self._queue and self._closing:
+                    return
+                if self._queue and not self._urgent and not self._closing:
+                    self._condition.wait(GATHER_SECS)
+                jobs = list(self._queue)
+                self._queue.clear()
+                self._waiting_bytes = 0
+                self._busy = True
+            try:
+                self._write(jobs)
+                if time.monotonic() > self._tell_at:
+                    self._tell_at = time.monotonic() + TELL_SECS
+                    self._tell_drops()
+                if self.on_idle is not None:
+                    self.on_idle()
+            except Exception as e:  # a thread that dies would lose all that follows
+                self.notices.once("writer", f"writing failed: {type(e).__name__}: {e}")
+            with self._condition:
+                self._busy = False
+                if not self._queue:
+                    self._urgent = False
+                self._condition.notify_all()
+
+    def _write(self, jobs: list[Job]) -> None:
+        lines: dict[str, list[bytes]] = {}
+        for job in jobs:
+            try:
+                made = job.make()
+            except OSError as e:
+                self._failed(e, job.log, 1)
+                continue
+            except Exception as e:
+                self.notices.once(f"make {job.log}", f"a line of {job.log} was left out: {type(e).__name__}: {e}")
+                continue
+            if made is None:
+                continue
+            lines.setdefault(job.log, []).append(made)
+            if len(made) > 1 << 20:
+                self._append(job.log, lines.pop(job.log))
+        for log in (EVENTS, SAMPLES, METRICS):
+            if log in lines:
+                self._append(log, lines[log])
+
+    def _append(self, name: str, lines: list[bytes]) -> None:
+        log = self._logs[name]
+        if name == SAMPLES and log.length + sum(map(len, lines)) > self.max_bytes:
+            self.dropped[name] += len(lines)
+            size = f"{self.max_bytes / 2**30:.1f} GiB"
+            self.notices.once("max_bytes", f"samples.jsonl has reached {size} (max_bytes): no more measurements are kept")
+            return
+        if time.monotonic() < self._retry_at and not self._urgent:
+            self.dropped[name] += len(lines)
+            return
+        try:
+            log.append(b"".join(lines))
+        except OSError as e:
+            self._failed(e, name, len(lines))
+            return
+        self._retry_at = 0.0
+        if log.shared:
+            self.notices.once("shared", "another process writes into this run folder too: both records are mixed")
+
+    def _failed(self, e: OSError, name: str, lines: int) -> None:
+        self.dropped[name] += lines
+        self._retry_at = time.monotonic() + RETRY_SECS
+        why = "the disk is full" if e.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)) else (e.strerror or str(e))
+        self.notices.once("disk", f"cannot write in {self.folder}: {why}; training goes on, lines are lost")
+
+
+def lock(folder: str) -> Optional[int]:
+    """Holds `.lock`, so that other programs of this machine can tell that the folder is being written.
+
+    Raises BlockingIOError where another process holds it. Nothing where the system has no such locks.
+    """
+    if fcntl is None:
+        return None
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    fd = os.open(os.path.join(folder, ".lock"), flags, 0o666)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        raise
+    except OSError:
+        pass  # some network file systems have no locks
+    return fd

@@ -1,0 +1,253 @@
+"""What is left when the program, the disk or the folder goes away. Processes of plain Python; nothing but files between."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from orrery_log import folder as run_folder
+from orrery_log import writer
+from strict import EVENTS, METRICS, Folder
+
+PACKAGE = str(Path(__file__).parents[1])
+TRAINER = """
+import sys, time
+import orrery_log
+run = orrery_log.init("killed", dir=sys.argv[1], config={"a": 1})
+print(run.folder, flush=True)
+step = 0
+while True:
+    run.log({"loss": 1.0 / (step + 1), "step_of": step}, step=step)
+    if step % 5 == 0:
+        run.matrix("m", [[step] * 30] * 30, step=step)
+        run.attention("h.0", [[1.0]], step=step)
+        run.text("t", "x" * 5000, step=step)
+    step += 1
+    time.sleep(0.0005)
+"""
+
+
+def python(code, *args, **options):
+    env = {**os.environ, "PYTHONPATH": PACKAGE, **options.pop("env", {})}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **options
+    )
+
+
+def run_python(code, *args, **options):
+    process = python(code, *args, **options)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+def test_a_kill_at_any_moment_leaves_a_folder_that_reads(tmp_path):
+    moments = random.Random(7)
+    lines = 0
+    for start in range(0, 20, 4):
+        running = [python(TRAINER, tmp_path / str(start + n)) for n in range(4)]
+        paths = [process.stdout.readline().decode().strip() for process in running]
+        for process in sorted(running, key=lambda _: moments.random()):
+            time.sleep(moments.uniform(0.0, 0.25))
+            process.kill()
+        for process in running:
+            process.communicate()
+        for path in paths:
+            read = Folder(path)
+            assert [line["step"] for line in read.metrics] == list(range(len(read.metrics)))
+            lines += len(read.metrics)
+    assert lines > 100
+
+
+def test_a_kill_before_the_first_step_leaves_a_folder_or_nothing(tmp_path):
+    for wait in (0.02, 0.05, 0.1, 0.2):
+        process = python(TRAINER, tmp_path)
+        time.sleep(wait)
+        process.kill()
+        process.communicate()
+    for path in tmp_path.iterdir():
+        # killed between making the folder and describing it, nothing in it is of a run
+        names = {p.name for p in path.iterdir() if not p.name.startswith(".")}
+        assert not names or "run.json" in names
+
+
+def test_the_end_of_a_program_is_recorded(tmp_path):
+    end = "import sys, orrery_log\nrun = orrery_log.init('e', dir=sys.argv[1])\nprint(run.folder)\nrun.log({'a': 1})\n"
+    for code, state in (
+        ("", "finished"),
+        ("raise RuntimeError('it broke')", {"failed": {"message": "RuntimeError: it broke"}}),
+        ("raise KeyboardInterrupt", "stopped"),
+    ):
+        _, out, _ = run_python(end + code, tmp_path)
+        read = Folder(out.strip())
+        assert read.state() == state and len(read.metrics) == 1
+
+
+def test_a_run_in_a_torn_folder_goes_on_after_the_torn_line(begin, tmp_path):
+    run = begin()
+    run.log({"a": 1}, step=0)
+    run.finish()
+    with open(f"{run.folder}/{METRICS}", "ab") as file:
+        file.write(b'{"step":1,"vari')
+    again = begin(resume=run.folder)
+    again.log({"a": 2}, step=1)
+    again.finish()
+    lines = Path(run.folder, METRICS).read_bytes().split(b"\n")
+    assert lines[1] == b'{"step":1,"vari' and b'"a":2' in lines[2] and lines[3] == b""
+    assert again.folder == run.folder
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_writes_nothing_of_its_parent(begin):
+    run = begin()
+    for step in range(50):
+        run.log({"a": step}, step=step)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            import orrery_log
+
+            for step in range(50):
+                run.log({"child": step}, step=step)
+            run.matrix("m", [[1]])
+            own = orrery_log.init("own", dir=os.path.dirname(run.folder))
+            own.log({"child": 1})
+            own.finish()
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    run.log({"a": 50}, step=50)
+    read = run.read()
+    assert [v for _, v in read.scalar("a")] == list(range(51)) and not read.scalar("child")
+    (other,) = [p for p in read.path.parent.iterdir() if "-own-" in p.name]
+    assert Folder(other).scalar("child") == [(0, 1)]
+
+
+def test_two_processes_that_resume_one_folder_get_two(begin, tmp_path):
+    pytest.importorskip("fcntl")
+    run = begin()
+    run.log({"a": 1}, step=0)
+    run.flush()
+    code = (
+        "import sys, orrery_log\nrun = orrery_log.init('second', resume=sys.argv[1])\n"
+        "run.log({'b': 1})\nprint(run.folder)"
+    )
+    _, out, err = run_python(code, run.folder)
+    second = Folder(out.strip())
+    assert err.count("is being written by another process") == 1
+    assert second.path.parent == tmp_path and second.scalar("b") == [(0, 1)]
+    assert second.path != Path(run.folder) and not run.read().scalar("b")
+
+
+def test_lines_of_another_process_in_the_same_log_are_told(begin, capfd):
+    run = begin()
+    run.log({"a": 1}, step=0)
+    run.flush()
+    with open(f"{run.folder}/{METRICS}", "ab") as file:
+        file.write(b'{"step":0,"variant":"model","other":1}\n')
+    run.log({"a": 2}, step=1)
+    run.flush()
+    run.log({"a": 3}, step=2)
+    read = run.read()
+    assert len(read.metrics) == 4 and capfd.readouterr().err.count("another process writes") == 1
+
+
+def test_a_full_disk_is_said_once_and_lines_go_on_when_there_is_room(begin, monkeypatch, capfd):
+    run = begin()
+    run.log({"a": 0}, step=0)
+    run.flush()
+    full = [True]
+
+    def write_half(fd, data):
+        if full[0]:
+            os.write(fd, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        run_folder.write_all(fd, data)
+
+    monkeypatch.setattr(writer, "write_all", write_half)
+    monkeypatch.setattr(writer, "RETRY_SECS", 0.05)
+    for step in range(1, 5):
+        run.log({"a": step}, step=step)
+        run.flush()
+    full[0] = False
+    time.sleep(0.1)
+    run.log({"a": 5}, step=5)
+    run.finish()
+    said = capfd.readouterr().err
+    assert said.count("the disk is full") == 1
+    lines = Path(run.folder, METRICS).read_bytes().split(b"\n")
+    assert b'"a":5' in lines[-2] and lines[-1] == b""
+    assert "lines were dropped" in Path(run.folder, EVENTS).read_text()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_disk_that_is_really_full_stops_nothing(begin, capfd):
+    run = begin()
+    log = run.active._logs[METRICS]
+    os.close(log.fd)
+    log.fd = os.open("/dev/full", os.O_WRONLY)
+    for step in range(3):
+        run.log({"a": step}, step=step)
+        run.flush()
+    run.finish()
+    assert "training goes on" in capfd.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_said_and_training_goes_on(begin, tmp_path, capfd):
+    import orrery_log
+
+    (tmp_path / "file").write_text("")
+    run = orrery_log.init("x", dir=tmp_path / "file" / "runs")
+    run.log({"a": 1})
+    run.matrix("m", [[1]])
+    orrery_log.log_weights({})
+    run.finish()
+    assert run.folder is None and capfd.readouterr().err.count("no run is recorded") == 1
+
+
+def test_a_folder_that_is_moved_away_is_said_once(begin, tmp_path, capfd):
+    run = begin()
+    run.log({"a": 0}, step=0)
+    run.flush()
+    os.rename(run.folder, tmp_path / "moved")
+    for step in range(1, 4):
+        run.log({"a": step}, step=step)
+        run.flush()
+    run.finish()
+    assert capfd.readouterr().err.count("cannot write in") == 1
+    assert len((tmp_path / "moved" / METRICS).read_bytes().splitlines()) == 1
+
+
+def test_a_log_that_is_a_link_is_not_written_through(begin, tmp_path):
+    if not hasattr(os, "O_NOFOLLOW"):
+        pytest.skip("no O_NOFOLLOW here")
+    target = tmp_path / "target"
+    target.write_text("mine\n")
+    run = begin()
+    run.finish()
+    os.unlink(f"{run.folder}/{METRICS}")
+    os.symlink(target, f"{run.folder}/{METRICS}")
+    begin(resume=run.folder).log({"a": 1})
+    assert target.read_text() == "mine\n"
+
+
+def test_nothing_of_the_package_opens_a_socket():
+    code = (
+        "import sys\nbad = []\n"
+        "sys.addaudithook(lambda name, args: bad.append(name) if name.startswith('socket.') else None)\n"
+        "import tempfile, orrery_log, orrery_log.wandb as w, orrery_log.tensorboard as t\n"
+        "d = tempfile.mkdtemp()\nw.init(dir=d); w.log({'a': 1}); w.finish()\n"
+        "s = t.SummaryWriter(d + '/x'); s.add_scalar('a', 1, 1); s.close()\n"
+        "assert not bad, bad\nassert 'socket' not in sys.modules and 'numpy' not in sys.modules"
+    )
+    status, _, err = run_python(code)
+    assert status == 0, err

@@ -1,0 +1,314 @@
+"""Scalars and measurements, without any library."""
+
+from __future__ import annotations
+
+import argparse
+import array
+import dataclasses
+import json
+import math
+import struct
+import threading
+import time
+
+import orrery_log
+import pytest
+from orrery_log import arrays, writer
+from strict import array as read_array
+from strict import value
+
+
+def test_a_run_tells_its_settings_steps_and_end(begin):
+    run = begin("my run", config={"lr": 0.1, "model": {"layers": 2}}, seed=3, total_steps=9)
+    for step in range(3):
+        run.log({"loss": 1.0 / (step + 1), "extra": {"a": step}}, step=step)
+    folder = run.read()
+    assert folder.scalar("loss/train") == [(0, 1.0), (1, 0.5), (2, 1 / 3)]
+    assert folder.scalar("extra/a") == [(0, 0), (1, 1), (2, 2)]
+    described = folder.run["run"]
+    assert described["config"]["values"] == {"config.lr": 0.1, "model.layers": 2}
+    assert (described["config"]["preset"], described["total_steps"], folder.run["seed"]) == ("my run", 9, 3)
+    assert [e["state"] for e in folder.events] == ["running", "finished"]
+    assert folder.path.name.endswith("-foreign-my_run-s3")
+
+
+def test_steps_count_on_where_none_is_given(begin):
+    run = begin()
+    run.log({"a": 1})
+    run.log({"a": 2})
+    run.log({"a": 3}, step=10)
+    run.log({"a": 4})
+    assert [step for step, _ in run.read().scalar("a")] == [0, 1, 10, 11]
+
+
+def test_numbers_that_are_not_finite_are_texts(begin):
+    run = begin()
+    run.log({"a": math.nan, "b": math.inf, "c": -math.inf, "d": 10**400, "e": True})
+    (line,) = run.read().metrics
+    assert (line["a"], line["b"], line["c"], line["d"], line["e"]) == ("NaN", "Infinity", "-Infinity", "Infinity", 1)
+
+
+def test_what_is_no_number_is_refused_once_and_training_goes_on(begin, capfd):
+    run = begin()
+    for step in range(3):
+        run.log({"good": step, "words": "text", "list": [1, 2], "complex": 1j, "nothing": None}, step=step)
+    run.log({"good": 3}, step="late")
+    run.log({"good": 4}, step=-1)
+    run.log(None)
+    folder = run.read()
+    assert [v for _, v in folder.scalar("good")] == [0, 1, 2]
+    said = capfd.readouterr().err
+    for words in ("`words` is no number", "`list` is an array", "`complex` is", "a step is a whole number"):
+        assert said.count(words) == 1, said
+        assert words in folder.notices()
+
+
+def test_names_that_clash_are_refused_once(begin, capfd):
+    run = begin()
+    for step in range(2):
+        run.log({"a/b": 1, "a": {"b": 2}, "step": 5, "loss": 1.0, "train_loss": 2.0}, step=step)
+    folder = run.read()
+    assert folder.scalar("a/b") == [(0, 1), (1, 1)]
+    assert folder.scalar("scalar/step") == [(0, 5), (1, 5)]
+    assert folder.scalar("loss/train") == [(0, 1.0), (1, 1.0)]
+    assert folder.scalar("train_loss") == [(0, 2.0), (1, 2.0)]
+    assert capfd.readouterr().err.count("given twice") == 1
+
+
+def test_settings_of_every_kind_are_valid_toml(begin):
+    @dataclasses.dataclass
+    class Options:
+        rate: float = 1e-3
+        note: str = 'quotes " and \\ \n and \x7f \ud800'
+
+    inner = {"huge": 2**70, "nan": math.nan, "small": 1e-20, "list": [1, None], "on": True, "wei rd.key": 1}
+    config = {"options": Options(), "args": argparse.Namespace(x=1), "inner": inner}
+    run = begin('name "quoted"', config=config)
+    values = run.read().run["run"]["config"]["values"]
+    assert values["options.rate"] == 1e-3 and values["args.x"] == 1
+    assert values["inner.nan"] == "NaN" and values["inner.huge"] == str(2**70)
+    tomllib = pytest.importorskip("tomllib")
+    with open(f"{run.folder}/config.toml", "rb") as file:
+        read = tomllib.load(file)
+    assert read["inner"]["small"] == 1e-20 and read["inner"]["wei rd.key"] == 1 and read["inner"]["on"] is True
+    assert read["preset"] == 'name "quoted"'
+
+
+def test_attention_of_a_step_is_one_line_in_the_order_of_the_layers(begin):
+    run = begin()
+    causal = [[1.0, 0.0], [0.5, 0.5]]
+    for step in (0, 1):
+        run.attention("h.0", [causal, causal], step=step, tokens=["a", "b"])
+        run.attention("h.1", causal, step=step)
+        run.log({"loss": 1.0}, step=step)
+    lines = run.read().channel("attention.maps")
+    assert [line["step"] for line in lines] == [0, 1]
+    assert [layer["path"] for layer in lines[0]["payload"]["layers"]] == ["h.0", "h.1"]
+    first = lines[0]["payload"]["layers"][0]
+    assert read_array(first["weights"]) == ([2, 2, 2], [1, 0, 0.5, 0.5] * 2)
+    assert first["entropy"] == pytest.approx([math.log(2) / 2] * 2)
+    assert first["uniform_entropy"] == pytest.approx([math.log(2) / 2] * 2)
+    assert lines[0]["tokens"] == ["a", "b"]
+
+
+def test_attention_that_nobody_follows_up_is_written_within_a_second(begin):
+    run = begin()
+    run.attention("h.0", [[1.0]])
+    end = time.monotonic() + 5
+    while time.monotonic() < end and b"attention" not in open(f"{run.folder}/samples.jsonl", "rb").read():
+        time.sleep(0.05)
+    assert time.monotonic() < end
+
+
+def test_ragged_and_wrong_arrays_are_refused_in_words(begin, capfd):
+    run = begin()
+    run.attention("h.0", [[1.0, 0.0], [1.0]])
+    run.attention("h.1", [[1.0, 0.0]])
+    run.attention("h.2", [[1.0]], tokens=["a", "b"])
+    run.matrix("m", [[1], [2, 3]])
+    run.matrix("n", 5)
+    run.matrix("named", [[1, 2]], columns=["only one"])
+    run.graph([0, 1], [1])
+    run.graph([0], [-1])
+    run.graph([0], [1], labels=["a"])
+    run.curves("c", {"x": ([1, 2], [1])})
+    run.histogram("h", ["a"])
+    folder = run.read()
+    assert {line["channel"] for line in folder.samples} == {"attention.maps", "matrix/named"}
+    said = capfd.readouterr().err
+    for words in ("is ragged", "(heads, T, T) is needed", "2 names for 1 tokens", "as many sources", "negative number",
+                  "has 1 labels", "has 2 x and 1 y", "which is no number"):  # fmt: skip
+        assert words in said, words
+
+
+def test_matrices_graphs_texts_histograms_and_curves(begin):
+    run = begin()
+    big = [[i * 10.0 + j for j in range(10)] for i in range(9)]
+    run.matrix("m", big, step=4, rows=range(9), row_axis="from", about="test")
+    run.matrix("buffer", array.array("f", [1.0, 2.0]), step=4)
+    run.graph([0, 2], [1, 1], [0.5, -1.0], step=4, labels="abc", community=[0, None, 1])
+    run.text("written", "a \u2028 line\nand more", step=4)
+    run.histogram("h", [1.0, 2.0, 2.0, math.nan], step=4, bins=2)
+    run.curves("c", {"t": ([1, 2], [0.0, math.inf])}, step=4, x_axis="x")
+    folder = run.read()
+    matrix = folder.channel("matrix/m")[0]
+    assert matrix["step"] == 4 and matrix["about"] == "test" and matrix["payload"]["rows"] == [str(i) for i in range(9)]
+    assert read_array(matrix["payload"]["values"]) == ([9, 10], [v for row in big for v in row])
+    graph = folder.channel("graph.neurons")[0]["payload"]
+    assert graph["labels"] == ["a", "b", "c"] and graph["groups"] == {"community": [0, None, 1]}
+    assert graph["edges"] == {"source": [0, 2], "target": [1, 1], "weight": [0.5, -1.0]}
+    assert folder.channel("text/written")[0]["payload"]["text"] == "a \u2028 line\nand more"
+    assert folder.channel("histogram/h")[0]["payload"]["counts"] == [1, 2]
+    assert value(folder.channel("curves/c")[0]["payload"]["curves"][0]["y"][1]) == math.inf
+
+
+def test_half_precision_keeps_what_is_not_zero_and_what_is_large():
+    numpy = pytest.importorskip("numpy")
+    values = numpy.zeros(100, dtype=numpy.float32)
+    values[:3] = [1e-9, -1e-9, 0.25]
+    shape, read = read_array(arrays.encode(arrays.copy(values), half=True))
+    assert shape == [100] and read[0] > 0 > read[1] and read[2] == 0.25 and read[3] == 0
+    values[0] = 1e6
+    encoded = arrays.encode(arrays.copy(values), half=True)
+    assert "f32" in encoded and read_array(encoded)[1][0] == 1e6
+
+
+def test_a_copy_does_not_see_later_changes():
+    numpy = pytest.importorskip("numpy")
+    values = numpy.ones((3, 3))
+    copied = arrays.copy(values)
+    values[:] = 2
+    assert list(arrays.flatten(copied).data) == [1.0] * 9
+
+
+def test_numpy_scalars_and_arrays(begin):
+    numpy = pytest.importorskip("numpy")
+    run = begin()
+    run.log({"f16": numpy.float16(0.5), "i": numpy.int64(3), "one": numpy.array([2.0]), "many": numpy.zeros(3)})
+    run.attention("h", numpy.full((2, 70, 70), 1 / 70), about="even")
+    run.log_weights({"w": numpy.eye(3, dtype=numpy.float32), "half": numpy.ones(2, dtype=numpy.float16)})
+    folder = run.read()
+    (line,) = folder.metrics
+    assert (line["f16"], line["i"], line["one"]) == (0.5, 3, 2.0) and "many" not in line
+    layer = folder.channel("attention.maps")[0]["payload"]["layers"][0]
+    assert layer["entropy"] == pytest.approx([math.log(70)] * 2, rel=1e-5)
+    from strict import tensors
+
+    found = tensors(folder.path / "snapshots" / "step-00000000.safetensors")
+    assert found["model/w"][0] == "F32" and struct.unpack("<9f", found["model/w"][2])[4] == 1.0
+
+
+def test_snapshots_stay_within_their_budget_and_keep_both_ends(begin):
+    numpy = pytest.importorskip("numpy")
+    run = begin()
+    weights = {"w": numpy.zeros(1000, dtype=numpy.float32), "other": numpy.zeros(1000, dtype=numpy.float32)}
+    for step in range(0, 100, 10):
+        run.log_weights(weights, step, budget=20_000, names=["w*"])
+        assert run.flush()
+    folder = run.read()
+    steps = sorted(int(p.name[5:13]) for p in (folder.path / "snapshots").iterdir())
+    assert steps[0] == 0 and steps[-1] == 90 and 3 <= len(steps) <= 4
+    assert sum(p.stat().st_size for p in (folder.path / "snapshots").iterdir()) <= 20_000
+
+
+def test_weights_that_do_not_fit_are_refused(begin, capfd):
+    numpy = pytest.importorskip("numpy")
+    run = begin()
+    run.log_weights({"w": numpy.zeros(10_000)}, budget=1000)
+    run.log_weights({"w": numpy.zeros(3, dtype=numpy.complex64)})
+    run.read()
+    said = capfd.readouterr().err
+    assert "do not fit twice" in said and "complex64" in said
+
+
+def test_threads_lose_nothing_and_tear_nothing(begin):
+    run = begin()
+
+    def work(thread):
+        for i in range(300):
+            run.log({f"thread/{thread}": i}, step=i)
+            if i % 50 == 0:
+                run.matrix(f"m{thread}", [[i] * 20] * 20, step=i)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    folder = run.read()
+    for n in range(8):
+        assert [v for _, v in folder.scalar(f"thread/{n}")] == list(range(300))
+    assert len(folder.samples) == 8 * 6 and folder.torn == 0
+
+
+def test_a_full_queue_drops_and_counts_and_never_waits(begin, monkeypatch, capfd):
+    run = begin()
+    monkeypatch.setattr(writer, "MAX_WAITING", 50)
+    monkeypatch.setattr(writer, "MAX_WAITING_BYTES", 10_000)
+    held = threading.Event()
+    run.active.put(writer.METRICS, lambda: held.wait(20) and None)
+    time.sleep(0.3)
+    began = time.monotonic()
+    for step in range(500):
+        run.log({"a": step}, step=step)
+        run.matrix("m", [[1.0] * 40] * 40, step=step)
+    assert time.monotonic() - began < 5
+    held.set()
+    folder = run.read()
+    written = len(folder.metrics) + len(folder.samples)
+    assert 0 < written < 1000
+    assert f"{1000 - written} lines were dropped" in folder.notices()
+    assert capfd.readouterr().err.count("the disk is too slow") == 1
+
+
+def test_measurements_end_at_the_limit_and_scalars_go_on(begin):
+    run = begin(max_bytes=5000)
+    for step in range(20):
+        run.matrix("m", [[1.5] * 20] * 20, step=step)
+        run.log({"a": step}, step=step)
+        run.flush()
+    folder = run.read()
+    assert 0 < len(folder.samples) < 20 and len(folder.metrics) == 20
+    assert (folder.path / "samples.jsonl").stat().st_size <= 5000
+    assert "max_bytes" in folder.notices()
+
+
+def test_a_broken_collector_and_a_broken_payload_stop_nothing(begin):
+    run = begin()
+    run.collectors.append(lambda step: 1 / 0)
+    run.sample("matrix/broken", lambda: 1 / 0, 0, 1)
+    run.log({"a": 1})
+    folder = run.read()
+    assert folder.scalar("a") == [(0, 1)] and "ZeroDivisionError" in folder.notices()
+
+
+def test_without_a_run_it_is_said_and_nothing_happens(capfd):
+    for _ in range(2):
+        orrery_log.log({"a": 1})
+        orrery_log.matrix("m", [[1]])
+        orrery_log.finish()
+    assert orrery_log.ode(abs) is abs and orrery_log.watch(object()) is None
+    assert capfd.readouterr().err.count("without a run") <= 1
+
+
+def test_settings_can_be_added_later(begin):
+    run = begin(config={"a": 1})
+    run.update({"b": 2}, total_steps=100, vocab=65)
+    folder = run.read()
+    assert folder.run["run"]["config"]["values"] == {"config.a": 1, "config.b": 2}
+    assert folder.run["run"]["total_steps"] == 100 and folder.run["run"]["vocab"] == 65
+
+
+def test_other_ranks_write_nothing_unless_asked(begin, monkeypatch, tmp_path):
+    monkeypatch.setenv("RANK", "1")
+    run = begin()
+    run.log({"a": 1})
+    assert run.folder is None and not list(tmp_path.iterdir())
+    run = begin("both", all_ranks=True)
+    run.log({"a": 1})
+    assert "both-rank1" in run.read().path.name
+
+
+def test_texts_that_utf8_cannot_hold_lose_that_alone(begin):
+    run = begin()
+    run.text("t", "\ud800 \x00 \U0001f600")
+    raw = (run.read().path / "samples.jsonl").read_bytes()
+    assert json.loads(raw.decode("utf-8"))["payload"]["text"] == "? \x00 \U0001f600"
