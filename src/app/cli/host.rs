@@ -30,7 +30,7 @@ use crate::{
     files::{self, memory::size, read_text},
     labs,
     nn::device,
-    store::{self, RunSummary, StoreError, Writer},
+    store::{self, FOREIGN, RunSummary, StoreError, Writer},
     telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState},
     trainer::{self, DriveOptions},
     ui::{
@@ -39,6 +39,7 @@ use crate::{
     },
 };
 
+pub mod follow;
 mod replay;
 
 use replay::{example, replay};
@@ -349,7 +350,7 @@ impl Host for DesktopHost {
 fn past_runs(found: Vec<RunSummary>) -> Vec<PastRun> {
     let mut interrupted_labs = BTreeSet::new();
     let past_run = |run: RunSummary| {
-        let is_sought = run.steps > 0 && !interrupted_labs.contains(&run.lab);
+        let is_sought = run.steps > 0 && run.lab != FOREIGN && !interrupted_labs.contains(&run.lab);
         let interruption = is_sought.then(|| store::interruption(&run.folder)).flatten();
         if interruption.is_some() {
             interrupted_labs.insert(run.lab.clone());

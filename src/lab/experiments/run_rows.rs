@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::Mutex,
+    time::Duration,
 };
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 use crate::{
     labs::LABS,
     store::{
-        self, StoreError, note,
+        self, FOREIGN, StoreError, note,
         run_index::{self, RunIndex, Stamp},
     },
     telemetry::{Event, Level, RunInfo, RunState, channels},
@@ -140,9 +141,15 @@ fn finish(row: &mut RunRow, runs: &Path) {
         Ok(note) => row.note = note,
         Err(e) => row.problems.push(e.to_string()),
     }
-    if row.state.is_held() && !store::is_being_written(&row.path) {
+    if row.state.is_held() && !store::is_being_written(&row.path) && !may_be_written(row) {
         row.state = RowState::Killed;
     }
+}
+
+/// Another program's run has no lock: as long as its logs have changed of late, it may go on.
+fn may_be_written(row: &RunRow) -> bool {
+    const LATE: Duration = Duration::from_secs(120);
+    row.lab == FOREIGN && store::last_change(&row.path).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE)
 }
 
 /// The row of one run folder, wherever it lies.
