@@ -18,6 +18,7 @@ mod failure;
 mod figures;
 mod file_check;
 mod find_concept;
+mod follow;
 mod generate;
 mod graph_events;
 mod graph_export;

@@ -9,7 +9,7 @@ use super::{
     RunRecord, StoreError,
     error::At,
     names::{CONFIG, MAX_CONFIG, MAX_RUN, METRICS, RUN},
-    record::{FOREIGN, FORMAT, MetricsIn, VariantRef},
+    record::{FOREIGN, FORMAT, MetricsIn, PROTOCOL, VariantRef},
     run_index::changed,
 };
 use crate::{
@@ -67,6 +67,13 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
                     run.format
                 )));
             }
+            Ok(run) if run.protocol > PROTOCOL => {
+                return Err(StoreError::new(format!(
+                    "`{}` was written by version {} of the protocol of run folders, and this Orrery reads up to version {PROTOCOL}: update Orrery",
+                    folder.display(),
+                    run.protocol
+                )));
+            }
             Ok(run) => {
                 let mut description = Description::from(run);
                 take_settings(folder, &mut description.info);
@@ -103,7 +110,7 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
         .into_iter()
         .map(|id| VariantInfo { label: id.clone(), group: id.clone(), id, seed: config.seed, params: 0 })
         .collect();
-    RunInfo {
+    named(RunInfo {
         lab: config.lab.clone(),
         variants,
         total_steps: total_steps.unwrap_or(0.0).max(0.0) as u64,
@@ -116,22 +123,25 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
         inputs: vec![],
         stages: vec![],
         config,
-    }
+    })
 }
 
-/// Fills in what a program may leave out of its description: labels and groups of variants are their ids, and a run of no
-/// lab is one of another program.
+/// Fills in what a program may leave out of its description: a run of no lab is one of another program, which has a model,
+/// and labels and groups of variants are their ids.
 fn named(info: RunInfo) -> RunInfo {
     let mut info = info;
+    if info.lab.is_empty() {
+        FOREIGN.clone_into(&mut info.lab);
+    }
+    if info.lab == FOREIGN && info.variants.is_empty() {
+        info.variants.push(VariantInfo { id: "model".to_owned(), ..VariantInfo::default() });
+    }
     for variant in &mut info.variants {
         for name in [&mut variant.label, &mut variant.group] {
             if name.is_empty() {
                 name.clone_from(&variant.id);
             }
         }
-    }
-    if info.lab.is_empty() {
-        FOREIGN.clone_into(&mut info.lab);
     }
     if info.config.lab.is_empty() {
         info.config.lab.clone_from(&info.lab);

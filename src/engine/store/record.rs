@@ -14,6 +14,9 @@ use crate::telemetry::{Channel, Event, Payload, RunInfo, StepStats, number::Numb
 pub struct RunRecord {
     /// Version of the format of the folder.
     pub format: u32,
+    /// Version of the protocol by which another program has written it, [`PROTOCOL`] at most; 0 in runs of Orrery's own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub protocol: u32,
     /// Local time with its offset: `2026-01-31T14:25:01+01:00`.
     #[serde(default)]
     pub started_at: String,
@@ -35,6 +38,7 @@ impl RunRecord {
     pub(super) fn new(info: &RunInfo) -> Self {
         Self {
             format: FORMAT,
+            protocol: 0,
             started_at: now(),
             seed: info.config.seed,
             environment: Environment::here(),
@@ -58,6 +62,13 @@ pub struct Resumed {
 /// Version of the folder's format. 2: every sample's payload is a typed measurement
 /// ([`crate::telemetry::MEASUREMENTS`]); in 1 it was a bundle of named parts.
 pub const FORMAT: u32 = 2;
+
+/// The newest version of the protocol of other programs' run folders that is read.
+pub const PROTOCOL: u32 = 1;
+
+fn is_zero(protocol: &u32) -> bool {
+    *protocol == 0
+}
 
 /// The lab of a run that another program has written: whatever it holds is shown, and nothing of it is trained.
 pub const FOREIGN: &str = "foreign";

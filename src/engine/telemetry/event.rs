@@ -8,7 +8,7 @@ use super::{Channel, Measurement, Payload};
 use crate::config::Config;
 
 /// One variant of a run, as a legend needs it. `index` fixes its colour everywhere.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct VariantInfo {
     /// Stable name: `coupled`, `frozen`, `coupled-s1`.
     pub id: String,

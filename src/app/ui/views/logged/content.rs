@@ -9,18 +9,30 @@ use crate::telemetry::{Array, Payload, table};
 const MAX_ROWS: usize = 500;
 /// Columns of a table that are shown.
 const MAX_COLUMNS: usize = 32;
+/// Lines of a chart that are shown.
+const MAX_LINES: usize = 64;
 /// Bytes of a text that are shown.
 const MAX_TEXT: usize = 64 << 10;
 
 /// A measurement as it is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// Values in a row: a curve over their places.
-    Values(Vec<f32>),
+    /// Lines over an axis.
+    Curves(Curves),
     /// A matrix, or several of one size.
     Matrix(NamedMatrix),
     Table(Table),
     Text(String),
+}
+
+/// Named lines: of a list of values over their places, of a histogram as stairs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Curves {
+    pub x_axis: String,
+    pub y_axis: String,
+    pub lines: Vec<(String, Vec<[f64; 2]>)>,
+    /// Each value holds until the next x.
+    pub has_stairs: bool,
 }
 
 /// Two axes, or three of which the first counts matrices, with the names of rows and columns where they are given.
@@ -29,6 +41,9 @@ pub struct NamedMatrix {
     pub array: Array,
     pub rows: Vec<String>,
     pub columns: Vec<String>,
+    /// Words for what rows and columns are; may be empty.
+    pub row_axis: String,
+    pub column_axis: String,
 }
 
 impl NamedMatrix {
@@ -71,6 +86,9 @@ fn of_fields(json: &Value, fields: &Map<String, Value>) -> Option<Content> {
     if let Some(encoded) = array(json) {
         return Some(encoded);
     }
+    if let Some(curves) = curves(fields).or_else(|| histogram(fields)) {
+        return Some(Content::Curves(curves));
+    }
     if let (Some(columns), Some(Value::Array(rows))) = (names(fields.get("columns")), fields.get("rows"))
         && !columns.is_empty()
         && rows.iter().all(Value::is_array)
@@ -81,7 +99,9 @@ fn of_fields(json: &Value, fields: &Map<String, Value>) -> Option<Content> {
     match by_shape(inner)? {
         Content::Matrix(matrix) => {
             let names = |key| names(fields.get(key)).unwrap_or_default();
-            Some(Content::Matrix(NamedMatrix { rows: names("rows"), columns: names("columns"), ..matrix }))
+            let [row_axis, column_axis] = ["row_axis", "column_axis"].map(|key| words_of(fields, key));
+            let [rows, columns] = ["rows", "columns"].map(names);
+            Some(Content::Matrix(NamedMatrix { rows, columns, row_axis, column_axis, ..matrix }))
         }
         other => Some(other),
     }
@@ -97,10 +117,50 @@ fn text(words: &str) -> Content {
 fn array(json: &Value) -> Option<Content> {
     let array = Array::deserialize(json).ok()?;
     match array.shape().len() {
-        1 => Some(Content::Values(array.data().to_vec())),
+        1 => {
+            let points = array.data().iter().enumerate().map(|(i, v)| [i as f64, f64::from(*v)]).collect();
+            let lines = vec![(String::new(), points)];
+            Some(Content::Curves(Curves { x_axis: "place".to_owned(), lines, ..Curves::default() }))
+        }
         2 | 3 => Some(Content::Matrix(NamedMatrix { array, ..NamedMatrix::default() })),
         _ => None,
     }
+}
+
+fn words_of(fields: &Map<String, Value>, key: &str) -> String {
+    fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Values with one axis.
+fn values(json: Option<&Value>) -> Option<Vec<f64>> {
+    let array = Array::deserialize(json?).ok()?;
+    (array.shape().len() == 1).then(|| array.data().iter().map(|v| f64::from(*v)).collect())
+}
+
+/// `{"curves": [{"name": .., "x": [..], "y": [..]}]}`
+fn curves(fields: &Map<String, Value>) -> Option<Curves> {
+    let line = |curve: &Value| {
+        let curve = curve.as_object()?;
+        let (x, y) = (values(curve.get("x"))?, values(curve.get("y"))?);
+        let mut points: Vec<[f64; 2]> =
+            x.into_iter().zip(y).map(|(x, y)| [x, y]).filter(|[x, _]| x.is_finite()).collect();
+        points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        Some((words_of(curve, "name"), points))
+    };
+    let lines = fields.get("curves")?.as_array()?.iter().take(MAX_LINES).map(line).collect::<Option<_>>()?;
+    let [x_axis, y_axis] = ["x_axis", "y_axis"].map(|key| words_of(fields, key));
+    Some(Curves { x_axis, y_axis, lines, has_stairs: false })
+}
+
+/// `{"edges": [n + 1 numbers], "counts": [n numbers]}`
+fn histogram(fields: &Map<String, Value>) -> Option<Curves> {
+    let (edges, counts) = (values(fields.get("edges"))?, values(fields.get("counts"))?);
+    if edges.len() != counts.len() + 1 || edges.iter().any(|x| !x.is_finite()) || !edges.is_sorted() {
+        return None;
+    }
+    let points = edges.iter().zip(counts.iter().chain([&0.0])).map(|(x, y)| [*x, *y]).collect();
+    let lines = vec![(String::new(), points)];
+    Some(Curves { x_axis: "value".to_owned(), y_axis: "count".to_owned(), lines, has_stairs: true })
 }
 
 fn names(json: Option<&Value>) -> Option<Vec<String>> {
@@ -167,8 +227,16 @@ mod tests {
 
     #[test]
     fn a_measurement_is_shown_by_its_shape() {
-        assert_eq!(content(json!([1.0, "NaN"])), content(json!({"values": [1, "NaN"]})));
-        assert!(matches!(content(json!([1, 2, 3])), Content::Values(values) if values == [1.0, 2.0, 3.0]));
+        assert!(matches!(content(json!([1.0, "NaN"])), Content::Curves(_)));
+        let Content::Curves(curves) = content(json!([1, 2])) else { panic!("no curve") };
+        assert_eq!(curves.lines, [(String::new(), vec![[0.0, 1.0], [1.0, 2.0]])]);
+        let histogram = json!({"kind": "histogram", "edges": [0, 1, 3], "counts": [5, 2]});
+        let Content::Curves(curves) = content(histogram) else { panic!("no curve") };
+        assert!(curves.has_stairs && curves.lines[0].1 == [[0.0, 5.0], [1.0, 2.0], [3.0, 0.0]]);
+        let two = json!({"kind": "curves", "x_axis": "t", "curves": [{"name": "a", "x": [2, 1], "y": [0, 3]}]});
+        let Content::Curves(curves) = content(two) else { panic!("no curve") };
+        assert_eq!(curves.lines, [("a".to_owned(), vec![[1.0, 3.0], [2.0, 0.0]])]);
+        assert!(matches!(content(json!({"edges": [0], "counts": [5, 2]})), Content::Table(_)), "no histogram");
         let Content::Matrix(matrix) = content(json!({"matrix": [[1, 2], [3, 4]], "rows": ["a", "b"], "later": 1}))
         else {
             panic!("no matrix")

@@ -11,7 +11,7 @@ use crate::{
     telemetry::{Channel, Payload, Sample},
     ui::{
         plot::{
-            Axis, Chart, ChartState, Line,
+            Axis, Chart, ChartState, Line, Stroke,
             colour_bar::Colours,
             map::{MapFrame, MapState, MapUi},
             map_cells::MapCells,
@@ -24,7 +24,7 @@ use crate::{
         views::attention::colours::{around_zero, rounded_up},
     },
 };
-use content::{Content, NamedMatrix, Table};
+use content::{Content, Curves, NamedMatrix, Table};
 
 /// Least width of a panel among others, points.
 const WIDE: f32 = 260.0;
@@ -102,6 +102,20 @@ fn chart<'a>(cx: &ViewCx<'a>, entry: &Entry) -> Chart<'a> {
     chart
 }
 
+/// The chart of named lines; one alone has the colour of its variant.
+fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &Curves, name: &str, own: egui::Color32) -> Chart<'a> {
+    let y_axis = if curves.y_axis.is_empty() { name } else { &curves.y_axis };
+    let mut chart = Chart::new(name, Axis::new(&curves.x_axis), Axis::new(y_axis));
+    for (i, (line, points)) in curves.lines.iter().enumerate() {
+        let label = if line.is_empty() { name } else { line };
+        let colour = if curves.lines.len() > 1 { cx.theme.series(i) } else { own };
+        let stroke = if curves.has_stairs { Stroke::Stairs } else { Stroke::Solid };
+        chart.lines.push(Line::new(label, colour, points.clone()).stroke(stroke));
+    }
+    chart.legend = curves.lines.len() > 1;
+    chart
+}
+
 /// True for a channel whose measurements are single numbers.
 fn is_number(cx: &ViewCx<'_>, entry: &Entry) -> bool {
     !entry.is_measured || sample(cx, entry).is_some_and(|(_, s)| content::number(&s.payload).is_some())
@@ -140,13 +154,11 @@ impl PanelState {
         };
         self.read(&sample.payload);
         match self.content.take() {
-            Some(Content::Values(values)) => {
-                let points: Vec<[f64; 2]> = values.iter().enumerate().map(|(i, v)| [i as f64, f64::from(*v)]).collect();
-                let colour = variant_colour(cx.mirror, variant, cx.theme);
-                let name = entry.channel.as_str();
-                let chart = Chart::new(name, Axis::new("place").whole(), Axis::new(name));
-                chart.line(Line::new(name, colour, points)).show(ui, size, cx.theme, &mut self.chart);
-                self.content = Some(Content::Values(values));
+            Some(Content::Curves(curves)) => {
+                let own = variant_colour(cx.mirror, variant, cx.theme);
+                let chart = curves_chart(cx, &curves, entry.channel.as_str(), own);
+                chart.show(ui, size, cx.theme, &mut self.chart);
+                self.content = Some(Content::Curves(curves));
             }
             Some(Content::Matrix(matrix)) => {
                 self.matrix_ui(ui, cx, &matrix, (&sample.payload, entry.channel.as_str()), size);
@@ -190,12 +202,13 @@ impl PanelState {
             let value = value_label(f64::from(self.cells.value(row, col)));
             format!("row {}, column {}\n{value}", named(&matrix.rows, row), named(&matrix.columns, col))
         };
+        let [rows, cols] = [view.rows, view.cols].map(|n| n.to_string());
         let map = MapUi {
             name,
             held: &self.cells,
             colours: colours(&self.cells, cx),
-            row_label: &view.rows.to_string(),
-            col_label: &view.cols.to_string(),
+            row_label: axis(&matrix.row_axis, &rows),
+            col_label: axis(&matrix.column_axis, &cols),
             describe: &describe,
             marked: None,
             cell: None,
@@ -203,6 +216,11 @@ impl PanelState {
         };
         map.show(ui, room.max(Vec2::splat(40.0)), cx.theme, &mut self.map);
     }
+}
+
+/// Words for an axis: its own, or its length.
+fn axis<'a>(words: &'a str, length: &'a str) -> &'a str {
+    if words.is_empty() { length } else { words }
 }
 
 fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, table: &Table, name: &str, size: Vec2) {
@@ -391,9 +409,11 @@ fn numbers_csv(cx: &ViewCx<'_>, entries: &[Entry]) -> Option<String> {
 
 fn content_csv(content: &Content) -> String {
     match content {
-        Content::Values(values) => {
-            let mut csv = Csv::new(["place", "value"]);
-            values.iter().enumerate().for_each(|(i, v)| csv.row([i.to_string(), v.to_string()]));
+        Content::Curves(curves) => {
+            let mut csv = Csv::new(["line", "x", "y"]);
+            for (name, points) in &curves.lines {
+                points.iter().for_each(|[x, y]| csv.row([name.as_str(), &x.to_string(), &y.to_string()]));
+            }
             csv.finish()
         }
         Content::Matrix(matrix) => {
