@@ -240,3 +240,94 @@ fn new_numbers_are_printed_where_there_is_no_display() {
     assert_eq!(end.status.code(), Some(1), "{said}");
     assert!(said.contains("there is no display here") && said.contains("RuntimeError: out of memory"), "{said}");
 }
+
+/// A folder with an `ssh` that runs the command here. It notes each command in `commands`; the first one is cut after a
+/// second.
+#[cfg(target_os = "linux")]
+fn pretended_ssh(here: &Path) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let bin = here.join("bin");
+    fs::create_dir(&bin).unwrap();
+    let script = format!(
+        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nPATH=\"{}:$PATH\"\necho \"$*\" >> '{here}/commands'\n\
+         if [ ! -e '{here}/cut' ]; then\n  touch '{here}/cut'\n  exec timeout 1 sh -c \"$*\"\nfi\nexec sh -c \"$*\"\n",
+        Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display(),
+        here = here.display(),
+    );
+    let ssh = bin.join("ssh");
+    fs::write(&ssh, script).unwrap();
+    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    bin
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_of_another_machine_is_followed_and_goes_on_after_a_cut() {
+    let here = tempfile::tempdir().unwrap();
+    let bin = pretended_ssh(here.path());
+    let run = ForeignRun::begin(&here.path().join("there"), "it's a run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    let address = format!("ssh://me@somewhere{}", run.folder.display());
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let follow = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+        command.args(["follow", &address, "--headless"]).current_dir(here.path()).env("PATH", &path);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let mut process = follow().spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().map(Result::unwrap).unwrap_or_default();
+    let mut newest = next();
+    while !newest.starts_with("step 3 ") {
+        assert!(newest.starts_with("step "), "{newest}");
+        newest = next();
+    }
+    let commands = || fs::read_to_string(here.path().join("commands")).unwrap();
+    let begun = Instant::now();
+    while commands().lines().count() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the cut is not noticed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let length = fs::metadata(run.folder.join("metrics.jsonl")).unwrap().len();
+    let again = commands().lines().nth(1).unwrap().to_owned();
+    assert!(again.contains(&format!("--have metrics.jsonl={length}:")), "it goes on by bytes: {again}");
+    run.step(4);
+    assert!(next().starts_with("step 4 "));
+    run.samples(4);
+    run.state(4, &json!("finished"));
+    let end = process.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&end.stderr).into_owned();
+    assert_eq!(end.status.code(), Some(0), "{said}");
+    assert!(said.contains("it is tried again"), "{said}");
+    let copy = here.path().join("runs/it_s_a_run-at-me_somewhere");
+    for log in ["metrics.jsonl", "samples.jsonl"] {
+        assert_eq!(fs::read(copy.join(log)).unwrap(), fs::read(run.folder.join(log)).unwrap(), "{log}");
+    }
+
+    fs::write(copy.join(".source"), "ssh://elsewhere/a\n").unwrap();
+    let refused = follow().output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("is no copy of"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_host_that_is_not_there_is_said_once() {
+    use std::os::unix::fs::PermissionsExt;
+    let here = tempfile::tempdir().unwrap();
+    let ssh = here.path().join("ssh");
+    fs::write(&ssh, "#!/bin/sh\necho 'ssh: connect to host nowhere: No route to host' >&2\nexit 255\n").unwrap();
+    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", here.path().display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    command.args(["follow", "ssh://nowhere/runs/a", "--headless"]).current_dir(here.path()).env("PATH", &path);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("No route to host") && said.contains("`ssh` ended with code 255"), "{said}");
+    let (code, said) = orrery(here.path(), "follow ssh://-oProxyCommand=x/a");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("no host that ssh could take"), "{said}");
+}

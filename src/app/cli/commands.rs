@@ -7,7 +7,7 @@ use clap::Subcommand;
 use super::{
     OpenArgs, RUNS, Settings, activations, ask, claims, compare, concepts, contexts, eval, export, failure::Failure,
     figures, find_concept, follow, generate, graph_file, headless, intervene, list, merge, model_info, report, roles,
-    run_table, schema, sweep, window,
+    run_table, schema, stream, sweep, window,
 };
 
 #[derive(Subcommand)]
@@ -24,6 +24,8 @@ pub enum Command {
     /// Follow a run folder while it is written, by this program or any other: the window shows within a second what is
     /// appended; without a display new numbers are printed as lines
     Follow(follow::FollowArgs),
+    /// Write a run folder, and what is appended to it, to standard output: the other end of `orrery follow ssh://host/path`
+    Stream(stream::StreamArgs),
     /// Open a link that the window copied (orrery:LAB?..), or anything that `orrery` alone opens; without a display run
     /// it to the link's step
     Open(OpenArgs),
@@ -99,6 +101,7 @@ impl Command {
                 window::open(&OpenArgs { what, timings: false, set }, began)
             }
             Self::Follow(args) => follow::run(&args, began),
+            Self::Stream(args) => stream::run(&args),
             Self::Open(args) => window::open(&args, began),
             Self::List(args) => list::run(&args),
             Self::Runs(args) => run_table::run(&args),

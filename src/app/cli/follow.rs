@@ -22,29 +22,32 @@ use crate::{
 
 #[derive(Args)]
 pub struct FollowArgs {
-    /// A run folder that this program or another one writes (docs/protocol.md says how)
-    run: PathBuf,
+    /// A run folder that this program or another one writes (docs/protocol.md says how), or ssh://host/path of one on a
+    /// machine that has `orrery` too
+    run: String,
+    /// Where the copy of a run of another machine is kept, which a later call goes on with
+    #[arg(long, value_name = "DIR", default_value = RUNS)]
+    out: PathBuf,
     /// Print new numbers as lines, a step and variant each, until the run ends; so it is without a display too
     #[arg(long)]
     headless: bool,
 }
 
 pub fn run(args: &FollowArgs, began: Instant) -> Result<(), Failure> {
-    let why = match args.headless {
-        true => None,
-        false => display::check().err(),
-    };
-    if !args.headless && why.is_none() {
-        let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
-        return window::open(
-            &OpenArgs { what: Some(args.run.to_string_lossy().into_owned()), timings: false, set },
-            began,
-        );
+    let address = Address::parse(&args.run).transpose().map_err(Failure::usage)?;
+    // the copy is written as long as this lives
+    let remote = address.map(|address| remote::begin(&address, &args.out)).transpose()?;
+    let folder = remote.as_ref().map_or_else(|| PathBuf::from(&args.run), |run| run.folder.clone());
+    if args.headless {
+        return print_numbers(&folder);
     }
-    if let Some(why) = why {
+    if let Err(why) = display::check() {
         notice!("orrery: {why}. The numbers of the run are printed as they come.");
+        return print_numbers(&folder);
     }
-    print_numbers(&args.run)
+    Reader::open(&folder).map_err(Failure::wrong)?;
+    let set = Settings { out: args.out.clone(), ..Settings::default() };
+    window::follow(folder, &OpenArgs { what: None, timings: false, set }, began)
 }
 
 /// Prints the newest step of every variant and then each new one, until the run ends or the command is interrupted.

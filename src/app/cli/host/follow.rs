@@ -24,18 +24,24 @@ pub(super) enum Told {
     Left,
 }
 
+/// What the window wants of a run that it is told of.
+pub(super) struct Wishes<'a> {
+    /// Disconnected when the window shows it no more.
+    pub commands: &'a Receiver<Command>,
+    /// True when the window closes.
+    pub ends: &'a dyn Fn() -> bool,
+    /// It is followed until it ends, though no process of this machine holds it.
+    pub is_followed: bool,
+}
+
 /// Tells of a run: all that is there, and while another process writes it, all that is appended. A run that another
 /// program has written is followed as long as the window shows it.
 ///
 /// # Errors
 /// If it is no run folder.
-pub(super) fn tell(
-    folder: &Path,
-    inbox: &Arc<Inbox>,
-    commands: &Receiver<Command>,
-    ends: &dyn Fn() -> bool,
-) -> Result<Told, String> {
-    let mut followed = Followed::open(folder, inbox)?;
+pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, wishes: &Wishes<'_>) -> Result<Told, String> {
+    let Wishes { commands, ends, is_followed } = *wishes;
+    let mut followed = Followed::open(folder, inbox, is_followed)?;
     followed.tell();
     if !followed.is_whole {
         followed.begin();
@@ -60,6 +66,8 @@ struct Followed<'a> {
     inbox: &'a Arc<Inbox>,
     reader: Reader,
     is_foreign: bool,
+    /// It is read on until its end is recorded.
+    is_followed: bool,
     /// Nobody writes it: it is read to its end.
     is_whole: bool,
     /// The trouble that was told last.
@@ -67,27 +75,27 @@ struct Followed<'a> {
 }
 
 impl<'a> Followed<'a> {
-    fn open(folder: &'a Path, inbox: &'a Arc<Inbox>) -> Result<Self, String> {
+    fn open(folder: &'a Path, inbox: &'a Arc<Inbox>, is_followed: bool) -> Result<Self, String> {
         let words = |e: StoreError| e.to_string();
         let reader = Reader::open(folder).map_err(words)?;
         let is_foreign = reader.info().is_some_and(|info| info.lab == FOREIGN);
-        let is_whole = !is_foreign && !store::is_being_written(folder);
+        let is_whole = !is_foreign && !is_followed && !store::is_being_written(folder);
         let reader = if is_whole { reader } else { Reader::follow(folder).map_err(words)? };
-        Ok(Self { folder, inbox, reader, is_foreign, is_whole, trouble: String::new() })
+        Ok(Self { folder, inbox, reader, is_foreign, is_followed, is_whole, trouble: String::new() })
     }
 
     /// True while more may be appended.
     fn goes_on(&self) -> bool {
-        let is_written = || !self.reader.has_ended() && store::is_being_written(self.folder);
+        let is_written = || !self.reader.has_ended() && (self.is_followed || store::is_being_written(self.folder));
         !self.is_whole && (self.is_foreign || is_written())
     }
 
     /// Delivers what can be read now. The states of a run that trains elsewhere are left out, since it takes no commands
     /// and answers no questions; that it failed is told.
     fn tell(&mut self) {
-        let is_foreign = self.is_foreign;
+        let (is_foreign, is_whole) = (self.is_foreign, self.is_whole);
         let is_told = |event: &Event| match event {
-            Event::State(state) => !is_foreign || matches!(state, RunState::Failed { .. }),
+            Event::State(state) => is_whole || matches!(state, RunState::Failed { .. }),
             Event::Checkpoint { .. } => !is_foreign,
             _ => true,
         };
@@ -105,8 +113,7 @@ impl<'a> Followed<'a> {
 
     /// The window has what was there; the rest comes as it is written.
     fn begin(&self) {
-        let has_failed = self.is_foreign && self.reader.has_failed();
-        if !has_failed {
+        if !self.reader.has_failed() {
             self.inbox.deliver(Event::State(RunState::Stopped));
         }
         if !self.reader.has_ended() {
@@ -133,10 +140,10 @@ impl<'a> Followed<'a> {
     /// Another run is in the folder, or the same one from its beginning.
     fn read_anew(&mut self) {
         // what is not whole yet is tried again
-        let Ok(other) = Self::open(self.folder, self.inbox) else { return };
+        let Ok(other) = Self::open(self.folder, self.inbox, self.is_followed) else { return };
         (self.reader, self.is_foreign, self.is_whole) = (other.reader, other.is_foreign, other.is_whole);
         self.tell();
-        if !(self.is_foreign && self.reader.has_failed()) {
+        if !self.reader.has_failed() {
             self.inbox.deliver(Event::State(RunState::Stopped));
         }
         self.notice(Level::Info, "the folder was written anew: it was read from its beginning".to_owned());

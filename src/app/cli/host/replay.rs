@@ -8,7 +8,7 @@ use std::{
 
 use crossbeam::channel::{Receiver, TryRecvError};
 
-use super::follow::{self, Told};
+use super::follow::{self, Told, Wishes};
 use crate::{
     cli::{
         checkpoint_series,
@@ -27,6 +27,16 @@ impl Sink for Recorded {
         self.0.deliver_recorded(vec![event.clone()]);
         Ok(())
     }
+}
+
+/// A run that is replayed.
+pub(super) struct RunOut<'a> {
+    /// Its folder, or one of checkpoints.
+    pub folder: &'a Path,
+    /// Where a run that is made of checkpoints is recorded.
+    pub out: &'a Path,
+    /// It is read on until it ends, though no process of this machine holds it.
+    pub is_followed: bool,
 }
 
 /// True if the window is closing.
@@ -58,8 +68,7 @@ pub(super) fn example(packed: &[u8], inbox: &Inbox) {
 /// Tells the recorded past, and what is still being written; then stands the models up again from the last checkpoint, so that they
 /// can be questioned and, if the run was not finished, go on.
 pub(super) fn replay(
-    folder: &Path,
-    out: &Path,
+    RunOut { folder, out, is_followed }: RunOut<'_>,
     inbox: &Arc<Inbox>,
     commands: &Receiver<Command>,
     process: Option<Process>,
@@ -71,7 +80,8 @@ pub(super) fn replay(
     let folder = recorded.as_deref().unwrap_or(folder);
     if recorded.is_none() {
         let is_ending = || process.as_ref().is_some_and(ends);
-        if let Told::Left = follow::tell(folder, inbox, commands, &is_ending)? {
+        let wishes = Wishes { commands, ends: &is_ending, is_followed };
+        if let Told::Left = follow::tell(folder, inbox, &wishes)? {
             return Ok(());
         }
     }

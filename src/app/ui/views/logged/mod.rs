@@ -142,8 +142,7 @@ impl PanelState {
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entry: &Entry, size: Vec2) {
         if is_number(cx, entry) {
-            chart(cx, entry).show(ui, size, cx.theme, &mut self.chart);
-            return;
+            return chart_ui(ui, cx, &chart(cx, entry), size, &mut self.chart);
         }
         let Some((variant, sample)) = sample(cx, entry) else {
             let first = entry.variants.iter().filter_map(|v| cx.mirror.samples(*v, entry.channel.as_str()).first());
@@ -157,7 +156,7 @@ impl PanelState {
             Some(Content::Curves(curves)) => {
                 let own = variant_colour(cx.mirror, variant, cx.theme);
                 let chart = curves_chart(cx, &curves, entry.channel.as_str(), own);
-                chart.show(ui, size, cx.theme, &mut self.chart);
+                chart_ui(ui, cx, &chart, size, &mut self.chart);
                 self.content = Some(Content::Curves(curves));
             }
             Some(Content::Matrix(matrix)) => {
@@ -215,6 +214,15 @@ impl PanelState {
             frame: MapFrame::default(),
         };
         map.show(ui, room.max(Vec2::splat(40.0)), cx.theme, &mut self.map);
+    }
+}
+
+/// A chart, or words in its place: one panel without values does not leave the view with nothing to show.
+fn chart_ui(ui: &mut Ui, cx: &ViewCx<'_>, chart: &Chart<'_>, size: Vec2, state: &mut ChartState) {
+    if chart.is_empty() {
+        ui.allocate_ui(size, |ui| ui.label(RichText::new("No values.").color(cx.theme.secondary)));
+    } else {
+        chart.show(ui, size, cx.theme, state);
     }
 }
 
