@@ -1,6 +1,7 @@
 //! `orrery follow`: a run folder that is being written, by this program or any other, in the window or as lines of numbers.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -12,8 +13,14 @@ use std::{
 use clap::Args;
 
 use super::{
-    OpenArgs, RUNS, Settings, display, failure::Failure, host::follow::POLL, interrupt, output::print_line,
-    terminal::notice, window,
+    OpenArgs, RUNS, Settings, display,
+    failure::Failure,
+    host::follow::POLL,
+    interrupt,
+    output::print_line,
+    remote::{self, Address},
+    terminal::notice,
+    window,
 };
 use crate::{
     store::{Look, Reader},
@@ -98,7 +105,7 @@ struct Follower {
 impl Follower {
     /// Prints what can be read now, or of each variant the newest alone; the state in which the run ended.
     fn print_new(&mut self, is_past: bool) -> Result<Option<RunState>, Failure> {
-        let (mut newest, mut end) = (std::collections::BTreeMap::new(), None);
+        let (mut newest, mut end) = (BTreeMap::new(), None);
         while let Some(event) = self.reader.next() {
             match event {
                 Event::Started(info) => self.info = info,

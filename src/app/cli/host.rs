@@ -30,8 +30,8 @@ use crate::{
     files::{self, memory::size, read_text},
     labs,
     nn::device,
-    store::{self, FOREIGN, RunSummary, StoreError, Writer},
-    telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState},
+    store::{self, RunSummary, StoreError, Writer},
+    telemetry::{Event, FOREIGN, Inbox, Level, RunHandle, RunNote, RunState},
     trainer::{self, DriveOptions},
     ui::{
         dialog::DialogKind,

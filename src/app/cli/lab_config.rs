@@ -8,7 +8,8 @@ use crate::{
     config::Config,
     files::{FileError, read_text_inside},
     labs::{self, Lab, foreign},
-    store::{FOREIGN, Reader},
+    store::Reader,
+    telemetry::FOREIGN,
 };
 
 /// The lab that opens when none is named.

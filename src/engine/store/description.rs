@@ -9,13 +9,13 @@ use super::{
     RunRecord, StoreError,
     error::At,
     names::{CONFIG, MAX_CONFIG, MAX_RUN, METRICS, RUN},
-    record::{FOREIGN, FORMAT, MetricsIn, PROTOCOL, VariantRef},
+    record::{FORMAT, MetricsIn, PROTOCOL, VariantRef},
     run_index::changed,
 };
 use crate::{
     config::Config,
     files::{FileError, open_inside, read_inside, read_text_inside},
-    telemetry::{RunInfo, VariantInfo},
+    telemetry::{FOREIGN, RunInfo, VariantInfo},
 };
 
 /// The description of the run of a folder.

@@ -55,6 +55,6 @@ pub use error::StoreError;
 pub use listing::{Interruption, RunSummary, interruption, last_change, list, local_text, summary};
 pub use names::is_record;
 pub use reader::{Damage, Look, Reader};
-pub use record::{FOREIGN, FORMAT, PROTOCOL, RunRecord};
+pub use record::{FORMAT, PROTOCOL, RunRecord};
 pub use snapshots::VariantWeights;
 pub use writer::{Writer, check_writable, is_being_written};

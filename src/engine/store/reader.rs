@@ -9,11 +9,11 @@ mod log;
 use std::{collections::VecDeque, fmt, path::Path, sync::Arc};
 
 use super::{
-    FOREIGN, StoreError, checkpoint,
+    StoreError, checkpoint,
     description::{Description, DescriptionStamp, describe},
     packed::{PackedRun, unpack},
 };
-use crate::telemetry::{Event, Level, RunInfo, RunState};
+use crate::telemetry::{Event, FOREIGN, Level, RunInfo, RunState};
 use log::{EVENTS_LOG, LogFile, METRICS_LOG, NameTable, SAMPLES_LOG};
 
 /// A longer line of steps or events than this is not one of ours, and is passed over without being held in memory.

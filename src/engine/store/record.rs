@@ -70,9 +70,6 @@ fn is_zero(protocol: &u32) -> bool {
     *protocol == 0
 }
 
-/// The lab of a run that another program has written: whatever it holds is shown, and nothing of it is trained.
-pub const FOREIGN: &str = "foreign";
-
 /// Now, as text for people and programs.
 pub(super) fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()

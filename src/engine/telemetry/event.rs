@@ -26,6 +26,9 @@ pub struct VariantInfo {
     pub params: usize,
 }
 
+/// The lab of a run that another program has written: whatever it holds is shown, and nothing of it is trained.
+pub const FOREIGN: &str = "foreign";
+
 /// The description of a run, sent once at its start. Other programs may leave out what they do not know.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -15,10 +15,10 @@ use super::{
 use crate::{
     labs::LABS,
     store::{
-        self, FOREIGN, StoreError, note,
+        self, StoreError, note,
         run_index::{self, RunIndex, Stamp},
     },
-    telemetry::{Event, Level, RunInfo, RunState, channels},
+    telemetry::{Event, FOREIGN, Level, RunInfo, RunState, channels},
 };
 
 /// Words about a folder that a row keeps.

@@ -7,9 +7,8 @@ use super::{
 };
 use crate::{
     config::ConfigError,
-    store::FOREIGN,
     telemetry::{
-        Measurement, channels,
+        FOREIGN, Measurement, channels,
         measurements::{
             Activity, AttentionMaps, AttentionStatistics, Autocorrelation, Causality, FlowAlong, FlowAnswer,
             GraphDegrees, LogitLens, NeuronGraph, NextTokens, PairAttention, PositionLosses, QueryKeyMaps,

@@ -5,8 +5,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 
 use crate::{
-    store::{self, FOREIGN, Look, Reader, StoreError},
-    telemetry::{Command, Event, Inbox, Level, RunState},
+    store::{self, Look, Reader, StoreError},
+    telemetry::{Command, Event, FOREIGN, Inbox, Level, RunState},
 };
 
 /// How often a folder is looked at. Size and content are compared, so that it works where no change is announced, as on
