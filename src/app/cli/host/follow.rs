@@ -13,6 +13,9 @@ use crate::{
 /// network file systems.
 pub const POLL: Duration = Duration::from_millis(250);
 
+/// Looks after which a run that may go on is said to be followed; one that is just ending is not.
+const SOON: u32 = 4;
+
 /// Events that are told at once.
 const CHUNK: usize = 4096;
 
@@ -46,12 +49,17 @@ pub(super) fn tell(folder: &Path, inbox: &Arc<Inbox>, wishes: &Wishes<'_>) -> Re
     if !followed.is_whole {
         followed.begin();
     }
+    let mut looks = 0;
     while followed.goes_on() {
         // nothing can be asked of it: its models are with the program that trains them
         match commands.recv_timeout(POLL) {
             Err(RecvTimeoutError::Disconnected) => return Ok(Told::Left),
             Ok(_) | Err(RecvTimeoutError::Timeout) if ends() => return Ok(Told::Left),
             Ok(_) | Err(RecvTimeoutError::Timeout) => followed.look(),
+        }
+        looks += 1;
+        if looks == SOON {
+            followed.say_so();
         }
     }
     if !followed.is_whole {
@@ -116,6 +124,10 @@ impl<'a> Followed<'a> {
         if !self.reader.has_failed() {
             self.inbox.deliver(Event::State(RunState::Stopped));
         }
+    }
+
+    /// Says that the run is followed, if it may go on.
+    fn say_so(&self) {
         if !self.reader.has_ended() {
             self.notice(Level::Info, "this run is followed: what is appended to its folder shows here".to_owned());
         }
