@@ -20,6 +20,9 @@ mod faults;
 mod folders;
 mod foreign_files;
 mod foreign_folders;
+#[path = "../shared/foreign_run.rs"]
+mod foreign_run;
+mod foreign_runs;
 mod grammar_roles;
 mod graph_files;
 mod graph_formats;

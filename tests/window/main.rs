@@ -15,6 +15,9 @@ mod extreme_values;
 mod fast_slow_views;
 mod flow_end_to_end;
 mod flow_views;
+#[path = "../shared/foreign_run.rs"]
+mod foreign_run;
+mod foreign_runs;
 mod generator_views;
 mod gestures;
 mod graph_file_view;

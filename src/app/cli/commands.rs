@@ -6,8 +6,8 @@ use clap::Subcommand;
 
 use super::{
     OpenArgs, RUNS, Settings, activations, ask, claims, compare, concepts, contexts, eval, export, failure::Failure,
-    figures, find_concept, generate, graph_file, headless, intervene, list, merge, model_info, report, roles,
-    run_table, schema, sweep, window,
+    figures, find_concept, follow, generate, graph_file, headless, intervene, list, merge, model_info, report, roles,
+    run_table, schema, stream, sweep, window,
 };
 
 #[derive(Subcommand)]
@@ -16,11 +16,16 @@ pub enum Command {
     Run(headless::RunArgs),
     /// Go on with a run that was stopped or killed, exactly where its last checkpoint stands
     Resume(headless::ResumeArgs),
-    /// Open a run folder in the window and scrub through it
+    /// Open a run folder in the window and scrub through it, also one of another program (docs/protocol.md)
     Replay {
         /// A run folder
         run: PathBuf,
     },
+    /// Follow a run folder while it is written, by this program or any other: the window shows within a second what is
+    /// appended; without a display new numbers are printed as lines
+    Follow(follow::FollowArgs),
+    /// Write a run folder, and what is appended to it, to standard output: the other end of `orrery follow ssh://host/path`
+    Stream(stream::StreamArgs),
     /// Open a link that the window copied (orrery:LAB?..), or anything that `orrery` alone opens; without a display run
     /// it to the link's step
     Open(OpenArgs),
@@ -95,6 +100,8 @@ impl Command {
                 let set = Settings { out: PathBuf::from(RUNS), ..Settings::default() };
                 window::open(&OpenArgs { what, timings: false, set }, began)
             }
+            Self::Follow(args) => follow::run(&args, began),
+            Self::Stream(args) => stream::run(&args),
             Self::Open(args) => window::open(&args, began),
             Self::List(args) => list::run(&args),
             Self::Runs(args) => run_table::run(&args),

@@ -31,7 +31,7 @@ use crate::{
     labs,
     nn::device,
     store::{self, RunSummary, StoreError, Writer},
-    telemetry::{Event, Inbox, Level, RunHandle, RunNote, RunState},
+    telemetry::{Event, FOREIGN, Inbox, Level, RunHandle, RunNote, RunState},
     trainer::{self, DriveOptions},
     ui::{
         dialog::DialogKind,
@@ -39,9 +39,10 @@ use crate::{
     },
 };
 
+pub mod follow;
 mod replay;
 
-use replay::{example, replay};
+use replay::{RunOut, example, replay};
 
 /// The host of the window on a desktop computer.
 pub struct DesktopHost {
@@ -57,6 +58,8 @@ pub struct DesktopHost {
     has_examples: bool,
     /// A graph file of the command line, and how it is taken.
     pub(super) graph: Option<(PathBuf, GraphReading)>,
+    /// A run folder of the command line that is followed though no process of this machine holds it.
+    pub(super) followed: Option<PathBuf>,
 }
 
 impl DesktopHost {
@@ -73,6 +76,7 @@ impl DesktopHost {
             series: Arc::default(),
             has_examples: false,
             graph: None,
+            followed: None,
         }
     }
 
@@ -142,6 +146,7 @@ impl Host for DesktopHost {
         let (process, out) = (self.runs.process(), self.out.clone());
         let (sender, wake) = (self.sender.clone(), Arc::clone(&self.wake));
         let reading = self.graph.as_ref().filter(|(file, _)| *file == folder).map_or_else(Default::default, |g| g.1);
+        let is_followed = self.followed.as_ref() == Some(&folder);
         let spawned = std::thread::Builder::new().name("replay".to_owned()).stack_size(64 << 20).spawn(move || {
             if is_sweep(&folder) {
                 let _ = sender.send(Delivery::SweepFolder(folder));
@@ -149,7 +154,10 @@ impl Host for DesktopHost {
             }
             let told = match graph_events::is_graph(&folder) && folder.is_file() {
                 true => graph_events::events(&folder, reading).map(|events| sink.deliver_recorded(events)),
-                false => replay(&folder, &out, &sink, &receiver, process),
+                false => {
+                    let kept = RunOut { folder: &folder, out: &out, is_followed };
+                    replay(kept, &sink, &receiver, process)
+                }
             };
             if let Err(text) = told {
                 sink.deliver(Event::Notice { level: Level::Error, text: text.clone() });
@@ -349,7 +357,7 @@ impl Host for DesktopHost {
 fn past_runs(found: Vec<RunSummary>) -> Vec<PastRun> {
     let mut interrupted_labs = BTreeSet::new();
     let past_run = |run: RunSummary| {
-        let is_sought = run.steps > 0 && !interrupted_labs.contains(&run.lab);
+        let is_sought = run.steps > 0 && run.lab != FOREIGN && !interrupted_labs.contains(&run.lab);
         let interruption = is_sought.then(|| store::interruption(&run.folder)).flatten();
         if interruption.is_some() {
             interrupted_labs.insert(run.lab.clone());

@@ -7,7 +7,9 @@ use super::{failure::Failure, settings};
 use crate::{
     config::Config,
     files::{FileError, read_text_inside},
-    labs::{self, Lab},
+    labs::{self, Lab, foreign},
+    store::Reader,
+    telemetry::FOREIGN,
 };
 
 /// The lab that opens when none is named.
@@ -23,8 +25,12 @@ pub fn with_text(path: PathBuf) -> Result<(&'static Lab, Config), Failure> {
     Ok((lab, config))
 }
 
-/// The lab and settings of a run folder.
+/// The lab and settings of a run folder. Those of another program's run are as it wrote them.
 pub fn recorded(folder: &Path) -> Result<(&'static Lab, Config), Failure> {
+    let info = Reader::open(folder).ok().and_then(|reader| reader.info());
+    if let Some(info) = info.filter(|info| info.lab == FOREIGN) {
+        return Ok((&foreign::LAB, info.config.clone()));
+    }
     const CONFIG: &str = "config.toml";
     let text = read_text_inside(folder, CONFIG, settings::MAX_CONFIG);
     if text.as_ref().is_err_and(FileError::is_missing) {

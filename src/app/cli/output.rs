@@ -50,6 +50,11 @@ pub fn print(bytes: &[u8]) -> Result<(), Failure> {
     out.write_all(&shown).and_then(|()| out.flush()).map_err(|e| unprinted(&e))
 }
 
+/// Standard output for a stream of bytes that another program reads; [`unprinted`] is the failure of writing to it.
+pub fn stream() -> impl io::Write {
+    io::stdout().lock()
+}
+
 /// Writes a line for a person, printable; the macro [`print_line`] calls it.
 ///
 /// # Errors

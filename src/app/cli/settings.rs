@@ -75,7 +75,7 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
     if let Some(link) = Link::parse(name, LABS) {
         return linked(link.map_err(SettingsError::Link)?);
     }
-    if let Some(lab) = labs::find(name) {
+    if let Some(lab) = LABS.iter().find(|lab| lab.id == name) {
         return Ok(Named::Config(lab, lab.config(None)?));
     }
     if let Some(lab) = LABS.iter().find(|l| l.presets.iter().any(|p| p.id == name)) {
@@ -83,7 +83,7 @@ pub fn resolve(name: &str) -> Result<Named, SettingsError> {
     }
     let path = Path::new(name);
     if path.is_dir() {
-        return if path.join("config.toml").is_file() || path.join("run.json").is_file() {
+        return if ["config.toml", "run.json", "metrics.jsonl"].iter().any(|part| path.join(part).is_file()) {
             Ok(Named::Run(path.to_owned()))
         } else if is_sweep(path) {
             Ok(Named::Sweep(path.to_owned()))

@@ -54,7 +54,7 @@ pub fn open(open: &OpenArgs, began: Instant) -> Result<(), Failure> {
         None if open.set.is_empty() => None,
         named => Some(Opening::Config(configured(open, named)?.1)),
     };
-    let end = show(open, opening, None, began)
+    let end = show(open, opening, |_| (), began)
         .map_err(|e| Failure::run(format!("{e}\n`orrery run {}` trains without a window", default_id())))?;
     outcome(end)
 }
@@ -87,7 +87,7 @@ fn is_graph_json(path: &Path) -> bool {
 fn show(
     open: &OpenArgs,
     opening: Option<Opening>,
-    graph: Option<(PathBuf, GraphReading)>,
+    prepare: impl FnOnce(&mut DesktopHost),
     began: Instant,
 ) -> Result<WindowEnd, String> {
     let close_request = Arc::<CloseRequest>::default();
@@ -96,7 +96,7 @@ fn show(
     let runs = Runs::new();
     runs.end_at_exit();
     let mut host = DesktopHost::new(open.set.out.clone(), Arc::clone(&runs)).with_examples();
-    host.graph = graph;
+    prepare(&mut host);
     let start = Start { opening, timings: open.timings, started: began, close_request: Arc::clone(&close_request) };
     // Libraries of the window panic where they lose the display.
     let shown = catch_unwind(AssertUnwindSafe(|| app::run(Box::new(host), start)));
@@ -111,7 +111,14 @@ pub fn open_graph(file: PathBuf, reading: GraphReading, open: &OpenArgs, began: 
         let shown = file.display();
         Failure::run(format!("{why}. `orrery graph {shown} --out x.png` draws it without a window"))
     })?;
-    outcome(show(open, Some(Opening::Run(file.clone())), Some((file, reading)), began).map_err(Failure::run)?)
+    let opening = Some(Opening::Run(file.clone()));
+    outcome(show(open, opening, |host| host.graph = Some((file, reading)), began).map_err(Failure::run)?)
+}
+
+/// A run folder that is written elsewhere, in the window; it is read on until the run ends.
+pub fn follow(folder: PathBuf, open: &OpenArgs, began: Instant) -> Result<(), Failure> {
+    let opening = Some(Opening::Run(folder.clone()));
+    outcome(show(open, opening, |host| host.followed = Some(folder), began).map_err(Failure::run)?)
 }
 
 /// The lab and settings that the command line names.

@@ -1,7 +1,7 @@
 //! The labs and views that a window is made of. Tests bring their own.
 
 use super::{view::ViewEntry, views::VIEWS};
-use crate::labs::{LABS, Lab};
+use crate::labs::{LABS, Lab, foreign};
 
 /// The lists the window is made from; tests bring their own.
 #[derive(Clone, Copy)]
@@ -17,8 +17,9 @@ impl Default for Lists {
 }
 
 impl Lists {
+    /// The lab with this id: one that a run can be begun in, or the one of other programs' runs.
     pub fn lab(&self, id: &str) -> Option<&'static Lab> {
-        self.labs.iter().copied().find(|l| l.id == id)
+        self.labs.iter().copied().chain([&foreign::LAB]).find(|l| l.id == id)
     }
 
     pub fn view(&self, id: &str) -> Option<&'static ViewEntry> {

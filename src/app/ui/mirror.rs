@@ -199,6 +199,16 @@ impl Mirror {
         self.samples.get(&(variant, Channel::new(channel))).map_or(&[], Vec::as_slice)
     }
 
+    /// Every channel that has a number or a measurement, in the order of their names.
+    pub fn channels(&self) -> BTreeSet<&Channel> {
+        self.scalars.keys().chain(self.samples.keys()).map(|(_, channel)| channel).collect()
+    }
+
+    /// Every channel that has a scheduled sample, with the variants that have it.
+    pub fn sample_channels(&self) -> BTreeMap<Channel, Vec<usize>> {
+        with_variants(self.samples.keys())
+    }
+
     /// Steps at which anything was measured by schedule.
     pub fn sampled_steps(&self) -> BTreeSet<u64> {
         self.samples.values().flatten().map(|sample| sample.step).collect()
@@ -211,11 +221,16 @@ impl Mirror {
 
     /// Every scalar channel present, with the variants that have it.
     pub fn scalar_channels(&self) -> BTreeMap<Channel, Vec<usize>> {
-        let mut all: BTreeMap<Channel, Vec<usize>> = BTreeMap::new();
-        for (variant, channel) in self.scalars.keys() {
-            all.entry(channel.clone()).or_default().push(*variant);
-        }
-        all.values_mut().for_each(|v| v.sort_unstable());
-        all
+        with_variants(self.scalars.keys())
     }
+}
+
+/// The channels of these keys, with the variants that have each.
+fn with_variants<'a>(keys: impl Iterator<Item = &'a (usize, Channel)>) -> BTreeMap<Channel, Vec<usize>> {
+    let mut all: BTreeMap<Channel, Vec<usize>> = BTreeMap::new();
+    for (variant, channel) in keys {
+        all.entry(channel.clone()).or_default().push(*variant);
+    }
+    all.values_mut().for_each(|v| v.sort_unstable());
+    all
 }

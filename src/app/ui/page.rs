@@ -7,6 +7,7 @@ mod left_run;
 pub mod lesson;
 pub(super) mod link;
 pub mod play;
+pub mod recorded_views;
 pub(super) mod tokens;
 pub(super) mod training;
 pub mod undo;
@@ -25,6 +26,7 @@ use egui_tiles::TileId;
 
 use self::{
     play::follow,
+    recorded_views::RecordedViews,
     training::{SettingsOwner, complain, has_memory, take_found, take_recorded},
     undo::{note_config, note_everything},
 };
@@ -114,6 +116,8 @@ pub struct Page {
     told_notices: usize,
     /// Settings of a replayed run that this version lacks.
     complaints: Vec<String>,
+    /// The views that were opened because a run that another program has written has something for them.
+    recorded_views: RecordedViews,
 }
 
 impl Page {
@@ -161,13 +165,14 @@ impl Page {
             dirty_since: None,
             told_notices: 0,
             complaints: vec![],
+            recorded_views: RecordedViews::default(),
         }
     }
 
     /// The page as it was left; the second value names settings that no longer fit.
     pub fn restore(lab: &'static Lab, saved: &LabSession) -> (Self, Vec<String>) {
         let knobs = (lab.knobs)();
-        let (config, complaints) = match &saved.config {
+        let (config, complaints) = match saved.config.as_ref().filter(|_| lab.trains()) {
             Some(c) => adopt(lab, &knobs, c),
             None => (lab.config(None).unwrap_or_else(|_| Config::defaults(lab.id, &knobs)), vec![]),
         };
@@ -251,6 +256,8 @@ impl Page {
         self.is_detached = false;
         self.lesson.owns_run = false;
         self.run = Some(run);
+        self.recorded_views = RecordedViews::default();
+        recorded_views::open(self);
         follow(self);
         self.problem = None;
     }
@@ -284,6 +291,9 @@ impl Page {
         }
         if news.started {
             take_found(self);
+        }
+        if news.any {
+            recorded_views::open(self);
         }
         news
     }

@@ -36,8 +36,10 @@ use serde::{Deserialize, Serialize};
 /// Larger seeds cannot be written: TOML's whole numbers have 64 bits with a sign.
 pub const MAX_SEED: u64 = i64::MAX as u64;
 
-/// The resolved settings of one run of one lab: every key of the lab's schema has a value.
+/// The resolved settings of one run of one lab: every key of the lab's schema has a value. Those of another program's run
+/// have whatever keys it wrote.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Config {
     /// The id of the lab.
     pub lab: String,
@@ -57,8 +59,25 @@ fn current_name(key: &str) -> &str {
 }
 
 fn renamed_values<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Value>, D::Error> {
-    let values = BTreeMap::<String, Value>::deserialize(from)?;
-    Ok(values.into_iter().map(|(key, value)| (current_name(&key).to_owned(), value)).collect())
+    let values = BTreeMap::<String, Written>::deserialize(from)?;
+    Ok(values.into_iter().map(|(key, value)| (current_name(&key).to_owned(), value.into())).collect())
+}
+
+/// A value of a recorded setting; one that is none of ours, such as a list, is taken as its text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Value(Value),
+    Other(serde_json::Value),
+}
+
+impl From<Written> for Value {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Value(value) => value,
+            Written::Other(json) => Self::Text(json.to_string()),
+        }
+    }
 }
 
 impl Config {
@@ -164,6 +183,38 @@ impl Config {
                 want: "the id of a lab, in quotes".into(),
             }),
             None => Err(ConfigError::NoLab),
+        }
+    }
+
+    /// The settings of any program, as they stand in its file: without a schema nothing is checked. Tables in tables become
+    /// one key with dots; a list is taken as its text. `lab` is the lab of a file that names none.
+    ///
+    /// # Errors
+    /// If it is no TOML.
+    pub fn without_schema(text: &str, lab: &str) -> Result<Self, ConfigError> {
+        let root: toml::Table = text.parse()?;
+        let mut config = Self { lab: lab.to_owned(), ..Self::default() };
+        for (key, value) in root {
+            match (key.as_str(), value) {
+                ("lab", toml::Value::String(lab)) => config.lab = lab,
+                ("title" | "about", _) => {}
+                ("preset", toml::Value::String(preset)) => config.preset = preset,
+                ("seed", toml::Value::Integer(seed)) if seed >= 0 => config.seed = seed as u64,
+                (_, value) => config.insert_all(key, value),
+            }
+        }
+        Ok(config)
+    }
+
+    /// Inserts a value under its key, or those of a table each under its own.
+    fn insert_all(&mut self, key: String, value: toml::Value) {
+        match value {
+            toml::Value::Table(table) => {
+                table.into_iter().for_each(|(name, value)| self.insert_all(format!("{key}.{name}"), value));
+            }
+            value => {
+                self.values.insert(current_name(&key).to_owned(), Value::from_toml(value));
+            }
         }
     }
 
@@ -307,6 +358,22 @@ mod tests {
         assert!(matches!(config.value(&SettingKey::<bool>::new("train.lr")), Err(ConfigError::WrongType { .. })));
         config.values.remove("train.lr");
         assert_eq!(Lab::read(&config).unwrap(), Lab::default(), "a key of a later version has its default");
+    }
+
+    #[test]
+    fn the_settings_of_another_program_are_taken_as_they_stand() {
+        let text = "lr = 1e-4\nseed = 3\nbetas = [0.9, 0.99]\n[optim.adam]\neps = 1e-8\n[model]\nd = 3\n";
+        let config = Config::without_schema(text, "foreign").unwrap();
+        let values: Vec<_> = config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        assert_eq!(values, ["betas = [0.9, 0.99]", "lr = 0.0001", "model.d = 3", "optim.adam.eps = 0.00000001"]);
+        assert_eq!((config.lab.as_str(), config.seed), ("foreign", 3));
+        assert_eq!(Config::without_schema(&config.to_toml(), "x").unwrap(), config);
+        assert!(Config::without_schema("lr = ", "foreign").is_err());
+
+        let json = r#"{"lab":"foreign","values":{"lr":1e-4,"betas":[0.9,null],"name":"a"}}"#;
+        let config: Config = serde_json::from_str(json).unwrap();
+        assert_eq!(config.get("lr"), Some(&Value::Float(1e-4)));
+        assert_eq!(config.get("betas"), Some(&Value::Text("[0.9,null]".into())));
     }
 
     #[test]

@@ -9,12 +9,13 @@ use super::{
     RunRecord, StoreError,
     error::At,
     names::{CONFIG, MAX_CONFIG, MAX_RUN, METRICS, RUN},
-    record::{FORMAT, MetricsIn, VariantRef},
+    record::{FORMAT, MetricsIn, PROTOCOL, VariantRef},
+    run_index::changed,
 };
 use crate::{
     config::Config,
     files::{FileError, open_inside, read_inside, read_text_inside},
-    telemetry::{RunInfo, VariantInfo},
+    telemetry::{FOREIGN, RunInfo, VariantInfo},
 };
 
 /// The description of the run of a folder.
@@ -44,7 +45,7 @@ impl From<RunRecord> for Description {
                 run.environment.orrery, run.format
             ));
         }
-        Self { info: run.run, started_at: Some(run.started_at), format: run.format, notices }
+        Self { info: named(run.run), started_at: Some(run.started_at), format: run.format, notices }
     }
 }
 
@@ -66,7 +67,18 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
                     run.format
                 )));
             }
-            Ok(run) => return Ok(run.into()),
+            Ok(run) if run.protocol > PROTOCOL => {
+                return Err(StoreError::new(format!(
+                    "`{}` was written by version {} of the protocol of run folders, and this Orrery reads up to version {PROTOCOL}: update Orrery",
+                    folder.display(),
+                    run.protocol
+                )));
+            }
+            Ok(run) => {
+                let mut description = Description::from(run);
+                take_settings(folder, &mut description.info);
+                return Ok(description);
+            }
             Err(e) => format!("{RUN} is damaged ({e})"),
         },
         Err(e) if e.is_missing() => format!("{RUN} is missing"),
@@ -75,13 +87,17 @@ pub(super) fn describe(folder: &Path) -> Result<Description, StoreError> {
     let path = folder.join(CONFIG);
     let text = read_text_inside(folder, CONFIG, MAX_CONFIG);
     if text.as_ref().is_err_and(FileError::is_missing) {
+        if open_inside(folder, METRICS).is_ok() {
+            let info = rebuilt(folder, Config::defaults(FOREIGN, &[]));
+            return Ok(Description { info, started_at: None, format: FORMAT, notices: vec![] });
+        }
         return Err(StoreError::new(format!(
             "`{}` is not a run folder: {lost}, and there is no {CONFIG} either",
             folder.display()
         )));
     }
     let text = text.at("read", &path)?;
-    let config = config_without_schema(&text)
+    let config = Config::without_schema(&text, FOREIGN)
         .map_err(|e| StoreError::new(format!("{lost}, and `{}` cannot be read either: {e}", path.display())))?;
     let info = rebuilt(folder, config);
     let words = format!("{lost}: rebuilt from {CONFIG}; variants go by the ids found in {METRICS}, sizes are unknown");
@@ -94,7 +110,7 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
         .into_iter()
         .map(|id| VariantInfo { label: id.clone(), group: id.clone(), id, seed: config.seed, params: 0 })
         .collect();
-    RunInfo {
+    named(RunInfo {
         lab: config.lab.clone(),
         variants,
         total_steps: total_steps.unwrap_or(0.0).max(0.0) as u64,
@@ -107,6 +123,61 @@ fn rebuilt(folder: &Path, config: Config) -> RunInfo {
         inputs: vec![],
         stages: vec![],
         config,
+    })
+}
+
+/// Fills in what a program may leave out of its description: a run of no lab is one of another program, which has a model,
+/// and labels and groups of variants are their ids.
+fn named(info: RunInfo) -> RunInfo {
+    let mut info = info;
+    if info.lab.is_empty() {
+        FOREIGN.clone_into(&mut info.lab);
+    }
+    if info.lab == FOREIGN && info.variants.is_empty() {
+        info.variants.push(VariantInfo { id: "model".to_owned(), ..VariantInfo::default() });
+    }
+    for variant in &mut info.variants {
+        for name in [&mut variant.label, &mut variant.group] {
+            if name.is_empty() {
+                name.clone_from(&variant.id);
+            }
+        }
+    }
+    if info.config.lab.is_empty() {
+        info.config.lab.clone_from(&info.lab);
+    }
+    info
+}
+
+/// A run of another program may have its settings in `config.toml` alone.
+fn take_settings(folder: &Path, info: &mut RunInfo) {
+    if info.lab != FOREIGN || info.config.iter().next().is_some() {
+        return;
+    }
+    let text = read_text_inside(folder, CONFIG, MAX_CONFIG).ok();
+    if let Some(mut config) = text.and_then(|text| Config::without_schema(&text, FOREIGN).ok()) {
+        FOREIGN.clone_into(&mut config.lab);
+        info.config = config;
+    }
+}
+
+/// When the files that describe a run were last changed, and whether it has a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DescriptionStamp {
+    described: [(u64, u64); 2],
+    has_metrics: bool,
+}
+
+impl DescriptionStamp {
+    /// Reads times and sizes; no file is opened.
+    pub fn read(folder: &Path) -> Self {
+        let described = [RUN, CONFIG].map(|name| changed(&folder.join(name)));
+        Self { described, has_metrics: changed(&folder.join(METRICS)).1 > 0 }
+    }
+
+    /// True if nothing of a run is there.
+    pub fn is_missing(&self) -> bool {
+        self.described == [(0, 0); 2] && !self.has_metrics
     }
 }
 
@@ -124,39 +195,4 @@ fn variant_ids(folder: &Path) -> Vec<String> {
         }
     }
     ids
-}
-
-/// The settings as they stand in the file: without the lab's schema nothing is checked.
-fn config_without_schema(text: &str) -> Result<Config, String> {
-    let lab = Config::lab_of(text).map_err(|e| e.to_string())?;
-    let root: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-    let mut values = serde_json::Map::new();
-    let (mut preset, mut seed) = (String::new(), 0);
-    for (key, value) in root {
-        match (key.as_str(), value) {
-            ("lab" | "title" | "about", _) => {}
-            ("preset", toml::Value::String(s)) => preset = s,
-            ("seed", toml::Value::Integer(i)) => seed = i.max(0),
-            (_, toml::Value::Table(group)) => {
-                for (name, value) in group {
-                    values.insert(format!("{key}.{name}"), plain(value));
-                }
-            }
-            (_, value) => {
-                values.insert(key, plain(value));
-            }
-        }
-    }
-    serde_json::from_value(serde_json::json!({ "lab": lab, "preset": preset, "seed": seed, "values": values }))
-        .map_err(|e| e.to_string())
-}
-
-fn plain(value: toml::Value) -> serde_json::Value {
-    match value {
-        toml::Value::Boolean(b) => b.into(),
-        toml::Value::Integer(i) => i.into(),
-        toml::Value::Float(f) => f.into(),
-        toml::Value::String(s) => s.into(),
-        other => other.to_string().into(),
-    }
 }

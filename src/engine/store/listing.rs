@@ -5,6 +5,7 @@ use std::{
     fs,
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use super::{
@@ -55,11 +56,16 @@ pub fn interruption(folder: &Path) -> Option<Interruption> {
     if is_being_written(folder) || is_end_recorded(folder) {
         return None;
     }
-    let changed = |log: &&str| fs::metadata(folder.join(log)).and_then(|m| m.modified()).ok();
-    let last = [METRICS, SAMPLES, EVENTS].iter().filter_map(changed).max()?;
+    let last = last_change(folder)?;
     let here = |t: jiff::Timestamp| t.to_zoned(jiff::tz::TimeZone::system());
     let (last, now) = (here(last.try_into().ok()?), here(jiff::Timestamp::now()));
     Some(Interruption { when: day_and_time(&last, now.date()), checkpoint: checkpoint::newest_step(folder) })
+}
+
+/// When a log of the run was last written to; `None` where it has none.
+pub fn last_change(folder: &Path) -> Option<SystemTime> {
+    let changed = |log: &&str| fs::metadata(folder.join(log)).and_then(|m| m.modified()).ok();
+    [METRICS, SAMPLES, EVENTS].iter().filter_map(changed).max()
 }
 
 /// True if the last recorded state of a run is one from which it does not go on by itself.

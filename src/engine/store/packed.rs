@@ -80,7 +80,8 @@ mod tests {
         let variant = VariantInfo { id: "a".into(), label: "a".into(), group: "a".into(), seed: 7, params: 1 };
         let run = RunInfo { lab: "x".into(), variants: vec![variant], total_steps: 2, ..RunInfo::default() };
         let environment = Environment::default();
-        let record = RunRecord { format, started_at: String::new(), seed: 7, environment, run, resumed: vec![] };
+        let started_at = String::new();
+        let record = RunRecord { format, protocol: 0, started_at, seed: 7, environment, run, resumed: vec![] };
         format!("run.json\n{}\n", serde_json::to_string(&record).unwrap())
     }
 

@@ -3,26 +3,18 @@
 //! A folder may have lost something: a line cut short by a crash, a file, its description. Each is a
 //! notice that names the file and the line, and everything else is told.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    fmt,
-    io::{self, BufRead, BufReader, Cursor, Read},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+mod lines;
+mod log;
+
+use std::{collections::VecDeque, fmt, path::Path, sync::Arc};
 
 use super::{
     StoreError, checkpoint,
-    description::{Description, describe},
-    error::At,
-    names::{EVENTS, METRICS, RUN, SAMPLES},
+    description::{Description, DescriptionStamp, describe},
     packed::{PackedRun, unpack},
-    record::{self, MetricsIn, SampleIn, VariantRef},
 };
-use crate::{
-    files::{check_memory, memory::size, open_inside, reading_budget},
-    telemetry::{Channel, Event, Level, Payload, RunInfo, RunState, Sample, StepStats},
-};
+use crate::telemetry::{Event, FOREIGN, Level, RunInfo, RunState};
+use log::{EVENTS_LOG, LogFile, METRICS_LOG, NameTable, SAMPLES_LOG};
 
 /// A longer line of steps or events than this is not one of ours, and is passed over without being held in memory.
 const LONGEST_LINE: u64 = 4 << 20;
@@ -64,7 +56,7 @@ impl fmt::Display for Damage {
 }
 
 /// The events of a run folder, in order: its start, then steps, samples and what happened, merged by
-/// step.
+/// step. Of a folder that is followed ([`Reader::follow`]) there may be more after the last.
 pub struct Reader {
     start: VecDeque<Event>,
     notices: VecDeque<Event>,
@@ -72,6 +64,7 @@ pub struct Reader {
     /// Steps, samples, happenings: of equal steps the earlier kind is told first.
     feeds: [LogFile; 3],
     end: Option<RunEnd>,
+    followed: Option<Followed>,
 }
 
 /// The facts that only the end of the logs tells.
@@ -82,6 +75,30 @@ struct RunEnd {
     checkpoint: Option<u64>,
 }
 
+impl RunEnd {
+    /// True if the run does not go on by itself.
+    fn is_recorded(&self) -> bool {
+        matches!(self.state, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }))
+    }
+}
+
+/// The description that a folder had when it was first followed.
+struct Followed {
+    stamp: DescriptionStamp,
+    info: Arc<RunInfo>,
+}
+
+/// The state in which a followed folder was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// The folder that was read so far; it may have grown.
+    Same,
+    /// Nothing is there at the moment, as while a copy is put in place.
+    Missing,
+    /// Another run is there, or the same one was cut: it is to be read from its beginning.
+    Replaced,
+}
+
 impl Reader {
     /// Errors only if this is not a run folder at all.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
@@ -89,23 +106,99 @@ impl Reader {
         let has_typed_samples = description.has_typed_samples();
         let Description { mut info, notices, .. } = description;
         info.folder = Some(folder.display().to_string());
-        let names = NameTable::new(&info);
+        let (names, may_lack) = (NameTable::new(&info), info.lab == FOREIGN);
         let mut reader = Self {
             start: [Event::Started(Arc::new(info))].into(),
             notices: notices.into_iter().map(warning).collect(),
             names,
             feeds: [
-                LogFile::new(folder, METRICS, "the curves", parse_metrics),
+                LogFile::open(folder, METRICS_LOG, may_lack),
                 match has_typed_samples {
-                    true => LogFile::new(folder, SAMPLES, "everything but the curves", parse_sample),
-                    false => LogFile::without_file(folder, SAMPLES, parse_sample),
+                    true => LogFile::open(folder, SAMPLES_LOG, may_lack),
+                    false => LogFile::unread(folder, SAMPLES_LOG),
                 },
-                LogFile::new(folder, EVENTS, "what happened (pauses, changed settings)", parse_event),
+                LogFile::open(folder, EVENTS_LOG, may_lack),
             ],
             end: Some(RunEnd::default()),
+            followed: None,
         };
         reader.notices.extend(reader.feeds.iter().flat_map(|feed| feed.damage.clone()).map(warning));
         Ok(reader)
+    }
+
+    /// Opens a run folder that may still be written: what is there is told, and after each [`Reader::look`] what was
+    /// appended since. A line without its end waits for the rest.
+    ///
+    /// # Errors
+    /// See [`Reader::open`].
+    pub fn follow(folder: &Path) -> Result<Self, StoreError> {
+        let stamp = DescriptionStamp::read(folder);
+        let description = describe(folder)?;
+        let kinds = [METRICS_LOG, SAMPLES_LOG, EVENTS_LOG];
+        let has_typed_samples = description.has_typed_samples();
+        let Description { mut info, notices, .. } = description;
+        info.folder = Some(folder.display().to_string());
+        let (names, info) = (NameTable::new(&info), Arc::new(info));
+        let mut reader = Self {
+            start: [Event::Started(Arc::clone(&info))].into(),
+            notices: notices.into_iter().map(warning).collect(),
+            names,
+            feeds: kinds.map(|kind| match has_typed_samples || kind.name != SAMPLES_LOG.name {
+                true => LogFile::followed(folder, kind),
+                false => LogFile::unread(folder, kind),
+            }),
+            end: Some(RunEnd::default()),
+            followed: Some(Followed { stamp, info }),
+        };
+        reader.look()?;
+        Ok(reader)
+    }
+
+    /// Looks at a followed folder anew; what was appended is told next. No file stays open in between, so that it works
+    /// on network file systems too.
+    ///
+    /// # Errors
+    /// If the system refuses to read a file of it, or there is something else in its place.
+    pub fn look(&mut self) -> Result<Look, StoreError> {
+        let Some(followed) = &mut self.followed else { return Ok(Look::Same) };
+        let folder = self.feeds[0].folder.clone();
+        let stamp = DescriptionStamp::read(&folder);
+        if stamp.is_missing() {
+            return Ok(Look::Missing);
+        }
+        if stamp != followed.stamp {
+            // what is being written is tried again at the next look
+            let Ok(Description { mut info, .. }) = describe(&folder) else { return Ok(Look::Missing) };
+            info.folder.clone_from(&followed.info.folder);
+            if info != *followed.info {
+                return Ok(Look::Replaced);
+            }
+            followed.stamp = stamp;
+        }
+        let mut found = Look::Same;
+        for feed in &mut self.feeds {
+            match feed.look()? {
+                Look::Replaced => return Ok(Look::Replaced),
+                Look::Missing => found = Look::Missing,
+                Look::Same => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// True if the run that was read so far has an end on record.
+    pub fn has_ended(&self) -> bool {
+        self.end.as_ref().is_some_and(RunEnd::is_recorded)
+    }
+
+    /// True if that end is a failure.
+    pub fn has_failed(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| matches!(end.state, Some(RunState::Failed { .. })))
+    }
+
+    /// Follows no longer: what only the end of a record tells, such as an interruption, is told next.
+    pub fn end_following(&mut self) {
+        self.followed = None;
     }
 
     /// Reads a packed run folder, which holds no checkpoints: `scripts/examples` packs them.
@@ -119,11 +212,12 @@ impl Reader {
             start: [Event::Started(Arc::new(info))].into(),
             notices: VecDeque::new(),
             feeds: [
-                LogFile::from_bytes(METRICS, metrics, parse_metrics),
-                LogFile::from_bytes(SAMPLES, samples, parse_sample),
-                LogFile::from_bytes(EVENTS, events, parse_event),
+                LogFile::from_bytes(METRICS_LOG, metrics),
+                LogFile::from_bytes(SAMPLES_LOG, samples),
+                LogFile::from_bytes(EVENTS_LOG, events),
             ],
             end: None,
+            followed: None,
         })
     }
 
@@ -179,8 +273,7 @@ impl Reader {
             }
             (_, found) => found.is_some(),
         };
-        let ended = matches!(end.state, Some(RunState::Finished | RunState::Stopped | RunState::Failed { .. }));
-        if !ended && end.step > 0 {
+        if !end.is_recorded() && end.step > 0 {
             let go_on = if resumable { "; it can be resumed from its last checkpoint" } else { "" };
             self.notices.push_back(Event::Notice {
                 level: Level::Info,
@@ -209,7 +302,9 @@ impl Iterator for Reader {
         }
         let first =
             self.feeds.iter().enumerate().filter_map(|(i, f)| f.head.as_ref().map(|(step, _)| (*step, i))).min();
-        let Some((_, i)) = first else { return self.closing() };
+        let Some((_, i)) = first else {
+            return if self.followed.is_some() { None } else { self.closing() };
+        };
         let (_, event) = self.feeds[i].head.take()?;
         self.note(&event);
         Some(event)
@@ -218,237 +313,4 @@ impl Iterator for Reader {
 
 fn warning(text: String) -> Event {
     Event::Notice { level: Level::Warning, text }
-}
-
-/// Variants' ids to indices; channels' names shared between lines.
-struct NameTable {
-    variants: HashMap<String, usize>,
-    channels: HashMap<String, Channel>,
-    /// Channels of the measurements that are wanted; all, if none are named.
-    measurements: Option<Vec<&'static str>>,
-}
-
-impl NameTable {
-    fn new(info: &RunInfo) -> Self {
-        let variants = info.variants.iter().enumerate().map(|(i, v)| (v.id.clone(), i)).collect();
-        Self { variants, channels: HashMap::new(), measurements: None }
-    }
-
-    fn wants(&self, channel: &str) -> bool {
-        self.measurements.as_ref().is_none_or(|wanted| wanted.contains(&channel))
-    }
-
-    fn variant(&self, v: VariantRef) -> Result<usize, String> {
-        match v {
-            VariantRef::Index(i) => Ok(i),
-            VariantRef::Id(id) => self
-                .variants
-                .get(&id)
-                .copied()
-                .or_else(|| id.parse().ok())
-                .ok_or_else(|| format!("its variant `{id}` is not one that {RUN} names")),
-        }
-    }
-
-    fn channel(&mut self, name: String) -> Result<Channel, String> {
-        if self.channels.len() >= MAX_CHANNELS && !self.channels.contains_key(&name) {
-            return Err(format!("the run has more than {MAX_CHANNELS} channels, more than any run records"));
-        }
-        Ok(self.channels.entry(name).or_insert_with_key(|n| Channel::new(n)).clone())
-    }
-}
-
-type Parsed = Result<Option<(u64, Event)>, String>;
-
-fn parse_metrics(line: &[u8], names: &mut NameTable) -> Parsed {
-    let m: MetricsIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
-    let variant = names.variant(m.variant)?;
-    let scalars = m.scalars.into_iter().map(|(name, v)| Ok((names.channel(name)?, v)));
-    let scalars = scalars.collect::<Result<_, String>>()?;
-    Ok(Some((m.step, Event::Step(StepStats { step: m.step, variant, scalars, wall_secs: m.wall_secs }))))
-}
-
-fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
-    let s: SampleIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
-    if !names.wants(&s.channel) {
-        return Ok(None);
-    }
-    let variant = names.variant(s.variant)?;
-    let channel = names.channel(s.channel)?;
-    let growth = if Payload::is_known(channel.as_str()) { SAMPLE_GROWTH } else { UNKNOWN_GROWTH };
-    check_memory(growth * line.len() as u64).map_err(|e| format!("channel `{channel}`: {e}"))?;
-    let payload = Payload::decode_line(channel.as_str(), line).map_err(|e| format!("channel `{channel}`: {e}"))?;
-    let payload = Arc::new(payload);
-    let sample =
-        Sample { step: s.step, variant, channel, about: s.about, tokens: s.tokens, request: s.request, payload };
-    Ok(Some((s.step, Event::Sample(sample))))
-}
-
-fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
-    record::event_in(line).map_err(|e| e.to_string())
-}
-
-/// One log, with its next event at hand.
-struct LogFile {
-    folder: PathBuf,
-    name: &'static str,
-    file: Option<Box<dyn BufRead + Send>>,
-    line_number: u64,
-    bad: u64,
-    parse: fn(&[u8], &mut NameTable) -> Parsed,
-    head: Option<(u64, Event)>,
-    line: Vec<u8>,
-    /// The sentences about what is lost.
-    damage: Vec<String>,
-    /// The reason why the rest of it could not be read, if the system refused.
-    failure: Option<StoreError>,
-}
-
-impl LogFile {
-    fn new(folder: &Path, name: &'static str, holds: &str, parse: fn(&[u8], &mut NameTable) -> Parsed) -> Self {
-        let mut feed = Self::without_file(folder, name, parse);
-        match open_inside(folder, name) {
-            Ok(file) => feed.file = Some(Box::new(BufReader::with_capacity(1 << 16, file))),
-            Err(e) => {
-                feed.damage.push(format!("{name} cannot be opened ({e}): the run is shown without {holds}"));
-                // A log that is not there is a loss that the notice tells of; one that cannot be read is there.
-                if !e.is_missing() {
-                    feed.failure = Err::<(), _>(e).at("read", &folder.join(name)).err();
-                }
-            }
-        }
-        feed
-    }
-
-    /// A log that is in memory.
-    fn from_bytes(name: &'static str, bytes: Vec<u8>, parse: fn(&[u8], &mut NameTable) -> Parsed) -> Self {
-        let log = Self::without_file(Path::new(""), name, parse);
-        Self { file: Some(Box::new(Cursor::new(bytes))), ..log }
-    }
-
-    /// A log that is not read.
-    fn without_file(folder: &Path, name: &'static str, parse: fn(&[u8], &mut NameTable) -> Parsed) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            name,
-            file: None,
-            line_number: 0,
-            bad: 0,
-            parse,
-            head: None,
-            line: vec![],
-            damage: vec![],
-            failure: None,
-        }
-    }
-
-    fn fill(&mut self, names: &mut NameTable, notices: &mut VecDeque<Event>) {
-        while self.head.is_none() && self.file.is_some() {
-            match self.next_line() {
-                Ok(Line::RunEnd) => {
-                    self.file = None;
-                    if self.bad > TOLD {
-                        self.lose(format!("{}: {} lines could not be read", self.name, self.bad), notices);
-                    }
-                }
-                Ok(Line::Whole { ended }) => self.take_line(ended, names, notices),
-                Ok(Line::TooLong) => {
-                    let limit = size(longest(self.name));
-                    self.skip(
-                        &format!("it is longer than {limit}, the most that is read of a line of this file"),
-                        notices,
-                    );
-                }
-                Err(e) => {
-                    let words = format!("{} cannot be read beyond line {}: {e}", self.name, self.line_number);
-                    self.lose(words, notices);
-                    self.file = None;
-                    self.failure = Some(StoreError::io("read", &self.folder.join(self.name), e));
-                }
-            }
-        }
-    }
-
-    fn take_line(&mut self, ended: bool, names: &mut NameTable, notices: &mut VecDeque<Event>) {
-        let line = self.line.trim_ascii();
-        if line.is_empty() {
-            return;
-        }
-        match (self.parse)(line, names) {
-            Ok(head) => self.head = head,
-            Err(_) if !ended => {
-                self.skip("the last line is cut short (the run was interrupted while writing it)", notices)
-            }
-            Err(e) => self.skip(&e, notices),
-        }
-    }
-
-    fn skip(&mut self, why: &str, notices: &mut VecDeque<Event>) {
-        self.bad += 1;
-        if self.bad <= TOLD {
-            self.lose(format!("{} line {} is passed over: {why}", self.name, self.line_number), notices);
-        }
-    }
-
-    /// Notes that something is lost, and says so.
-    fn lose(&mut self, words: String, notices: &mut VecDeque<Event>) {
-        self.damage.push(words.clone());
-        notices.push_back(warning(words));
-    }
-
-    fn next_line(&mut self) -> io::Result<Line> {
-        self.line.clear();
-        self.line.shrink_to(1 << 20);
-        let Some(file) = &mut self.file else { return Ok(Line::RunEnd) };
-        let is_ended = |line: &[u8]| line.last() == Some(&b'\n');
-        let mut most = LONGEST_LINE;
-        let mut n = file.by_ref().take(most).read_until(b'\n', &mut self.line)? as u64;
-        if n == most && !is_ended(&self.line) {
-            // How much memory is free is asked for long lines alone.
-            most = longest(self.name);
-            n += file.by_ref().take(most - n).read_until(b'\n', &mut self.line)? as u64;
-        }
-        if n == 0 {
-            return Ok(Line::RunEnd);
-        }
-        self.line_number += 1;
-        let ended = is_ended(&self.line);
-        if !ended && n == most {
-            skip_line(file)?;
-            return Ok(Line::TooLong);
-        }
-        Ok(Line::Whole { ended })
-    }
-}
-
-/// Bytes of a line that are held in memory; fewer where there is little of it.
-fn longest(log: &str) -> u64 {
-    match log {
-        SAMPLES => LONGEST_SAMPLE.min(reading_budget() / SAMPLE_GROWTH).max(LONGEST_LINE),
-        _ => LONGEST_LINE,
-    }
-}
-
-enum Line {
-    Whole { ended: bool },
-    TooLong,
-    RunEnd,
-}
-
-/// Reads on to the next line without keeping anything.
-fn skip_line(file: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let chunk = file.fill_buf()?;
-        if chunk.is_empty() {
-            return Ok(());
-        }
-        let (used, done) = match chunk.iter().position(|b| *b == b'\n') {
-            Some(i) => (i + 1, true),
-            None => (chunk.len(), false),
-        };
-        file.consume(used);
-        if done {
-            return Ok(());
-        }
-    }
 }

@@ -14,9 +14,14 @@ use crate::telemetry::{Channel, Event, Payload, RunInfo, StepStats, number::Numb
 pub struct RunRecord {
     /// Version of the format of the folder.
     pub format: u32,
+    /// Version of the protocol by which another program has written it, [`PROTOCOL`] at most; 0 in runs of Orrery's own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub protocol: u32,
     /// Local time with its offset: `2026-01-31T14:25:01+01:00`.
+    #[serde(default)]
     pub started_at: String,
     /// The seed of the run.
+    #[serde(default)]
     pub seed: u64,
     /// The machine and the program.
     #[serde(default)]
@@ -33,6 +38,7 @@ impl RunRecord {
     pub(super) fn new(info: &RunInfo) -> Self {
         Self {
             format: FORMAT,
+            protocol: 0,
             started_at: now(),
             seed: info.config.seed,
             environment: Environment::here(),
@@ -56,6 +62,13 @@ pub struct Resumed {
 /// Version of the folder's format. 2: every sample's payload is a typed measurement
 /// ([`crate::telemetry::MEASUREMENTS`]); in 1 it was a bundle of named parts.
 pub const FORMAT: u32 = 2;
+
+/// The newest version of the protocol of other programs' run folders that is read.
+pub const PROTOCOL: u32 = 1;
+
+fn is_zero(protocol: &u32) -> bool {
+    *protocol == 0
+}
 
 /// Now, as text for people and programs.
 pub(super) fn now() -> String {
@@ -129,7 +142,7 @@ impl<'de> Visitor<'de> for MetricsVisitor {
         }
         Ok(MetricsIn {
             step: step.ok_or_else(|| de::Error::missing_field("step"))?,
-            variant: variant.ok_or_else(|| de::Error::missing_field("variant"))?,
+            variant: variant.unwrap_or_default(),
             wall_secs,
             scalars,
         })
@@ -144,12 +157,18 @@ enum Lenient {
     Other(de::IgnoredAny),
 }
 
-/// The variant of a line: an id in new files; an index is understood too.
+/// The variant of a line: an id in new files; an index is understood too. A line that names none is of the first.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(super) enum VariantRef {
     Index(usize),
     Id(String),
+}
+
+impl Default for VariantRef {
+    fn default() -> Self {
+        Self::Index(0)
+    }
 }
 
 /// A line of samples.jsonl.
@@ -170,6 +189,7 @@ pub(super) struct SampleOut<'a> {
 #[derive(Deserialize)]
 pub(super) struct SampleIn {
     pub step: u64,
+    #[serde(default)]
     pub variant: VariantRef,
     pub channel: String,
     #[serde(default)]

@@ -38,7 +38,7 @@ impl Stamp {
 }
 
 /// Nanoseconds since 1970 and bytes; zeros of what is not there.
-fn changed(path: &Path) -> (u64, u64) {
+pub(super) fn changed(path: &Path) -> (u64, u64) {
     let Ok(data) = fs::symlink_metadata(path) else { return (0, 0) };
     let since = data.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
     (since.map_or(1, |s| s.as_nanos() as u64), data.len())

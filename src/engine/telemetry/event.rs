@@ -8,22 +8,30 @@ use super::{Channel, Measurement, Payload};
 use crate::config::Config;
 
 /// One variant of a run, as a legend needs it. `index` fixes its colour everywhere.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct VariantInfo {
     /// Stable name: `coupled`, `frozen`, `coupled-s1`.
     pub id: String,
-    /// Legend text: "coupled, seed 1".
+    /// Legend text: "coupled, seed 1". A program that leaves it out has its ids shown.
+    #[serde(default)]
     pub label: String,
     /// Variants that differ only by seed share a group: `coupled`.
+    #[serde(default)]
     pub group: String,
     /// The seed of the initial weights.
+    #[serde(default)]
     pub seed: u64,
     /// Number of parameters.
+    #[serde(default)]
     pub params: usize,
 }
 
-/// The description of a run, sent once at its start.
+/// The lab of a run that another program has written: whatever it holds is shown, and nothing of it is trained.
+pub const FOREIGN: &str = "foreign";
+
+/// The description of a run, sent once at its start. Other programs may leave out what they do not know.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunInfo {
     /// The id of the lab.
     pub lab: String,
@@ -46,10 +54,9 @@ pub struct RunInfo {
     /// The folder of the run, if it has one.
     pub folder: Option<String>,
     /// The files that it reads: texts, tokenizers, trained weights. Absent in records of version 0.2.
-    #[serde(default)]
     pub inputs: Vec<InputFile>,
     /// The first steps of the stages after the first, in a run of several. Absent in records of version 0.2.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageStart>,
 }
 

@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::Mutex,
+    time::Duration,
 };
 
 use super::{
@@ -17,7 +18,7 @@ use crate::{
         self, StoreError, note,
         run_index::{self, RunIndex, Stamp},
     },
-    telemetry::{Event, Level, RunInfo, RunState, channels},
+    telemetry::{Event, FOREIGN, Level, RunInfo, RunState, channels},
 };
 
 /// Words about a folder that a row keeps.
@@ -36,7 +37,7 @@ pub struct Listing {
 /// An index is valid for one version and one list of headline numbers, since a row depends on both.
 fn version() -> String {
     let ids = LABS.iter().flat_map(|lab| std::iter::once(lab.id).chain(lab.headlines.iter().map(|h| h.id)));
-    format!("{} 3 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
+    format!("{} 4 {}", env!("CARGO_PKG_VERSION"), ids.collect::<Vec<_>>().join(" "))
 }
 
 /// Every run in `runs`. A folder that cannot be read is a row that says so. `told` is called with what is known at once,
@@ -140,9 +141,15 @@ fn finish(row: &mut RunRow, runs: &Path) {
         Ok(note) => row.note = note,
         Err(e) => row.problems.push(e.to_string()),
     }
-    if row.state.is_held() && !store::is_being_written(&row.path) {
+    if row.state.is_held() && !store::is_being_written(&row.path) && !may_be_written(row) {
         row.state = RowState::Killed;
     }
+}
+
+/// Another program's run has no lock: as long as its logs have changed of late, it may go on.
+fn may_be_written(row: &RunRow) -> bool {
+    const LATE: Duration = Duration::from_secs(120);
+    row.lab == FOREIGN && store::last_change(&row.path).and_then(|t| t.elapsed().ok()).is_some_and(|age| age < LATE)
 }
 
 /// The row of one run folder, wherever it lies.

@@ -111,8 +111,12 @@ pub struct RunRow {
     pub bytes: u64,
 }
 
-/// Settings in which a config differs from its preset, or from the lab's defaults where the preset is not known.
+/// Settings in which a config differs from its preset, or from the lab's defaults where the preset is not known. Another
+/// program's run has neither, so that all of its settings are its own.
 pub fn changed(lab: &Lab, config: &Config) -> BTreeMap<String, Value> {
+    if !lab.trains() {
+        return config.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
+    }
     let preset = lab.presets.iter().find(|p| p.id == config.preset).map(|p| p.id);
     let usual = preset.and_then(|id| lab.config(Some(id)).ok());
     let usual = usual.unwrap_or_else(|| Config::defaults(lab.id, &(lab.knobs)()));
@@ -131,6 +135,9 @@ impl RunRow {
     /// The state as text: "killed at step 412".
     pub fn state_label(&self) -> String {
         match &self.state {
+            RowState::Running | RowState::Paused if self.total_steps == 0 => {
+                format!("{}, step {}", self.state.id(), self.steps)
+            }
             RowState::Running | RowState::Paused => {
                 format!("{}, step {} of {}", self.state.id(), self.steps, self.total_steps)
             }

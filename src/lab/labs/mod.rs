@@ -22,6 +22,7 @@ pub mod equilibrium;
 pub mod examples;
 pub mod experiment;
 pub mod fast_slow;
+pub mod foreign;
 pub mod grammar_roles;
 pub mod headline;
 pub mod lesson;
@@ -130,7 +131,7 @@ pub struct Lab {
     pub opens_with_run: bool,
 }
 
-/// Every lab.
+/// Every lab that trains.
 pub static LABS: &[&Lab] = &[
     &fast_slow::LAB,
     &equilibrium::LAB,
@@ -145,9 +146,9 @@ pub static LABS: &[&Lab] = &[
     &coupled_qk::LAB,
 ];
 
-/// The lab with this id.
+/// The lab with this id: one of [`LABS`], or the one of other programs' runs.
 pub fn find(id: &str) -> Option<&'static Lab> {
-    LABS.iter().copied().find(|l| l.id == id)
+    LABS.iter().copied().chain([&foreign::LAB]).find(|l| l.id == id)
 }
 
 /// The lab with this id among these, or an error that lists them.
@@ -159,6 +160,11 @@ pub fn known(labs: &[&'static Lab], id: &str) -> Result<&'static Lab, ConfigErro
 }
 
 impl Lab {
+    /// True if it makes runs of its own; false for the lab of other programs' runs, which has nothing to begin with.
+    pub fn trains(&self) -> bool {
+        !self.presets.is_empty()
+    }
+
     /// The view on this lab's page that a preset is named after.
     pub fn front(&self, preset: &str) -> Option<&'static str> {
         let named = preset.strip_prefix(self.id)?.strip_prefix('_')?;

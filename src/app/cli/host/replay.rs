@@ -8,6 +8,7 @@ use std::{
 
 use crossbeam::channel::{Receiver, TryRecvError};
 
+use super::follow::{self, Told, Wishes};
 use crate::{
     cli::{
         checkpoint_series,
@@ -28,11 +29,25 @@ impl Sink for Recorded {
     }
 }
 
+/// A run that is replayed.
+pub(super) struct RunOut<'a> {
+    /// Its folder, or one of checkpoints.
+    pub folder: &'a Path,
+    /// Where a run that is made of checkpoints is recorded.
+    pub out: &'a Path,
+    /// It is read on until it ends, though no process of this machine holds it.
+    pub is_followed: bool,
+}
+
+/// True if the window is closing.
+fn ends(process: &Process) -> bool {
+    matches!(process.ending.try_recv(), Err(TryRecvError::Disconnected))
+}
+
 /// Records a folder of checkpoints as a run, and tells the window of each as it is measured; gives the run's folder.
 fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<&Process>) -> Result<PathBuf, String> {
     let (lab, config) = checkpoint_series::configured(folder).map_err(|e| e.words)?;
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Recorded(Arc::clone(inbox)))];
-    let ends = |p: &Process| matches!(p.ending.try_recv(), Err(TryRecvError::Disconnected));
     let is_wanted = || !process.is_some_and(ends);
     checkpoint_series::record(folder, (lab, &config), out, sinks, &is_wanted).map_err(|e| e.words)
 }
@@ -50,11 +65,10 @@ pub(super) fn example(packed: &[u8], inbox: &Inbox) {
     inbox.deliver(Event::State(state));
 }
 
-/// Tells the recorded past, then stands the models up again from the last checkpoint, so that they
+/// Tells the recorded past, and what is still being written; then stands the models up again from the last checkpoint, so that they
 /// can be questioned and, if the run was not finished, go on.
 pub(super) fn replay(
-    folder: &Path,
-    out: &Path,
+    RunOut { folder, out, is_followed }: RunOut<'_>,
     inbox: &Arc<Inbox>,
     commands: &Receiver<Command>,
     process: Option<Process>,
@@ -65,15 +79,11 @@ pub(super) fn replay(
     };
     let folder = recorded.as_deref().unwrap_or(folder);
     if recorded.is_none() {
-        let past = Reader::open(folder).map_err(|e| e.to_string())?;
-        let mut chunk = vec![];
-        for event in past {
-            chunk.push(event);
-            if chunk.len() >= 4096 {
-                inbox.deliver_recorded(std::mem::take(&mut chunk));
-            }
+        let is_ending = || process.as_ref().is_some_and(ends);
+        let wishes = Wishes { commands, ends: &is_ending, is_followed };
+        if let Told::Left = follow::tell(folder, inbox, &wishes)? {
+            return Ok(());
         }
-        inbox.deliver_recorded(chunk);
     }
     let notice = |level, text: String| inbox.deliver(Event::Notice { level, text });
     let (level, why) = match continuation::decide(folder, None) {

@@ -87,7 +87,12 @@ impl Report<'_> {
 
     fn preset_title(&self) -> String {
         let preset = self.lab.presets.iter().find(|p| p.id == self.config.preset);
-        preset.map_or_else(|| "settings of its own".to_owned(), |p| p.title.to_owned())
+        match preset {
+            Some(preset) => preset.title.to_owned(),
+            // what another program calls its run
+            None if !self.lab.trains() && !self.config.preset.is_empty() => self.config.preset.clone(),
+            None => "settings of its own".to_owned(),
+        }
     }
 
     /// One line: seed, steps, how it ended, when and where.
@@ -188,7 +193,20 @@ impl Report<'_> {
         );
     }
 
+    /// The settings as another program has written them down.
+    fn foreign_settings(&self, out: &mut String) {
+        out.push_str("<h2>Settings</h2>\n<table>\n");
+        for (key, value) in self.config.iter() {
+            let (key, value) = (escaped(key), escaped(&value.to_string()));
+            let _ = writeln!(out, "<tr><td><code>{key}</code></td><td class=\"number\"><code>{value}</code></td></tr>");
+        }
+        out.push_str("</table>\n");
+    }
+
     fn settings(&self, out: &mut String) {
+        if !self.lab.trains() {
+            return self.foreign_settings(out);
+        }
         let knobs = (self.lab.knobs)();
         let changed = run_table::changed(self.lab, self.config);
         let row = |knob: &Knob, out: &mut String| {

@@ -23,7 +23,7 @@ use crate::{
     config::Config,
     experiments::permalink::Permalink,
     gpu::png,
-    labs::lesson::LessonLink,
+    labs::{Lab, lesson::LessonLink},
     telemetry::Level,
     ui::{NAME, close_request::CloseRequest, host::Host, panels},
 };
@@ -68,7 +68,9 @@ impl Default for Start {
 
 /// Opens that, or else the lab of the last session.
 pub(super) fn open_at_start(app: &mut App, opening: Option<Opening>, ctx: &Context) {
-    let opening = opening.or_else(|| app.session.lab.clone().map(Opening::Lab));
+    // another program's run is opened by its folder alone
+    let lab = app.session.lab.clone().filter(|id| app.lists.lab(id).is_none_or(Lab::trains));
+    let opening = opening.or_else(|| lab.map(Opening::Lab));
     match opening {
         None => {}
         Some(Opening::Lab(id)) => match app.lists.lab(&id) {

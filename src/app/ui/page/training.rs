@@ -57,6 +57,9 @@ pub fn run_or_pause(page: &mut Page, host: &mut dyn Host, ctx: &Context) -> Resu
     };
     if run.has_ended() {
         let why = match (&run.mirror.state, &run.origin) {
+            (_, RunOrigin::Folder(_)) if !page.lab.trains() => {
+                "another program trains this run: Space plays what it has recorded so far"
+            }
             (_, RunOrigin::Folder(_)) => "this is a replay: Space plays it, R begins a new run with these settings",
             (Some(RunState::Finished), _) if is_only_looked_at(page) => {
                 "this model is not being trained; Train on, beside the step, starts to train it"
@@ -146,13 +149,16 @@ pub(super) enum SettingsOwner {
 
 /// The settings of a replayed run, so that R makes one like it.
 pub(super) fn take_recorded(page: &mut Page, recorded: &Config, owner: SettingsOwner) {
-    let (config, complaints) = adopt_recorded(page.lab, &page.knobs, recorded);
+    let (config, complaints) = match page.lab.trains() {
+        true => adopt_recorded(page.lab, &page.knobs, recorded),
+        false => (recorded.clone(), vec![]),
+    };
     if owner == SettingsOwner::Page {
         page.launched = Some(config);
         return;
     }
     let before = std::mem::replace(&mut page.config, config.clone());
-    if before != config {
+    if before != config && page.lab.trains() {
         note_everything(page, before, None, "settings of the replayed run".into());
     }
     page.launched = Some(config);

@@ -188,7 +188,7 @@ fn consequence(page: &Page, before: &Config) -> &'static str {
 }
 
 /// Takes the page as it is for what was looked at last.
-fn remember(page: &mut Page) {
+pub(super) fn remember(page: &mut Page) {
     page.seen.page = Some((page.tiling.tree.clone(), page.selection.clone()));
 }
 

@@ -1,7 +1,7 @@
 //! The control panel, generated from the lab's knobs: at first the settings that the lab is about, all others a click away,
 //! and what was changed from the preset. What acts now stands apart from what waits for the next run.
 
-use eframe::egui::{self, CollapsingHeader, Frame, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder};
+use eframe::egui::{self, CollapsingHeader, Frame, Grid, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder};
 
 use super::{Shell, hairline, heading, knob_row, sweep_draft};
 use crate::{
@@ -21,6 +21,9 @@ use crate::{
 mod changed;
 
 pub fn controls_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
+    if !page.lab.trains() {
+        return recorded_ui(ui, shell.theme, page);
+    }
     search_ui(ui, shell.theme, page);
     match page.sweep.is_some() {
         true => sweep_draft::foot_ui(ui, shell, page),
@@ -51,6 +54,32 @@ fn settings_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
             } else {
                 first_sight_ui(ui, shell, page, &in_panel);
             }
+        });
+    });
+}
+
+/// The settings that another program has written down with its run; nothing here changes them.
+fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
+    search_ui(ui, theme, page);
+    let filter = page.filter.trim().to_lowercase();
+    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        Frame::NONE.inner_margin(Margin { left: 16, right: 16, top: 0, bottom: 16 }).show(ui, |ui| {
+            let about = "The program that wrote the run wrote these down; nothing here changes them.";
+            heading(ui, theme, "Settings of the run").on_hover_text(about);
+            let of_config = page.config.iter().map(|(key, value)| (key.to_owned(), value.to_string()));
+            let shown: Vec<(String, String)> =
+                of_config.filter(|(key, _)| key.to_lowercase().contains(&filter)).collect();
+            if shown.is_empty() {
+                let words = if filter.is_empty() { "None were written down." } else { "No setting matches." };
+                ui.label(RichText::new(words).color(theme.secondary));
+            }
+            Grid::new("recorded settings").num_columns(2).spacing([12.0, 4.0]).show(ui, |ui| {
+                for (key, value) in shown {
+                    ui.add(egui::Label::new(RichText::new(key).small().color(theme.secondary)).truncate());
+                    ui.add(egui::Label::new(RichText::new(value).small().color(theme.text)).wrap());
+                    ui.end_row();
+                }
+            });
         });
     });
 }

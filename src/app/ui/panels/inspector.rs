@@ -84,11 +84,23 @@ fn info_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, info: &RunInfo, stat
         let theme = shell.theme;
         pair_ui(ui, theme, "State", state);
         pair_ui(ui, theme, "Seed", &info.config.seed.to_string());
-        let threads = if info.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", info.threads) };
-        pair_ui(ui, theme, "Device", &format!("{} · {threads}", info.device));
-        pair_ui(ui, theme, "Corpus", &info.corpus);
-        pair_ui(ui, theme, "Vocabulary", &format!("{} tokens", number::grouped(info.vocab as u64)));
-        pair_ui(ui, theme, "A step", &format!("{} tokens", number::grouped(info.tokens_per_step as u64)));
+        // another program may have left out what it does not know
+        if !info.device.is_empty() {
+            let threads = match info.threads {
+                0 => String::new(),
+                1 => " · 1 thread".to_owned(),
+                n => format!(" · {n} threads"),
+            };
+            pair_ui(ui, theme, "Device", &format!("{}{threads}", info.device));
+        }
+        if !info.corpus.is_empty() {
+            pair_ui(ui, theme, "Corpus", &info.corpus);
+        }
+        for (name, tokens) in [("Vocabulary", info.vocab), ("A step", info.tokens_per_step)] {
+            if tokens > 0 {
+                pair_ui(ui, theme, name, &format!("{} tokens", number::grouped(tokens as u64)));
+            }
+        }
         if let Some(folder) = page.folder() {
             pair_ui(ui, theme, "Folder", &folder.display().to_string());
         }
@@ -125,10 +137,12 @@ fn variants_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page, mirror: &Mirror)
             if button.clicked() {
                 shell.act(PageAction::Focus(i));
             }
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(RichText::new("weights").small().color(theme.secondary));
-                ui.label(RichText::new(number::grouped(v.params as u64)).font(theme::numbers()));
-            });
+            if v.params > 0 {
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    ui.label(RichText::new("weights").small().color(theme.secondary));
+                    ui.label(RichText::new(number::grouped(v.params as u64)).font(theme::numbers()));
+                });
+            }
         });
     }
 }

@@ -54,7 +54,7 @@ fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: O
         }
     }
     crumbs_ui(ui, shell, title.or(page.as_ref().map(|page| page.lab.title)));
-    if let Some(page) = page {
+    if let Some(page) = page.filter(|page| page.lab.trains()) {
         ui.add_space(8.0);
         settings_ui(ui, shell, page, wide);
     }
@@ -238,10 +238,12 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
                 true => entry(ui, "Unpin the pinned run", "", PageAction::UnpinRun.into()),
                 false => entry(ui, "Pin this run", "", PageAction::PinRun.into()),
             }
-            entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());
-            entry(ui, "Copy session", "Ctrl C", MessageAction::CopySession.into());
-            entry(ui, "Copy link to this page", "", MessageAction::CopyLink.into());
-            entry(ui, "Write a checkpoint now", "", RunAction::Checkpoint.into());
+            if page.lab.trains() {
+                entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());
+                entry(ui, "Copy session", "Ctrl C", MessageAction::CopySession.into());
+                entry(ui, "Copy link to this page", "", MessageAction::CopyLink.into());
+                entry(ui, "Write a checkpoint now", "", RunAction::Checkpoint.into());
+            }
             entry(ui, "Layout as it was", "", PageAction::ResetLayout.into());
         }
         entry(ui, "Paste session or link", "Ctrl V", MessageAction::PasteSession.into());

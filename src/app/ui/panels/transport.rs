@@ -43,6 +43,10 @@ pub fn transport_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
 }
 
 fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    // another program trains it
+    if !page.lab.trains() {
+        return;
+    }
     if training::is_only_looked_at(page) {
         let words = "Begins to train this model: the view Loss has its loss before and after. How long and how fast stands \
                      under Training on.";
@@ -71,6 +75,9 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
 }
 
 fn pace_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
+    if !page.lab.trains() {
+        return;
+    }
     ui.spacing_mut().item_spacing.x = 4.0;
     for (name, pace, words) in PACES {
         let on = page.pace == pace;
@@ -95,7 +102,9 @@ fn counters_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &Page) {
     let width = total.max(100).to_string().len();
     let colour = if page.scrub.is_some() { shell.theme.accent } else { shell.theme.text };
     ui.label(number(format!("{shown:>width$}")).color(colour));
-    ui.label(number(format!("/ {}", number::grouped(total))).color(shell.theme.secondary));
+    if total > 0 {
+        ui.label(number(format!("/ {}", number::grouped(total))).color(shell.theme.secondary));
+    }
     if ui.available_width() < 500.0 {
         return;
     }

@@ -13,6 +13,7 @@ pub mod gate;
 mod generator_distance;
 pub mod grammar_roles;
 pub mod graph;
+pub mod logged;
 pub mod loss_difference;
 pub mod losses;
 pub mod mechanisms;
@@ -63,6 +64,9 @@ pub static VIEWS: &[ViewEntry] = views! {
     "losses", "Loss", panels::<losses::Losses>,
     "Cross-entropy on training batches (smoothed, raw faint behind) and on held-out text (dashed), a colour a \
      variant. Lower is better; a held-out line that turns up while training falls means it learns by heart.";
+    "logged", "Logged", boxed::<logged::Logged>,
+    "Everything that the run has logged and no other view is made for: numbers as curves, matrices as maps, tables as \
+     tables, texts as texts, each as of the step shown. Choose one to see it large.";
     "loss_difference", "Loss difference", panels::<loss_difference::LossDifference>,
     "Loss of the first variant minus the loss of each other one, on the same batches. Below zero the first is \
      better; a difference inside its own band is no difference.";

@@ -1,0 +1,352 @@
+//! `orrery follow ssh://host/path`: the system's `ssh` runs `orrery stream` there, and what comes is kept in a folder here,
+//! which is followed like any other. After a cut it goes on where the folder ends. No port is opened and nothing is installed.
+
+use std::{
+    io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use super::{
+    failure::Failure,
+    stream::{Frame, Have, LOGS, MARK, MOST, VERSION, WHOLE},
+    terminal::notice,
+};
+use crate::files::{self, FileError, create_inside, open_inside, open_inside_to_write, read_text_inside};
+
+/// The file in the copy that says whose copy it is.
+const SOURCE: &str = ".source";
+/// Most bytes of a frame's line.
+const LONGEST_LINE: u64 = 64 << 10;
+/// How long the first part of a run is waited for before it is said that it is.
+const SOON: Duration = Duration::from_secs(5);
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// A folder on another machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Address {
+    /// `host` or `user@host`.
+    host: String,
+    port: Option<u16>,
+    path: String,
+}
+
+impl Address {
+    /// Reads `ssh://[user@]host[:port]/path`; `None` for what is no such address.
+    ///
+    /// # Errors
+    /// If the address lacks a part, or a part could be taken for an option.
+    pub fn parse(text: &str) -> Option<Result<Self, String>> {
+        let rest = text.strip_prefix("ssh://")?;
+        let wrong = |why: &str| Some(Err(format!("`{text}` {why}: write ssh://host/path")));
+        let Some((place, path)) = rest.split_once('/') else { return wrong("has no path") };
+        let (host, port) = match place.rsplit_once(':') {
+            None => (place, None),
+            Some((host, port)) => match port.parse() {
+                Ok(port) => (host, Some(port)),
+                Err(_) => return wrong("has a port that is no number"),
+            },
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
+        if host.is_empty() || host.starts_with(['-', '@']) || host.contains("@-") || !host.chars().all(is_plain) {
+            return wrong("has no host that ssh could take");
+        }
+        if path.is_empty() || path.contains(['\0', '\n']) {
+            return wrong("has no path");
+        }
+        // `ssh://host/~/runs/a` is in the home of the user
+        let path = path.strip_prefix("~/").map_or_else(|| format!("/{path}"), str::to_owned);
+        Some(Ok(Self { host: host.to_owned(), port, path }))
+    }
+
+    /// The name of the copy: `nanogpt-at-host`.
+    fn name(&self) -> String {
+        let last = self.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        format!("{last}-at-{}", self.host).chars().map(safe).collect::<String>().trim_start_matches('.').to_owned()
+    }
+
+    fn text(&self) -> String {
+        let port = self.port.map_or(String::new(), |port| format!(":{port}"));
+        format!("ssh://{}{port}/{}\n", self.host, self.path)
+    }
+
+    /// The system's ssh with the command that streams the folder.
+    fn command(&self, have: &[Have]) -> Command {
+        let mut command = Command::new("ssh");
+        command.args(["-T", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
+        if let Some(port) = self.port {
+            command.args(["-p", &port.to_string()]);
+        }
+        let have: String = have.iter().map(|have| format!(" --have {have}")).collect();
+        let path = if self.path.starts_with('-') { format!("./{}", self.path) } else { self.path.clone() };
+        command.args(["--", &self.host, &format!("orrery stream --stdio{have} {}", quoted(&path))]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        command
+    }
+}
+
+/// One word for a POSIX shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// A copy that is being written. Dropped, it ends `ssh`.
+pub struct RemoteRun {
+    pub folder: PathBuf,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    is_over: AtomicBool,
+    ssh: Mutex<Option<Child>>,
+}
+
+impl Drop for RemoteRun {
+    fn drop(&mut self) {
+        self.shared.end();
+    }
+}
+
+impl Shared {
+    fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        if let Some(mut child) = self.ssh.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Begins to copy a run of another machine into a folder in `out`, and waits until there is a run in it.
+///
+/// # Errors
+/// If the folder is something else's copy, or the other machine cannot be asked at all.
+pub fn begin(address: &Address, out: &Path) -> Result<RemoteRun, Failure> {
+    let folder = out.join(address.name());
+    let failed = |e: &dyn std::fmt::Display| Failure::run(format!("{} cannot be written: {e}", folder.display()));
+    files::make_folders(&folder).map_err(|e| failed(&e))?;
+    match read_text_inside(&folder, SOURCE, LONGEST_LINE) {
+        Ok(source) if source == address.text() => {}
+        Err(e) if e.is_missing() && files::entries(&folder).is_ok_and(|mut all| all.next().is_none()) => {
+            let mut file = create_inside(&folder, SOURCE).map_err(|e| failed(&e))?;
+            file.write_all(address.text().as_bytes()).map_err(|e| failed(&e))?;
+        }
+        _ => {
+            let (shown, address) = (folder.display(), address.text());
+            return Err(Failure::usage(format!(
+                "{shown} is no copy of {}: move it away, or give another place by --out",
+                address.trim()
+            )));
+        }
+    }
+    let shared = Arc::<Shared>::default();
+    let run = RemoteRun { folder, shared: Arc::clone(&shared) };
+    let (address, copy) = (address.clone(), Copy { folder: run.folder.clone(), shared });
+    let worker = std::thread::Builder::new().name("ssh".to_owned()).spawn(move || copy.keep_on(&address));
+    let worker = worker.map_err(|e| Failure::run(format!("no thread could be started: {e}")))?;
+    let begun = Instant::now();
+    let mut is_told = false;
+    while !WHOLE.iter().any(|(file, _)| run.folder.join(file).is_file()) {
+        if worker.is_finished() {
+            let why = worker.join().ok().and_then(Result::err).unwrap_or_default();
+            return Err(Failure::run(why));
+        }
+        if begun.elapsed() > SOON && !is_told {
+            notice!("waiting for the run at the other end");
+            is_told = true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(run)
+}
+
+/// The writing side.
+struct Copy {
+    folder: PathBuf,
+    shared: Arc<Shared>,
+}
+
+impl Copy {
+    /// Copies until it is over; after a cut it tries again. A first try without an answer is an error.
+    fn keep_on(&self, address: &Address) -> Result<(), String> {
+        let (mut pause, mut has_answered) = (Duration::from_secs(1), false);
+        loop {
+            let begun = Instant::now();
+            let (end, answered) = self.once(address);
+            if self.shared.is_over.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            has_answered |= answered;
+            if !has_answered {
+                return Err(format!("{}: {end}", address.text().trim()));
+            }
+            if answered || begun.elapsed() > LONGEST_PAUSE {
+                pause = Duration::from_secs(1);
+            }
+            notice!("orrery: {end}; it is tried again in {} s", pause.as_secs());
+            std::thread::sleep(pause);
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// One connection: how it ended in words, and true if the other side answered.
+    fn once(&self, address: &Address) -> (String, bool) {
+        let have = match LOGS.iter().map(|log| self.have(log)).collect::<Result<Vec<Have>, FileError>>() {
+            Ok(have) => have,
+            Err(e) => return (format!("{} cannot be read: {e}", self.folder.display()), false),
+        };
+        let mut child = match address.command(&have).spawn() {
+            Ok(child) => child,
+            Err(e) => return (format!("`ssh` cannot be run: {e}"), false),
+        };
+        let out = child.stdout.take();
+        *self.shared.ssh.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+        let mut has_answered = false;
+        let end = match out {
+            Some(out) => self.read(out, &mut has_answered).err(),
+            None => None,
+        };
+        let child = self.shared.ssh.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let status = child.and_then(|mut child| {
+            let begun = Instant::now();
+            // it ends by itself where the other side has ended
+            while begun.elapsed() < Duration::from_secs(1) && matches!(child.try_wait(), Ok(None)) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let _ = child.kill();
+            child.wait().ok()
+        });
+        let code = status.and_then(|status| status.code());
+        let words = match (end, code) {
+            (Some(words), _) => words,
+            (None, Some(127)) => "there is no `orrery` on the path of that machine".to_owned(),
+            (None, Some(code)) => format!("`ssh` ended with code {code}"),
+            (None, None) => "the connection was cut".to_owned(),
+        };
+        (words, has_answered)
+    }
+
+    /// The part of a log that is here.
+    fn have(&self, log: &str) -> Result<Have, FileError> {
+        let mut file = match open_inside(&self.folder, log) {
+            Err(e) if e.is_missing() => return Ok(Have { log: log.to_owned(), bytes: 0, end: vec![] }),
+            opened => opened?,
+        };
+        let bytes = file.metadata()?.len();
+        let mut end = vec![0; MARK.min(bytes) as usize];
+        file.seek(SeekFrom::Start(bytes - end.len() as u64))?;
+        file.read_exact(&mut end)?;
+        Ok(Have { log: log.to_owned(), bytes, end })
+    }
+
+    /// Writes what comes, until it ends.
+    fn read(&self, out: ChildStdout, has_answered: &mut bool) -> Result<(), String> {
+        let mut out = BufReader::new(out);
+        loop {
+            let mut line = vec![];
+            let read = out.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
+            if read.map_err(|e| e.to_string())? == 0 {
+                return Ok(());
+            }
+            let frame: Frame =
+                serde_json::from_slice(&line).map_err(|_| "what came is not from `orrery stream`".to_owned())?;
+            if !*has_answered && !matches!(frame, Frame::Hello { .. }) {
+                return Err("what came is not from `orrery stream`".to_owned());
+            }
+            match frame {
+                Frame::Hello { version } if version > VERSION => {
+                    return Err(format!(
+                        "the other side streams in version {version}, and this one reads up to {VERSION}"
+                    ));
+                }
+                Frame::Hello { .. } => *has_answered = true,
+                Frame::Beat => {}
+                Frame::Anew => self.begin_anew().map_err(|e| self.unwritten(&e))?,
+                Frame::Whole { file, bytes } => {
+                    let known = WHOLE.iter().find(|(name, most)| *name == file && bytes <= *most);
+                    let (name, _) = known.ok_or_else(|| format!("`{file}` was sent, which is not read"))?;
+                    let content = exactly(&mut out, bytes)?;
+                    files::replace(&self.folder.join(name), &content).map_err(|e| self.unwritten(&e))?;
+                }
+                Frame::Part { file, from, bytes } => {
+                    let known = LOGS.iter().find(|log| **log == file && bytes <= MOST);
+                    let log = known.ok_or_else(|| format!("`{file}` was sent, which is not read"))?;
+                    let content = exactly(&mut out, bytes)?;
+                    self.append(log, from, &content)?;
+                }
+            }
+        }
+    }
+
+    fn append(&self, log: &str, from: u64, content: &[u8]) -> Result<(), String> {
+        let mut file = open_inside_to_write(&self.folder, log).map_err(|e| self.unwritten(&e))?;
+        let there = file.seek(SeekFrom::End(0)).map_err(|e| self.unwritten(&e))?;
+        if there != from {
+            return Err(format!("{log} has {there} bytes here, and what came goes on after {from}"));
+        }
+        file.write_all(content).map_err(|e| self.unwritten(&e))
+    }
+
+    fn begin_anew(&self) -> Result<(), FileError> {
+        LOGS.iter().try_for_each(|log| create_inside(&self.folder, log).map(|_| ()))
+    }
+
+    fn unwritten(&self, e: &dyn std::fmt::Display) -> String {
+        format!("{} cannot be written: {e}", self.folder.display())
+    }
+}
+
+/// So many bytes.
+fn exactly(from: &mut impl Read, bytes: u64) -> Result<Vec<u8>, String> {
+    let mut content = vec![];
+    match from.take(bytes).read_to_end(&mut content) {
+        Ok(read) if read as u64 == bytes => Ok(content),
+        Ok(_) => Err("the connection was cut".to_owned()),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_path_and_no_option() {
+        let parsed = |text: &str| Address::parse(text).unwrap();
+        let address = parsed("ssh://me@box:2222/data/runs/a b").unwrap();
+        assert_eq!(
+            (address.host.as_str(), address.port, address.path.as_str()),
+            ("me@box", Some(2222), "/data/runs/a b")
+        );
+        assert_eq!(address.name(), "a_b-at-me_box");
+        assert_eq!(parsed("ssh://box/~/runs/a").unwrap().path, "runs/a");
+        for wrong in [
+            "ssh://",
+            "ssh://box",
+            "ssh://box/",
+            "ssh://-oProxyCommand=x/a",
+            "ssh://a@-b/a",
+            "ssh://b c/a",
+            "ssh://b:x/a",
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(Address::parse("runs/a"), None);
+    }
+
+    #[test]
+    fn the_path_is_one_word_of_the_other_sides_shell() {
+        let address = Address::parse("ssh://box/a'; rm -rf $HOME").unwrap().unwrap();
+        let command = address.command(&[]);
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert_eq!(words[words.len() - 3..], ["--", "box", r"orrery stream --stdio '/a'\''; rm -rf $HOME'"]);
+    }
+}

@@ -1,0 +1,261 @@
+//! `orrery stream`: the growth of a run folder on standard output, for `orrery follow ssh://..` on another machine.
+//!
+//! Each frame is a line of JSON ([`Frame`]), and after one that names a file so many bytes of it. Whoever goes on after a cut
+//! says of each log how much of it is there, and how that ends.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::{failure::Failure, host::follow::POLL, output};
+use crate::files::{FileError, open_inside, read_inside};
+
+/// The version of the frames.
+pub const VERSION: u32 = 1;
+/// The files that are sent whole as often as they change, and the most bytes of each.
+pub const WHOLE: [(&str, u64); 2] = [("run.json", 4 << 20), ("config.toml", 256 << 10)];
+const EVENTS: &str = "events.jsonl";
+/// The logs, of which what was appended is sent; the one that says that a run has ended comes last.
+pub const LOGS: [&str; 3] = ["metrics.jsonl", "samples.jsonl", EVENTS];
+/// Most bytes of a frame of a log.
+pub const MOST: u64 = 256 << 10;
+/// So many last bytes tell a log from another one in its place.
+pub const MARK: u64 = 32;
+/// A frame comes at least so often, so that both sides notice a cut.
+pub const BEAT: Duration = Duration::from_secs(2);
+
+/// A frame's line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Frame {
+    /// The first one.
+    Hello { version: u32 },
+    /// The whole of a file, as many bytes.
+    Whole { file: String, bytes: u64 },
+    /// As many bytes of a log, from this one on.
+    Part { file: String, from: u64, bytes: u64 },
+    /// Another run is in the folder, or the same one was cut: the logs begin anew.
+    Anew,
+    /// Nothing was appended.
+    Beat,
+}
+
+#[derive(Args)]
+pub struct StreamArgs {
+    /// A run folder
+    run: PathBuf,
+    /// Write to standard output, the only place that there is
+    #[arg(long, required = true)]
+    stdio: bool,
+    /// Go on after so many bytes of a log, which end with these (in hexadecimal digits)
+    #[arg(long = "have", value_name = "LOG=BYTES:END")]
+    have: Vec<Have>,
+}
+
+/// The part of a log that the other side has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Have {
+    pub log: String,
+    pub bytes: u64,
+    pub end: Vec<u8>,
+}
+
+impl FromStr for Have {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = || {
+            let (log, rest) = text.split_once('=')?;
+            let (bytes, end) = rest.split_once(':')?;
+            let bytes = bytes.parse().ok()?;
+            let is_log = LOGS.contains(&log) && end.len() as u64 == 2 * MARK.min(bytes) && end.is_ascii();
+            let digits = |i: usize| u8::from_str_radix(end.get(2 * i..2 * i + 2)?, 16).ok();
+            let end = (0..end.len() / 2).map(digits).collect::<Option<Vec<u8>>>()?;
+            is_log.then(|| Self { log: log.to_owned(), bytes, end })
+        };
+        parts().ok_or_else(|| format!("`{text}` is no LOG=BYTES:END"))
+    }
+}
+
+impl std::fmt::Display for Have {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}:", self.log, self.bytes)?;
+        self.end.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+pub fn run(args: &StreamArgs) -> Result<(), Failure> {
+    if !args.run.is_dir() {
+        return Err(Failure::usage(format!("`{}` is not a folder: give the folder of a run", args.run.display())));
+    }
+    let sent = LOGS.map(|log| match args.have.iter().find(|have| have.log == log) {
+        Some(have) => Sent { log, bytes: have.bytes, end: have.end.clone() },
+        None => Sent { log, bytes: 0, end: vec![] },
+    });
+    let out = output::stream();
+    Streamer { folder: &args.run, out, sent, whole: BTreeMap::new(), told: Instant::now() }.run()
+}
+
+/// The part of a log that was sent.
+struct Sent {
+    log: &'static str,
+    bytes: u64,
+    /// The last bytes of it, at most [`MARK`].
+    end: Vec<u8>,
+}
+
+struct Streamer<'a, W> {
+    folder: &'a Path,
+    out: W,
+    sent: [Sent; LOGS.len()],
+    /// The whole files as they were sent.
+    whole: BTreeMap<&'static str, Vec<u8>>,
+    told: Instant,
+}
+
+impl<W: Write> Streamer<'_, W> {
+    /// Until the reader leaves.
+    fn run(&mut self) -> Result<(), Failure> {
+        self.frame(&Frame::Hello { version: VERSION }, &[])?;
+        loop {
+            let is_more = self.round()?;
+            if self.told.elapsed() >= BEAT {
+                self.frame(&Frame::Beat, &[])?;
+            }
+            if !is_more {
+                std::thread::sleep(POLL);
+            }
+        }
+    }
+
+    /// Sends what is new; true if there is more.
+    fn round(&mut self) -> Result<bool, Failure> {
+        for (file, most) in WHOLE {
+            let Ok(bytes) = read_inside(self.folder, file, most) else { continue };
+            if self.whole.get(file) != Some(&bytes) {
+                self.frame(&Frame::Whole { file: file.to_owned(), bytes: bytes.len() as u64 }, &bytes)?;
+                self.whole.insert(file, bytes);
+            }
+        }
+        // The end of a run is looked for first and told last, so that all that came before it is there.
+        let mut parts = vec![];
+        for i in (0..self.sent.len()).rev() {
+            match next_part(self.folder, &self.sent[i]) {
+                // what cannot be read now is tried again
+                Ok(Part::Nothing) | Err(_) => {}
+                Ok(Part::Other) => {
+                    for sent in &mut self.sent {
+                        (sent.bytes, sent.end) = (0, vec![]);
+                    }
+                    self.frame(&Frame::Anew, &[])?;
+                    return Ok(true);
+                }
+                Ok(Part::New(bytes)) => parts.push((i, bytes)),
+            }
+        }
+        let mut is_more = false;
+        for (i, bytes) in parts.into_iter().rev() {
+            if is_more && LOGS[i] == EVENTS {
+                break;
+            }
+            let (file, from) = (self.sent[i].log.to_owned(), self.sent[i].bytes);
+            self.frame(&Frame::Part { file, from, bytes: bytes.len() as u64 }, &bytes)?;
+            is_more |= bytes.len() as u64 == MOST;
+            let sent = &mut self.sent[i];
+            sent.bytes += bytes.len() as u64;
+            sent.end.extend(&bytes);
+            sent.end.drain(..sent.end.len().saturating_sub(MARK as usize));
+        }
+        Ok(is_more)
+    }
+
+    fn frame(&mut self, frame: &Frame, bytes: &[u8]) -> Result<(), Failure> {
+        self.told = Instant::now();
+        let mut line = serde_json::to_vec(frame).map_err(Failure::failed)?;
+        line.push(b'\n');
+        let written =
+            self.out.write_all(&line).and_then(|()| self.out.write_all(bytes)).and_then(|()| self.out.flush());
+        written.map_err(|e| output::unprinted(&e))
+    }
+}
+
+/// The bytes of a log after those that were sent.
+enum Part {
+    Nothing,
+    /// It is not the log that was sent so far.
+    Other,
+    New(Vec<u8>),
+}
+
+fn next_part(folder: &Path, sent: &Sent) -> Result<Part, FileError> {
+    let mut file = match open_inside(folder, sent.log) {
+        Err(e) if e.is_missing() => return Ok(Part::Nothing),
+        opened => opened?,
+    };
+    if file.metadata()?.len() < sent.bytes {
+        return Ok(Part::Other);
+    }
+    file.seek(SeekFrom::Start(sent.bytes - sent.end.len() as u64))?;
+    let mut end = vec![0; sent.end.len()];
+    file.read_exact(&mut end)?;
+    if end != sent.end {
+        return Ok(Part::Other);
+    }
+    let mut bytes = vec![];
+    file.take(MOST).read_to_end(&mut bytes)?;
+    Ok(if bytes.is_empty() { Part::Nothing } else { Part::New(bytes) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn streamer(folder: &Path) -> Streamer<'_, Vec<u8>> {
+        let sent = LOGS.map(|log| Sent { log, bytes: 0, end: vec![] });
+        Streamer { folder, out: vec![], sent, whole: BTreeMap::new(), told: Instant::now() }
+    }
+
+    fn round(streamer: &mut Streamer<'_, Vec<u8>>) -> String {
+        streamer.round().unwrap();
+        String::from_utf8(std::mem::take(&mut streamer.out)).unwrap()
+    }
+
+    #[test]
+    fn what_is_appended_is_sent_once_and_another_log_begins_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("metrics.jsonl");
+        fs::write(folder.path().join("run.json"), "{}").unwrap();
+        fs::write(&log, "one\n").unwrap();
+        let mut s = streamer(folder.path());
+        let sent = "{\"whole\":{\"file\":\"run.json\",\"bytes\":2}}\n{}\
+                    {\"part\":{\"file\":\"metrics.jsonl\",\"from\":0,\"bytes\":4}}\none\n";
+        assert_eq!(round(&mut s), sent);
+        assert_eq!(round(&mut s), "");
+        fs::write(&log, "one\ntwo\n").unwrap();
+        assert_eq!(round(&mut s), "{\"part\":{\"file\":\"metrics.jsonl\",\"from\":4,\"bytes\":4}}\ntwo\n");
+        fs::write(&log, "another log\n").unwrap();
+        assert_eq!(round(&mut s), "\"anew\"\n");
+        assert!(round(&mut s).ends_with("another log\n"));
+    }
+
+    #[test]
+    fn what_the_other_side_has_is_said_in_words() {
+        let have = Have { log: "metrics.jsonl".into(), bytes: 3, end: b"o\n\xff".to_vec() };
+        assert_eq!(have.to_string(), "metrics.jsonl=3:6f0aff");
+        assert_eq!(have.to_string().parse(), Ok(have));
+        assert!("metrics.jsonl=0:".parse::<Have>().is_ok());
+        for wrong in ["", "metrics.jsonl", "secret=0:", "metrics.jsonl=3:6f", "metrics.jsonl=1:zz", "metrics.jsonl=-1:"]
+        {
+            assert!(wrong.parse::<Have>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The views on the page of a run that another program has written: those that have something to show, opened as it comes.
+
+use std::collections::BTreeSet;
+
+use super::{Page, undo::remember};
+use crate::{labs::foreign, ui::tiling::Tiling};
+
+/// The views that were opened for what a run has measured.
+#[derive(Debug, Default)]
+pub struct RecordedViews {
+    /// Number of channels that were looked at.
+    channels: usize,
+    /// In the order of their names.
+    open: BTreeSet<String>,
+}
+
+/// Opens the views for which something new was measured. The page is laid out anew for them until the user has opened or
+/// closed a view; from then on they come as tabs.
+pub fn open(page: &mut Page) {
+    let Some(run) = page.run.as_ref().filter(|_| !page.lab.trains()) else { return };
+    let channels = run.mirror.channels();
+    if channels.len() == page.recorded_views.channels {
+        return;
+    }
+    page.recorded_views.channels = channels.len();
+    let panes = foreign::panes(channels.iter().map(|channel| channel.as_str()));
+    let views: BTreeSet<String> = panes.iter().map(|pane| pane.view.to_owned()).collect();
+    if views.is_subset(&page.recorded_views.open) {
+        return;
+    }
+    let shown: BTreeSet<String> = page.tiling.in_order().into_iter().map(|(_, view)| view).collect();
+    if page.recorded_views.open.is_empty() || shown == page.recorded_views.open {
+        page.tiling = Tiling::new(page.lab.id, &panes);
+    } else {
+        let selected = page.tiling.selected;
+        for view in views.difference(&page.recorded_views.open) {
+            page.tiling.show(view);
+        }
+        page.tiling.selected = selected;
+    }
+    page.recorded_views.open = views;
+    // the user did not do this, so that it is no step to undo
+    remember(page);
+}

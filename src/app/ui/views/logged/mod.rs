@@ -1,0 +1,198 @@
+//! Everything that a run has logged and no other view is made for: a panel a channel, drawn by what its data are.
+
+mod content;
+mod csv;
+mod entry;
+mod panel;
+
+use std::collections::HashMap;
+
+use eframe::egui::{self, ComboBox, Frame, Label, Rect, RichText, ScrollArea, TextEdit, Ui, Vec2, WidgetInfo, vec2};
+
+use crate::{
+    telemetry::Channel,
+    ui::{
+        theme,
+        view::{View, ViewCx},
+    },
+};
+use content::Content;
+use entry::{Entry, chart, entries, is_number, sample};
+use panel::PanelState;
+
+/// Least width of a panel among others, points.
+const WIDE: f32 = 260.0;
+/// Height of a panel among others, points.
+const HIGH: f32 = 190.0;
+/// More channels than this can be searched by name.
+const FEW: usize = 9;
+/// Height of a panel's title, points.
+const TITLE: f32 = 20.0;
+
+/// View `logged`.
+#[derive(Default)]
+pub struct Logged {
+    /// The channel that is shown large; all, if none is.
+    chosen: Option<Channel>,
+    /// A part of the names of the channels that are shown.
+    filter: String,
+    /// What was drawn last of each channel.
+    panels: HashMap<Channel, PanelState>,
+}
+
+impl Logged {
+    /// The list of channels, above the panels.
+    fn controls_ui(&mut self, ui: &mut Ui, entries: &[Entry]) {
+        ui.horizontal(|ui| {
+            const ALL: &str = "All channels";
+            let shown = self.chosen.as_ref().map_or(ALL, Channel::as_str).to_owned();
+            let combo = ComboBox::from_id_salt("channel").selected_text(&shown).width(200.0).truncate();
+            let list = combo.show_ui(ui, |ui| {
+                ui.selectable_value(&mut self.chosen, None, ALL);
+                for entry in entries {
+                    ui.selectable_value(&mut self.chosen, Some(entry.channel.clone()), entry.channel.as_str());
+                }
+            });
+            list.response.widget_info(|| WidgetInfo::labeled(egui::Role::ComboBox, true, "Channel"));
+            list.response.on_hover_text("The channel that is shown large.");
+            if self.chosen.is_none() && entries.len() > FEW {
+                let field = TextEdit::singleline(&mut self.filter).hint_text("Find a channel").desired_width(140.0);
+                let field = ui.add(field).on_hover_text("Shows the channels whose names have these letters.");
+                field.widget_info(|| WidgetInfo {
+                    label: Some("Find a channel".into()),
+                    ..WidgetInfo::text_edit(true, "", self.filter.clone(), "")
+                });
+            }
+            if self.chosen.is_some() && ui.button("All").on_hover_text("Shows every channel.").clicked() {
+                self.chosen = None;
+            }
+        });
+    }
+
+    /// All panels, as many in a row as there is room for. A picture has those that fit.
+    fn grid_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entries: &[Entry]) {
+        let room = ui.available_size();
+        let gap = ui.spacing().item_spacing;
+        let most = ((room.x + gap.x) / (WIDE + gap.x)).floor().max(1.0) as usize;
+        let columns = most.min(entries.len()).max(1);
+        let rows = entries.len().div_ceil(columns);
+        let width = ((room.x - gap.x * (columns - 1) as f32) / columns as f32).floor();
+        // few panels share the room; many are scrolled
+        let share = (room.y - (gap.y + TITLE) * rows as f32) / rows as f32;
+        let size = vec2(width - 2.0, (share - 4.0).max(HIGH - TITLE).min((room.y - TITLE - 4.0).max(90.0)));
+        let visible = match cx.has_controls {
+            true => rows,
+            false => (((room.y + gap.y) / (size.y + TITLE + gap.y)).floor() as usize).clamp(1, rows),
+        };
+        let mut all_ui = |ui: &mut Ui| {
+            for row in entries.chunks(columns).take(visible) {
+                ui.horizontal_top(|ui| {
+                    for entry in row {
+                        ui.vertical(|ui| self.panel_ui(ui, cx, entry, size));
+                    }
+                });
+            }
+        };
+        match are_scrolled(visible, rows, size.y, room.y) {
+            true => {
+                ScrollArea::vertical().id_salt("panels").auto_shrink([false, false]).show(ui, all_ui);
+            }
+            false => all_ui(ui),
+        }
+    }
+
+    /// A panel under its name, which a click shows large.
+    fn panel_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entry: &Entry, size: Vec2) {
+        ui.set_max_width(size.x);
+        let name = entry.channel.as_str();
+        let words = RichText::new(name).size(theme::SMALL).color(cx.theme.secondary);
+        match cx.has_controls {
+            true => {
+                let title = ui.add_sized([size.x, TITLE - 4.0], egui::Button::new(words).frame(false).truncate());
+                title.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, format!("Show {name} large")));
+                if title.on_hover_text("Shows this channel large.").clicked() {
+                    self.chosen = Some(entry.channel.clone());
+                }
+            }
+            false => {
+                ui.add_sized([size.x, TITLE - 4.0], Label::new(words).truncate());
+            }
+        }
+        // of many panels only those in sight are drawn
+        let place = Rect::from_min_size(ui.cursor().min, size);
+        if !ui.is_rect_visible(place) {
+            ui.allocate_space(size);
+            return;
+        }
+        let state = self.panels.entry(entry.channel.clone()).or_default();
+        Frame::NONE.show(ui, |ui| ui.push_id(name, |ui| state.ui(ui, cx, entry, size)));
+    }
+}
+
+/// True where the panels are higher than the room.
+fn are_scrolled(visible: usize, rows: usize, height: f32, room: f32) -> bool {
+    visible == rows && (height + TITLE) * rows as f32 > room
+}
+
+impl View for Logged {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let entries = entries(cx);
+        if entries.is_empty() {
+            let words =
+                cx.why_no_curve("Nothing is logged yet.", "This run has logged nothing that could be shown here.");
+            return cx.nothing_ui(ui, &words);
+        }
+        if self.chosen.as_ref().is_some_and(|chosen| entries.iter().all(|entry| entry.channel != *chosen)) {
+            self.chosen = None;
+        }
+        if cx.has_controls {
+            self.controls_ui(ui, &entries);
+        }
+        let chosen = self.chosen.clone();
+        match chosen.and_then(|chosen| entries.iter().find(|entry| entry.channel == chosen)) {
+            Some(entry) => {
+                let size = ui.available_size();
+                let state = self.panels.entry(entry.channel.clone()).or_default();
+                state.ui(ui, cx, entry, size);
+            }
+            None => {
+                let filter = if entries.len() > FEW { self.filter.trim().to_lowercase() } else { String::new() };
+                let is_sought = |entry: &Entry| entry.channel.as_str().to_lowercase().contains(&filter);
+                let sought: Vec<Entry> = entries.into_iter().filter(is_sought).collect();
+                match sought.is_empty() {
+                    true => {
+                        ui.label(RichText::new("No channel matches.").color(cx.theme.secondary));
+                    }
+                    false => self.grid_ui(ui, cx, &sought),
+                }
+            }
+        }
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let Some(chosen) = &self.chosen else {
+            let n = entries(cx).len();
+            return cx.subtitle(&format!("{n} {}", if n == 1 { "channel" } else { "channels" }));
+        };
+        let sample = cx.in_focus(|variant| cx.mirror.sample_at(variant, chosen.as_str(), cx.step));
+        match sample {
+            Some((_, s)) if s.about.is_empty() => format!("step {} \u{b7} {chosen}", s.step),
+            Some((_, s)) => format!("step {} \u{b7} {chosen} \u{b7} {}", s.step, s.about),
+            None => cx.subtitle(chosen.as_str()),
+        }
+    }
+
+    /// The chosen channel; of all, every number as of the shown step.
+    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+        let entries = entries(cx);
+        let chosen = self.chosen.as_ref().and_then(|chosen| entries.iter().find(|entry| entry.channel == *chosen));
+        match chosen {
+            None => csv::numbers(cx, &entries),
+            Some(entry) if is_number(cx, entry) => {
+                let state = self.panels.get(&entry.channel).map(|panel| panel.chart.clone()).unwrap_or_default();
+                chart(cx, entry).csv(&state)
+            }
+            Some(entry) => sample(cx, entry).map(|(_, sample)| csv::content(&Content::new(&sample.payload))),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The panel of one channel: a chart, a map, a table or a text.
+
+use std::sync::Arc;
+
+use eframe::egui::{self, Grid, Label, RichText, ScrollArea, Ui, Vec2};
+
+use super::{
+    content::{Content, Curves, NamedMatrix, Table},
+    entry::{Entry, chart, is_number, sample},
+};
+use crate::{
+    telemetry::Payload,
+    ui::{
+        plot::{
+            Axis, Chart, ChartState, Line, Stroke,
+            colour_bar::Colours,
+            map::{MapFrame, MapState, MapUi},
+            map_cells::MapCells,
+            value_label,
+        },
+        seed_series::variant_colour,
+        theme,
+        view::ViewCx,
+        views::attention::colours::{around_zero, rounded_up},
+    },
+};
+
+/// What a panel keeps from frame to frame.
+#[derive(Default)]
+pub(super) struct PanelState {
+    pub(super) chart: ChartState,
+    map: MapState,
+    cells: MapCells,
+    /// The matrix that is shown, of several.
+    matrix: usize,
+    /// The measurement that `content` was read from.
+    source: Option<Arc<Payload>>,
+    content: Option<Content>,
+}
+
+impl PanelState {
+    /// Reads a measurement, unless it is the one that is shown.
+    fn read(&mut self, payload: &Arc<Payload>) {
+        if self.source.as_ref().is_none_or(|source| !Arc::ptr_eq(source, payload)) {
+            self.content = Some(Content::new(payload));
+            self.source = Some(Arc::clone(payload));
+        }
+    }
+
+    pub(super) fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, entry: &Entry, size: Vec2) {
+        if is_number(cx, entry) {
+            return chart_ui(ui, cx, &chart(cx, entry), size, &mut self.chart);
+        }
+        let Some((variant, sample)) = sample(cx, entry) else {
+            let first = entry.variants.iter().filter_map(|v| cx.mirror.samples(*v, entry.channel.as_str()).first());
+            let words =
+                first.map(|s| s.step).min().map_or(String::new(), |step| format!("First logged at step {step}."));
+            ui.allocate_ui(size, |ui| ui.label(RichText::new(words).color(cx.theme.secondary)));
+            return;
+        };
+        self.read(&sample.payload);
+        match self.content.take() {
+            Some(Content::Curves(curves)) => {
+                let own = variant_colour(cx.mirror, variant, cx.theme);
+                let chart = curves_chart(cx, &curves, entry.channel.as_str(), own);
+                chart_ui(ui, cx, &chart, size, &mut self.chart);
+                self.content = Some(Content::Curves(curves));
+            }
+            Some(Content::Matrix(matrix)) => {
+                self.matrix_ui(ui, cx, &matrix, (&sample.payload, entry.channel.as_str()), size);
+                self.content = Some(Content::Matrix(matrix));
+            }
+            Some(Content::Table(table)) => {
+                table_ui(ui, cx, &table, entry.channel.as_str(), size);
+                self.content = Some(Content::Table(table));
+            }
+            Some(Content::Text(words)) => {
+                text_ui(ui, cx, &words, entry.channel.as_str(), size);
+                self.content = Some(Content::Text(words));
+            }
+            None => {}
+        }
+    }
+
+    fn matrix_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &ViewCx<'_>,
+        matrix: &NamedMatrix,
+        (payload, name): (&Arc<Payload>, &str),
+        size: Vec2,
+    ) {
+        let count = matrix.count();
+        self.matrix = self.matrix.min(count.saturating_sub(1));
+        let mut room = size;
+        if count > 1 && cx.has_controls {
+            let slider = egui::Slider::new(&mut self.matrix, 0..=count - 1).text(format!("of {count}"));
+            let slider = ui.add(slider).on_hover_text("The matrix that is shown.");
+            room.y -= slider.rect.height() + ui.spacing().item_spacing.y;
+        }
+        let Some(view) = matrix.array.matrix(self.matrix).filter(|view| view.rows > 0 && view.cols > 0) else {
+            ui.label(RichText::new("An empty matrix.").color(cx.theme.secondary));
+            return;
+        };
+        self.cells.hold(payload, &format!("{name} {}", self.matrix), view, |v| v.is_finite());
+        let named = |names: &[String], i: usize| names.get(i).map_or(i.to_string(), |name| format!("{i} {name}"));
+        let describe = |row: usize, col: usize| {
+            let value = value_label(f64::from(self.cells.value(row, col)));
+            format!("row {}, column {}\n{value}", named(&matrix.rows, row), named(&matrix.columns, col))
+        };
+        let [rows, cols] = [view.rows, view.cols].map(|n| n.to_string());
+        let map = MapUi {
+            name,
+            held: &self.cells,
+            colours: colours(&self.cells, cx),
+            row_label: axis(&matrix.row_axis, &rows),
+            col_label: axis(&matrix.column_axis, &cols),
+            describe: &describe,
+            marked: None,
+            cell: None,
+            frame: MapFrame::default(),
+        };
+        map.show(ui, room.max(Vec2::splat(40.0)), cx.theme, &mut self.map);
+    }
+}
+
+/// The chart of named lines; one alone has the colour of its variant.
+fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &Curves, name: &str, own: egui::Color32) -> Chart<'a> {
+    let y_axis = if curves.y_axis.is_empty() { name } else { &curves.y_axis };
+    let mut chart = Chart::new(name, Axis::new(&curves.x_axis), Axis::new(y_axis));
+    for (i, (line, points)) in curves.lines.iter().enumerate() {
+        let label = if line.is_empty() { name } else { line };
+        let colour = if curves.lines.len() > 1 { cx.theme.series(i) } else { own };
+        let stroke = if curves.has_stairs { Stroke::Stairs } else { Stroke::Solid };
+        chart.lines.push(Line::new(label, colour, points.clone()).stroke(stroke));
+    }
+    chart.legend = curves.lines.len() > 1;
+    chart
+}
+
+fn colours(cells: &MapCells, cx: &ViewCx<'_>) -> Colours {
+    let finite = || cells.cells().data.iter().copied().filter(|v| v.is_finite());
+    let (low, high) = finite().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    match low < 0.0 {
+        true => around_zero(rounded_up(cells.largest()), cx.theme),
+        false if low < high => Colours { map: Default::default(), range: [low, high], log: false },
+        false => Colours { map: Default::default(), range: [0.0, rounded_up(cells.largest())], log: false },
+    }
+}
+
+/// A chart, or words in its place: one panel without values does not leave the view with nothing to show.
+fn chart_ui(ui: &mut Ui, cx: &ViewCx<'_>, chart: &Chart<'_>, size: Vec2, state: &mut ChartState) {
+    if chart.is_empty() {
+        ui.allocate_ui(size, |ui| ui.label(RichText::new("No values.").color(cx.theme.secondary)));
+    } else {
+        chart.show(ui, size, cx.theme, state);
+    }
+}
+
+/// Words for an axis: its own, or its length.
+fn axis<'a>(words: &'a str, length: &'a str) -> &'a str {
+    if words.is_empty() { length } else { words }
+}
+
+fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, table: &Table, name: &str, size: Vec2) {
+    ui.allocate_ui(size, |ui| {
+        ui.set_min_size(size);
+        ScrollArea::both().id_salt(("table", name)).auto_shrink([false, false]).show(ui, |ui| {
+            Grid::new(("table", name)).num_columns(table.columns.len()).spacing([12.0, 4.0]).striped(true).show(
+                ui,
+                |ui| {
+                    for column in &table.columns {
+                        ui.label(RichText::new(column).small().color(cx.theme.secondary));
+                    }
+                    ui.end_row();
+                    for row in &table.rows {
+                        for cell in row {
+                            ui.label(RichText::new(cell).font(theme::numbers()));
+                        }
+                        ui.end_row();
+                    }
+                },
+            );
+            if table.rows.len() < table.total {
+                let words = format!("{} of {} rows", table.rows.len(), table.total);
+                ui.label(RichText::new(words).small().color(cx.theme.secondary));
+            }
+        });
+    });
+}
+
+fn text_ui(ui: &mut Ui, cx: &ViewCx<'_>, words: &str, name: &str, size: Vec2) {
+    ui.allocate_ui(size, |ui| {
+        ui.set_min_size(size);
+        ScrollArea::vertical().id_salt(("text", name)).auto_shrink([false, false]).show(ui, |ui| {
+            ui.add(Label::new(RichText::new(words).color(cx.theme.text)).wrap().selectable(true));
+        });
+    });
+}

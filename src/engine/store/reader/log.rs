@@ -1,0 +1,246 @@
+//! One log of a run folder: its lines as events, and what of it is lost.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    io::Cursor,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    Look, MAX_CHANNELS, SAMPLE_GROWTH, StoreError, TOLD, UNKNOWN_GROWTH,
+    lines::{Line, Lines, longest},
+    warning,
+};
+use crate::{
+    files::{check_memory, memory::size, open_inside},
+    store::{
+        error::At,
+        names::{EVENTS, METRICS, RUN, SAMPLES},
+        record::{self, MetricsIn, SampleIn, VariantRef},
+    },
+    telemetry::{Channel, Event, Payload, RunInfo, Sample, StepStats},
+};
+
+/// Variants' ids to indices; channels' names shared between lines.
+pub(super) struct NameTable {
+    variants: HashMap<String, usize>,
+    channels: HashMap<String, Channel>,
+    /// Channels of the measurements that are wanted; all, if none are named.
+    pub measurements: Option<Vec<&'static str>>,
+}
+
+impl NameTable {
+    pub fn new(info: &RunInfo) -> Self {
+        let variants = info.variants.iter().enumerate().map(|(i, v)| (v.id.clone(), i)).collect();
+        Self { variants, channels: HashMap::new(), measurements: None }
+    }
+
+    fn wants(&self, channel: &str) -> bool {
+        self.measurements.as_ref().is_none_or(|wanted| wanted.contains(&channel))
+    }
+
+    fn variant(&self, v: VariantRef) -> Result<usize, String> {
+        match v {
+            VariantRef::Index(i) => Ok(i),
+            VariantRef::Id(id) => self
+                .variants
+                .get(&id)
+                .copied()
+                .or_else(|| id.parse().ok())
+                .ok_or_else(|| format!("its variant `{id}` is not one that {RUN} names")),
+        }
+    }
+
+    fn channel(&mut self, name: String) -> Result<Channel, String> {
+        if self.channels.len() >= MAX_CHANNELS && !self.channels.contains_key(&name) {
+            return Err(format!("the run has more than {MAX_CHANNELS} channels, more than any run records"));
+        }
+        Ok(self.channels.entry(name).or_insert_with_key(|n| Channel::new(n)).clone())
+    }
+}
+
+type Parsed = Result<Option<(u64, Event)>, String>;
+
+fn parse_metrics(line: &[u8], names: &mut NameTable) -> Parsed {
+    let m: MetricsIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+    let variant = names.variant(m.variant)?;
+    let scalars = m.scalars.into_iter().map(|(name, v)| Ok((names.channel(name)?, v)));
+    let scalars = scalars.collect::<Result<_, String>>()?;
+    Ok(Some((m.step, Event::Step(StepStats { step: m.step, variant, scalars, wall_secs: m.wall_secs }))))
+}
+
+fn parse_sample(line: &[u8], names: &mut NameTable) -> Parsed {
+    let s: SampleIn = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+    if !names.wants(&s.channel) {
+        return Ok(None);
+    }
+    let variant = names.variant(s.variant)?;
+    let channel = names.channel(s.channel)?;
+    let growth = if Payload::is_known(channel.as_str()) { SAMPLE_GROWTH } else { UNKNOWN_GROWTH };
+    check_memory(growth * line.len() as u64).map_err(|e| format!("channel `{channel}`: {e}"))?;
+    let payload = Payload::decode_line(channel.as_str(), line).map_err(|e| format!("channel `{channel}`: {e}"))?;
+    let payload = Arc::new(payload);
+    let sample =
+        Sample { step: s.step, variant, channel, about: s.about, tokens: s.tokens, request: s.request, payload };
+    Ok(Some((s.step, Event::Sample(sample))))
+}
+
+fn parse_event(line: &[u8], _: &mut NameTable) -> Parsed {
+    record::event_in(line).map_err(|e| e.to_string())
+}
+
+/// One log, with its next event at hand.
+pub(super) struct LogFile {
+    pub folder: PathBuf,
+    name: &'static str,
+    lines: Lines,
+    bad: u64,
+    /// The number of bad lines that was told last.
+    bad_told: u64,
+    parse: fn(&[u8], &mut NameTable) -> Parsed,
+    pub head: Option<(u64, Event)>,
+    /// The sentences about what is lost.
+    pub damage: Vec<String>,
+    /// The reason why the rest of it could not be read, if the system refused.
+    pub failure: Option<StoreError>,
+}
+
+/// A log of a run folder: the name of its file and how its lines are read.
+#[derive(Clone, Copy)]
+pub(super) struct LogKind {
+    pub name: &'static str,
+    /// What a run is shown without where the log is missing.
+    pub holds: &'static str,
+    pub parse: fn(&[u8], &mut NameTable) -> Parsed,
+}
+
+pub(super) const METRICS_LOG: LogKind = LogKind { name: METRICS, holds: "the curves", parse: parse_metrics };
+pub(super) const SAMPLES_LOG: LogKind =
+    LogKind { name: SAMPLES, holds: "everything but the curves", parse: parse_sample };
+pub(super) const EVENTS_LOG: LogKind =
+    LogKind { name: EVENTS, holds: "what happened (pauses, changed settings)", parse: parse_event };
+
+impl LogFile {
+    /// Opens the log of a folder. One that is missing is a loss, unless `may_lack` it.
+    pub fn open(folder: &Path, kind: LogKind, may_lack: bool) -> Self {
+        let mut log = Self::new(folder, kind, Lines::new(None, false));
+        match open_inside(folder, kind.name) {
+            Ok(file) => log.lines = Lines::of_file(file),
+            Err(e) if e.is_missing() && may_lack => {}
+            Err(e) => {
+                let (name, holds) = (kind.name, kind.holds);
+                log.damage.push(format!("{name} cannot be opened ({e}): the run is shown without {holds}"));
+                // A log that is not there is a loss that the notice tells of; one that cannot be read is there.
+                if !e.is_missing() {
+                    log.failure = Err::<(), _>(e).at("read", &folder.join(name)).err();
+                }
+            }
+        }
+        log
+    }
+
+    /// A log that grows: [`LogFile::look`] opens it.
+    pub fn followed(folder: &Path, kind: LogKind) -> Self {
+        Self::new(folder, kind, Lines::new(None, true))
+    }
+
+    /// A log that is in memory.
+    pub fn from_bytes(kind: LogKind, bytes: Vec<u8>) -> Self {
+        Self::new(Path::new(""), kind, Lines::new(Some(Box::new(Cursor::new(bytes))), false))
+    }
+
+    /// A log that is not read.
+    pub fn unread(folder: &Path, kind: LogKind) -> Self {
+        Self::new(folder, kind, Lines::new(None, false))
+    }
+
+    fn new(folder: &Path, kind: LogKind, lines: Lines) -> Self {
+        let LogKind { name, parse, .. } = kind;
+        Self {
+            folder: folder.to_owned(),
+            name,
+            lines,
+            bad: 0,
+            bad_told: 0,
+            parse,
+            head: None,
+            damage: vec![],
+            failure: None,
+        }
+    }
+
+    /// Looks at a log that grows, so that what was appended is read next.
+    ///
+    /// # Errors
+    /// If there is something that is no file, or the system refuses.
+    pub fn look(&mut self) -> Result<Look, StoreError> {
+        if !self.lines.is_followed() {
+            return Ok(Look::Same);
+        }
+        match open_inside(&self.folder, self.name) {
+            Ok(file) => match self.lines.resume(file).at("read", &self.folder.join(self.name))? {
+                true => Ok(Look::Same),
+                false => Ok(Look::Replaced),
+            },
+            Err(e) if e.is_missing() && self.lines.is_at_start() => Ok(Look::Same),
+            Err(e) if e.is_missing() => Ok(Look::Missing),
+            Err(e) => Err(e).at("read", &self.folder.join(self.name)),
+        }
+    }
+
+    pub fn fill(&mut self, names: &mut NameTable, notices: &mut VecDeque<Event>) {
+        while self.head.is_none() && self.lines.is_open() {
+            match self.lines.next(self.name) {
+                Ok(Line::End) => {
+                    self.lines.close();
+                    if self.bad > self.bad_told.max(TOLD) {
+                        self.bad_told = self.bad;
+                        self.lose(format!("{}: {} lines could not be read", self.name, self.bad), notices);
+                    }
+                }
+                Ok(Line::Whole { ended }) => self.take_line(ended, names, notices),
+                Ok(Line::TooLong) => {
+                    let limit = size(longest(self.name));
+                    self.skip(
+                        &format!("it is longer than {limit}, the most that is read of a line of this file"),
+                        notices,
+                    );
+                }
+                Err(e) => {
+                    let words = format!("{} cannot be read beyond line {}: {e}", self.name, self.lines.number);
+                    self.lose(words, notices);
+                    self.lines.close();
+                    self.failure = Some(StoreError::io("read", &self.folder.join(self.name), e));
+                }
+            }
+        }
+    }
+
+    fn take_line(&mut self, ended: bool, names: &mut NameTable, notices: &mut VecDeque<Event>) {
+        let line = self.lines.line.trim_ascii();
+        if line.is_empty() {
+            return;
+        }
+        match (self.parse)(line, names) {
+            Ok(head) => self.head = head,
+            Err(_) if !ended => {
+                self.skip("the last line is cut short (the run was interrupted while writing it)", notices)
+            }
+            Err(e) => self.skip(&e, notices),
+        }
+    }
+
+    fn skip(&mut self, why: &str, notices: &mut VecDeque<Event>) {
+        self.bad += 1;
+        if self.bad <= TOLD {
+            self.lose(format!("{} line {} is passed over: {why}", self.name, self.lines.number), notices);
+        }
+    }
+
+    /// Notes that something is lost, and says so.
+    fn lose(&mut self, words: String, notices: &mut VecDeque<Event>) {
+        self.damage.push(words.clone());
+        notices.push_back(warning(words));
+    }
+}

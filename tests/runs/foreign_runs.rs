@@ -1,0 +1,333 @@
+//! Runs that another program has written: the commands read them as they read ours, whatever they hold, and follow those that
+//! grow. The real binary, and folders written by hand.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use orrery::{
+    store::{Look, Reader},
+    telemetry::{Event, Payload},
+};
+use serde_json::{Value, json};
+
+use crate::{command::orrery, foreign_run::ForeignRun};
+
+#[test]
+fn every_command_takes_a_run_of_another_program() {
+    let here = tempfile::tempdir().unwrap();
+    let runs = here.path().join("runs");
+    for (name, lr) in [("wide", 1e-4), ("narrow", 0.01)] {
+        ForeignRun::finished(&runs, name, lr);
+    }
+    let done = |words: &str| {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(0), "{words}: {said}");
+        said
+    };
+    let listed = Command::new(env!("CARGO_BIN_EXE_orrery"))
+        .args(["runs", "lab:foreign", "lr<1e-3", "--json"])
+        .current_dir(here.path())
+        .output()
+        .unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let folders: Vec<&str> =
+        listed.as_array().unwrap().iter().filter_map(|row| row["run"]["folder"].as_str()).collect();
+    assert_eq!(folders, ["wide"], "{listed}");
+    assert!(listed[0]["run"]["problems"].as_array().is_none_or(Vec::is_empty), "{listed}");
+
+    done("export runs/wide --csv run.csv --samples samples");
+    let csv = fs::read_to_string(here.path().join("run.csv")).unwrap();
+    assert!(csv.lines().next().unwrap().contains("my/ratio") && csv.lines().count() == 21, "{csv}");
+    let written: Vec<String> = fs::read_dir(here.path().join("samples"))
+        .unwrap()
+        .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    assert_eq!(written.len(), 5, "a file a channel");
+    assert!(written.iter().any(|file| file.contains("the ferry left at dawn")));
+    assert!(written.iter().any(|file| file.contains("-2")), "the matrix has its values");
+
+    done("report runs/wide -o run.html");
+    let page = fs::read_to_string(here.path().join("run.html")).unwrap();
+    for part in ["id=\"view-gate\"", "id=\"view-losses\"", "model.layers", "betas"] {
+        assert!(page.contains(part), "the report lacks {part}");
+    }
+
+    done("compare runs/wide runs/narrow --out compared");
+    let settings = fs::read_to_string(here.path().join("compared/settings.csv")).unwrap();
+    assert_eq!(settings.lines().next().unwrap(), "run,preset,lr", "{settings}");
+    for (words, part) in [("run foreign", "foreign"), ("resume runs/wide", "another program")] {
+        let (code, said) = orrery(here.path(), words);
+        assert_eq!(code, Some(2), "{words}: {said}");
+        assert!(said.contains(part), "{words}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_needs_little_to_be_a_run() {
+    let here = tempfile::tempdir().unwrap();
+    let started = |folder: &Path| {
+        let reader = Reader::open(folder).unwrap();
+        let info = reader.info().unwrap();
+        let mut notices = vec![];
+        let mut steps = 0;
+        let damage = reader.read_through(|event| match event {
+            Event::Step(_) => steps += 1,
+            Event::Notice { text, .. } => notices.push(text),
+            _ => {}
+        });
+        (info, steps, damage.unwrap(), notices)
+    };
+    let bare = here.path().join("bare");
+    fs::create_dir(&bare).unwrap();
+    fs::write(bare.join("metrics.jsonl"), "{\"step\":1,\"loss/train\":2}\n{\"step\":2,\"loss/train\":1}\n").unwrap();
+    let (info, steps, damage, _) = started(&bare);
+    assert_eq!((info.lab.as_str(), steps), ("foreign", 2));
+    assert!(damage.is_empty(), "nothing was lost: {damage}");
+
+    fs::write(bare.join("config.toml"), "lr = 0.1\n[optimiser.adam]\nbetas = [0.9, 0.99]\n").unwrap();
+    fs::write(bare.join("run.json"), r#"{"format":2,"run":{"variants":[{"id":"a"}]}}"#).unwrap();
+    let (info, steps, damage, notices) = started(&bare);
+    assert_eq!((info.variants[0].label.as_str(), info.variants[0].group.as_str(), steps), ("a", "a", 2));
+    assert!(damage.is_empty() && notices.iter().all(|words| words.contains("no end is recorded")), "{notices:?}");
+    let settings: Vec<String> = info.config.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    assert_eq!(settings, ["lr=0.1", "optimiser.adam.betas=[0.9, 0.99]"]);
+}
+
+#[test]
+fn a_later_protocol_is_refused_with_both_numbers() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "later", &json!({}));
+    run.describe(&json!({"format": 2, "protocol": 7, "run": {"lab": "foreign"}}));
+    let (code, said) = orrery(here.path(), "export later --csv run.csv");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("version 7") && said.contains("up to version 1"), "{said}");
+}
+
+/// Steps and channels that are told now.
+fn told(reader: &mut Reader) -> (Vec<u64>, Vec<String>) {
+    let (mut steps, mut channels) = (vec![], vec![]);
+    for event in reader {
+        match event {
+            Event::Step(stats) => steps.push(stats.step),
+            Event::Sample(sample) => channels.push(sample.channel.as_str().to_owned()),
+            _ => {}
+        }
+    }
+    (steps, channels)
+}
+
+#[test]
+fn a_run_that_grows_is_followed() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
+    run.step(1);
+    let mut reader = Reader::follow(&run.folder).unwrap();
+    assert_eq!(told(&mut reader).0, [1]);
+    let look = |reader: &mut Reader| {
+        let found = reader.look().unwrap();
+        assert_eq!(found, Look::Same);
+        told(reader)
+    };
+    assert_eq!(look(&mut reader), (vec![], vec![]));
+    run.step(2);
+    run.append("metrics.jsonl", "{\"step\":3,\"variant\":\"mod");
+    assert_eq!(look(&mut reader).0, [2], "a torn line waits");
+    run.append("metrics.jsonl", "el\",\"loss/train\":1}\n");
+    run.samples(3);
+    let (steps, channels) = look(&mut reader);
+    assert_eq!((steps, channels.len()), (vec![3], 5));
+    assert!(!reader.has_ended());
+    run.state(3, &json!("finished"));
+    look(&mut reader);
+    assert!(reader.has_ended());
+}
+
+#[test]
+fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
+    (1..=5).for_each(|step| run.step(step));
+    let mut reader = Reader::follow(&run.folder).unwrap();
+    assert_eq!(told(&mut reader).0.len(), 5);
+    // as rsync puts a newer copy in the place of a file
+    let log = run.folder.join("metrics.jsonl");
+    let copy = run.folder.join(".metrics.jsonl.Xy12");
+    fs::copy(&log, &copy).unwrap();
+    fs::rename(&copy, &log).unwrap();
+    run.step(6);
+    assert_eq!(reader.look().unwrap(), Look::Same);
+    assert_eq!(told(&mut reader).0, [6]);
+    // the number of parameters has become known
+    let described = fs::read_to_string(run.folder.join("run.json")).unwrap();
+    let mut described: Value = serde_json::from_str(&described).unwrap();
+    described["run"]["variants"][0]["params"] = 12.into();
+    run.describe(&described);
+    assert_eq!(reader.look().unwrap(), Look::Replaced);
+    // the logs begin anew
+    let mut reader = Reader::follow(&run.folder).unwrap();
+    assert_eq!(told(&mut reader).0.len(), 6);
+    fs::write(&log, "").unwrap();
+    assert_eq!(reader.look().unwrap(), Look::Replaced);
+    let mut reader = Reader::follow(&run.folder).unwrap();
+    fs::rename(&run.folder, here.path().join("elsewhere")).unwrap();
+    assert_eq!(reader.look().unwrap(), Look::Missing);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_followed_is_no_link_out_of_the_folder() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    let secret = here.path().join("secret.jsonl");
+    fs::write(&secret, "{\"step\":1,\"variant\":\"model\",\"secret\":1}\n").unwrap();
+    std::os::unix::fs::symlink(&secret, run.folder.join("metrics.jsonl")).unwrap();
+    let refused = Reader::follow(&run.folder).err().expect("a link is refused").to_string();
+    assert!(refused.contains("it is a link"), "{refused}");
+    fs::remove_file(run.folder.join("metrics.jsonl")).unwrap();
+    run.step(1);
+    let mut reader = Reader::follow(&run.folder).unwrap();
+    assert_eq!(told(&mut reader).0, [1]);
+    fs::remove_file(run.folder.join("metrics.jsonl")).unwrap();
+    std::os::unix::fs::symlink(&secret, run.folder.join("metrics.jsonl")).unwrap();
+    assert!(reader.look().unwrap_err().to_string().contains("it is a link"));
+}
+
+#[test]
+fn a_channel_that_nobody_knows_is_kept_as_it_was_written() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({}));
+    run.samples(1);
+    run.sample(2, "attention.maps", &json!({"layers": "none"}));
+    let mut unknown = vec![];
+    let damage = Reader::open(&run.folder).unwrap().read_through(|event| {
+        if let Event::Sample(sample) = event
+            && let Payload::Unknown(json) = &*sample.payload
+        {
+            unknown.push((sample.channel.as_str().to_owned(), json.clone()));
+        }
+    });
+    assert_eq!(unknown.len(), 4);
+    assert!(unknown.contains(&("text/story".to_owned(), json!({"kind": "text", "text": "the ferry left at dawn"}))));
+    let damage = damage.unwrap().to_string();
+    assert!(damage.contains("samples.jsonl line 6") && damage.contains("attention.maps"), "{damage}");
+}
+
+#[test]
+fn new_numbers_are_printed_where_there_is_no_display() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ForeignRun::begin(here.path(), "run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    command.args(["follow", "run"]).current_dir(here.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env_remove("WAYLAND_SOCKET");
+    let mut process = command.spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().map(Result::unwrap).unwrap_or_default();
+    let newest = next();
+    assert!(newest.starts_with("step 3  model") && newest.contains("loss/train 0.75"), "the newest step: {newest}");
+    let begun = Instant::now();
+    run.step(4);
+    assert!(next().starts_with("step 4  model"));
+    assert!(begun.elapsed() < Duration::from_secs(10), "it takes a quarter of a second on an idle machine");
+    run.state(4, &json!({"failed": {"message": "RuntimeError: out of memory"}}));
+    let end = process.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&end.stderr).into_owned();
+    assert_eq!(end.status.code(), Some(1), "{said}");
+    assert!(said.contains("there is no display here") && said.contains("RuntimeError: out of memory"), "{said}");
+}
+
+/// A folder with an `ssh` that runs the command here. It notes each command in `commands`; the first one is cut after a
+/// second.
+#[cfg(target_os = "linux")]
+fn pretended_ssh(here: &Path) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let bin = here.join("bin");
+    fs::create_dir(&bin).unwrap();
+    let script = format!(
+        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nPATH=\"{}:$PATH\"\necho \"$*\" >> '{here}/commands'\n\
+         if [ ! -e '{here}/cut' ]; then\n  touch '{here}/cut'\n  exec timeout 1 sh -c \"$*\"\nfi\nexec sh -c \"$*\"\n",
+        Path::new(env!("CARGO_BIN_EXE_orrery")).parent().unwrap().display(),
+        here = here.display(),
+    );
+    let ssh = bin.join("ssh");
+    fs::write(&ssh, script).unwrap();
+    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    bin
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_of_another_machine_is_followed_and_goes_on_after_a_cut() {
+    let here = tempfile::tempdir().unwrap();
+    let bin = pretended_ssh(here.path());
+    let run = ForeignRun::begin(&here.path().join("there"), "it's a run", &json!({"lr": 0.1}));
+    (1..=3).for_each(|step| run.step(step));
+    let address = format!("ssh://me@somewhere{}", run.folder.display());
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let follow = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+        command.args(["follow", &address, "--headless"]).current_dir(here.path()).env("PATH", &path);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let mut process = follow().spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().map(Result::unwrap).unwrap_or_default();
+    let mut newest = next();
+    while !newest.starts_with("step 3 ") {
+        assert!(newest.starts_with("step "), "{newest}");
+        newest = next();
+    }
+    let commands = || fs::read_to_string(here.path().join("commands")).unwrap();
+    let begun = Instant::now();
+    while commands().lines().count() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the cut is not noticed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let length = fs::metadata(run.folder.join("metrics.jsonl")).unwrap().len();
+    let again = commands().lines().nth(1).unwrap().to_owned();
+    assert!(again.contains(&format!("--have metrics.jsonl={length}:")), "it goes on by bytes: {again}");
+    run.step(4);
+    assert!(next().starts_with("step 4 "));
+    run.samples(4);
+    run.state(4, &json!("finished"));
+    let end = process.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&end.stderr).into_owned();
+    assert_eq!(end.status.code(), Some(0), "{said}");
+    assert!(said.contains("it is tried again"), "{said}");
+    let copy = here.path().join("runs/it_s_a_run-at-me_somewhere");
+    for log in ["metrics.jsonl", "samples.jsonl"] {
+        assert_eq!(fs::read(copy.join(log)).unwrap(), fs::read(run.folder.join(log)).unwrap(), "{log}");
+    }
+
+    fs::write(copy.join(".source"), "ssh://elsewhere/a\n").unwrap();
+    let refused = follow().output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("is no copy of"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_host_that_is_not_there_is_said_once() {
+    use std::os::unix::fs::PermissionsExt;
+    let here = tempfile::tempdir().unwrap();
+    let ssh = here.path().join("ssh");
+    fs::write(&ssh, "#!/bin/sh\necho 'ssh: connect to host nowhere: No route to host' >&2\nexit 255\n").unwrap();
+    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", here.path().display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    command.args(["follow", "ssh://nowhere/runs/a", "--headless"]).current_dir(here.path()).env("PATH", &path);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("No route to host") && said.contains("`ssh` ended with code 255"), "{said}");
+    let (code, said) = orrery(here.path(), "follow ssh://-oProxyCommand=x/a");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("no host that ssh could take"), "{said}");
+}

@@ -1,0 +1,94 @@
+//! A run folder as another program writes it, by hand: the protocol of docs/protocol.md and nothing of ours.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+/// A folder that grows.
+pub struct ForeignRun {
+    pub folder: PathBuf,
+}
+
+impl ForeignRun {
+    /// Makes the folder with its description and settings: `values` are those of `run.json`.
+    pub fn begin(runs: &Path, name: &str, values: &Value) -> Self {
+        let run = Self { folder: runs.join(name) };
+        fs::create_dir_all(&run.folder).unwrap();
+        run.describe(&json!({
+            "format": 2,
+            "protocol": 1,
+            "started_at": "2026-01-31T14:25:01+01:00",
+            "seed": 3,
+            "run": {
+                "lab": "foreign",
+                "config": {"lab": "foreign", "preset": name, "seed": 3, "values": values},
+                "variants": [{"id": "model"}],
+            },
+        }));
+        run
+    }
+
+    /// Writes the description anew.
+    pub fn describe(&self, run: &Value) {
+        let hidden = self.folder.join(".run.json");
+        fs::write(&hidden, run.to_string()).unwrap();
+        fs::rename(hidden, self.folder.join("run.json")).unwrap();
+    }
+
+    /// Appends bytes to a log as they are.
+    pub fn append(&self, log: &str, text: &str) {
+        let mut file = File::options().append(true).create(true).open(self.folder.join(log)).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    pub fn line(&self, log: &str, line: &Value) {
+        self.append(log, &format!("{line}\n"));
+    }
+
+    /// A step with a loss, a gate and a number of its own.
+    pub fn step(&self, step: u64) {
+        let (loss, gate) = (3.0 / (step + 1) as f64, 0.001 * step as f64);
+        let wall_secs = step as f64 * 0.1;
+        let line = json!({"step": step, "variant": "model", "wall_secs": wall_secs, "loss/train": loss, "gate/tanh": gate,
+                          "my/ratio": 0.5 * loss});
+        self.line("metrics.jsonl", &line);
+    }
+
+    pub fn sample(&self, step: u64, channel: &str, payload: &Value) {
+        let line =
+            json!({"step": step, "variant": "model", "channel": channel, "about": "batch 0", "payload": payload});
+        self.line("samples.jsonl", &line);
+    }
+
+    /// Attention of two heads over three tokens, and a matrix, a table, a text and a histogram of its own.
+    pub fn samples(&self, step: u64) {
+        let head = json!([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]);
+        let layer = json!({"path": "h.0", "tokens_per_position": 1, "weights": [head, head], "entropy": [0.5, "NaN"],
+                           "uniform_entropy": [0.6, 0.6]});
+        self.sample(step, "attention.maps", &json!({"layers": [layer]}));
+        self.sample(step, "matrix/weights", &json!({"kind": "matrix", "values": [[1.0, -2.0], [0.25, "NaN"]]}));
+        self.sample(step, "table/words", &json!({"columns": ["word", "count"], "rows": [["ferry", 3], ["oven", 1]]}));
+        self.sample(step, "text/story", &json!({"kind": "text", "text": "the ferry left at dawn"}));
+        let histogram = json!({"kind": "histogram", "edges": [0, 1, 2], "counts": [4, 6]});
+        self.sample(step, "histogram/gradients", &histogram);
+    }
+
+    pub fn state(&self, step: u64, state: &Value) {
+        self.line("events.jsonl", &json!({"step": step, "at": "2026-01-31T14:25:09+01:00", "state": state}));
+    }
+
+    /// A finished run of some steps.
+    pub fn finished(runs: &Path, name: &str, lr: f64) -> Self {
+        let run = Self::begin(runs, name, &json!({"lr": lr, "model.layers": 2, "betas": [0.9, 0.99], "amp": true}));
+        run.state(0, &json!("running"));
+        (1..=20).for_each(|step| run.step(step));
+        run.samples(10);
+        run.samples(20);
+        run.state(20, &json!("finished"));
+        run
+    }
+}
