@@ -1,8 +1,10 @@
 //! `orrery claims`: the published claims, each with the rule that decides it, and what runs have said of it.
 
 mod files;
+mod numbers;
 mod page;
 mod runs;
+pub mod window;
 
 use std::path::PathBuf;
 
@@ -212,17 +214,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     }
     print_line!("\nverdict: {}", row.verdict_label())?;
     if let Some(rule) = &claim.rule {
-        let beside = rule.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
-        let over = rule.over.as_ref().map_or(String::new(), |over| {
-            let values: Vec<String> = over.values.iter().map(ToString::to_string).collect();
-            format!(" over {} = {}", over.key, values.join(", "))
-        });
-        print_line!(
-            "rule: the {} of {}{beside}{over} lies {}",
-            rule.statistic.label(),
-            rule.read,
-            rule.stands.label()
-        )?;
+        print_line!("rule: {}", rule.sentence())?;
         print_line!("runs: {} seeds of {}", rule.seeds, rule.base)?;
         if let Some(published) = rule.published {
             print_line!("the paper, on this scale: {}", short(published))?;

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::super::report::page::{escaped, finish, head};
 use crate::experiments::claims::{
-    criterion::Statistic,
     ledger::{Judgement, Ledger, Row},
     table::short,
 };
@@ -15,8 +14,6 @@ use crate::experiments::claims::{
 /// Size of a picture, points.
 const WIDTH: f64 = 220.0;
 const HEIGHT: f64 = 28.0;
-/// Room at both ends of the axis, as a share of it.
-const MARGIN: f64 = 0.08;
 
 /// The whole file, of these rows.
 pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
@@ -74,18 +71,8 @@ fn table_row(row: &Row, out: &mut String) {
 fn picture(row: &Row, judged: &Judgement) -> String {
     let Some(rule) = &row.claim.rule else { return String::new() };
     let interval = judged.outcome.map(|o| [o.interval.0, o.interval.1]);
-    // the numbers of one seed have no spread, and another scale
-    let has_dots = rule.statistic != Statistic::SpreadRatio;
-    let values = if has_dots { judged.values.as_slice() } else { &[] };
-    let ends = [rule.stands.above, rule.stands.below, rule.published];
-    let shown: Vec<f64> = values.iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).collect();
-    let all = shown.iter().copied().chain(ends.into_iter().flatten()).filter(|v| v.is_finite());
-    let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    if low >= high {
-        return String::new();
-    }
-    let room = MARGIN * (high - low);
-    let x = |value: f64| ((value - low + room) / (high - low + 2.0 * room)).clamp(0.0, 1.0) * WIDTH;
+    let Some((low, high)) = judged.extent(rule) else { return String::new() };
+    let x = |value: f64| ((value - low) / (high - low)).clamp(0.0, 1.0) * WIDTH;
     let mut out = format!(
         "<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{}\">",
         escaped(&format!("{} seeds, {}", judged.values.len(), row.effect_label()))
@@ -111,7 +98,7 @@ fn picture(row: &Row, judged: &Judgement) -> String {
             x(b)
         );
     }
-    for (seed, value) in values {
+    for (seed, value) in judged.dots(rule) {
         let _ = write!(
             out,
             "<circle cx=\"{:.1}\" cy=\"9\" r=\"3\" fill=\"#26c\" fill-opacity=\".6\"><title>seed {seed}: {}</title></circle>",

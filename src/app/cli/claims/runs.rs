@@ -1,36 +1,33 @@
 //! The runs of claims: a rule becomes a sweep, whose folder is the truth; what has ended in it is not made again.
 
-use std::{collections::BTreeSet, path::Path, process::Command, thread};
+use std::{path::Path, process::Command, thread};
 
 use super::{
     super::{
-        ask,
         failure::Failure,
         output::print_line,
         sweep::{
-            folder::{LOGS, SweepFolder, TaskState},
+            folder::{LOGS, SweepFolder},
             pool,
         },
         terminal::notice,
     },
     RunArgs,
     files::{self, Source},
+    numbers::{EndedRuns, NumbersCache},
 };
 use crate::{
-    config::{Value, nearest},
     experiments::{
         claims::{
             claim::Claim,
             criterion::Verdict,
             ledger::Ledger,
-            result::{ClaimResult, Made, PointNumbers, SeedNumbers},
-            rule::{Read, Rule},
+            result::{ClaimResult, Made},
+            rule::Rule,
         },
-        series::{self, RunNumbers},
         sweep::Seeds,
     },
     store::Environment,
-    telemetry::table,
 };
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -97,78 +94,16 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<ClaimResult, Failu
     read(claim, rule, &sweep)
 }
 
-/// The numbers that a rule reads, of the runs that have ended.
+/// The result of the runs that have ended.
 fn read(claim: &Claim, rule: &Rule, sweep: &SweepFolder) -> Result<ClaimResult, Failure> {
-    let states = sweep.states()?;
-    let (mut seeds, mut missing, mut seconds) = (vec![], vec![], 0.0);
-    for seed in &sweep.sweep.seeds {
-        let of_seed: Vec<&TaskState> = states.iter().filter(|state| state.task.seed == *seed).collect();
-        let mut points = vec![];
-        for state in &of_seed {
-            let Some(row) = state.finished() else { continue };
-            let run = series::read(&row.path, |_| false).map_err(Failure::wrong)?;
-            seconds += run.times.last().map_or(0.0, |(_, at)| *at);
-            let config = sweep.sweep.config(state.task);
-            let at = rule.over.as_ref().and_then(|over| config.get(&over.key)).and_then(Value::as_f64);
-            let value = |read: Read| match &rule.ask {
-                Some(probe) => answered(&row.path, probe, rule, read),
-                None => Ok(recorded(&run, rule.at, read)),
-            };
-            points.extend(numbers(rule, value)?.map(|numbers| PointNumbers { at, ..numbers }));
-        }
-        if points.len() == of_seed.len() && !points.is_empty() {
-            seeds.push(SeedNumbers { seed: *seed, points });
-        } else {
-            missing.push(*seed);
-        }
-    }
+    let EndedRuns { seeds, missing, seconds } =
+        EndedRuns::read(rule, sweep, &sweep.states()?, &NumbersCache::default())?;
     let here = Environment::here();
     let minutes = (seconds / 6.0).round() / 10.0;
     let made = Made { version: here.orrery, commit: commit(), cpu: here.cpu, cores: here.cores, minutes };
     // judged later, with the other claims of its paper
     let (verdict, effect, interval, p) = (Verdict::CannotBeTold, None, None, None);
     Ok(ClaimResult { claim: claim.id.clone(), rule: rule.hash(), verdict, effect, interval, p, seeds, missing, made })
-}
-
-/// The number of a rule, and the one beside it; `None` where a run has none, or one that is not finite.
-fn numbers(rule: &Rule, value: impl Fn(Read) -> Result<Option<f64>, Failure>) -> Result<Option<PointNumbers>, Failure> {
-    let (first, second) = rule.numbers().map_err(Failure::usage)?;
-    let finite = |read| Ok::<_, Failure>(value(read)?.filter(|number| number.is_finite()));
-    let Some(number) = finite(first)? else { return Ok(None) };
-    let Some(second) = second else { return Ok(Some(PointNumbers { at: None, number, beside: None })) };
-    Ok(finite(second)?.map(|beside| PointNumbers { at: None, number, beside: Some(beside) }))
-}
-
-/// A headline number of a run, at its end or at a step.
-fn recorded(run: &RunNumbers, at: Option<u64>, read: Read) -> Option<f64> {
-    let series = run.numbers.iter().find(|s| s.key == read.key && s.group == read.group)?;
-    let point = match at {
-        Some(step) => series.points.iter().find(|[at, ..]| *at == step as f64)?,
-        None => series.points.last()?,
-    };
-    Some(point[1])
-}
-
-/// The mean of a field of a probe's answer, over the values whose place begins as it is asked.
-fn answered(run: &Path, probe: &str, rule: &Rule, read: Read) -> Result<Option<f64>, Failure> {
-    let (field, place) = read.key.split_once('@').unwrap_or((read.key, ""));
-    let places: Vec<&str> = place.split_whitespace().collect();
-    let (mut values, mut fields) = (vec![], BTreeSet::new());
-    for sample in ask::answer(run, probe, &rule.args, read.group)? {
-        for cell in table::cells(&sample.payload).map_err(Failure::failed)? {
-            let is_meant = places.iter().zip(&cell.index).filter(|(asked, i)| **asked == i.to_string()).count();
-            if cell.field == field && is_meant == places.len() {
-                values.extend(cell.value.parse::<f64>().ok());
-            }
-            fields.insert(cell.field);
-        }
-    }
-    if !fields.contains(field) {
-        let near = nearest(field, fields.iter().map(String::as_str));
-        let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        return Err(Failure::run(format!("the answer of `{probe}` has no field `{field}`{meant}")));
-    }
-    Ok((!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
 }
 
 /// The commit of the folder here, where git tells it.

@@ -50,13 +50,13 @@ pub struct Judgement {
 
 /// The state of a claim.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing<'a> {
+pub enum Standing {
     /// It cannot be decided here.
-    Needs(&'a str),
+    Needs(String),
     /// It has no rule yet.
-    Open(&'a str),
+    Open(String),
     /// A test of this repository holds it.
-    Held(&'a HeldBy),
+    Held(HeldBy),
     /// It has a rule, and no runs.
     NotRun,
     Judged(Judgement),
@@ -67,10 +67,10 @@ pub enum Standing<'a> {
 pub struct Row<'a> {
     pub paper: &'a Paper,
     pub claim: &'a Claim,
-    pub standing: Standing<'a>,
+    pub standing: Standing,
 }
 
-impl Standing<'_> {
+impl Standing {
     /// One phrase: "stands", "needs a GPU", "not run".
     pub fn label(&self) -> String {
         match self {
@@ -144,17 +144,17 @@ impl Ledger {
         // a rule without runs counts as one that tells nothing, so that the family is fixed before the runs
         let raw: Vec<f64> = outcomes.iter().map(|o| o.as_ref().map_or(1.0, Outcome::p)).collect();
         let corrected = holm(&raw);
-        let standing = |claim: &'a Claim| -> Standing<'a> {
+        let standing = |claim: &Claim| -> Standing {
             if let Some(held) = &claim.held {
-                return Standing::Held(held);
+                return Standing::Held(held.clone());
             }
             let place = ruled.iter().position(|(ruled, _)| ruled.id == claim.id);
             let Some((place, (_, rule))) = place.and_then(|place| Some((place, ruled.get(place)?))) else {
-                let open = Standing::Open(claim.open.as_deref().unwrap_or_default());
-                return claim.needs.as_deref().map_or(open, Standing::Needs);
+                let open = Standing::Open(claim.open.clone().unwrap_or_default());
+                return claim.needs.clone().map_or(open, Standing::Needs);
             };
             let Some(result) = self.results.get(&claim.id) else {
-                return claim.needs.as_deref().map_or(Standing::NotRun, Standing::Needs);
+                return claim.needs.clone().map_or(Standing::NotRun, Standing::Needs);
             };
             let outcome = outcomes[place];
             let p = outcome.map(|_| corrected[place]);

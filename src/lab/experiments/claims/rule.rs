@@ -132,6 +132,34 @@ impl Rule {
         Ok(file)
     }
 
+    /// The rule in one sentence: "the paired difference of gate of coupled beside gate of frozen lies below 0.01".
+    pub fn sentence(&self) -> String {
+        let beside = self.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
+        let over = self.over.as_ref().map_or(String::new(), |over| {
+            let values: Vec<String> = over.values.iter().map(ToString::to_string).collect();
+            format!(" over {} = {}", over.key, values.join(", "))
+        });
+        let at = self.at.map_or(String::new(), |step| format!(" at step {step}"));
+        let (statistic, read, stands) = (self.statistic.label(), &self.read, self.stands.label());
+        format!("the {statistic} of {read}{beside}{over}{at} lies {stands}")
+    }
+
+    /// The settings of its first run.
+    ///
+    /// # Errors
+    /// If no lab or preset has its base's name, or a setting takes no such value, in words.
+    pub fn first_run(&self) -> Result<Config, String> {
+        let (lab, mut config) = self.resolved()?;
+        let knobs = (lab.knobs)();
+        let steps = self.steps.map(|steps| (TrainSettings::steps.name, Value::Int(steps as i64)));
+        let set = self.set.iter().map(|(key, value)| (key.as_str(), value.clone()));
+        let over = self.over.as_ref().and_then(|over| Some((over.key.as_str(), over.values.first()?.clone())));
+        for (key, value) in steps.into_iter().chain(set).chain(over) {
+            config.set(&knobs, key, value).map_err(|e| e.to_string())?;
+        }
+        Ok(config)
+    }
+
     /// The lab and the settings of its base.
     fn resolved(&self) -> Result<(&'static Lab, Config), String> {
         let has_preset = |lab: &&Lab| lab.presets.iter().any(|p| p.id == self.base);

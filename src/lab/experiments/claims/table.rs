@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{
     criterion::Verdict,
     ledger::{Ledger, Row, Standing},
+    statistics::Outcome,
 };
 
 const HEAD: &str = "# The ledger of claims
@@ -51,13 +52,19 @@ pub fn short(value: f64) -> String {
     }
 }
 
+impl Outcome {
+    /// "-0.0004 [-0.002, 0.001]".
+    pub fn label(&self) -> String {
+        let (low, high) = self.interval;
+        format!("{} [{}, {}]", short(self.effect), short(low), short(high))
+    }
+}
+
 impl Row<'_> {
     /// "-0.0004 [-0.002, 0.001]"; empty without an outcome.
     pub fn effect_label(&self) -> String {
         let outcome = self.standing.judgement().and_then(|judged| judged.outcome);
-        outcome.map_or(String::new(), |o| {
-            format!("{} [{}, {}]", short(o.effect), short(o.interval.0), short(o.interval.1))
-        })
+        outcome.as_ref().map_or(String::new(), Outcome::label)
     }
 
     /// Seeds that have a value, "5 of 8" where that are fewer than the rule asks for; empty without runs.
