@@ -224,10 +224,11 @@ fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
 /// Chips that choose by state and by star, each with its count among all claims.
 fn chips_ui(ui: &mut Ui, page: &mut ClaimsPage) {
     let count = |state: ClaimState| page.claims().filter(|entry| entry.state() == state).count();
-    let states: Vec<(ClaimState, usize)> = ClaimState::ALL.map(|state| (state, count(state))).into();
+    let mut states: Vec<(ClaimState, usize)> = ClaimState::ALL.map(|state| (state, count(state))).into();
+    states.retain(|(state, count)| *count > 0 || page.states.contains(state));
     let starred = page.claims().filter(|entry| entry.claim.starred).count();
     ui.horizontal_wrapped(|ui| {
-        for (state, count) in states.into_iter().filter(|(state, count)| *count > 0 || page.states.contains(state)) {
+        for (state, count) in states {
             let mut is_on = page.states.contains(&state);
             let about =
                 format!("Only claims that are in this state: {}. Several chips show all of theirs.", state.label());

@@ -108,7 +108,7 @@ fn facts_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
     facts.extend(entry.standing.judgement().map(|judged| ("seeds", seeds_label(entry, judged))));
     if let Some(made) = &entry.made {
         let commit = made.commit.as_ref().map_or(String::new(), |commit| format!(" at {}", start(commit)));
-        let Some(minutes) = (made.minutes >= 0.0).then(|| short(made.minutes)) else { return };
+        let minutes = short(made.minutes);
         let words = format!("Orrery {}{commit}, {} cores of {}, {minutes} minutes", made.version, made.cores, made.cpu);
         facts.push(("made by", words));
         facts.push(("edited since", edits_label(entry)));
