@@ -25,6 +25,9 @@ afterwards says so. Every verdict is one at our scale: *exact* is the paper's ex
 less text, *proxy* another one that bears on it. A run that failed says nothing. Mathematics and counts are
 held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
 
+The page *Claims* of the window, beside *Runs*, has the same rows: a click unfolds quote, picture, rule and counter-reading, opens the
+lab with the rule's settings, or begins the runs of all seeds, whose verdict fills in as they end.
+
 Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again, and `orrery sweep
 FOLDER --missing --on slurm` makes it elsewhere. To repeat a claim with other seeds, and keep the result apart:
 
