@@ -147,7 +147,9 @@ fn result(id: &str, rule: &str, points: &[&str]) -> (String, String) {
 fn ledger() -> Ledger {
     let differences = [1.50, 1.47, 1.52].map(|loss| format!(r#"{{"number": {loss}, "beside": 2.0}}"#));
     let gates = [0.2, 0.21, 0.19].map(|gate| format!(r#"{{"number": {gate}}}"#));
-    let texts = |all: &[String; 3]| all.each_ref().map(String::as_str);
+    fn texts(all: &[String; 3]) -> [&str; 3] {
+        all.each_ref().map(String::as_str)
+    }
     let results = [result("X2", &hash("X2"), &texts(&differences)), result("X3", "0123456789abcdef", &texts(&gates))];
     let mut ledger = Ledger::new(&[named("paper", PAPER)], &results).unwrap();
     let judged: Vec<_> = ledger.results.values().map(|result| ledger.judged(result)).collect();

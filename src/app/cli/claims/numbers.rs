@@ -2,9 +2,9 @@
 //! answer to a probe.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::super::{
@@ -16,7 +16,8 @@ use crate::{
     config::{Value, nearest},
     experiments::{
         claims::{
-            result::{PointNumbers, SeedNumbers},
+            curve::{RunSteps, SeedSteps},
+            result::{PointNumbers, SeedNumbers, StepValues},
             rule::{Read, Rule},
         },
         series::{self, RunNumbers},
@@ -30,6 +31,8 @@ pub struct EndedRuns {
     pub seeds: Vec<SeedNumbers>,
     /// Seeds of which one has not.
     pub missing: Vec<u64>,
+    /// The values of the first over steps.
+    pub curve: Vec<StepValues>,
     /// Seconds of training, all runs together.
     pub seconds: f64,
 }
@@ -37,13 +40,13 @@ pub struct EndedRuns {
 /// The numbers of runs by the hash of the rule that reads them and by their folder: a run that has ended does not change.
 #[derive(Default)]
 pub struct NumbersCache {
-    known: Mutex<HashMap<(String, PathBuf), RunPoint>>,
+    known: Mutex<HashMap<(String, PathBuf), Arc<RunPoint>>>,
 }
 
-/// The numbers of one run, if it has them.
-#[derive(Clone, Copy)]
+/// The numbers of one run, if it has them, at the rule's step and at every recorded one.
 struct RunPoint {
     numbers: Option<PointNumbers>,
+    steps: BTreeMap<u64, PointNumbers>,
     seconds: f64,
 }
 
@@ -51,11 +54,11 @@ impl EndedRuns {
     /// # Errors
     /// If a run cannot be read, or the probe of the rule cannot be asked.
     pub fn read(rule: &Rule, sweep: &SweepFolder, states: &[TaskState], cache: &NumbersCache) -> Result<Self, Failure> {
-        let (mut seeds, mut missing, mut seconds) = (vec![], vec![], 0.0);
+        let (mut seeds, mut series, mut missing, mut seconds) = (vec![], vec![], vec![], 0.0);
         let hash = rule.hash();
         for seed in &sweep.sweep.seeds {
             let of_seed: Vec<&TaskState> = states.iter().filter(|state| state.task.seed == *seed).collect();
-            let mut points = vec![];
+            let (mut points, mut runs) = (vec![], vec![]);
             for state in &of_seed {
                 let Some(row) = state.finished() else { continue };
                 let point = cache.point(&hash, &row.path, rule)?;
@@ -63,25 +66,28 @@ impl EndedRuns {
                 let config = sweep.sweep.config(state.task);
                 let at = rule.over.as_ref().and_then(|over| config.get(&over.key)).and_then(Value::as_f64);
                 points.extend(point.numbers.map(|numbers| PointNumbers { at, ..numbers }));
+                runs.push(RunSteps { at, numbers: point.steps.clone() });
             }
             if points.len() == of_seed.len() && !points.is_empty() {
                 seeds.push(SeedNumbers { seed: *seed, points });
+                series.push(SeedSteps { seed: *seed, runs });
             } else {
                 missing.push(*seed);
             }
         }
-        Ok(Self { seeds, missing, seconds })
+        let curve = rule.curve(&series, &seeds);
+        Ok(Self { seeds, missing, curve, seconds })
     }
 }
 
 impl NumbersCache {
-    fn point(&self, hash: &str, run: &Path, rule: &Rule) -> Result<RunPoint, Failure> {
+    fn point(&self, hash: &str, run: &Path, rule: &Rule) -> Result<Arc<RunPoint>, Failure> {
         let key = (hash.to_owned(), run.to_owned());
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return Ok(*known);
+            return Ok(Arc::clone(known));
         }
-        let point = RunPoint::read(run, rule)?;
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, point);
+        let point = Arc::new(RunPoint::read(run, rule)?);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&point));
         Ok(point)
     }
 }
@@ -94,8 +100,25 @@ impl RunPoint {
             None => Ok(recorded(&run, rule.at, read)),
         };
         let seconds = run.times.last().map_or(0.0, |(_, at)| *at);
-        Ok(Self { numbers: numbers(rule, value)?, seconds })
+        Ok(Self { numbers: numbers(rule, value)?, steps: steps(&run, rule)?, seconds })
     }
+}
+
+/// The numbers at every step that has them.
+fn steps(run: &RunNumbers, rule: &Rule) -> Result<BTreeMap<u64, PointNumbers>, Failure> {
+    if !rule.has_curve() {
+        return Ok(BTreeMap::new());
+    }
+    let (first, _) = rule.numbers().map_err(Failure::usage)?;
+    let series = run.numbers.iter().find(|s| s.key == first.key && s.group == first.group);
+    let mut all = BTreeMap::new();
+    for point in series.map(|series| series.points.as_slice()).unwrap_or_default() {
+        let step = point[0] as u64;
+        if let Some(numbers) = numbers(rule, |read| Ok(recorded(run, Some(step), read)))? {
+            all.insert(step, numbers);
+        }
+    }
+    Ok(all)
 }
 
 /// The number of a rule, and the one beside it; `None` where a run has none, or one that is not finite.

@@ -96,14 +96,25 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<ClaimResult, Failu
 
 /// The result of the runs that have ended.
 fn read(claim: &Claim, rule: &Rule, sweep: &SweepFolder) -> Result<ClaimResult, Failure> {
-    let EndedRuns { seeds, missing, seconds } =
+    let EndedRuns { seeds, missing, curve, seconds } =
         EndedRuns::read(rule, sweep, &sweep.states()?, &NumbersCache::default())?;
     let here = Environment::here();
     let minutes = (seconds / 6.0).round() / 10.0;
     let made = Made { version: here.orrery, commit: commit(), cpu: here.cpu, cores: here.cores, minutes };
     // judged later, with the other claims of its paper
     let (verdict, effect, interval, p) = (Verdict::CannotBeTold, None, None, None);
-    Ok(ClaimResult { claim: claim.id.clone(), rule: rule.hash(), verdict, effect, interval, p, seeds, missing, made })
+    Ok(ClaimResult {
+        claim: claim.id.clone(),
+        rule: rule.hash(),
+        verdict,
+        effect,
+        interval,
+        p,
+        seeds,
+        missing,
+        curve,
+        made,
+    })
 }
 
 /// The commit of the folder here, where git tells it.

@@ -90,6 +90,7 @@ impl WindowClaims {
             p: None,
             seeds: ended.seeds,
             missing: ended.missing,
+            curve: ended.curve,
             made: Made::default(),
         };
         let mut ledger = (*self.ledger()?).clone();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     claim::{Claim, ClaimError, HeldBy, PaperFile},
     criterion::Verdict,
+    curve::StepEffect,
     result::ClaimResult,
     rule::Rule,
     statistics::{self, Outcome},
@@ -44,6 +45,8 @@ pub struct Judgement {
     pub p: Option<f64>,
     /// Each seed with its value on the scale of the effect.
     pub values: Vec<(u64, f64)>,
+    /// The effect over the steps of the runs, where it was kept.
+    pub curve: Vec<StepEffect>,
     /// True if the rule is not the one by which the runs were made.
     pub is_rule_changed: bool,
 }
@@ -164,7 +167,8 @@ impl Ledger {
             };
             let value = |seed| statistics::value(rule, seed);
             let values = result.seeds.iter().filter_map(|seed| Some((seed.seed, value(seed)?))).collect();
-            Standing::Judged(Judgement { verdict, outcome, p, values, is_rule_changed: rule.hash() != result.rule })
+            let (curve, is_rule_changed) = (rule.effects(result), rule.hash() != result.rule);
+            Standing::Judged(Judgement { verdict, outcome, p, values, curve, is_rule_changed })
         };
         paper.file.claims.iter().map(|claim| Row { paper, claim, standing: standing(claim) }).collect()
     }
@@ -201,6 +205,7 @@ impl Ledger {
             if stored.rule != rule.hash() {
                 found.push(format!("{id}: rule changed after the run"));
             }
+            found.extend(rule.curve_problem(&stored.curve, &stored.seeds).map(|words| format!("{id}: {words}")));
             let now = self.judged(stored);
             if now.verdict != stored.verdict {
                 let (was, is) = (stored.verdict.label(), now.verdict.label());

@@ -15,6 +15,7 @@
 
 pub mod claim;
 pub mod criterion;
+pub mod curve;
 pub mod entry;
 pub mod ledger;
 pub mod result;

@@ -3,7 +3,7 @@
 
 use eframe::egui::{Button, Frame, Label, Margin, Response, RichText, Role, Ui, WidgetInfo, vec2};
 
-use super::{RunsHere, picture};
+use super::{RunsHere, curve, picture};
 use crate::{
     experiments::claims::{
         entry::{ClaimEntry, ClaimRuns},
@@ -81,6 +81,11 @@ fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
         "Dots: seeds. Bar: the effect with its {confidence}% interval. Shade: where the claim stands.{published}"
     );
     text_ui(ui, theme, &words);
+    if judged.curve.len() > 1 {
+        curve::curve_ui(ui, theme, rule, judged);
+        let turns = rule.turns_label(&judged.curve);
+        text_ui(ui, theme, &format!("Over steps, each with the interval of that step alone: {turns}."));
+    }
 }
 
 fn facts_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
