@@ -123,6 +123,7 @@ fn a_claim_is_run_judged_and_checked() {
     assert!(again.contains("2 runs, 0 to make"), "{again}");
     let shown = done(here.path(), "claims show X1 --from ledger");
     assert!(shown.contains("seed 7: 0") && shown.contains("verdict: stands, at the paper's scale"), "{shown}");
+    assert!(shown.contains("over steps: from step 0 where the claim stands"), "{shown}");
     let rows: Value =
         serde_json::from_str(done(here.path(), "claims list --from ledger --json").lines().next().unwrap()).unwrap();
     assert_eq!((rows[0]["verdict"].as_str(), rows[2]["standing"].as_str()), (Some("stands"), Some("needs a GPU")));

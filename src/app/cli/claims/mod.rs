@@ -233,6 +233,9 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         let values: Vec<String> =
             judged.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect();
         print_line!("values: {}", values.join(", "))?;
+        if let (Some(rule), true) = (&claim.rule, judged.curve.len() > 1) {
+            print_line!("over steps: {}", rule.turns_label(&judged.curve))?;
+        }
         if let Some(result) = ledger.results.get(&claim.id) {
             let (made, missing) = (&result.made, &result.missing);
             print_line!(

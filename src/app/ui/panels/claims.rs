@@ -88,7 +88,11 @@ impl ClaimsPage {
     pub fn set(&mut self, read: Result<Vec<PaperEntry>, String>) {
         (self.is_reading, self.is_stale) = (false, true);
         match read {
-            Ok(papers) => (self.papers, self.has_arrived, self.failure) = (papers, true, None),
+            Ok(papers) => {
+                (self.papers, self.has_arrived, self.failure) = (papers, true, None);
+                // runs that have ended are looked for again
+                self.runs.retain(|_, runs| runs.is_reading || runs.are_going());
+            }
             Err(words) => self.failure = Some(words),
         }
     }
@@ -104,7 +108,7 @@ impl ClaimsPage {
     }
 
     /// How many claims a lab can decide; `None` while the ledger is not known.
-    pub fn of_lab(&self, lab: &str) -> Option<usize> {
+    pub fn count_for_lab(&self, lab: &str) -> Option<usize> {
         self.has_arrived.then(|| self.claims().filter(|entry| entry.lab == lab).count())
     }
 
@@ -138,15 +142,10 @@ impl ClaimsPage {
         self.shown = self.papers.iter().map(places).collect();
     }
 
-    /// Unfolds a claim, or folds it; what its folder holds of runs is asked for when it is unfolded.
-    fn toggle(&mut self, shell: &mut Shell<'_>, entry: &ClaimEntry) {
-        let id = &entry.claim.id;
-        if self.unfolded.remove(id) {
-            return;
-        }
-        self.unfolded.insert(id.clone());
-        if entry.claim.rule.is_some() {
-            self.ask(shell, id, RunsAction::ReadClaim(id.clone()));
+    /// Unfolds a claim, or folds it.
+    fn toggle(&mut self, id: &str) {
+        if !self.unfolded.remove(id) {
+            self.unfolded.insert(id.to_owned());
         }
     }
 
@@ -157,12 +156,18 @@ impl ClaimsPage {
         shell.act(action);
     }
 
-    /// Runs that are being made are read again and again.
+    /// Asks for the runs of claims that were unfolded, and again and again for those that are being made.
     fn read_again(&mut self, ui: &Ui, shell: &mut Shell<'_>) {
-        let is_going = |runs: &RunsHere| runs.read.as_ref().is_some_and(|read| read.is_being_made || read.running > 0);
-        let going: Vec<String> =
-            self.runs.iter().filter(|(_, runs)| is_going(runs)).map(|(id, _)| id.clone()).collect();
-        for id in going {
+        let is_new = |entry: &&ClaimEntry| {
+            let id = &entry.claim.id;
+            entry.claim.rule.is_some() && self.unfolded.contains(id) && !self.runs.contains_key(id)
+        };
+        let new: Vec<String> = self.claims().filter(is_new).map(|entry| entry.claim.id.clone()).collect();
+        for id in new {
+            self.ask(shell, &id, RunsAction::ReadClaim(id.clone()));
+        }
+        let going = self.runs.iter().filter(|(_, runs)| runs.are_going()).map(|(id, _)| id.clone());
+        for id in going.collect::<Vec<String>>() {
             let Some(runs) = self.runs.get(&id) else { continue };
             let waits = runs.asked + AGAIN - shell.now;
             if waits > 0.0 {
@@ -171,6 +176,13 @@ impl ClaimsPage {
                 self.ask(shell, &id, RunsAction::ReadClaim(id.clone()));
             }
         }
+    }
+}
+
+impl RunsHere {
+    /// Some are being made.
+    fn are_going(&self) -> bool {
+        self.read.as_ref().is_some_and(|read| read.is_being_made || read.running > 0)
     }
 }
 
@@ -249,7 +261,7 @@ fn chips_ui(ui: &mut Ui, page: &mut ClaimsPage) {
 }
 
 fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
-    let (mut toggled, mut asked) = (None, None);
+    let (mut toggled, mut asked): (Option<String>, Option<(String, RunsAction)>) = (None, None);
     for (paper, places) in page.papers.iter().zip(&page.shown) {
         let claims: Vec<&ClaimEntry> = places.iter().filter_map(|place| paper.claims.get(*place)).collect();
         if claims.is_empty() {
@@ -261,18 +273,21 @@ fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
             for entry in claims {
                 let id = &entry.claim.id;
                 let (is_unfolded, runs) = (page.unfolded.contains(id), page.runs.get(id));
-                if row::row_ui(ui, shell.theme, entry, runs, is_unfolded) {
-                    toggled = Some(entry.clone());
-                }
-                if is_unfolded && let Some(action) = details::details_ui(ui, shell, entry, runs) {
-                    asked = Some((id.clone(), action));
-                }
+                // by the claim, so that the focus stays where it is when another row unfolds
+                ui.push_id(id, |ui| {
+                    if row::row_ui(ui, shell.theme, entry, runs, is_unfolded) {
+                        toggled = Some(id.clone());
+                    }
+                    if is_unfolded && let Some(action) = details::details_ui(ui, shell, entry, runs) {
+                        asked = Some((id.clone(), action));
+                    }
+                });
             }
         });
         ui.add_space(theme::GRID * 2.0);
     }
-    if let Some(entry) = toggled {
-        page.toggle(shell, &entry);
+    if let Some(id) = toggled {
+        page.toggle(&id);
     }
     if let Some((id, action)) = asked {
         page.ask(shell, &id, action);

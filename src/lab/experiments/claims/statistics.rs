@@ -107,8 +107,8 @@ pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
     outcome_of_values(rule, &values)
 }
 
-/// The outcome of values on the scale of the effect; `None` for fewer than two, and for a ratio of spreads, of which one seed has no
-/// value.
+/// The outcome of values on the scale of the effect; `None` for fewer than two, and for a ratio of spreads, of which one seed
+/// has none.
 pub fn outcome_of_values(rule: &Rule, values: &[f64]) -> Option<Outcome> {
     if values.len() < 2 {
         return None;

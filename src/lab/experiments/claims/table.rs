@@ -25,6 +25,9 @@ afterwards says so. Every verdict is one at our scale: *exact* is the paper's ex
 less text, *proxy* another one that bears on it. A run that failed says nothing. Mathematics and counts are
 held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
 
+A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
+verdict turns; the interval of each step stands for that step alone.
+
 The page *Claims* of the window, beside *Runs*, has the same rows: a click unfolds quote, picture, rule and counter-reading, opens the
 lab with the rule's settings, or begins the runs of all seeds, whose verdict fills in as they end.
 

@@ -93,7 +93,7 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
             Delivery::Claims(read) => {
                 app.claims.set(read);
                 let claims = &app.claims;
-                app.pages.values_mut().for_each(|page| page.claims = claims.of_lab(page.lab.id));
+                app.pages.values_mut().for_each(|page| page.claims = claims.count_for_lab(page.lab.id));
             }
             Delivery::ClaimRuns { claim, read } => app.claims.set_runs(claim, read),
             Delivery::SweepFolder(folder) => {

@@ -23,7 +23,7 @@ pub(super) fn dispatch(app: &mut App, action: RunsAction) {
         RunsAction::ListClaims => {
             let claims = &mut app.claims;
             match app.open.and_then(|lab| app.pages.get_mut(lab)) {
-                Some(page) if claims.has_arrived() => page.claims = claims.of_lab(page.lab.id),
+                Some(page) if claims.has_arrived() => page.claims = claims.count_for_lab(page.lab.id),
                 _ if claims.begins_to_read() => app.host.list_claims(),
                 _ => {}
             }

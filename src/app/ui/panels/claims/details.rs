@@ -170,7 +170,7 @@ fn start(hash: &str) -> &str {
     hash.get(..HASH).unwrap_or(hash)
 }
 
-/// What opens the claim's lab, begins its runs and copies its command.
+/// The buttons that open the claim's lab, begin its runs and copy its command.
 fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, entry: &ClaimEntry, runs: Option<&RunsHere>) -> Option<RunsAction> {
     let (rule, command) = (entry.claim.rule.as_ref()?, entry.command()?);
     let id = &entry.claim.id;
@@ -179,35 +179,16 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, entry: &ClaimEntry, runs: Opti
     ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
         if let Some(link) = &entry.link
-            && named_ui(ui, "Run it here", id, "Opens the lab with the settings of the rule; Space runs one seed of it.")
+            && named_ui(
+                ui,
+                "Run it here",
+                id,
+                "Opens the lab with the settings of the rule; Space runs one seed of it.",
+            )
         {
             shell.act(OpenAction::Link(link.clone()));
         }
-        let is_going = here.is_some_and(|here| here.is_being_made);
-        let is_waiting = runs.is_some_and(|runs| runs.is_reading);
-        match here {
-            Some(here) if is_going => {
-                if named_ui(ui, "Stop", id, "Runs that are being made stop with a checkpoint, and go on from there later.") {
-                    shell.act(RunsAction::StopSweep(here.folder.clone()));
-                }
-            }
-            Some(here) if here.finished == here.total => {}
-            _ => {
-                let minutes = entry.made.as_ref().map_or(String::new(), |made| {
-                    format!(" They took {} minutes on {} cores of {}.", short(made.minutes), made.cores, made.cpu)
-                });
-                let about = format!(
-                    "Begins the runs of all {} seeds in the background, as many at once as there are cores. Runs that have ended \
-                     are not made again.{minutes}",
-                    rule.seeds
-                );
-                ui.add_enabled_ui(!is_waiting, |ui| {
-                    if named_ui(ui, "Run all seeds", id, &about) {
-                        asked = Some(RunsAction::RunClaim(id.clone()));
-                    }
-                });
-            }
-        }
+        asked = run_all_ui(ui, shell, entry, rule, runs);
         if let Some(here) = here
             && named_ui(ui, "Open the sweep", id, "The page of these runs, with every number over steps.")
         {
@@ -222,6 +203,39 @@ fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, entry: &ClaimEntry, runs: Opti
     asked
 }
 
+/// Begins the runs that are missing, or stops those that this window makes. What needs another machine is not begun here.
+fn run_all_ui(
+    ui: &mut Ui,
+    shell: &mut Shell<'_>,
+    entry: &ClaimEntry,
+    rule: &Rule,
+    runs: Option<&RunsHere>,
+) -> Option<RunsAction> {
+    let id = &entry.claim.id;
+    let here = runs.and_then(|runs| runs.read.as_ref());
+    if let Some(here) = here.filter(|here| here.is_being_made) {
+        let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
+        if named_ui(ui, "Stop", id, about) {
+            shell.act(RunsAction::StopSweep(here.folder.clone()));
+        }
+        return None;
+    }
+    if entry.claim.needs.is_some() || here.is_some_and(|here| here.finished == here.total) {
+        return None;
+    }
+    let minutes = entry.made.as_ref().map_or(String::new(), |made| {
+        format!(" They took {} minutes on {} cores of {}.", short(made.minutes), made.cores, made.cpu)
+    });
+    let about = format!(
+        "Begins the runs of all {} seeds in the background, as many at once as there are cores. Runs that have ended are not \
+         made again.{minutes}",
+        rule.seeds
+    );
+    let is_reading = runs.is_some_and(|runs| runs.is_reading);
+    let is_clicked = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, "Run all seeds", id, &about)).inner;
+    is_clicked.then(|| RunsAction::RunClaim(id.clone()))
+}
+
 /// A button that is named with the claim's id, as several rows have one; true if it was clicked.
 fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> bool {
     let button: Response = ui.add(Button::new(words));
@@ -233,7 +247,7 @@ fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> bool {
 /// The runs of the rule in this folder, and what they say so far.
 fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, rule: &Rule, runs: &RunsHere) {
     let theme = shell.theme;
-    let complaints = [&runs.complaint, &runs.read.as_ref().and_then(|read| read.complaint.clone())].map(Clone::clone);
+    let complaints = [runs.complaint.as_ref(), runs.read.as_ref().and_then(|read| read.complaint.as_ref())];
     for words in complaints.into_iter().flatten() {
         ui.add(Label::new(RichText::new(words).small().color(theme.error)).wrap());
     }
