@@ -113,6 +113,9 @@ fn a_claim_is_run_judged_and_checked() {
     let result: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(result["seeds"].as_array().unwrap().len(), 2);
     assert_eq!((&result["verdict"], result["effect"].as_f64()), (&Value::from("stands"), Some(0.0)));
+    let curve = result["curve"].as_array().unwrap();
+    let steps: Vec<u64> = curve.iter().filter_map(|point| point["step"].as_u64()).collect();
+    assert_eq!((steps, &curve[0]["values"]), (vec![0, 2, 4], &serde_json::json!([0.0, 0.0])));
     done(here.path(), "claims check --from ledger");
 
     // the folders are the truth: nothing is made again
@@ -120,12 +123,14 @@ fn a_claim_is_run_judged_and_checked() {
     assert!(again.contains("2 runs, 0 to make"), "{again}");
     let shown = done(here.path(), "claims show X1 --from ledger");
     assert!(shown.contains("seed 7: 0") && shown.contains("verdict: stands, at the paper's scale"), "{shown}");
+    assert!(shown.contains("over steps: from step 0 where the claim stands"), "{shown}");
     let rows: Value =
         serde_json::from_str(done(here.path(), "claims list --from ledger --json").lines().next().unwrap()).unwrap();
     assert_eq!((rows[0]["verdict"].as_str(), rows[2]["standing"].as_str()), (Some("stands"), Some("needs a GPU")));
     done(here.path(), "claims --from ledger --html claims.html");
     let page = fs::read_to_string(here.path().join("claims.html")).unwrap();
     assert!(page.contains("twins begin alike") && page.contains("<circle"), "{page}");
+    assert!(page.contains("over steps: from step 0 where the claim stands"), "{page}");
 
     // an edited result is found, and made anew from its numbers
     fs::write(&path, text.replace("\"stands\"", "\"does_not_stand\"")).unwrap();
@@ -133,6 +138,14 @@ fn a_claim_is_run_judged_and_checked() {
     assert!(code == Some(1) && said.contains("X1: the result says"), "{said}");
     done(here.path(), "claims check --from ledger --write");
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
+
+    // values over steps that do not lead to the numbers are found too
+    let mut edited: Value = serde_json::from_str(&text).unwrap();
+    edited["curve"][0]["values"][0] = 0.5.into();
+    fs::write(&path, edited.to_string()).unwrap();
+    let (code, said) = orrery(here.path(), "claims check --from ledger");
+    assert!(code == Some(1) && said.contains("X1: the curve over steps does not lead to its numbers"), "{said}");
+    fs::write(&path, &text).unwrap();
 
     // and so is an edited rule, which nothing mends but a run
     fs::write(here.path().join("ledger/paper.toml"), PAPER.replace("below = 1e-6", "below = 1e-3")).unwrap();

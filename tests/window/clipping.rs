@@ -205,7 +205,8 @@ impl Frame {
         let arrows = harness.query_all_by_label_contains("Scroll tabs ");
         frame.arrows = arrows.map(|node| node.rect()).collect();
         frame.fields = harness.query_all_by_role(Role::TextInput).map(|node| node.rect()).collect();
-        let page = harness.state().page().unwrap();
+        // a page that is no lab's has no tiles
+        let Some(page) = harness.state().page() else { return frame };
         let tiles = &page.tiling.tree.tiles;
         let shown = page.tiling.tree.active_tiles();
         frame.tiles = tiles.tile_ids().filter(|id| shown.contains(id)).filter_map(|id| tiles.rect(id)).collect();
@@ -293,6 +294,11 @@ impl Frame {
         }
         faults
     }
+}
+
+/// The words of a frame that are cut or covered.
+pub fn faults_of(harness: &Harness<'_, App>) -> Vec<String> {
+    Frame::of(harness).faults()
 }
 
 /// From a bar of tabs to the middle of its arrow, at most, points.

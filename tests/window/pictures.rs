@@ -12,7 +12,7 @@ use orrery::{
 };
 
 use crate::{
-    adapter, recorded, runs,
+    adapter, claims, recorded, runs,
     snapshot::{self, Comparison},
     sweep,
     tessellation::view_ids,
@@ -36,6 +36,8 @@ const PAGE: [f32; 2] = [1280.0, 800.0];
 const COMPARED: &str = "runs-compared";
 /// The table of runs, and whether it is dark.
 const RUNS: [(&str, bool); 2] = [("runs-dark", true), ("runs-light", false)];
+/// The page of claims, and whether it is dark.
+const CLAIMS: [(&str, bool); 2] = [("claims-dark", true), ("claims-light", false)];
 /// The page of a sweep, and whether it is dark.
 const SWEEPS: [(&str, bool); 2] = [("sweep-dark", true), ("sweep-light", false)];
 
@@ -114,6 +116,9 @@ fn gallery_and_every_labs_page_look_as_stored() {
     for (name, dark) in RUNS {
         comparison.check(name, &over(Theme::new(dark).page, runs::picture(dark)));
     }
+    for (name, dark) in CLAIMS {
+        comparison.check(name, &over(Theme::new(dark).page, claims::picture(dark)));
+    }
     for (name, dark) in SWEEPS {
         comparison.check(name, &over(Theme::new(dark).page, sweep::picture(dark, PAGE)));
     }
@@ -125,6 +130,7 @@ fn gallery_and_every_labs_page_look_as_stored() {
 fn stored_pictures_are_those_compared_and_small() {
     let views = VIEWS.iter().flat_map(|v| themes(v.id).iter().map(|dark| view_name(v.id, *dark)));
     let pages = pages().into_iter().map(|(name, ..)| name).chain(RUNS.map(|(name, _)| name.to_owned()));
+    let pages = pages.chain(CLAIMS.map(|(name, _)| name.to_owned()));
     let pages = pages.chain(SWEEPS.map(|(name, _)| name.to_owned()));
     let pages = pages.chain([COMPARED.to_owned()]);
     let expected: BTreeSet<String> = views.chain(pages).collect();

@@ -10,6 +10,7 @@ use std::{
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 use super::{
+    claims::window::WindowClaims,
     compare, file_check,
     graph_events::{self, GraphReading},
     json_kind, output,
@@ -54,6 +55,7 @@ pub struct DesktopHost {
     sweeps: Arc<Background>,
     /// The series already read of the runs of sweeps.
     series: Arc<SeriesCache>,
+    claims: Arc<WindowClaims>,
     /// Labs open on their recorded examples.
     has_examples: bool,
     /// A graph file of the command line, and how it is taken.
@@ -74,6 +76,7 @@ impl DesktopHost {
             runs,
             sweeps: Arc::default(),
             series: Arc::default(),
+            claims: Arc::default(),
             has_examples: false,
             graph: None,
             followed: None,
@@ -88,6 +91,11 @@ impl DesktopHost {
     /// Makes sweeps by this program, where the one that asks is another.
     pub fn with_program(self, program: PathBuf) -> Self {
         Self { sweeps: Arc::new(Background::with_program(program)), ..self }
+    }
+
+    /// Reads the claims of this folder, where others are meant than those of `orrery claims`.
+    pub fn with_claims(self, folder: PathBuf) -> Self {
+        Self { claims: Arc::new(WindowClaims::from_folder(folder)), ..self }
     }
 
     /// Works like [`Self::aside`], for work that may have nothing to deliver.
@@ -329,6 +337,27 @@ impl Host for DesktopHost {
                 sweeps.stop(&path);
             }
             None
+        });
+    }
+
+    fn list_claims(&mut self) {
+        let claims = Arc::clone(&self.claims);
+        self.aside(move || Delivery::Claims(claims.list().map_err(|e| e.words)));
+    }
+
+    fn read_claim(&mut self, claim: String) {
+        let (claims, sweeps, out) = (Arc::clone(&self.claims), Arc::clone(&self.sweeps), self.out.clone());
+        self.aside(move || {
+            let read = claims.runs(&claim, &out, &sweeps).map(|runs| runs.map(Box::new));
+            Delivery::ClaimRuns { claim, read: read.map_err(|e| e.words) }
+        });
+    }
+
+    fn run_claim(&mut self, claim: String) {
+        let (claims, sweeps, out) = (Arc::clone(&self.claims), Arc::clone(&self.sweeps), self.out.clone());
+        self.aside(move || {
+            let begun = claims.begin(&claim, &out, &sweeps).and_then(|()| claims.runs(&claim, &out, &sweeps));
+            Delivery::ClaimRuns { claim, read: begun.map(|runs| runs.map(Box::new)).map_err(|e| e.words) }
         });
     }
 

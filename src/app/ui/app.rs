@@ -32,7 +32,9 @@ use super::{
     keys,
     lists::Lists,
     page::{Page, play, training, undo},
-    panels::{self, Overlay, Shell, home::PastRuns, runs::RunsPage, sweep::SweepPage, toasts::Toasts},
+    panels::{
+        self, Overlay, Shell, claims::ClaimsPage, home::PastRuns, runs::RunsPage, sweep::SweepPage, toasts::Toasts,
+    },
     run::{Run, patience_id},
     session::Session,
     theme::{self, Theme},
@@ -63,6 +65,7 @@ pub struct App {
     pub(super) past_runs: PastRuns,
     pub(super) runs: RunsPage,
     pub(super) sweep: SweepPage,
+    pub(super) claims: ClaimsPage,
     pub(super) overlay: Option<Overlay>,
     /// An overlay was open in the previous frame.
     covered: bool,
@@ -123,6 +126,7 @@ impl App {
             past_runs: PastRuns::default(),
             runs: RunsPage::default(),
             sweep: SweepPage::default(),
+            claims: ClaimsPage::default(),
             overlay: None,
             covered: false,
             toasts: Toasts::default(),
@@ -251,6 +255,7 @@ impl App {
         let page = self.open.and_then(|id| self.pages.get_mut(id));
         match page {
             None if self.sweep.is_open => panels::sweep::sweep_ui(ui, &mut shell, &mut self.sweep),
+            None if self.claims.is_open => panels::claims::claims_ui(ui, &mut shell, &mut self.claims),
             None if self.runs.is_open => panels::runs::runs_ui(ui, &mut shell, &mut self.runs),
             None => panels::home::home_ui(ui, &mut shell, &self.pages, &mut self.past_runs),
             Some(page) => {

@@ -7,6 +7,7 @@ use super::{comparison::ComparedRuns, dialog::DialogKind, multiples::ReplayedRun
 use crate::{
     config::{Config, FileKind},
     experiments::{
+        claims::entry::{ClaimRuns, PaperEntry},
         permalink::Permalink,
         run_table::RunRow,
         sweep::{SweepFile, results::SweepResults},
@@ -66,6 +67,13 @@ pub enum Delivery {
     },
     /// A sweep was made, and where; or why not.
     SweepMade(Result<PathBuf, String>),
+    /// The papers' claims, or why they cannot be read.
+    Claims(Result<Vec<PaperEntry>, String>),
+    /// The runs of a claim's rule (`None`: none are here), or why they cannot be made or read.
+    ClaimRuns {
+        claim: String,
+        read: Result<Option<Box<ClaimRuns>>, String>,
+    },
     /// A folder that was opened as a run is that of a sweep.
     SweepFolder(PathBuf),
     /// A run was taken back out of the trash.
@@ -212,6 +220,12 @@ pub trait Host {
     fn complete_sweep(&mut self, _folder: PathBuf) {}
     /// Stops a sweep that was begun so; its runs write a checkpoint first.
     fn stop_sweep(&mut self, _folder: PathBuf) {}
+    /// Reads the ledger of claims.
+    fn list_claims(&mut self) {}
+    /// Reads the runs of a claim's rule, as far as they have come.
+    fn read_claim(&mut self, _claim: String) {}
+    /// Begins the runs that a claim's rule lacks, in the background, and reads them.
+    fn run_claim(&mut self, _claim: String) {}
     /// Saves the user's note on a run.
     fn write_note(&mut self, _run: PathBuf, _note: RunNote) {}
     /// Moves a run to the trash.

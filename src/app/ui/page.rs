@@ -106,6 +106,8 @@ pub struct Page {
     pub sought: Option<&'static str>,
     /// A sweep of these settings that is being made.
     pub sweep: Option<SweepDraftState>,
+    /// How many claims of the ledger the lab can decide, once they have been read.
+    pub claims: Option<usize>,
     /// The control that a file is being picked for.
     pub picking: Option<&'static str>,
     /// The run that an undone step brings back, until the window opens it.
@@ -159,6 +161,7 @@ impl Page {
             filter: String::new(),
             sought: None,
             sweep: None,
+            claims: None,
             picking: None,
             wanted: None,
             reopened: None,

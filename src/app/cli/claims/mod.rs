@@ -1,8 +1,10 @@
 //! `orrery claims`: the published claims, each with the rule that decides it, and what runs have said of it.
 
 mod files;
+mod numbers;
 mod page;
 mod runs;
+pub mod window;
 
 use std::path::PathBuf;
 
@@ -212,18 +214,7 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
     }
     print_line!("\nverdict: {}", row.verdict_label())?;
     if let Some(rule) = &claim.rule {
-        let beside = rule.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
-        let over = rule.over.as_ref().map_or(String::new(), |over| {
-            let values: Vec<String> = over.values.iter().map(ToString::to_string).collect();
-            format!(" over {} = {}", over.key, values.join(", "))
-        });
-        let along = rule.along.as_ref().map_or(String::new(), |along| format!(" along {along}"));
-        print_line!(
-            "rule: the {} of {}{beside}{over}{along} lies {}",
-            rule.statistic.label(),
-            rule.read,
-            rule.stands.label()
-        )?;
+        print_line!("rule: {}", rule.sentence())?;
         print_line!("runs: {} seeds of {}", rule.seeds, rule.base)?;
         if let Some(published) = rule.published {
             print_line!("the paper, on this scale: {}", short(published))?;
@@ -242,6 +233,9 @@ fn show(args: &ShowArgs) -> Result<(), Failure> {
         let values: Vec<String> =
             judged.values.iter().map(|(seed, value)| format!("seed {seed}: {}", short(*value))).collect();
         print_line!("values: {}", values.join(", "))?;
+        if let (Some(rule), true) = (&claim.rule, judged.curve.len() > 1) {
+            print_line!("over steps: {}", rule.turns_label(&judged.curve))?;
+        }
         if let Some(result) = ledger.results.get(&claim.id) {
             let (made, missing) = (&result.made, &result.missing);
             print_line!(

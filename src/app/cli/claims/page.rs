@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::super::report::page::{escaped, finish, head};
 use crate::experiments::claims::{
-    criterion::Statistic,
     ledger::{Judgement, Ledger, Row},
     table::short,
 };
@@ -15,8 +14,6 @@ use crate::experiments::claims::{
 /// Size of a picture, points.
 const WIDTH: f64 = 220.0;
 const HEIGHT: f64 = 28.0;
-/// Room at both ends of the axis, as a share of it.
-const MARGIN: f64 = 0.08;
 
 /// The whole file, of these rows.
 pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
@@ -46,17 +43,57 @@ pub fn html(ledger: &Ledger, rows: &[Row]) -> String {
     out
 }
 
+/// Size of the picture over steps, points.
+const STEPS_HEIGHT: f64 = 60.0;
+
+/// The effect over steps with the interval of each, and the region in which the claim stands; empty without a kept curve.
+fn steps_picture(row: &Row, judged: &Judgement) -> String {
+    let Some(rule) = &row.claim.rule else { return String::new() };
+    let (Some(first), Some(last)) = (judged.curve.first(), judged.curve.last()) else { return String::new() };
+    let bounds = [rule.stands.above, rule.stands.below].into_iter().flatten();
+    let all = judged.curve.iter().flat_map(|p| [p.interval.0, p.interval.1]).chain(bounds).filter(|v| v.is_finite());
+    let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    if low >= high || first.step >= last.step {
+        return String::new();
+    }
+    let x = |step: u64| (step - first.step) as f64 / (last.step - first.step) as f64 * (WIDTH - 4.0) + 2.0;
+    let y = |value: f64| (high - value) / (high - low) * (STEPS_HEIGHT - 4.0) + 2.0;
+    let turns = rule.turns_label(&judged.curve);
+    let (top, bottom) = (rule.stands.below.map_or(0.0, y), rule.stands.above.map_or(STEPS_HEIGHT, y));
+    let mut out = format!(
+        "<br>over steps: {}<br><svg width=\"{WIDTH}\" height=\"{STEPS_HEIGHT}\" role=\"img\" aria-label=\"{}\">\
+         <rect y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{:.1}\" fill=\"#888\" fill-opacity=\".15\"/>",
+        escaped(&turns),
+        escaped(&format!("effect over steps {} to {}: {turns}", first.step, last.step)),
+        (bottom - top).max(0.0)
+    );
+    let mut line = String::new();
+    for point in &judged.curve {
+        let (at, (below, above)) = (x(point.step), point.interval);
+        let _ = write!(
+            out,
+            "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"#26c\" stroke-opacity=\".5\"/>",
+            y(above),
+            y(below)
+        );
+        let _ = write!(line, "{at:.1},{:.1} ", y(point.effect));
+    }
+    let _ = write!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#26c\"/></svg>", line.trim_end());
+    out
+}
+
 fn table_row(row: &Row, out: &mut String) {
     let claim = row.claim;
     let star = if claim.starred { " ★" } else { "" };
     let picture = row.standing.judgement().map(|judged| picture(row, judged)).unwrap_or_default();
+    let steps = row.standing.judgement().map(|judged| steps_picture(row, judged)).unwrap_or_default();
     let more = |name: &str, text: &str| match text {
         "" => String::new(),
         text => format!("<br>{name}: {}", escaped(text)),
     };
     let _ = writeln!(
         out,
-        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){}{}</details></td><td>{}</td><td>{picture}\
+        "<tr><td>{}{star}</td><td><details><summary>{}</summary>\u{201c}{}\u{201d} ({}){}{}{steps}</details></td><td>{}</td><td>{picture}\
          {}</td><td>{}</td></tr>",
         escaped(&claim.id),
         escaped(&claim.title),
@@ -74,18 +111,8 @@ fn table_row(row: &Row, out: &mut String) {
 fn picture(row: &Row, judged: &Judgement) -> String {
     let Some(rule) = &row.claim.rule else { return String::new() };
     let interval = judged.outcome.map(|o| [o.interval.0, o.interval.1]);
-    // the numbers of one seed have no spread, and another scale
-    let has_dots = rule.statistic != Statistic::SpreadRatio;
-    let values = if has_dots { judged.values.as_slice() } else { &[] };
-    let ends = [rule.stands.above, rule.stands.below, rule.published];
-    let shown: Vec<f64> = values.iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).collect();
-    let all = shown.iter().copied().chain(ends.into_iter().flatten()).filter(|v| v.is_finite());
-    let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    if low >= high {
-        return String::new();
-    }
-    let room = MARGIN * (high - low);
-    let x = |value: f64| ((value - low + room) / (high - low + 2.0 * room)).clamp(0.0, 1.0) * WIDTH;
+    let Some((low, high)) = judged.extent(rule) else { return String::new() };
+    let x = |value: f64| ((value - low) / (high - low)).clamp(0.0, 1.0) * WIDTH;
     let mut out = format!(
         "<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{}\">",
         escaped(&format!("{} seeds, {}", judged.values.len(), row.effect_label()))
@@ -111,7 +138,7 @@ fn picture(row: &Row, judged: &Judgement) -> String {
             x(b)
         );
     }
-    for (seed, value) in values {
+    for (seed, value) in judged.dots(rule) {
         let _ = write!(
             out,
             "<circle cx=\"{:.1}\" cy=\"9\" r=\"3\" fill=\"#26c\" fill-opacity=\".6\"><title>seed {seed}: {}</title></circle>",

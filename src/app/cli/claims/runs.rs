@@ -1,36 +1,33 @@
 //! The runs of claims: a rule becomes a sweep, whose folder is the truth; what has ended in it is not made again.
 
-use std::{collections::BTreeSet, path::Path, process::Command, thread};
+use std::{path::Path, process::Command, thread};
 
 use super::{
     super::{
-        ask,
         failure::Failure,
         output::print_line,
         sweep::{
-            folder::{LOGS, SweepFolder, TaskState},
+            folder::{LOGS, SweepFolder},
             pool,
         },
         terminal::notice,
     },
     RunArgs,
     files::{self, Source},
+    numbers::{EndedRuns, NumbersCache},
 };
 use crate::{
-    config::{Value, nearest},
     experiments::{
         claims::{
             claim::Claim,
             criterion::Verdict,
             ledger::Ledger,
-            result::{ClaimResult, Made, PointNumbers, SeedNumbers},
-            rule::{OverSteps, Read, Rule},
+            result::{ClaimResult, Made},
+            rule::Rule,
         },
-        series::{self, RunNumbers},
         sweep::Seeds,
     },
     store::Environment,
-    telemetry::table,
 };
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -97,122 +94,27 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<ClaimResult, Failu
     read(claim, rule, &sweep)
 }
 
-/// The numbers that a rule reads, of the runs that have ended.
+/// The result of the runs that have ended.
 fn read(claim: &Claim, rule: &Rule, sweep: &SweepFolder) -> Result<ClaimResult, Failure> {
-    let states = sweep.states()?;
-    let (mut seeds, mut missing, mut seconds) = (vec![], vec![], 0.0);
-    for seed in &sweep.sweep.seeds {
-        let of_seed: Vec<&TaskState> = states.iter().filter(|state| state.task.seed == *seed).collect();
-        let mut points = vec![];
-        for state in &of_seed {
-            let Some(row) = state.finished() else { continue };
-            let run = series::read(&row.path, |_| true).map_err(Failure::wrong)?;
-            seconds += run.times.last().map_or(0.0, |(_, at)| *at);
-            let config = sweep.sweep.config(state.task);
-            let at = rule.over.as_ref().and_then(|over| config.get(&over.key)).and_then(Value::as_f64);
-            if let (Some(probe), Some(along)) = (&rule.ask, &rule.along) {
-                points.extend(along_field(&row.path, probe, rule, along)?);
-                continue;
-            }
-            let value = |key: &str, group: &str| match &rule.ask {
-                Some(probe) => Ok(mean(&answered(&row.path, probe, rule, key, group)?)),
-                None => Ok(recorded(&run, rule, key, group)),
-            };
-            points.extend(numbers(rule, value)?.map(|numbers| PointNumbers { at, ..numbers }));
-        }
-        let expected = if rule.along.is_some() { points.len() } else { of_seed.len() };
-        if points.len() == expected && !points.is_empty() {
-            seeds.push(SeedNumbers { seed: *seed, points });
-        } else {
-            missing.push(*seed);
-        }
-    }
+    let EndedRuns { seeds, missing, curve, seconds } =
+        EndedRuns::read(rule, sweep, &sweep.states()?, &NumbersCache::default())?;
     let here = Environment::here();
     let minutes = (seconds / 6.0).round() / 10.0;
     let made = Made { version: here.orrery, commit: commit(), cpu: here.cpu, cores: here.cores, minutes };
     // judged later, with the other claims of its paper
     let (verdict, effect, interval, p) = (Verdict::CannotBeTold, None, None, None);
-    Ok(ClaimResult { claim: claim.id.clone(), rule: rule.hash(), verdict, effect, interval, p, seeds, missing, made })
-}
-
-/// The number of a rule, and the one beside it; `None` where a run has none, or one that is not finite.
-fn numbers(
-    rule: &Rule,
-    value: impl Fn(&str, &str) -> Result<Option<f64>, Failure>,
-) -> Result<Option<PointNumbers>, Failure> {
-    let (first, second) = rule.numbers().map_err(Failure::usage)?;
-    // of several variants the largest, and none where one of them has none
-    let largest = |read: &Read| {
-        let values: Vec<Option<f64>> = read.groups.iter().map(|group| value(read.key, group)).collect::<Result<_, _>>()?;
-        let finite: Option<Vec<f64>> = values.into_iter().map(|v| v.filter(|v| v.is_finite())).collect();
-        Ok::<_, Failure>(finite.and_then(|values| values.into_iter().reduce(f64::max)))
-    };
-    let Some(number) = largest(&first)? else { return Ok(None) };
-    let Some(second) = second else { return Ok(Some(PointNumbers { at: None, number, beside: None })) };
-    Ok(largest(&second)?.map(|beside| PointNumbers { at: None, number, beside: Some(beside) }))
-}
-
-/// A number of a run, at its end, at a step, or over its steps.
-fn recorded(run: &RunNumbers, rule: &Rule, key: &str, group: &str) -> Option<f64> {
-    let series = run.numbers.iter().find(|s| s.key == key && s.group == group)?;
-    let values = series.points.iter().map(|point| point[1]);
-    match rule.over_steps {
-        Some(OverSteps::Median) => {
-            let mut sorted: Vec<f64> = values.collect();
-            sorted.sort_by(f64::total_cmp);
-            sorted.get(sorted.len() / 2).copied()
-        }
-        Some(OverSteps::Every) => {
-            let counted = rule.counted?;
-            values.clone().find(|value| !counted.contains(*value)).or_else(|| values.last())
-        }
-        None => match rule.at {
-            Some(step) => series.points.iter().find(|[at, ..]| *at == step as f64).map(|point| point[1]),
-            None => values.last(),
-        },
-    }
-}
-
-/// The values of a field of a probe's answer along those of another.
-fn along_field(run: &Path, probe: &str, rule: &Rule, along: &str) -> Result<Vec<PointNumbers>, Failure> {
-    let (read, _) = rule.numbers().map_err(Failure::usage)?;
-    let mut points = vec![];
-    for group in &read.groups {
-        let (numbers, along) = (answered(run, probe, rule, read.key, group)?, answered(run, probe, rule, along, group)?);
-        if numbers.len() != along.len() {
-            let (n, m) = (numbers.len(), along.len());
-            return Err(Failure::run(format!("the answer of `{probe}` has {n} values of {} along {m}", read.key)));
-        }
-        let pairs = numbers.into_iter().zip(along).filter(|(number, at)| number.is_finite() && at.is_finite());
-        points.extend(pairs.map(|(number, at)| PointNumbers { at: Some(at), number, beside: None }));
-    }
-    Ok(points)
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The values of a field of a probe's answer whose place begins as it is asked.
-fn answered(run: &Path, probe: &str, rule: &Rule, key: &str, group: &str) -> Result<Vec<f64>, Failure> {
-    let (field, place) = key.split_once('@').unwrap_or((key, ""));
-    let places: Vec<&str> = place.split_whitespace().collect();
-    let (mut values, mut fields) = (vec![], BTreeSet::new());
-    for sample in ask::answer(run, probe, &rule.args, group)? {
-        for cell in table::cells(&sample.payload).map_err(Failure::failed)? {
-            let is_meant = places.iter().zip(&cell.index).filter(|(asked, i)| **asked == i.to_string()).count();
-            if cell.field == field && is_meant == places.len() {
-                values.extend(cell.value.parse::<f64>().ok());
-            }
-            fields.insert(cell.field);
-        }
-    }
-    if !fields.contains(field) {
-        let near = nearest(field, fields.iter().map(String::as_str));
-        let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        return Err(Failure::run(format!("the answer of `{probe}` has no field `{field}`{meant}")));
-    }
-    Ok(values)
+    Ok(ClaimResult {
+        claim: claim.id.clone(),
+        rule: rule.hash(),
+        verdict,
+        effect,
+        interval,
+        p,
+        seeds,
+        missing,
+        curve,
+        made,
+    })
 }
 
 /// The commit of the folder here, where git tells it.

@@ -11,8 +11,7 @@ use crate::{config::Value, experiments::sweep::SweepFile, labs};
 /// # Errors
 /// If a point cannot be run, another sweep has this name, or the disk refuses.
 pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result<PathBuf, String> {
-    let runs = std::path::absolute(runs).map_err(|e| format!("{} leads nowhere: {e}", runs.display()))?;
-    let out = runs.parent().unwrap_or(&runs).join(SWEEPS);
+    let out = sweeps_beside(runs)?;
     let text = with_absolute_paths(file)?.to_toml()?;
     let spec = out.join("sweep.toml");
     // the specification is no file of its own yet, so that its place says nothing
@@ -22,6 +21,15 @@ pub fn make(file: &SweepFile, runs: &Path, begun: Option<&Background>) -> Result
         background.begin(&folder.path).map_err(|e| e.words)?;
     }
     Ok(folder.path)
+}
+
+/// The folder of the sweeps that the window makes, beside the one of its runs. Errors are in words.
+///
+/// # Errors
+/// If the folder of runs leads nowhere.
+pub fn sweeps_beside(runs: &Path) -> Result<PathBuf, String> {
+    let runs = std::path::absolute(runs).map_err(|e| format!("{} leads nowhere: {e}", runs.display()))?;
+    Ok(runs.parent().unwrap_or(&runs).join(SWEEPS))
 }
 
 /// Paths of files made absolute, so that the runs find them from anywhere.

@@ -8,6 +8,8 @@ pub enum OpenAction {
     Home,
     /// Opens the table of runs; where it is open, reads it again.
     Runs,
+    /// Opens the page of claims, filtered by this line; all of them by an empty one.
+    Claims(String),
     Lab(&'static str),
     /// Opens a lab by its id, with one of its presets.
     Preset(&'static str, &'static str),

@@ -1,4 +1,4 @@
-//! The actions on the table of runs, on comparisons and on sweeps.
+//! The actions on the table of runs, on comparisons, on sweeps and on the runs of claims.
 
 use std::path::PathBuf;
 
@@ -26,4 +26,10 @@ pub enum RunsAction {
     /// Makes the runs that a sweep lacks, in the background.
     CompleteSweep(PathBuf),
     StopSweep(PathBuf),
+    /// Reads the ledger of claims, unless it is known.
+    ListClaims,
+    /// Reads the runs of a claim's rule again, by the claim's id.
+    ReadClaim(String),
+    /// Makes the runs that a claim's rule lacks, in the background.
+    RunClaim(String),
 }

@@ -98,6 +98,10 @@ fn intro_ui(ui: &mut Ui, shell: &mut Shell<'_>) {
             if open.clicked() {
                 shell.act(OpenAction::Sheet);
             }
+            let words = "Every claim of the papers, the rule that decides it, and what runs say of it.";
+            if ui.button("Claims").on_hover_text(words).clicked() {
+                shell.act(OpenAction::Claims(String::new()));
+            }
             let words = "Every run with its result: find, sort, name, pin, archive, delete.";
             if ui.button("Runs").on_hover_text(words).clicked() {
                 shell.act(OpenAction::Runs);

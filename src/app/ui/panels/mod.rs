@@ -16,6 +16,7 @@ use super::{
 };
 
 pub mod banner;
+pub mod claims;
 pub mod controls;
 pub mod frame_times;
 pub mod help;

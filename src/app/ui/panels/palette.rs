@@ -145,7 +145,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         let words = step.unwrap_or_else(|| k.words.to_owned());
         all.push(PaletteEntry { key: k.shown, ..PaletteEntry::new("do", words, k.action.clone()) });
     }
-    let more: [(&str, &'static str, Action); 12] = [
+    let more: [(&str, &'static str, Action); 13] = [
         ("Copy session: settings, seed and layout", "Ctrl C", MessageAction::CopySession.into()),
         ("Copy link: settings, seed, step, selection and views", "", MessageAction::CopyLink.into()),
         ("Paste session or link", "Ctrl V", MessageAction::PasteSession.into()),
@@ -157,6 +157,7 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         ("Sweep: make runs over values of settings and seeds", "", PageAction::DraftSweep.into()),
         ("Home: every lab", "", OpenAction::Home.into()),
         ("Runs: every run with its result", "", OpenAction::Runs.into()),
+        ("Claims: what the papers claim, and what runs say of it", "", OpenAction::Claims(String::new()).into()),
         ("Normal size", "Ctrl 0", LookAction::Zoom(1.0).into()),
     ];
     all.extend(more.map(|(words, key, action)| PaletteEntry { key, ..PaletteEntry::new("do", words, action) }));
@@ -174,6 +175,8 @@ fn entries(shell: &Shell<'_>, page: Option<&Page>, lessons: &[(LessonLink, Strin
         all.push(PaletteEntry::new("lesson", words, LessonAction::Open(link.clone())));
     }
     if let Some(page) = page {
+        let claims = OpenAction::Claims(format!("lab:{}", page.lab.id));
+        all.push(PaletteEntry::new("do", "Claims that this lab can decide", claims));
         for p in page.lab.presets {
             all.push(PaletteEntry::new("preset", p.title, SettingAction::Preset(p.id.to_owned())));
         }

@@ -11,7 +11,7 @@ use crate::{
     labs::{RunSettings, restrictions::SEED},
     ui::{
         NAME,
-        action::{Action, LookAction, MessageAction, OpenAction, PageAction, RunAction, SettingAction},
+        action::{Action, LookAction, MessageAction, OpenAction, PageAction, RunAction, RunsAction, SettingAction},
         page::{Page, controls::LOCKED},
         theme,
     },
@@ -217,6 +217,9 @@ fn right_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool)
 fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) {
     let steps = page.map(UndoLabels::new).unwrap_or_default();
     let button = icon_button(ui, shell.theme, Icon::More, "Menu");
+    if button.clicked() && page.is_some() {
+        shell.act(RunsAction::ListClaims);
+    }
     egui::Popup::menu(&button).show(|ui| {
         ui.set_min_width(240.0);
         let mut entry = |ui: &mut Ui, text: &str, key: &str, action: Action| {
@@ -240,6 +243,9 @@ fn menu_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&Page>, wide: bool) 
             }
             if page.lab.trains() {
                 entry(ui, "Make a sweep…", "", PageAction::DraftSweep.into());
+                let count = page.claims.map_or(String::new(), |count| format!(" ({count})"));
+                let claims = OpenAction::Claims(format!("lab:{}", page.lab.id));
+                entry(ui, &format!("Claims that it can decide{count}"), "", claims.into());
                 entry(ui, "Copy session", "Ctrl C", MessageAction::CopySession.into());
                 entry(ui, "Copy link to this page", "", MessageAction::CopyLink.into());
                 entry(ui, "Write a checkpoint now", "", RunAction::Checkpoint.into());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     claim::{Claim, ClaimError, HeldBy, PaperFile},
     criterion::Verdict,
+    curve::StepEffect,
     result::ClaimResult,
     rule::Rule,
     statistics::{self, Outcome},
@@ -44,19 +45,21 @@ pub struct Judgement {
     pub p: Option<f64>,
     /// Each seed with its value on the scale of the effect.
     pub values: Vec<(u64, f64)>,
+    /// The effect over the steps of the runs, where it was kept.
+    pub curve: Vec<StepEffect>,
     /// True if the rule is not the one by which the runs were made.
     pub is_rule_changed: bool,
 }
 
 /// The state of a claim.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing<'a> {
+pub enum Standing {
     /// It cannot be decided here.
-    Needs(&'a str),
+    Needs(String),
     /// It has no rule yet.
-    Open(&'a str),
+    Open(String),
     /// A test of this repository holds it.
-    Held(&'a HeldBy),
+    Held(HeldBy),
     /// It has a rule, and no runs.
     NotRun,
     Judged(Judgement),
@@ -67,10 +70,10 @@ pub enum Standing<'a> {
 pub struct Row<'a> {
     pub paper: &'a Paper,
     pub claim: &'a Claim,
-    pub standing: Standing<'a>,
+    pub standing: Standing,
 }
 
-impl Standing<'_> {
+impl Standing {
     /// One phrase: "stands", "needs a GPU", "not run".
     pub fn label(&self) -> String {
         match self {
@@ -144,17 +147,17 @@ impl Ledger {
         // a rule without runs counts as one that tells nothing, so that the family is fixed before the runs
         let raw: Vec<f64> = outcomes.iter().map(|o| o.as_ref().map_or(1.0, Outcome::p)).collect();
         let corrected = holm(&raw);
-        let standing = |claim: &'a Claim| -> Standing<'a> {
+        let standing = |claim: &Claim| -> Standing {
             if let Some(held) = &claim.held {
-                return Standing::Held(held);
+                return Standing::Held(held.clone());
             }
             let place = ruled.iter().position(|(ruled, _)| ruled.id == claim.id);
             let Some((place, (_, rule))) = place.and_then(|place| Some((place, ruled.get(place)?))) else {
-                let open = Standing::Open(claim.open.as_deref().unwrap_or_default());
-                return claim.needs.as_deref().map_or(open, Standing::Needs);
+                let open = Standing::Open(claim.open.clone().unwrap_or_default());
+                return claim.needs.clone().map_or(open, Standing::Needs);
             };
             let Some(result) = self.results.get(&claim.id) else {
-                return claim.needs.as_deref().map_or(Standing::NotRun, Standing::Needs);
+                return claim.needs.clone().map_or(Standing::NotRun, Standing::Needs);
             };
             let outcome = outcomes[place];
             let p = outcome.map(|_| corrected[place]);
@@ -164,7 +167,8 @@ impl Ledger {
             };
             let value = |seed| statistics::value(rule, seed);
             let values = result.seeds.iter().filter_map(|seed| Some((seed.seed, value(seed)?))).collect();
-            Standing::Judged(Judgement { verdict, outcome, p, values, is_rule_changed: rule.hash() != result.rule })
+            let (curve, is_rule_changed) = (rule.effects(result), rule.hash() != result.rule);
+            Standing::Judged(Judgement { verdict, outcome, p, values, curve, is_rule_changed })
         };
         paper.file.claims.iter().map(|claim| Row { paper, claim, standing: standing(claim) }).collect()
     }
@@ -201,6 +205,7 @@ impl Ledger {
             if stored.rule != rule.hash() {
                 found.push(format!("{id}: rule changed after the run"));
             }
+            found.extend(rule.curve_problem(&stored.curve, &stored.seeds).map(|words| format!("{id}: {words}")));
             let now = self.judged(stored);
             if now.verdict != stored.verdict {
                 let (was, is) = (stored.verdict.label(), now.verdict.label());

@@ -10,11 +10,14 @@
 //! 5. The statistic makes one value of each seed, and of all seeds an effect, an interval and p values ([`statistics`]).
 //! 6. All rules of a paper are one family for Holm's correction, run or not, so that no result changes its size ([`ledger`]).
 //! 7. `claims/results/ID.json` keeps numbers, hash, machine, effect and verdict; nothing is judged that is not in it.
-//! 8. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]).
-//! 9. Tables, JSON and `docs/claims.md` are made from the ledger ([`table`]).
+//! 8. Of rules that read numbers along a run it keeps the values of the seeds over steps too ([`curve`]).
+//! 9. The verdict is made again from these numbers whenever it is shown; `orrery claims check` compares ([`ledger`]).
+//! 10. Tables, JSON and `docs/claims.md` are made from the ledger ([`table`]), and the rows of the page in the window ([`entry`]).
 
 pub mod claim;
 pub mod criterion;
+pub mod curve;
+pub mod entry;
 pub mod ledger;
 pub mod result;
 pub mod rule;

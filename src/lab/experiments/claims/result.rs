@@ -25,7 +25,18 @@ pub struct ClaimResult {
     /// Seeds whose runs failed, or have no such number: they say nothing for or against the claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<u64>,
+    /// The values of the seeds over the steps of their runs, where the rule has such.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<StepValues>,
     pub made: Made,
+}
+
+/// The values of all seeds at one step, each on the scale of the effect, in the order of the seeds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepValues {
+    pub step: u64,
+    pub values: Vec<f64>,
 }
 
 /// The numbers of one seed.

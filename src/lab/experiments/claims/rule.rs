@@ -150,6 +150,40 @@ impl Rule {
         Ok(file)
     }
 
+    /// The rule in one sentence: "the paired difference of gate of coupled beside gate of frozen lies below 0.01".
+    pub fn sentence(&self) -> String {
+        let beside = self.beside.as_ref().map_or(String::new(), |beside| format!(" beside {beside}"));
+        let over = self.over.as_ref().map_or(String::new(), |over| {
+            let values: Vec<String> = over.values.iter().map(ToString::to_string).collect();
+            format!(" over {} = {}", over.key, values.join(", "))
+        });
+        let along = self.along.as_ref().map_or(String::new(), |along| format!(" along {along}"));
+        let at = match (self.at, self.over_steps) {
+            (Some(step), _) => format!(" at step {step}"),
+            (None, Some(OverSteps::Median)) => ", its median over steps,".to_owned(),
+            (None, Some(OverSteps::Every)) => ", at every step,".to_owned(),
+            (None, None) => String::new(),
+        };
+        let (statistic, read, stands) = (self.statistic.label(), &self.read, self.stands.label());
+        format!("the {statistic} of {read}{beside}{over}{along}{at} lies {stands}")
+    }
+
+    /// The settings of its first run.
+    ///
+    /// # Errors
+    /// If no lab or preset has its base's name, or a setting takes no such value, in words.
+    pub fn first_run(&self) -> Result<Config, String> {
+        let (lab, mut config) = self.resolved()?;
+        let knobs = (lab.knobs)();
+        let steps = self.steps.map(|steps| (TrainSettings::steps.name, Value::Int(steps as i64)));
+        let set = self.set.iter().map(|(key, value)| (key.as_str(), value.clone()));
+        let over = self.over.as_ref().and_then(|over| Some((over.key.as_str(), over.values.first()?.clone())));
+        for (key, value) in steps.into_iter().chain(set).chain(over) {
+            config.set(&knobs, key, value).map_err(|e| e.to_string())?;
+        }
+        Ok(config)
+    }
+
     /// The lab and the settings of its base.
     fn resolved(&self) -> Result<(&'static Lab, Config), String> {
         let has_preset = |lab: &&Lab| lab.presets.iter().any(|p| p.id == self.base);
@@ -189,7 +223,9 @@ impl Rule {
             return Err("has `over_steps = \"every\"`, which is for a count of one number".to_owned());
         }
         if self.along.is_some() && (self.ask.is_none() || self.over.is_some() || self.beside.is_some()) {
-            return Err("has `along`, which is for one field of an answer: give `ask`, no `over` and no `beside`".to_owned());
+            return Err(
+                "has `along`, which is for one field of an answer: give `ask`, no `over` and no `beside`".to_owned()
+            );
         }
         if self.seeds < 2 {
             return Err("has a rule with fewer than two seeds, which tell nothing of chance".to_owned());
@@ -239,7 +275,9 @@ impl Rule {
                 return Err(format!("has a {name} of one number: give `beside`"));
             }
             (None, _) if is_along && self.along.is_none() => {
-                return Err(format!("has a {name}: give the setting that varies, `over`, or a field of an answer, `along`"));
+                return Err(format!(
+                    "has a {name}: give the setting that varies, `over`, or a field of an answer, `along`"
+                ));
             }
             _ if !is_along && self.along.is_some() => return Err(format!("has `along`, which a {name} does not read")),
             (Some(over), _) if is_along && over.values.iter().filter_map(Value::as_f64).count() < 2 => {
@@ -362,7 +400,9 @@ mod tests {
             ..rule()
         };
         assert_eq!(timed.check(&mut Planned::new()), Ok(()));
-        assert!(refusal(|r| r.beside = Some("gate of frozen or cupled".to_owned())).contains("did you mean `coupled`?"));
+        assert!(
+            refusal(|r| r.beside = Some("gate of frozen or cupled".to_owned())).contains("did you mean `coupled`?")
+        );
     }
 
     /// The seeds of a run beside those of the sweep would be the same ones, counted twice.

@@ -99,15 +99,25 @@ pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
     if values.len() < 2 || (values.len() as u64) < rule.seeds {
         return None;
     }
+    if rule.statistic == Statistic::SpreadRatio {
+        let points = seeds.iter().filter_map(|seed| seed.points.first());
+        let (a, b): (Vec<f64>, Vec<f64>) = points.filter_map(|p| Some((p.number, p.beside?))).unzip();
+        return of_spreads(&a, &b, rule);
+    }
+    outcome_of_values(rule, &values)
+}
+
+/// The outcome of values on the scale of the effect; `None` for fewer than two, and for a ratio of spreads, of which one seed
+/// has none.
+pub fn outcome_of_values(rule: &Rule, values: &[f64]) -> Option<Outcome> {
+    if values.len() < 2 {
+        return None;
+    }
     match rule.statistic {
+        Statistic::SpreadRatio => None,
         Statistic::Count => {
             let hits = values.iter().filter(|v| **v > 0.5).count();
             Some(of_count(hits, values.len(), rule))
-        }
-        Statistic::SpreadRatio => {
-            let points = seeds.iter().filter_map(|seed| seed.points.first());
-            let (a, b): (Vec<f64>, Vec<f64>) = points.filter_map(|p| Some((p.number, p.beside?))).unzip();
-            of_spreads(&a, &b, rule)
         }
         Statistic::Ratio => {
             let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
@@ -118,7 +128,7 @@ pub fn outcome(rule: &Rule, seeds: &[SeedNumbers]) -> Option<Outcome> {
             let (low, high) = found.interval;
             Some(Outcome { effect: found.effect.exp(), interval: (low.exp(), high.exp()), ..found })
         }
-        _ => of_mean(&values, &rule.stands, rule.confidence),
+        _ => of_mean(values, &rule.stands, rule.confidence),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{
     criterion::Verdict,
     ledger::{Ledger, Row, Standing},
+    statistics::Outcome,
 };
 
 const HEAD: &str = "# The ledger of claims
@@ -23,6 +24,12 @@ margin (two one-sided tests), never by a difference that was not found. Rules we
 afterwards says so. Every verdict is one at our scale: *exact* is the paper's experiment, *scaled* the same with a smaller model or
 less text, *proxy* another one that bears on it. A run that failed says nothing. Mathematics and counts are
 held by a test of this repository, which `orrery claims show` names. A star marks the twenty of most interest.
+
+A result keeps the values of its seeds at up to 24 steps, where its rule reads numbers along the run, so that it can be seen whether the
+verdict turns; the interval of each step stands for that step alone.
+
+The page *Claims* of the window, beside *Runs*, has the same rows: a click unfolds quote, picture, rule and counter-reading, opens the
+lab with the rule's settings, or begins the runs of all seeds, whose verdict fills in as they end.
 
 Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again, and `orrery sweep
 FOLDER --missing --on slurm` makes it elsewhere. To repeat a claim with other seeds, and keep the result apart:
@@ -51,13 +58,19 @@ pub fn short(value: f64) -> String {
     }
 }
 
+impl Outcome {
+    /// "-0.0004 [-0.002, 0.001]".
+    pub fn label(&self) -> String {
+        let (low, high) = self.interval;
+        format!("{} [{}, {}]", short(self.effect), short(low), short(high))
+    }
+}
+
 impl Row<'_> {
     /// "-0.0004 [-0.002, 0.001]"; empty without an outcome.
     pub fn effect_label(&self) -> String {
         let outcome = self.standing.judgement().and_then(|judged| judged.outcome);
-        outcome.map_or(String::new(), |o| {
-            format!("{} [{}, {}]", short(o.effect), short(o.interval.0), short(o.interval.1))
-        })
+        outcome.as_ref().map_or(String::new(), Outcome::label)
     }
 
     /// Seeds that have a value, "5 of 8" where that are fewer than the rule asks for; empty without runs.

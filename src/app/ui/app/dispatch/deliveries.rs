@@ -90,6 +90,12 @@ pub(in crate::ui) fn take_deliveries(app: &mut App, ctx: &Context) {
                 Some(draft) => draft.refuse(words),
                 None => app.toasts.push(Level::Error, words),
             },
+            Delivery::Claims(read) => {
+                app.claims.set(read);
+                let claims = &app.claims;
+                app.pages.values_mut().for_each(|page| page.claims = claims.count_for_lab(page.lab.id));
+            }
+            Delivery::ClaimRuns { claim, read } => app.claims.set_runs(claim, read),
             Delivery::SweepFolder(folder) => {
                 app.opening.retain(|run| run.replayed_folder() != Some(folder.as_path()));
                 open_sweep(app, folder);

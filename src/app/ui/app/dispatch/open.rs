@@ -26,6 +26,7 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
     match action {
         OpenAction::Home => go_home(app),
         OpenAction::Runs => open_runs(app),
+        OpenAction::Claims(filter) => open_claims(app, filter),
         OpenAction::Lab(id) => open_lab(app, id, ctx),
         OpenAction::Preset(lab, preset) => {
             open_lab(app, lab, ctx);
@@ -55,7 +56,7 @@ pub(super) fn dispatch(app: &mut App, action: OpenAction, ctx: &Context) {
 
 fn go_home(app: &mut App) {
     app.open = None;
-    (app.runs.is_open, app.sweep.is_open) = (false, false);
+    (app.runs.is_open, app.sweep.is_open, app.claims.is_open) = (false, false, false);
     app.host.list_runs();
 }
 
@@ -70,10 +71,23 @@ pub(in crate::ui) fn open_sweep(app: &mut App, folder: PathBuf) {
 fn open_runs(app: &mut App) {
     app.open = None;
     app.overlay = None;
-    app.sweep.is_open = false;
+    (app.sweep.is_open, app.claims.is_open) = (false, false);
     app.runs.open();
     app.host.list_run_table();
     app.host.list_sweeps();
+}
+
+fn open_claims(app: &mut App, filter: String) {
+    return_to_claims(app);
+    app.claims.look_for(filter);
+    app.host.list_claims();
+}
+
+/// The page of claims as it was left.
+fn return_to_claims(app: &mut App) {
+    app.open = None;
+    app.overlay = None;
+    (app.sweep.is_open, app.runs.is_open, app.claims.is_open) = (false, false, true);
 }
 
 /// Escape: out of the innermost thing.
@@ -83,9 +97,15 @@ fn back(app: &mut App) {
         return;
     }
     if app.open.is_none() && app.sweep.is_open {
-        if !app.sweep.back() {
-            open_runs(app);
+        match app.sweep.back() {
+            true => {}
+            false if app.claims.is_open => return_to_claims(app),
+            false => open_runs(app),
         }
+        return;
+    }
+    if app.open.is_none() && app.claims.is_open {
+        go_home(app);
         return;
     }
     if app.open.is_none() && app.runs.is_open {
@@ -99,9 +119,10 @@ fn back(app: &mut App) {
     match app.page_mut() {
         Some(page) if page.tiling.maximised.is_some() => page.tiling.maximised = None,
         Some(page) if page.tiling.selected.is_some() && !presenting => page.tiling.selected = None,
-        // a run that was opened from a sweep's page leads back to it
+        // a run that was opened from a sweep's page leads back to it, a lab that was opened from a claim to the claims
         Some(_) => match from_sweep {
             Some(folder) => open_sweep(app, folder),
+            None if app.claims.is_open => return_to_claims(app),
             None => go_home(app),
         },
         None => {}

@@ -1,4 +1,4 @@
-//! The effect of actions on the table of runs, on comparisons and on sweeps.
+//! The effect of actions on the table of runs, on comparisons, on sweeps and on the runs of claims.
 
 use crate::ui::{action::RunsAction, app::App};
 
@@ -20,5 +20,15 @@ pub(super) fn dispatch(app: &mut App, action: RunsAction) {
         RunsAction::ReadSweep(folder) => app.host.read_sweep(folder),
         RunsAction::CompleteSweep(folder) => app.host.complete_sweep(folder),
         RunsAction::StopSweep(folder) => app.host.stop_sweep(folder),
+        RunsAction::ListClaims => {
+            let claims = &mut app.claims;
+            match app.open.and_then(|lab| app.pages.get_mut(lab)) {
+                Some(page) if claims.has_arrived() => page.claims = claims.count_for_lab(page.lab.id),
+                _ if claims.begins_to_read() => app.host.list_claims(),
+                _ => {}
+            }
+        }
+        RunsAction::ReadClaim(claim) => app.host.read_claim(claim),
+        RunsAction::RunClaim(claim) => app.host.run_claim(claim),
     }
 }

@@ -69,6 +69,7 @@ fn result(ledger: &Ledger, numbers: &[f64]) -> ClaimResult {
         p: None,
         seeds: numbers.iter().enumerate().map(seed).collect(),
         missing: vec![],
+        curve: vec![],
         made: Made::default(),
     }
 }

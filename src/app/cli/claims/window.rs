@@ -1,0 +1,130 @@
+//! The ledger for the window: its claims, and the runs of a rule, which are the same sweep that `orrery claims run` makes.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{
+    super::{
+        failure::Failure,
+        sweep::{
+            background::Background,
+            folder::{SweepFolder, TaskState},
+            make,
+        },
+        sweep_names::is_sweep,
+    },
+    files::{self, Source},
+    numbers::{EndedRuns, NumbersCache},
+};
+use crate::experiments::{
+    claims::{
+        criterion::Verdict,
+        entry::{ClaimRuns, PaperEntry},
+        ledger::Ledger,
+        result::{ClaimResult, Made},
+        rule::Rule,
+    },
+    run_table::RowState,
+    sweep::{Seeds, SweepFile},
+};
+
+/// The claims of a window, read once and again when they are listed.
+#[derive(Default)]
+pub struct WindowClaims {
+    /// The folder of claims; `None` for that of the command `orrery claims`.
+    folder: Option<PathBuf>,
+    ledger: Mutex<Option<Arc<Ledger>>>,
+    numbers: NumbersCache,
+}
+
+impl WindowClaims {
+    pub fn from_folder(folder: PathBuf) -> Self {
+        Self { folder: Some(folder), ..Self::default() }
+    }
+
+    /// Reads the files of the ledger.
+    ///
+    /// # Errors
+    /// If one cannot be read, or is none.
+    pub fn list(&self) -> Result<Vec<PaperEntry>, Failure> {
+        let ledger = Arc::new(Source::new(self.folder.as_deref()).ledger()?);
+        *self.ledger.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&ledger));
+        Ok(ledger.entries())
+    }
+
+    /// Begins the runs that a claim's rule lacks; `runs` is the folder of the window's runs.
+    ///
+    /// # Errors
+    /// If there is no such rule, or its runs cannot be begun.
+    pub fn begin(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<(), Failure> {
+        let (_, file) = self.rule(id)?;
+        make::make(&file, runs, Some(sweeps)).map(|_| ()).map_err(Failure::run)
+    }
+
+    /// The runs of a claim's rule and what they say; `None` while there is no folder of them.
+    ///
+    /// # Errors
+    /// If there is no such rule, or the folder cannot be read.
+    pub fn runs(&self, id: &str, runs: &Path, sweeps: &Background) -> Result<Option<ClaimRuns>, Failure> {
+        let (rule, file) = self.rule(id)?;
+        let folder = make::sweeps_beside(runs).map_err(Failure::run)?.join(file.name.clone().unwrap_or_default());
+        if !is_sweep(&folder) {
+            return Ok(None);
+        }
+        let sweep = SweepFolder::open(&folder)?;
+        let states = sweep.states()?;
+        let ended = EndedRuns::read(&rule, &sweep, &states, &self.numbers)?;
+        let is_running = |state: &TaskState| state.row.as_ref().is_some_and(|row| row.state.is_held());
+        let is_failed = |state: &TaskState| {
+            let is_failure = |state: &RowState| matches!(state, RowState::Failed(_) | RowState::Unreadable);
+            state.row.as_ref().map_or_else(|| sweep.refusal(state.task).is_some(), |row| is_failure(&row.state))
+        };
+        let result = ClaimResult {
+            claim: id.to_owned(),
+            rule: rule.hash(),
+            verdict: Verdict::CannotBeTold,
+            effect: None,
+            interval: None,
+            p: None,
+            seeds: ended.seeds,
+            missing: ended.missing,
+            curve: ended.curve,
+            made: Made::default(),
+        };
+        let mut ledger = (*self.ledger()?).clone();
+        ledger.results.insert(id.to_owned(), result);
+        let rows = ledger.rows();
+        let judged = files::known_claim(&rows, id)?.standing.judgement().cloned();
+        let count = |is_meant: &dyn Fn(&TaskState) -> bool| states.iter().filter(|state| is_meant(state)).count();
+        Ok(Some(ClaimRuns {
+            total: states.len(),
+            finished: count(&|state| state.finished().is_some()),
+            running: count(&is_running),
+            failed: count(&is_failed),
+            is_being_made: sweeps.is_running(&sweep.path),
+            complaint: sweeps.complaint(&sweep.path),
+            judged: judged.ok_or_else(|| no_rule(id))?,
+            folder: sweep.path,
+        }))
+    }
+
+    /// A claim's rule with its sweep.
+    fn rule(&self, id: &str) -> Result<(Rule, SweepFile), Failure> {
+        let ledger = self.ledger()?;
+        let claim = ledger.claims().map(|(_, claim)| claim).find(|claim| claim.id == id);
+        let rule = claim.and_then(|claim| claim.rule.clone()).ok_or_else(|| no_rule(id))?;
+        let file = rule.sweep(Seeds::Count(rule.seeds)).map_err(Failure::usage)?;
+        Ok((rule, file))
+    }
+
+    fn ledger(&self) -> Result<Arc<Ledger>, Failure> {
+        let known = self.ledger.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        known.ok_or_else(|| Failure::run("the claims have not been read yet: open the page Claims"))
+    }
+}
+
+fn no_rule(id: &str) -> Failure {
+    Failure::usage(format!("the claim {id} has no rule to run"))
+}

@@ -1,0 +1,329 @@
+//! The page of the ledger of claims: a card a paper, a row a claim that unfolds into all that is known of it. Rows come from the
+//! host, with every verdict made; nothing here reads a file or judges.
+
+mod curve;
+mod details;
+mod mark;
+mod picture;
+mod row;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use eframe::egui::{self, Frame, Label, Margin, Panel, RichText, ScrollArea, Stroke, TextEdit, Ui};
+
+use super::{Shell, TOP_BAR, ground, top_bar};
+use crate::{
+    experiments::claims::entry::{ClaimEntry, ClaimFilter, ClaimRuns, ClaimState, PaperEntry},
+    ui::{
+        action::{OpenAction, RunsAction},
+        theme::{self, Theme},
+    },
+};
+
+/// While runs of a claim are being made, they are read again after so many seconds.
+const AGAIN: f64 = 2.0;
+/// Widest a card gets, points: longer lines cannot be read.
+const CARD: f32 = 1280.0;
+
+/// The page: the ledger as the host read it, and what is asked of it.
+#[derive(Debug, Default)]
+pub struct ClaimsPage {
+    /// In front, where no lab is.
+    pub is_open: bool,
+    papers: Vec<PaperEntry>,
+    is_reading: bool,
+    has_arrived: bool,
+    /// Why the ledger cannot be read.
+    failure: Option<String>,
+    filter: String,
+    /// Why the filter cannot be followed, in words.
+    complaint: Option<String>,
+    /// Only claims in these states; in any where it is empty.
+    states: BTreeSet<ClaimState>,
+    /// Only those of most interest.
+    is_starred: bool,
+    /// For each paper the places of the claims that are shown.
+    shown: Vec<Vec<usize>>,
+    /// The shown claims must be found again.
+    is_stale: bool,
+    /// Ids of the claims that are unfolded.
+    unfolded: BTreeSet<String>,
+    /// The runs of claims that were looked at, by the claim's id.
+    runs: BTreeMap<String, RunsHere>,
+}
+
+/// The runs of one claim in this folder, as they were read last.
+#[derive(Debug, Default)]
+struct RunsHere {
+    /// `None` where there are none.
+    read: Option<ClaimRuns>,
+    /// Why they cannot be made or read.
+    complaint: Option<String>,
+    is_reading: bool,
+    /// When they were asked for last, egui's clock.
+    asked: f64,
+}
+
+impl ClaimsPage {
+    /// The page shows the claims that this line selects; chips that were chosen for another line are given up.
+    pub fn look_for(&mut self, filter: String) {
+        if self.filter != filter {
+            self.states.clear();
+            self.is_starred = false;
+            self.filter = filter;
+        }
+        (self.is_reading, self.is_stale) = (true, true);
+    }
+
+    /// True if the ledger is neither known nor on its way; then it is to be asked for.
+    pub fn begins_to_read(&mut self) -> bool {
+        !self.has_arrived && !std::mem::replace(&mut self.is_reading, true)
+    }
+
+    pub fn has_arrived(&self) -> bool {
+        self.has_arrived
+    }
+
+    /// Takes what the host read, or why it could not; what was read before stays then.
+    pub fn set(&mut self, read: Result<Vec<PaperEntry>, String>) {
+        (self.is_reading, self.is_stale) = (false, true);
+        match read {
+            Ok(papers) => {
+                (self.papers, self.has_arrived, self.failure) = (papers, true, None);
+                // runs that have ended are looked for again
+                self.runs.retain(|_, runs| runs.is_reading || runs.are_going());
+            }
+            Err(words) => self.failure = Some(words),
+        }
+    }
+
+    /// Takes what the host read of a claim's runs.
+    pub fn set_runs(&mut self, claim: String, read: Result<Option<Box<ClaimRuns>>, String>) {
+        let runs = self.runs.entry(claim).or_default();
+        runs.is_reading = false;
+        match read {
+            Ok(read) => (runs.read, runs.complaint) = (read.map(|read| *read), None),
+            Err(words) => runs.complaint = Some(words),
+        }
+    }
+
+    /// How many claims a lab can decide; `None` while the ledger is not known.
+    pub fn count_for_lab(&self, lab: &str) -> Option<usize> {
+        self.has_arrived.then(|| self.claims().filter(|entry| entry.lab == lab).count())
+    }
+
+    fn claims(&self) -> impl Iterator<Item = &ClaimEntry> {
+        self.papers.iter().flat_map(|paper| &paper.claims)
+    }
+
+    /// Finds the shown claims again, if anything changed.
+    fn refresh(&mut self) {
+        if !std::mem::take(&mut self.is_stale) {
+            return;
+        }
+        let filter = match ClaimFilter::parse(&self.filter) {
+            Ok(filter) => filter,
+            Err(words) => {
+                // the earlier matches stay while the term is being typed
+                self.complaint = Some(words);
+                self.shown.resize(self.papers.len(), vec![]);
+                return;
+            }
+        };
+        self.complaint = None;
+        let is_shown = |entry: &ClaimEntry| {
+            let has_state = self.states.is_empty() || self.states.contains(&entry.state());
+            has_state && (entry.claim.starred || !self.is_starred) && filter.selects(entry)
+        };
+        let places = |paper: &PaperEntry| {
+            let places = paper.claims.iter().enumerate().filter(|(_, entry)| is_shown(entry));
+            places.map(|(place, _)| place).collect()
+        };
+        self.shown = self.papers.iter().map(places).collect();
+    }
+
+    /// Unfolds a claim, or folds it.
+    fn toggle(&mut self, id: &str) {
+        if !self.unfolded.remove(id) {
+            self.unfolded.insert(id.to_owned());
+        }
+    }
+
+    /// Asks for a claim's runs, or for what they are now.
+    fn ask(&mut self, shell: &mut Shell<'_>, id: &str, action: RunsAction) {
+        let runs = self.runs.entry(id.to_owned()).or_default();
+        (runs.is_reading, runs.asked) = (true, shell.now);
+        shell.act(action);
+    }
+
+    /// Asks for the runs of claims that were unfolded, and again and again for those that are being made.
+    fn read_again(&mut self, ui: &Ui, shell: &mut Shell<'_>) {
+        let is_new = |entry: &&ClaimEntry| {
+            let id = &entry.claim.id;
+            entry.claim.rule.is_some() && self.unfolded.contains(id) && !self.runs.contains_key(id)
+        };
+        let new: Vec<String> = self.claims().filter(is_new).map(|entry| entry.claim.id.clone()).collect();
+        for id in new {
+            self.ask(shell, &id, RunsAction::ReadClaim(id.clone()));
+        }
+        let going = self.runs.iter().filter(|(_, runs)| runs.are_going()).map(|(id, _)| id.clone());
+        for id in going.collect::<Vec<String>>() {
+            let Some(runs) = self.runs.get(&id) else { continue };
+            let waits = runs.asked + AGAIN - shell.now;
+            if waits > 0.0 {
+                ui.ctx().request_repaint_after_secs(waits as f32);
+            } else if !runs.is_reading {
+                self.ask(shell, &id, RunsAction::ReadClaim(id.clone()));
+            }
+        }
+    }
+}
+
+impl RunsHere {
+    /// Some are being made.
+    fn are_going(&self) -> bool {
+        self.read.as_ref().is_some_and(|read| read.is_being_made || read.running > 0)
+    }
+}
+
+pub fn claims_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
+    page.refresh();
+    page.read_again(ui, shell);
+    Panel::top("top bar")
+        .exact_size(TOP_BAR)
+        .show_separator_line(false)
+        .frame(ground(shell.theme, Margin::symmetric(12, 0)))
+        .show(ui, |ui| top_bar::top_bar_ui(ui, shell, top_bar::Place::Titled("Claims")));
+    let margin = Margin { left: 16, right: 4, top: 16, bottom: 0 };
+    egui::CentralPanel::default().frame(Frame::NONE.fill(shell.theme.page).inner_margin(margin)).show(ui, |ui| {
+        head_ui(ui, shell, page);
+        ui.add_space(8.0);
+        if let Some(words) = empty_message(page) {
+            ui.add(Label::new(RichText::new(words).color(shell.theme.secondary)).wrap());
+            return;
+        }
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            ui.set_width((ui.available_width() - 12.0).min(CARD));
+            papers_ui(ui, shell, page);
+            ui.add_space(16.0);
+        });
+    });
+}
+
+fn head_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
+    ui.horizontal(|ui| {
+        let label = ui.label(RichText::new("filter").small().color(shell.theme.secondary));
+        let hint = "lab:fast_slow seeds>=8 !tier:proxy";
+        let field = TextEdit::singleline(&mut page.filter).hint_text(hint).desired_width(360.0);
+        let field = ui.add(field).labelled_by(label.id).on_hover_text(
+            "Words of a claim; id:, title:, place:, paper:, lab:, preset:, tier:, verdict:, is:starred; seeds, effect, p or minutes \
+             compared, such as p<.05; ! before a term leaves out. All must hold.",
+        );
+        page.is_stale |= field.changed();
+        let words = if page.is_reading { "Reading…" } else { "Look again" };
+        if ui.button(words).on_hover_text("Reads the claims and their results again.").clicked() {
+            shell.act(OpenAction::Claims(page.filter.clone()));
+        }
+    });
+    ui.add_space(4.0);
+    chips_ui(ui, page);
+    let (words, colour) = match (&page.failure, &page.complaint) {
+        (Some(words), _) | (None, Some(words)) => (words.clone(), shell.theme.error),
+        (None, None) => (count_message(page), shell.theme.secondary),
+    };
+    ui.add(Label::new(RichText::new(words).small().color(colour)).wrap());
+}
+
+/// Chips that choose by state and by star, each with its count among all claims.
+fn chips_ui(ui: &mut Ui, page: &mut ClaimsPage) {
+    let count = |state: ClaimState| page.claims().filter(|entry| entry.state() == state).count();
+    let mut states: Vec<(ClaimState, usize)> = ClaimState::ALL.map(|state| (state, count(state))).into();
+    states.retain(|(state, count)| *count > 0 || page.states.contains(state));
+    let starred = page.claims().filter(|entry| entry.claim.starred).count();
+    ui.horizontal_wrapped(|ui| {
+        for (state, count) in states {
+            let mut is_on = page.states.contains(&state);
+            let about =
+                format!("Only claims that are in this state: {}. Several chips show all of theirs.", state.label());
+            if ui.toggle_value(&mut is_on, format!("{} {count}", state.label())).on_hover_text(about).changed() {
+                page.is_stale = true;
+                match is_on {
+                    true => page.states.insert(state),
+                    false => page.states.remove(&state),
+                };
+            }
+        }
+        if starred > 0 {
+            let chip = ui.toggle_value(&mut page.is_starred, format!("★ starred {starred}"));
+            page.is_stale |= chip.on_hover_text("Only the claims of most interest.").changed();
+        }
+    });
+}
+
+fn papers_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut ClaimsPage) {
+    let (mut toggled, mut asked): (Option<String>, Option<(String, RunsAction)>) = (None, None);
+    for (paper, places) in page.papers.iter().zip(&page.shown) {
+        let claims: Vec<&ClaimEntry> = places.iter().filter_map(|place| paper.claims.get(*place)).collect();
+        if claims.is_empty() {
+            continue;
+        }
+        card(shell.theme).show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            paper_ui(ui, shell.theme, paper);
+            for entry in claims {
+                let id = &entry.claim.id;
+                let (is_unfolded, runs) = (page.unfolded.contains(id), page.runs.get(id));
+                // by the claim, so that the focus stays where it is when another row unfolds
+                ui.push_id(id, |ui| {
+                    if row::row_ui(ui, shell.theme, entry, runs, is_unfolded) {
+                        toggled = Some(id.clone());
+                    }
+                    if is_unfolded && let Some(action) = details::details_ui(ui, shell, entry, runs) {
+                        asked = Some((id.clone(), action));
+                    }
+                });
+            }
+        });
+        ui.add_space(theme::GRID * 2.0);
+    }
+    if let Some(id) = toggled {
+        page.toggle(&id);
+    }
+    if let Some((id, action)) = asked {
+        page.ask(shell, &id, action);
+    }
+}
+
+fn card(theme: &Theme) -> Frame {
+    let edge = Stroke::new(1.0, theme.line);
+    Frame::NONE.fill(theme.panel).stroke(edge).corner_radius(theme::CORNER).inner_margin(Margin::same(12))
+}
+
+/// The head of a card: the paper, and how many of its claims are in each state.
+fn paper_ui(ui: &mut Ui, theme: &Theme, paper: &PaperEntry) {
+    let title = RichText::new(&paper.title).text_style(theme::title_style()).color(theme.text);
+    ui.add(Label::new(title).wrap());
+    let count = |state: ClaimState| paper.claims.iter().filter(|entry| entry.state() == state).count();
+    let counts = ClaimState::ALL.into_iter().map(|state| (count(state), state)).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, state)| format!("{count} {}", state.label())).collect();
+    let words = format!("{} · {} claims: {}", paper.source, paper.claims.len(), counts.join(", "));
+    ui.add(Label::new(RichText::new(words).small().color(theme.secondary)).wrap());
+    ui.add_space(4.0);
+}
+
+fn count_message(page: &ClaimsPage) -> String {
+    let (shown, all) = (page.shown.iter().map(Vec::len).sum::<usize>(), page.claims().count());
+    format!("{shown} of {all} claims. Every verdict is one at our scale, by a rule that was fixed before its runs.")
+}
+
+fn empty_message(page: &ClaimsPage) -> Option<String> {
+    if page.shown.iter().any(|places| !places.is_empty()) {
+        return None;
+    }
+    Some(match (page.has_arrived, page.claims().next()) {
+        (false, _) if page.failure.is_some() => "Nothing can be shown. `orrery claims check` says more.".to_owned(),
+        (false, _) => "Reading the claims…".to_owned(),
+        (true, None) => "There are no claims. A file claims/PAPER.toml holds those of a paper.".to_owned(),
+        (true, Some(_)) => "No claim matches: change the filter or the chips above, or clear them.".to_owned(),
+    })
+}

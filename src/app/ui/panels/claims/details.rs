@@ -1,0 +1,280 @@
+//! The unfolded part of a claim's row: the quoted sentence, the picture, the rule in words, what speaks against it, and what runs
+//! it here.
+
+use eframe::egui::{Button, Frame, Label, Margin, Response, RichText, Role, Ui, WidgetInfo, vec2};
+
+use super::{RunsHere, curve, picture};
+use crate::{
+    experiments::claims::{
+        entry::{ClaimEntry, ClaimRuns},
+        ledger::{Judgement, Standing},
+        rule::Rule,
+        table::short,
+    },
+    ui::{
+        action::{MessageAction, OpenAction, RunsAction},
+        panels::{Shell, heading},
+        theme::{self, Theme},
+    },
+};
+
+/// Width of the names before facts, points.
+const NAME: f32 = 136.0;
+/// Widest text, points: longer lines cannot be read.
+const TEXT: f32 = 880.0;
+/// Digits of a hash that tell two rules apart.
+const HASH: usize = 8;
+
+/// Draws it; the action that is to be asked for, if it is one on the claim's runs.
+pub fn details_ui(
+    ui: &mut Ui,
+    shell: &mut Shell<'_>,
+    entry: &ClaimEntry,
+    runs: Option<&RunsHere>,
+) -> Option<RunsAction> {
+    let margin = Margin { left: 24, right: 8, top: 4, bottom: 16 };
+    let shown = Frame::NONE.inner_margin(margin).show(ui, |ui| {
+        ui.set_width(ui.available_width().min(TEXT));
+        ui.spacing_mut().item_spacing.y = 6.0;
+        let theme = shell.theme;
+        quote_ui(ui, theme, entry);
+        if let (Some(rule), Some(judged)) = (&entry.claim.rule, entry.standing.judgement()) {
+            stored_ui(ui, theme, rule, judged);
+        }
+        facts_ui(ui, theme, entry);
+        let action = buttons_ui(ui, shell, entry, runs);
+        if let (Some(rule), Some(runs)) = (&entry.claim.rule, runs) {
+            runs_ui(ui, shell, rule, runs);
+        }
+        action
+    });
+    shown.inner
+}
+
+fn quote_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
+    let claim = &entry.claim;
+    let quote = format!("\u{201c}{}\u{201d}", claim.quote);
+    ui.add(Label::new(RichText::new(quote).size(theme::TITLE).color(theme.text)).wrap());
+    let number =
+        if claim.number.is_empty() { String::new() } else { format!(" · the paper's number: {}", claim.number) };
+    text_ui(ui, theme, &format!("{}{number}", claim.place));
+}
+
+fn text_ui(ui: &mut Ui, theme: &Theme, words: &str) {
+    ui.add(Label::new(RichText::new(words).small().color(theme.secondary)).wrap());
+}
+
+/// The stored result as a picture, which says so where it is one of another rule.
+fn stored_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
+    if judged.is_rule_changed {
+        let words = "Outdated: the numbers below were made by another rule than the one shown, so that they are no verdict on it.";
+        ui.add(Label::new(RichText::new(words).color(theme.error)).wrap());
+    }
+    judgement_ui(ui, theme, rule, judged);
+}
+
+fn judgement_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
+    picture::picture_ui(ui, theme, rule, judged);
+    let confidence = short(100.0 * rule.confidence);
+    let published = if rule.published.is_some() { " Dashed: the paper's number." } else { "" };
+    let words = format!(
+        "Dots: seeds. Bar: the effect with its {confidence}% interval. Shade: where the claim stands.{published}"
+    );
+    text_ui(ui, theme, &words);
+    if judged.curve.len() > 1 {
+        curve::curve_ui(ui, theme, rule, judged);
+        let turns = rule.turns_label(&judged.curve);
+        text_ui(ui, theme, &format!("Over steps, each with the interval of that step alone: {turns}."));
+    }
+}
+
+fn facts_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry) {
+    let claim = &entry.claim;
+    let mut facts: Vec<(&str, String)> = vec![("verdict", entry.verdict_label())];
+    if let Some(judged) = entry.standing.judgement().filter(|judged| !judged.is_rule_changed) {
+        facts.extend(effect_label(judged).map(|words| ("effect", words)));
+    }
+    if let Some(rule) = &claim.rule {
+        facts.push(("rule", format!("{}; {} seeds of {}", rule.sentence(), rule.seeds, rule.base)));
+    }
+    match &entry.standing {
+        Standing::Held(held) => facts.push(("held by", format!("the test {} in {}", held.test, held.file))),
+        Standing::Open(why) => facts.push(("a rule would take", why.clone())),
+        _ => {}
+    }
+    if let Some(needs) = &claim.needs {
+        facts.push(("needs", needs.clone()));
+    }
+    for (name, text) in [("other reading", &claim.counter), ("what would turn it", &claim.turns)] {
+        if !text.is_empty() {
+            facts.push((name, text.clone()));
+        }
+    }
+    facts.extend(entry.standing.judgement().map(|judged| ("seeds", seeds_label(entry, judged))));
+    if let Some(made) = &entry.made {
+        let commit = made.commit.as_ref().map_or(String::new(), |commit| format!(" at {}", start(commit)));
+        let minutes = short(made.minutes);
+        let words = format!("Orrery {}{commit}, {} cores of {}, {minutes} minutes", made.version, made.cores, made.cpu);
+        facts.push(("made by", words));
+        facts.push(("edited since", edits_label(entry)));
+    }
+    for (name, text) in facts {
+        fact_ui(ui, theme, name, &text);
+    }
+}
+
+fn fact_ui(ui: &mut Ui, theme: &Theme, name: &str, text: &str) {
+    ui.horizontal_top(|ui| {
+        ui.allocate_ui(vec2(NAME, 0.0), |ui| {
+            ui.set_width(NAME);
+            heading(ui, theme, name);
+        });
+        ui.add(Label::new(RichText::new(text).color(theme.text)).wrap());
+    });
+}
+
+/// "0.0004 [0.0003, 0.0004]; p 1.2e-5 after Holm's correction for the paper's rules".
+fn effect_label(judged: &Judgement) -> Option<String> {
+    let (outcome, p) = (judged.outcome.as_ref()?, judged.p?);
+    Some(format!("{}; p {} after Holm's correction for the paper's rules", outcome.label(), short(p)))
+}
+
+/// "10: 7 to 16; without a number, which says nothing: 3".
+fn seeds_label(entry: &ClaimEntry, judged: &Judgement) -> String {
+    let seeds: Vec<u64> = judged.values.iter().map(|(seed, _)| *seed).collect();
+    let ends = match (seeds.first(), seeds.last()) {
+        (Some(first), Some(last)) if first != last => format!(": {first} to {last}"),
+        (Some(first), _) => format!(": {first}"),
+        _ => String::new(),
+    };
+    let missing: Vec<String> = entry.missing.iter().map(ToString::to_string).collect();
+    let missing = match missing.is_empty() {
+        true => String::new(),
+        false => format!("; without a number, which says nothing: {}", missing.join(", ")),
+    };
+    format!("{}{ends}{missing}", seeds.len())
+}
+
+/// Says whether rule and numbers are those of the verdict that is stored.
+fn edits_label(entry: &ClaimEntry) -> String {
+    let (now, then) = (start(&entry.hash), entry.run_hash.as_deref().map_or("", start));
+    match entry.problems.is_empty() {
+        true => format!("neither the rule ({now}) nor the numbers"),
+        false if now == then => entry.problems.join("; "),
+        false => format!("{} (rule {then} then, {now} now)", entry.problems.join("; ")),
+    }
+}
+
+/// The first digits of a hash or a commit.
+fn start(hash: &str) -> &str {
+    hash.get(..HASH).unwrap_or(hash)
+}
+
+/// The buttons that open the claim's lab, begin its runs and copy its command.
+fn buttons_ui(ui: &mut Ui, shell: &mut Shell<'_>, entry: &ClaimEntry, runs: Option<&RunsHere>) -> Option<RunsAction> {
+    let (rule, command) = (entry.claim.rule.as_ref()?, entry.command()?);
+    let id = &entry.claim.id;
+    let here = runs.and_then(|runs| runs.read.as_ref());
+    let mut asked = None;
+    ui.add_space(4.0);
+    ui.horizontal_wrapped(|ui| {
+        if let Some(link) = &entry.link
+            && named_ui(
+                ui,
+                "Run it here",
+                id,
+                "Opens the lab with the settings of the rule; Space runs one seed of it.",
+            )
+        {
+            shell.act(OpenAction::Link(link.clone()));
+        }
+        asked = run_all_ui(ui, shell, entry, rule, runs);
+        if let Some(here) = here
+            && named_ui(ui, "Open the sweep", id, "The page of these runs, with every number over steps.")
+        {
+            shell.act(OpenAction::Sweep(here.folder.clone()));
+        }
+        if named_ui(ui, "Copy the command", id, "Copies the command that makes the runs and writes the result.") {
+            shell.act(MessageAction::CopyText(command.clone()));
+            shell.act(MessageAction::Toast(format!("Copied: {command}")));
+        }
+        ui.label(RichText::new(&command).font(theme::numbers()).color(shell.theme.text));
+    });
+    asked
+}
+
+/// Begins the runs that are missing, or stops those that this window makes. What needs another machine is not begun here.
+fn run_all_ui(
+    ui: &mut Ui,
+    shell: &mut Shell<'_>,
+    entry: &ClaimEntry,
+    rule: &Rule,
+    runs: Option<&RunsHere>,
+) -> Option<RunsAction> {
+    let id = &entry.claim.id;
+    let here = runs.and_then(|runs| runs.read.as_ref());
+    if let Some(here) = here.filter(|here| here.is_being_made) {
+        let about = "Runs that are being made stop with a checkpoint, and go on from there later.";
+        if named_ui(ui, "Stop", id, about) {
+            shell.act(RunsAction::StopSweep(here.folder.clone()));
+        }
+        return None;
+    }
+    if entry.claim.needs.is_some() || here.is_some_and(|here| here.finished == here.total) {
+        return None;
+    }
+    let minutes = entry.made.as_ref().map_or(String::new(), |made| {
+        format!(" They took {} minutes on {} cores of {}.", short(made.minutes), made.cores, made.cpu)
+    });
+    let about = format!(
+        "Begins the runs of all {} seeds in the background, as many at once as there are cores. Runs that have ended are not \
+         made again.{minutes}",
+        rule.seeds
+    );
+    let is_reading = runs.is_some_and(|runs| runs.is_reading);
+    let is_clicked = ui.add_enabled_ui(!is_reading, |ui| named_ui(ui, "Run all seeds", id, &about)).inner;
+    is_clicked.then(|| RunsAction::RunClaim(id.clone()))
+}
+
+/// A button that is named with the claim's id, as several rows have one; true if it was clicked.
+fn named_ui(ui: &mut Ui, words: &str, id: &str, about: &str) -> bool {
+    let button: Response = ui.add(Button::new(words));
+    let is_enabled = button.enabled();
+    button.widget_info(|| WidgetInfo::labeled(Role::Button, is_enabled, format!("{words}: {id}")));
+    button.on_hover_text(about).clicked()
+}
+
+/// The runs of the rule in this folder, and what they say so far.
+fn runs_ui(ui: &mut Ui, shell: &Shell<'_>, rule: &Rule, runs: &RunsHere) {
+    let theme = shell.theme;
+    let complaints = [runs.complaint.as_ref(), runs.read.as_ref().and_then(|read| read.complaint.as_ref())];
+    for words in complaints.into_iter().flatten() {
+        ui.add(Label::new(RichText::new(words).small().color(theme.error)).wrap());
+    }
+    let Some(here) = &runs.read else { return };
+    ui.add_space(4.0);
+    heading(ui, theme, "runs here");
+    text_ui(ui, theme, &progress_label(here));
+    if here.judged.values.is_empty() {
+        return;
+    }
+    judgement_ui(ui, theme, rule, &here.judged);
+    let words = match (here.state(), effect_label(&here.judged)) {
+        (Some(state), Some(effect)) => format!("{}, by these runs, at our scale: {effect}.", state.label()),
+        (Some(state), None) => format!("{}: fewer seeds have a number than the rule asks for.", state.label()),
+        (None, _) => format!("{} of {} seeds have their number so far.", here.judged.values.len(), rule.seeds),
+    };
+    ui.add(Label::new(RichText::new(words).color(theme.text)).wrap());
+}
+
+/// "12 of 20 runs ended, 2 running, 1 failed, which says nothing; sweeps/NAME".
+fn progress_label(here: &ClaimRuns) -> String {
+    let running = if here.running > 0 { format!(", {} running", here.running) } else { String::new() };
+    let failed = if here.failed > 0 { format!(", {} failed, which says nothing", here.failed) } else { String::new() };
+    let kept = match here.finished == here.total {
+        true => " The command above writes their result.",
+        false if here.is_being_made => " They go on when the window closes.",
+        false => "",
+    };
+    format!("{} of {} runs ended{running}{failed}, in {}.{kept}", here.finished, here.total, here.folder.display())
+}

@@ -1,0 +1,159 @@
+//! The picture of a judgement: the region in which the claim stands, seeds as dots, the interval of the effect, and the paper's
+//! number as a dashed line.
+
+use eframe::egui::{self, Align2, FontId, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
+
+use crate::{
+    experiments::claims::{ledger::Judgement, rule::Rule, statistics::Outcome},
+    ui::{
+        theme::{self, Theme},
+        widgets::number::short,
+    },
+};
+
+const WIDTH: f32 = 640.0;
+const HEIGHT: f32 = 96.0;
+/// Heights in the picture, points from its top: the paper's number, dots, interval, axis.
+const LABEL: f32 = 8.0;
+const DOTS: f32 = 24.0;
+const INTERVAL: f32 = 58.0;
+const AXIS: f32 = 74.0;
+/// Between dots of neighbouring seeds, points, so that equal values lie apart.
+const APART: f32 = 6.0;
+const ROWS: usize = 4;
+const RADIUS: f32 = 3.5;
+/// Ticks of an axis, about.
+const TICKS: f64 = 5.0;
+
+/// Draws it; nothing where the numbers are no range.
+pub fn picture_ui(ui: &mut Ui, theme: &Theme, rule: &Rule, judged: &Judgement) {
+    let Some(ends) = judged.extent(rule) else { return };
+    let size = vec2(ui.available_width().min(WIDTH), HEIGHT);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    let effect = judged.outcome.as_ref().map_or("no interval yet".to_owned(), Outcome::label);
+    let name = format!("{} seeds, effect {effect}, stands {}", judged.values.len(), rule.stands.label());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &name));
+    if !ui.is_rect_visible(rect) {
+        return;
+    }
+    let picture = Picture { rect, ends, theme };
+    picture.region(ui, rule);
+    picture.axis(ui);
+    picture.published(ui, rule);
+    picture.interval(ui, judged);
+    let dots = picture.dots(judged.dots(rule));
+    for (_, _, at) in &dots {
+        ui.painter().circle_filled(*at, RADIUS, theme.series(0).gamma_multiply(0.8));
+    }
+    let near = response.hover_pos().and_then(|pointer| {
+        let distance = |at: &Pos2| at.distance(pointer);
+        let nearest = dots.iter().min_by(|a, b| distance(&a.2).total_cmp(&distance(&b.2)));
+        nearest.filter(|dot| distance(&dot.2) < 3.0 * RADIUS)
+    });
+    let tip = near.map_or_else(|| name.clone(), |(seed, value, _)| format!("seed {seed}: {}", short(*value)));
+    response.on_hover_text(tip);
+}
+
+/// The place of a picture and the values at its ends.
+struct Picture<'a> {
+    rect: Rect,
+    ends: (f64, f64),
+    theme: &'a Theme,
+}
+
+impl Picture<'_> {
+    fn x(&self, value: f64) -> f32 {
+        let share = ((value - self.ends.0) / (self.ends.1 - self.ends.0)).clamp(0.0, 1.0);
+        self.rect.left() + share as f32 * self.rect.width()
+    }
+
+    fn y(&self, below: f32) -> f32 {
+        self.rect.top() + below
+    }
+
+    fn region(&self, ui: &Ui, rule: &Rule) {
+        let from = rule.stands.above.map_or(self.rect.left(), |v| self.x(v));
+        let until = rule.stands.below.map_or(self.rect.right(), |v| self.x(v));
+        let shade = Rect::from_min_max(pos2(from, self.y(LABEL * 2.0)), pos2(until.max(from), self.y(AXIS)));
+        ui.painter().rect_filled(shade, 0.0, self.theme.faint(self.theme.grey()));
+        let bounds = [rule.stands.above.map(|_| from), rule.stands.below.map(|_| until)];
+        for x in bounds.into_iter().flatten() {
+            ui.painter().vline(x, shade.y_range(), Stroke::new(1.0, self.theme.grey()));
+        }
+    }
+
+    /// A hairline with round values, of which those that have no room are left out.
+    fn axis(&self, ui: &Ui) {
+        let (theme, y) = (self.theme, self.y(AXIS));
+        ui.painter().hline(self.rect.x_range(), y, Stroke::new(1.0, theme.grey()));
+        let step = round_step((self.ends.1 - self.ends.0) / TICKS);
+        let first = (self.ends.0 / step).ceil();
+        let mut free = self.rect.left();
+        for i in 0..=(2.0 * TICKS) as u32 {
+            let value = (first + f64::from(i)) * step;
+            if value > self.ends.1 {
+                break;
+            }
+            // a sum of steps may miss 0 by rounding
+            let value = if value.abs() < step * 1e-9 { 0.0 } else { value };
+            let x = self.x(value);
+            ui.painter().vline(x, y..=y + 3.0, Stroke::new(1.0, theme.grey()));
+            let galley = ui.painter().layout_no_wrap(short(value), theme::numbers(), theme.secondary);
+            let half = galley.size().x / 2.0;
+            if x - half >= free && x + half <= self.rect.right() {
+                ui.painter().galley(pos2(x - half, y + 5.0), galley, theme.secondary);
+                free = x + half + 8.0;
+            }
+        }
+    }
+
+    fn published(&self, ui: &Ui, rule: &Rule) {
+        let Some(published) = rule.published else { return };
+        let (x, stroke) = (self.x(published), Stroke::new(1.5, self.theme.secondary));
+        let line = [pos2(x, self.y(LABEL * 2.0)), pos2(x, self.y(AXIS))];
+        ui.painter().extend(Shape::dashed_line(&line, stroke, 4.0, 3.0));
+        let words = format!("the paper: {}", short(published));
+        let font = FontId::proportional(theme::SMALL);
+        let half = ui.painter().layout_no_wrap(words.clone(), font.clone(), self.theme.secondary).size().x / 2.0;
+        let x = x.clamp(self.rect.left() + half, (self.rect.right() - half).max(self.rect.left() + half));
+        ui.painter().text(pos2(x, self.y(LABEL)), Align2::CENTER_CENTER, words, font, self.theme.secondary);
+    }
+
+    fn interval(&self, ui: &Ui, judged: &Judgement) {
+        let Some(outcome) = &judged.outcome else { return };
+        let (y, stroke) = (self.y(INTERVAL), Stroke::new(2.0, self.theme.text));
+        let (low, high) = (self.x(outcome.interval.0), self.x(outcome.interval.1));
+        ui.painter().line_segment([pos2(low, y), pos2(high, y)], stroke);
+        for x in [low, high] {
+            ui.painter().vline(x, y - 4.0..=y + 4.0, stroke);
+        }
+        ui.painter().circle_filled(pos2(self.x(outcome.effect), y), RADIUS + 0.5, self.theme.text);
+    }
+
+    /// Seed, value and place of each dot.
+    fn dots(&self, values: &[(u64, f64)]) -> Vec<(u64, f64, Pos2)> {
+        let place = |(i, (seed, value)): (usize, &(u64, f64))| {
+            (*seed, *value, pos2(self.x(*value), self.y(DOTS + APART * (i % ROWS) as f32)))
+        };
+        values.iter().enumerate().map(place).collect()
+    }
+}
+
+/// The next of 1, 2 and 5 times a power of ten.
+fn round_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least * (1.0 - 1e-9)).unwrap_or(10.0);
+    factor * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_an_axis_are_round() {
+        for (least, step) in [(0.9, 1.0), (1.0, 1.0), (1.2, 2.0), (0.034, 0.05), (6.0, 10.0), (2e-7, 2e-7)] {
+            assert!((round_step(least) / step - 1.0).abs() < 1e-9, "{least}");
+        }
+    }
+}

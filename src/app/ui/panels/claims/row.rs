@@ -1,0 +1,108 @@
+//! The row of a claim: id, title, effect, and verdict with its sign. Words that do not fit go on in a further line.
+
+use std::sync::Arc;
+
+use eframe::egui::{self, Color32, FontId, Galley, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2};
+
+use super::{RunsHere, mark};
+use crate::{
+    experiments::claims::{
+        entry::{ClaimEntry, ClaimState},
+        statistics::Outcome,
+    },
+    ui::theme::{self, Theme},
+};
+
+/// Widths of the columns beside the title, points.
+const ID: f32 = 72.0;
+const EFFECT: f32 = 200.0;
+const VERDICT: f32 = 216.0;
+/// Room of the sign before a verdict, points.
+const SIGN: f32 = 20.0;
+const GAP: f32 = 12.0;
+/// Above and below the words of a row, points.
+const PAD: f32 = 7.0;
+/// Width below which effect and verdict stand under the title, points.
+const NARROW: f32 = 720.0;
+
+/// The state of a claim in the words of its row: that of its stored result, or of the runs here where it has none.
+pub fn state(entry: &ClaimEntry, runs: Option<&RunsHere>) -> (ClaimState, String) {
+    let stored = (entry.state(), entry.verdict_label());
+    let has_verdict = !matches!(stored.0, ClaimState::NotRun | ClaimState::Outdated | ClaimState::Needs);
+    let Some(here) = runs.and_then(|runs| runs.read.as_ref()).filter(|_| !has_verdict) else { return stored };
+    match here.state() {
+        Some(state) => (state, format!("{}, {}, by runs here", state.label(), entry.claim.tier.scale())),
+        None if here.finished + here.running > 0 || here.is_being_made => {
+            (ClaimState::NotRun, format!("{} of {} runs have ended here", here.finished, here.total))
+        }
+        None => stored,
+    }
+}
+
+/// The effect of the stored result, or of the runs here; of an edited rule none.
+fn effect(entry: &ClaimEntry, runs: Option<&RunsHere>) -> String {
+    let stored = entry.standing.judgement().filter(|judged| !judged.is_rule_changed);
+    let here = runs.and_then(|runs| runs.read.as_ref()).map(|read| &read.judged);
+    let outcome = stored.or(here).and_then(|judged| judged.outcome.as_ref());
+    outcome.map_or(String::new(), Outcome::label)
+}
+
+/// Draws the row; true if it was clicked.
+pub fn row_ui(ui: &mut Ui, theme: &Theme, entry: &ClaimEntry, runs: Option<&RunsHere>, is_unfolded: bool) -> bool {
+    let width = ui.available_width();
+    let is_narrow = width < NARROW;
+    let layout = |words: String, font: FontId, colour: Color32, room: f32| {
+        ui.painter().layout(words, font, colour, room.max(40.0))
+    };
+    let (state, words) = state(entry, runs);
+    let title_room = if is_narrow { width - ID } else { width - ID - EFFECT - VERDICT - 2.0 * GAP };
+    let small = FontId::proportional(theme::SMALL);
+    let sign = if is_unfolded { '\u{25be}' } else { '\u{25b8}' };
+    let star = if entry.claim.starred { " ★" } else { "" };
+    let id = layout(format!("{sign} {}{star}", entry.claim.id), small.clone(), theme.secondary, ID);
+    let title = layout(entry.claim.title.clone(), FontId::proportional(theme::BODY), theme.text, title_room);
+    let effect_room = if is_narrow { title_room } else { EFFECT };
+    let effect = layout(effect(entry, runs), theme::numbers(), theme.text, effect_room);
+    let verdict_room = if is_narrow { title_room - SIGN } else { VERDICT - SIGN };
+    let verdict = layout(words.clone(), small, mark::colour(theme, state), verdict_room);
+
+    let beside = title.size().y.max(effect.size().y).max(verdict.size().y);
+    let effect_height = if effect.is_empty() { 0.0 } else { effect.size().y };
+    let stacked = title.size().y + verdict.size().y + effect_height;
+    let height = 2.0 * PAD + if is_narrow { stacked } else { beside };
+    let (rect, response) = ui.allocate_exact_size(vec2(width, height), Sense::click());
+    let name = format!("{}, {}, {words}", entry.claim.id, entry.claim.title);
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_unfolded, &name));
+    if ui.is_rect_visible(rect) {
+        ground(ui, theme, rect, &response);
+        let put = |galley: &Arc<Galley>, x: f32, y: f32| {
+            ui.painter().galley(pos2(x, y), Arc::clone(galley), theme.text);
+        };
+        let (left, top) = (rect.left() + 4.0, rect.top() + PAD);
+        let text = rect.left() + ID;
+        put(&id, left, top + 1.0);
+        put(&title, text, top);
+        let (x, y) = match is_narrow {
+            true => (text, top + title.size().y),
+            false => (text + title_room + GAP + EFFECT + GAP, top + 1.0),
+        };
+        mark::mark(ui.painter(), theme, state, pos2(x + mark::RADIUS + 1.0, y + 8.0));
+        put(&verdict, x + SIGN, y);
+        match is_narrow {
+            true => put(&effect, text, y + verdict.size().y),
+            false => put(&effect, text + title_room + GAP, top + 1.0),
+        }
+    }
+    let tip = if is_unfolded { "Click to fold it." } else { "Click to see quote, picture, rule and runs." };
+    response.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_text(tip).clicked()
+}
+
+fn ground(ui: &Ui, theme: &Theme, rect: Rect, response: &egui::Response) {
+    ui.painter().hline(rect.x_range(), rect.top(), Stroke::new(1.0, theme.line));
+    if response.hovered() {
+        ui.painter().rect_filled(rect, 0.0, theme.raised);
+    }
+    if response.has_focus() {
+        ui.painter().rect_stroke(rect, theme::CORNER, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
+    }
+}

@@ -1,0 +1,266 @@
+//! The effect of a rule over the steps of its runs: does it turn? The values of all seeds at some recorded steps are kept with the
+//! result, and effect and interval are made of them whenever they are shown. Rules that ask a probe have none: it is asked at
+//! the end of a run.
+
+use std::collections::BTreeMap;
+
+use super::{
+    criterion::{Region, Statistic},
+    result::{ClaimResult, PointNumbers, SeedNumbers, StepValues},
+    rule::Rule,
+    statistics,
+};
+use crate::labs::TrainSettings;
+
+/// Most steps that a result keeps.
+pub const MAX_STEPS: usize = 24;
+
+/// Relative difference by which two machines may part in the last digits.
+const ROUNDING: f64 = 1e-9;
+
+/// The numbers of one seed at every recorded step of its runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeedSteps {
+    pub seed: u64,
+    /// One run, or one at each value of the setting that varies.
+    pub runs: Vec<RunSteps>,
+}
+
+/// The numbers of one run at its recorded steps.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunSteps {
+    /// The setting that varies.
+    pub at: Option<f64>,
+    pub numbers: BTreeMap<u64, PointNumbers>,
+}
+
+/// The effect at one step, with the interval of this step alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepEffect {
+    pub step: u64,
+    pub effect: f64,
+    pub interval: (f64, f64),
+}
+
+/// The place of an interval beside the region in which a claim stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IntervalPlace {
+    Inside,
+    Outside,
+    Across,
+}
+
+impl IntervalPlace {
+    fn new(region: &Region, (low, high): (f64, f64)) -> Self {
+        let is_outside = region.above.is_some_and(|end| high <= end) || region.below.is_some_and(|end| low >= end);
+        match region.contains(low) && region.contains(high) {
+            true => Self::Inside,
+            false if is_outside => Self::Outside,
+            false => Self::Across,
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Inside => "where the claim stands",
+            Self::Outside => "outside of where it stands",
+            Self::Across => "across the bound",
+        }
+    }
+}
+
+impl Rule {
+    /// True if its effect has a course over steps: numbers that are recorded along runs of equal length, whose seeds have a
+    /// value each.
+    pub fn has_curve(&self) -> bool {
+        let varies_steps = self.over.as_ref().is_some_and(|over| over.key == TrainSettings::steps.name);
+        self.ask.is_none() && self.over_steps.is_none() && self.statistic != Statistic::SpreadRatio && !varies_steps
+    }
+
+    /// The values of these seeds at the steps that all of their runs have recorded, at most [`MAX_STEPS`] of them, the first, the
+    /// last and that of the rule among them. Empty unless they lead to the numbers by which the seeds are judged.
+    pub fn curve(&self, series: &[SeedSteps], judged: &[SeedNumbers]) -> Vec<StepValues> {
+        let mut runs = series.iter().flat_map(|seed| &seed.runs);
+        let Some(first) = runs.next().filter(|_| self.has_curve()) else { return vec![] };
+        let others: Vec<&RunSteps> = runs.collect();
+        let is_common = |step: &u64| others.iter().all(|run| run.numbers.contains_key(step));
+        let steps = first.numbers.keys().copied().filter(is_common);
+        let whole: Vec<StepValues> = steps.filter_map(|step| self.values_at(series, step)).collect();
+        let curve = thinned(whole, self.at);
+        if self.curve_problem(&curve, judged).is_some() { vec![] } else { curve }
+    }
+
+    /// The values of all seeds at a step; `None` where one has none.
+    fn values_at(&self, series: &[SeedSteps], step: u64) -> Option<StepValues> {
+        let value = |seed: &SeedSteps| {
+            let point = |run: &RunSteps| Some(PointNumbers { at: run.at, ..*run.numbers.get(&step)? });
+            let points = seed.runs.iter().map(point).collect::<Option<Vec<PointNumbers>>>()?;
+            statistics::value(self, &SeedNumbers { seed: seed.seed, points })
+        };
+        Some(StepValues { step, values: series.iter().map(value).collect::<Option<Vec<f64>>>()? })
+    }
+
+    /// The way in which a kept curve is not one of these seeds, in words; `None` if it is, or there is none.
+    pub fn curve_problem(&self, curve: &[StepValues], seeds: &[SeedNumbers]) -> Option<String> {
+        let last = curve.last()?;
+        let is_rising = curve.windows(2).all(|pair| pair[0].step < pair[1].step);
+        let is_of_seeds = curve.iter().all(|point| point.values.len() == seeds.len());
+        if curve.len() > MAX_STEPS || !is_rising || !is_of_seeds || !self.has_curve() {
+            return Some("the curve over steps is none of its rule and its seeds".to_owned());
+        }
+        let judged = match self.at {
+            Some(at) => curve.iter().find(|point| point.step == at),
+            None => Some(last),
+        };
+        let values = statistics::values(self, seeds);
+        let is_close = |(a, b): (&f64, &f64)| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
+        let is_same = judged.is_some_and(|point| point.values.iter().zip(&values).all(is_close));
+        let is_same = is_same && values.len() == seeds.len();
+        (!is_same).then(|| "the curve over steps does not lead to its numbers".to_owned())
+    }
+
+    /// The effect at each kept step.
+    pub fn effects(&self, result: &ClaimResult) -> Vec<StepEffect> {
+        let effect = |point: &StepValues| {
+            let outcome = statistics::outcome_of_values(self, &point.values)?;
+            Some(StepEffect { step: point.step, effect: outcome.effect, interval: outcome.interval })
+        };
+        result.curve.iter().filter_map(effect).collect()
+    }
+
+    /// How the intervals lie over steps: "step 0: outside of where it stands; from step 40: where the claim stands". Long ones
+    /// end with the number of further turns.
+    pub fn turns_label(&self, effects: &[StepEffect]) -> String {
+        const SHOWN: usize = 4;
+        let mut turns: Vec<(u64, IntervalPlace)> = vec![];
+        for point in effects {
+            let place = IntervalPlace::new(&self.stands, point.interval);
+            if turns.last().is_none_or(|(_, last)| *last != place) {
+                turns.push((point.step, place));
+            }
+        }
+        let words = |(step, place): &(u64, IntervalPlace)| format!("from step {step} {}", place.label());
+        let mut all: Vec<String> = turns.iter().take(SHOWN).map(words).collect();
+        if turns.len() > SHOWN {
+            all.push(format!("and {} turns more", turns.len() - SHOWN));
+        }
+        all.join("; ")
+    }
+}
+
+/// At most [`MAX_STEPS`] of the steps, evenly, with the first, the last and that of a rule.
+fn thinned(mut whole: Vec<StepValues>, at: Option<u64>) -> Vec<StepValues> {
+    let Some(last) = whole.len().checked_sub(1).filter(|_| whole.len() > MAX_STEPS) else { return whole };
+    let asked = at.and_then(|at| whole.iter().position(|point| point.step == at));
+    let spaces = MAX_STEPS - 1 - usize::from(asked.is_some());
+    let mut kept: Vec<usize> = (0..=spaces).map(|i| i * last / spaces).chain(asked).collect();
+    kept.sort_unstable();
+    kept.dedup();
+    let mut place = 0;
+    whole.retain(|_| {
+        place += 1;
+        kept.binary_search(&(place - 1)).is_ok()
+    });
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::claims::criterion::Verdict;
+
+    fn rule(text: &str) -> Rule {
+        toml::from_str(&format!(
+            "base = \"fast_slow\"\nseeds = 3\nread = \"gate of coupled\"\nstands = {{ above = 0.1 }}\n{text}"
+        ))
+        .unwrap()
+    }
+
+    /// Gates that open: at step s each is s / 1000 and a little more by seed.
+    fn series(steps: u64) -> Vec<SeedSteps> {
+        let number = |seed: u64, step: u64| 1e-3 * step as f64 + 1e-3 * seed as f64;
+        let numbers = |seed: u64| {
+            let point = |step| (step, PointNumbers { at: None, number: number(seed, step), beside: None });
+            (0..=steps).map(|i| point(4 * i)).collect()
+        };
+        let run = |seed| RunSteps { at: None, numbers: numbers(seed) };
+        (0..3).map(|seed| SeedSteps { seed, runs: vec![run(seed)] }).collect()
+    }
+
+    fn judged(series: &[SeedSteps], step: u64) -> Vec<SeedNumbers> {
+        let numbers = |seed: &SeedSteps| SeedNumbers { seed: seed.seed, points: vec![seed.runs[0].numbers[&step]] };
+        series.iter().map(numbers).collect()
+    }
+
+    fn result(seeds: Vec<SeedNumbers>, curve: Vec<StepValues>) -> ClaimResult {
+        let text = r#"{"claim": "X1", "rule": "", "verdict": "stands", "seeds": [],
+            "made": {"version": "0", "cpu": "", "cores": 1, "minutes": 0}}"#;
+        let known = ClaimResult::parse("X1", text).unwrap();
+        assert_eq!((known.verdict, known.curve.len()), (Verdict::Stands, 0), "a result without a curve is read");
+        ClaimResult { seeds, curve, ..known }
+    }
+
+    #[test]
+    fn a_curve_is_thinned_and_ends_at_the_numbers() {
+        let (rule, series) = (rule("statistic = \"mean\""), series(100));
+        let curve = rule.curve(&series, &judged(&series, 400));
+        assert!((MAX_STEPS - 2..=MAX_STEPS).contains(&curve.len()), "{}", curve.len());
+        assert_eq!((curve[0].step, curve.last().unwrap().step), (0, 400));
+        assert_eq!(curve.last().unwrap().values, [0.4, 0.401, 0.402]);
+        assert_eq!(rule.curve(&series, &judged(&series, 396)), [], "numbers of another step");
+    }
+
+    #[test]
+    fn the_step_of_a_rule_is_kept() {
+        let (rule, series) = (rule("statistic = \"mean\"\nat = 204"), series(100));
+        let curve = rule.curve(&series, &judged(&series, 204));
+        assert!(curve.len() <= MAX_STEPS && curve.iter().any(|point| point.step == 204));
+    }
+
+    #[test]
+    fn only_common_steps_have_values() {
+        let rule = rule("statistic = \"mean\"");
+        let mut series = series(5);
+        series[1].runs[0].numbers.remove(&8);
+        let steps: Vec<u64> = rule.curve(&series, &judged(&series, 20)).iter().map(|point| point.step).collect();
+        assert_eq!(steps, [0, 4, 12, 16, 20]);
+    }
+
+    #[test]
+    fn probes_and_spreads_have_no_curve() {
+        assert!(!rule("statistic = \"mean\"\nask = \"staircase\"").has_curve());
+        assert!(!rule("statistic = \"spread_ratio\"").has_curve());
+        let over = "statistic = \"slope\"\nover = { key = \"train.steps\", values = [10, 20] }";
+        assert!(!rule(over).has_curve());
+        assert!(rule("statistic = \"mean\"").has_curve());
+    }
+
+    #[test]
+    fn turns_are_said_in_words() {
+        let (rule, series) = (rule("statistic = \"mean\""), series(50));
+        let seeds = judged(&series, 200);
+        let curve = rule.curve(&series, &seeds);
+        let effects = rule.effects(&result(seeds, curve));
+        assert!(effects.windows(2).all(|pair| pair[0].effect < pair[1].effect));
+        let words = rule.turns_label(&effects);
+        assert!(words.starts_with("from step 0 outside of where it stands; from step "), "{words}");
+        assert!(words.ends_with(" where the claim stands"), "{words}");
+    }
+
+    #[test]
+    fn an_edited_curve_is_found() {
+        let (rule, series) = (rule("statistic = \"mean\""), series(5));
+        let seeds = judged(&series, 20);
+        let curve = rule.curve(&series, &seeds);
+        assert_eq!(rule.curve_problem(&curve, &seeds), None);
+        let mut edited = curve.clone();
+        edited[5].values[0] += 0.1;
+        assert!(rule.curve_problem(&edited, &seeds).unwrap().contains("does not lead"));
+        let mut shuffled = curve.clone();
+        shuffled.swap(0, 1);
+        assert!(rule.curve_problem(&shuffled, &seeds).unwrap().contains("is none of"));
+        let mut short = curve;
+        short[0].values.pop();
+        assert!(rule.curve_problem(&short, &seeds).is_some());
+    }
+}

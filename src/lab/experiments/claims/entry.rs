@@ -1,0 +1,379 @@
+//! The ledger as a page has it: a card a paper, a row a claim with all that is said of it, each made once and owned; and the
+//! filter of these rows.
+
+use std::path::PathBuf;
+
+use super::{
+    claim::Claim,
+    criterion::{Statistic, Verdict},
+    ledger::{Judgement, Ledger, Paper, Row, Standing},
+    result::Made,
+    rule::Rule,
+};
+use crate::experiments::{
+    permalink::{LinkSelection, Permalink},
+    run_table::query::{self, FilteredRow, Term},
+};
+
+/// A paper with its claims.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PaperEntry {
+    pub id: String,
+    pub title: String,
+    pub source: String,
+    pub claims: Vec<ClaimEntry>,
+}
+
+/// A claim with its standing and what its rule says of runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimEntry {
+    pub claim: Claim,
+    pub standing: Standing,
+    /// By what the stored result was made.
+    pub made: Option<Made>,
+    /// Places where the stored result parts from its rule or its numbers, a sentence each.
+    pub problems: Vec<String>,
+    /// Seeds whose runs failed or have no number.
+    pub missing: Vec<u64>,
+    /// The hash of the rule as it is, and as it was when the runs were made.
+    pub hash: String,
+    pub run_hash: Option<String>,
+    /// The lab of the rule's base, and the link that opens it with the settings of the first run.
+    pub lab: String,
+    pub link: Option<String>,
+    /// The id of the paper.
+    pub paper: String,
+}
+
+/// The state by which claims are counted and chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClaimState {
+    Stands,
+    DoesNotStand,
+    CannotBeTold,
+    /// It has a result of another rule than the present one, which is no verdict.
+    Outdated,
+    NotRun,
+    Needs,
+    Open,
+}
+
+impl ClaimState {
+    pub const ALL: [Self; 7] =
+        [Self::Stands, Self::DoesNotStand, Self::CannotBeTold, Self::Outdated, Self::NotRun, Self::Needs, Self::Open];
+
+    /// One phrase: "does not stand".
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Stands => Verdict::Stands.label(),
+            Self::DoesNotStand => Verdict::DoesNotStand.label(),
+            Self::CannotBeTold => Verdict::CannotBeTold.label(),
+            Self::Outdated => "outdated",
+            Self::NotRun => "not run",
+            Self::Needs => "needs what is not here",
+            Self::Open => "no rule yet",
+        }
+    }
+
+    /// The state in which a verdict puts a claim.
+    fn judged(judged: &Judgement) -> Self {
+        match judged.verdict {
+            _ if judged.is_rule_changed => Self::Outdated,
+            Verdict::Stands => Self::Stands,
+            Verdict::DoesNotStand => Self::DoesNotStand,
+            Verdict::CannotBeTold => Self::CannotBeTold,
+        }
+    }
+}
+
+/// Room at both ends of an axis, as a share of what is on it.
+const MARGIN: f64 = 0.08;
+
+impl Judgement {
+    /// The seeds whose values lie on the scale of the effect: of a ratio of spreads none, as one seed has no spread.
+    pub fn dots(&self, rule: &Rule) -> &[(u64, f64)] {
+        if rule.statistic == Statistic::SpreadRatio { &[] } else { &self.values }
+    }
+
+    /// The ends of an axis with seeds, interval, the region in which the claim stands and the paper's number; `None` where
+    /// they are no range.
+    pub fn extent(&self, rule: &Rule) -> Option<(f64, f64)> {
+        let interval = self.outcome.map(|outcome| [outcome.interval.0, outcome.interval.1]);
+        let marks = [rule.stands.above, rule.stands.below, rule.published].into_iter().flatten();
+        let all = self.dots(rule).iter().map(|(_, value)| *value).chain(interval.into_iter().flatten()).chain(marks);
+        let finite = all.filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        let room = MARGIN * (high - low);
+        (low < high).then_some((low - room, high + room))
+    }
+}
+
+impl Standing {
+    pub fn state(&self) -> ClaimState {
+        match self {
+            Self::Needs(_) => ClaimState::Needs,
+            Self::Open(_) => ClaimState::Open,
+            Self::Held(_) => ClaimState::Stands,
+            Self::NotRun => ClaimState::NotRun,
+            Self::Judged(judged) => ClaimState::judged(judged),
+        }
+    }
+}
+
+impl ClaimEntry {
+    fn new(row: &Row, ledger: &Ledger, problems: &[String]) -> Self {
+        let (claim, result) = (row.claim, ledger.results.get(&row.claim.id));
+        let start = format!("{}: ", claim.id);
+        let first = claim.rule.as_ref().and_then(|rule| rule.first_run().ok());
+        Self {
+            claim: claim.clone(),
+            standing: row.standing.clone(),
+            made: result.map(|result| result.made.clone()),
+            problems: problems.iter().filter_map(|words| Some(words.strip_prefix(&start)?.to_owned())).collect(),
+            missing: result.map(|result| result.missing.clone()).unwrap_or_default(),
+            hash: claim.rule.as_ref().map(|rule| rule.hash()).unwrap_or_default(),
+            run_hash: result.map(|result| result.rule.clone()),
+            lab: first.as_ref().map(|config| config.lab.clone()).unwrap_or_default(),
+            link: first.map(|config| {
+                let (restrictions, selection) = (Default::default(), LinkSelection::default());
+                Permalink { config, restrictions, step: None, views: vec![], selection }.to_string()
+            }),
+            paper: row.paper.id.clone(),
+        }
+    }
+
+    pub fn state(&self) -> ClaimState {
+        self.standing.state()
+    }
+
+    /// "stands, at our scale"; of a result of another rule only that it is outdated.
+    pub fn verdict_label(&self) -> String {
+        match &self.standing {
+            Standing::Judged(judged) if judged.is_rule_changed => {
+                "outdated: the rule was edited after the run".to_owned()
+            }
+            Standing::Judged(judged) => format!("{}, {}", judged.verdict.label(), self.claim.tier.scale()),
+            Standing::Held(_) => format!("stands, {}, held by a test", self.claim.tier.scale()),
+            other => other.label(),
+        }
+    }
+
+    /// The command that decides it, where it has a rule.
+    pub fn command(&self) -> Option<String> {
+        self.claim.rule.as_ref().map(|_| format!("orrery claims run {}", self.claim.id))
+    }
+}
+
+impl Ledger {
+    /// All papers with their claims, each verdict made from its numbers.
+    pub fn entries(&self) -> Vec<PaperEntry> {
+        let (rows, problems) = (self.rows(), self.problems());
+        let entries = |id: &str| {
+            let rows = rows.iter().filter(|row| row.paper.id == id);
+            rows.map(|row| ClaimEntry::new(row, self, &problems)).collect()
+        };
+        let paper = |paper: &Paper| PaperEntry {
+            id: paper.id.clone(),
+            title: paper.file.title.clone(),
+            source: paper.file.source.clone(),
+            claims: entries(&paper.id),
+        };
+        self.papers.iter().map(paper).collect()
+    }
+}
+
+/// The runs that a rule asks for as their folder has them, and what they say so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimRuns {
+    /// The folder of the sweep.
+    pub folder: PathBuf,
+    pub total: usize,
+    pub finished: usize,
+    pub running: usize,
+    pub failed: usize,
+    /// This window makes them.
+    pub is_being_made: bool,
+    /// The reason why their process ended early, or their numbers cannot be read.
+    pub complaint: Option<String>,
+    /// The seeds that have ended, judged as a stored result would be.
+    pub judged: Judgement,
+}
+
+impl ClaimRuns {
+    /// The state that they give the claim; `None` while some have yet to end.
+    pub fn state(&self) -> Option<ClaimState> {
+        let is_over = !self.is_being_made && self.finished + self.failed == self.total;
+        (is_over || self.finished == self.total).then(|| ClaimState::judged(&self.judged))
+    }
+}
+
+/// A line of terms that select claims, in the language of the table of runs: `verdict:stands lab:fast_slow is:starred`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClaimFilter {
+    terms: Vec<Term>,
+}
+
+/// The keys that a term may ask for.
+const KEYS: [&str; 14] = [
+    "id", "title", "quote", "place", "paper", "tier", "verdict", "is", "lab", "preset", "seeds", "effect", "p",
+    "minutes",
+];
+
+impl ClaimFilter {
+    /// # Errors
+    /// If a term asks for a key that no claim has or says nothing, in words.
+    pub fn parse(line: &str) -> Result<Self, String> {
+        let terms = query::parse(line)?;
+        match terms.iter().filter_map(Term::key).find(|key| !KEYS.contains(key)) {
+            Some(key) => Err(format!("a claim has no `{key}`; there are {}", KEYS.join(", "))),
+            None => Ok(Self { terms }),
+        }
+    }
+
+    pub fn selects(&self, entry: &ClaimEntry) -> bool {
+        self.terms.iter().all(|term| term.holds(entry))
+    }
+}
+
+impl FilteredRow for ClaimEntry {
+    fn mentions(&self, words: &str) -> bool {
+        let claim = &self.claim;
+        let texts = [&claim.id, &claim.title, &claim.quote, &claim.place, &claim.number, &claim.counter, &claim.turns];
+        texts.into_iter().any(|text| text.to_lowercase().contains(words))
+    }
+
+    fn numbers(&self, key: &str) -> Vec<f64> {
+        let judged = self.standing.judgement();
+        let number = match key {
+            "seeds" => judged.map(|judged| judged.values.len() as f64),
+            "effect" => judged.and_then(|judged| judged.outcome).map(|outcome| outcome.effect),
+            "p" => judged.and_then(|judged| judged.p),
+            "minutes" => self.made.as_ref().map(|made| made.minutes),
+            _ => None,
+        };
+        number.into_iter().collect()
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        let claim = &self.claim;
+        Some(match key {
+            "id" => claim.id.clone(),
+            "title" => claim.title.clone(),
+            "quote" => claim.quote.clone(),
+            "place" => claim.place.clone(),
+            "paper" => self.paper.clone(),
+            "tier" => claim.tier.label().to_owned(),
+            "verdict" => self.state().label().to_owned(),
+            "lab" => self.lab.clone(),
+            "preset" => claim.rule.as_ref().map_or(String::new(), |rule| rule.base.clone()),
+            _ => return None,
+        })
+    }
+
+    fn has(&self, key: &str, text: &str) -> bool {
+        match (key, text) {
+            ("is", "starred") => self.claim.starred,
+            // an id and a lab are meant whole: A1 is not A12
+            ("id" | "lab" | "preset" | "paper", text) => {
+                self.text(key).is_some_and(|found| found.eq_ignore_ascii_case(text))
+            }
+            _ => self.text(key).is_some_and(|found| found.to_lowercase().contains(text)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{experiments::permalink::Link, labs::LABS};
+
+    const PAPER: &str = r#"
+title = "A paper"
+source = "arXiv 0"
+
+[[claim]]
+id = "X1"
+starred = true
+title = "the gate stays shut"
+quote = "Gate stays closed"
+place = "Table 2"
+number = ".01"
+tier = "scaled"
+counter = "it had no time to open"
+turns = "an open gate"
+[claim.rule]
+base = "fast_slow_needed"
+steps = 40
+seeds = 2
+read = "gate of coupled"
+statistic = "mean"
+stands = { below = 0.01 }
+
+[[claim]]
+id = "X12"
+title = "at scale"
+quote = "at scale"
+place = "8"
+number = ""
+tier = "scaled"
+needs = "a GPU"
+"#;
+
+    fn result(hash: &str) -> String {
+        let seed = |seed: u64| format!(r#"{{"seed": {seed}, "points": [{{"number": 0.00{seed}}}]}}"#);
+        format!(
+            r#"{{"claim": "X1", "rule": "{hash}", "verdict": "stands", "seeds": [{}, {}],
+                "made": {{"version": "0", "cpu": "c", "cores": 2, "minutes": 3.5}}}}"#,
+            seed(1),
+            seed(2)
+        )
+    }
+
+    fn entries(hash: &str) -> Vec<ClaimEntry> {
+        let named = |id: &str, text: &str| (id.to_owned(), text.to_owned());
+        let ledger = Ledger::new(&[named("paper", PAPER)], &[named("X1", &result(hash))]).unwrap();
+        ledger.entries().remove(0).claims
+    }
+
+    fn hash() -> String {
+        entries("")[0].hash.clone()
+    }
+
+    #[test]
+    fn a_result_of_an_edited_rule_is_no_verdict() {
+        let claims = entries("another");
+        assert_eq!(claims[0].state(), ClaimState::Outdated);
+        assert_eq!(claims[0].verdict_label(), "outdated: the rule was edited after the run");
+        let claims = entries(&hash());
+        assert_ne!(claims[0].state(), ClaimState::Outdated);
+        assert!(claims[0].verdict_label().ends_with(", at our scale"), "{}", claims[0].verdict_label());
+        assert_eq!((claims[1].state(), claims[1].verdict_label().as_str()), (ClaimState::Needs, "needs a GPU"));
+    }
+
+    #[test]
+    fn the_link_of_a_claim_has_the_settings_of_its_rule() {
+        let claims = entries(&hash());
+        let link = Link::parse(claims[0].link.as_deref().unwrap(), LABS).unwrap().unwrap();
+        let Link::Page(page) = link else { panic!("a page") };
+        assert_eq!((page.config.lab.as_str(), page.config.preset.as_str()), ("fast_slow", "fast_slow_needed"));
+        assert_eq!(page.config.get("train.steps").map(ToString::to_string), Some("40".to_owned()));
+        assert_eq!(claims[1].link, None);
+    }
+
+    #[test]
+    fn claims_are_filtered_in_the_language_of_runs() {
+        let claims = entries(&hash());
+        let found = |line: &str| -> Vec<&str> {
+            let filter = ClaimFilter::parse(line).unwrap();
+            claims.iter().filter(|entry| filter.selects(entry)).map(|entry| entry.claim.id.as_str()).collect()
+        };
+        assert_eq!(found(""), ["X1", "X12"]);
+        assert_eq!(found("id:x1"), ["X1"]);
+        assert_eq!(found("is:starred lab:fast_slow"), ["X1"]);
+        assert_eq!(found("verdict:needs"), ["X12"]);
+        assert_eq!(found("!is:starred"), ["X12"]);
+        assert_eq!(found("minutes<5 seeds>=2"), ["X1"]);
+        assert_eq!(found("closed"), ["X1"]);
+        assert!(ClaimFilter::parse("nothing:x").unwrap_err().contains("there are id, title"));
+    }
+}
