@@ -10,6 +10,7 @@ mod causality;
 pub mod concepts;
 pub mod contexts;
 pub mod flow;
+mod gate_entropy;
 mod generator;
 mod generator_distance;
 mod long_attention_maps;
@@ -180,6 +181,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &residual::Residual,
     &generator_distance::GeneratorDistance,
     &token_residuals::TokenResiduals,
+    &gate_entropy::GateEntropy,
     &step_lengths::StepLengths,
     &next_tokens::NextTokens,
     &pair_attention::PairAttention,

@@ -23,6 +23,7 @@ mod concept_effect;
 mod concept_search;
 mod fast_weights;
 mod flow;
+mod gate_entropy;
 mod generator;
 mod generator_distance;
 mod graph_modularity;
@@ -36,6 +37,7 @@ mod pair_attention;
 mod position_losses;
 mod query_key_maps;
 mod query_key_paths;
+mod rank_correlation;
 mod reading;
 mod reading_candidates;
 mod recoverability;
@@ -78,6 +80,7 @@ pub use flow::{
     GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome, SolverAttempt, SolverTrace,
     SolverUse, SteeringClass, SteeringClasses, SteeringCurves, StepPolicy, SweepProgress, ToleranceCurve,
 };
+pub use gate_entropy::{GateEntropy, GateEntropyArgs};
 pub use generator::{
     GapBySize, GapBySizeArgs, GeneratorArgs, GeneratorFlow, GeneratorFlowArgs, GeneratorState, RelaxationCurves,
     StateClass, StationaryMapArgs, StationaryMapError, TopologyGaps,
@@ -97,6 +100,7 @@ pub use pair_attention::{LayerPairAttention, PairAttention, PairAttentionArgs};
 pub use position_losses::{PositionLosses, PositionLossesArgs};
 pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs};
 pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths, QueryKeyPathsArgs};
+pub use rank_correlation::RankCorrelation;
 pub use reading::{LayerFiring, NeuronTrace, ReadingArgs, SynapseRank, SynapseReading, SynapseTrace};
 pub use reading_candidates::{Evidence, ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs};
 pub use recoverability::{Recoverability, RecoverabilityArgs};
@@ -228,6 +232,7 @@ measurements! {
     Residual,
     GeneratorDistance,
     TokenResiduals,
+    GateEntropy,
     PairAttention,
     StepLengths,
     NextTokens,
