@@ -19,7 +19,7 @@ use orrery_lab::{
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
         dense::{Dense, DenseSpec, GatedAct},
-        fast_slow::{Approach, FastSlow, FastSlowSpec, SlowMixer, Upsample},
+        fast_slow::{Approach, FastSlow, FastSlowSpec, Hierarchy, SlowMixer, Upsample},
         gpt::{AlibiGptSpec, Gpt, PlainGptSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
         spcn::{
@@ -324,6 +324,12 @@ fn fast_slow(file: &str) -> Outcome {
             Value::Null => SlowMixer::Attention,
             mixer => serde_json::from_value(mixer.clone())?,
         },
+        hierarchy: match oracle.size("cycle_passes") {
+            None => Hierarchy::Pooled,
+            Some(passes) => {
+                Hierarchy::UpdateCount { passes, last_cycle_only: oracle.config["last_cycle_only"] == true }
+            }
+        },
         aux_lambda: if oracle.config["has_penalty"] == true { 0.01 } else { 0.0 },
         ..FastSlowSpec::default()
     };
@@ -369,6 +375,16 @@ fn fast_slow_penalty() -> Outcome {
 #[test]
 fn fast_slow_deq() -> Outcome {
     fast_slow("fast_slow_deq.safetensors")
+}
+
+#[test]
+fn fast_slow_cycles() -> Outcome {
+    fast_slow("fast_slow_cycles.safetensors")
+}
+
+#[test]
+fn fast_slow_last_cycle() -> Outcome {
+    fast_slow("fast_slow_last_cycle.safetensors")
 }
 
 #[test]

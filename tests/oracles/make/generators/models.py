@@ -132,6 +132,8 @@ ORACLES = {
     "fast_slow_anderson": fast_slow(None, **SMALL, approach="anderson", passes=3),
     "fast_slow_penalty": fast_slow(None, **SMALL, has_penalty=True),
     "fast_slow_deq": solved(),
+    "fast_slow_cycles": fast_slow(None, **SMALL, cycle_passes=3),
+    "fast_slow_last_cycle": fast_slow(24, **SMALL, cycle_passes=2, last_cycle_only=True),
     # 86 tokens: 22 pooled positions, more than one chunk of 16
     **{f"fast_slow_{mixer}": decaying(mixer) for mixer in ("gated_linear", "decay")},
     "dense_swiglu": ModelOracle(Dense, dict(vocab=48, d=32, heads=4, kv_heads=2, layers=2, hidden=128), 20),
