@@ -35,6 +35,7 @@ use orrery_lab::{
         host,
         optimiser::{AdamWSpec, ClipRule},
         pooling::{causal_pool, upsample},
+        residual_mixing::ResidualMixing,
     },
     ode::{self, Method, Policy, Reason, SolverOptions},
     trainer::{Decay, Schedule},
@@ -424,12 +425,33 @@ fn plain_gpt() -> Outcome {
     compare(&oracle, &Gpt::with_learned_positions(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
 }
 
+fn alibi(file: &str) -> Outcome {
+    let oracle = Oracle::open(file)?;
+    let spec = AlibiGptSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        layers: oracle.must("layers")?,
+        residual: match &oracle.config["residual"] {
+            Value::Null => ResidualMixing::Fixed,
+            residual => serde_json::from_value(residual.clone())?,
+        },
+    };
+    compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
 #[test]
 fn alibi_gpt() -> Outcome {
-    let oracle = Oracle::open("alibi_gpt.safetensors")?;
-    let spec =
-        AlibiGptSpec { d_model: oracle.must("d")?, heads: oracle.must("heads")?, layers: oracle.must("layers")? };
-    compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+    alibi("alibi_gpt.safetensors")
+}
+
+#[test]
+fn alibi_gpt_learned() -> Outcome {
+    alibi("alibi_gpt_learned.safetensors")
+}
+
+#[test]
+fn alibi_gpt_attention() -> Outcome {
+    alibi("alibi_gpt_attention.safetensors")
 }
 
 /// Gradients that stop at keys and values, and thirty steps with them.

@@ -8,10 +8,7 @@ use egui_kittest::{
     kittest::{NodeT, Queryable},
 };
 use orrery::{
-    telemetry::{
-        Array, Event, Measurement, Sample,
-        measurements::{AttentionChain, GateEntropy, RankCorrelation},
-    },
+    telemetry::{Array, Event, Measurement, Sample, measurements::AttentionChain},
     ui::{action::FileAction, mirror::Mirror, views::attention::ChainText},
 };
 
@@ -170,40 +167,4 @@ fn a_selected_token_is_the_one_over_training() {
     tile.selection.token = Some(4);
     let said = words(&tile.shown(sized(480.0, 360.0)));
     assert!(said.contains("residual, token 4"), "{said}");
-}
-
-#[test]
-fn the_gate_says_what_it_does_to_the_entropy_behind_it() {
-    let mut mirror = recorded::twins();
-    let before = Tile::new("gate", recorded::twins()).shown(sized(640.0, 420.0));
-    assert!(!words(&before).contains("entropy"), "nothing was measured");
-    let correlation = |rho| RankCorrelation { rho, null_mean: 0.01, null_sd: 0.05, p: 0.002 };
-    let measured = |at: f64, rho: f64| GateEntropy {
-        gate: at,
-        layers: vec!["post.0.r1".into()],
-        windows: 8,
-        entropy: vec![1.5 - at; 64].into(),
-        shut: vec![1.5; 64].into(),
-        push: vec![at; 64].into(),
-        loss_change: vec![-at; 64].into(),
-        with_push: correlation(-rho),
-        with_loss: correlation(rho),
-    };
-    for (step, measurement) in [(0, measured(0.0, f64::NAN)), (recorded::STEPS, measured(0.2, 0.31))] {
-        mirror.apply(Event::Sample(Sample {
-            step,
-            variant: 0,
-            channel: GateEntropy::CHANNEL.into(),
-            about: "64 tokens of 8 held-out windows".into(),
-            tokens: vec![],
-            request: None,
-            payload: Arc::new(measurement.into_payload()),
-        }));
-    }
-    let harness = Tile::new("gate", mirror).shown(sized(640.0, 420.0));
-    assert!(words(&harness).contains("entropy, open \u{2212} shut (nats)"), "{}", words(&harness));
-    let said = &harness.state().subtitle;
-    assert!(said.contains("the loss by +0.31 (rotated +0.01 \u{b1} 0.05, p = 0.002)"), "{said}");
-    let table = harness.state().csv.as_ref().unwrap();
-    assert!(table.lines().next().unwrap().contains("entropy, open less shut coupled"), "{table}");
 }

@@ -14,6 +14,7 @@ pub mod graph;
 pub mod graph_file;
 pub mod layout;
 pub mod linear_probe;
+pub mod linear_readout;
 pub mod markov_chain;
 pub mod multiple_testing;
 pub mod nearest_generator;

@@ -13,6 +13,7 @@ pub mod flow;
 mod gate_entropy;
 mod generator;
 mod generator_distance;
+mod layer_readout;
 mod long_attention_maps;
 pub mod neuron_graph;
 mod next_tokens;
@@ -182,6 +183,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &generator_distance::GeneratorDistance,
     &token_residuals::TokenResiduals,
     &gate_entropy::GateEntropy,
+    &layer_readout::LayerReadout,
     &step_lengths::StepLengths,
     &next_tokens::NextTokens,
     &pair_attention::PairAttention,

@@ -7,7 +7,7 @@ use crate::{
         measurements::{GateEntropy, RankCorrelation},
     },
     ui::{
-        plot::{Axis, Chart, Line, Reference, Zone, value_label},
+        plot::{Axis, Chart, Line, Reference, Zone},
         seed_series::{SeedSeries, Seeds, SeriesStyle, groups, variant_colour},
         view::{Panel, PanelView, ViewCx},
     },
@@ -84,7 +84,7 @@ impl Gate {
 
 /// "+0.31 (rotated -0.01 ± 0.05, p = 0.002)".
 fn correlation_label(c: RankCorrelation) -> String {
-    format!("{:+.2} (rotated {:+.2} \u{b1} {:.2}, p = {})", c.rho, c.null_mean, c.null_sd, value_label(c.p))
+    format!("{:+.2} (rotated {:+.2} \u{b1} {:.2}, p = {:.3})", c.rho, c.null_mean, c.null_sd, c.p)
 }
 
 /// The correlations by token of the variant in focus, where its gate changes anything.

@@ -29,6 +29,7 @@ mod generator_distance;
 mod graph_modularity;
 mod graph_neuron;
 mod intervention;
+mod layer_readout;
 mod logit_lens;
 mod merging;
 mod neuron_graph;
@@ -89,6 +90,7 @@ pub use generator_distance::{ColumnSums, GeneratorDistance, GeneratorDistanceArg
 pub use graph_modularity::{GraphCurveArgs, GraphModularity, GraphModularityArgs, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, GraphNeuronArgs, Partner, TokenScore};
 pub use intervention::{ActionKind, ChangeArgs, ChangedPart, InterventionArgs, InterventionEffect, TargetKind};
+pub use layer_readout::{LayerReadout, LayerReadoutArgs};
 pub use logit_lens::{LogitLens, LogitLensArgs};
 pub use merging::{Merging, MergingArgs, ModelLosses};
 pub use neuron_graph::{
@@ -233,6 +235,7 @@ measurements! {
     GeneratorDistance,
     TokenResiduals,
     GateEntropy,
+    LayerReadout,
     PairAttention,
     StepLengths,
     NextTokens,
