@@ -30,3 +30,4 @@ pub mod singular_values;
 pub mod statistics;
 pub mod step_growth_bound;
 pub mod student;
+pub mod unigram_mixture;

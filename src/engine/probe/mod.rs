@@ -9,6 +9,7 @@ mod bdh_dynamics;
 mod causality;
 pub mod concepts;
 pub mod contexts;
+mod domain_coherence;
 pub mod flow;
 mod gate_entropy;
 mod generator;
@@ -184,6 +185,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &token_residuals::TokenResiduals,
     &gate_entropy::GateEntropy,
     &layer_readout::LayerReadout,
+    &domain_coherence::DomainCoherence,
     &step_lengths::StepLengths,
     &next_tokens::NextTokens,
     &pair_attention::PairAttention,

@@ -61,7 +61,10 @@ const NEEDS: &[(&str, &[&str])] = &[
             "bdh_dynamics",
         ],
     ),
-    ("It is asked of a model that predicts the next token of a text.", &["next_tokens", "token_baselines"]),
+    (
+        "It is asked of a model that predicts the next token of a text.",
+        &["next_tokens", "token_baselines", "domain_coherence"],
+    ),
 ];
 
 /// The property of the models that a probe can ask, in a sentence; empty for an unknown probe.

@@ -21,6 +21,7 @@ mod bdh_dynamics;
 mod causality;
 mod concept_effect;
 mod concept_search;
+mod domain_coherence;
 mod fast_weights;
 mod flow;
 mod gate_entropy;
@@ -72,6 +73,7 @@ pub use concept_search::{
     ConceptNoun, ConceptSearch, ConceptSearchArgs, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch,
     SplitCorrelations,
 };
+pub use domain_coherence::{DomainCoherence, DomainCoherenceArgs};
 pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
     ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAlongArgs,
@@ -236,6 +238,7 @@ measurements! {
     TokenResiduals,
     GateEntropy,
     LayerReadout,
+    DomainCoherence,
     PairAttention,
     StepLengths,
     NextTokens,
