@@ -78,10 +78,11 @@ pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
     ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAlongArgs,
     FlowAnswer, FlowArgs, FlowClaims, FlowClaimsArgs, FlowControl, FlowField, FlowFieldArgs, FlowMotion, FlowOutcome,
-    FlowPaths, FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory,
-    FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
-    GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome, SolverAttempt, SolverTrace,
-    SolverUse, SteeringClass, SteeringClasses, SteeringCurves, StepPolicy, SweepProgress, ToleranceCurve,
+    FlowPaths, FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
+    FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
+    FlowSweepTolerance, GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome,
+    SolverAttempt, SolverTrace, SolverUse, SteeringClass, SteeringClasses, SteeringCurves, StepPolicy, SweepProgress,
+    ToleranceCurve,
 };
 pub use gate_entropy::{GateEntropy, GateEntropyArgs};
 pub use generator::{
@@ -286,6 +287,7 @@ measurements! {
     FlowSweepInvariance,
     FlowSweepClass,
     FlowSweepActivation,
+    FlowSweepDifficulty,
     FlowSweepLayers,
     FlowSweepLatency,
     FlowSweepGradientError,
