@@ -124,7 +124,7 @@ pub const CASES: &[Case] = &[
 ];
 
 /// The transformer of as many parameters as the case `bdh`.
-const BESIDE_BDH: AlibiGptSpec = AlibiGptSpec { d_model: 80, heads: 2, layers: 5 };
+const BESIDE_BDH: AlibiGptSpec = AlibiGptSpec { d_model: 80, heads: 2, layers: 5, residual: ResidualMixing::Fixed };
 
 fn spen_flop(case: &Case) -> f64 {
     match (case.spec)() {

@@ -18,7 +18,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const VOCAB: usize = 31;
 
-const SPEC: AlibiGptSpec = AlibiGptSpec { d_model: 24, heads: 3, layers: 2 };
+const SPEC: AlibiGptSpec = AlibiGptSpec { d_model: 24, heads: 3, layers: 2, residual: ResidualMixing::Fixed };
 
 fn model() -> candle_core::Result<Gpt> {
     Gpt::with_alibi(&SPEC, VOCAB, 3, &Device::Cpu)

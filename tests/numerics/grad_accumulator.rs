@@ -60,7 +60,10 @@ fn families() -> Vec<(&'static str, ModelSpec)> {
         ("flow", ModelSpec::OdeFlow(flow.clone())),
         ("flow, steered", ModelSpec::OdeFlow(OdeFlowSpec { steering: Some(steering), ..flow })),
         ("plain", ModelSpec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 2, positions: 12 })),
-        ("alibi", ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2 })),
+        (
+            "alibi",
+            ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2, residual: ResidualMixing::Fixed }),
+        ),
         ("bdh", ModelSpec::Bdh(BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() })),
     ]
 }

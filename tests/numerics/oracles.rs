@@ -19,7 +19,7 @@ use orrery_lab::{
         capabilities::{CONTROLS, FlowControl, LanguageFlow},
         coupled_qk::{CoupledQk, CoupledQkSpec, QkVariant},
         dense::{Dense, DenseSpec, GatedAct},
-        fast_slow::{Approach, FastSlow, FastSlowSpec, SlowMixer, Upsample},
+        fast_slow::{Approach, FastSlow, FastSlowSpec, Hierarchy, SlowMixer, Upsample},
         gpt::{AlibiGptSpec, Gpt, PlainGptSpec},
         ode_flow::{OdeFlow, OdeFlowSpec},
         spcn::{
@@ -35,6 +35,7 @@ use orrery_lab::{
         host,
         optimiser::{AdamWSpec, ClipRule},
         pooling::{causal_pool, upsample},
+        residual_mixing::ResidualMixing,
     },
     ode::{self, Method, Policy, Reason, SolverOptions},
     trainer::{Decay, Schedule},
@@ -324,6 +325,12 @@ fn fast_slow(file: &str) -> Outcome {
             Value::Null => SlowMixer::Attention,
             mixer => serde_json::from_value(mixer.clone())?,
         },
+        hierarchy: match oracle.size("cycle_passes") {
+            None => Hierarchy::Pooled,
+            Some(passes) => {
+                Hierarchy::UpdateCount { passes, last_cycle_only: oracle.config["last_cycle_only"] == true }
+            }
+        },
         aux_lambda: if oracle.config["has_penalty"] == true { 0.01 } else { 0.0 },
         ..FastSlowSpec::default()
     };
@@ -372,6 +379,16 @@ fn fast_slow_deq() -> Outcome {
 }
 
 #[test]
+fn fast_slow_cycles() -> Outcome {
+    fast_slow("fast_slow_cycles.safetensors")
+}
+
+#[test]
+fn fast_slow_last_cycle() -> Outcome {
+    fast_slow("fast_slow_last_cycle.safetensors")
+}
+
+#[test]
 fn fast_slow_gated_linear() -> Outcome {
     fast_slow("fast_slow_gated_linear.safetensors")
 }
@@ -408,12 +425,33 @@ fn plain_gpt() -> Outcome {
     compare(&oracle, &Gpt::with_learned_positions(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
 }
 
+fn alibi(file: &str) -> Outcome {
+    let oracle = Oracle::open(file)?;
+    let spec = AlibiGptSpec {
+        d_model: oracle.must("d")?,
+        heads: oracle.must("heads")?,
+        layers: oracle.must("layers")?,
+        residual: match &oracle.config["residual"] {
+            Value::Null => ResidualMixing::Fixed,
+            residual => serde_json::from_value(residual.clone())?,
+        },
+    };
+    compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+}
+
 #[test]
 fn alibi_gpt() -> Outcome {
-    let oracle = Oracle::open("alibi_gpt.safetensors")?;
-    let spec =
-        AlibiGptSpec { d_model: oracle.must("d")?, heads: oracle.must("heads")?, layers: oracle.must("layers")? };
-    compare(&oracle, &Gpt::with_alibi(&spec, oracle.must("vocab")?, 0, &Device::Cpu)?)
+    alibi("alibi_gpt.safetensors")
+}
+
+#[test]
+fn alibi_gpt_learned() -> Outcome {
+    alibi("alibi_gpt_learned.safetensors")
+}
+
+#[test]
+fn alibi_gpt_attention() -> Outcome {
+    alibi("alibi_gpt_attention.safetensors")
 }
 
 /// Gradients that stop at keys and values, and thirty steps with them.

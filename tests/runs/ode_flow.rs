@@ -30,8 +30,8 @@ use orrery::{
         Args, Measurement, channels,
         measurements::{
             ClassShares, FlowAlong, FlowAnswer, FlowClaims, FlowField, FlowSweepActivation, FlowSweepClass,
-            FlowSweepGradientError, FlowSweepInvariance, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
-            GradientMethod, StepPolicy, SweepProgress,
+            FlowSweepDifficulty, FlowSweepGradientError, FlowSweepInvariance, FlowSweepLayers, FlowSweepNfe,
+            FlowSweepTolerance, GradientMethod, StepPolicy, SweepProgress,
         },
         number::Numbers,
     },
@@ -392,6 +392,26 @@ fn the_control_is_measured_beside_one_added_vector() {
         ask(&mut on, &[("kind", word("activation")), ("upto", Value::Int(2)), ("begin", Value::Switch(true))]).unwrap();
     assert_eq!((piece.progress.done, piece.vector.plus[1]), (2, vector.plus[1]));
     assert!(piece.vector.largest_bend.is_nan(), "no bend is known before all is measured");
+}
+
+#[test]
+fn steps_are_measured_beside_the_surprise_of_what_is_read() {
+    let mut on = steered();
+    let kind = [("kind", word("difficulty")), ("rtol", Value::Float(1e-5)), ("atol", Value::Float(1e-5))];
+    let sweep: FlowSweepDifficulty = ask(&mut on, &kind).unwrap();
+    println!("{:.2?} {:.2?}", sweep.token_steps, sweep.token_with_surprise);
+    let points = sweep.progress.total;
+    assert_eq!((sweep.progress.done, sweep.surprise.len(), sweep.token_steps.len()), (points, points, points));
+    assert!(sweep.surprise.iter().chain(sweep.next.iter()).chain(sweep.prompt.iter()).all(|loss| *loss >= 0.0));
+    assert!(sweep.token_steps.iter().chain(sweep.prompt_steps.iter()).all(|steps| *steps >= 1.0));
+    assert_ne!(sweep.token_steps, sweep.prompt_steps, "a token's own error is not that of all");
+    for c in [sweep.token_with_surprise, sweep.token_with_next, sweep.prompt_with_surprise] {
+        assert!(c.rho.is_nan() || (c.rho.abs() <= 1.0 && c.p > 0.0 && c.p <= 1.0), "{c:?}");
+    }
+    let begin = [("upto", Value::Int(2)), ("begin", Value::Switch(true))];
+    let piece: FlowSweepDifficulty = ask(&mut on, &[kind.as_slice(), &begin].concat()).unwrap();
+    assert_eq!((piece.progress.done, piece.token_steps[1]), (2, sweep.token_steps[1]));
+    assert!(piece.token_steps[2].is_nan() && piece.token_with_surprise.rho.is_nan(), "no rank before all is measured");
 }
 
 fn percent_at_plus(sweep: &FlowSweepInvariance) -> Vec<f64> {

@@ -30,6 +30,7 @@ mod layout;
 mod left_runs;
 mod legend;
 mod lessons;
+mod measured_effects;
 mod multiples;
 mod panel_states;
 mod particles;

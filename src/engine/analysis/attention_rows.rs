@@ -20,7 +20,7 @@ impl Rows {
     }
 
     /// -sum w ln w of one row, nats; 0 for one without weights.
-    fn entropy(self, row: &[f32]) -> f64 {
+    pub fn entropy(self, row: &[f32]) -> f64 {
         let divisor = self.divisor(row);
         let weights = row.iter().map(|w| f64::from(w.abs()) / divisor).filter(|w| *w > 0.0);
         -weights.map(|w| w * w.ln()).sum::<f64>()

@@ -24,11 +24,14 @@ mod approach;
 mod decays;
 mod net;
 mod spec;
+mod update_count;
 
 use approach::{Refined, Solves};
 use decays::Decays;
 use net::Net;
-pub use spec::{Approach, Constraint, FastSlowSpec, SlowMixer};
+pub use spec::{Approach, Constraint, FastSlowSpec, Hierarchy, SlowMixer};
+
+use update_count::Cycles;
 
 pub use crate::nn::pooling::Upsample;
 
@@ -55,7 +58,8 @@ impl FamilySpec for FastSlowSpec {
 /// Taps: `<pre.i | slow.i.r<round> | post.i.r<round>>.attn.weights` `(B, H, T, T)` (of the first pass
 /// of a round), `x.r<round>` (before the injection), `pooled.r<round>` `(B, K, D)`, `y_up.r<round>`,
 /// `injected.r<round>` (before Post), `final` (before the last norm), `(B, T, D)` where not said. A slow path that decays
-/// offers `slow.i.r<round>.attn.log_decay` in place of weights.
+/// offers `slow.i.r<round>.attn.log_decay` in place of weights. A hierarchy by update counts pools nothing; a round is a cycle,
+/// and its slow state is the one that is held.
 pub struct FastSlow {
     spec: FastSlowSpec,
     params: Params,
@@ -115,14 +119,17 @@ impl FastSlow {
     fn encode(&self, net: &Net, tokens: &Tensor, tap: &mut Tap, learn: bool) -> Result<Encoded> {
         let (_, t) = tokens.dims2()?;
         let mut x = block::run(&net.pre, &embedding(&net.embed, tokens)?, tap, None)?; // (B,T,D)
+        if let Hierarchy::UpdateCount { passes, last_cycle_only } = self.spec.hierarchy {
+            let from = if learn && last_cycle_only { self.spec.n_rounds - 1 } else { 0 };
+            let x = self.cycles(net, &x, Cycles { passes, learned_from: from, learn }, tap)?;
+            tap.offer("final", || Ok(x.clone()))?;
+            return Ok(Encoded { x, fixed_point: None });
+        }
         let gate = self.gate_tensor(net)?;
         let mut misses = Vec::new();
         for round in 0..self.spec.n_rounds {
             tap.offer(&format!("x.r{round}"), || Ok(x.clone()))?;
-            let y = match learn && self.spec.slow_mixer != SlowMixer::Attention {
-                true => self.decays.follow(round, |tap| self.slow_state(net, &x, tap, round))?,
-                false => self.slow_state(net, &x, tap, round)?,
-            }; // (B,K,D)
+            let y = self.following_decays(learn, round, tap, |tap| self.slow_state(net, &x, tap, round))?; // (B,K,D)
             tap.offer(&format!("y_up.r{round}"), || upsample(&y, self.spec.pool, t, self.spec.upsample))?;
             let push = net.injection(&y)?.broadcast_mul(&gate)?; // (B,K,D)
             x = inject(&x, &push, self.spec.pool, self.spec.upsample)?;
@@ -142,7 +149,23 @@ impl FastSlow {
     fn slow_state(&self, net: &Net, x: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
         let pooled = causal_pool(x, self.spec.pool)?;
         tap.offer(&format!("pooled.r{round}"), || Ok(pooled.clone()))?;
-        let y = block::run(&net.slow, &pooled, tap, Some(round))?;
+        self.slow_update(net, &pooled, tap, round)
+    }
+
+    /// A pass through the slow path whose decays are kept where it learns and has any.
+    fn following_decays(
+        &self,
+        learn: bool,
+        round: usize,
+        tap: &mut Tap,
+        pass: impl FnOnce(&mut Tap) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        if learn && self.spec.slow_mixer != SlowMixer::Attention { self.decays.follow(round, pass) } else { pass(tap) }
+    }
+
+    /// Slow(y), constrained where asked: `(B, K, D)` -> `(B, K, D)`.
+    fn slow_update(&self, net: &Net, y: &Tensor, tap: &mut Tap, round: usize) -> Result<Tensor> {
+        let y = block::run(&net.slow, y, tap, Some(round))?;
         if self.spec.constraint == Constraint::UnitNorm {
             let norm = (y.sqr()?.sum_keepdim(D::Minus1)? + 1e-12)?.sqrt()?; // (B,K,1)
             return y.broadcast_div(&norm);
@@ -161,7 +184,7 @@ impl FastSlow {
             let path = |name: &str, i: usize| format!("{name}.{i}.r{round}");
             let n_slow = if s.slow_mixer == SlowMixer::Attention { s.n_slow } else { 0 };
             layers.extend((0..n_slow).map(|i| AttentionLayer {
-                tokens_per_position: s.pool,
+                tokens_per_position: s.tokens_per_slow_position(),
                 ..AttentionLayer::at_token_rate(path("slow", i), None)
             }));
             layers.extend((0..s.n_post).map(|i| AttentionLayer::at_token_rate(path("post", i), s.fast_window)));
@@ -229,7 +252,11 @@ impl Trainable for FastSlow {
         Capabilities {
             token_model: Some(self),
             attention_layers: self.attention_layers(),
-            two_timescales: Some(TwoTimescales { pool: s.pool, rounds: s.n_rounds, width: s.d_model }),
+            two_timescales: Some(TwoTimescales {
+                pool: s.tokens_per_slow_position(),
+                rounds: s.n_rounds,
+                width: s.d_model,
+            }),
             coupling: Some(self),
             fixed_point: Some(self),
             ..Capabilities::default()

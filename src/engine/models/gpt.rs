@@ -9,7 +9,7 @@ pub use spec::{AlibiGptSpec, PlainGptSpec};
 
 use super::{
     FamilySpec, Loss, Model, ModelSpec, Trainable,
-    capabilities::{AttentionLayer, Capabilities},
+    capabilities::{AttentionLayer, Capabilities, ResidualLayers},
     step_memory::{self, BlockSizes, StepMemory, StepSizes},
 };
 use crate::nn::{
@@ -17,6 +17,7 @@ use crate::nn::{
     block::{self, Block, Gpt2BlockSpec, gpt2_block},
     fused::{GradAccumulator, cross_entropy::head_cross_entropy, embedding::embedding, linear::linear},
     layers::{EMBEDDING_STD, Norm},
+    residual_mixing::{Mixer, ResidualMixing},
 };
 
 impl FamilySpec for PlainGptSpec {
@@ -39,7 +40,16 @@ impl FamilySpec for AlibiGptSpec {
     }
 
     fn memory(&self, step: &StepSizes) -> StepMemory {
-        memory([self.d_model, self.heads, self.layers, 0], step)
+        let plain = memory([self.d_model, self.heads, self.layers, 0], step);
+        if self.residual == ResidualMixing::Fixed {
+            return plain;
+        }
+        // for every layer and the last norm: the sources side by side, weighted, and in attention their squares and products
+        let sources = (self.layers * (self.layers + 3) / 2) as f64;
+        let copies = if self.residual == ResidualMixing::Attention { 4.0 } else { 2.0 };
+        let mixed = copies * sources * self.d_model as f64 * step.positions();
+        let weights = plain.weights + self.residual_weights() as f64;
+        StepMemory { weights, activations: plain.activations + mixed, ..plain }
     }
 
     fn flops_per_token(&self, vocab: usize, window: usize) -> Option<f64> {
@@ -47,7 +57,7 @@ impl FamilySpec for AlibiGptSpec {
     }
 
     fn tiny() -> Self {
-        Self { d_model: 16, heads: 2, layers: 2 }
+        Self { d_model: 16, heads: 2, layers: 2, ..Self::default() }
     }
 }
 
@@ -67,18 +77,33 @@ struct Net {
     embed: Tensor,             // (V, D)
     positions: Option<Tensor>, // (P, D)
     layers: Vec<Block>,
+    /// The mixers of the layers and of the last norm; none where nothing is trained.
+    mixers: Vec<Option<Mixer>>,
     ln: Norm,
     head: Tensor, // (V, D)
 }
 
+/// The sizes that both kinds of net have.
+#[derive(Clone, Copy)]
+struct Sizes {
+    d_model: usize,
+    heads: usize,
+    layers: usize,
+    residual: ResidualMixing,
+}
+
 impl Net {
     /// Builds the net with so many learned positions, or with ALiBi where there are none.
-    fn new(p: &mut Params, vocab: usize, [d, heads, layers]: [usize; 3], positions: Option<usize>) -> Result<Self> {
+    fn new(p: &mut Params, vocab: usize, sizes: Sizes, positions: Option<usize>) -> Result<Self> {
+        let Sizes { d_model: d, heads, layers, residual } = sizes;
         let block = Gpt2BlockSpec { d_model: d, heads, writers: 2 * layers, alibi: positions.is_none() };
         Ok(Self {
             embed: p.normal("embed.weight", (vocab, d), EMBEDDING_STD)?,
             positions: positions.map(|n| p.normal("pos.weight", (n, d), EMBEDDING_STD)).transpose()?,
             layers: (0..layers).map(|i| gpt2_block(p, &format!("layers.{i}"), &block)).collect::<Result<_>>()?,
+            mixers: (0..=layers)
+                .map(|i| Mixer::new(p, &format!("residual.{i}"), residual, i + 1, d))
+                .collect::<Result<_>>()?,
             ln: Norm::layer(p, "ln", d)?,
             head: p.normal("head.weight", (vocab, d), EMBEDDING_STD)?,
         })
@@ -92,9 +117,36 @@ impl Net {
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
         let x = embed_from(tokens, &self.embed, (self.positions.as_ref(), 0))?;
-        let x = block::run(&self.layers, &x, tap, None)?;
+        let x = if self.mixers.iter().any(Option::is_some) { self.mixed(x, tap)? } else { self.stream(x, tap)? };
         tap.offer("final", || Ok(x.clone()))?;
         self.ln.forward(&x)
+    }
+
+    /// The residual stream after all layers, `(B, T, D)`.
+    fn stream(&self, x: Tensor, tap: &mut Tap) -> Result<Tensor> {
+        self.layers.iter().enumerate().try_fold(x, |x, (layer, block)| {
+            let next = block.forward(&x, tap)?;
+            tap.offer(&ResidualLayers::input_tap(layer), || Ok(x.clone()))?;
+            tap.offer(&ResidualLayers::added_tap(layer), || &next - &x)?;
+            Ok(next)
+        })
+    }
+
+    /// What the last norm reads of the embedding and of what each layer added to its own mix, `(B, T, D)`.
+    fn mixed(&self, x: Tensor, tap: &mut Tap) -> Result<Tensor> {
+        let mut sources = vec![x];
+        let mix = |sources: &[Tensor], mixer: &Option<Mixer>| match mixer {
+            Some(mixer) => mixer.mix(sources),
+            None => sources.iter().skip(1).try_fold(sources[0].clone(), |sum, source| sum + source),
+        };
+        for (layer, (block, mixer)) in self.layers.iter().zip(&self.mixers).enumerate() {
+            let x = mix(&sources, mixer)?;
+            let added = (block.forward(&x, tap)? - &x)?;
+            tap.offer(&ResidualLayers::input_tap(layer), || Ok(x))?;
+            tap.offer(&ResidualLayers::added_tap(layer), || Ok(added.clone()))?;
+            sources.push(added);
+        }
+        mix(&sources, &self.mixers[self.layers.len()])
     }
 
     fn cross_entropy(&self, batch: &Batch) -> Result<Tensor> {
@@ -118,7 +170,7 @@ pub(super) fn embed_from(
     x.broadcast_add(&positions.narrow(0, first, t)?)
 }
 
-/// A GPT. Taps: `layers.i.attn.weights`, `final`.
+/// A GPT. Taps: `layers.i.attn.weights`, those of [`ResidualLayers`], `final`.
 pub struct Gpt {
     spec: ModelSpec,
     params: Params,
@@ -129,14 +181,16 @@ pub struct Gpt {
 impl Gpt {
     /// Weights are drawn from `seed`; errors name the size that does not fit.
     pub fn with_learned_positions(spec: &PlainGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        let sizes = [spec.d_model, spec.heads, spec.layers];
-        let net = |p: &mut Params| Net::new(p, vocab, sizes, Some(spec.positions));
+        let PlainGptSpec { d_model, heads, layers, positions } = *spec;
+        let sizes = Sizes { d_model, heads, layers, residual: ResidualMixing::Fixed };
+        let net = |p: &mut Params| Net::new(p, vocab, sizes, Some(positions));
         Self::new(ModelSpec::PlainGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
 
     /// Like [`Gpt::with_learned_positions`], with ALiBi in place of the positions.
     pub fn with_alibi(spec: &AlibiGptSpec, vocab: usize, seed: u64, device: &Device) -> Result<Self> {
-        let sizes = [spec.d_model, spec.heads, spec.layers];
+        let AlibiGptSpec { d_model, heads, layers, residual } = *spec;
+        let sizes = Sizes { d_model, heads, layers, residual };
         let net = |p: &mut Params| Net::new(p, vocab, sizes, None);
         Self::new(ModelSpec::AlibiGpt(spec.clone()), Params::new(seed, device, DType::F32), net)
     }
@@ -167,7 +221,8 @@ impl Trainable for Gpt {
 
     fn capabilities(&self) -> Capabilities<'_> {
         let attention_layers = AttentionLayer::stack("layers", self.net.layers.len(), None);
-        Capabilities { token_model: Some(self), attention_layers, ..Capabilities::default() }
+        let residual_layers = Some(ResidualLayers { layers: self.net.layers.len() });
+        Capabilities { token_model: Some(self), attention_layers, residual_layers, ..Capabilities::default() }
     }
 }
 

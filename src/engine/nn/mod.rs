@@ -14,6 +14,7 @@ pub mod mlp;
 pub mod optimiser;
 pub mod params;
 pub mod pooling;
+pub mod residual_mixing;
 pub mod tap;
 pub mod weights;
 

@@ -21,7 +21,7 @@ pub use adjoint::adjoint;
 pub use backprop::backprop;
 pub use checkpointed::checkpointed;
 pub use error::{Reason, SolveError};
-pub use solve::{solve, solve_at};
+pub use solve::{solve, solve_at, solve_for};
 
 /// The right-hand side. Closures of `(t, &y)` are fields.
 pub trait Field {

@@ -3,7 +3,7 @@
 //! Step control after Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4; which
 //! details are whose is said at [`Policy`].
 
-use std::result;
+use std::{ops::Range, result};
 
 use candle_core::{DType, Tensor};
 
@@ -29,6 +29,23 @@ pub fn solve(
     options: &SolverOptions,
 ) -> result::Result<Solution, SolveError> {
     Solver::new(field, options).run(y0, t0, &[t1], options.keep_states, &mut |_| Ok(()))
+}
+
+/// Same as [`solve`], with steps of an adaptive method that answer to the error of some values alone, by their places in the
+/// state's row-major order; the others are carried along.
+///
+/// # Errors
+/// Those of [`solve`].
+pub fn solve_for(
+    field: &dyn Field,
+    y0: &Tensor,
+    (t0, t1): (f64, f64),
+    options: &SolverOptions,
+    only: Range<usize>,
+) -> result::Result<Solution, SolveError> {
+    let mut solver = Solver::new(field, options);
+    solver.measure.only = Some(only);
+    solver.run(y0, t0, &[t1], options.keep_states, &mut |_| Ok(()))
 }
 
 /// Same as [`solve`] to the last of `times`, which rise; `states` has the state at each of them, read off the steps'
@@ -101,7 +118,7 @@ impl<'a> Solver<'a> {
 
     /// A solver of a flat state made of parts of these lengths, each of which must meet the tolerance.
     pub(super) fn with_parts(field: &'a dyn Field, options: &'a SolverOptions, parts: Vec<usize>) -> Self {
-        let measure = Measure { rtol: options.rtol, atol: options.atol, parts };
+        let measure = Measure { rtol: options.rtol, atol: options.atol, parts, only: None };
         Self { field, options, tableau: options.method.tableau(), measure, trace: Trace::default() }
     }
 

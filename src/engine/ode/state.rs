@@ -1,6 +1,8 @@
 //! Sums and sizes of states. On host memory in one pass over slices; elsewhere, and where gradients are wanted, in
 //! candle's operations.
 
+use std::ops::Range;
+
 use candle_core::{CpuStorage, DType, Result, Storage, Tensor, WithDType, bail};
 
 use crate::nn::{fused::axpy::axpy, host, kernels::arch::arch};
@@ -89,6 +91,8 @@ pub struct Measure {
     pub atol: f64,
     /// Lengths of parts of a flat state, whose largest size counts; empty: the whole.
     pub parts: Vec<usize>,
+    /// The values that count alone, of a state in row-major order, if not all do.
+    pub only: Option<Range<usize>>,
 }
 
 impl Measure {
@@ -148,6 +152,10 @@ impl Measure {
     }
 
     fn spans(&self, len: usize) -> Vec<(usize, usize)> {
+        if let Some(only) = &self.only {
+            let (from, to) = (only.start.min(len), only.end.min(len));
+            return vec![(from, to - from)];
+        }
         if self.parts.is_empty() {
             return vec![(0, len)];
         }

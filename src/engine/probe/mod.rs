@@ -9,9 +9,12 @@ mod bdh_dynamics;
 mod causality;
 pub mod concepts;
 pub mod contexts;
+mod domain_coherence;
 pub mod flow;
+mod gate_entropy;
 mod generator;
 mod generator_distance;
+mod layer_readout;
 mod long_attention_maps;
 pub mod neuron_graph;
 mod next_tokens;
@@ -180,6 +183,9 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &residual::Residual,
     &generator_distance::GeneratorDistance,
     &token_residuals::TokenResiduals,
+    &gate_entropy::GateEntropy,
+    &layer_readout::LayerReadout,
+    &domain_coherence::DomainCoherence,
     &step_lengths::StepLengths,
     &next_tokens::NextTokens,
     &pair_attention::PairAttention,

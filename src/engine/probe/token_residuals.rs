@@ -79,7 +79,7 @@ fn gate_benefit(model: &mut dyn Trainable, cx: &ProbeInputs<'_>) -> Result<Optio
         let tokens = Tensor::from_slice(&held_out.inputs[of_batch], (rows, held_out.len), cx.device)?; // (B, T)
         let residual = residual_after_one_pass(coupling, &tokens)?;
         let open = token_losses(&coupling.logits(&tokens, &mut Tap::off())?, targets)?;
-        let shut = token_losses(&logits_with_gate_shut(coupling, &tokens)?, targets)?;
+        let shut = with_gate_shut(coupling, |model| token_losses(&model.logits(&tokens, &mut Tap::off())?, targets))?;
         for (at, (shut, open)) in shut.iter().zip(&open).enumerate() {
             let benefit = shut - open;
             // the slow path says nothing yet in the first block; a next token that nobody asks for has no loss
@@ -106,17 +106,20 @@ fn residual_after_one_pass(model: &dyn Trainable, tokens: &Tensor) -> Result<Vec
     by_token(&x, &refining.map.refine(&x)?)
 }
 
-/// `(B, T, V)`; the model is left as it was found, whatever happens.
-fn logits_with_gate_shut(coupling: &mut dyn CouplingModel, tokens: &Tensor) -> Result<Tensor> {
+/// Reads a model whose gate is shut; it is left as it was found, whatever happens.
+pub(super) fn with_gate_shut<T>(
+    coupling: &mut dyn CouplingModel,
+    read: impl FnOnce(&dyn CouplingModel) -> Result<T>,
+) -> Result<T> {
     let settings = coupling.coupling_settings();
     coupling.set_coupling_settings(CouplingSettings { gate: Some(0.0), ..settings });
-    let logits = coupling.logits(tokens, &mut Tap::off());
+    let found = read(coupling);
     coupling.set_coupling_settings(settings);
-    logits
+    found
 }
 
 /// |a - b| / |a| of every token `(B T)`; a, b `(B, T, D)`.
-fn by_token(a: &Tensor, b: &Tensor) -> Result<Vec<f64>> {
+pub(super) fn by_token(a: &Tensor, b: &Tensor) -> Result<Vec<f64>> {
     let norms = |t: &Tensor| -> Result<Vec<f64>> { host::to_f64(&t.sqr()?.sum(2)?.sqrt()?) };
     let (off, size) = (norms(&(a - b)?)?, norms(a)?);
     Ok(off.iter().zip(size).map(|(off, size)| off / size.max(f64::MIN_POSITIVE)).collect())

@@ -10,16 +10,17 @@ use super::{
     experiment::{Experiment, Variant},
 };
 use crate::{
-    config::{Config, ConfigError, Settings, whole_numbers},
+    config::{Arguments, Config, ConfigError, Settings, whole_numbers},
+    corpus::Source,
     models::{
         ModelSpec,
         coupled_qk::{CoupledQkSpec, EvolvedLayers, QkVariant},
     },
     telemetry::measurements::{
-        AttentionMapsArgs, AttentionStatisticsArgs, NextTokensArgs, PairAttentionArgs, QueryKeyPathsArgs,
-        StepLengthsArgs,
+        AttentionMapsArgs, AttentionStatisticsArgs, DomainCoherenceArgs, NextTokensArgs, PairAttentionArgs,
+        QueryKeyPathsArgs, StepLengthsArgs,
     },
-    trainer::{Plan, Stage},
+    trainer::{Plan, ProbeSchedule, Stage},
 };
 use settings::{AblationSettings, CoupledQkSettings, ModelSettings, Positions, VariantSettings};
 
@@ -249,6 +250,15 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
         let args = PairAttentionArgs { window: s.train.window, ..PairAttentionArgs::default() };
         probes.push(every.pair_attention.ask(&args));
     }
+    if matches!(corpus.source, Source::Domains(_) | Source::Folder { .. }) {
+        // of the text alone: what is measured at the start stands
+        probes.push(ProbeSchedule {
+            probe: DomainCoherenceArgs::PROBE.to_owned(),
+            every: s.train.steps,
+            every_key: String::new(),
+            args: DomainCoherenceArgs { window: s.train.window, ..DomainCoherenceArgs::default() }.to_args(),
+        });
+    }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     let plan = experiment.plan(corpus, &variants, probes);
     Ok(if s.ablation.longer > 1.0 { with_longer(plan, s.ablation.longer) } else { plan })
@@ -257,6 +267,17 @@ fn plan(config: &Config, s: &CoupledQkSettings) -> Result<Plan, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_domains_is_measured_for_its_coherence() {
+        let knobs = (LAB.knobs)();
+        for (source, is_measured) in [("domains", true), ("harbour", false)] {
+            let mut config = Config::defaults(LAB.id, &knobs);
+            config.set_text(&knobs, "corpus.source", source).unwrap();
+            let plan = (LAB.plan)(&config).unwrap();
+            assert_eq!(plan.probes.iter().any(|p| p.probe == "domain_coherence"), is_measured, "{source}");
+        }
+    }
 
     #[test]
     fn steps_to_compare_are_read_or_refused_in_words() {

@@ -13,11 +13,11 @@ use crate::{
     models::{
         ModelSpec,
         dense::{DenseSpec, GatedAct},
-        fast_slow::{Approach, FastSlowSpec, SlowMixer},
+        fast_slow::{Approach, FastSlowSpec, Hierarchy, SlowMixer},
     },
     telemetry::measurements::{
-        AttentionMapsArgs, CausalityArgs, GeneratorDistanceArgs, NextTokensArgs, ResidualArgs, StaircaseArgs,
-        TokenResidualsArgs,
+        AttentionMapsArgs, CausalityArgs, GateEntropyArgs, GeneratorDistanceArgs, NextTokensArgs, ResidualArgs,
+        StaircaseArgs, TokenResidualsArgs,
     },
     trainer::Plan,
 };
@@ -65,6 +65,8 @@ pub static LAB: Lab = Lab {
         "One pass beside a fast state that is solved for: the paper's equation, and a backward Euler step. Some minutes.";
         "fast_slow_decay", "Learned decay",
         "The slow path's attention gives way to a state with a learned decay. How long does it learn to remember? Three seeds.";
+        "fast_slow_update_count", "Update counts",
+        "No pooling: two fast passes with the slow state held, then one slow update. Beside the pooled model. Some minutes.";
         "fast_slow_paper", "Paper", "The paper's setting: learning rate 1e-4, 650 steps, with both dense baselines.";
     },
     plan: |config| plan(config, &FastSlowSettings::read(config)?),
@@ -127,6 +129,7 @@ fn fast_slow(s: &FastSlowSettings, frozen: bool) -> Result<FastSlowSpec, ConfigE
         constraint: s.approach.constraint,
         fast_window: positive(m.fast_window),
         upsample: m.upsample,
+        hierarchy: Hierarchy::Pooled,
     })
 }
 
@@ -197,6 +200,25 @@ fn ladder(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
     Ok(all)
 }
 
+/// The coupled model without pooling, its slow path slow by the number of its updates (the paper's 2.3), with one pass in each
+/// application of Post.
+fn by_update_counts(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
+    let passes = s.variants.cycle_passes;
+    let kinds = [
+        (s.variants.update_count, false, "update_count", "update counts"),
+        (s.variants.update_count_last, true, "update_count_last", "update counts, last cycle"),
+    ];
+    let mut all = vec![];
+    for (is_on, last_cycle_only, id, label) in kinds {
+        if is_on {
+            let hierarchy = Hierarchy::UpdateCount { passes, last_cycle_only };
+            let base = FastSlowSpec { approach: Approach::OnePass, aux_lambda: 0.0, ..fast_slow(s, false)? };
+            all.push(Variant::new(id, label, ModelSpec::FastSlow(FastSlowSpec { hierarchy, ..base })));
+        }
+    }
+    Ok(all)
+}
+
 fn variants(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
     let mut all = vec![];
     if s.variants.coupled {
@@ -213,6 +235,7 @@ fn variants(s: &FastSlowSettings) -> Result<Vec<Variant>, ConfigError> {
             all.push(Variant::new(slow_mixer.id(), label, ModelSpec::FastSlow(model)));
         }
     }
+    all.extend(by_update_counts(s)?);
     if s.variants.frozen {
         all.push(Variant::new("frozen", "frozen", ModelSpec::FastSlow(fast_slow(s, true)?)));
     }
@@ -236,6 +259,7 @@ fn plan(config: &Config, s: &FastSlowSettings) -> Result<Plan, ConfigError> {
         every.generator_distance.ask(&GeneratorDistanceArgs::default()),
         every.next_tokens.ask(&NextTokensArgs::default()),
         every.causality.ask(&CausalityArgs::default()),
+        every.gate_entropy.ask(&GateEntropyArgs::default()),
     ];
     Ok(experiment.plan(s.corpus.spec()?, &variants(s)?, probes))
 }
@@ -280,6 +304,23 @@ mod tests {
         assert_eq!(all[5].1, FastSlowSpec { approach: Approach::Deq { tolerance, max_iters }, ..base.clone() });
         assert_eq!(all[6].1, FastSlowSpec { approach: Approach::BackwardEuler { tolerance, max_iters }, ..base });
         assert_eq!(models(&[]).unwrap().len(), 2, "no rung is added unasked");
+    }
+
+    #[test]
+    fn update_counts_replace_pooling_alone() {
+        let settings = [
+            ("variants.update_count", "true"),
+            ("variants.update_count_last", "true"),
+            ("variants.cycle_passes", "5"),
+            ("approach.method", "anderson"),
+        ];
+        let all = models(&settings).unwrap();
+        let ids: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(ids, ["coupled", "update_count", "update_count_last", "frozen"]);
+        for ((_, model), last_cycle_only) in all[1..3].iter().zip([false, true]) {
+            let hierarchy = Hierarchy::UpdateCount { passes: 5, last_cycle_only };
+            assert_eq!(model, &FastSlowSpec { hierarchy, approach: Approach::OnePass, ..all[0].1.clone() });
+        }
     }
 
     #[test]

@@ -13,14 +13,16 @@ use crate::{
     config::{Arguments, Config, ConfigError, Settings},
     models::{
         ModelSpec,
+        gpt::AlibiGptSpec,
         spen::{Predictor, PredictorValues, SpenSpec, TraceGate},
     },
+    nn::residual_mixing::ResidualMixing,
     telemetry::measurements::{
-        AutocorrelationArgs, PositionLossesArgs, TokenBaselinesArgs, TraceReadingArgs, UnitUsageArgs,
+        AutocorrelationArgs, LayerReadoutArgs, PositionLossesArgs, TokenBaselinesArgs, TraceReadingArgs, UnitUsageArgs,
     },
     trainer::{Plan, ProbeSchedule},
 };
-use settings::{CompareSettings, MechanismSettings, ModelSettings, SpenSettings};
+use settings::{CompareSettings, DepthSettings, MechanismSettings, ModelSettings, SpenSettings};
 
 pub static LAB: Lab = Lab {
     id: "spen",
@@ -33,6 +35,7 @@ pub static LAB: Lab = Lab {
         ("mechanism", "Staircase"),
         ("predictor", "Predictors"),
         ("compare", "Compare"),
+        ("depth", "Over depth"),
         ("variants", "Variants"),
         ("corpus", "Text"),
         ("train", "Training"),
@@ -63,6 +66,8 @@ pub static LAB: Lab = Lab {
         "Fixed traces with five predictors repeat after you: attention over traces recalls no more, over the input it does.";
         "spen_predictors_prose", "Predictors on prose",
         "The same five predictors on prose, where three seeds can hardly tell them apart.";
+        "spen_depth", "Time and depth",
+        "Twelve thin layers: a fixed residual stream, learned weights, attention over layers. What is left of layer 1? Some minutes.";
         "spen_paper", "Paper", "The 130M model of the paper with its predictors, for a GPU and a text of your own.";
     },
     plan: |config| plan(config, &SpenSettings::read(config)?),
@@ -75,6 +80,7 @@ pub static LAB: Lab = Lab {
         Pane::tile("losses", 1),
         Pane::tab("accuracy"),
         Pane::tab("position_losses"),
+        Pane::more("recoverability"),
         Pane::more("unit_usage"),
         Pane::more("autocorrelation"),
         Pane::more("fast_weights"),
@@ -139,6 +145,24 @@ fn as_large(base: &SpenSpec, variants: &[Variant]) -> SpenSpec {
     SpenSpec { hidden, kept: kept.clamp(1, hidden), ..base.clone() }
 }
 
+/// The transformers of many thin layers that are turned on; they differ in what a layer reads of those before it.
+fn over_depth(s: &DepthSettings) -> Result<Vec<Variant>, ConfigError> {
+    let DepthSettings { layers, d_model, heads, .. } = *s;
+    let all = [
+        (s.fixed, "depth_fixed", "fixed residual", ResidualMixing::Fixed),
+        (s.learned, "depth_learned", "learned residual", ResidualMixing::Learned),
+        (s.attention, "depth_attention", "attention residual", ResidualMixing::Attention),
+    ];
+    let chosen: Vec<_> = all.into_iter().filter(|(on, ..)| *on).collect();
+    if !chosen.is_empty() && !d_model.is_multiple_of(heads) {
+        let fits = (d_model / heads).max(1) * heads;
+        let why = format!("`depth.d_model` = {d_model} must be a multiple of `depth.heads` = {heads}; try {fits}");
+        return Err(ConfigError::inconsistent(DepthSettings::d_model.name, why));
+    }
+    let model = |residual| ModelSpec::AlibiGpt(AlibiGptSpec { d_model, heads, layers, residual });
+    Ok(chosen.into_iter().map(|(_, id, label, residual)| Variant::new(id, label, model(residual))).collect())
+}
+
 /// The last step: no traces, and attention in every block, with as many parameters as the largest of these.
 fn transformer(variants: &[Variant], vocab: usize) -> Result<Variant, ConfigError> {
     let parameters = |v: &Variant| if let ModelSpec::Spen(spec) = &v.model { spec.parameters(vocab) } else { 0 };
@@ -175,16 +199,21 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     let base = base(&s.model);
     let mut variants = mechanisms(&s.mechanism, &base);
     variants.extend(predictors(&s.predictor, &base));
-    check(&s.model, &variants)?;
-    let transformer = match s.compare.transformer {
+    let has_traces = !variants.is_empty();
+    let over_depth = over_depth(&s.depth)?;
+    if over_depth.is_empty() || has_traces {
+        check(&s.model, &variants)?;
+    }
+    let transformer = match s.compare.transformer && has_traces {
         true => Some(transformer(&variants, s.corpus.vocab)?),
         false => None,
     };
     variants.extend(transformer);
-    if s.compare.as_large {
+    if s.compare.as_large && has_traces {
         let spec = as_large(&base, &variants);
         variants.push(Variant::new("as_large", "fixed, as large", ModelSpec::Spen(spec)));
     }
+    variants.extend(over_depth);
     let every = &s.probe;
     let window = s.train.window;
     let held_out = TokenBaselinesArgs { window, windows: s.run.eval_windows };
@@ -203,6 +232,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
         every.unit_usage.ask(&usage),
         every.autocorrelation.ask(&autocorrelation),
         every.position_losses.ask(&by_position),
+        every.layer_readout.ask(&LayerReadoutArgs { window, ..LayerReadoutArgs::default() }),
     ];
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     Ok(experiment.plan(s.corpus.spec()?, &variants, probes))

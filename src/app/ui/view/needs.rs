@@ -4,7 +4,7 @@
 const NEEDS: &[(&str, &[&str])] = &[
     (
         "It is asked of a model with a slow path beside a fast one, as in the lab Fast-slow gate.",
-        &["staircase", "causality", "residual", "generator_distance", "token_residuals"],
+        &["staircase", "causality", "residual", "generator_distance", "token_residuals", "gate_entropy"],
     ),
     (
         "It is asked of a model with softmax attention.",
@@ -34,6 +34,7 @@ const NEEDS: &[(&str, &[&str])] = &[
         &["position_losses"],
     ),
     ("It is asked of a model that reads a text part by part.", &["warm_up", "fast_weights", "uncertainty"]),
+    ("It is asked of a transformer whose layers can be tapped, as in the lab EMA language model.", &["layer_readout"]),
     ("It is asked of a reader that is trained to name past tokens, as in the lab Traces.", &["recoverability"]),
     ("It is asked of a network that settles on a sentence, as in the lab Grammar roles.", &["settling"]),
     ("It is asked of a model that reads sentences with roles, as in the lab Grammar roles.", &["role_accuracy"]),
@@ -60,7 +61,10 @@ const NEEDS: &[(&str, &[&str])] = &[
             "bdh_dynamics",
         ],
     ),
-    ("It is asked of a model that predicts the next token of a text.", &["next_tokens", "token_baselines"]),
+    (
+        "It is asked of a model that predicts the next token of a text.",
+        &["next_tokens", "token_baselines", "domain_coherence"],
+    ),
 ];
 
 /// The property of the models that a probe can ask, in a sentence; empty for an unknown probe.

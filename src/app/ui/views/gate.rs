@@ -1,10 +1,14 @@
-//! The gate over training: tanh(gamma) of every variant, and beneath it the gradient that moves it.
+//! The gate over training: tanh(gamma) of every variant, and beneath it the gradient that moves it and, where it was
+//! measured, what the open gate does to the entropy of the attention behind it.
 
 use crate::{
-    telemetry::channels,
+    telemetry::{
+        channels,
+        measurements::{GateEntropy, RankCorrelation},
+    },
     ui::{
-        plot::{Axis, Chart, Zone},
-        seed_series::{SeedSeries, Seeds, SeriesStyle, groups},
+        plot::{Axis, Chart, Line, Reference, Zone},
+        seed_series::{SeedSeries, Seeds, SeriesStyle, groups, variant_colour},
         view::{Panel, PanelView, ViewCx},
     },
 };
@@ -55,6 +59,44 @@ impl Gate {
         chart.legend = false;
         chart
     }
+
+    /// Nothing where no entropy was measured.
+    fn entropy_chart<'a>(cx: &ViewCx<'a>) -> Option<Chart<'a>> {
+        let y = Axis::new("entropy, open \u{2212} shut (nats)").include(&[0.0]);
+        let mut chart = Chart::new("entropy behind the gate", Axis::steps().include(&[0.0]), y);
+        for (variant, info) in cx.mirror.variants().iter().enumerate() {
+            let history = cx.history::<GateEntropy>(variant);
+            if !history.is_empty() {
+                let points: Vec<[f64; 2]> = history.iter().map(|(step, m)| [*step as f64, m.change()]).collect();
+                let colour = variant_colour(cx.mirror, variant, cx.theme);
+                chart.lines.push(Line::new(&info.label, colour, points).dots());
+            }
+        }
+        if chart.lines.is_empty() {
+            return None;
+        }
+        chart.references.push(Reference { label: "shut".to_owned(), at: 0.0, vertical: false });
+        chart.marker = cx.marker();
+        chart.legend = false;
+        Some(chart)
+    }
+}
+
+/// "+0.31 (rotated -0.01 ± 0.05, p = 0.002)".
+fn correlation_label(c: RankCorrelation) -> String {
+    format!("{:+.2} (rotated {:+.2} \u{b1} {:.2}, p = {:.3})", c.rho, c.null_mean, c.null_sd, c.p)
+}
+
+/// The correlations by token of the variant in focus, where its gate changes anything.
+fn correlations(cx: &ViewCx<'_>) -> String {
+    match cx.measured_in_focus::<GateEntropy>() {
+        Some(m) if m.with_loss.rho.is_finite() => format!(
+            "; by token the change of entropy goes with that of the loss by {}, with the size of what the gate lets in by {}",
+            correlation_label(m.with_loss),
+            correlation_label(m.with_push)
+        ),
+        _ => String::new(),
+    }
 }
 
 impl PanelView for Gate {
@@ -64,8 +106,12 @@ impl PanelView for Gate {
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        let gradient = Panel::new(self.gradient_chart(cx), 0.4);
-        vec![Panel::new(self.gate_chart(cx), 0.6), gradient.in_table("dLoss/d\u{3b3} ")]
+        let entropy = Self::entropy_chart(cx);
+        let [gate, gradient] = if entropy.is_some() { [0.46, 0.27] } else { [0.6, 0.4] };
+        let gradient = Panel::new(self.gradient_chart(cx), gradient).in_table("dLoss/d\u{3b3} ");
+        let mut panels = vec![Panel::new(self.gate_chart(cx), gate), gradient];
+        panels.extend(entropy.map(|chart| Panel::new(chart, 0.27).in_table("entropy, open less shut ")));
+        panels
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -75,6 +121,6 @@ impl PanelView for Gate {
         let sign = if is_negative { "; below zero it is as open as above" } else { "" };
         let several = cx.mirror.variants().len() > groups(cx.mirror).len();
         let seeds = if several { ", a line a seed" } else { "" };
-        cx.subtitle(&format!("weight of the slow path{sign}, and its gradient{seeds}"))
+        cx.subtitle(&format!("weight of the slow path{sign}, and its gradient{seeds}{}", correlations(cx)))
     }
 }

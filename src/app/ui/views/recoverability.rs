@@ -1,4 +1,5 @@
-//! How often each reader names the token k steps back, against k: the picture of the data-processing inequality.
+//! How often each reader names the token k steps back, against k: the picture of the data-processing inequality. Where layers
+//! were measured instead, how much of one layer each later one can read.
 
 use eframe::egui::{RichText, Ui, Vec2};
 
@@ -64,6 +65,36 @@ impl Recoverability {
         chart
     }
 
+    /// The same over depth; `None` where no layers were measured.
+    fn depth_chart(cx: &ViewCx<'_>) -> Option<Chart<'static>> {
+        let mut chart = Chart::new(
+            "what is left of a layer",
+            Axis::new("layer that reads; the last is the final norm").whole(),
+            Axis::new("R\u{b2} of a linear map").include(&[0.0, 1.0]),
+        );
+        for (i, variant) in cx.mirror.variants().iter().enumerate() {
+            let Some(measured) = cx.scheduled::<measurements::LayerReadout>(i) else { continue };
+            let points = |y: &[f64]| -> Vec<[f64; 2]> {
+                measured.readers.iter().zip(y).map(|(layer, y)| [*layer as f64, *y]).collect()
+            };
+            let colour = variant_colour(cx.mirror, i, cx.theme);
+            chart.lines.push(Line::new(&variant.label, colour, points(&measured.explained)).dots());
+            let permuted =
+                Line::new(format!("{}, tokens exchanged", variant.label), colour, points(&measured.permuted));
+            chart.lines.push(permuted.stroke(Stroke::Dashed).unnamed());
+        }
+        if chart.lines.is_empty() {
+            return None;
+        }
+        chart.references.push(Reference { label: "nothing is left".to_owned(), at: 0.0, vertical: false });
+        Some(chart)
+    }
+
+    /// True unless the lab trains layers and no readers of traces.
+    fn has_readers(cx: &ViewCx<'_>) -> bool {
+        cx.setting("depth.layers").is_none()
+    }
+
     /// The button that begins, where nothing is being trained.
     fn begin_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let (words, may_begin) = match &cx.mirror.state {
@@ -85,11 +116,12 @@ impl Recoverability {
 
 impl PanelView for Recoverability {
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
-        Panel::whole(Self::chart(cx))
+        Panel::whole(Self::depth_chart(cx).unwrap_or_else(|| Self::chart(cx)))
     }
 
     fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
-        if matches!(cx.mirror.state, None | Some(RunState::Paused)) { 32.0 } else { 0.0 }
+        let may_begin = matches!(cx.mirror.state, None | Some(RunState::Paused)) && Self::has_readers(cx);
+        if may_begin { 32.0 } else { 0.0 }
     }
 
     fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
@@ -99,6 +131,10 @@ impl PanelView for Recoverability {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        let layers = (0..cx.mirror.variants().len()).find_map(|i| cx.scheduled::<measurements::LayerReadout>(i));
+        if let Some(m) = layers {
+            return cx.subtitle(&format!("what layer {} added, read later \u{b7} {}", m.layer, m.sample.about));
+        }
         let about = (0..cx.mirror.variants().len())
             .find_map(|i| cx.scheduled::<measurements::Recoverability>(i))
             .map(|m| m.sample.about.clone());

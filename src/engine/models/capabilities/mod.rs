@@ -6,6 +6,7 @@
 //! | --- | --- | --- |
 //! | `token_model` | logits of the next token | the trainer's accuracy, next tokens |
 //! | `attention_layers` | softmax attention maps by layer | attention maps |
+//! | `residual_layers` | layers that read what those before them gave | layer readout |
 //! | `flow` | a differential equation over depth | flow answers, fields, sweeps |
 //! | `synapses` | linear attention whose state is synapses | synapses, concepts, graphs |
 //! | `two_timescales` | a fast stream and a slow stream | staircase |
@@ -29,6 +30,7 @@ mod flow;
 mod local_learning;
 mod query_key_dynamics;
 mod recovery;
+mod residual_layers;
 mod runtime_param;
 mod sentences;
 mod stationary_map;
@@ -43,6 +45,7 @@ pub use flow::{CONTROLS, FlowControl, FlowModel, LanguageFlow, PlanarField, Plan
 pub use local_learning::{LocalLearning, LocalUpdate};
 pub use query_key_dynamics::{LayerDynamics, QueryKeyDynamics, Scheme};
 pub use recovery::RecoveryModel;
+pub use residual_layers::ResidualLayers;
 pub use runtime_param::RuntimeParam;
 pub use sentences::{
     FeedforwardWeights, FrozenEncoder, LevelFeatures, SentenceEncoder, SequenceTagger, SettledLevel, SettlingModel,
@@ -65,6 +68,8 @@ pub struct Capabilities<'m> {
     pub token_model: Option<&'m dyn Model>,
     /// The layers whose attention maps can be tapped, in the order of a forward pass; none without softmax attention.
     pub attention_layers: Vec<AttentionLayer>,
+    /// The layers whose input and addition can be tapped.
+    pub residual_layers: Option<ResidualLayers>,
     /// The flow over depth.
     pub flow: Option<FlowModel<'m>>,
     /// The learned map to stationary distributions.

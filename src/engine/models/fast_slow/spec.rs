@@ -90,6 +90,25 @@ impl SlowMixer {
     }
 }
 
+/// The reason why the slow path is slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Hierarchy {
+    /// It runs over the means of blocks of tokens, once a round: the paper's aggregation (its 2.3).
+    #[default]
+    Pooled,
+    /// It runs over all tokens, once after so many passes of the fast path with the slow state held: the Lie splitting by
+    /// update counts that the paper contrasts itself with (its 2.3 and 3.4). A round is a cycle:
+    /// passes times x <- Post(x + u(y)), u(y) = s tanh(gamma) RMSNorm(phi(y)), then y <- Slow(y + x), from y = 0; the last
+    /// norm reads x + u(y).
+    UpdateCount {
+        /// The number of fast passes before each slow update.
+        passes: usize,
+        /// Gradients of the last cycle alone: all that earlier ones added to x and y counts as constant.
+        last_cycle_only: bool,
+    },
+}
+
 /// Sizes and switches. The defaults are the paper's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -110,8 +129,10 @@ pub struct FastSlowSpec {
     pub n_slow: usize,
     /// The mixing of positions in the slow path.
     pub slow_mixer: SlowMixer,
-    /// The number of rounds of pooling, slow path and injection.
+    /// The number of rounds of pooling, slow path and injection, or of cycles.
     pub n_rounds: usize,
+    /// Pooling, or a count of updates.
+    pub hierarchy: Hierarchy,
     /// `None`: phi is linear (W_sf); else a two-layer GELU MLP of this width (the learned projector).
     pub projector_hidden: Option<usize>,
     /// Keeps gamma at exactly 0: the ablation. Its gradient is still reported.
@@ -144,6 +165,7 @@ impl Default for FastSlowSpec {
             n_slow: 2,
             slow_mixer: SlowMixer::Attention,
             n_rounds: 2,
+            hierarchy: Hierarchy::Pooled,
             projector_hidden: None,
             freeze_coupling: false,
             gate_weight_decay: true,
@@ -158,6 +180,11 @@ impl Default for FastSlowSpec {
 }
 
 impl FastSlowSpec {
+    /// Tokens for which the slow path has one position.
+    pub(super) fn tokens_per_slow_position(&self) -> usize {
+        if self.hierarchy == Hierarchy::Pooled { self.pool } else { 1 }
+    }
+
     /// See [`FamilySpec::memory`](crate::models::FamilySpec::memory). Each round saves what it passes through; an
     /// equilibrium is solved without a graph, and saves one application of Post at its solution.
     pub(super) fn step_memory(&self, step: &StepSizes) -> StepMemory {
@@ -169,12 +196,17 @@ impl FastSlowSpec {
             gated: false,
             has_biases: false,
         };
-        let (d, rounds) = (self.d_model as f64, self.n_rounds as f64);
-        let (fast, slow) = (step.positions(), step.rows * (step.tokens / self.pool.max(1) as f64).ceil());
-        let passes = match self.approach {
-            Approach::OnePass => 1.0,
-            Approach::Passes { passes } | Approach::Anderson { passes } => passes as f64,
-            Approach::BackwardEuler { .. } | Approach::Deq { .. } => 2.0,
+        let pool = self.tokens_per_slow_position().max(1) as f64;
+        let (d, (fast, slow)) = (self.d_model as f64, (step.positions(), step.rows * (step.tokens / pool).ceil()));
+        let rounds = match self.hierarchy {
+            Hierarchy::UpdateCount { last_cycle_only: true, .. } => 1.0,
+            _ => self.n_rounds as f64,
+        };
+        let passes = match (self.hierarchy, self.approach) {
+            (Hierarchy::UpdateCount { passes, .. }, _) => passes as f64,
+            (_, Approach::OnePass) => 1.0,
+            (_, Approach::Passes { passes } | Approach::Anderson { passes }) => passes as f64,
+            (_, Approach::BackwardEuler { .. } | Approach::Deq { .. }) => 2.0,
         } + if self.aux_lambda > 0.0 { 1.0 } else { 0.0 };
         let head = d / self.heads.max(1) as f64;
         let kv = self.kv_heads as f64 * head;
@@ -205,6 +237,16 @@ impl FastSlowSpec {
             candle_core::bail!(
                 "the Sinkhorn constraint projects the linear coupling W_sf; turn the learned projector off"
             );
+        }
+        if let Hierarchy::UpdateCount { passes, .. } = self.hierarchy {
+            if passes == 0 {
+                candle_core::bail!("a cycle needs at least 1 fast pass");
+            }
+            if self.approach != Approach::OnePass || self.aux_lambda > 0.0 {
+                candle_core::bail!(
+                    "a hierarchy by update counts has passes of its own: choose one pass and no residual penalty"
+                );
+            }
         }
         match self.approach {
             Approach::Passes { passes: 0 } | Approach::Anderson { passes: 0 } => {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::nn::residual_mixing::ResidualMixing;
+
 /// The smallest width and the step of widths, and the step of small models that miss their count by more than [`NEAR`].
 const STEP: usize = 8;
 const FINE_STEP: usize = 4;
@@ -46,19 +48,26 @@ pub struct AlibiGptSpec {
     pub heads: usize,
     /// The number of layers.
     pub layers: usize,
+    /// The state that a layer reads of what those before it gave.
+    pub residual: ResidualMixing,
 }
 
 impl Default for AlibiGptSpec {
     fn default() -> Self {
-        Self { d_model: 128, heads: 4, layers: 6 }
+        Self { d_model: 128, heads: 4, layers: 6, residual: ResidualMixing::Fixed }
     }
 }
 
 impl AlibiGptSpec {
-    /// L (12 D^2 + 13 D) + 2 D + 2 V D
+    /// L (12 D^2 + 13 D) + 2 D + 2 V D, and the weights of a mixed residual.
     pub fn parameters(&self, vocab: usize) -> usize {
         let d = self.d_model;
-        self.layers * (12 * d * d + 13 * d) + 2 * d + 2 * vocab * d
+        self.layers * (12 * d * d + 13 * d) + 2 * d + 2 * vocab * d + self.residual_weights()
+    }
+
+    /// Weights that mix what the layers read, those of the last norm's input among them.
+    pub fn residual_weights(&self) -> usize {
+        (1..=self.layers + 1).map(|sources| self.residual.parameters(sources, self.d_model)).sum()
     }
 
     /// The sizes that come closest to so many parameters; of two as close, the less unusual one.
@@ -95,7 +104,7 @@ impl AlibiGptSpec {
             let heads = (d_model / HEAD).max(1);
             // heads divide the width
             let heads = (1..=heads).rev().find(|h| d_model.is_multiple_of(*h)).unwrap_or(1);
-            Self { d_model, heads, layers }
+            Self { d_model, heads, layers, ..Self::default() }
         };
         let widths = (STEP..=8192).step_by(step).take_while(|d| at(*d, 1).parameters(vocab) <= 2 * parameters.max(1));
         let shapes = widths.flat_map(|d| ((d / WIDE).max(1)..=(d / SLIM).max(1)).map(move |l| at(d, l)));

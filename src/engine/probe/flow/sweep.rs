@@ -3,6 +3,7 @@
 
 mod activation;
 pub(super) mod classes;
+mod difficulty;
 mod frozen_model;
 mod gradients;
 mod latency;
@@ -83,6 +84,7 @@ fn measured(swept: SweptModel<'_>, args: &FlowSweepArgs, upto: usize, cx: &Probe
         FlowSweepKind::Invariance => solvers::invariance(&input, &params),
         FlowSweepKind::Class => classes::class(&input, &params, cx)?,
         FlowSweepKind::Activation => activation::activation(&input, &params, cx)?,
+        FlowSweepKind::Difficulty => difficulty::difficulty(&input, &params, cx)?,
         FlowSweepKind::Layers => classes::layers(&input, &params, cx)?,
         FlowSweepKind::Latency => latency::latency(&input, swept.model, cx)?,
         FlowSweepKind::GradientError => gradients::error(&input, &params)?,

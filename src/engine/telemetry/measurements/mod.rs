@@ -21,13 +21,16 @@ mod bdh_dynamics;
 mod causality;
 mod concept_effect;
 mod concept_search;
+mod domain_coherence;
 mod fast_weights;
 mod flow;
+mod gate_entropy;
 mod generator;
 mod generator_distance;
 mod graph_modularity;
 mod graph_neuron;
 mod intervention;
+mod layer_readout;
 mod logit_lens;
 mod merging;
 mod neuron_graph;
@@ -36,6 +39,7 @@ mod pair_attention;
 mod position_losses;
 mod query_key_maps;
 mod query_key_paths;
+mod rank_correlation;
 mod reading;
 mod reading_candidates;
 mod recoverability;
@@ -69,15 +73,18 @@ pub use concept_search::{
     ConceptNoun, ConceptSearch, ConceptSearchArgs, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch,
     SplitCorrelations,
 };
+pub use domain_coherence::{DomainCoherence, DomainCoherenceArgs};
 pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
     ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAlongArgs,
     FlowAnswer, FlowArgs, FlowClaims, FlowClaimsArgs, FlowControl, FlowField, FlowFieldArgs, FlowMotion, FlowOutcome,
-    FlowPaths, FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory,
-    FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
-    GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome, SolverAttempt, SolverTrace,
-    SolverUse, SteeringClass, SteeringClasses, SteeringCurves, StepPolicy, SweepProgress, ToleranceCurve,
+    FlowPaths, FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
+    FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
+    FlowSweepTolerance, GradientCurve, GradientMethod, LanguageOutcome, NextToken, NfeCurve, PlanarOutcome,
+    SolverAttempt, SolverTrace, SolverUse, SteeringClass, SteeringClasses, SteeringCurves, StepPolicy, SweepProgress,
+    ToleranceCurve,
 };
+pub use gate_entropy::{GateEntropy, GateEntropyArgs};
 pub use generator::{
     GapBySize, GapBySizeArgs, GeneratorArgs, GeneratorFlow, GeneratorFlowArgs, GeneratorState, RelaxationCurves,
     StateClass, StationaryMapArgs, StationaryMapError, TopologyGaps,
@@ -86,6 +93,7 @@ pub use generator_distance::{ColumnSums, GeneratorDistance, GeneratorDistanceArg
 pub use graph_modularity::{GraphCurveArgs, GraphModularity, GraphModularityArgs, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, GraphNeuronArgs, Partner, TokenScore};
 pub use intervention::{ActionKind, ChangeArgs, ChangedPart, InterventionArgs, InterventionEffect, TargetKind};
+pub use layer_readout::{LayerReadout, LayerReadoutArgs};
 pub use logit_lens::{LogitLens, LogitLensArgs};
 pub use merging::{Merging, MergingArgs, ModelLosses};
 pub use neuron_graph::{
@@ -97,6 +105,7 @@ pub use pair_attention::{LayerPairAttention, PairAttention, PairAttentionArgs};
 pub use position_losses::{PositionLosses, PositionLossesArgs};
 pub use query_key_maps::{QueryKeyLayer, QueryKeyMaps, QueryKeyMapsArgs};
 pub use query_key_paths::{IntegrationScheme, QueryKeyEvolution, QueryKeyPaths, QueryKeyPathsArgs};
+pub use rank_correlation::RankCorrelation;
 pub use reading::{LayerFiring, NeuronTrace, ReadingArgs, SynapseRank, SynapseReading, SynapseTrace};
 pub use reading_candidates::{Evidence, ReadingCandidate, ReadingCandidates, ReadingCandidatesArgs};
 pub use recoverability::{Recoverability, RecoverabilityArgs};
@@ -228,6 +237,9 @@ measurements! {
     Residual,
     GeneratorDistance,
     TokenResiduals,
+    GateEntropy,
+    LayerReadout,
+    DomainCoherence,
     PairAttention,
     StepLengths,
     NextTokens,
@@ -275,6 +287,7 @@ measurements! {
     FlowSweepInvariance,
     FlowSweepClass,
     FlowSweepActivation,
+    FlowSweepDifficulty,
     FlowSweepLayers,
     FlowSweepLatency,
     FlowSweepGradientError,

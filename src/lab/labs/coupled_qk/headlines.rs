@@ -1,11 +1,29 @@
 //! The lab's result: the race's losses, and whether seeds tell a variant from the first.
 
-use crate::labs::headline::{
-    Headline,
-    common::{ACCURACY, BESIDE_FIRST, LOSS},
-    large::{self, LargeNumber},
+use crate::{
+    labs::headline::{
+        Better, Digits, Headline,
+        common::{ACCURACY, BESIDE_FIRST, LOSS},
+        large::{self, LargeNumber},
+        measured,
+    },
+    telemetry::measurements::DomainCoherence,
 };
 
-pub static ALL: &[Headline] = &[LOSS, BESIDE_FIRST, ACCURACY];
+pub static ALL: &[Headline] = &[
+    LOSS,
+    BESIDE_FIRST,
+    ACCURACY,
+    Headline {
+        id: "domain_gain",
+        name: "told by the domain",
+        unit: "nats",
+        about: "Loss that the best mixture of up to 8 unigrams saves beside one, across halves of the text: 0 for a text of one domain.",
+        better: Better::Neither,
+        digits: Digits::Decimals(4),
+        absent: "the text mixes no domains; the probe `domain_coherence` measures any text",
+        source: measured!(DomainCoherence, |m| Some(m.gain()).filter(|gain| gain.is_finite())),
+    },
+];
 
 pub static LARGE: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::LOSS, large::common::ACCURACY];

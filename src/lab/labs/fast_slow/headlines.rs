@@ -9,7 +9,7 @@ use crate::{
     },
     telemetry::{
         channels,
-        measurements::{Residual, ResidualMethod},
+        measurements::{GateEntropy, Residual, ResidualMethod},
     },
 };
 
@@ -42,6 +42,26 @@ pub static ALL: &[Headline] = &[
         digits: Digits::Decimals(2),
         absent: "the slow path of no variant decays (`variants.gated_linear`, `variants.decay`)",
         source: Source::Scalar { channel: channels::MEMORY_MEDIAN, value: |v| v },
+    },
+    Headline {
+        id: "gate_entropy",
+        name: "entropy behind the gate",
+        unit: "nats",
+        about: "Mean entropy of the attention after the last injection, less the same with the gate shut: below 0 the open gate sharpens it.",
+        better: Better::Neither,
+        digits: Digits::Decimals(4),
+        absent: "no variant has a gate, or its entropy was not measured (`probe.gate_entropy_every`)",
+        source: measured!(GateEntropy, |m| m.change()),
+    },
+    Headline {
+        id: "gate_entropy_loss",
+        name: "entropy with loss",
+        unit: "",
+        about: "Rank correlation by token of what the open gate changes in the entropy and in the loss: above 0 the loss falls where attention is sharper.",
+        better: Better::Neither,
+        digits: Digits::Decimals(3),
+        absent: "no gate is open, or its entropy was not measured (`probe.gate_entropy_every`)",
+        source: measured!(GateEntropy, |m| Some(m.with_loss.rho).filter(|rho| rho.is_finite())),
     },
     Headline {
         id: "gate",

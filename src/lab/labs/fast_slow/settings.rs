@@ -86,6 +86,15 @@ settings! {
         /// The coupled model with linear attention in its slow path and one learned decay a head.
         #[knob("Decaying slow path")]
         decay: bool = false,
+        /// The coupled model as a hierarchy by update counts: no pooling, but fast passes with the slow state held, then one slow update; as many cycles as rounds. The paper contrasts itself with this regime.
+        #[knob("Update counts")]
+        update_count: bool = false,
+        /// The same, with gradients of the last cycle alone: what earlier cycles add counts as constant.
+        #[knob("Update counts, last cycle")]
+        update_count_last: bool = false,
+        /// Fast passes before each slow update, for the two hierarchies by update counts.
+        #[knob("Fast passes a cycle", range(1..=64), symbol("k"))]
+        cycle_passes: usize = 2,
         /// A dense decoder of the same width with four layers: 1,025,408 parameters at the defaults.
         #[knob("Dense, SwiGLU")]
         dense_swiglu: bool = false,
@@ -166,5 +175,6 @@ schedules! {
         generator_distance: "Generator every" = 50,
         next_tokens: "Next tokens every" = 50,
         causality: "Causality every" = 100,
+        gate_entropy: "Entropy every" = 100,
     }
 }

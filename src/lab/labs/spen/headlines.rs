@@ -1,11 +1,30 @@
 //! The lab's result: how much each mechanism closes of the gap.
 
-use crate::labs::headline::{
-    Headline,
-    common::{ACCURACY, BESIDE_FIRST, LOSS, PERPLEXITY},
-    large::{self, LargeNumber},
+use crate::{
+    labs::headline::{
+        Better, Digits, Headline,
+        common::{ACCURACY, BESIDE_FIRST, LOSS, PERPLEXITY},
+        large::{self, LargeNumber},
+        measured,
+    },
+    telemetry::measurements::LayerReadout,
 };
 
-pub static ALL: &[Headline] = &[LOSS, PERPLEXITY, ACCURACY, BESIDE_FIRST];
+pub static ALL: &[Headline] = &[
+    LOSS,
+    PERPLEXITY,
+    ACCURACY,
+    BESIDE_FIRST,
+    Headline {
+        id: "first_layer",
+        name: "layer 1 at the end",
+        unit: "",
+        about: "R\u{b2} of a linear map from what the last norm reads to what the first layer added, held-out tokens: 1 is all of it, 0 nothing.",
+        better: Better::Neither,
+        digits: Digits::Decimals(3),
+        absent: "no variant is a transformer over depth (`depth.fixed` and its like)",
+        source: measured!(LayerReadout, |m| m.explained.last().copied().filter(|r| r.is_finite())),
+    },
+];
 
 pub static LARGE: &[LargeNumber] = &[large::common::BESIDE_FIRST, large::common::ACCURACY, large::common::LOSS];

@@ -12,6 +12,7 @@ settings! {
         mechanism: MechanismSettings,
         predictor: PredictorSettings,
         compare: CompareSettings,
+        depth: DepthSettings,
         variants: VariantSettings,
         corpus: CorpusSettings = CorpusSettings { vocab: 256, ..CorpusSettings::default() },
         train: TrainSettings =
@@ -94,6 +95,30 @@ settings! {
 }
 
 settings! {
+    /// The same question over depth: transformers of many thin layers that differ in how a layer reads those before it.
+    pub struct DepthSettings in "depth" {
+        /// Every layer reads the sum of the embedding and of what all layers before added: the residual stream, fixed as an average of time is.
+        #[knob("Fixed residual")]
+        fixed: bool = false,
+        /// Every layer learns a number for each one before it, 1 at the start.
+        #[knob("Learned residual")]
+        learned: bool = false,
+        /// Attention residuals: softmax over the layers before, token by token, by a learned query of the layer that reads.
+        #[knob("Attention residual")]
+        attention: bool = false,
+        /// Layers of these transformers.
+        #[knob("Layers", range(2..=48), symbol("L"))]
+        layers: usize = 12,
+        /// Their width. Must be a multiple of the heads.
+        #[knob("Width", range(8..=1024), symbol("D"), unit("channels"))]
+        d_model: usize = 48,
+        /// Their attention heads.
+        #[knob("Heads", range(1..=64), symbol("H"))]
+        heads: usize = 3,
+    }
+}
+
+settings! {
     /// The number of seeds.
     pub struct VariantSettings in "variants" {
         /// Repeats every variant with further seeds, of weights and batches. Curves then show mean and spread.
@@ -113,5 +138,7 @@ schedules! {
         autocorrelation: "Autocorrelation every" = 200,
         /// Steps between two measurements of the loss at each position of a long text. 0 asks only at the start and when a view asks.
         position_losses: "Loss by position every" = 400,
+        /// Steps between two measurements of what later layers still read of the first, in the transformers over depth. 0 asks only at the start and when a view asks.
+        layer_readout: "Layer readout every" = 100,
     }
 }

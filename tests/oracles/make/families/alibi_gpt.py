@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .layers import BiasedAttention, Gpt2Block, linear
+from .layers import RMS_EPS, BiasedAttention, Gpt2Block, linear
 
 
 class AlibiAttention(BiasedAttention):
@@ -19,15 +19,53 @@ class AlibiAttention(BiasedAttention):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
 
 
+class LearnedMix(nn.Module):
+    """A number for each source."""
+
+    def __init__(self, d: int, sources: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(sources))
+
+    def forward(self, sources: Tensor) -> Tensor:
+        return torch.einsum("n,nbtd->btd", self.weight, sources)
+
+
+class AttentionMix(nn.Module):
+    """Attention Residuals (Kimi Team 2026): softmax over sources of a learned query and the sources over their RMS."""
+
+    def __init__(self, d: int, sources: int):
+        super().__init__()
+        self.query = nn.Parameter(torch.zeros(d))
+
+    def forward(self, sources: Tensor) -> Tensor:
+        keys = F.rms_norm(sources, (sources.shape[-1],), eps=RMS_EPS)
+        weights = torch.einsum("d,nbtd->nbt", self.query, keys).softmax(dim=0)
+        return torch.einsum("nbt,nbtd->btd", weights, sources)
+
+
 class AlibiGpt(nn.Module):
-    def __init__(self, vocab: int, d: int, heads: int, layers: int):
+    """`residual`: "learned" or "attention" mixes the embedding and what the layers before added; else all are added."""
+
+    def __init__(self, vocab: int, d: int, heads: int, layers: int, residual: str | None = None):
         super().__init__()
         self.embed = nn.Embedding(vocab, d)
         self.layers = nn.ModuleList(Gpt2Block(d, heads, AlibiAttention) for _ in range(layers))
+        kinds: dict[str, type[nn.Module]] = {"learned": LearnedMix, "attention": AttentionMix}
+        mixes = {} if residual is None else {str(i): kinds[residual](d, i + 1) for i in range(1, layers + 1)}
+        self.residual = nn.ModuleDict(mixes)
         self.ln, self.head = nn.LayerNorm(d), linear(d, vocab)
+
+    def mixed(self, h: Tensor) -> Tensor:
+        sources = [h]
+        for i, layer in enumerate(self.layers):
+            sources.append(layer(h) - h)
+            h = self.residual[str(i + 1)](torch.stack(sources))
+        return h
 
     def forward(self, tokens: Tensor) -> Tensor:
         h = self.embed(tokens)
+        if len(self.residual):
+            return self.head(self.ln(self.mixed(h)))
         for layer in self.layers:
             h = layer(h)
         return self.head(self.ln(h))

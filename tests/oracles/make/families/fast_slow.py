@@ -87,7 +87,8 @@ class FastSlow(nn.Module):
     """`approach`: "passes" or "anderson", with so many evaluations of Post; "deq" solves Post(x) - x + injection = 0 by
     plain passes, and its gradient by as many products with the transposed Jacobian. `upsample`: "leaky" reads a token's own
     block. `has_penalty`: `aux` is |x - Post(x)|^2 of the
-    states that leave the rounds, summed over channels, mean over tokens and rounds."""
+    states that leave the rounds, summed over channels, mean over tokens and rounds. `cycle_passes`: no pooling, but so many passes of
+    Post with y held before each update of y; with `last_cycle_only` what the cycles before the last add is a constant."""
 
     def __init__(
         self,
@@ -107,6 +108,8 @@ class FastSlow(nn.Module):
         slow_mixer: str = "attention",
         window: int | None = None,
         upsample: str = "causal",
+        cycle_passes: int | None = None,
+        last_cycle_only: bool = False,
     ):
         super().__init__()
 
@@ -123,6 +126,7 @@ class FastSlow(nn.Module):
         self.n_rounds, self.pool = n_rounds, pool
         self.approach, self.passes, self.has_penalty = approach, passes, has_penalty
         self.upsample = upsample
+        self.cycle_passes, self.last_cycle_only = cycle_passes, last_cycle_only
         self.embed = nn.Embedding(vocab, d)
         if window not in (None, 1):
             raise ValueError("the fast path sees its whole past or one token")
@@ -166,11 +170,26 @@ class FastSlow(nn.Module):
             value.register_hook(implicit)
         return value
 
+    def cycles(self, start: Tensor, passes: int) -> Tensor:
+        """(B, T, D) -> (B, T, D), all at token rate."""
+        x, y = start, torch.zeros_like(start)
+        for cycle in range(self.n_rounds):
+            if self.last_cycle_only and cycle == self.n_rounds - 1:
+                x, y = start + (x - start).detach(), y.detach()
+            for _ in range(passes):
+                x = self.refine(x + torch.tanh(self.gamma) * self.phi_norm(self.phi(y)))
+            y = y + x
+            for block in self.slow:
+                y = block(y)
+        return x + torch.tanh(self.gamma) * self.phi_norm(self.phi(y))
+
     def forward(self, tokens: Tensor) -> Tensor:
         misses = []
         x = self.embed(tokens)  # (B, T, D)
         for block in self.pre:
             x = block(x)
+        if self.cycle_passes is not None:
+            return self.norm(self.cycles(x, self.cycle_passes)) @ self.embed.weight.T
         for _ in range(self.n_rounds):
             y = causal_pool(x, self.pool)  # (B, ceil(T / P), D)
             for block in self.slow:

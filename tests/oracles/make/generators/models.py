@@ -125,6 +125,9 @@ def coupled_with_rope() -> ModelOracle:
     return ModelOracle(CoupledQk, coupled("euler").config | {"steps": 1, "use_rope": True}, 20)
 
 
+# queries that prefer some layers, which differ by channel
+MIXED = {"query": torch.linspace(-1.5, 1.5, 16).tolist()}
+
 ORACLES = {
     "fast_slow_linear": fast_slow(None),
     "fast_slow_mlp": fast_slow(40),
@@ -132,12 +135,20 @@ ORACLES = {
     "fast_slow_anderson": fast_slow(None, **SMALL, approach="anderson", passes=3),
     "fast_slow_penalty": fast_slow(None, **SMALL, has_penalty=True),
     "fast_slow_deq": solved(),
+    "fast_slow_cycles": fast_slow(None, **SMALL, cycle_passes=3),
+    "fast_slow_last_cycle": fast_slow(24, **SMALL, cycle_passes=2, last_cycle_only=True),
     # 86 tokens: 22 pooled positions, more than one chunk of 16
     **{f"fast_slow_{mixer}": decaying(mixer) for mixer in ("gated_linear", "decay")},
     "dense_swiglu": ModelOracle(Dense, dict(vocab=48, d=32, heads=4, kv_heads=2, layers=2, hidden=128), 20),
     "plain_gpt": ModelOracle(PlainGpt, dict(vocab=48, d=32, heads=4, ctx=32, layers=2), 20),
     # three heads: their slopes are no powers of a half
     "alibi_gpt": ModelOracle(AlibiGpt, dict(vocab=48, d=36, heads=3, layers=2), 40),
+    **{
+        f"alibi_gpt_{residual}": ModelOracle(
+            AlibiGpt, dict(vocab=32, d=16, heads=2, layers=4, residual=residual), 20, scalars=MIXED
+        )
+        for residual in ("learned", "attention")
+    },
     "ode_flow": ModelOracle(OdeFlow, FLOW, 20, flow_outputs, {"field.alpha": [0.4]}, control=True),
     "bdh": ModelOracle(Bdh, dict(vocab=48, d=32, heads=2, n=256, layers=3), 24, bdh_outputs),
     "bdh_no_bptt": ModelOracle(Bdh, dict(vocab=48, d=24, heads=3, n=192, layers=2, through_past=False), 30),

@@ -20,7 +20,8 @@ pub use claims::{ClaimedContinuations, ClassShares, ClassTokens, FlowClaims, Flo
 pub use field::{FieldExtent, FlowField, FlowFieldArgs};
 pub use solver::{SolverAttempt, SolverTrace, SolverUse, StepPolicy};
 pub use sweep::{
-    ClassCurves, ControlCurve, FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError,
-    FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
-    FlowSweepTolerance, GradientCurve, GradientMethod, NfeCurve, SteeringCurves, SweepProgress, ToleranceCurve,
+    ClassCurves, ControlCurve, FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty,
+    FlowSweepGradientError, FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency,
+    FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve, GradientMethod, NfeCurve, SteeringCurves,
+    SweepProgress, ToleranceCurve,
 };

@@ -10,9 +10,9 @@ use crate::{
     telemetry::{
         Measurement,
         measurements::{
-            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory,
-            FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance, GradientCurve,
-            NfeCurve, SteeringCurves, StepPolicy, SweepProgress,
+            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
+            FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe,
+            FlowSweepTolerance, GradientCurve, NfeCurve, RankCorrelation, SteeringCurves, StepPolicy, SweepProgress,
         },
     },
     ui::{
@@ -59,6 +59,7 @@ sweep_charts! {
     FlowSweepActivation: (Axis::new("strength"), Axis::new("share of the class, fluency").fixed(0.0, 1.04)), activation;
     FlowSweepLayers:
         (Axis::new("depth \u{3c4}").fixed(0.0, 1.0), Axis::new("accuracy of a linear cut").fixed(0.0, 1.04)), layers;
+    FlowSweepDifficulty: (Axis::new("surprise (nats)"), Axis::new("steps of dopri5").include(&[0.0])), difficulty;
     FlowSweepLatency: (Axis::new("turn"), Axis::new("ms a pass").include(&[0.0])), latency;
     FlowSweepGradientError: (Axis::new("steps m").log(), Axis::new("relative distance of the gradients").log()),
         |chart, sweep, theme| gradients(chart, &sweep.steps, &sweep.methods, theme);
@@ -150,6 +151,23 @@ fn layers(mut chart: Chart<'static>, sweep: &FlowSweepLayers, theme: &Theme) -> 
     chart.lines.push(line("chance", (theme.secondary, Stroke::Dashed), chance));
     let (low, high) = (points(&sweep.taus, &sweep.low).into(), points(&sweep.taus, &sweep.high).into());
     chart.bands.push(Band { label: "95%".to_owned(), colour: theme.text, low, high });
+    chart
+}
+
+/// A mark a token and a prompt; the names say how the ranks correlate.
+fn difficulty(mut chart: Chart<'static>, sweep: &FlowSweepDifficulty, theme: &Theme) -> Chart<'static> {
+    let name = |of: &str, c: RankCorrelation| match c.rho.is_finite() {
+        true => format!("{of}, ranks {:+.2} (p = {:.3})", c.rho, c.p),
+        false => of.to_owned(),
+    };
+    let kinds = [
+        (name("token", sweep.token_with_surprise), Mark::Dot, &sweep.surprise, &sweep.token_steps),
+        (name("its next", sweep.token_with_next), Mark::Up, &sweep.next, &sweep.token_steps),
+        (name("prompt", sweep.prompt_with_surprise), Mark::Ring, &sweep.prompt, &sweep.prompt_steps),
+    ];
+    for (place, (name, mark, x, y)) in kinds.into_iter().enumerate() {
+        chart.lines.push(Line::new(name, theme.series(place), points(x, y)).stroke(Stroke::Marks(mark)));
+    }
     chart
 }
 

@@ -5,9 +5,9 @@ use crate::{
     telemetry::{
         Payload, Sample,
         measurements::{
-            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepGradientError, FlowSweepGradientMemory,
-            FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers, FlowSweepNfe, FlowSweepTolerance,
-            SweepProgress,
+            FlowSweepActivation, FlowSweepArgs, FlowSweepClass, FlowSweepDifficulty, FlowSweepGradientError,
+            FlowSweepGradientMemory, FlowSweepInvariance, FlowSweepKind, FlowSweepLatency, FlowSweepLayers,
+            FlowSweepNfe, FlowSweepTolerance, SweepProgress,
         },
     },
     ui::{plot::Chart, theme::Theme, view::ViewCx},
@@ -83,7 +83,7 @@ pub enum Needs {
 /// Place of the evaluations in [`KINDS`]: beneath their chart are others of the same sweep.
 pub const NFE: usize = 0;
 
-pub const KINDS: [SweepKind; 9] = [
+pub const KINDS: [SweepKind; 10] = [
     SweepKind::new::<FlowSweepNfe>(
         Needs::Flow,
         KindTexts {
@@ -141,6 +141,15 @@ pub const KINDS: [SweepKind; 9] = [
             id: FlowSweepKind::Latency,
             name: "time",
             about: "Milliseconds of a forward pass, hybrid and baseline measured by turns. What the flow costs here.",
+        },
+    ),
+    SweepKind::new::<FlowSweepDifficulty>(
+        Needs::Words,
+        KindTexts {
+            id: FlowSweepKind::Difficulty,
+            name: "harder input",
+            about: "Steps of dopri5 for a held-out token against its surprise, with rank correlations. Does harder input take \
+                more steps?",
         },
     ),
     SweepKind::new::<FlowSweepGradientError>(

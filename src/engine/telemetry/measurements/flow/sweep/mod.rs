@@ -8,6 +8,7 @@ use crate::config::{arguments, choices};
 
 mod activation;
 mod class;
+mod difficulty;
 mod gradient_error;
 mod gradient_memory;
 mod invariance;
@@ -18,6 +19,7 @@ mod tolerance;
 
 pub use activation::{FlowSweepActivation, SteeringCurves};
 pub use class::{ClassCurves, FlowSweepClass};
+pub use difficulty::FlowSweepDifficulty;
 pub use gradient_error::{FlowSweepGradientError, GradientCurve, GradientMethod};
 pub use gradient_memory::FlowSweepGradientMemory;
 pub use invariance::{ControlCurve, FlowSweepInvariance};
@@ -49,6 +51,8 @@ choices! {
         Class = "class",
         /// The control beside activation steering ([`FlowSweepActivation`]).
         Activation = "activation",
+        /// Steps of the solver against the surprise of what is read ([`FlowSweepDifficulty`]).
+        Difficulty = "difficulty",
         /// Accuracy of a linear probe against depth ([`FlowSweepLayers`]).
         Layers = "layers",
         /// Time of a forward pass ([`FlowSweepLatency`]).

@@ -1,0 +1,78 @@
+//! The share of a vector that a linear map of another recovers: ridge regression, judged on rows that it was not fitted to.
+
+use nalgebra::DMatrix;
+
+use super::cholesky;
+
+/// Rows of features and of what is to be read from them.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// `(rows, width)`
+    pub features: &'a DMatrix<f64>,
+    /// `(rows, targets)`
+    pub targets: &'a DMatrix<f64>,
+}
+
+/// R^2 on `test` of the ridge regression fitted on `train`, over all targets together: 1 where they are recovered whole, 0
+/// where their means say as much, below where the fit does not carry over. `ridge` is the penalty as a share of the features'
+/// mean variance. NaN where nothing varies or a number is not finite.
+pub fn explained(train: Rows<'_>, test: Rows<'_>, ridge: f64) -> f64 {
+    let means = |m: &DMatrix<f64>| m.row_mean();
+    let (mean_x, mean_y) = (means(train.features), means(train.targets));
+    let centred = |m: &DMatrix<f64>, mean: &nalgebra::RowDVector<f64>| {
+        DMatrix::from_fn(m.nrows(), m.ncols(), |row, column| m[(row, column)] - mean[column])
+    };
+    let (x, y) = (centred(train.features, &mean_x), centred(train.targets, &mean_y));
+    let mut gram = x.tr_mul(&x);
+    let penalty = ridge * gram.trace() / gram.nrows().max(1) as f64;
+    (0..gram.nrows()).for_each(|i| gram[(i, i)] += penalty);
+    let Some(map) = cholesky::solve(gram, x.tr_mul(&y)) else { return f64::NAN };
+    let wanted = centred(test.targets, &mean_y);
+    let left = &wanted - centred(test.features, &mean_x) * map;
+    // against the mean of the rows that are judged, as R^2 is defined
+    let around = centred(test.targets, &means(test.targets)).norm_squared();
+    if around > 0.0 { 1.0 - left.norm_squared() / around } else { f64::NAN }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    fn noise(seed: u64, rows: usize, columns: usize) -> DMatrix<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        DMatrix::from_fn(rows, columns, |_, _| rng.random_range(-1.0..1.0))
+    }
+
+    fn r2(x: &DMatrix<f64>, y: &DMatrix<f64>) -> f64 {
+        let half = x.nrows() / 2;
+        let part = |m: &DMatrix<f64>, from: usize| m.rows(from, half).into_owned();
+        let [a, b, c, d] = [part(x, 0), part(y, 0), part(x, half), part(y, half)];
+        explained(Rows { features: &a, targets: &b }, Rows { features: &c, targets: &d }, 1e-6)
+    }
+
+    #[test]
+    fn a_linear_map_is_recovered_whole() {
+        let x = noise(1, 200, 6);
+        let y = (&x * noise(2, 6, 3)).add_scalar(5.0);
+        assert!((r2(&x, &y) - 1.0).abs() < 1e-6);
+    }
+
+    /// A sum of two independent vectors of equal variance says half of the variance of either, and one of n of them 1 / n.
+    #[test]
+    fn a_sum_dilutes_what_it_adds() {
+        let parts: Vec<DMatrix<f64>> = (0..4).map(|i| noise(i + 10, 4000, 5)).collect();
+        for n in [2usize, 4] {
+            let sum = parts[1..n].iter().fold(parts[0].clone(), |sum, part| sum + part);
+            assert!((r2(&sum, &parts[0]) - 1.0 / n as f64).abs() < 0.03, "{n}: {}", r2(&sum, &parts[0]));
+        }
+    }
+
+    #[test]
+    fn what_has_nothing_to_do_with_the_features_is_not_recovered() {
+        assert!(r2(&noise(1, 2000, 5), &noise(2, 2000, 5)).abs() < 0.02);
+        assert!(r2(&noise(1, 20, 5), &DMatrix::zeros(20, 2)).is_nan());
+    }
+}

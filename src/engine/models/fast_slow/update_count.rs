@@ -1,0 +1,173 @@
+//! A hierarchy by update counts: fast passes with the slow state held, then one slow update, all at token rate.
+
+use candle_core::{Result, Tensor};
+
+use super::{FastSlow, net::Net};
+use crate::nn::Tap;
+
+/// The way through the cycles.
+#[derive(Clone, Copy)]
+pub(super) struct Cycles {
+    /// Fast passes of a cycle.
+    pub(super) passes: usize,
+    /// The first cycle that gradients pass through.
+    pub(super) learned_from: usize,
+    /// With gradients.
+    pub(super) learn: bool,
+}
+
+/// Both states `(B, T, D)`; there is no slow one before its first update, which counts as 0.
+#[derive(Clone)]
+struct Streams {
+    x: Tensor,
+    y: Option<Tensor>,
+}
+
+impl FastSlow {
+    /// The fast state `(B, T, D)` after all cycles with the last slow state let in. `start`: the fast state before them.
+    pub(super) fn cycles(&self, net: &Net, start: &Tensor, way: Cycles, tap: &mut Tap) -> Result<Tensor> {
+        let mut streams = Streams { x: start.clone(), y: None };
+        if way.learned_from > 0 {
+            let fixed = start.detach();
+            streams.x = fixed.clone();
+            for round in 0..way.learned_from {
+                streams = self.cycle(&self.inference_net, streams, way, round, tap)?;
+            }
+            // what the cycles added is a constant beside the start, which keeps its gradient
+            let added = (&streams.x - &fixed)?.detach();
+            streams = Streams { x: (start + added)?, y: streams.y.map(|y| y.detach()) };
+        }
+        for round in way.learned_from..self.spec.n_rounds {
+            streams = self.cycle(net, streams, way, round, tap)?;
+        }
+        self.let_in(net, &streams)
+    }
+
+    /// Fast passes with y held, then y <- Slow(y + x).
+    fn cycle(&self, net: &Net, streams: Streams, way: Cycles, round: usize, tap: &mut Tap) -> Result<Streams> {
+        let Streams { x, y } = &streams;
+        tap.offer(&format!("x.r{round}"), || Ok(x.clone()))?;
+        tap.offer(&format!("y_up.r{round}"), || y.clone().map_or_else(|| x.zeros_like(), Ok))?;
+        let mut held = streams.clone();
+        for pass in 0..way.passes {
+            let injected = self.let_in(net, &held)?;
+            let mut off = Tap::off();
+            let tap = if pass == 0 { &mut *tap } else { &mut off };
+            if pass == 0 {
+                tap.offer(&format!("injected.r{round}"), || Ok(injected.clone()))?;
+            }
+            held.x = net.post(&injected, tap, round)?;
+        }
+        let Streams { x, y } = held;
+        let input = y.map_or_else(|| Ok(x.clone()), |y| y + &x)?;
+        let y = self.following_decays(way.learn, round, tap, |tap| self.slow_update(net, &input, tap, round))?;
+        Ok(Streams { x, y: Some(y) })
+    }
+
+    /// x + s tanh(gamma) RMSNorm(phi(y)).
+    fn let_in(&self, net: &Net, Streams { x, y }: &Streams) -> Result<Tensor> {
+        match y {
+            None => Ok(x.clone()),
+            Some(y) => x + net.injection(y)?.broadcast_mul(&self.gate_tensor(net)?)?,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{DType, Device};
+
+    use super::*;
+    use crate::{
+        models::{
+            Model, Trainable,
+            fast_slow::{FastSlowSpec, Hierarchy},
+        },
+        nn::{Batch, host},
+    };
+
+    fn model(hierarchy: Hierarchy, gamma: f32) -> Result<FastSlow> {
+        let spec = FastSlowSpec {
+            d_model: 16,
+            heads: 2,
+            kv_heads: 1,
+            n_rounds: 3,
+            fast_window: Some(3),
+            hierarchy,
+            ..FastSlowSpec::default()
+        };
+        let model = FastSlow::with_dtype(&spec, 11, 2, &Device::Cpu, DType::F32)?;
+        model.params.load("gamma", &Tensor::new(gamma, &Device::Cpu)?)?;
+        Ok(model)
+    }
+
+    fn by_counts(last_cycle_only: bool) -> Hierarchy {
+        Hierarchy::UpdateCount { passes: 2, last_cycle_only }
+    }
+
+    fn ids() -> Vec<u32> {
+        (0..40).map(|i| (i * i + 3) % 11).collect()
+    }
+
+    fn batch() -> Result<Batch> {
+        Batch::from_ids(&ids()[..38], &ids()[1..39], 2, 19, &Device::Cpu)
+    }
+
+    fn logits(model: &FastSlow, ids: &[u32]) -> Result<Vec<Vec<f32>>> {
+        let logits = model.logits(&Tensor::from_slice(ids, (1, ids.len()), &Device::Cpu)?, &mut Tap::off())?;
+        Ok(host::to_f32(&logits)?.chunks(11).map(<[f32]>::to_vec).collect())
+    }
+
+    #[test]
+    fn no_prediction_hears_of_a_later_token() -> Result<()> {
+        let model = model(by_counts(false), 0.8)?;
+        let (before, mut changed) = (logits(&model, &ids())?, ids());
+        changed[17] = (changed[17] + 1) % 11;
+        let after = logits(&model, &changed)?;
+        assert_eq!(before[..17], after[..17]);
+        // the fast path alone, 6 passes and Pre of 3 tokens each, reaches 14 tokens back
+        assert!(before[17] != after[17] && before[39] != after[39], "the slow path hears of all the past");
+        Ok(())
+    }
+
+    #[test]
+    fn a_shut_gate_leaves_the_passes_of_the_fast_path() -> Result<()> {
+        let model = model(by_counts(false), 0.0)?;
+        let before = logits(&model, &ids())?;
+        for (name, var) in model.params.iter() {
+            if name.starts_with("slow.") {
+                var.set(&(var.as_tensor() * 2.0)?.detach())?;
+            }
+        }
+        assert_eq!(before, logits(&model, &ids())?);
+        Ok(())
+    }
+
+    #[test]
+    fn gradients_of_the_last_cycle_leave_the_loss_as_it_is() -> Result<()> {
+        let (all, last) = (model(by_counts(false), 0.6)?, model(by_counts(true), 0.6)?);
+        let (of_all, of_last) = (all.loss(&batch()?)?.total, last.loss(&batch()?)?.total);
+        assert!((host::scalar(&of_all)? - host::scalar(&of_last)?).abs() < 1e-5);
+        let (of_all, of_last) = (of_all.backward()?, of_last.backward()?);
+        let size = |grads: &candle_core::backprop::GradStore, model: &FastSlow, name: &str| -> Result<f64> {
+            let (_, var) = model.params.iter().find(|(found, _)| *found == name).expect("a weight");
+            host::scalar(&grads.get(var).expect("a gradient").sqr()?.sum_all()?)
+        };
+        for name in ["embed.weight", "pre.0.attn.wv.weight", "post.0.attn.wv.weight", "slow.0.attn.wv.weight", "gamma"]
+        {
+            let (all, last) = (size(&of_all, &all, name)?, size(&of_last, &last, name)?);
+            assert!(all > 0.0 && last > 0.0 && (all - last).abs() > 1e-3 * all, "{name}: {all:e} and {last:e}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn passes_of_another_kind_are_refused() {
+        let refused =
+            |spec: FastSlowSpec| FastSlow::new(&spec, 11, 2, &Device::Cpu).err().expect("refused").to_string();
+        let none = Hierarchy::UpdateCount { passes: 0, last_cycle_only: false };
+        assert!(refused(FastSlowSpec { hierarchy: none, ..FastSlowSpec::default() }).contains("at least 1 fast pass"));
+        let penalty = FastSlowSpec { hierarchy: by_counts(false), aux_lambda: 0.1, ..FastSlowSpec::default() };
+        assert!(refused(penalty).contains("passes of its own"));
+    }
+}

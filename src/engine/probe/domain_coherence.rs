@@ -1,0 +1,126 @@
+//! How coherent the text is that a model learns: what a mixture of unigrams saves across its halves. It looks at no model.
+
+use std::collections::BTreeSet;
+
+use rand::{SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Answer, Probe, ProbeInputs};
+use crate::{
+    analysis::unigram_mixture::{Counts, UnigramMixture, counts, loss},
+    corpus::{Corpus, Position},
+    models::Trainable,
+    nn::{Error, Result},
+    telemetry::measurements::{self, DomainCoherenceArgs},
+};
+
+/// Makes a [`measurements::DomainCoherence`].
+pub struct DomainCoherence;
+
+/// K of the mixtures.
+const COMPONENTS: [usize; 4] = [1, 2, 4, 8];
+/// Windows of a batch that is drawn, and batches at most for each that is wanted: a short text has few that differ.
+const ROWS: usize = 16;
+const ENOUGH: usize = 4;
+
+impl Probe for DomainCoherence {
+    type Args = DomainCoherenceArgs;
+    type Subject<'m> = ();
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Trainable) -> Option<()> {
+        let capabilities = model.capabilities();
+        (capabilities.token_model.is_some() && capabilities.recovery.is_none()).then_some(())
+    }
+
+    fn ask((): (), args: &DomainCoherenceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let windows = windows(cx.corpus, args)?;
+        if windows.len() < 2 {
+            candle_core::bail!("the text has no two windows of {} tokens; make them shorter", args.window);
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
+        let exchanged = exchanged(&windows, &mut rng);
+        let mut curves = [vec![], vec![]];
+        for (at, components) in COMPONENTS.into_iter().enumerate() {
+            cx.progress.at(at, COMPONENTS.len())?;
+            for (curve, windows) in curves.iter_mut().zip([&windows, &exchanged]) {
+                curve.push(across_halves(windows, cx.corpus.vocab(), components, &mut rng));
+            }
+        }
+        let [loss, exchanged] = curves.map(Into::into);
+        let (components, windows) = (COMPONENTS.to_vec(), windows.len());
+        let about = format!("{windows} windows of {} tokens of the training text, in two halves", args.window);
+        let measured = measurements::DomainCoherence { components, loss, exchanged, windows };
+        Ok(vec![Answer::new(measured, about, vec![])])
+    }
+}
+
+/// Windows of the training text that differ.
+fn windows(corpus: &Corpus, args: &DomainCoherenceArgs) -> Result<Vec<Vec<u32>>> {
+    let (mut seen, mut all) = (BTreeSet::new(), vec![]);
+    for drawn in 0..(ENOUGH * args.windows.div_ceil(ROWS)) as u64 {
+        let batch = corpus.batch(&Position { seed: 0, drawn }, ROWS, args.window).map_err(Error::wrap)?;
+        for window in batch.inputs.chunks(batch.len) {
+            if all.len() < args.windows && seen.insert(window.to_vec()) {
+                all.push(window.to_vec());
+            }
+        }
+        if all.len() == args.windows {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// Windows of as many tokens, all drawn from all of them.
+fn exchanged(windows: &[Vec<u32>], rng: &mut ChaCha8Rng) -> Vec<Vec<u32>> {
+    let mut tokens = windows.concat();
+    tokens.shuffle(rng);
+    let len = windows.first().map_or(1, Vec::len).max(1);
+    tokens.chunks(len).map(<[u32]>::to_vec).collect()
+}
+
+/// Mean loss, nats a token, of either half under the mixture of the other. Windows are in an order of chance.
+fn across_halves(windows: &[Vec<u32>], vocab: usize, components: usize, rng: &mut ChaCha8Rng) -> f64 {
+    let all: Vec<Counts> = windows.iter().map(|window| counts(window)).collect();
+    let (first, second) = all.split_at(all.len() / 2);
+    let mut judged =
+        |fitted: &[Counts], other: &[Counts]| loss(&UnigramMixture::fit(fitted, vocab, components, rng), other);
+    (judged(first, second) + judged(second, first)) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+    use crate::{
+        config::Value,
+        corpus::{self, Source},
+        models::{ModelSpec, gpt::AlibiGptSpec},
+        probe::{AnyProbe, ProbeContext},
+        telemetry::{Args, Measurement},
+    };
+
+    fn measured(source: Source) -> Result<measurements::DomainCoherence> {
+        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
+        let spec = corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 };
+        let corpus = Corpus::open(&spec).map_err(Error::wrap)?;
+        let spec = ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 8, heads: 1, layers: 1, ..AlibiGptSpec::default() });
+        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let args: Args = [("windows".to_owned(), Value::Int(160))].into();
+        let found = DomainCoherence.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+        Ok(measurements::DomainCoherence::from_payload(&found[0].payload).cloned().expect("a measurement"))
+    }
+
+    #[test]
+    fn a_text_of_eight_domains_is_less_coherent_than_one_of_one() -> Result<()> {
+        let [one, eight] = [1, 8].map(|domains| measured(Source::Domains(domains)));
+        let (one, eight) = (one?, eight?);
+        assert_eq!((one.windows, one.components.as_slice()), (160, COMPONENTS.as_slice()));
+        assert!(eight.gain() > 0.1 && eight.gain() > 3.0 * one.gain(), "{} and {}", eight.gain(), one.gain());
+        assert!(eight.exchanged_gain() < 0.02 && one.exchanged_gain() < 0.02, "{}", eight.exchanged_gain());
+        Ok(())
+    }
+}

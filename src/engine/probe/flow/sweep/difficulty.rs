@@ -1,0 +1,135 @@
+//! Does harder input take more steps? Steps of dopri5 for a token and for the prompt up to it, beside their surprise.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{Columns, FlowInput, SolveParams, Sweep};
+use crate::{
+    analysis::rank_correlation::shift_test,
+    corpus::Windows,
+    models::capabilities::LanguageFlow,
+    nn::{Error, Result, Tensor},
+    ode::{self, Method, SolverOptions},
+    probe::{ProbeInputs, position_losses::token_losses},
+    telemetry::{
+        measurements::{FlowSweepDifficulty, RankCorrelation},
+        number::Numbers,
+    },
+};
+
+/// Held-out prompts, their tokens at most, and the tokens of each that are points.
+const PROMPTS: usize = 32;
+const LENGTH: usize = 16;
+const POINTS: usize = 3;
+/// The number of rotations of the null model.
+const ROTATIONS: usize = 499;
+
+/// The places in a prompt of `len` tokens that are points, evenly spread, the last of them its last.
+fn places(len: usize) -> Vec<usize> {
+    (1..=POINTS).map(|i| (len * i / POINTS).saturating_sub(1)).filter(|at| *at > 0).collect()
+}
+
+/// Steps of dopri5 on held-out prompts at the asked control and tolerance.
+pub fn difficulty<'a>(input: &'a FlowInput<'_>, params: &SolveParams, cx: &'a ProbeInputs<'_>) -> Result<Sweep<'a>> {
+    let Some(model) = input.model() else {
+        candle_core::bail!("points of the plane are no text; choose a model that reads one")
+    };
+    let text = cx.corpus.held_out(PROMPTS, LENGTH.min(model.positions())).map_err(Error::msg)?;
+    let places = places(text.len);
+    if places.is_empty() {
+        candle_core::bail!("the model reads too short a text: two tokens at least are needed");
+    }
+    let (total, prompts) = (text.rows * places.len(), text.rows);
+    let options = SolverOptions { method: Method::DOPRI5, ..params.options.clone() };
+    let about = format!(
+        "dopri5, rtol {:e}, atol {:e}, {prompts} held-out prompts of {} tokens",
+        options.rtol, options.atol, text.len
+    );
+    let (params, seed) = (params.clone(), cx.seed);
+    let measure = move |i: usize| -> Result<Vec<f64>> {
+        let (prompt, at) = (i / places.len(), places[i % places.len()]);
+        let losses = losses(model, &params, &text, prompt, cx)?;
+        // the loss at a place is that of the token after it
+        let mean = losses[..at].iter().sum::<f64>() / at as f64;
+        let ids = &text.inputs[prompt * text.len..][..=at];
+        let start = model.embed(&Tensor::from_slice(ids, (1, ids.len()), cx.device)?)?.detach(); // (1, T, D)
+        let (values, width) = (start.elem_count(), start.dim(2)?);
+        let field = model.field(params.control)?;
+        let steps = |only| -> f64 {
+            let solved = ode::solve_for(&*field, &start, (0.0, 1.0), &options, only);
+            solved.map_or(f64::NAN, |solution| solution.trace.attempts.len() as f64)
+        };
+        Ok(vec![losses[at - 1], losses[at], mean, steps(values - width..values), steps(0..values)])
+    };
+    Ok(Sweep::new(about, total, measure, move |columns: &Columns| {
+        let [surprise, next, prompt, token_steps, prompt_steps] = [0, 1, 2, 3, 4].map(|i| columns.column(i));
+        let is_whole = columns.progress.done == columns.progress.total;
+        let correlation = |steps: &Numbers, of: &Numbers| correlation(steps, of, is_whole, seed);
+        FlowSweepDifficulty {
+            progress: columns.progress,
+            token_with_surprise: correlation(&token_steps, &surprise),
+            token_with_next: correlation(&token_steps, &next),
+            prompt_with_surprise: correlation(&prompt_steps, &prompt),
+            surprise,
+            next,
+            prompt,
+            token_steps,
+            prompt_steps,
+        }
+    }))
+}
+
+/// -ln p of the token after each of a prompt, as the model was trained: in its own Euler steps.
+fn losses(
+    model: &dyn LanguageFlow,
+    params: &SolveParams,
+    text: &Windows,
+    prompt: usize,
+    cx: &ProbeInputs<'_>,
+) -> Result<Vec<f64>> {
+    let of_prompt = prompt * text.len..(prompt + 1) * text.len;
+    let tokens = Tensor::from_slice(&text.inputs[of_prompt.clone()], (1, text.len), cx.device)?;
+    let field = model.field(params.control)?;
+    let options = SolverOptions::fixed(Method::EULER, model.training_steps());
+    let end = ode::solve(&*field, &model.embed(&tokens)?.detach(), 0.0, 1.0, &options)?.end;
+    token_losses(&model.finish(&end)?, &text.targets[of_prompt])
+}
+
+/// Over the points of which both are known, once all were measured.
+fn correlation(steps: &[f64], of: &[f64], is_whole: bool, seed: u64) -> RankCorrelation {
+    let pairs = steps.iter().zip(of).filter(|(a, b)| is_whole && a.is_finite() && b.is_finite());
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.map(|(a, b)| (*a, *b)).unzip();
+    shift_test(&a, &b, ROTATIONS, &mut ChaCha8Rng::seed_from_u64(seed)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+
+    #[test]
+    fn points_are_spread_over_a_prompt() {
+        assert_eq!(places(16), [4, 9, 15]);
+        assert_eq!(places(3), [1, 2], "the first token has no surprise");
+        assert!(places(1).is_empty());
+    }
+
+    /// Two values that know nothing of one another, the one at rest and the other swinging fast: the error of either alone
+    /// asks for its own steps, and that of both for no fewer than the faster.
+    #[test]
+    fn steps_answer_to_the_error_of_the_values_that_count() -> Result<()> {
+        let field = |t: f64, y: &Tensor| -> Result<Tensor> {
+            Tensor::from_vec(vec![1.0f64, 40.0 * (40.0 * t).cos()], y.shape(), &Device::Cpu)
+        };
+        let y0 = Tensor::zeros((1, 2, 1), candle_core::DType::F64, &Device::Cpu)?;
+        let options = SolverOptions { rtol: 1e-6, atol: 1e-6, ..SolverOptions::default() };
+        let steps = |only| -> Result<usize> {
+            Ok(ode::solve_for(&field, &y0, (0.0, 1.0), &options, only)?.trace.attempts.len())
+        };
+        let (calm, fast, both) = (steps(0..1)?, steps(1..2)?, steps(0..2)?);
+        assert!(calm < 12 && fast > 2 * calm && both > 2 * calm, "{calm} {fast} {both}");
+        assert_eq!(both, ode::solve(&field, &y0, 0.0, 1.0, &options)?.trace.attempts.len());
+        Ok(())
+    }
+}

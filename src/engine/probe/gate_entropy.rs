@@ -1,0 +1,243 @@
+//! The change that an open gate makes to the entropy of the attention behind it, token by token, beside what the gate lets in
+//! and beside the loss.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{
+    Answer, Probe, ProbeInputs,
+    attention_maps::rows_of,
+    position_losses::token_losses,
+    token_residuals::{by_token, with_gate_shut},
+};
+use crate::{
+    analysis::rank_correlation::shift_test,
+    models::{
+        Trainable,
+        capabilities::{AttentionLayer, Capabilities, CouplingModel, TwoTimescales},
+    },
+    nn::{Result, Tap, Tensor, host},
+    telemetry::measurements::{self, GateEntropyArgs},
+};
+
+/// Makes a [`measurements::GateEntropy`].
+pub struct GateEntropy;
+
+/// Windows that are read at once, and at most: a task asks for few tokens of each.
+const BATCH: usize = 8;
+const MAX_WINDOWS: usize = 96;
+/// The number of rotations of the null model.
+const ROTATIONS: usize = 499;
+
+impl Probe for GateEntropy {
+    type Args = GateEntropyArgs;
+    type Subject<'m> = GatedAttention<'m>;
+
+    fn subject(model: &mut dyn Trainable) -> Option<GatedAttention<'_>> {
+        GatedAttention::new(model)
+    }
+
+    fn ask(mut gated: GatedAttention<'_>, args: &GateEntropyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let held_out = cx.corpus.held_out(MAX_WINDOWS, args.window).map_err(candle_core::Error::wrap)?;
+        let (mut all, mut windows) = (Tokens::default(), 0);
+        while windows < held_out.rows && all.entropy.len() < args.tokens {
+            cx.progress.at(all.entropy.len(), args.tokens)?;
+            let rows = (held_out.rows - windows).min(BATCH);
+            let of_batch = windows * held_out.len..(windows + rows) * held_out.len;
+            let targets = &held_out.targets[of_batch.clone()];
+            let tokens = Tensor::from_slice(&held_out.inputs[of_batch], (rows, held_out.len), cx.device)?; // (B, T)
+            all.extend(&gated.read(&tokens, targets)?, held_out.len, gated.streams.pool);
+            windows += rows;
+        }
+        let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
+        let change: Vec<f64> = all.entropy.iter().zip(&all.shut).map(|(open, shut)| open - shut).collect();
+        let with_push = shift_test(&change, &all.push, ROTATIONS, &mut rng).into();
+        let with_loss = shift_test(&change, &all.loss_change, ROTATIONS, &mut rng).into();
+        let about = format!("{} tokens of {windows} held-out windows", change.len());
+        let measured = measurements::GateEntropy {
+            gate: gated.model.effective_gate()?,
+            layers: gated.layers.into_iter().map(|layer| layer.path).collect(),
+            windows,
+            entropy: all.entropy.into(),
+            shut: all.shut.into(),
+            push: all.push.into(),
+            loss_change: all.loss_change.into(),
+            with_push,
+            with_loss,
+        };
+        Ok(vec![Answer::new(measured, about, vec![])])
+    }
+}
+
+/// A model whose last round of attention at token rate follows an injection through a gate.
+pub struct GatedAttention<'m> {
+    model: &'m mut dyn CouplingModel,
+    streams: TwoTimescales,
+    /// The layers of the fast stream in the last round, at least one.
+    layers: Vec<AttentionLayer>,
+    /// The tap prefix of the states after the injection.
+    injected: &'static str,
+}
+
+/// One number a token, of the tokens `(B T)` of a batch or of those that count.
+#[derive(Default)]
+struct Tokens {
+    entropy: Vec<f64>,
+    shut: Vec<f64>,
+    push: Vec<f64>,
+    loss_change: Vec<f64>,
+}
+
+impl Tokens {
+    /// Adds the tokens of a batch of windows of `len` tokens that are asked for and that the slow path, a block of `pool` late,
+    /// can reach.
+    fn extend(&mut self, batch: &Self, len: usize, pool: usize) {
+        for (at, loss_change) in batch.loss_change.iter().enumerate() {
+            if at % len >= pool && loss_change.is_finite() {
+                self.entropy.push(batch.entropy[at]);
+                self.shut.push(batch.shut[at]);
+                self.push.push(batch.push[at]);
+                self.loss_change.push(*loss_change);
+            }
+        }
+    }
+}
+
+impl<'m> GatedAttention<'m> {
+    fn new(model: &'m mut dyn Trainable) -> Option<Self> {
+        let Capabilities { attention_layers, two_timescales, fixed_point, .. } = model.capabilities();
+        let (streams, injected) = (two_timescales?, fixed_point?.start_tap());
+        let last = format!(".r{}", streams.rounds.checked_sub(1)?);
+        let is_behind = |layer: &AttentionLayer| layer.path.starts_with("post.") && layer.path.ends_with(&last);
+        let layers: Vec<_> = attention_layers.into_iter().filter(is_behind).collect();
+        if layers.is_empty() {
+            return None;
+        }
+        model.capabilities_mut().coupling.map(|model| Self { model, streams, layers, injected })
+    }
+
+    /// All tokens `(B, T)` of a batch.
+    fn read(&mut self, tokens: &Tensor, targets: &[u32]) -> Result<Tokens> {
+        let paths: Vec<String> = self.layers.iter().map(AttentionLayer::tap_path).collect();
+        let fast = self.streams.fast_tap(self.streams.rounds - 1);
+        let mut wanted: Vec<&str> = paths.iter().map(String::as_str).collect();
+        wanted.extend([fast.as_str(), self.injected]);
+        let mut open = Tap::on(&wanted);
+        let losses = token_losses(&self.model.logits(tokens, &mut open)?, targets)?;
+        let (losses_shut, shut) = with_gate_shut(self.model, |model| {
+            let mut tap = Tap::on(&wanted);
+            Ok((token_losses(&model.logits(tokens, &mut tap)?, targets)?, tap))
+        })?;
+        let injected = open.found().iter().rev().find(|(path, _)| path.starts_with(self.injected));
+        let push = match (open.get(&fast), injected) {
+            (Some(before), Some((_, after))) => by_token(before, after)?,
+            _ => candle_core::bail!("the model's forward pass has no round that injects a state"),
+        };
+        Ok(Tokens {
+            entropy: self.entropies(&open)?,
+            shut: self.entropies(&shut)?,
+            push,
+            loss_change: losses.iter().zip(&losses_shut).map(|(open, shut)| open - shut).collect(),
+        })
+    }
+
+    /// Entropy of the attention of every token `(B T)`, nats, mean over layers and heads.
+    fn entropies(&self, tap: &Tap) -> Result<Vec<f64>> {
+        let (mut sums, mut matrices) = (vec![], 0);
+        for layer in &self.layers {
+            let Some(weights) = tap.get(&layer.tap_path()) else {
+                candle_core::bail!("layer {} gave no attention weights", layer.path)
+            };
+            let (rows, heads, queries, keys) = weights.dims4()?; // (B, H, T, T)
+            sums.resize(rows * queries, 0.0);
+            for (at, row) in host::to_f32(weights)?.chunks(keys.max(1)).enumerate() {
+                let (window, query) = (at / (heads * queries), at % queries);
+                sums[window * queries + query] += rows_of(layer).entropy(row);
+            }
+            matrices += heads;
+        }
+        Ok(sums.into_iter().map(|sum: f64| sum / matrices as f64).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+    use crate::{
+        config::Value,
+        corpus::{self, Corpus},
+        models::{ModelSpec, capabilities::CouplingSettings, fast_slow::FastSlowSpec},
+        probe::{AnyProbe, ProbeContext},
+        telemetry::{Args, Measurement},
+    };
+
+    const TOKENS: usize = 100;
+
+    /// A model with a gate of this size, and a text.
+    fn gated(gate: f64) -> Result<(Box<dyn Trainable>, Corpus)> {
+        let source = corpus::Source::Generated("harbour".into());
+        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
+        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
+        let corpus = corpus.map_err(candle_core::Error::wrap)?;
+        let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, n_post: 2, ..FastSlowSpec::default() });
+        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let coupling = model.capabilities_mut().coupling.expect("a gate");
+        coupling.set_coupling_settings(CouplingSettings { gate: Some(gate), ..coupling.coupling_settings() });
+        Ok((model, corpus))
+    }
+
+    fn measured(gate: f64) -> Result<measurements::GateEntropy> {
+        let (mut model, corpus) = gated(gate)?;
+        let before = model.capabilities().coupling.map(CouplingModel::coupling_settings);
+        let args: Args = [("tokens".to_owned(), Value::Int(TOKENS as i64))].into_iter().collect();
+        let found = GateEntropy.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+        assert_eq!(model.capabilities().coupling.map(CouplingModel::coupling_settings), before);
+        Ok(measurements::GateEntropy::from_payload(&found[0].payload).cloned().expect("a measurement"))
+    }
+
+    #[test]
+    fn a_shut_gate_changes_no_entropy() -> Result<()> {
+        let m = measured(0.0)?;
+        assert_eq!(m.entropy, m.shut);
+        assert_eq!((m.change(), m.with_push.rho.is_nan(), m.with_loss.p.is_nan()), (0.0, true, true));
+        assert!(m.push.iter().chain(m.loss_change.iter()).all(|v| *v == 0.0));
+        Ok(())
+    }
+
+    #[test]
+    fn an_open_gate_changes_the_attention_of_the_last_round() -> Result<()> {
+        let m = measured(0.8)?;
+        assert_eq!(m.layers, ["post.0.r1", "post.1.r1"]);
+        assert!(m.entropy.len() >= TOKENS && m.entropy.len() == m.shut.len() && m.push.len() == m.loss_change.len());
+        assert!(m.entropy.iter().zip(m.shut.iter()).all(|(open, shut)| open != shut && *open > 0.0));
+        assert!(m.push.iter().all(|push| *push > 0.0) && (m.gate - 0.8).abs() < 1e-6);
+        let [push, loss] = [m.with_push, m.with_loss];
+        assert!(push.rho.abs() <= 1.0 && loss.rho.abs() <= 1.0 && push.p > 0.0 && loss.p <= 1.0);
+        Ok(())
+    }
+
+    /// The mean over tokens, layers and heads is that of the attention maps themselves.
+    #[test]
+    fn the_entropy_of_a_token_is_that_of_its_row() -> Result<()> {
+        let (mut model, corpus) = gated(0.8)?;
+        let ids = corpus.passage(0, 24);
+        let tokens = Tensor::from_slice(&ids, (2, 12), &Device::Cpu)?;
+        let found = GatedAttention::new(model.as_mut()).expect("attention").read(&tokens, &ids)?;
+        let mut tap = Tap::on(&["post.0.r1.attn.weights", "post.1.r1.attn.weights"]);
+        model.token_model()?.logits(&tokens, &mut tap)?;
+        let row = |layer: usize, window: usize, head: usize, query: usize| -> Result<f64> {
+            let weights = host::to_f64(&tap.found()[layer].1.get(window)?.get(head)?.get(query)?)?;
+            Ok(-weights.iter().filter(|w| **w > 0.0).map(|w| w * w.ln()).sum::<f64>())
+        };
+        for (window, query) in [(0, 5), (1, 11)] {
+            let mut expected = 0.0;
+            for (layer, head) in (0..2).flat_map(|layer| (0..4).map(move |head| (layer, head))) {
+                expected += row(layer, window, head, query)? / 8.0;
+            }
+            assert!((found.entropy[window * 12 + query] - expected).abs() < 1e-9);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! What later layers can still read of an earlier one: ridge regression from each state that is read to what the layer added.
+
+use nalgebra::DMatrix;
+use rand::{SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Answer, Probe, ProbeInputs};
+use crate::{
+    analysis::linear_readout::{Rows, explained},
+    models::{
+        Model, Trainable,
+        capabilities::{Capabilities, ResidualLayers},
+    },
+    nn::{Error, Result, Tap, Tensor, host},
+    telemetry::measurements::{self, LayerReadoutArgs},
+};
+
+/// Makes a [`measurements::LayerReadout`].
+pub struct LayerReadout;
+
+/// A model of layers that can be tapped.
+pub struct LayeredModel<'m> {
+    model: &'m dyn Model,
+    stack: ResidualLayers,
+}
+
+/// The penalty of the regression, as a share of the features' mean variance.
+const RIDGE: f64 = 1e-3;
+/// The number of permutations of the null model.
+const PERMUTATIONS: usize = 4;
+/// Windows that are read at once.
+const BATCH: usize = 8;
+
+impl Probe for LayerReadout {
+    type Args = LayerReadoutArgs;
+    type Subject<'m> = LayeredModel<'m>;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Trainable) -> Option<LayeredModel<'_>> {
+        let Capabilities { token_model, residual_layers, .. } = model.capabilities();
+        Some(LayeredModel { model: token_model?, stack: residual_layers? })
+    }
+
+    fn ask(layered: LayeredModel<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let layers = layered.stack.layers;
+        if args.layer > layers {
+            candle_core::bail!("the model has no layer {}; choose 1 to {layers}", args.layer);
+        }
+        let wanted = ResidualLayers::added_tap(args.layer - 1);
+        let readers = layered.stack.readers().split_off(args.layer);
+        let states = layered.states(cx, args, &wanted, &readers)?;
+        let mut rng = ChaCha8Rng::seed_from_u64(cx.seed);
+        let (mut found, mut permuted) = (vec![], vec![]);
+        for (done, features) in states.read.iter().enumerate() {
+            cx.progress.at(done, readers.len())?;
+            found.push(states.explained(features, &states.added));
+            let null = (0..PERMUTATIONS).map(|_| states.explained(features, &states.exchanged(&mut rng)));
+            permuted.push(null.sum::<f64>() / PERMUTATIONS as f64);
+        }
+        let tokens = states.added.nrows() / 2;
+        let about = format!("{} held-out windows, a linear map fitted to half of them", states.windows);
+        let measured = measurements::LayerReadout {
+            layer: args.layer,
+            readers: (args.layer + 1..=layers + 1).collect(),
+            explained: found.into(),
+            permuted: permuted.into(),
+            tokens,
+        };
+        Ok(vec![Answer::new(measured, about, vec![])])
+    }
+}
+
+/// States of the same tokens, `(tokens, D)`.
+struct States {
+    added: DMatrix<f64>,
+    /// One a reader.
+    read: Vec<DMatrix<f64>>,
+    windows: usize,
+}
+
+impl States {
+    /// The first half of the tokens fits the map, the second judges it.
+    fn explained(&self, features: &DMatrix<f64>, targets: &DMatrix<f64>) -> f64 {
+        let half = features.nrows() / 2;
+        let part = |m: &DMatrix<f64>, from: usize| m.rows(from, half).into_owned();
+        let [fitted, judged] = [0, half].map(|from| (part(features, from), part(targets, from)));
+        let rows = |(features, targets)| Rows { features, targets };
+        explained(rows((&fitted.0, &fitted.1)), rows((&judged.0, &judged.1)), RIDGE)
+    }
+
+    /// What was added, at tokens that were drawn anew.
+    fn exchanged(&self, rng: &mut ChaCha8Rng) -> DMatrix<f64> {
+        let mut order: Vec<usize> = (0..self.added.nrows()).collect();
+        order.shuffle(rng);
+        self.added.select_rows(&order)
+    }
+}
+
+impl LayeredModel<'_> {
+    fn states(
+        &self,
+        cx: &ProbeInputs<'_>,
+        args: &LayerReadoutArgs,
+        wanted: &str,
+        readers: &[String],
+    ) -> Result<States> {
+        let held_out = cx.corpus.held_out(args.windows, args.window).map_err(Error::wrap)?;
+        let windows = held_out.rows / 2 * 2; // two halves
+        if windows == 0 {
+            candle_core::bail!("the held-out text has no two windows of {} tokens; make them shorter", args.window);
+        }
+        let mut paths = vec![wanted];
+        paths.extend(readers.iter().map(String::as_str));
+        let mut values: Vec<Vec<f64>> = vec![vec![]; paths.len()];
+        for batch in held_out.inputs[..windows * held_out.len].chunks(BATCH * held_out.len) {
+            let tokens = Tensor::from_slice(batch, (batch.len() / held_out.len, held_out.len), cx.device)?; // (B, T)
+            let mut tap = Tap::on(&paths);
+            self.model.logits(&tokens, &mut tap)?;
+            for (path, values) in paths.iter().zip(&mut values) {
+                let Some(state) = tap.get(path) else { candle_core::bail!("the model gave nothing at {path}") };
+                values.extend(host::to_f64(state)?);
+            }
+        }
+        let tokens = windows * held_out.len;
+        let mut matrices =
+            values.into_iter().map(|values| DMatrix::from_row_iterator(tokens, values.len() / tokens, values));
+        let added = matrices.next().unwrap_or_else(|| DMatrix::zeros(0, 0));
+        Ok(States { added, read: matrices.collect(), windows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+    use crate::{
+        config::Value,
+        corpus::{self, Corpus},
+        models::{ModelSpec, gpt::AlibiGptSpec},
+        nn::residual_mixing::ResidualMixing,
+        probe::{AnyProbe, ProbeContext},
+        telemetry::{Args, Measurement},
+    };
+
+    fn ask(residual: ResidualMixing, layer: i64) -> Result<measurements::LayerReadout> {
+        let source = corpus::Source::Generated("harbour".into());
+        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
+        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
+        let corpus = corpus.map_err(Error::wrap)?;
+        let spec = ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 5, residual });
+        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        let args: Args = [("layer", layer), ("windows", 12)].map(|(k, v)| (k.to_owned(), Value::Int(v))).into();
+        let found = LayerReadout.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+        Ok(measurements::LayerReadout::from_payload(&found[0].payload).cloned().expect("a measurement"))
+    }
+
+    #[test]
+    fn a_layer_is_read_by_those_after_it_better_than_by_chance() -> Result<()> {
+        for residual in [ResidualMixing::Fixed, ResidualMixing::Learned, ResidualMixing::Attention] {
+            let m = ask(residual, 1)?;
+            assert_eq!((m.layer, m.readers.as_slice(), m.tokens), (1, [2, 3, 4, 5, 6].as_slice(), 384));
+            assert!(m.explained.iter().zip(m.permuted.iter()).all(|(r, null)| *r > null + 0.1), "{residual:?}: {m:?}");
+            assert!(m.explained.iter().all(|r| *r <= 1.0) && m.permuted.iter().all(|r| *r < 0.05));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_last_layer_is_read_by_the_norm_alone_and_no_further_one_exists() -> Result<()> {
+        assert_eq!(ask(ResidualMixing::Fixed, 5)?.readers, [6]);
+        let refused = ask(ResidualMixing::Fixed, 6).unwrap_err().to_string();
+        assert!(refused.contains("choose 1 to 5"), "{refused}");
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! Views that show a measurement beside what they show otherwise: the entropy behind a gate, and what is left of a layer.
+
+use std::sync::Arc;
+
+use orrery::{
+    telemetry::{
+        Event, Measurement, Sample,
+        measurements::{GateEntropy, LayerReadout, RankCorrelation},
+    },
+    ui::mirror::Mirror,
+};
+
+use crate::{
+    recorded,
+    tiles::{Tile, painted, sized},
+};
+
+fn measure<M: Measurement>(mirror: &mut Mirror, step: u64, variant: usize, measurement: M) {
+    mirror.apply(Event::Sample(Sample {
+        step,
+        variant,
+        channel: M::CHANNEL.into(),
+        about: "8 held-out windows".into(),
+        tokens: vec![],
+        request: None,
+        payload: Arc::new(measurement.into_payload()),
+    }));
+}
+
+/// All words that are painted, a space between, and the tile's subtitle.
+fn shown(view: &'static str, mirror: Mirror) -> (String, String, String) {
+    let harness = Tile::new(view, mirror).shown(sized(640.0, 420.0));
+    let tile = harness.state();
+    (painted(&harness).join(" "), tile.subtitle.clone(), tile.csv.clone().unwrap_or_default())
+}
+
+#[test]
+fn the_gate_says_what_it_does_to_the_entropy_behind_it() {
+    let mut mirror = recorded::twins();
+    let (before, ..) = shown("gate", recorded::twins());
+    assert!(!before.contains("entropy"), "nothing was measured");
+    let correlation = |rho| RankCorrelation { rho, null_mean: 0.01, null_sd: 0.05, p: 0.002 };
+    let measured = |at: f64, rho: f64| GateEntropy {
+        gate: at,
+        layers: vec!["post.0.r1".into()],
+        windows: 8,
+        entropy: vec![1.5 - at; 64].into(),
+        shut: vec![1.5; 64].into(),
+        push: vec![at; 64].into(),
+        loss_change: vec![-at; 64].into(),
+        with_push: correlation(-rho),
+        with_loss: correlation(rho),
+    };
+    for (step, measurement) in [(0, measured(0.0, f64::NAN)), (recorded::STEPS, measured(0.2, 0.31))] {
+        measure(&mut mirror, step, 0, measurement);
+    }
+    let (painted, said, table) = shown("gate", mirror);
+    assert!(painted.contains("entropy, open \u{2212} shut (nats)"), "{painted}");
+    assert!(said.contains("the loss by +0.31 (rotated +0.01 \u{b1} 0.05, p = 0.002)"), "{said}");
+    assert!(table.lines().next().unwrap().contains("entropy, open less shut coupled"), "{table}");
+}
+
+#[test]
+fn recoverability_over_depth_has_a_line_a_variant_and_its_null() {
+    let mut mirror = recorded::twins();
+    let (before, ..) = shown("recoverability", recorded::twins());
+    assert!(before.contains("distance k") && !before.contains("layer that reads"), "{before}");
+    for (variant, left) in [0.2, 0.6].into_iter().enumerate() {
+        let measured = LayerReadout {
+            layer: 1,
+            readers: vec![2, 3, 4],
+            explained: vec![1.0, 0.8, left].into(),
+            permuted: vec![-0.01; 3].into(),
+            tokens: 1024,
+        };
+        measure(&mut mirror, recorded::STEPS, variant, measured);
+    }
+    let (painted, said, table) = shown("recoverability", mirror);
+    assert!(painted.contains("layer that reads; the last is the final norm"), "{painted}");
+    assert!(said.contains("what layer 1 added, read later"), "{said}");
+    let columns = table.lines().next().unwrap_or_default();
+    assert!(columns.contains("coupled, tokens exchanged") && columns.contains("frozen"), "{columns}");
+    assert!(table.contains("0.6"), "{table}");
+}
