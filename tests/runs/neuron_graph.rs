@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use candle_core::Device;
+use candle_core::{Device, Tensor};
 use orrery::{
     config::Value,
     corpus::{self, Corpus},
@@ -16,7 +16,9 @@ use orrery::{
     probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Measurement, Sample,
-        measurements::{GraphModularity, GraphNeuron, ModularityAtStep, NeuronGraph},
+        measurements::{
+            CorePeriphery, GraphModularity, GraphNeuron, HeadPairs, HeavyTail, ModularityAtStep, NeuronGraph,
+        },
     },
     trainer::Run,
 };
@@ -135,6 +137,91 @@ fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
             }
         }
     }
+    Ok(())
+}
+
+#[test]
+fn head_pairs_are_the_moments_and_tails_of_their_entries() -> Outcome {
+    let mut bench = Bench::small()?;
+    let n = NEURONS / HEADS;
+    for (matrix, encoder) in [("x", "encoder"), ("y", "encoder_v")] {
+        let g = bench.g(encoder)?;
+        let args =
+            [("matrix", Value::Text(matrix.into())), ("deviations", Value::Float(2.0)), ("draws", Value::Int(2))];
+        let found = bench.ask("head_pairs", &args)?;
+        let measured: &HeadPairs = of(&found);
+        assert_eq!((measured.heads, measured.pairs.len()), (HEADS, HEADS * HEADS));
+        for (k, pair) in measured.pairs.iter().enumerate() {
+            let (a, b) = (k / HEADS, k % HEADS);
+            assert_eq!((pair.from_head, pair.to_head), (a + 1, b + 1));
+            let entries: Vec<f64> = (a * n..(a + 1) * n)
+                .flat_map(|i| (b * n..(b + 1) * n).map(move |j| (i, j)))
+                .filter(|(i, j)| i != j)
+                .map(|(i, j)| g[i][j])
+                .collect();
+            let count = entries.len() as f64;
+            let mean = entries.iter().sum::<f64>() / count;
+            let central = |power: i32| entries.iter().map(|e| (e - mean).powi(power)).sum::<f64>() / count;
+            let sd = central(2).sqrt();
+            assert!((pair.mean - mean).abs() < 1e-4 * sd && (pair.standard_deviation / sd - 1.0).abs() < 1e-4);
+            assert!((pair.skewness - central(3) / sd.powi(3)).abs() < 1e-3, "head {a} to head {b}");
+            assert!((pair.kurtosis - central(4) / sd.powi(4)).abs() < 1e-3, "head {a} to head {b}");
+            for (share, side) in [(pair.positive_tail, 1.0), (pair.negative_tail, -1.0)] {
+                // the limit lies up to one part in 128 further out
+                let beyond = |limit: f64| entries.iter().filter(|e| **e * side > limit * sd).count() as f64 / count;
+                assert!(share <= beyond(1.9999) && share >= beyond(2.0001 * 129.0 / 128.0), "{share}");
+            }
+            let heavy = HeavyTail::new(pair.positive_tail > pair.random_tail, pair.negative_tail > pair.random_tail);
+            assert_eq!(pair.heavy_tail, heavy);
+        }
+    }
+    Ok(())
+}
+
+/// Five neurons of the first head excite five of the second, or inhibit them: no random product has as many.
+#[test]
+fn a_planted_circuit_makes_the_tail_of_its_pair_heavy() -> Outcome {
+    let mut bench = Bench::small()?;
+    let n = NEURONS / HEADS;
+    for (push, tail) in [(1.0, HeavyTail::Positive), (-1.0, HeavyTail::Negative)] {
+        let noise = |k: usize| 0.02 * ((k * 7919 % 101) as f32 / 50.0 - 1.0);
+        let mut decoder: Vec<f32> = (0..NEURONS * WIDTH).map(noise).collect();
+        let mut encoder: Vec<f32> = (0..NEURONS * WIDTH).map(|k| noise(k + 5)).collect();
+        for i in 0..5 {
+            decoder[i * WIDTH..][..WIDTH].fill(1.0);
+            // (nh, D, N), of head 1
+            (0..WIDTH).for_each(|d| encoder[(WIDTH + d) * n + i] = push);
+        }
+        let params = bench.model.params();
+        params.load("decoder", &Tensor::from_vec(decoder, (NEURONS, WIDTH), &Device::Cpu)?)?;
+        params.load("encoder", &Tensor::from_vec(encoder, (HEADS, WIDTH, n), &Device::Cpu)?)?;
+        let found = bench.ask("head_pairs", &[("deviations", Value::Float(2.0))])?;
+        let pair = of::<HeadPairs>(&found).pairs[1].clone();
+        assert_eq!((pair.from_head, pair.to_head, pair.heavy_tail), (1, 2, tail), "{pair:?}");
+        assert!(pair.skewness * f64::from(push) > 1.0, "{pair:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_core_is_measured_beside_rewired_graphs_of_the_same_degrees() -> Outcome {
+    let mut bench = Bench::small()?;
+    let args = [("edges", Value::Int(300)), ("rewirings", Value::Int(4)), ("share", Value::Float(0.2))];
+    let found = bench.ask("core_periphery", &args)?;
+    let measured: CorePeriphery = of::<CorePeriphery>(&found).clone();
+    let found = bench.ask("neuron_graph", &[("edges", Value::Int(300))])?;
+    let graph: &NeuronGraph = of(&found);
+    let summary = graph.summary.as_ref().ok_or("no summary")?;
+    assert_eq!((measured.core_k, measured.core_size), (summary.core_k, summary.core_size));
+    assert_eq!((measured.edges, measured.carrying), (300, graph.neurons.len()));
+    assert_eq!((measured.core_k_rewired.len(), measured.rich_club_rewired.len()), (4, 4));
+    let mut order: Vec<usize> = (0..graph.neurons.len()).collect();
+    order.sort_by_key(|v| (std::cmp::Reverse(graph.in_degree[*v] + graph.out_degree[*v]), *v));
+    let club = &order[..(0.2 * order.len() as f64).ceil() as usize];
+    let inside = |v: u32| club.contains(&(v as usize));
+    let joined = graph.edges.iter().filter(|(a, b, _)| inside(*a) && inside(*b)).count();
+    let density = joined as f64 / (club.len() * (club.len() - 1)) as f64;
+    assert!((measured.rich_club - density).abs() < 1e-12, "{} {density}", measured.rich_club);
     Ok(())
 }
 

@@ -221,6 +221,8 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &neuron_graph::GraphModularity,
     &neuron_graph::GraphCurve,
     &neuron_graph::GraphNeuron,
+    &neuron_graph::HeadPairs,
+    &neuron_graph::CorePeriphery,
 ];
 
 /// The probe with this id.

@@ -13,7 +13,9 @@ use super::{
 use crate::{
     analysis::graph::product::Sign,
     config::{Config, ConfigError, Settings, settings},
-    telemetry::measurements::{GraphCurveArgs, GraphModularityArgs, GraphNeuronArgs, Matrix, NeuronGraphArgs},
+    telemetry::measurements::{
+        CorePeripheryArgs, GraphCurveArgs, GraphModularityArgs, GraphNeuronArgs, HeadPairsArgs, Matrix, NeuronGraphArgs,
+    },
     trainer::{Plan, RunSettings, TrainSettings},
 };
 
@@ -114,6 +116,10 @@ schedules! {
         graph_curve: "Curve every" = 20,
         /// Steps between two measurements of modularity against all null models. Each takes about a second.
         graph_modularity: "Null models every" = 300,
+        /// Steps between two tables of all pairs of heads: skewness and tails of the entries of G, beside random products.
+        head_pairs: "Head pairs every" = 300,
+        /// Steps between two measurements of the graph's core, beside ten rewired graphs of the same degrees.
+        core_periphery: "Core every" = 300,
     }
 }
 
@@ -157,11 +163,15 @@ fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
     let searches = Some(s.null_models.graph_modularity_searches);
     let modularity = GraphModularityArgs { graph: graph.clone(), searches, ..GraphModularityArgs::default() };
     let neuron = GraphNeuronArgs { graph: graph.clone(), neuron: None };
+    let pairs = HeadPairsArgs { matrix: graph.matrix, ..HeadPairsArgs::default() };
+    let core = CorePeripheryArgs { graph: graph.clone(), ..CorePeripheryArgs::default() };
     let probes = vec![
         every.neuron_graph.ask(&graph),
         every.graph_curve.ask(&curve),
         every.graph_modularity.ask(&modularity),
         every.neuron_graph.ask(&neuron),
+        every.head_pairs.ask(&pairs),
+        every.core_periphery.ask(&core),
     ];
     let experiment = Experiment::new(config, &s.train, &s.run);
     let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };

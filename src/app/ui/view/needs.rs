@@ -51,6 +51,8 @@ const NEEDS: &[(&str, &[&str])] = &[
             "graph_neuron",
             "graph_modularity",
             "graph_curve",
+            "head_pairs",
+            "core_periphery",
             "activity",
             "top_contexts",
             "texts",

@@ -2,17 +2,21 @@
 //! G_y = E D_y, n by n, where G[i, j] is the effect of y_i on neuron j (arXiv 2509.26507, section 5.5).
 //! G is only ever seen tile by tile. This file reads the question; each answer has a file of its own.
 
+mod core_periphery;
 mod curve;
 mod degrees;
 mod factors;
 mod full_graph;
+mod head_pairs;
 mod neuron;
 mod null_models;
 mod spread;
 
 pub use crate::telemetry::measurements::MAX_EDGES;
+pub use core_periphery::CorePeriphery;
 pub use curve::GraphCurve;
 pub use full_graph::{NeuronGraph, neuron_graph};
+pub use head_pairs::HeadPairs;
 pub use neuron::GraphNeuron;
 pub use null_models::GraphModularity;
 

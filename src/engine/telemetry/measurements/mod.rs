@@ -21,12 +21,14 @@ mod bdh_dynamics;
 mod causality;
 mod concept_effect;
 mod concept_search;
+mod core_periphery;
 mod fast_weights;
 mod flow;
 mod generator;
 mod generator_distance;
 mod graph_modularity;
 mod graph_neuron;
+mod head_pairs;
 mod intervention;
 mod logit_lens;
 mod merging;
@@ -69,6 +71,7 @@ pub use concept_search::{
     ConceptNoun, ConceptSearch, ConceptSearchArgs, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch,
     SplitCorrelations,
 };
+pub use core_periphery::{CorePeriphery, CorePeripheryArgs};
 pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
     ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAlongArgs,
@@ -85,6 +88,7 @@ pub use generator::{
 pub use generator_distance::{ColumnSums, GeneratorDistance, GeneratorDistanceArgs, NullDistance};
 pub use graph_modularity::{GraphCurveArgs, GraphModularity, GraphModularityArgs, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, GraphNeuronArgs, Partner, TokenScore};
+pub use head_pairs::{HeadPair, HeadPairs, HeadPairsArgs, HeavyTail};
 pub use intervention::{ActionKind, ChangeArgs, ChangedPart, InterventionArgs, InterventionEffect, TargetKind};
 pub use logit_lens::{LogitLens, LogitLensArgs};
 pub use merging::{Merging, MergingArgs, ModelLosses};
@@ -243,6 +247,8 @@ measurements! {
     GraphModularity,
     ModularityAtStep,
     GraphNeuron,
+    HeadPairs,
+    CorePeriphery,
     BdhDynamicsWeights,
     BdhDynamicsChecks,
     GeneratorState,
