@@ -12,12 +12,13 @@ use orrery::{
         ModelSpec, Trainable,
         bdh::{BdhSpec, Position},
     },
-    nn::host,
+    nn::{Tap, fused::linear_attention::decays, host},
     probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Measurement, Sample,
         measurements::{
             CorePeriphery, GraphModularity, GraphNeuron, HeadPairs, HeavyTail, ModularityAtStep, NeuronGraph,
+            WriteIntervals,
         },
     },
     trainer::Run,
@@ -222,6 +223,116 @@ fn a_core_is_measured_beside_rewired_graphs_of_the_same_degrees() -> Outcome {
     let joined = graph.edges.iter().filter(|(a, b, _)| inside(*a) && inside(*b)).count();
     let density = joined as f64 / (club.len() * (club.len() - 1)) as f64;
     assert!((measured.rich_club - density).abs() < 1e-12, "{} {density}", measured.rich_club);
+    Ok(())
+}
+
+/// y of the layer before and x of the layer at every token of the held-out passage: `(n)` a token.
+fn activations(bench: &Bench, tokens: usize, layer: usize) -> candle_core::Result<[Vec<Vec<f64>>; 2]> {
+    let ids = bench.corpus.passage(0, tokens);
+    let input = Tensor::from_slice(&ids[..tokens], (1, tokens), &Device::Cpu)?;
+    let mut tap = Tap::on(&["layers."]);
+    bench.model.capabilities().token_model.unwrap().logits(&input, &mut tap)?;
+    let n = NEURONS / HEADS;
+    let values = |path: String| -> candle_core::Result<Vec<Vec<f64>>> {
+        let all = host::to_f64(tap.get(&path).unwrap())?; // (1, nh, T, N)
+        let at = |t: usize, i: usize| all[((i / n) * tokens + t) * n + i % n];
+        Ok((0..tokens).map(|t| (0..NEURONS).map(|i| at(t, i)).collect()).collect())
+    };
+    Ok([values(format!("layers.{}.y", layer - 1))?, values(format!("layers.{layer}.x"))?])
+}
+
+/// Equation (16) of the paper, entry by entry: what was written s tokens ago is turned by s tokens.
+#[test]
+fn synapses_after_a_text_are_the_sum_of_what_its_tokens_wrote() -> Outcome {
+    const TOKENS: usize = 40;
+    for position in [Position::Rope, Position::Alibi, Position::None] {
+        let spec =
+            BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, layers: 3, position, ..BdhSpec::default() };
+        let mut bench = Bench::new(spec)?;
+        let n = NEURONS / HEADS;
+        for (layer, heads) in [(1, None), (2, Some((2usize, 4usize)))] {
+            let [y, x] = activations(&bench, TOKENS, layer)?;
+            let (turns, damping) = {
+                let model = bench.model.capabilities().synapses.ok_or("no synapses")?;
+                (model.shape().turns(), decays(HEADS))
+            };
+            let turned = |s: usize, j: usize, row: &[f64]| -> f64 {
+                let back = (TOKENS - 1 - s) as f64;
+                let decay = if position == Position::Alibi { f64::from(damping[j / n]).powf(back) } else { 1.0 };
+                let turn = if position == Position::Rope { f64::from(turns[j % n / 2]) } else { 0.0 };
+                let angle = back * turn * std::f64::consts::TAU;
+                let side = if j % 2 == 0 { angle.sin() } else { -angle.sin() };
+                decay * (row[j] * angle.cos() + row[j ^ 1] * side)
+            };
+            let sigma = |i: usize, j: usize| (0..TOKENS).map(|s| y[s][i] * turned(s, j, &x[s])).sum::<f64>();
+            let inside = |i: usize, j: usize| i != j && heads.is_none_or(|(a, b)| (i / n + 1, j / n + 1) == (a, b));
+            let mut all: Vec<(f64, usize, usize)> = (0..NEURONS)
+                .flat_map(|i| (0..NEURONS).map(move |j| (i, j)))
+                .filter(|(i, j)| inside(*i, *j))
+                .map(|(i, j)| (sigma(i, j), i, j))
+                .collect();
+            all.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let (from, to) = heads.unwrap_or_default();
+            let args = [
+                ("matrix", Value::Text("sigma".into())),
+                ("layer", Value::Int(layer as i64)),
+                ("tokens", Value::Int(TOKENS as i64)),
+                ("edges", Value::Int(50)),
+                ("from_head", Value::Int(from as i64)),
+                ("to_head", Value::Int(to as i64)),
+            ];
+            let found = bench.ask("neuron_graph", &args)?;
+            let graph: &NeuronGraph = of(&found);
+            let largest = all[0].0;
+            assert!(largest > 0.0 && graph.edges.len() == 50);
+            for (a, b, weight) in graph.edges.iter() {
+                let (i, j) = (graph.neurons[a as usize] as usize, graph.neurons[b as usize] as usize);
+                let entry = sigma(i, j);
+                assert!(
+                    (entry - f64::from(weight)).abs() < 1e-4 * largest,
+                    "{position:?} {i} -> {j}: {entry}, {weight}"
+                );
+                assert!(inside(i, j) && entry >= all[49].0 - 1e-4 * largest, "{i} -> {j} is none of the largest");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn synapses_need_two_layers() -> Outcome {
+    let spec = BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, layers: 1, ..BdhSpec::default() };
+    let mut bench = Bench::new(spec)?;
+    let error = bench.ask("neuron_graph", &[("matrix", Value::Text("sigma".into()))]).err();
+    let error = error.map(|e| e.to_string()).unwrap_or_default();
+    assert!(error.contains("one layer"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn write_intervals_are_those_of_tokens_at_which_both_ends_fire() -> Outcome {
+    const TOKENS: usize = 60;
+    let mut bench = Bench::small()?;
+    let [y, x] = activations(&bench, TOKENS, 1)?;
+    // all synapses, so that which are drawn makes no difference
+    let all = NEURONS * NEURONS;
+    let args = [("tokens", Value::Int(TOKENS as i64)), ("synapses", Value::Int(all as i64))];
+    let found = bench.ask("write_intervals", &args)?;
+    let measured: &WriteIntervals = of(&found);
+    let (mut writes, mut twice, mut intervals) = (0, 0, vec![]);
+    for (i, j) in (0..NEURONS).flat_map(|i| (0..NEURONS).map(move |j| (i, j))) {
+        let times: Vec<usize> = (0..TOKENS).filter(|t| y[*t][i] > 0.0 && x[*t][j] > 0.0).collect();
+        writes += times.len();
+        twice += usize::from(times.len() > 1);
+        intervals.extend(times.windows(2).map(|pair| pair[1] - pair[0]));
+    }
+    assert_eq!((measured.layer, measured.tokens, measured.synapses), (1, TOKENS, all));
+    assert!(twice > 0 && measured.written_twice == twice, "{twice}");
+    assert!((measured.write_share - writes as f64 / (all * TOKENS) as f64).abs() < 1e-12);
+    let mean = intervals.iter().sum::<usize>() as f64 / intervals.len() as f64;
+    assert!((measured.measured.mean - mean).abs() < 1e-9);
+    assert_eq!(measured.measured.longest as usize, intervals.iter().copied().max().unwrap_or_default());
+    assert!(measured.shuffled.mean > 1.0 && measured.shuffled.longest < TOKENS as u32);
     Ok(())
 }
 

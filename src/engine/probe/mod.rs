@@ -217,6 +217,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &concepts::ConceptEffectProbe,
     &synapses::Merging,
     &synapses::Texts,
+    &synapses::WriteIntervals,
     &neuron_graph::NeuronGraph,
     &neuron_graph::GraphModularity,
     &neuron_graph::GraphCurve,

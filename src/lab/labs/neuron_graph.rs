@@ -86,7 +86,7 @@ settings! {
         /// How many of the largest entries of G make edges. The views follow at once, and so does what the run measures from then on.
         #[knob("Edges", range(100..=400_000), live, unit("edges"), symbol("m"))]
         edges: usize = 16_000,
-        /// x: G = E D_x, what a neuron's y does to each neuron's x one layer on. y: G = E D_y, what it does to each neuron's y.
+        /// x: G = E D_x, what a neuron's y does to each neuron's x one layer on. y: G = E D_y, what it does to each neuron's y. sigma: the synapses of the last layer after a held-out text.
         #[knob("Matrix", live, symbol("G"))]
         matrix: Matrix = Matrix::X,
         /// Which entries make edges: above the threshold, below its negative, or both.

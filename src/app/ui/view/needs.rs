@@ -56,6 +56,7 @@ const NEEDS: &[(&str, &[&str])] = &[
             "activity",
             "top_contexts",
             "texts",
+            "write_intervals",
             "query_key_maps",
             "concept_effect",
             "candidates",

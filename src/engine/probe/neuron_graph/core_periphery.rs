@@ -28,7 +28,7 @@ impl Probe for CorePeriphery {
 
     fn ask(model: &dyn SynapseModel, args: &CorePeripheryArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(&args.graph);
-        let factors = Factors::new(model, &question)?;
+        let factors = Factors::new(model, &question, cx)?;
         let found = factors.edges(&question, &factors.product()?.spread())?;
         let compact = CompactGraph::from_edges(&weighed(&found.edges, false));
         let (given, core_size) = Core::new(&compact, &compact.edges, args.share)?;

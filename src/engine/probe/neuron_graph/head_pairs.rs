@@ -6,7 +6,7 @@ use crate::{
     models::{Trainable, capabilities::SynapseModel},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
-    telemetry::measurements::{self, HeadPair, HeadPairsArgs, HeavyTail, Matrix, NeuronGraphArgs},
+    telemetry::measurements::{self, HeadPair, HeadPairsArgs, HeavyTail, NeuronGraphArgs},
 };
 
 /// Makes a [`measurements::HeadPairs`].
@@ -28,24 +28,24 @@ impl Probe for HeadPairs {
         for from_head in 1..=heads {
             for to_head in 1..=heads {
                 cx.progress.at(pairs.len(), heads * heads)?;
-                pairs.push(pair(model, args, [from_head, to_head], cx.seed)?);
+                pairs.push(pair(model, args, [from_head, to_head], cx)?);
             }
         }
-        let what = if args.matrix == Matrix::Y { "G_y = E D_y" } else { "G_x = E D_x" };
+        let what = args.matrix.sentence(NeuronGraphArgs::default().tokens);
         let about = format!("{what}, tails beyond {} standard deviations", args.deviations);
         Ok(vec![Answer::new(measurements::HeadPairs { heads, pairs }, about, vec![])])
     }
 }
 
-fn pair(model: &dyn SynapseModel, args: &HeadPairsArgs, heads: [usize; 2], seed: u64) -> Result<HeadPair> {
+fn pair(model: &dyn SynapseModel, args: &HeadPairsArgs, heads: [usize; 2], cx: &ProbeInputs<'_>) -> Result<HeadPair> {
     let [from_head, to_head] = heads;
     let asked = NeuronGraphArgs { matrix: args.matrix, from_head, to_head, ..NeuronGraphArgs::default() };
-    let factors = Factors::new(model, &GraphQuery::from(&asked))?;
+    let factors = Factors::new(model, &GraphQuery::from(&asked), cx)?;
     let entries = factors.product()?.spread();
     let [positive_tail, negative_tail] = tails(&entries, args.deviations);
     let mut random_tail = 0f64;
     for k in 0..args.draws {
-        let random = factors.random(true, seed ^ (k as u64 + 1));
+        let random = factors.random(true, cx.seed ^ (k as u64 + 1));
         random_tail = tails(&random.product()?.spread(), args.deviations).into_iter().fold(random_tail, f64::max);
     }
     let moments = entries.moments();

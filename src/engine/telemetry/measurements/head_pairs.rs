@@ -82,7 +82,7 @@ impl HeavyTail {
 arguments! {
     /// How the entries of G are spread between every two heads.
     pub struct HeadPairsArgs asks "head_pairs" {
-        /// x is G = E D_x, what a neuron's y does to each neuron's x one layer on; y is G = E D_y, what it does to each neuron's y.
+        /// x is G = E D_x, what a neuron's y does to each neuron's x one layer on; y is G = E D_y, what it does to each neuron's y; sigma are the synapses after a held-out text.
         matrix: Matrix = Matrix::X,
         /// Standard deviations from 0, beyond which an entry belongs to a tail.
         #[range(1.0..=100.0)]

@@ -56,6 +56,7 @@ mod trained_bdh;
 mod uncertainty;
 mod unit_usage;
 mod warm_up;
+mod write_intervals;
 
 pub use activity::{Activity, ActivityArgs, FiringShare, LayerActivity};
 pub use attention_chain::{AttentionChain, AttentionChainArgs, ChainLumping, ChainProperties, NullError};
@@ -119,6 +120,7 @@ pub use trained_bdh::{TrainedBdh, TrainedBdhArgs};
 pub use uncertainty::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText};
 pub use unit_usage::{BlockUsage, UnitUsage, UnitUsageArgs};
 pub use warm_up::{Retention, WarmUp, WarmUpArgs, WarmUpText};
+pub use write_intervals::{IntervalDistribution, WriteIntervals, WriteIntervalsArgs};
 
 /// A typed measurement. One struct a channel; the list is [`MEASUREMENTS`].
 pub trait Measurement:
@@ -264,6 +266,7 @@ measurements! {
     TrainedBdh,
     Merging,
     TextLosses,
+    WriteIntervals,
     ConceptEffect,
     ReadingCandidates,
     ConceptSearch,
