@@ -245,7 +245,7 @@ fn activations(bench: &Bench, tokens: usize, layer: usize) -> candle_core::Resul
 #[test]
 fn synapses_after_a_text_are_the_sum_of_what_its_tokens_wrote() -> Outcome {
     const TOKENS: usize = 40;
-    for position in [Position::Rope, Position::Alibi, Position::None] {
+    for position in [Position::Rope, Position::Alibi, Position::Nothing] {
         let spec =
             BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, layers: 3, position, ..BdhSpec::default() };
         let mut bench = Bench::new(spec)?;
