@@ -231,6 +231,7 @@ fn the_story_trains_merges_and_tells_every_loss() -> Outcome {
             m["loss"].as_array().ok_or("no loss")?.iter().filter_map(serde_json::Value::as_f64).collect();
         assert!(losses.len() == 3 && losses.iter().all(|l| (1.0..8.0).contains(l)), "{losses:?}");
         assert_eq!(m["writes"].as_array().map(Vec::len), Some(3));
+        assert!(m["translations"].is_object(), "{m}");
         assert!(std::path::Path::new(m["file"].as_str().ok_or("no file")?).is_file());
     }
     assert!(words.contains("held-out loss (nats) on") && words.contains("merged, 128 neurons"), "{words}");

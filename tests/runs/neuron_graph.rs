@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use candle_core::Device;
+use candle_core::{Device, Tensor};
 use orrery::{
     config::Value,
     corpus::{self, Corpus},
@@ -12,11 +12,14 @@ use orrery::{
         ModelSpec, Trainable,
         bdh::{BdhSpec, Position},
     },
-    nn::host,
+    nn::{Tap, fused::linear_attention::decays, host},
     probe::{self, Answer, ProbeContext},
     telemetry::{
         Args, Measurement, Sample,
-        measurements::{GraphModularity, GraphNeuron, ModularityAtStep, NeuronGraph},
+        measurements::{
+            CorePeriphery, GraphModularity, GraphNeuron, HeadPairs, HeavyTail, ModularityAtStep, NeuronGraph,
+            WriteIntervals,
+        },
     },
     trainer::Run,
 };
@@ -135,6 +138,201 @@ fn edges_are_the_largest_entries_between_the_neurons_they_name() -> Outcome {
             }
         }
     }
+    Ok(())
+}
+
+#[test]
+fn head_pairs_are_the_moments_and_tails_of_their_entries() -> Outcome {
+    let mut bench = Bench::small()?;
+    let n = NEURONS / HEADS;
+    for (matrix, encoder) in [("x", "encoder"), ("y", "encoder_v")] {
+        let g = bench.g(encoder)?;
+        let args =
+            [("matrix", Value::Text(matrix.into())), ("deviations", Value::Float(2.0)), ("draws", Value::Int(2))];
+        let found = bench.ask("head_pairs", &args)?;
+        let measured: &HeadPairs = of(&found);
+        assert_eq!((measured.heads, measured.pairs.len()), (HEADS, HEADS * HEADS));
+        for (k, pair) in measured.pairs.iter().enumerate() {
+            let (a, b) = (k / HEADS, k % HEADS);
+            assert_eq!((pair.from_head, pair.to_head), (a + 1, b + 1));
+            let entries: Vec<f64> = (a * n..(a + 1) * n)
+                .flat_map(|i| (b * n..(b + 1) * n).map(move |j| (i, j)))
+                .filter(|(i, j)| i != j)
+                .map(|(i, j)| g[i][j])
+                .collect();
+            let count = entries.len() as f64;
+            let mean = entries.iter().sum::<f64>() / count;
+            let central = |power: i32| entries.iter().map(|e| (e - mean).powi(power)).sum::<f64>() / count;
+            let sd = central(2).sqrt();
+            assert!((pair.mean - mean).abs() < 1e-4 * sd && (pair.standard_deviation / sd - 1.0).abs() < 1e-4);
+            assert!((pair.skewness - central(3) / sd.powi(3)).abs() < 1e-3, "head {a} to head {b}");
+            assert!((pair.kurtosis - central(4) / sd.powi(4)).abs() < 1e-3, "head {a} to head {b}");
+            for (share, side) in [(pair.positive_tail, 1.0), (pair.negative_tail, -1.0)] {
+                // the limit lies up to one part in 128 further out
+                let beyond = |limit: f64| entries.iter().filter(|e| **e * side > limit * sd).count() as f64 / count;
+                assert!(share <= beyond(1.9999) && share >= beyond(2.0001 * 129.0 / 128.0), "{share}");
+            }
+            let heavy = HeavyTail::new(pair.positive_tail > pair.random_tail, pair.negative_tail > pair.random_tail);
+            assert_eq!(pair.heavy_tail, heavy);
+        }
+    }
+    Ok(())
+}
+
+/// Five neurons of the first head excite five of the second, or inhibit them: no random product has as many.
+#[test]
+fn a_planted_circuit_makes_the_tail_of_its_pair_heavy() -> Outcome {
+    let mut bench = Bench::small()?;
+    let n = NEURONS / HEADS;
+    for (push, tail) in [(1.0, HeavyTail::Positive), (-1.0, HeavyTail::Negative)] {
+        let noise = |k: usize| 0.02 * ((k * 7919 % 101) as f32 / 50.0 - 1.0);
+        let mut decoder: Vec<f32> = (0..NEURONS * WIDTH).map(noise).collect();
+        let mut encoder: Vec<f32> = (0..NEURONS * WIDTH).map(|k| noise(k + 5)).collect();
+        for i in 0..5 {
+            decoder[i * WIDTH..][..WIDTH].fill(1.0);
+            // (nh, D, N), of head 1
+            (0..WIDTH).for_each(|d| encoder[(WIDTH + d) * n + i] = push);
+        }
+        let params = bench.model.params();
+        params.load("decoder", &Tensor::from_vec(decoder, (NEURONS, WIDTH), &Device::Cpu)?)?;
+        params.load("encoder", &Tensor::from_vec(encoder, (HEADS, WIDTH, n), &Device::Cpu)?)?;
+        let found = bench.ask("head_pairs", &[("deviations", Value::Float(2.0))])?;
+        let pair = of::<HeadPairs>(&found).pairs[1].clone();
+        assert_eq!((pair.from_head, pair.to_head, pair.heavy_tail), (1, 2, tail), "{pair:?}");
+        assert!(pair.skewness * f64::from(push) > 1.0, "{pair:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_core_is_measured_beside_rewired_graphs_of_the_same_degrees() -> Outcome {
+    let mut bench = Bench::small()?;
+    let args = [("edges", Value::Int(300)), ("rewirings", Value::Int(4)), ("share", Value::Float(0.2))];
+    let found = bench.ask("core_periphery", &args)?;
+    let measured: CorePeriphery = of::<CorePeriphery>(&found).clone();
+    let found = bench.ask("neuron_graph", &[("edges", Value::Int(300))])?;
+    let graph: &NeuronGraph = of(&found);
+    let summary = graph.summary.as_ref().ok_or("no summary")?;
+    assert_eq!((measured.core_k, measured.core_size), (summary.core_k, summary.core_size));
+    assert_eq!((measured.edges, measured.carrying), (300, graph.neurons.len()));
+    assert_eq!((measured.core_k_rewired.len(), measured.rich_club_rewired.len()), (4, 4));
+    let mut order: Vec<usize> = (0..graph.neurons.len()).collect();
+    order.sort_by_key(|v| (std::cmp::Reverse(graph.in_degree[*v] + graph.out_degree[*v]), *v));
+    let club = &order[..(0.2 * order.len() as f64).ceil() as usize];
+    let inside = |v: u32| club.contains(&(v as usize));
+    let joined = graph.edges.iter().filter(|(a, b, _)| inside(*a) && inside(*b)).count();
+    let density = joined as f64 / (club.len() * (club.len() - 1)) as f64;
+    assert!((measured.rich_club - density).abs() < 1e-12, "{} {density}", measured.rich_club);
+    Ok(())
+}
+
+/// y of the layer before and x of the layer at every token of the held-out passage: `(n)` a token.
+fn activations(bench: &Bench, tokens: usize, layer: usize) -> candle_core::Result<[Vec<Vec<f64>>; 2]> {
+    let ids = bench.corpus.passage(0, tokens);
+    let input = Tensor::from_slice(&ids[..tokens], (1, tokens), &Device::Cpu)?;
+    let mut tap = Tap::on(&["layers."]);
+    bench.model.capabilities().token_model.unwrap().logits(&input, &mut tap)?;
+    let n = NEURONS / HEADS;
+    let values = |path: String| -> candle_core::Result<Vec<Vec<f64>>> {
+        let all = host::to_f64(tap.get(&path).unwrap())?; // (1, nh, T, N)
+        let at = |t: usize, i: usize| all[((i / n) * tokens + t) * n + i % n];
+        Ok((0..tokens).map(|t| (0..NEURONS).map(|i| at(t, i)).collect()).collect())
+    };
+    Ok([values(format!("layers.{}.y", layer - 1))?, values(format!("layers.{layer}.x"))?])
+}
+
+/// Equation (16) of the paper, entry by entry: what was written s tokens ago is turned by s tokens.
+#[test]
+fn synapses_after_a_text_are_the_sum_of_what_its_tokens_wrote() -> Outcome {
+    const TOKENS: usize = 40;
+    for position in [Position::Rope, Position::Alibi, Position::Nothing] {
+        let spec =
+            BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, layers: 3, position, ..BdhSpec::default() };
+        let mut bench = Bench::new(spec)?;
+        let n = NEURONS / HEADS;
+        for (layer, heads) in [(1, None), (2, Some((2usize, 4usize)))] {
+            let [y, x] = activations(&bench, TOKENS, layer)?;
+            let (turns, damping) = {
+                let model = bench.model.capabilities().synapses.ok_or("no synapses")?;
+                (model.shape().turns(), decays(HEADS))
+            };
+            let turned = |s: usize, j: usize, row: &[f64]| -> f64 {
+                let back = (TOKENS - 1 - s) as f64;
+                let decay = if position == Position::Alibi { f64::from(damping[j / n]).powf(back) } else { 1.0 };
+                let turn = if position == Position::Rope { f64::from(turns[j % n / 2]) } else { 0.0 };
+                let angle = back * turn * std::f64::consts::TAU;
+                let side = if j % 2 == 0 { angle.sin() } else { -angle.sin() };
+                decay * (row[j] * angle.cos() + row[j ^ 1] * side)
+            };
+            let sigma = |i: usize, j: usize| (0..TOKENS).map(|s| y[s][i] * turned(s, j, &x[s])).sum::<f64>();
+            let inside = |i: usize, j: usize| i != j && heads.is_none_or(|(a, b)| (i / n + 1, j / n + 1) == (a, b));
+            let mut all: Vec<(f64, usize, usize)> = (0..NEURONS)
+                .flat_map(|i| (0..NEURONS).map(move |j| (i, j)))
+                .filter(|(i, j)| inside(*i, *j))
+                .map(|(i, j)| (sigma(i, j), i, j))
+                .collect();
+            all.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let (from, to) = heads.unwrap_or_default();
+            let args = [
+                ("matrix", Value::Text("sigma".into())),
+                ("layer", Value::Int(layer as i64)),
+                ("tokens", Value::Int(TOKENS as i64)),
+                ("edges", Value::Int(50)),
+                ("from_head", Value::Int(from as i64)),
+                ("to_head", Value::Int(to as i64)),
+            ];
+            let found = bench.ask("neuron_graph", &args)?;
+            let graph: &NeuronGraph = of(&found);
+            let largest = all[0].0;
+            assert!(largest > 0.0 && graph.edges.len() == 50);
+            for (a, b, weight) in graph.edges.iter() {
+                let (i, j) = (graph.neurons[a as usize] as usize, graph.neurons[b as usize] as usize);
+                let entry = sigma(i, j);
+                assert!(
+                    (entry - f64::from(weight)).abs() < 1e-4 * largest,
+                    "{position:?} {i} -> {j}: {entry}, {weight}"
+                );
+                assert!(inside(i, j) && entry >= all[49].0 - 1e-4 * largest, "{i} -> {j} is none of the largest");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn synapses_need_two_layers() -> Outcome {
+    let spec = BdhSpec { neurons: NEURONS, d_model: WIDTH, heads: HEADS, layers: 1, ..BdhSpec::default() };
+    let mut bench = Bench::new(spec)?;
+    let error = bench.ask("neuron_graph", &[("matrix", Value::Text("sigma".into()))]).err();
+    let error = error.map(|e| e.to_string()).unwrap_or_default();
+    assert!(error.contains("one layer"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn write_intervals_are_those_of_tokens_at_which_both_ends_fire() -> Outcome {
+    const TOKENS: usize = 60;
+    let mut bench = Bench::small()?;
+    let [y, x] = activations(&bench, TOKENS, 1)?;
+    // all synapses, so that which are drawn makes no difference
+    let all = NEURONS * NEURONS;
+    let args = [("tokens", Value::Int(TOKENS as i64)), ("synapses", Value::Int(all as i64))];
+    let found = bench.ask("write_intervals", &args)?;
+    let measured: &WriteIntervals = of(&found);
+    let (mut writes, mut twice, mut intervals) = (0, 0, vec![]);
+    for (i, j) in (0..NEURONS).flat_map(|i| (0..NEURONS).map(move |j| (i, j))) {
+        let times: Vec<usize> = (0..TOKENS).filter(|t| y[*t][i] > 0.0 && x[*t][j] > 0.0).collect();
+        writes += times.len();
+        twice += usize::from(times.len() > 1);
+        intervals.extend(times.windows(2).map(|pair| pair[1] - pair[0]));
+    }
+    assert_eq!((measured.layer, measured.tokens, measured.synapses), (1, TOKENS, all));
+    assert!(twice > 0 && measured.written_twice == twice, "{twice}");
+    assert!((measured.write_share - writes as f64 / (all * TOKENS) as f64).abs() < 1e-12);
+    let mean = intervals.iter().sum::<usize>() as f64 / intervals.len() as f64;
+    assert!((measured.measured.mean - mean).abs() < 1e-9);
+    assert_eq!(measured.measured.longest as usize, intervals.iter().copied().max().unwrap_or_default());
+    assert!(measured.shuffled.mean > 1.0 && measured.shuffled.longest < TOKENS as u32);
     Ok(())
 }
 

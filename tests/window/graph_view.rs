@@ -10,11 +10,13 @@ use eframe::egui::{self, Key, Modifiers, Pos2, Rect, accesskit::Role, vec2};
 use egui_kittest::{Harness, HarnessBuilder, kittest::Queryable, wgpu::WgpuTestRenderer};
 use orrery::{
     analysis::graph_file::{Format, GraphFile},
-    config::Config,
+    config::{Config, Value},
     gpu::{self, graph::frames_drawn, offscreen::Offscreen},
     telemetry::{
         Array, Event, Measurement, RunInfo, RunState, Sample, VariantInfo,
-        measurements::{GraphEdges, NeuronGraph, NeuronGroups},
+        measurements::{
+            EntriesAbove, EntryHistogram, GraphEdges, HeadPair, HeadPairs, HeavyTail, NeuronGraph, NeuronGroups,
+        },
     },
     ui::{action::FileAction, figure::Figure, mirror::Mirror, theme::Theme},
 };
@@ -36,15 +38,15 @@ fn info() -> RunInfo {
     }
 }
 
-fn tell(mirror: &mut Mirror, step: u64, graph: NeuronGraph) {
+fn tell<M: Measurement>(mirror: &mut Mirror, step: u64, measurement: M) {
     mirror.apply(Event::Sample(Sample {
         step,
         variant: 0,
-        channel: NeuronGraph::CHANNEL.into(),
+        channel: M::CHANNEL.into(),
         about: "G_x, planted".into(),
         tokens: vec![],
         request: None,
-        payload: Arc::new(graph.into_payload()),
+        payload: Arc::new(measurement.into_payload()),
     }));
 }
 
@@ -137,6 +139,67 @@ fn exported(harness: &mut Harness<'_, Tile>) -> GraphFile {
     };
     assert!(name.ends_with(".gexf"), "{name}");
     Format::Gexf.read(std::str::from_utf8(&bytes).unwrap()).unwrap()
+}
+
+fn histogram() -> EntryHistogram {
+    let above = EntriesAbove {
+        excitatory: vec![9.0, 0.0].into(),
+        inhibitory: vec![9.0, 0.0].into(),
+        both: vec![18.0, 0.0].into(),
+    };
+    EntryHistogram {
+        entry: vec![-1.0, 0.0, 1.0].into(),
+        density: vec![0.1, 0.8, 0.1].into(),
+        symmetric: vec![0.1, 0.8, 0.1].into(),
+        skew: vec![0.0; 3].into(),
+        threshold: vec![0.0, 1.0].into(),
+        above,
+        beta: 0.5,
+        edges: 7,
+        entries: 42,
+        mean: 0.0,
+        standard_deviation: 0.4,
+        skewness: 0.0,
+        kurtosis: 3.0,
+    }
+}
+
+#[test]
+fn a_sign_of_two_heads_cuts_the_graph_between_them() {
+    use HeavyTail::{Both, Negative, Neither, Positive};
+    let pair = |k: usize, heavy_tail| HeadPair {
+        from_head: k / 2 + 1,
+        to_head: k % 2 + 1,
+        mean: 0.0,
+        standard_deviation: 1.0,
+        skewness: 0.5,
+        kurtosis: 4.0,
+        positive_tail: 1e-3,
+        negative_tail: 1e-4,
+        random_tail: 5e-4,
+        heavy_tail,
+    };
+    let pairs = [Positive, Negative, Neither, Both].into_iter().enumerate().map(|(k, tail)| pair(k, tail)).collect();
+    let mut mirror = mirror(ring());
+    tell(&mut mirror, 0, histogram());
+    tell(&mut mirror, 0, HeadPairs { heads: 2, pairs });
+    let knobs = (orrery::labs::find("neuron_graph").unwrap().knobs)();
+    let config = Config::defaults("neuron_graph", &knobs);
+    let tile = Tile { preset: config.clone(), config, knobs, ..Tile::new("graph_threshold", mirror) };
+    let mut harness = tile.shown(sized(520.0, 320.0));
+    let heads = |harness: &Harness<'_, Tile>| {
+        ["graph.from_head", "graph.to_head"].map(|key| harness.state().config.get(key).cloned())
+    };
+    let set = |a: i64, b: i64| [a, b].map(|head| Some(Value::Int(head)));
+    for sign in ["head 1 to head 1: +", "head 2 to head 1: \u{b7}", "head 2 to head 2: \u{b1}"] {
+        harness.get_by_role_and_label(Role::Button, sign);
+    }
+    for expected in [set(1, 2), set(0, 0)] {
+        harness.get_by_role_and_label(Role::Button, "head 1 to head 2: \u{2212}").click();
+        harness.step();
+        harness.step();
+        assert_eq!(heads(&harness), expected);
+    }
 }
 
 #[test]

@@ -223,10 +223,13 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &concepts::ConceptEffectProbe,
     &synapses::Merging,
     &synapses::Texts,
+    &synapses::WriteIntervals,
     &neuron_graph::NeuronGraph,
     &neuron_graph::GraphModularity,
     &neuron_graph::GraphCurve,
     &neuron_graph::GraphNeuron,
+    &neuron_graph::HeadPairs,
+    &neuron_graph::CorePeriphery,
 ];
 
 /// The probe with this id.

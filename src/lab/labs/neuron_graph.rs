@@ -13,7 +13,9 @@ use super::{
 use crate::{
     analysis::graph::product::Sign,
     config::{Config, ConfigError, Settings, settings},
-    telemetry::measurements::{GraphCurveArgs, GraphModularityArgs, GraphNeuronArgs, Matrix, NeuronGraphArgs},
+    telemetry::measurements::{
+        CorePeripheryArgs, GraphCurveArgs, GraphModularityArgs, GraphNeuronArgs, HeadPairsArgs, Matrix, NeuronGraphArgs,
+    },
     trainer::{Plan, RunSettings, TrainSettings},
 };
 
@@ -84,7 +86,7 @@ settings! {
         /// How many of the largest entries of G make edges. The views follow at once, and so does what the run measures from then on.
         #[knob("Edges", range(100..=400_000), live, unit("edges"), symbol("m"))]
         edges: usize = 16_000,
-        /// x: G = E D_x, what a neuron's y does to each neuron's x one layer on. y: G = E D_y, what it does to each neuron's y.
+        /// x: G = E D_x, what a neuron's y does to each neuron's x one layer on. y: G = E D_y, what it does to each neuron's y. sigma: the synapses of the last layer after a held-out text.
         #[knob("Matrix", live, symbol("G"))]
         matrix: Matrix = Matrix::X,
         /// Which entries make edges: above the threshold, below its negative, or both.
@@ -114,6 +116,10 @@ schedules! {
         graph_curve: "Curve every" = 20,
         /// Steps between two measurements of modularity against all null models. Each takes about a second.
         graph_modularity: "Null models every" = 300,
+        /// Steps between two tables of all pairs of heads: skewness and tails of the entries of G, beside random products.
+        head_pairs: "Head pairs every" = 300,
+        /// Steps between two measurements of the graph's core, beside ten rewired graphs of the same degrees.
+        core_periphery: "Core every" = 300,
     }
 }
 
@@ -157,11 +163,15 @@ fn plan(config: &Config, s: &NeuronGraphSettings) -> Result<Plan, ConfigError> {
     let searches = Some(s.null_models.graph_modularity_searches);
     let modularity = GraphModularityArgs { graph: graph.clone(), searches, ..GraphModularityArgs::default() };
     let neuron = GraphNeuronArgs { graph: graph.clone(), neuron: None };
+    let pairs = HeadPairsArgs { matrix: graph.matrix, ..HeadPairsArgs::default() };
+    let core = CorePeripheryArgs { graph: graph.clone(), ..CorePeripheryArgs::default() };
     let probes = vec![
         every.neuron_graph.ask(&graph),
         every.graph_curve.ask(&curve),
         every.graph_modularity.ask(&modularity),
         every.neuron_graph.ask(&neuron),
+        every.head_pairs.ask(&pairs),
+        every.core_periphery.ask(&core),
     ];
     let experiment = Experiment::new(config, &s.train, &s.run);
     let training = Training { model: &s.model, corpus: &s.corpus, carry: &s.carry, experiment };

@@ -64,6 +64,8 @@ struct StoryModel {
     neurons: usize,
     /// Held-out nats a token, by text.
     loss: Vec<f64>,
+    /// Held-out nats a token of translations, by direction.
+    translations: BTreeMap<String, f64>,
     /// The continuation that the model wrote after each prompt, by text.
     writes: Vec<String>,
 }
@@ -103,7 +105,9 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
         }
     }
     let mut story = Story { run: run.to_owned(), texts: vec![], prompts: vec![], models: vec![] };
-    for (variant, TextLosses { texts }) in newest {
+    for (variant, measured) in newest {
+        let translations = measured.translations().into_iter().collect();
+        let texts = measured.texts;
         let name = merging::IDS.get(variant).copied().unwrap_or_default().to_owned();
         let Model { spec, weights } = trained_run::newest(run, Some(&name))?;
         let ModelSpec::Bdh(spec) = spec else { continue };
@@ -114,7 +118,7 @@ fn collect(run: &Path, out: &Path) -> Result<Story, Failure> {
         let loss = texts.iter().map(|t| t.loss).collect();
         let writes = texts.iter().map(|t| t.continuation.clone()).collect();
         (story.texts, story.prompts) = texts.into_iter().map(|t| (t.name, t.prompt)).unzip();
-        story.models.push(StoryModel { name, file, neurons, loss, writes });
+        story.models.push(StoryModel { name, file, neurons, loss, translations, writes });
     }
     Ok(story)
 }
@@ -128,6 +132,15 @@ fn table(story: &Story) -> String {
         let name = format!("{}, {} neurons", model.name, model.neurons);
         let cells: String = model.loss.iter().map(|l| format!("{l:>22.4}")).collect();
         lines.push(format!("{name:<28}{cells}"));
+    }
+    if let Some(first) = story.models.first().filter(|m| !m.translations.is_empty()) {
+        let names = story.models.iter().map(|m| format!("{:>12}", m.name));
+        lines.push(format!("\n{:<28}{}", "of translations", names.collect::<String>()));
+        for direction in first.translations.keys() {
+            let loss = |m: &StoryModel| m.translations.get(direction).copied().unwrap_or(f64::NAN);
+            let cells: String = story.models.iter().map(|m| format!("{:>12.4}", loss(m))).collect();
+            lines.push(format!("{direction:<28}{cells}"));
+        }
     }
     for (i, (text, prompt)) in story.texts.iter().zip(&story.prompts).enumerate() {
         lines.push(format!("\n{text} | {}", one_line(prompt)));

@@ -54,9 +54,32 @@ pub fn coreness(graph: &Graph) -> Vec<u32> {
     degree.into_iter().map(|d| d as u32).collect()
 }
 
+/// The density of arcs among the nodes that have most of them, 0 to 1: arcs from one of these nodes to another, of all
+/// that there could be. `share` says how many nodes that is, at least two; arcs either way count, ties go by number,
+/// loops do not count. NaN for fewer than two nodes. Unlike the fit to an ideal core and periphery, which the degrees
+/// alone decide (Lip, arXiv 1102.5511), it can differ from that of a graph with the same degrees. Colizza et al., Nature
+/// Physics 2 (2006) 110.
+pub fn rich_club(graph: &Graph, share: f64) -> f64 {
+    let mut degree = vec![0usize; graph.nodes()];
+    let arcs = || graph.iter().filter(|(a, b, _)| a != b);
+    for (a, b, _) in arcs() {
+        degree[a] += 1;
+        degree[b] += 1;
+    }
+    let mut order: Vec<usize> = (0..graph.nodes()).collect();
+    order.sort_by(|a, b| degree[*b].cmp(&degree[*a]).then(a.cmp(b)));
+    let members = ((share * order.len() as f64).ceil() as usize).max(2);
+    order.truncate(members);
+    let mut is_member = vec![false; graph.nodes()];
+    order.iter().for_each(|v| is_member[*v] = true);
+    let inside = arcs().filter(|(a, b, _)| is_member[*a] && is_member[*b]).count();
+    if order.len() < 2 { f64::NAN } else { inside as f64 / (order.len() * (order.len() - 1)) as f64 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::graph::null_models;
 
     #[test]
     fn a_clique_with_a_tail() {
@@ -66,5 +89,24 @@ mod tests {
         let g = Graph::new(7, &edges, true).unwrap();
         assert_eq!(coreness(&g), [3, 3, 3, 3, 1, 1, 0]);
         assert_eq!(coreness(&Graph::new(0, &[], true).unwrap()), [0u32; 0]);
+        // the four of the clique have most arcs: seven of twelve pairs; the loop is none
+        assert_eq!(rich_club(&g, 0.5), 7.0 / 12.0);
+        assert_eq!(rich_club(&g, 1.0), 9.0 / 42.0);
+        assert!(rich_club(&Graph::new(0, &[], true).unwrap(), 0.5).is_nan());
+    }
+
+    /// Eight nodes all joined that have as many neighbours outside as inside: no rewired graph keeps them together.
+    #[test]
+    fn rewiring_takes_a_core_apart() {
+        let core = (0..8).flat_map(|a| (0..8).filter(move |b| *b != a).map(move |b| (a, b, 1.0)));
+        let spokes = (0..64).map(|k| (k / 8, 8 + k, 1.0));
+        let rest = (8..72).map(|k| (k, 8 + (k + 5) % 64, 1.0));
+        let edges: Vec<_> = core.chain(spokes).chain(rest).collect();
+        let rewired = null_models::degree_preserving(&edges, 5);
+        let [given, rewired] = [edges, rewired].map(|edges| Graph::new(72, &edges, true).unwrap());
+        assert_eq!(rich_club(&given, 8.0 / 72.0), 1.0);
+        assert!(rich_club(&rewired, 8.0 / 72.0) < 0.9);
+        assert_eq!(coreness(&given).into_iter().max(), Some(7));
+        assert!(coreness(&rewired).into_iter().max() < Some(7));
     }
 }

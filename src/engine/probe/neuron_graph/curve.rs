@@ -27,7 +27,7 @@ impl Probe for GraphCurve {
 
     fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(&args.graph);
-        let factors = Factors::new(model, &question)?;
+        let factors = Factors::new(model, &question, cx)?;
         let found = factors.strongest(question.edges, question.sign, &factors.product()?.spread())?;
         let edges = weighed(&found.edges, question.weighted);
         let model = CompactGraph::from_edges(&edges);

@@ -1,4 +1,4 @@
-//! Degree distributions: log-binned, with the likeliest power law and lognormal of the tail.
+//! Distributions of degrees and of other counts: log-binned, with the likeliest power law and lognormal of the tail.
 
 use crate::{
     analysis::graph::{
@@ -19,8 +19,8 @@ pub(super) fn measured(out: &[u32], into: &[u32]) -> GraphDegrees {
     GraphDegrees { outgoing: distribution(out), incoming: distribution(into) }
 }
 
-/// Density over degree of the neurons that have such edges, with what was fitted from `k_min` on.
-fn distribution(degrees: &[u32]) -> DegreeDistribution {
+/// Density over degree of the neurons that have such edges, or over other counts above zero, with what was fitted from `k_min` on.
+pub fn distribution(degrees: &[u32]) -> DegreeDistribution {
     let bins = log_bins(degrees, RATIO);
     let present: Vec<u32> = degrees.iter().copied().filter(|d| *d > 0).collect();
     let power_law = power_law::fit(&present, MIN_TAIL).map(|law| {

@@ -1,8 +1,9 @@
-//! The two thin factors of G on the host, row-major: for the whole graph or between two heads.
+//! The two thin factors of G, or of the synapses after a text, on the host, row-major: for the whole graph or between
+//! two heads.
 
 use candle_core::bail;
 
-use super::GraphQuery;
+use super::{GraphQuery, synapses::SynapseFactors};
 use crate::{
     analysis::graph::{
         Edge, null_models,
@@ -10,14 +11,15 @@ use crate::{
     },
     models::capabilities::{SynapseModel, SynapseShape},
     nn::{Result, Tensor, host},
+    probe::ProbeInputs,
     telemetry::{measurements::Matrix, neuron_name},
 };
 
 /// G = a b^T between some neurons and some others.
 pub(super) struct Factors {
-    /// E, (rows, D)
+    /// E, (rows, D); of synapses y, (rows, T)
     a: Vec<f32>,
-    /// D_x or D_y by neuron, (cols, D)
+    /// D_x or D_y by neuron, (cols, D); of synapses x, (cols, T)
     b: Vec<f32>,
     width: usize,
     /// The model's number of the first row and the first column.
@@ -27,7 +29,32 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    pub fn new(model: &dyn SynapseModel, question: &GraphQuery) -> Result<Self> {
+    /// # Errors
+    /// A head that the model lacks, and those of reading the text.
+    pub fn new(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
+        match question.through {
+            Matrix::Sigma => Self::from_text(model, question, cx),
+            Matrix::X | Matrix::Y => Self::from_weights(model, question),
+        }
+    }
+
+    /// The factors of the synapses after a text: what y and x were at each token, x as attention finds it at the last.
+    fn from_text(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
+        let shape = model.shape().clone();
+        let per_head = shape.per_head();
+        let SynapseFactors { y, x, tokens: width } = SynapseFactors::read(model, question, cx)?;
+        let Some((from, to)) = question.heads else {
+            return Ok(Self { a: y, b: x, width, first: (0, 0), same: true, shape });
+        };
+        check_heads(&shape, from.max(to))?;
+        let of_head = |rows: &[f32], head: usize| rows[head * per_head * width..][..per_head * width].to_vec();
+        let first = (from * per_head, to * per_head);
+        Ok(Self { a: of_head(&y, from), b: of_head(&x, to), width, first, same: from == to, shape })
+    }
+
+    /// # Errors
+    /// A head that the model lacks.
+    pub fn from_weights(model: &dyn SynapseModel, question: &GraphQuery) -> Result<Self> {
         let shape = model.shape().clone();
         let weight = |name: &str| -> Result<Tensor> {
             match model.params().get(name) {
@@ -41,9 +68,7 @@ impl Factors {
         let (a, b, first, same) = match question.heads {
             None => (decoder, encoder.transpose(1, 2)?, (0, 0), true),
             Some((from, to)) => {
-                if from >= shape.heads || to >= shape.heads {
-                    bail!("the model has {} heads, not {}", shape.heads, from.max(to) + 1);
-                }
+                check_heads(&shape, from.max(to))?;
                 let a = decoder.narrow(0, from * per_head, per_head)?;
                 let b = encoder.narrow(0, to, 1)?.transpose(1, 2)?;
                 (a, b, (from * per_head, to * per_head), from == to)
@@ -162,6 +187,13 @@ impl Factors {
     pub fn label(&self, neuron: usize) -> String {
         neuron_name(neuron, self.shape.per_head().max(1))
     }
+}
+
+fn check_heads(shape: &SynapseShape, largest: usize) -> Result<()> {
+    if largest >= shape.heads {
+        bail!("the model has {} heads, not {}", shape.heads, largest + 1);
+    }
+    Ok(())
 }
 
 /// The product of each row with one vector.

@@ -33,7 +33,7 @@ impl Probe for NeuronGraph {
 
     fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(args);
-        let factors = Factors::new(model, &question)?;
+        let factors = Factors::new(model, &question, cx)?;
         let entries = factors.product()?.spread();
         let found = factors.edges(&question, &entries)?;
         let compact = CompactGraph::from_edges(&weighed(&found.edges, question.weighted));
@@ -50,7 +50,7 @@ impl Probe for NeuronGraph {
     }
 }
 
-/// The graph of these arguments, and what it is in words, of a model outside of any run.
+/// The graph of these arguments, and what it is in words, of a model's weights outside of any run.
 ///
 /// # Errors
 /// If a head is not there.
@@ -60,7 +60,7 @@ pub fn neuron_graph(
     seed: u64,
 ) -> Result<(measurements::NeuronGraph, String)> {
     let question = GraphQuery::from(args);
-    let factors = Factors::new(model, &question)?;
+    let factors = Factors::from_weights(model, &question)?;
     let entries = factors.product()?.spread();
     let found = factors.edges(&question, &entries)?;
     let compact = CompactGraph::from_edges(&weighed(&found.edges, question.weighted));

@@ -1,18 +1,23 @@
 //! Questions about the graph that a BDH model's weights draw between its neurons: G_x = E D_x or
 //! G_y = E D_y, n by n, where G[i, j] is the effect of y_i on neuron j (arXiv 2509.26507, section 5.5).
-//! G is only ever seen tile by tile. This file reads the question; each answer has a file of its own.
+//! G is only ever seen tile by tile, and so are the synapses after a text, which are a thin product too. This file reads the question; each answer has a file of its own.
 
+mod core_periphery;
 mod curve;
-mod degrees;
+pub(super) mod degrees;
 mod factors;
 mod full_graph;
+mod head_pairs;
 mod neuron;
 mod null_models;
 mod spread;
+mod synapses;
 
 pub use crate::telemetry::measurements::MAX_EDGES;
+pub use core_periphery::CorePeriphery;
 pub use curve::GraphCurve;
 pub use full_graph::{NeuronGraph, neuron_graph};
+pub use head_pairs::HeadPairs;
 pub use neuron::GraphNeuron;
 pub use null_models::GraphModularity;
 
@@ -31,8 +36,11 @@ use crate::{
 /// The question in the form that the analysis takes.
 #[derive(Debug, Clone, PartialEq)]
 struct GraphQuery {
-    /// The matrix of decoders that the effect goes through.
+    /// The matrix: a product of weights, or the synapses after a text.
     through: Matrix,
+    /// The layer of x and the length of the text, for synapses.
+    layer: Option<usize>,
+    tokens: usize,
     /// The source head and the target head, from 0; `None` for the whole graph.
     heads: Option<(usize, usize)>,
     sign: Sign,
@@ -47,16 +55,17 @@ struct GraphQuery {
 
 impl From<&NeuronGraphArgs> for GraphQuery {
     fn from(args: &NeuronGraphArgs) -> Self {
-        let NeuronGraphArgs { matrix, from_head, to_head, sign, edges, beta, weighted, restarts } = *args;
+        let NeuronGraphArgs { matrix, layer, tokens, from_head, to_head, sign, edges, beta, weighted, restarts } =
+            *args;
         let heads = from_head.checked_sub(1).zip(to_head.checked_sub(1));
-        Self { through: matrix, heads, sign, edges, beta: beta as f32, weighted, restarts }
+        Self { through: matrix, layer, tokens, heads, sign, edges, beta: beta as f32, weighted, restarts }
     }
 }
 
 impl GraphQuery {
     /// A description for `about`.
     fn label(&self) -> String {
-        let what = if self.through == Matrix::Y { "G_y = E D_y" } else { "G_x = E D_x" };
+        let what = self.through.sentence(self.tokens);
         let heads = self.heads.map_or(String::new(), |(a, b)| format!(", head {} to head {}", a + 1, b + 1));
         let sign = match self.sign {
             Sign::Excitatory => "excitatory",
@@ -88,6 +97,17 @@ impl CompactGraph {
     fn communities(&self, restarts: usize, perturbations: Option<usize>, seed: u64) -> Result<Communities> {
         let graph = Graph::new(self.neurons.len(), &self.edges, true).map_err(candle_core::Error::wrap)?;
         Ok(communities(&graph, Search { seed, restarts, perturbations, ..Search::default() }))
+    }
+}
+
+impl Matrix {
+    /// The matrix in words; `tokens` are those of the text, for synapses.
+    fn sentence(self, tokens: usize) -> String {
+        match self {
+            Self::X => "G_x = E D_x".to_owned(),
+            Self::Y => "G_y = E D_y".to_owned(),
+            Self::Sigma => format!("synapses after {tokens} held-out tokens"),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ impl Probe for GraphModularity {
     fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let restarts = args.searches.unwrap_or(args.graph.restarts);
         let question = GraphQuery { restarts, ..GraphQuery::from(&args.graph) };
-        let factors = Factors::new(model, &question)?;
+        let factors = Factors::new(model, &question, cx)?;
         let measured = measured(&factors, &question, args.most, cx.seed, cx.progress)?;
         let edges = if question.weighted { "weighted" } else { "each edge as 1" };
         let about = format!("{}, {edges}, best of {restarts} searches", question.label());

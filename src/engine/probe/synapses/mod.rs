@@ -2,7 +2,7 @@
 
 mod activity;
 mod candidates;
-mod firing;
+pub(super) mod firing;
 mod intervention;
 mod logit_lens;
 mod merging;
@@ -11,6 +11,7 @@ mod reading;
 mod surprise;
 mod texts;
 mod trained_bdh;
+mod write_intervals;
 
 pub use activity::Activity;
 pub use candidates::{CandidateChoice, Candidates, ChoiceError, ComparedWindows, KnownFacts, choose};
@@ -23,6 +24,7 @@ pub use reading::ReadingProbe;
 pub use surprise::Surprise;
 pub use texts::Texts;
 pub use trained_bdh::TrainedBdhProbe;
+pub use write_intervals::WriteIntervals;
 
 use super::ProbeInputs;
 use crate::{

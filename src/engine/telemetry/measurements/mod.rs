@@ -22,6 +22,7 @@ mod causality;
 mod concept_effect;
 mod concept_search;
 mod domain_coherence;
+mod core_periphery;
 mod fast_weights;
 mod flow;
 mod gate_entropy;
@@ -29,6 +30,7 @@ mod generator;
 mod generator_distance;
 mod graph_modularity;
 mod graph_neuron;
+mod head_pairs;
 mod intervention;
 mod layer_readout;
 mod logit_lens;
@@ -58,6 +60,7 @@ mod trained_bdh;
 mod uncertainty;
 mod unit_usage;
 mod warm_up;
+mod write_intervals;
 
 pub use activity::{Activity, ActivityArgs, FiringShare, LayerActivity};
 pub use attention_chain::{AttentionChain, AttentionChainArgs, ChainLumping, ChainProperties, NullError};
@@ -74,6 +77,7 @@ pub use concept_search::{
     SplitCorrelations,
 };
 pub use domain_coherence::{DomainCoherence, DomainCoherenceArgs};
+pub use core_periphery::{CorePeriphery, CorePeripheryArgs};
 pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
     ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAlongArgs,
@@ -92,6 +96,7 @@ pub use generator::{
 pub use generator_distance::{ColumnSums, GeneratorDistance, GeneratorDistanceArgs, NullDistance};
 pub use graph_modularity::{GraphCurveArgs, GraphModularity, GraphModularityArgs, ModularityAtStep};
 pub use graph_neuron::{GraphNeuron, GraphNeuronArgs, Partner, TokenScore};
+pub use head_pairs::{HeadPair, HeadPairs, HeadPairsArgs, HeavyTail};
 pub use intervention::{ActionKind, ChangeArgs, ChangedPart, InterventionArgs, InterventionEffect, TargetKind};
 pub use layer_readout::{LayerReadout, LayerReadoutArgs};
 pub use logit_lens::{LogitLens, LogitLensArgs};
@@ -124,6 +129,7 @@ pub use trained_bdh::{TrainedBdh, TrainedBdhArgs};
 pub use uncertainty::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText};
 pub use unit_usage::{BlockUsage, UnitUsage, UnitUsageArgs};
 pub use warm_up::{Retention, WarmUp, WarmUpArgs, WarmUpText};
+pub use write_intervals::{IntervalDistribution, WriteIntervals, WriteIntervalsArgs};
 
 /// A typed measurement. One struct a channel; the list is [`MEASUREMENTS`].
 pub trait Measurement:
@@ -255,6 +261,8 @@ measurements! {
     GraphModularity,
     ModularityAtStep,
     GraphNeuron,
+    HeadPairs,
+    CorePeriphery,
     BdhDynamicsWeights,
     BdhDynamicsChecks,
     GeneratorState,
@@ -270,6 +278,7 @@ measurements! {
     TrainedBdh,
     Merging,
     TextLosses,
+    WriteIntervals,
     ConceptEffect,
     ReadingCandidates,
     ConceptSearch,

@@ -199,12 +199,14 @@ pub struct GraphSummary {
 }
 
 choices! {
-    /// The product of weights that makes the graph.
+    /// The matrix that makes the graph.
     pub enum Matrix {
         /// G_x = E D_x, what a neuron's y does to each neuron's x one layer on.
         X = "x",
         /// G_y = E D_y, what it does to each neuron's y.
         Y = "y",
+        /// The synapses after a text, from y of a layer to x of the next: the state of attention, not a product of weights.
+        Sigma = "sigma",
     }
 }
 
@@ -214,8 +216,14 @@ pub const MAX_EDGES: usize = 400_000;
 arguments! {
     /// The graph of the neurons, cut at a threshold.
     pub struct NeuronGraphArgs asks "neuron_graph" {
-        /// x is G = E D_x, what a neuron's y does to each neuron's x one layer on; y is G = E D_y, what it does to each neuron's y.
+        /// x is G = E D_x, what a neuron's y does to each neuron's x one layer on; y is G = E D_y, what it does to each neuron's y; sigma are the synapses after a held-out text.
         matrix: Matrix = Matrix::X,
+        /// Layer of the x that synapses run to, for sigma. Absent, or a layer that the model lacks: its last.
+        #[range(1..=63)]
+        layer: Option<usize> = None,
+        /// Tokens of the text, for sigma.
+        #[range(2..=4096)]
+        tokens: usize = 256,
         /// Head that edges leave, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
         from_head: usize = 0,
         /// Head that edges enter, counted from 1. It takes effect when both heads are given; 0 is the whole graph.
@@ -309,15 +317,15 @@ pub struct DegreeDistribution {
     pub power_law: Option<PowerLawFit>,
 }
 
-/// Maximum-likelihood power law p(k) ~ k^-alpha from k_min on.
+/// Maximum-likelihood power law p(k) ~ k^-alpha of degrees, or of intervals, from k_min on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerLawFit {
     /// The exponent alpha.
     #[serde(with = "Float")]
     pub alpha: f64,
-    /// Smallest degree of the tail.
+    /// Smallest value of the tail.
     pub k_min: u32,
-    /// Neurons in the tail.
+    /// Values in the tail.
     pub tail: usize,
     /// Kolmogorov-Smirnov distance between fit and tail, 0 to 1.
     #[serde(with = "Float")]

@@ -1,5 +1,7 @@
 //! How one model does on every text of its run, and what it writes after a prompt of each.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +57,42 @@ impl DirectionLoss {
     }
 }
 
+/// The language that all texts of the paper translate into, or from.
+const HUB: &str = "en";
+
+impl TextLosses {
+    /// The loss by language and direction over all texts: of all their tokens, each direction once.
+    pub fn directions(&self) -> Vec<DirectionLoss> {
+        let mut pooled: BTreeMap<(Option<&str>, &str), (usize, f64)> = BTreeMap::new();
+        for found in self.texts.iter().flat_map(|t| &t.directions) {
+            let (tokens, sum) = pooled.entry((found.to.as_deref(), &found.from)).or_default();
+            *tokens += found.tokens;
+            *sum += found.loss * found.tokens as f64;
+        }
+        let loss = |((to, from), (tokens, sum)): ((Option<&str>, &str), (usize, f64))| DirectionLoss {
+            from: from.to_owned(),
+            to: to.map(str::to_owned),
+            tokens,
+            loss: sum / tokens.max(1) as f64,
+        };
+        pooled.into_iter().map(loss).collect()
+    }
+
+    /// The loss of what follows the marks `<T:..>`, by name: "to en" and "from en" over all languages, then "fr-en" and
+    /// so on. Empty where no text has translations.
+    pub fn translations(&self) -> Vec<(String, f64)> {
+        let all: Vec<DirectionLoss> = self.directions().into_iter().filter(|d| d.to.is_some()).collect();
+        let over = |name: &str, fits: &dyn Fn(&DirectionLoss) -> bool| {
+            let of = || all.iter().filter(|d| fits(d));
+            let tokens: usize = of().map(|d| d.tokens).sum();
+            (tokens > 0).then(|| (name.to_owned(), of().map(|d| d.loss * d.tokens as f64).sum::<f64>() / tokens as f64))
+        };
+        let into = over("to en", &|d| d.to.as_deref() == Some(HUB));
+        let out = over("from en", &|d| d.from == HUB);
+        into.into_iter().chain(out).chain(all.iter().map(|d| (d.label(), d.loss))).collect()
+    }
+}
+
 arguments! {
     /// The loss of a model on every text of its run.
     pub struct TextLossesArgs asks "texts" {
@@ -71,3 +109,35 @@ arguments! {
 }
 
 measurement!(TextLosses, channel: "synapses.texts", asked: TextLossesArgs);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(directions: &[(&str, Option<&str>, usize, f64)]) -> TextLoss {
+        let directions = directions.iter().map(|(from, to, tokens, loss)| DirectionLoss {
+            from: (*from).to_owned(),
+            to: to.map(str::to_owned),
+            tokens: *tokens,
+            loss: *loss,
+        });
+        let (prompt, continuation) = (String::new(), String::new());
+        TextLoss { name: "t".into(), loss: 1.0, prompt, continuation, directions: directions.collect() }
+    }
+
+    #[test]
+    fn directions_of_several_texts_are_pooled_by_their_tokens() {
+        let first = text(&[("en", None, 10, 1.0), ("en", Some("fr"), 10, 2.0), ("fr", Some("en"), 30, 0.5)]);
+        let second = text(&[("en", None, 30, 2.0), ("en", Some("de"), 30, 3.0), ("de", Some("en"), 10, 0.9)]);
+        let all = TextLosses { texts: vec![first, second] };
+        let english = all.directions().into_iter().find(|d| d.label() == "en").unwrap();
+        assert_eq!((english.tokens, english.loss), (40, 1.75));
+        let found = all.translations();
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["to en", "from en", "en-de", "de-en", "fr-en", "en-fr"]);
+        let value = |name: &str| found.iter().find(|(n, _)| n == name).unwrap().1;
+        assert!((value("to en") - 0.6).abs() < 1e-12 && (value("from en") - 2.75).abs() < 1e-12);
+        assert_eq!(value("en-de"), 3.0);
+        assert!(TextLosses { texts: vec![text(&[("en", None, 5, 1.0)])] }.translations().is_empty());
+    }
+}

@@ -7,7 +7,7 @@ use crate::{
         large::{self, LargeNumber, Meaning, Reference},
         measured,
     },
-    telemetry::measurements::{GraphModularity, ModularityAtStep},
+    telemetry::measurements::{CorePeriphery, GraphModularity, HeadPairs, ModularityAtStep},
 };
 
 const MODULARITY: Headline = Headline {
@@ -46,7 +46,35 @@ pub static ALL: &[Headline] = &[
         source: measured!(ModularityAtStep, |m| m.carrying),
         ..MODULARITY
     },
+    HEAVY_PAIRS,
+    Headline {
+        id: "heads_not_exciting",
+        name: "heads without one",
+        about: "Heads whose neurons act on no head with a heavy positive tail. The paper finds one of four.",
+        digits: Digits::Decimals(0),
+        source: measured!(HeadPairs, |m| m.not_exciting() as f64),
+        ..HEAVY_PAIRS
+    },
+    Headline {
+        id: "rich_club",
+        name: "core, by degrees",
+        about: "Density of edges among the tenth of the neurons with most of them, over its mean in rewired graphs of the same degrees.",
+        digits: Digits::Decimals(2),
+        absent: "the graph's core was not measured yet (`probe.core_periphery_every`)",
+        source: measured!(CorePeriphery, CorePeriphery::rich_club_ratio),
+        ..MODULARITY
+    },
 ];
+
+const HEAVY_PAIRS: Headline = Headline {
+    id: "heavy_pairs",
+    name: "heavy head pairs",
+    about: "Share of the pairs of heads between which more entries of G are large and positive than in random products. The paper finds 12 of 16.",
+    digits: Digits::Decimals(2),
+    absent: "the pairs of heads were not measured yet (`probe.head_pairs_every`)",
+    source: measured!(HeadPairs, |m| m.positive() as f64 / m.pairs.len().max(1) as f64),
+    ..MODULARITY
+};
 
 /// One rewired graph is one draw, so that Q is only named beside its own; the four null models decide.
 pub static LARGE: &[LargeNumber] = &[

@@ -4,7 +4,7 @@ use eframe::egui::{FontId, RichText, Ui, vec2};
 
 use super::{EMPTY, keep_fresh, points, shown, subtitle};
 use crate::{
-    telemetry::measurements::{DegreeDistribution, GraphDegrees},
+    telemetry::measurements::{CorePeriphery, DegreeDistribution, GraphDegrees},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark, Stroke, fits_two},
         theme,
@@ -80,9 +80,28 @@ impl Degrees {
     }
 }
 
+/// The core of the graph beside those of rewired graphs.
+fn core_sentence(core: &CorePeriphery) -> String {
+    let rewired = &core.core_k_rewired;
+    let (low, high) = (rewired.iter().min().copied().unwrap_or_default(), rewired.iter().max().copied());
+    format!(
+        "core: {} neurons with {} edges to one another or more; {low} to {} in {} rewired graphs of the same degrees. The \
+         neurons with most edges are {:.2} times as densely joined as there.",
+        core.core_size,
+        core.core_k,
+        high.unwrap_or_default(),
+        rewired.len(),
+        core.rich_club_ratio(),
+    )
+}
+
 impl View for Degrees {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         keep_fresh(cx);
+        if let Some(core) = shown::<CorePeriphery>(cx) {
+            let words = RichText::new(core_sentence(core.value)).size(theme::SMALL).color(cx.theme.secondary);
+            ui.label(words);
+        }
         let room = ui.available_size();
         let charts = [Self::chart(cx, 0), Self::chart(cx, 1)];
         if charts.iter().all(Chart::is_empty) {
@@ -128,5 +147,26 @@ impl View for Degrees {
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(cx, 0).svg(&self.states[0], cx.theme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_is_told_beside_those_of_rewired_graphs() {
+        let core = CorePeriphery {
+            edges: 100,
+            carrying: 40,
+            core_k: 9,
+            core_size: 12,
+            core_k_rewired: vec![7, 5, 6],
+            rich_club: 0.5,
+            rich_club_rewired: vec![0.2, 0.3].into(),
+        };
+        let sentence = core_sentence(&core);
+        assert!(sentence.starts_with("core: 12 neurons with 9 edges"), "{sentence}");
+        assert!(sentence.contains("5 to 7 in 3 rewired") && sentence.contains("2.00 times"), "{sentence}");
     }
 }

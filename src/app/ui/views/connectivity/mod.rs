@@ -80,7 +80,7 @@ pub(super) fn shown<'a, M: Measurement>(cx: &ViewCx<'a>) -> Option<Measured<'a, 
 }
 
 /// y over x as points; what is not finite is left out.
-fn points(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
+pub(super) fn points(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
     x.iter().zip(y).map(|(x, y)| [*x, *y]).filter(|p| p[1].is_finite()).collect()
 }
 

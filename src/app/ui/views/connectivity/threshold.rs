@@ -10,7 +10,7 @@ use crate::{
     analysis::graph::product::Sign,
     config::{Choice, Value},
     labs::neuron_graph::GraphSettings,
-    telemetry::measurements::{EntryHistogram, NeuronGraph},
+    telemetry::measurements::{EntryHistogram, HeadPair, HeadPairs, HeavyTail, NeuronGraph},
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         theme,
@@ -149,6 +149,35 @@ impl Threshold {
         }
     }
 
+    /// Every pair of heads by the tail of its entries; a click cuts the graph between the two.
+    fn head_pairs_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        let Some(measured) = cx.latest::<HeadPairs>().filter(|m| m.heads <= MAX_HEADS) else { return };
+        let now = [GraphSettings::from_head, GraphSettings::to_head].map(|key| cx.config.value(key).ok());
+        let can_set = cx.has_controls && cx.setting(GraphSettings::from_head.name).is_some();
+        let mut chosen = None;
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            ui.label(RichText::new("heads").size(theme::SMALL).color(cx.theme.secondary)).on_hover_text(PAIRS_TIP);
+            for pair in &measured.pairs {
+                if pair.to_head == 1 {
+                    ui.add_space(6.0);
+                }
+                let heads = [pair.from_head, pair.to_head];
+                let sign = tail_sign(pair.heavy_tail);
+                let response = ui.selectable_label(now == heads.map(Some), sign);
+                let name = format!("head {} to head {}: {sign}", pair.from_head, pair.to_head);
+                response.widget_info(|| WidgetInfo::labeled(Role::Button, can_set, &name));
+                if response.on_hover_text(pair_sentence(pair)).clicked() && can_set {
+                    chosen = Some(if now == heads.map(Some) { [0, 0] } else { heads });
+                }
+            }
+        });
+        if let Some([from, to]) = chosen {
+            cx.set(GraphSettings::from_head.name, Value::Int(from as i64));
+            cx.set(GraphSettings::to_head.name, Value::Int(to as i64));
+        }
+    }
+
     fn summary(&self, cx: &ViewCx<'_>, histogram: &EntryHistogram) -> String {
         let held = self.held.and_then(|b| Some((b, Self::edges_at(histogram, Self::sign(cx), b)?)));
         let (beta, edges) = held.unwrap_or((histogram.beta, histogram.edges as f64));
@@ -172,6 +201,30 @@ impl Threshold {
             histogram.kurtosis,
         )
     }
+}
+
+/// More heads than this have no room for a sign a pair.
+const MAX_HEADS: usize = 8;
+
+const PAIRS_TIP: &str = "A sign for every pair of heads, from the one that acts to the one that is acted on: + more large \
+                         positive entries than random products have, \u{2212} more large negative ones, \u{b1} both, \
+                         \u{b7} neither. A click cuts the graph between the two, a second one takes all heads again.";
+
+fn tail_sign(tail: HeavyTail) -> &'static str {
+    match tail {
+        HeavyTail::Positive => "+",
+        HeavyTail::Negative => "\u{2212}",
+        HeavyTail::Both => "\u{b1}",
+        HeavyTail::Neither => "\u{b7}",
+    }
+}
+
+fn pair_sentence(pair: &HeadPair) -> String {
+    let HeadPair { from_head, to_head, skewness, kurtosis, positive_tail, negative_tail, random_tail, .. } = pair;
+    format!(
+        "Head {from_head} to head {to_head}: skew {skewness:.2}, kurtosis {kurtosis:.1}. Entries far above 0: \
+         {positive_tail:.1e} of all, far below: {negative_tail:.1e}; random products have at most {random_tail:.1e}."
+    )
 }
 
 /// Two small triangles: this line can be moved.
@@ -203,6 +256,7 @@ impl View for Threshold {
         };
         let words = self.summary(cx, histogram.value);
         ui.label(RichText::new(words).font(theme::numbers()).color(cx.theme.secondary));
+        Self::head_pairs_ui(ui, cx);
         let drawn = chart.show(ui, ui.available_size(), cx.theme, &mut self.state);
         let range = self.state.zoom_x.or(chart.x.fixed);
         if let Some(range) = range {

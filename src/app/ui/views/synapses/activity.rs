@@ -1,19 +1,27 @@
-//! The share of each layer that fires, over training, beside random weights.
+//! The share of each layer that fires, over training, beside random weights; and the times between two writes of a
+//! synapse.
 
-use super::layer_colour;
+use eframe::egui::{RichText, Ui};
+
+use super::{super::connectivity, layer_colour};
 use crate::{
-    telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
+    telemetry::measurements::{
+        self, ActivityArgs, FiringShare, IntervalDistribution, LayerActivity, WriteIntervals, WriteIntervalsArgs,
+    },
     ui::{
-        plot::{Axis, Chart, Line, Stroke},
+        plot::{Axis, Chart, Line, Mark, Stroke},
         questions::Freshness,
         table::Table,
+        theme,
         view::{Panel, PanelView, ViewCx},
     },
 };
 
 /// View `activity`.
 #[derive(Default)]
-pub struct Activity;
+pub struct Activity {
+    shows_intervals: bool,
+}
 
 /// The sparse vector that a chart shows.
 #[derive(Clone, Copy)]
@@ -73,26 +81,90 @@ impl Activity {
     }
 }
 
+/// The times between two writes of a synapse, and those of writes at random times.
+fn intervals_chart(cx: &ViewCx<'_>) -> Chart<'static> {
+    let x = Axis::new("tokens between two writes of a synapse").log();
+    let mut chart = Chart::new("write intervals", x, Axis::new("share of intervals").log())
+        .empty(cx.why_nothing::<WriteIntervals>(EMPTY));
+    let Some(found) = cx.latest::<WriteIntervals>() else { return chart };
+    let line = |label: &str, colour, of: &IntervalDistribution| {
+        Line::new(label, colour, connectivity::points(&of.interval, &of.density)).stroke(Stroke::Marks(Mark::Ring))
+    };
+    chart.lines.push(line("this model", cx.theme.text, &found.measured));
+    chart.lines.push(line("as often, at random times", cx.theme.series(0), &found.shuffled));
+    if let Some(law) = &found.measured.power_law {
+        let law = connectivity::points(&found.measured.interval, &law.density);
+        chart.lines.push(Line::new("power law", cx.theme.accent, law).stroke(Stroke::Dashed));
+    }
+    chart.lines.retain(|line| !line.data.is_empty());
+    chart
+}
+
+/// The intervals in words.
+fn intervals_sentence(found: &WriteIntervals) -> String {
+    let WriteIntervals { synapses, written_twice, measured, shuffled, .. } = found;
+    let law = measured.power_law.as_ref().map_or(String::new(), |law| {
+        let better = match &law.lognormal {
+            Some(test) if test.p < 0.05 && test.log_ratio > 0.0 => ", which fits better than a lognormal",
+            Some(test) if test.p < 0.05 => ", and a lognormal fits better",
+            _ => "",
+        };
+        format!("; power law \u{3b1} = {:.2} from {} tokens on{better}", law.alpha, law.k_min)
+    });
+    format!(
+        "{written_twice} of {synapses} synapses were written twice or more; mean interval {:.1} tokens, longest {} \
+         (at random times {:.1} and {}){law}",
+        measured.mean, measured.longest, shuffled.mean, shuffled.longest
+    )
+}
+
 impl PanelView for Activity {
     const LOW: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
         let variant = Some(cx.selection.variant);
+        if self.shows_intervals {
+            cx.ask::<WriteIntervals>(variant, &WriteIntervalsArgs::default(), Freshness::IfMissing);
+        }
         cx.ask::<measurements::Activity>(variant, &ActivityArgs::default(), Freshness::IfMissing);
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        if self.shows_intervals {
+            return Panel::whole(intervals_chart(cx));
+        }
         let (upper, mut lower) = (Self::chart(cx, Vector::Y), Self::chart(cx, Vector::X));
         lower.legend = false;
         vec![Panel::new(upper, 0.56), Panel::new(lower, 0.44)]
     }
 
+    fn above_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        if Self::chart(cx, Vector::Y).is_empty() {
+            return;
+        }
+        ui.horizontal_wrapped(|ui| {
+            if cx.has_controls {
+                ui.selectable_value(&mut self.shows_intervals, false, "over training");
+                let tip = "Tokens between two writes of a synapse while a held-out text is read, beside writes at random \
+                           times. The paper expects a heavy tail.";
+                ui.selectable_value(&mut self.shows_intervals, true, "write intervals").on_hover_text(tip);
+            }
+            if let Some(found) = cx.latest::<WriteIntervals>().filter(|_| self.shows_intervals) {
+                let words = RichText::new(intervals_sentence(found.value));
+                ui.label(words.size(theme::SMALL).color(cx.theme.secondary));
+            }
+        });
+    }
+
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        if self.shows_intervals {
+            return cx.subtitle_of::<WriteIntervals>("tokens between two writes of a synapse");
+        }
         cx.subtitle_of::<measurements::Activity>("share of neurons above zero, dashed: random weights")
     }
 
     fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
-        cx.latest::<measurements::Activity>()?;
+        cx.latest::<measurements::Activity>().filter(|_| !self.shows_intervals)?;
         let mut table = Table::new(["step", "layer", "x", "y", "x_random", "y_random"]);
         for (step, measured) in history(cx) {
             for (layer, LayerActivity { trained, random_weights }) in measured.layers.iter().enumerate() {

@@ -104,6 +104,30 @@ fn loss(all: &Measurements<'_>, model: usize, text: usize) -> Option<f64> {
     all[model]?.texts.get(text).map(|t| t.loss)
 }
 
+/// A row of the table: a text, or translations of all texts in one direction.
+struct LossRow {
+    name: String,
+    /// By model.
+    losses: [Option<f64>; 4],
+}
+
+/// Every text, then the translations of all texts by direction.
+fn rows(all: &Measurements<'_>) -> Vec<LossRow> {
+    let Some(first) = all.iter().flatten().next() else { return vec![] };
+    let texts = first.texts.iter().enumerate().map(|(text, found)| LossRow {
+        name: found.name.clone(),
+        losses: std::array::from_fn(|model| loss(all, model, text)),
+    });
+    let translations: [Vec<(String, f64)>; 4] =
+        std::array::from_fn(|model| all[model].map(TextLosses::translations).unwrap_or_default());
+    let value = |model: usize, name: &str| translations[model].iter().find(|(n, _)| n == name).map(|(_, loss)| *loss);
+    let directions = first.translations().into_iter().map(|(name, _)| LossRow {
+        losses: std::array::from_fn(|model| value(model, &name)),
+        name: format!("translations {name}"),
+    });
+    texts.chain(directions).collect()
+}
+
 /// The settings of the run, or those that a run would be made of.
 fn lengths(cx: &ViewCx<'_>) -> Option<Lengths> {
     Lengths::from_config(cx.mirror.info.as_ref().map_or(cx.config, |info| &info.config))
@@ -133,7 +157,7 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     };
     ui.add_space(GRID);
     let names: Vec<&str> = first.texts.iter().map(|t| t.name.as_str()).collect();
-    table_ui(ui, cx, &names, &all);
+    table_ui(ui, cx, &rows(&all));
     for (text, name) in names.iter().enumerate() {
         let losses = std::array::from_fn(|v: usize| loss(&all, v, text));
         if let Some(words) = retained(text, &losses) {
@@ -144,8 +168,8 @@ pub fn stages_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     export_ui(ui, cx, lengths);
 }
 
-/// Held-out losses: a row a text, a column a model; the lowest of a row stands out.
-fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[&str], all: &Measurements<'_>) {
+/// Held-out losses, a column a model; the lowest of a row stands out.
+fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, rows: &[LossRow]) {
     let figures = 4.0 * FIGURE + 5.0 * GRID;
     let names = (ui.available_width() - figures).clamp(72.0, 220.0);
     let cell = |ui: &mut Ui, text: RichText| {
@@ -160,15 +184,14 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>, texts: &[&str], all: &Measurements<'_>
                 cell(ui, RichText::new(*short).small().color(cx.theme.series(v)));
             }
             ui.end_row();
-            for (row, name) in texts.iter().enumerate() {
-                let lowest = (0..NAMES.len()).filter_map(|v| loss(all, v, row)).fold(f64::INFINITY, f64::min);
+            for LossRow { name, losses } in rows {
+                let lowest = losses.iter().flatten().copied().fold(f64::INFINITY, f64::min);
                 ui.allocate_ui_with_layout(vec2(names, ROW), Layout::left_to_right(Align::Center), |ui| {
                     ui.set_min_width(names);
                     let shown = ending(ui, name, names);
-                    ui.add(Label::new(RichText::new(shown).small()).truncate()).on_hover_text(*name);
+                    ui.add(Label::new(RichText::new(shown).small()).truncate()).on_hover_text(name);
                 });
-                for v in 0..NAMES.len() {
-                    let value = loss(all, v, row);
+                for value in *losses {
                     let text = value.map_or("\u{2013}".to_owned(), |l| format!("{l:.4}"));
                     let best = value == Some(lowest);
                     let colour = if best { cx.theme.text } else { cx.theme.secondary };
@@ -327,20 +350,20 @@ pub fn subtitle(cx: &ViewCx<'_>) -> String {
 }
 
 pub fn csv(cx: &ViewCx<'_>) -> Option<String> {
-    let all = measurements(cx);
-    let first = all.iter().flatten().next()?;
+    let rows = rows(&measurements(cx));
     let mut csv = "text,model,loss\n".to_owned();
-    for (t, text) in first.texts.iter().enumerate() {
-        for (v, loss) in (0..NAMES.len()).filter_map(|v| Some((v, loss(&all, v, t)?))) {
-            csv.push_str(&format!("\"{}\",{},{loss}\n", text.name.replace('"', "\"\""), NAMES[v]));
+    for LossRow { name, losses } in &rows {
+        for (model, loss) in NAMES.iter().zip(losses).filter_map(|(model, loss)| Some((model, (*loss)?))) {
+            csv.push_str(&format!("\"{}\",{model},{loss}\n", name.replace('"', "\"\"")));
         }
     }
-    Some(csv)
+    (!rows.is_empty()).then_some(csv)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::telemetry::measurements::{DirectionLoss, TextLoss};
 
     #[test]
     fn a_stage_tells_how_far_it_is_and_what_is_left() {
@@ -351,6 +374,28 @@ mod tests {
         assert_eq!(l.at(3, 899), (0.0, "at step 900".to_owned()));
         assert_eq!(l.at(3, 900), (1.0, "made".to_owned()));
         assert!(l.status(650).ends_with("250 steps left.") && !l.status(900).contains("left"));
+    }
+
+    #[test]
+    fn translations_by_direction_follow_the_texts() {
+        let measured = |loss: f64| {
+            let direction = |from: &str, to: &str, loss| DirectionLoss {
+                from: from.to_owned(),
+                to: Some(to.to_owned()),
+                tokens: 10,
+                loss,
+            };
+            let directions = vec![direction("fr", "en", loss), direction("en", "fr", 3.0 * loss)];
+            let (prompt, continuation) = (String::new(), String::new());
+            TextLosses { texts: vec![TextLoss { name: "parliament".into(), loss, prompt, continuation, directions }] }
+        };
+        let (base, merged) = (measured(1.0), measured(0.5));
+        let rows = rows(&[Some(&base), None, None, Some(&merged)]);
+        let shown: Vec<_> = rows.iter().map(|r| (r.name.as_str(), r.losses)).collect();
+        let row = |base: f64| [Some(base), None, None, Some(base / 2.0)];
+        assert_eq!(shown[0], ("parliament", row(1.0)));
+        assert_eq!(shown[1..3], [("translations to en", row(1.0)), ("translations from en", row(3.0))]);
+        assert_eq!(shown[3..], [("translations fr-en", row(1.0)), ("translations en-fr", row(3.0))]);
     }
 
     #[test]

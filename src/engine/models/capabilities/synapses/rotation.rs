@@ -30,8 +30,33 @@ impl Rotation {
         Self { cos: angle.cos(), sin, decay }
     }
 
+    /// The effect of so many tokens.
+    pub fn repeated(self, tokens: usize) -> Self {
+        let angle = self.sin.atan2(self.cos) * tokens as f64;
+        Self { cos: angle.cos(), sin: angle.sin(), decay: self.decay.powf(tokens as f64) }
+    }
+
     /// The neuron's trace and its partner's, one token later.
     pub fn step(self, own: f64, partner: f64) -> (f64, f64) {
         (self.decay * (own * self.cos + partner * self.sin), self.decay * (partner * self.cos - own * self.sin))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::fused::linear_attention::LinearAttentionSpec;
+
+    #[test]
+    fn a_repeated_rotation_is_that_many_steps() {
+        let attention = LinearAttentionSpec { rotary: true, damped: true, ..LinearAttentionSpec::default() };
+        let shape = SynapseShape { heads: 2, neurons: 16, d_model: 4, layers: 2, attention, ..SynapseShape::default() };
+        for j in [0, 3, 9, 14] {
+            let rotation = Rotation::for_neuron(&shape, j);
+            let one_by_one = (0..37).fold((0.7, 0.2), |(own, partner), _| rotation.step(own, partner));
+            let at_once = rotation.repeated(37).step(0.7, 0.2);
+            assert!((one_by_one.0 - at_once.0).abs() < 1e-9 && (one_by_one.1 - at_once.1).abs() < 1e-9, "neuron {j}");
+            assert_eq!(rotation.repeated(0).step(0.7, 0.2), (0.7, 0.2));
+        }
     }
 }

@@ -1,0 +1,70 @@
+//! How far the thresholded graph has a core, beside rewired graphs of the same degrees.
+
+use super::{CompactGraph, Factors, GraphQuery, weighed};
+use crate::{
+    analysis::graph::{
+        Edge, Graph,
+        cores::{coreness, rich_club},
+        null_models,
+    },
+    models::{Trainable, capabilities::SynapseModel},
+    nn::{Error, Result},
+    probe::{Answer, Probe, ProbeInputs},
+    telemetry::measurements::{self, CorePeripheryArgs},
+};
+
+/// Makes a [`measurements::CorePeriphery`].
+pub struct CorePeriphery;
+
+impl Probe for CorePeriphery {
+    type Args = CorePeripheryArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
+    }
+
+    fn ask(model: &dyn SynapseModel, args: &CorePeripheryArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let question = GraphQuery::from(&args.graph);
+        let factors = Factors::new(model, &question, cx)?;
+        let found = factors.edges(&question, &factors.product()?.spread())?;
+        let compact = CompactGraph::from_edges(&weighed(&found.edges, false));
+        let (given, core_size) = Core::new(&compact, &compact.edges, args.share)?;
+        let mut rewired = vec![];
+        for k in 0..args.rewirings {
+            cx.progress.at(k, args.rewirings)?;
+            let edges = null_models::degree_preserving(&compact.edges, cx.seed ^ (k as u64 + 1));
+            rewired.push(Core::new(&compact, &edges, args.share)?.0);
+        }
+        let measured = measurements::CorePeriphery {
+            edges: compact.edges.len(),
+            carrying: compact.neurons.len(),
+            core_k: given.k,
+            core_size,
+            core_k_rewired: rewired.iter().map(|c| c.k).collect(),
+            rich_club: given.rich_club,
+            rich_club_rewired: rewired.iter().map(|c| c.rich_club).collect(),
+        };
+        let about = format!("{}, {} rewired graphs", question.label(), args.rewirings);
+        Ok(vec![Answer::new(measured, about, vec![])])
+    }
+}
+
+/// The numbers of one graph.
+struct Core {
+    k: u32,
+    rich_club: f64,
+}
+
+impl Core {
+    /// With the number of neurons in the core.
+    fn new(compact: &CompactGraph, edges: &[Edge], share: f64) -> Result<(Self, usize)> {
+        let graph = Graph::new(compact.neurons.len(), edges, true).map_err(Error::wrap)?;
+        let all = coreness(&graph);
+        let k = all.iter().copied().max().unwrap_or_default();
+        let size = all.iter().filter(|c| **c == k).count();
+        Ok((Self { k, rich_club: rich_club(&graph, share) }, size))
+    }
+}

@@ -1,0 +1,71 @@
+//! How the entries of G are spread between every two heads, beside random products.
+
+use super::{Factors, GraphQuery};
+use crate::{
+    analysis::graph::product::{Sign, Spread},
+    models::{Trainable, capabilities::SynapseModel},
+    nn::Result,
+    probe::{Answer, Probe, ProbeInputs},
+    telemetry::measurements::{self, HeadPair, HeadPairsArgs, HeavyTail, NeuronGraphArgs},
+};
+
+/// Makes a [`measurements::HeadPairs`].
+pub struct HeadPairs;
+
+impl Probe for HeadPairs {
+    type Args = HeadPairsArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
+    }
+
+    fn ask(model: &dyn SynapseModel, args: &HeadPairsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let heads = model.shape().heads;
+        let mut pairs = vec![];
+        for from_head in 1..=heads {
+            for to_head in 1..=heads {
+                cx.progress.at(pairs.len(), heads * heads)?;
+                pairs.push(pair(model, args, [from_head, to_head], cx)?);
+            }
+        }
+        let what = args.matrix.sentence(NeuronGraphArgs::default().tokens);
+        let about = format!("{what}, tails beyond {} standard deviations", args.deviations);
+        Ok(vec![Answer::new(measurements::HeadPairs { heads, pairs }, about, vec![])])
+    }
+}
+
+fn pair(model: &dyn SynapseModel, args: &HeadPairsArgs, heads: [usize; 2], cx: &ProbeInputs<'_>) -> Result<HeadPair> {
+    let [from_head, to_head] = heads;
+    let asked = NeuronGraphArgs { matrix: args.matrix, from_head, to_head, ..NeuronGraphArgs::default() };
+    let factors = Factors::new(model, &GraphQuery::from(&asked), cx)?;
+    let entries = factors.product()?.spread();
+    let [positive_tail, negative_tail] = tails(&entries, args.deviations);
+    let mut random_tail = 0f64;
+    for k in 0..args.draws {
+        let random = factors.random(true, cx.seed ^ (k as u64 + 1));
+        random_tail = tails(&random.product()?.spread(), args.deviations).into_iter().fold(random_tail, f64::max);
+    }
+    let moments = entries.moments();
+    Ok(HeadPair {
+        from_head,
+        to_head,
+        mean: moments.mean,
+        standard_deviation: moments.sd,
+        skewness: moments.skew,
+        kurtosis: moments.kurtosis,
+        positive_tail,
+        negative_tail,
+        random_tail,
+        heavy_tail: HeavyTail::new(positive_tail > random_tail, negative_tail > random_tail),
+    })
+}
+
+/// The shares of entries further than so many standard deviations above and below 0. The limit is that of a bin, at
+/// most one part in 128 further out.
+fn tails(entries: &Spread, deviations: f64) -> [f64; 2] {
+    let limit = (deviations * entries.moments().sd) as f32;
+    [Sign::Excitatory, Sign::Inhibitory].map(|sign| entries.above(limit, sign).0 as f64 / entries.n.max(1) as f64)
+}

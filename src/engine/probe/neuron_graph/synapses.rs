@@ -1,0 +1,63 @@
+//! The synapses after a text, sigma = sum over s < T of y_{s, l-1} x_{s, l}^T U^(T-1-s) (the paper's equation (16)), as
+//! two thin factors: a row a neuron, a column a token.
+
+use super::GraphQuery;
+use crate::{
+    models::capabilities::{Rotation, SynapseModel},
+    nn::Result,
+    probe::{
+        ProbeInputs,
+        prompt::Prompt,
+        synapses::firing::{self, Activation},
+    },
+};
+
+/// What y of one layer and x of the next were at each token of a text.
+pub(super) struct SynapseFactors {
+    /// (n, T)
+    pub y: Vec<f32>,
+    /// (n, T), turned and damped as a query at the last token finds them.
+    pub x: Vec<f32>,
+    pub tokens: usize,
+}
+
+impl SynapseFactors {
+    /// # Errors
+    /// A model of one layer, and those of the model.
+    pub fn read(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
+        let shape = model.shape();
+        let Some(last) = shape.layers.checked_sub(1).filter(|last| *last > 0) else {
+            candle_core::bail!("synapses run from y of a layer to x of the next, and the model has one layer");
+        };
+        let layer = question.layer.map_or(last, |l| l.clamp(1, last));
+        let ids = Prompt::read(cx, "", 0, question.tokens)?.ids;
+        let (n, tokens) = (shape.neurons, ids.len());
+        let (mut y, mut x) = (vec![0f32; n * tokens], vec![0f32; n * tokens]);
+        firing::read(model, &ids, cx.device, |chunk| {
+            for token in 0..chunk.tokens {
+                let at = chunk.from + token;
+                let rows =
+                    [(&mut y, &chunk.layers[layer - 1], Activation::Y), (&mut x, &chunk.layers[layer], Activation::X)];
+                for (out, layer, which) in rows {
+                    layer.row(which, token).enumerate().for_each(|(i, v)| out[i * tokens + at] = v);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Self { y, x: turned(&x, tokens, |j| Rotation::for_neuron(shape, j)), tokens })
+    }
+}
+
+/// The rows of x after so many tokens as each column lies back. The two neurons of a pair turn together.
+fn turned(x: &[f32], tokens: usize, rotation: impl Fn(usize) -> Rotation) -> Vec<f32> {
+    let rows: Vec<&[f32]> = x.chunks_exact(tokens).collect();
+    let turn = |(j, own): (usize, &&[f32])| -> Vec<f32> {
+        let (rotation, partner) = (rotation(j), rows.get(j ^ 1).copied().unwrap_or(own));
+        let column = |s: usize| {
+            let back = rotation.repeated(tokens - 1 - s);
+            back.step(f64::from(own[s]), f64::from(partner[s])).0 as f32
+        };
+        (0..tokens).map(column).collect()
+    };
+    rows.iter().enumerate().flat_map(turn).collect()
+}

@@ -1,0 +1,120 @@
+//! The times between two writes of a synapse, beside those of writes at random times.
+
+use rand::{SeedableRng, seq::index};
+use rand_chacha::ChaCha8Rng;
+
+use super::{
+    super::{Answer, Probe, ProbeInputs, neuron_graph::degrees, prompt::Prompt},
+    firing::{self, Activation},
+};
+use crate::{
+    analysis::graph::null_models,
+    models::{Trainable, capabilities::SynapseModel},
+    nn::Result,
+    telemetry::measurements::{self, IntervalDistribution, WriteIntervalsArgs},
+};
+
+/// Makes a [`measurements::WriteIntervals`].
+pub struct WriteIntervals;
+
+impl Probe for WriteIntervals {
+    type Args = WriteIntervalsArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses.filter(|m| m.shape().layers > 1)
+    }
+
+    fn ask(model: &dyn SynapseModel, args: &WriteIntervalsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let (neurons, last) = (model.shape().neurons, model.shape().layers - 1);
+        let layer = args.layer.map_or(last, |l| l.clamp(1, last));
+        let passage = Prompt::read(cx, "", 0, args.tokens)?;
+        let tokens = passage.ids.len();
+        let [y, x] = firing_times(model, &passage.ids, layer, cx)?;
+        let mut rng = ChaCha8Rng::seed_from_u64(cx.seed ^ 1);
+        let (mut measured, mut shuffled) = (vec![], vec![]);
+        let (mut writes, mut written_twice) = (0, 0);
+        let drawn = null_models::between(neurons, neurons, args.synapses, cx.seed);
+        for (i, j, _) in &drawn {
+            let times = both(&y[*i as usize], &x[*j as usize]);
+            writes += times.len();
+            written_twice += usize::from(times.len() > 1);
+            measured.extend(intervals(&times));
+            let mut random: Vec<u32> = index::sample(&mut rng, tokens, times.len()).iter().map(|t| t as u32).collect();
+            random.sort_unstable();
+            shuffled.extend(intervals(&random));
+        }
+        let found = measurements::WriteIntervals {
+            layer,
+            tokens,
+            synapses: drawn.len(),
+            written_twice,
+            write_share: writes as f64 / (drawn.len() * tokens).max(1) as f64,
+            measured: distribution(&measured),
+            shuffled: distribution(&shuffled),
+        };
+        let from = layer - 1;
+        let about = format!("{}, synapses from y of layer {from} to x of layer {layer}", passage.about);
+        Ok(vec![Answer::new(found, about, vec![])])
+    }
+}
+
+/// The tokens at which each neuron of y of the layer before and of x of the layer is above zero, rising.
+fn firing_times(
+    model: &dyn SynapseModel,
+    ids: &[u32],
+    layer: usize,
+    cx: &ProbeInputs<'_>,
+) -> Result<[Vec<Vec<u32>>; 2]> {
+    let mut times = [(); 2].map(|()| vec![vec![]; model.shape().neurons]);
+    firing::read(model, ids, cx.device, |chunk| {
+        cx.progress.at(chunk.from, ids.len())?;
+        for token in 0..chunk.tokens {
+            let at = (chunk.from + token) as u32;
+            for (times, (layer, which)) in times.iter_mut().zip([(layer - 1, Activation::Y), (layer, Activation::X)]) {
+                let row = chunk.layers[layer].row(which, token).zip(times);
+                row.filter(|(value, _)| *value > 0.0).for_each(|(_, times)| times.push(at));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(times)
+}
+
+/// The values that are in both rising lists.
+fn both(a: &[u32], b: &[u32]) -> Vec<u32> {
+    a.iter().copied().filter(|t| b.binary_search(t).is_ok()).collect()
+}
+
+fn intervals(times: &[u32]) -> impl Iterator<Item = u32> {
+    times.windows(2).map(|pair| pair[1] - pair[0])
+}
+
+fn distribution(intervals: &[u32]) -> IntervalDistribution {
+    let found = degrees::distribution(intervals);
+    IntervalDistribution {
+        interval: found.degree,
+        density: found.density,
+        mean: intervals.iter().map(|i| f64::from(*i)).sum::<f64>() / intervals.len() as f64,
+        longest: found.largest,
+        power_law: found.power_law,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_needs_both_ends() {
+        let times = both(&[1, 2, 5, 9, 14], &[0, 2, 3, 9, 10, 14]);
+        assert_eq!(times, [2, 9, 14]);
+        assert_eq!(intervals(&times).collect::<Vec<_>>(), [7, 5]);
+        assert_eq!(intervals(&[3]).count(), 0);
+        let found = distribution(&[7, 5]);
+        assert_eq!((found.longest, found.mean, found.power_law), (7, 6.0, None));
+        assert!(distribution(&[]).mean.is_nan());
+    }
+}
