@@ -14,7 +14,7 @@ use crate::{
         },
         statistics::mean_sd,
     },
-    models::{Trainable, capabilities::AttentionLayer},
+    models::capabilities::AttentionLayer,
     nn::{Result, host},
     telemetry::{
         Array,
@@ -41,10 +41,6 @@ const TOLERANCE: f64 = 1e-4;
 impl Probe for AttentionChain {
     type Args = AttentionChainArgs;
     type Subject<'m> = AttendingModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
-        AttendingModel::new(model)
-    }
 
     fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();

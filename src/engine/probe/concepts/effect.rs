@@ -17,10 +17,7 @@ use crate::{
         Corpus,
         generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
     },
-    models::{
-        Trainable,
-        capabilities::{Intervention, SynapseModel},
-    },
+    models::capabilities::{Intervention, SynapseModel},
     nn::{Device, Error, Result, Tensor, host},
     telemetry::measurements::{ConceptEffect, ConceptEffectArgs, ConceptSide},
 };
@@ -44,10 +41,6 @@ impl Probe for ConceptEffectProbe {
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = request(&args.change, model.shape())?;

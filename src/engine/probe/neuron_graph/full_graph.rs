@@ -10,7 +10,7 @@ use crate::{
         partition_similarity::nmi,
         product::{Spread, Strongest},
     },
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -26,10 +26,6 @@ pub struct NeuronGraph;
 impl Probe for NeuronGraph {
     type Args = NeuronGraphArgs;
     type Subject<'m> = &'m dyn SynapseModel;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(args);

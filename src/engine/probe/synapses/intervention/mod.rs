@@ -17,7 +17,7 @@ use super::super::{
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     telemetry::{
         measurements::{InterventionArgs, InterventionEffect},
@@ -34,10 +34,6 @@ const LIKELY: usize = 8;
 impl Probe for InterventionProbe {
     type Args = InterventionArgs;
     type Subject<'m> = &'m dyn SynapseModel;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &InterventionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = request(&args.change, model.shape())?;
