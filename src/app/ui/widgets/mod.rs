@@ -9,6 +9,7 @@ pub mod markdown;
 pub mod number;
 pub mod playhead;
 pub mod smoothing;
+pub mod sorted_table;
 pub mod stacked_charts;
 pub mod token_strip;
 pub mod truncated;

@@ -18,7 +18,7 @@ use crate::{
     config::{Arguments, Choice},
     models::{Trainable, capabilities::FlowModel},
     nn::{Result, host, params},
-    probe::{Answer, Probe, ProbeInputs},
+    probe::{Answer, FromModel, Probe, ProbeInputs},
     telemetry::{
         Measurement, Payload,
         measurements::{FlowSweepArgs, FlowSweepKind, SweepProgress},
