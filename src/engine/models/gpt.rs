@@ -167,7 +167,8 @@ impl Trainable for Gpt {
 
     fn capabilities(&self) -> Capabilities<'_> {
         let attention_layers = AttentionLayer::stack("layers", self.net.layers.len(), None);
-        Capabilities { token_model: Some(self), attention_layers, ..Capabilities::default() }
+        let positions = self.net.positions.as_ref().and_then(|p| p.dim(0).ok());
+        Capabilities { token_model: Some(self), attention_layers, positions, ..Capabilities::default() }
     }
 }
 

@@ -14,6 +14,8 @@ pub struct AttendingModel<'m> {
     model: &'m dyn Model,
     /// The layers in the order of a forward pass, at least one.
     pub layers: Vec<AttentionLayer>,
+    /// The number of learned positions, which no text may be longer than.
+    pub positions: Option<usize>,
 }
 
 impl<'m> FromModel<'m> for AttendingModel<'m> {
@@ -25,9 +27,9 @@ impl<'m> FromModel<'m> for AttendingModel<'m> {
 impl<'m> AttendingModel<'m> {
     /// The model with those of its layers that `fits`; `None` where there are none.
     pub fn with_layers(model: &'m dyn Trainable, fits: impl Fn(&AttentionLayer) -> bool) -> Option<Self> {
-        let Capabilities { token_model, attention_layers, .. } = model.capabilities();
+        let Capabilities { token_model, attention_layers, positions, .. } = model.capabilities();
         let layers: Vec<_> = attention_layers.into_iter().filter(fits).collect();
-        token_model.filter(|_| !layers.is_empty()).map(|model| Self { model, layers })
+        token_model.filter(|_| !layers.is_empty()).map(|model| Self { model, layers, positions })
     }
 
     /// Reads tokens `(B, T)`; returns those of the layers that gave their weights `(B, H, T, T)`, with them, in order.

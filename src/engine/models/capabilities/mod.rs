@@ -6,6 +6,7 @@
 //! | --- | --- | --- |
 //! | `token_model` | logits of the next token | the trainer's accuracy, next tokens |
 //! | `attention_layers` | softmax attention maps by layer | attention maps |
+//! | `positions` | the longest text of learned positions | the attention chain |
 //! | `flow` | a differential equation over depth | flow answers, fields, sweeps |
 //! | `synapses` | linear attention whose state is synapses | synapses, concepts, graphs |
 //! | `two_timescales` | a fast stream and a slow stream | staircase |
@@ -65,6 +66,8 @@ pub struct Capabilities<'m> {
     pub token_model: Option<&'m dyn Model>,
     /// The layers whose attention maps can be tapped, in the order of a forward pass; none without softmax attention.
     pub attention_layers: Vec<AttentionLayer>,
+    /// The number of learned positions, which no text may be longer than.
+    pub positions: Option<usize>,
     /// The flow over depth.
     pub flow: Option<FlowModel<'m>>,
     /// The learned map to stationary distributions.
