@@ -13,6 +13,7 @@ use self::files::Source;
 use super::{
     failure::Failure,
     output::{self, print_line},
+    summary::laid_out,
     terminal::notice,
 };
 use crate::experiments::claims::{
