@@ -360,10 +360,6 @@ pub struct ChartState {
 }
 
 impl ChartState {
-    pub fn is_zoomed(&self) -> bool {
-        self.zoom_x.is_some() || self.zoom_y.is_some()
-    }
-
     /// Takes over the x axis of another chart, its zoom and its division, and which lines are switched off.
     pub fn share_x(&mut self, of: &ChartState) {
         (self.zoom_x, self.scale_x) = (of.zoom_x, of.scale_x);

@@ -179,7 +179,7 @@ pub static VIEWS: &[ViewEntry] = views! {
     "position_losses", "By position", panels::<position_losses::PositionLosses>,
     "Held-out loss against how much of a long text was read, far beyond the window of training. A line that is level \
      after a few tokens belongs to a model that makes nothing of a longer past.";
-    "warm_up", "Warm-up", boxed::<streaming::WarmUpView>,
+    "warm_up", "Warm-up", panels::<streaming::WarmUpView>,
     "Perplexity along texts that are read on with frozen weights, and (dashed) of the same windows read with empty \
      traces; beside it what empty traces cost, by tokens since. Only where solid lies below dashed has reading on \
      helped: what is merely easier text is easier for both.";

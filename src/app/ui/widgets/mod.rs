@@ -14,3 +14,4 @@ pub mod sorted_table;
 pub mod stacked_charts;
 pub mod token_strip;
 pub mod truncated;
+pub mod typed;
