@@ -86,10 +86,6 @@ impl View for NotedView<'_> {
         Some(self.note.map_or_else(|| table.clone(), |note| format!("# {}\n{table}", note.replace('\n', " "))))
     }
 
-    fn draws_svg(&self) -> bool {
-        self.view.draws_svg()
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.view.svg(cx)
     }

@@ -247,10 +247,6 @@ impl View for AttentionByLayer {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.chart(cx, Statistic::ALL[0]).svg(&self.states[0], cx.theme)
     }

@@ -211,10 +211,6 @@ impl View for Claims {
         (!measured.is_empty()).then_some(out)
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let columns = measured(cx).len();
         let size = eframe::egui::vec2(NAMES + SOURCES + 66.0 + (COLUMN + GAP) * columns as f32, 440.0);

@@ -338,10 +338,6 @@ impl View for Steer {
     }
 
     /// The bars and the text, without the controls.
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::in_focus(cx).filter(|a| !next_bars(a.value, cx.theme).is_empty())?;
         let columns = Answer::by_variant(cx).len().max(1) as f32;

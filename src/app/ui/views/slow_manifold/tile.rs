@@ -344,10 +344,6 @@ impl View for SlowManifold {
     }
 
     /// The picture without particles.
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let outer = Rect::from_min_size(Pos2::ZERO, self.size);
         let meaning = settings(cx).meaning;

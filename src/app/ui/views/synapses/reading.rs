@@ -359,10 +359,6 @@ impl View for ReadingView {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = ShownReading::find(cx)?;
         let cursor = cx.selection.token.unwrap_or(usize::MAX).min(shown.tokens().len().saturating_sub(1));

@@ -289,10 +289,6 @@ impl View for Intervention {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.answered::<InterventionEffect>()?;
         Self::chart(cx, &m).svg(&self.chart, cx.theme)

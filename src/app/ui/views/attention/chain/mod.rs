@@ -250,10 +250,6 @@ impl View for AttentionChainView {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.quantity.chart(cx, Some(cx.measured_in_focus::<AttentionChain>()?)).svg(&self.state, cx.theme)
     }
