@@ -111,7 +111,7 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let report = |share: f32| shown.borrow_mut().step((f64::from(share) * STEPS as f64) as u64);
     let cancelled = std::sync::atomic::AtomicBool::new(false);
     let progress = Progress::new(&report, &cancelled);
-    let found = effect(&model, &ids, &asked, options, (model.params().device(), progress)).map_err(Failure::wrong)?;
+    let found = effect(&model, &ids, &asked, options, model.params().device(), progress).map_err(Failure::wrong)?;
     drop(shown);
     chosen.print()?;
     print_line!("{}: {} tokens ({})", args.read.text.display(), grouped(ids.len()), tokenizer.label())?;

@@ -91,7 +91,7 @@ impl Net {
 
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = embed_from(tokens, &self.embed, (self.positions.as_ref(), 0))?;
+        let x = embed_from(tokens, &self.embed, self.positions.as_ref(), 0)?;
         let x = block::run(&self.layers, &x, tap, None)?;
         tap.offer("final", || Ok(x.clone()))?;
         self.ln.forward(&x)
@@ -104,11 +104,7 @@ impl Net {
 
 /// tokens `(B, T)` at the positions from `first` on -> their embeddings plus, where there are any, the learned positions
 /// `(P, D)`: `(B, T, D)`.
-pub(super) fn embed_from(
-    tokens: &Tensor,
-    embed: &Tensor,
-    (positions, first): (Option<&Tensor>, usize),
-) -> Result<Tensor> {
+pub(super) fn embed_from(tokens: &Tensor, embed: &Tensor, positions: Option<&Tensor>, first: usize) -> Result<Tensor> {
     let x = embedding(embed, tokens)?;
     let Some(positions) = positions else { return Ok(x) };
     let (t, most) = (x.dim(1)?, positions.dim(0)?);

@@ -168,7 +168,7 @@ fn followed(
     };
     let mut rows = vec![];
     for item in spread(question.items_in(SplitSide::BothNew), |i| i.with, count) {
-        let said = continuation(model, &item.ids, length, (cx.device, cx.progress))?;
+        let said = continuation(model, &item.ids, length, cx.device, cx.progress)?;
         let ids = [item.ids.as_slice(), &said].concat();
         if !said.is_empty() {
             rows.push(FollowUp { from: item.ids.len(), ids, with: item.with });

@@ -101,9 +101,9 @@ impl SettlingView {
         let position = self.position(found.value, words.len());
         let painter = ui.painter_at(rect);
         draw_words(&painter, cx.theme, &stage, found, position);
-        draw_traces(&painter, cx.theme, &stage, found.value, (words.len(), position));
+        draw_traces(&painter, cx.theme, &stage, found.value, words.len(), position);
         for (place, level) in found.value.levels.iter().enumerate().rev() {
-            draw_level(&painter, cx.theme, &stage, (place, level), (found.value.sweeps, position));
+            draw_level(&painter, cx.theme, &stage, place, level, found.value.sweeps, position);
         }
         draw_headings(&painter, cx.theme, &stage, found.value.sweeps);
         explain(response, &stage, found, position);

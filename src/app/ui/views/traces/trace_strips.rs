@@ -102,7 +102,7 @@ impl TraceStrips {
         let painter = ui.painter_at(rect);
         draw_words(&painter, &stage, cx, s, cursor);
         for trace in 0..3 {
-            draw_strip(&painter, &stage, cx, s, (trace, cursor));
+            draw_strip(&painter, &stage, cx, s, trace, cursor);
         }
         if let Some(word) = under(response.hover_pos()) {
             explain(response, s, word, cursor);
@@ -135,7 +135,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
 }
 
 /// Draws a trace: a bar a word, as high as its retained share.
-fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, (trace, cursor): (usize, usize)) {
+fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, trace: usize, cursor: usize) {
     let a = s.alphas[trace];
     let top = stage.top + stage.strip * trace as f32 + 8.0;
     let bottom = stage.top + stage.strip * (trace as f32 + 1.0);

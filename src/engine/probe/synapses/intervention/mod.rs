@@ -42,7 +42,7 @@ impl Probe for InterventionProbe {
         }
         let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
         let options = EffectOptions { draws: args.draws, length: args.length, seed: cx.seed };
-        let found = effect(model, &prompt.ids, &asked, options, (cx.device, cx.progress))?;
+        let found = effect(model, &prompt.ids, &asked, options, cx.device, cx.progress)?;
         let per_head = model.shape().per_head();
         let measured = InterventionEffect {
             is_typed: !args.text.is_empty(),
