@@ -49,7 +49,7 @@ impl Intervention {
                 for &i in neurons {
                     (factor[i], offset[i]) = (line.0 as f32, line.1 as f32);
                 }
-                let tensor = |values| Tensor::from_vec(values, (shape.heads, 1, shape.per_head()), device);
+                let tensor = |values: Vec<f32>| Tensor::from_vec(values, (shape.heads, 1, shape.per_head()), device);
                 let (factor, offset) = (tensor(factor)?, tensor(offset)?);
                 Ok(ActivationEdit::Neurons(NeuronEdit { part: *part, layer: *layer, factor, offset }))
             }
