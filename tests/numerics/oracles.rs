@@ -42,7 +42,7 @@ use orrery_lab::{
 };
 use serde_json::Value;
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const LOGITS: f64 = 1e-4;
 const GRADIENTS: f64 = 1e-3;
@@ -639,28 +639,42 @@ fn gru(file: &Value) -> Outcome {
     Ok(())
 }
 
+/// One matrix under AdamW, and the matrix that it is drawn to, from a file of updates.
+struct UpdatedMatrix {
+    params: Params,
+    p: Tensor,
+    target: Tensor,
+    shape: (usize, usize),
+    adam: AdamW,
+}
+
+impl UpdatedMatrix {
+    fn new(file: &Value, clip: f64, clip_rule: ClipRule) -> Outcome<Self> {
+        let (start, betas) = (numbers(&file["start"]), numbers(&file["betas"]));
+        let rows = file["start"].as_array().map_or(1, Vec::len);
+        let shape = (rows, start.len() / rows);
+        let mut params = Params::new(0, &Device::Cpu, DType::F64);
+        let p = params.zeros("p", shape)?;
+        params.load("p", &Tensor::from_vec(start, shape, &Device::Cpu)?)?;
+        let target = Tensor::from_vec(numbers(&file["target"]), shape, &Device::Cpu)?;
+        let (eps, weight_decay) = (number(file, "eps")?, number(file, "weight_decay")?);
+        let spec = AdamWSpec { beta1: betas[0], beta2: betas[1], eps, weight_decay, clip, clip_rule };
+        let adam = AdamW::new(&params, spec)?;
+        Ok(Self { params, p, target, shape, adam })
+    }
+}
+
+fn number(file: &Value, name: &str) -> Result<f64, String> {
+    file[name].as_f64().ok_or(format!("no number `{name}`"))
+}
+
 fn adamw(file: &Value) -> Outcome {
-    let number = |name: &str| file[name].as_f64().ok_or(format!("no number `{name}`"));
-    let (start, betas) = (numbers(&file["start"]), numbers(&file["betas"]));
-    let rows = file["start"].as_array().map_or(1, Vec::len);
-    let shape = (rows, start.len() / rows);
-    let mut params = Params::new(0, &Device::Cpu, DType::F64);
-    let p = params.zeros("p", shape)?;
-    params.load("p", &Tensor::from_vec(start, shape, &Device::Cpu)?)?;
-    let target = Tensor::from_vec(numbers(&file["target"]), shape, &Device::Cpu)?;
-    let spec = AdamWSpec {
-        beta1: betas[0],
-        beta2: betas[1],
-        eps: number("eps")?,
-        weight_decay: number("weight_decay")?,
-        clip: number("clip_norm")?,
-        ..AdamWSpec::default()
-    };
-    let mut adam = AdamW::new(&params, spec)?;
+    let clip = number(file, "clip_norm")?;
+    let UpdatedMatrix { params, p, target, shape, mut adam } = UpdatedMatrix::new(file, clip, ClipRule::default())?;
     for (i, step) in file["steps"].as_array().ok_or("no steps")?.iter().enumerate() {
         let grads = (&p - &target)?.sqr()?.sum_all()?.backward()?;
-        let norm = adam.step(&params, &grads, number("lr")?)?;
-        let expected = step["grad_norm"].as_f64().ok_or("no grad_norm")?;
+        let norm = adam.step(&params, &grads, number(file, "lr")?)?;
+        let expected = number(step, "grad_norm")?;
         assert!((norm - expected).abs() < 1e-10 * expected.max(1.0), "gradient norm {i}: {norm} is not {expected}");
         let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, &Device::Cpu)?)?;
         assert!(off < 1e-10, "weights after update {i} are {off:e} off");
@@ -672,31 +686,14 @@ fn adamw(file: &Value) -> Outcome {
 
 /// Clipping by the z-score of the norm, and the linear schedule.
 fn zclip(file: &Value) -> Outcome {
-    let number = |name: &str| file[name].as_f64().ok_or(format!("no number `{name}`"));
-    let (start, betas) = (numbers(&file["start"]), numbers(&file["betas"]));
-    let rows = file["start"].as_array().map_or(1, Vec::len);
-    let shape = (rows, start.len() / rows);
-    let mut params = Params::new(0, &Device::Cpu, DType::F64);
-    let p = params.zeros("p", shape)?;
-    params.load("p", &Tensor::from_vec(start, shape, &Device::Cpu)?)?;
-    let target = Tensor::from_vec(numbers(&file["target"]), shape, &Device::Cpu)?;
-    let spec = AdamWSpec {
-        beta1: betas[0],
-        beta2: betas[1],
-        eps: number("eps")?,
-        weight_decay: number("weight_decay")?,
-        clip: 0.0,
-        clip_rule: ClipRule::ZClip,
-    };
-    let (total, warmup) = (number("total")? as u64, number("warmup")? as u64);
-    let schedule = Schedule { lr: number("peak")?, warmup, floor: 0.1, decay: Decay::Linear };
-    let mut adam = AdamW::new(&params, spec)?;
+    let UpdatedMatrix { params, p, target, shape, mut adam } = UpdatedMatrix::new(file, 0.0, ClipRule::ZClip)?;
+    let (total, warmup) = (number(file, "total")? as u64, number(file, "warmup")? as u64);
+    let schedule = Schedule { lr: number(file, "peak")?, warmup, floor: 0.1, decay: Decay::Linear };
     let mut clipped = 0;
     for (i, step) in file["steps"].as_array().ok_or("no steps")?.iter().enumerate() {
-        let of_step = |name: &str| step[name].as_f64().ok_or(format!("no `{name}`"));
         let rate = schedule.at(i as u64 + 1, total);
-        assert!((rate - of_step("lr")?).abs() < 1e-14, "learning rate {i}: {rate}");
-        let grads = ((&p - &target)?.sum_all()? * of_step("factor")?)?.backward()?;
+        assert!((rate - number(step, "lr")?).abs() < 1e-14, "learning rate {i}: {rate}");
+        let grads = ((&p - &target)?.sum_all()? * number(step, "factor")?)?.backward()?;
         adam.step(&params, &grads, rate)?;
         clipped += usize::from(step["limit"].is_f64());
         let off = distance(&p, &Tensor::from_vec(numbers(&step["p"]), shape, &Device::Cpu)?)?;

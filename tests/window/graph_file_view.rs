@@ -156,7 +156,7 @@ fn the_table_filters_sorts_and_selects() {
     harness.get_by_label("3 of 5");
     click(&mut harness, "b b");
     assert_eq!(harness.state().selection.neuron, Some(1));
-    click(&mut harness, "sort by degree");
+    click(&mut harness, "Sort by degree");
     let csv = harness.state().csv.clone().unwrap();
     let first = csv.lines().nth(1).unwrap().to_owned();
     assert!(csv.starts_with("id,label,community,component,degree,") && first.starts_with("b,b,"), "{csv}");

@@ -109,8 +109,20 @@ impl View for Teller {
 }
 
 static PRETEND_VIEWS: [ViewEntry; 2] = [
-    ViewEntry { id: "teller", title: "Teller", about: "Tells. What it is shown.", make: || Box::new(Teller) },
-    ViewEntry { id: "other", title: "Other", about: "Another. Of the same.", make: || Box::new(Teller) },
+    ViewEntry {
+        id: "teller",
+        title: "Teller",
+        about: "Tells. What it is shown.",
+        draws_svg: false,
+        make: || Box::new(Teller),
+    },
+    ViewEntry {
+        id: "other",
+        title: "Other",
+        about: "Another. Of the same.",
+        draws_svg: false,
+        make: || Box::new(Teller),
+    },
 ];
 
 static PRETEND: [&Lab; 1] = [&LAB];
@@ -1013,17 +1025,18 @@ impl View for Outdated {
         Some("step\n12\n".to_owned())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Some(Svg::new("outdated", egui::vec2(300.0, 200.0), cx.theme.panel).finish())
     }
 }
 
-static OUTDATED_VIEWS: [ViewEntry; 1] =
-    [ViewEntry { id: "teller", title: "Teller", about: "Tells. An earlier answer.", make: || Box::new(Outdated) }];
+static OUTDATED_VIEWS: [ViewEntry; 1] = [ViewEntry {
+    id: "teller",
+    title: "Teller",
+    about: "Tells. An earlier answer.",
+    draws_svg: true,
+    make: || Box::new(Outdated),
+}];
 
 #[test]
 fn an_earlier_answer_is_called_so_in_what_is_saved_of_it() {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::{
     failure::Failure,
     output::{self, print_line},
-    trained::{self, TrainedArgs, grouped},
+    trained::{ReadArgs, grouped},
 };
 use crate::{
     models::capabilities::{Recording, record},
@@ -16,10 +16,6 @@ use crate::{
 
 #[derive(Args)]
 pub struct ActivationArgs {
-    /// A trained BDH (.safetensors, .pt, .pth)
-    checkpoint: PathBuf,
-    /// The text to read
-    text: PathBuf,
     /// The file to write: .safetensors or .npz
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
@@ -30,13 +26,8 @@ pub struct ActivationArgs {
     /// Layers to write, counted from 0; all if not given
     #[arg(long, value_delimiter = ',', value_name = "LAYERS")]
     layer: Vec<usize>,
-    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried
-    #[arg(long, value_name = "N", value_parser = trained::layers)]
-    layers: Option<usize>,
-    #[arg(long = "depth", hide = true, value_parser = trained::depth)]
-    _depth: Option<usize>,
     #[command(flatten)]
-    trained: TrainedArgs,
+    read: ReadArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,10 +52,8 @@ pub fn run(args: &ActivationArgs) -> Result<(), Failure> {
             return Err(Failure::usage(format!("{} should end in .safetensors or .npz", args.out.display())));
         }
     };
-    output::check(&args.out, &[&args.checkpoint, &args.text])?;
-    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
-    let text = trained::text(&args.text)?;
-    let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
+    output::check(&args.out, &args.read.files())?;
+    let (chosen, text) = args.read.open()?;
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode(&text)?;
     let model = chosen.model()?;

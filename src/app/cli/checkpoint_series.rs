@@ -167,7 +167,8 @@ fn with_file(lab: &Lab, config: &Config, path: &Path) -> Result<Config, Failure>
 /// If a file is none of a step, cannot be opened, or is of other sizes than the first.
 pub fn record(
     folder: &Path,
-    (lab, config): (&Lab, &Config),
+    lab: &Lab,
+    config: &Config,
     out: &Path,
     mut sinks: Vec<Box<dyn Sink>>,
     is_wanted: &dyn Fn() -> bool,

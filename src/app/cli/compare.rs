@@ -186,12 +186,12 @@ fn numbers_table(names: &[String], rows: &[&RunRow]) -> TextTable {
 }
 
 fn on_terminal(table: &TextTable) -> String {
-    let lines = laid_out(table);
+    let lines = laid_out(table, 1);
     if lines.iter().all(|line| line.chars().count() <= WIDEST) || table.is_empty() {
         return lines.join("\n");
     }
     let turned: TextTable = (0..table[0].len()).map(|i| table.iter().map(|row| row[i].clone()).collect()).collect();
-    laid_out(&turned).join("\n")
+    laid_out(&turned, 1).join("\n")
 }
 
 fn as_csv(table: &TextTable) -> Result<Vec<u8>, Failure> {

@@ -10,7 +10,7 @@ use super::{
     output::{self, print_line},
     progress::StepProgress,
     terminal::one_line,
-    trained::{self, TrainedArgs, grouped},
+    trained::{ReadArgs, grouped},
 };
 use crate::{
     corpus::NamedTokenizer,
@@ -25,10 +25,6 @@ use crate::{
 
 #[derive(Args)]
 pub struct ContextArgs {
-    /// A trained BDH (.safetensors, .pt, .pth)
-    checkpoint: PathBuf,
-    /// The text to read
-    text: PathBuf,
     /// The neuron, as head:index, both counted from 0
     #[arg(long, value_name = "HEAD:INDEX", required_unless_present = "synapse")]
     neuron: Option<String>,
@@ -54,13 +50,8 @@ pub struct ContextArgs {
     /// Write rank, value, layer, position, token and passage into this CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried
-    #[arg(long, value_name = "N", value_parser = trained::layers)]
-    layers: Option<usize>,
-    #[arg(long = "depth", hide = true, value_parser = trained::depth)]
-    _depth: Option<usize>,
     #[command(flatten)]
-    trained: TrainedArgs,
+    read: ReadArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,11 +68,9 @@ const AFTER: usize = 20;
 
 pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     if let Some(file) = &args.csv {
-        output::check(file, &[&args.checkpoint, &args.text])?;
+        output::check(file, &args.read.files())?;
     }
-    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
-    let text = trained::text(&args.text)?;
-    let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
+    let (chosen, text) = args.read.open()?;
     let tokenizer = chosen.tokenizer();
     let ids = chosen.encode(&text)?;
     let model = chosen.model()?;
@@ -97,7 +86,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     chosen.print()?;
     print_line!(
         "{}: {} of {} tokens read ({}), in windows of {} from an empty state",
-        args.text.display(),
+        args.read.text.display(),
         grouped(found.read),
         grouped(ids.len()),
         tokenizer.label(),
@@ -105,7 +94,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     )?;
     print(&found)?;
     if let Some(file) = &args.csv {
-        output::write(file, &table(&found).map_err(|e| Failure::run(e.to_string()))?, &[&args.checkpoint, &args.text])?;
+        output::write(file, &table(&found).map_err(|e| Failure::run(e.to_string()))?, &args.read.files())?;
         print_line!("{}", file.display())?;
     }
     Ok(())

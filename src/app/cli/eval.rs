@@ -9,7 +9,7 @@ use super::{
     failure::Failure,
     output::{self, print_line},
     progress::StepProgress,
-    trained::{self, TrainedArgs, grouped},
+    trained::{ReadArgs, grouped},
 };
 use crate::{
     corpus::NamedTokenizer,
@@ -18,15 +18,8 @@ use crate::{
 
 #[derive(Args)]
 pub struct EvalArgs {
-    /// A trained BDH (.safetensors, .pt, .pth)
-    checkpoint: PathBuf,
-    /// The text to read
-    text: PathBuf,
-    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried
-    #[arg(long, value_name = "N", value_parser = trained::layers)]
-    layers: Option<usize>,
     #[command(flatten)]
-    trained: TrainedArgs,
+    read: ReadArgs,
     /// Read in windows of so many tokens, each from an empty state; one stream if not given
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=65_536))]
     window: Option<u64>,
@@ -37,15 +30,13 @@ pub struct EvalArgs {
 
 pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     if let Some(file) = &args.per_token {
-        output::check(file, &[&args.checkpoint, &args.text])?;
+        output::check(file, &args.read.files())?;
     }
-    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
-    let text = trained::text(&args.text)?;
+    let (chosen, text) = args.read.open()?;
     let form = args.window.map_or(ReadingForm::Streamed, |n| ReadingForm::Windows(n as usize));
-    let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
     chosen.print_candidates()?;
     let tokenizer = chosen.tokenizer();
-    let ids = chosen.encode_to_score(&text, &args.text)?;
+    let ids = chosen.encode_to_score(&text, &args.read.text)?;
     let model = chosen.model()?;
     let uniform = (chosen.checkpoint.vocab as f64).ln();
     let mut progress = StepProgress::new("reading, a step a token", ids.len() as u64 - 1);
@@ -59,7 +50,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
     print_line!("{}", chosen.described())?;
     print_line!(
         "{}: {} bytes, {} tokens ({}); {} scored, all but the first",
-        args.text.display(),
+        args.read.text.display(),
         grouped(text.len()),
         grouped(ids.len()),
         tokenizer.label(),
@@ -76,7 +67,7 @@ pub fn run(args: &EvalArgs) -> Result<(), Failure> {
         print_line!("this is worse than guessing: most likely the model was trained with other tokens or layers")?;
     }
     if let Some(file) = &args.per_token {
-        write_per_token(file, tokenizer, &ids, &nats, &[&args.checkpoint, &args.text])?;
+        write_per_token(file, tokenizer, &ids, &nats, &args.read.files())?;
         print_line!("{}", file.display())?;
     }
     Ok(())

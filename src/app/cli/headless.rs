@@ -105,7 +105,7 @@ pub fn record_series(folder: &Path, set: &Settings) -> Result<PathBuf, Failure> 
     let (lab, mut config) = checkpoint_series::configured(folder)?;
     settings::apply(set, lab, &mut config)?;
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(checkpoint_series::StepReport)];
-    checkpoint_series::record(folder, (lab, &config), &set.out, sinks, &|| true)
+    checkpoint_series::record(folder, lab, &config, &set.out, sinks, &|| true)
 }
 
 /// Wishes for a run besides its settings.

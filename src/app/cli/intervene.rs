@@ -10,7 +10,7 @@ use super::{
     failure::Failure,
     output::{self, print_line},
     progress::StepProgress,
-    trained::{self, TrainedArgs, grouped},
+    trained::{ReadArgs, grouped},
 };
 use crate::{
     corpus::NamedTokenizer,
@@ -24,10 +24,6 @@ use crate::{
 
 #[derive(Args)]
 pub struct InterveneArgs {
-    /// A trained BDH (.safetensors, .pt, .pth)
-    checkpoint: PathBuf,
-    /// The text to read
-    text: PathBuf,
     /// Neurons to change, as head:index from 0, parted by commas: 0:12,2:517
     #[arg(long, required_unless_present = "synapse", conflicts_with = "synapse")]
     neurons: Option<String>,
@@ -59,11 +55,8 @@ pub struct InterveneArgs {
     /// Write losses and relative entropies of every token into this CSV file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried
-    #[arg(long, value_name = "N", value_parser = trained::layers)]
-    layers: Option<usize>,
     #[command(flatten)]
-    trained: TrainedArgs,
+    read: ReadArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -103,13 +96,11 @@ const NOTHING: &str = "no neuron or synapse is named: --neurons 0:12,2:517 or --
 
 pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     if let Some(file) = &args.csv {
-        output::check(file, &[&args.checkpoint, &args.text])?;
+        output::check(file, &args.read.files())?;
     }
-    let checkpoint = args.trained.open(&args.checkpoint, args.layers)?;
-    let text = trained::text(&args.text)?;
-    let chosen = args.trained.choose(checkpoint, &text, args.layers)?;
+    let (chosen, text) = args.read.open()?;
     let tokenizer = chosen.tokenizer();
-    let ids = chosen.encode_to_score(&text, &args.text)?;
+    let ids = chosen.encode_to_score(&text, &args.read.text)?;
     let model = chosen.model()?;
     let asked = request(&args.change(), model.shape()).map_err(Failure::wrong)?;
     if asked.is_empty() {
@@ -120,13 +111,13 @@ pub fn run(args: &InterveneArgs) -> Result<(), Failure> {
     let report = |share: f32| shown.borrow_mut().step((f64::from(share) * STEPS as f64) as u64);
     let cancelled = std::sync::atomic::AtomicBool::new(false);
     let progress = Progress::new(&report, &cancelled);
-    let found = effect(&model, &ids, &asked, options, (model.params().device(), progress)).map_err(Failure::wrong)?;
+    let found = effect(&model, &ids, &asked, options, model.params().device(), progress).map_err(Failure::wrong)?;
     drop(shown);
     chosen.print()?;
-    print_line!("{}: {} tokens ({})", args.text.display(), grouped(ids.len()), tokenizer.label())?;
+    print_line!("{}: {} tokens ({})", args.read.text.display(), grouped(ids.len()), tokenizer.label())?;
     print(&found, &asked, tokenizer, model.shape().per_head())?;
     if let Some(file) = &args.csv {
-        write_csv(file, tokenizer, &ids, &found, &[&args.checkpoint, &args.text])?;
+        write_csv(file, tokenizer, &ids, &found, &args.read.files())?;
         print_line!("{}", file.display())?;
     }
     Ok(())

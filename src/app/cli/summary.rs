@@ -17,7 +17,7 @@ use crate::{
 /// A table that would be wider than this has a row for each number instead of a column.
 const WIDEST: usize = 120;
 /// Between columns.
-const GAP: usize = 3;
+const GAP: &str = "   ";
 
 /// The table of a run folder; empty if nothing of it was measured.
 pub fn table(folder: &Path) -> Result<String, StoreError> {
@@ -48,28 +48,28 @@ fn line(run: &RunHeadlines) -> String {
         let cells = columns.iter().map(|(key, headline)| cell(headline, found.group(key, group).as_ref()));
         rows.push(std::iter::once(name).chain(cells).collect());
     }
-    let mut lines = laid_out(&rows);
+    let mut lines = laid_out(&rows, 1);
     if lines.iter().any(|line| line.chars().count() > WIDEST) {
         let turned: Vec<Vec<String>> =
             (0..rows[0].len()).map(|i| rows.iter().map(|row| row[i].clone()).collect()).collect();
-        lines = laid_out(&turned);
+        lines = laid_out(&turned, 1);
     }
     let missing = found.missing.iter().filter_map(|m| Some(format!("no {}: {}", lab.headline(&m.id)?.name, m.why)));
     lines.extend(missing);
     lines.join("\n")
 }
 
-/// The first column to the left, the others to the right; every cell on one line.
-pub(super) fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
+/// The first `left` columns to the left, the others to the right; every cell on one line.
+pub(super) fn laid_out(rows: &[Vec<String>], left: usize) -> Vec<String> {
     let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or_default();
     let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
     let line = |row: &Vec<Cow<'_, str>>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(i, (cell, width))| match i {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>w$}", w = width + GAP),
+        let cells = row.iter().zip(&widths).enumerate().map(|(i, (cell, width))| match i < left {
+            true => format!("{cell:<width$}"),
+            false => format!("{cell:>width$}"),
         });
-        cells.collect::<String>().trim_end().to_owned()
+        cells.collect::<Vec<String>>().join(GAP).trim_end().to_owned()
     };
     rows.iter().map(line).collect()
 }

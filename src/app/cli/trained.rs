@@ -46,6 +46,35 @@ pub struct TrainedArgs {
     device: String,
 }
 
+#[derive(Args)]
+pub struct ReadArgs {
+    /// A trained BDH (.safetensors, .pt, .pth)
+    pub checkpoint: PathBuf,
+    /// The text to read
+    pub text: PathBuf,
+    /// Layers of a file that does not say how many it has; if not given, 1 to 12 are tried
+    #[arg(long, value_name = "N", value_parser = layers)]
+    layers: Option<usize>,
+    #[arg(long = "depth", hide = true, value_parser = depth)]
+    _depth: Option<usize>,
+    #[command(flatten)]
+    trained: TrainedArgs,
+}
+
+impl ReadArgs {
+    /// The files that the command reads, which none may be written over.
+    pub fn files(&self) -> [&Path; 2] {
+        [&self.checkpoint, &self.text]
+    }
+
+    /// The model as it fits the text best, and the text's bytes.
+    pub fn open(&self) -> Result<(Chosen, Vec<u8>), Failure> {
+        let checkpoint = self.trained.open(&self.checkpoint, self.layers)?;
+        let text = text(&self.text)?;
+        Ok((self.trained.choose(checkpoint, &text, self.layers)?, text))
+    }
+}
+
 /// The kind of token of a vocabulary.
 #[derive(Clone, Copy, ValueEnum)]
 enum TokenKind {

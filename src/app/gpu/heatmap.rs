@@ -12,7 +12,7 @@ use eframe::{
 use super::{
     Target,
     colour::ColourMap,
-    resources::{data_texture, texture_entry, uniform_entry, upload},
+    resources::{DrawPipeline, data_texture, texture_entry, uniform_entry, upload},
 };
 
 /// The cells: row-major, `data.len() == rows * cols`. NaN marks a cell without a value.
@@ -169,32 +169,17 @@ impl HeatmapPipeline {
                 texture_entry(2, fragment),
             ],
         });
-        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some("heatmap"),
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-            label: Some("heatmap"),
-            layout: Some(&pipeline_layout),
-            vertex: wgpu::VertexState {
-                module: &module,
-                entry_point: Some("vs_main"),
-                compilation_options: Default::default(),
-                buffers: &[],
-            },
-            primitive: wgpu::PrimitiveState::default(),
-            depth_stencil: None,
-            multisample: wgpu::MultisampleState::default(),
-            fragment: Some(wgpu::FragmentState {
-                module: &module,
-                entry_point: Some("fs_main"),
-                compilation_options: Default::default(),
-                targets: &[Some(format.into())],
-            }),
-            multiview_mask: None,
-            cache: None,
-        });
+        let pipeline = DrawPipeline {
+            label: "heatmap",
+            module: &module,
+            entries: ["vs_main", "fs_main"],
+            groups: &[Some(&layout)],
+            instance: None,
+            topology: wgpu::PrimitiveTopology::TriangleList,
+            format,
+            blend: None,
+        }
+        .make(device);
         Self { pipeline, layout, tables: tables(device, queue), entries: HashMap::new(), turn: 0, uploads: 0 }
     }
 

@@ -47,3 +47,53 @@ pub(super) fn texture_entry(binding: u32, visibility: wgpu::ShaderStages) -> wgp
     };
     wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None }
 }
+
+/// The parts in which pipelines that draw differ.
+pub(super) struct DrawPipeline<'a> {
+    pub label: &'a str,
+    pub module: &'a wgpu::ShaderModule,
+    /// The functions of the shader for vertices and for fragments.
+    pub entries: [&'a str; 2],
+    pub groups: &'a [Option<&'a wgpu::BindGroupLayout>],
+    /// Attributes of an instance, with its size in bytes; without any, nothing is read for vertices.
+    pub instance: Option<(&'a [wgpu::VertexAttribute], u64)>,
+    pub topology: wgpu::PrimitiveTopology,
+    pub format: wgpu::TextureFormat,
+    pub blend: Option<wgpu::BlendState>,
+}
+
+impl DrawPipeline<'_> {
+    pub fn make(self, device: &wgpu::Device) -> wgpu::RenderPipeline {
+        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some(self.label),
+            bind_group_layouts: self.groups,
+            immediate_size: 0,
+        });
+        let step_mode = wgpu::VertexStepMode::Instance;
+        let buffer = |(attributes, array_stride)| wgpu::VertexBufferLayout { array_stride, step_mode, attributes };
+        let buffers: Vec<_> = self.instance.into_iter().map(|instance| Some(buffer(instance))).collect();
+        let target =
+            wgpu::ColorTargetState { format: self.format, blend: self.blend, write_mask: wgpu::ColorWrites::ALL };
+        device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some(self.label),
+            layout: Some(&layout),
+            vertex: wgpu::VertexState {
+                module: self.module,
+                entry_point: Some(self.entries[0]),
+                compilation_options: Default::default(),
+                buffers: &buffers,
+            },
+            primitive: wgpu::PrimitiveState { topology: self.topology, ..Default::default() },
+            depth_stencil: None,
+            multisample: wgpu::MultisampleState::default(),
+            fragment: Some(wgpu::FragmentState {
+                module: self.module,
+                entry_point: Some(self.entries[1]),
+                compilation_options: Default::default(),
+                targets: &[Some(target)],
+            }),
+            multiview_mask: None,
+            cache: None,
+        })
+    }
+}

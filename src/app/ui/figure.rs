@@ -23,6 +23,8 @@ use crate::{
 
 /// Margin around a figure, points.
 const MARGIN: f32 = 16.0;
+/// Times that a picture is made higher: charts above one another share what is added.
+const MAX_HEIGHTENED: usize = 6;
 /// Height of title and subtitle, points.
 const HEAD: f32 = 48.0;
 
@@ -84,10 +86,6 @@ impl View for NotedView<'_> {
         Some(self.note.map_or_else(|| table.clone(), |note| format!("# {}\n{table}", note.replace('\n', " "))))
     }
 
-    fn draws_svg(&self) -> bool {
-        self.view.draws_svg()
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.view.svg(cx)
     }
@@ -96,22 +94,32 @@ impl View for NotedView<'_> {
 impl Figure<'_> {
     /// The picture. Errors are in words.
     pub fn image(&self, offscreen: &mut Offscreen) -> Result<Image, String> {
-        let mut view = self.make()?;
-        let mut selection = Selection::default();
-        let sheet = Sheet { size: self.size, pixels_per_point: self.pixels_per_point };
-        let prepare = |ctx: &egui::Context| theme::apply(self.theme, true, ctx);
-        let title = views::find(self.view).map_or("", |v| v.title);
-        offscreen
-            .draw(sheet, prepare, |ui| self.show(ui, title, view.as_mut(), &mut selection))
-            .map_err(|e| e.to_string())
+        let drawing = self.lay_out(self.make()?.as_mut(), &mut Selection::default(), offscreen.target());
+        offscreen.paint_drawing(drawing).map_err(|e| e.to_string())
     }
 
-    /// A given view, as it is and with what is selected, laid out to be painted on another thread.
+    /// A given view, as it is and with what is selected, laid out to be painted on another thread. It is higher than the
+    /// figure where the names of all lines need that.
     pub fn lay_out(&self, view: &mut dyn View, selection: &mut Selection, target: Target) -> Drawing {
-        let sheet = Sheet { size: self.size, pixels_per_point: self.pixels_per_point };
-        let prepare = |ctx: &egui::Context| theme::apply(self.theme, true, ctx);
+        let mut sheet = Sheet { size: self.size, pixels_per_point: self.pixels_per_point };
         let title = views::find(self.view).map_or("", |v| v.title);
-        lay_out(sheet, target, prepare, |ui| self.show(ui, title, view, selection))
+        let mut heightened = 0;
+        loop {
+            let mut lacking = 0.0;
+            let prepare = |ctx: &egui::Context| {
+                theme::apply(self.theme, true, ctx);
+                plot::begin_picture(ctx);
+            };
+            let drawing = lay_out(sheet, target, prepare, |ui| {
+                self.show(ui, title, view, selection);
+                lacking = plot::lacking_height(ui.ctx());
+            });
+            if lacking == 0.0 || heightened == MAX_HEIGHTENED {
+                return drawing;
+            }
+            sheet.size[1] += lacking;
+            heightened += 1;
+        }
     }
 
     /// SVG of a given view, at the figure's size.

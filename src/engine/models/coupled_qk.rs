@@ -137,6 +137,7 @@ impl Trainable for CoupledQk {
         Capabilities {
             token_model: Some(self),
             attention_layers,
+            positions: (!self.spec.rotary).then_some(self.spec.positions),
             query_key_dynamics: Some(self),
             ..Capabilities::default()
         }

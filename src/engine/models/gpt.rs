@@ -116,7 +116,7 @@ impl Net {
 
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = embed_from(tokens, &self.embed, (self.positions.as_ref(), 0))?;
+        let x = embed_from(tokens, &self.embed, self.positions.as_ref(), 0)?;
         let x = if self.mixers.iter().any(Option::is_some) { self.mixed(x, tap)? } else { self.stream(x, tap)? };
         tap.offer("final", || Ok(x.clone()))?;
         self.ln.forward(&x)
@@ -156,11 +156,7 @@ impl Net {
 
 /// tokens `(B, T)` at the positions from `first` on -> their embeddings plus, where there are any, the learned positions
 /// `(P, D)`: `(B, T, D)`.
-pub(super) fn embed_from(
-    tokens: &Tensor,
-    embed: &Tensor,
-    (positions, first): (Option<&Tensor>, usize),
-) -> Result<Tensor> {
+pub(super) fn embed_from(tokens: &Tensor, embed: &Tensor, positions: Option<&Tensor>, first: usize) -> Result<Tensor> {
     let x = embedding(embed, tokens)?;
     let Some(positions) = positions else { return Ok(x) };
     let (t, most) = (x.dim(1)?, positions.dim(0)?);
@@ -222,7 +218,14 @@ impl Trainable for Gpt {
     fn capabilities(&self) -> Capabilities<'_> {
         let attention_layers = AttentionLayer::stack("layers", self.net.layers.len(), None);
         let residual_layers = Some(ResidualLayers { layers: self.net.layers.len() });
-        Capabilities { token_model: Some(self), attention_layers, residual_layers, ..Capabilities::default() }
+        let positions = self.net.positions.as_ref().and_then(|p| p.dim(0).ok());
+        Capabilities {
+            token_model: Some(self),
+            attention_layers,
+            residual_layers,
+            positions,
+            ..Capabilities::default()
+        }
     }
 }
 

@@ -195,8 +195,8 @@ impl Trainable for OdeFlow {
     fn capabilities(&self) -> Capabilities<'_> {
         let mut attention_layers = AttentionLayer::stack("head_layers", self.spec.pre, None);
         attention_layers.extend(AttentionLayer::stack("tail_layers", self.spec.post, None));
-        let flow = Some(FlowModel::Language(self));
-        Capabilities { token_model: Some(self), attention_layers, flow, ..Capabilities::default() }
+        let (flow, positions) = (Some(FlowModel::Language(self)), Some(self.spec.positions));
+        Capabilities { token_model: Some(self), attention_layers, positions, flow, ..Capabilities::default() }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
         },
         statistics::mean_sd,
     },
-    models::{Trainable, capabilities::AttentionLayer},
+    models::capabilities::AttentionLayer,
     nn::{Result, host},
     telemetry::{
         Array,
@@ -42,26 +42,21 @@ impl Probe for AttentionChain {
     type Args = AttentionChainArgs;
     type Subject<'m> = AttendingModel<'m>;
 
-    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
-        AttendingModel::new(model)
-    }
-
     fn ask(model: AttendingModel<'_>, args: &AttentionChainArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();
-        let mut prompt = Prompt::read(cx, &args.text, args.passage, if is_typed { LONGEST } else { USUAL })?;
+        let mut longest = if is_typed { LONGEST } else { USUAL };
+        // a held-out passage may be longer than a model has learned positions for
+        while !is_typed && longest > SHORTEST && model.positions.is_some_and(|most| longest > most) {
+            longest /= 2;
+        }
+        let prompt = Prompt::read(cx, &args.text, args.passage, longest)?;
         let takes_first = args.layer.trim().is_empty();
         let Some(layer) = model.layers.iter().find(|l| takes_first || l.path == args.layer) else {
             let paths: Vec<&str> = model.layers.iter().map(|l| l.path.as_str()).collect();
             candle_core::bail!("there is no attention in `{}`; choose one of {}", args.layer, paths.join(", "));
         };
         let layers = std::slice::from_ref(layer);
-        let mut found = model.weights(&prompt.tensor(cx.device)?, layers);
-        // a held-out passage may be longer than a model has learned positions for
-        while !is_typed && found.is_err() && prompt.ids.len() > SHORTEST {
-            prompt = Prompt::read(cx, "", args.passage, prompt.ids.len() / 2)?;
-            found = model.weights(&prompt.tensor(cx.device)?, layers);
-        }
-        let found = found?;
+        let found = model.weights(&prompt.tensor(cx.device)?, layers)?;
         let Some((_, weights)) = found.first() else {
             candle_core::bail!("the layer `{}` gave no weights along this text", layer.path)
         };
@@ -149,17 +144,20 @@ mod tests {
     use crate::{
         config::Value,
         corpus::{self, Corpus},
-        models::{ModelSpec, fast_slow::FastSlowSpec},
+        models::{ModelSpec, fast_slow::FastSlowSpec, gpt::PlainGptSpec},
         probe::{AnyProbe, ProbeContext},
         telemetry::{Args, Measurement},
     };
 
     fn ask(args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
+        ask_of(&ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() }), args)
+    }
+
+    fn ask_of(spec: &ModelSpec, args: &[(&str, Value)]) -> Result<measurements::AttentionChain> {
         let source = corpus::Source::Generated("harbour".into());
         let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
         let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
         let corpus = corpus.map_err(candle_core::Error::wrap)?;
-        let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
         let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
         let args: Args = args.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let found = AttentionChain.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
@@ -185,6 +183,19 @@ mod tests {
             assert!(chain.row_entropy.iter().zip(&chain.uniform_entropy).all(|(h, most)| *h <= most + 1e-6));
         }
         Ok(())
+    }
+
+    #[test]
+    fn a_held_out_passage_has_no_more_tokens_than_learned_positions() {
+        let gpt = |positions| ModelSpec::PlainGpt(PlainGptSpec { d_model: 16, heads: 2, layers: 1, positions });
+        for (positions, expected) in [(64, USUAL), (30, USUAL / 2), (24, USUAL / 2), (8, USUAL / 8)] {
+            assert_eq!(ask_of(&gpt(positions), &[]).unwrap().weights.rows(), expected, "{positions}");
+        }
+        // other errors are shown as they are
+        for args in [vec![], vec![("text", text("a text of more than four tokens"))]] {
+            let words = ask_of(&gpt(4), &args).unwrap_err().to_string();
+            assert!(words.contains("learned positions for 4"), "{words}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::{Answer, Probe, ProbeInputs, prompt::Prompt, tapped::AttendingModel};
 use crate::{
     analysis::attention_rows::Rows,
-    models::{Trainable, capabilities},
+    models::capabilities,
     nn::{Result, Tensor, host},
     telemetry::{
         Array,
@@ -25,10 +25,6 @@ const USUAL: usize = 48;
 impl Probe for AttentionMaps {
     type Args = AttentionMapsArgs;
     type Subject<'m> = AttendingModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
-        AttendingModel::new(model)
-    }
 
     fn ask(model: AttendingModel<'_>, args: &AttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let longest = if args.text.is_empty() { USUAL } else { LONGEST };

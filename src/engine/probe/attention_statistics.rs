@@ -9,7 +9,7 @@ use crate::{
         attention_rows::Rows,
         singular_values::{effective_rank, singular_values, top_share},
     },
-    models::{Trainable, capabilities::AttentionLayer},
+    models::capabilities::AttentionLayer,
     nn::{Result, Tensor, host},
     telemetry::measurements::{self, AttentionStatisticsArgs, LayerStatistics, UniformStatistics},
 };
@@ -22,10 +22,6 @@ impl Probe for AttentionStatistics {
     type Subject<'m> = AttendingModel<'m>;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
-        AttendingModel::new(model)
-    }
 
     fn ask(model: AttendingModel<'_>, args: &AttentionStatisticsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.length).map_err(candle_core::Error::wrap)?;

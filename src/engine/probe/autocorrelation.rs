@@ -2,7 +2,7 @@
 
 use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{
-    models::{Trainable, capabilities::TraceBlocks},
+    models::capabilities::TraceBlocks,
     nn::{Result, Tap, Tensor, host},
     telemetry::measurements::{Autocorrelation as Measured, AutocorrelationArgs, BlockAutocorrelation},
 };
@@ -13,10 +13,6 @@ pub struct Autocorrelation;
 impl Probe for Autocorrelation {
     type Args = AutocorrelationArgs;
     type Subject<'m> = TraceModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<TraceModel<'_>> {
-        TraceModel::new(model)
-    }
 
     fn ask(subject: TraceModel<'_>, args: &AutocorrelationArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let TraceModel { model, sizes } = subject;

@@ -1,7 +1,7 @@
 //! A small BDH as a physical system: its weights and a text's pulses, for the rules to run on, and the
 //! paper's equivalences checked on them. How a view steps through the rules is not known here.
 
-use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
+use super::{Answer, FromModel, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::bdh_dynamics::{
         Dense, Discrepancy, Drift, Normfree, Weights,
@@ -45,16 +45,13 @@ pub struct PhysicalModel<'m> {
     damps: bool,
 }
 
-impl Probe for BdhDynamics {
-    type Args = BdhDynamicsArgs;
-    type Subject<'m> = PhysicalModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<PhysicalModel<'_>> {
+impl<'m> FromModel<'m> for PhysicalModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
         let model = model.capabilities().synapses?;
         let shape = model.shape();
         let attention = &shape.attention;
         let fits = shape.heads == 1 && !shape.gated && attention.frequencies.is_none() && shape.neurons <= MAX_NEURONS;
-        fits.then_some(PhysicalModel {
+        fits.then_some(Self {
             model,
             d: shape.d_model,
             neurons: shape.neurons,
@@ -63,6 +60,11 @@ impl Probe for BdhDynamics {
             damps: attention.damped,
         })
     }
+}
+
+impl Probe for BdhDynamics {
+    type Args = BdhDynamicsArgs;
+    type Subject<'m> = PhysicalModel<'m>;
 
     fn ask(bdh: PhysicalModel<'_>, args: &BdhDynamicsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;

@@ -2,7 +2,7 @@
 //! may.
 
 use super::{
-    Answer, Probe, ProbeInputs,
+    Answer, FromModel, Probe, ProbeInputs,
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
@@ -33,14 +33,16 @@ const SHUT: f64 = 0.02;
 /// The gate at which the wrong upsampling is shown then.
 const OPENED: f64 = 0.5;
 
+impl<'m> FromModel<'m> for GatedModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let pool = model.capabilities().two_timescales.map_or(1, |t| t.pool.max(1));
+        model.capabilities_mut().coupling.map(|model| Self { model, pool })
+    }
+}
+
 impl Probe for Causality {
     type Args = CausalityArgs;
     type Subject<'m> = GatedModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<GatedModel<'_>> {
-        let pool = model.capabilities().two_timescales.map_or(1, |t| t.pool.max(1));
-        model.capabilities_mut().coupling.map(|model| GatedModel { model, pool })
-    }
 
     fn ask(mut gated: GatedModel<'_>, args: &CausalityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, LONGEST)?;

@@ -10,7 +10,7 @@ use crate::{
         nearest_generator::{GeneratorDistance as Found, generator_distance, permuted, random_map},
         statistics::mean_sd,
     },
-    models::{Trainable, capabilities::FixedPointModel},
+    models::capabilities::FixedPointModel,
     nn::{Result, Tensor, host},
     telemetry::measurements::{self, ColumnSums, GeneratorDistanceArgs, NullDistance},
 };
@@ -33,10 +33,6 @@ const MAPS: usize = 1000;
 impl Probe for GeneratorDistance {
     type Args = GeneratorDistanceArgs;
     type Subject<'m> = RefiningModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<RefiningModel<'_>> {
-        RefiningModel::new(model)
-    }
 
     fn ask(model: RefiningModel<'_>, args: &GeneratorDistanceArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let prompt = Prompt::read(cx, &args.text, args.passage, LONGEST)?;

@@ -2,7 +2,6 @@
 
 use super::{Answer, Probe, ProbeInputs, attention_maps::attention_layer, prompt::Prompt, tapped::AttendingModel};
 use crate::{
-    models::Trainable,
     nn::Result,
     telemetry::{
         Array,
@@ -21,10 +20,6 @@ const MAX_WEIGHTS: usize = 4 << 20;
 impl Probe for LongAttentionMaps {
     type Args = LongAttentionMapsArgs;
     type Subject<'m> = AttendingModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<AttendingModel<'_>> {
-        AttendingModel::new(model)
-    }
 
     fn ask(model: AttendingModel<'_>, args: &LongAttentionMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let passage = Prompt::read(cx, &args.text, args.passage, args.length)?;

@@ -30,6 +30,7 @@ mod settling;
 mod staircase;
 mod step_lengths;
 mod streaming;
+mod subject;
 pub mod synapses;
 mod tapped;
 mod token_baselines;
@@ -46,6 +47,7 @@ use crate::{
 };
 
 pub use progress::Progress;
+pub use subject::FromModel;
 
 /// A measurement with what it was measured on.
 pub struct Answer {
@@ -115,13 +117,15 @@ pub trait Probe: Sync {
     /// The arguments of the question.
     type Args: Arguments;
     /// The part of a model that answers: a capability, or the model itself.
-    type Subject<'m>;
+    type Subject<'m>: FromModel<'m>;
 
     /// True if its answer may take seconds or minutes, so that no slider may have to wait for it.
     const TAKES_LONG: bool = false;
 
     /// The part of this model that answers; `None` where the question cannot be put to it.
-    fn subject(model: &mut dyn Trainable) -> Option<Self::Subject<'_>>;
+    fn subject(model: &mut dyn Trainable) -> Option<Self::Subject<'_>> {
+        FromModel::from_model(model)
+    }
 
     /// # Errors
     /// Arguments that do not fit the model or the text, and failures of the model itself.

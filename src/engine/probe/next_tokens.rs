@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     corpus::Corpus,
-    models::{Model, Trainable},
+    models::Model,
     nn::{Device, Result, Tap, Tensor, host},
     telemetry::measurements::{NextTokens as Measured, NextTokensArgs},
 };
@@ -20,10 +20,6 @@ const LONGEST: usize = 128;
 impl Probe for NextTokens {
     type Args = NextTokensArgs;
     type Subject<'m> = &'m dyn Model;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn Model> {
-        model.capabilities().token_model
-    }
 
     fn ask(model: &dyn Model, args: &NextTokensArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_typed = !args.text.is_empty();

@@ -53,7 +53,7 @@ impl Probe for PairAttention {
             for (sum, (_, weights)) in sums.iter_mut().zip(&found) {
                 let (_, heads, _, _) = weights.dims4()?; // (B, H, T, T)
                 let asked = asked.iter().map(|q| (q.row - rows.start, **q));
-                sum.add(&host::to_f32(weights)?, (heads, windows.len), asked);
+                sum.add(&host::to_f32(weights)?, heads, windows.len, asked);
             }
         }
         let count = questions.len();
@@ -102,7 +102,7 @@ impl LayerSums {
     }
 
     /// `weights` is `(B, H, T, T)`; each question comes with its row among these.
-    fn add(&mut self, weights: &[f32], (heads, len): (usize, usize), asked: impl Iterator<Item = (usize, PairQuery)>) {
+    fn add(&mut self, weights: &[f32], heads: usize, len: usize, asked: impl Iterator<Item = (usize, PairQuery)>) {
         self.to_value.resize(heads, 0.0);
         self.to_key.resize(heads, 0.0);
         for (row, question) in asked {
@@ -166,7 +166,7 @@ mod tests {
             weights[from + q.key] = 0.25;
         }
         let mut sums = LayerSums::new(AttentionLayer::at_token_rate("layers.0", None));
-        sums.add(&weights, (heads, len), asked.iter().map(|q| (0, *q)));
+        sums.add(&weights, heads, len, asked.iter().map(|q| (0, *q)));
         let found = sums.mean(&asked);
         let uniform = (1.0 / 6.0 + 1.0 / 8.0) / 2.0;
         assert!((found.uniform - uniform).abs() < 1e-12);

@@ -1,6 +1,6 @@
 //! Queries and keys of one head along a text, before and after they evolve, with what evolves them.
 
-use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
+use super::{Answer, FromModel, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     models::{
         Model, Trainable,
@@ -27,14 +27,16 @@ const LONGEST: usize = 96;
 /// Length of the held-out passage, that of the attention maps, so that a token is the same one there.
 const USUAL: usize = 48;
 
+impl<'m> FromModel<'m> for EvolvingModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let Capabilities { token_model, query_key_dynamics, .. } = model.capabilities();
+        Some(Self { model: token_model?, dynamics: query_key_dynamics? })
+    }
+}
+
 impl Probe for QueryKeyPaths {
     type Args = QueryKeyPathsArgs;
     type Subject<'m> = EvolvingModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<EvolvingModel<'_>> {
-        let Capabilities { token_model, query_key_dynamics, .. } = model.capabilities();
-        Some(EvolvingModel { model: token_model?, dynamics: query_key_dynamics? })
-    }
 
     fn ask(subject: EvolvingModel<'_>, args: &QueryKeyPathsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let EvolvingModel { model, dynamics } = subject;

@@ -4,7 +4,7 @@
 use super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
     analysis::statistics::wilson,
-    models::{Trainable, capabilities::RecoveryModel},
+    models::capabilities::RecoveryModel,
     nn::{Result, Tensor, host},
     telemetry::measurements::{self, RecoverabilityArgs},
 };
@@ -20,10 +20,6 @@ impl Probe for Recoverability {
     type Subject<'m> = &'m dyn RecoveryModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn RecoveryModel> {
-        model.capabilities().recovery
-    }
 
     fn ask(reader: &dyn RecoveryModel, args: &RecoverabilityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window);

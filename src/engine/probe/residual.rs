@@ -3,10 +3,7 @@
 
 use super::{Answer, Probe, ProbeInputs, tapped::RefiningModel};
 use crate::{
-    models::{
-        Trainable,
-        capabilities::{FixedPointModel, SolvedEquation},
-    },
+    models::capabilities::{FixedPointModel, SolvedEquation},
     nn::{
         Result, Tensor,
         fixed_point::{Anderson, relative_distance},
@@ -26,10 +23,6 @@ const PASSES: usize = 8;
 impl Probe for Residual {
     type Args = ResidualArgs;
     type Subject<'m> = RefiningModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<RefiningModel<'_>> {
-        RefiningModel::new(model)
-    }
 
     fn ask(model: RefiningModel<'_>, args: &ResidualArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows = cx.corpus.held_out(args.windows, args.window).map_err(candle_core::Error::msg)?;

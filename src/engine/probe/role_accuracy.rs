@@ -9,7 +9,7 @@ use std::{collections::HashSet, ops::Range};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, Probe, ProbeInputs};
+use super::{Answer, FromModel, Probe, ProbeInputs};
 use crate::{
     analysis::{
         ridge::{LinearMap, NormalEquations},
@@ -41,16 +41,18 @@ pub enum RoleReader<'m> {
     Tagger(&'m dyn SequenceTagger),
 }
 
+impl<'m> FromModel<'m> for RoleReader<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let model: &'m dyn Trainable = model;
+        let tagger = || model.capabilities().sequence_tagger.map(RoleReader::Tagger);
+        model.capabilities().sentence_encoder.map(RoleReader::Encoder).or_else(tagger)
+    }
+}
+
 impl Probe for RoleProbe {
     type Args = RoleAccuracyArgs;
     type Subject<'m> = RoleReader<'m>;
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<RoleReader<'_>> {
-        let model: &dyn Trainable = model;
-        let tagger = || model.capabilities().sequence_tagger.map(RoleReader::Tagger);
-        model.capabilities().sentence_encoder.map(RoleReader::Encoder).or_else(tagger)
-    }
 
     fn ask(reader: RoleReader<'_>, args: &RoleAccuracyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let Source::GrammarRoles(sets) = cx.corpus.source() else { return Ok(vec![]) };

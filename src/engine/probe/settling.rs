@@ -4,10 +4,7 @@
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::{Corpus, SentenceSet, Source},
-    models::{
-        Trainable,
-        capabilities::{SettledLevel, SettlingModel},
-    },
+    models::capabilities::{SettledLevel, SettlingModel},
     nn::{Error, Result},
     telemetry::{
         Array,
@@ -26,10 +23,6 @@ pub struct Settling;
 impl Probe for Settling {
     type Args = SettlingArgs;
     type Subject<'m> = &'m dyn SettlingModel;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SettlingModel> {
-        model.capabilities().settling
-    }
 
     fn ask(model: &dyn SettlingModel, args: &SettlingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let from_right = args.from_right;

@@ -1,7 +1,7 @@
 //! The staircase: one coordinate of the fast stream and of the upsampled slow stream along a
 //! sentence. The slow one moves in steps of P tokens.
 
-use super::{Answer, Probe, ProbeInputs, prompt::Prompt};
+use super::{Answer, FromModel, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
     analysis::pca::{self, PrincipalComponent},
     models::{
@@ -27,14 +27,16 @@ pub struct StreamsModel<'m> {
 
 const LONGEST: usize = 96;
 
+impl<'m> FromModel<'m> for StreamsModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let Capabilities { token_model, two_timescales, .. } = model.capabilities();
+        Some(Self { model: token_model?, streams: two_timescales? })
+    }
+}
+
 impl Probe for Staircase {
     type Args = StaircaseArgs;
     type Subject<'m> = StreamsModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<StreamsModel<'_>> {
-        let Capabilities { token_model, two_timescales, .. } = model.capabilities();
-        Some(StreamsModel { model: token_model?, streams: two_timescales? })
-    }
 
     fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let StreamsModel { model, streams } = subject;

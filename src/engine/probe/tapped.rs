@@ -1,5 +1,6 @@
 //! The parts of a model that probes tap while it reads: layers of attention, a map that refines a state, blocks of traces.
 
+use super::FromModel;
 use crate::{
     models::{
         Model, Trainable,
@@ -13,18 +14,22 @@ pub struct AttendingModel<'m> {
     model: &'m dyn Model,
     /// The layers in the order of a forward pass, at least one.
     pub layers: Vec<AttentionLayer>,
+    /// The number of learned positions, which no text may be longer than.
+    pub positions: Option<usize>,
+}
+
+impl<'m> FromModel<'m> for AttendingModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        Self::with_layers(model, |_| true)
+    }
 }
 
 impl<'m> AttendingModel<'m> {
-    pub fn new(model: &'m dyn Trainable) -> Option<Self> {
-        Self::with_layers(model, |_| true)
-    }
-
     /// The model with those of its layers that `fits`; `None` where there are none.
     pub fn with_layers(model: &'m dyn Trainable, fits: impl Fn(&AttentionLayer) -> bool) -> Option<Self> {
-        let Capabilities { token_model, attention_layers, .. } = model.capabilities();
+        let Capabilities { token_model, attention_layers, positions, .. } = model.capabilities();
         let layers: Vec<_> = attention_layers.into_iter().filter(fits).collect();
-        token_model.filter(|_| !layers.is_empty()).map(|model| Self { model, layers })
+        token_model.filter(|_| !layers.is_empty()).map(|model| Self { model, layers, positions })
     }
 
     /// Reads tokens `(B, T)`; returns those of the layers that gave their weights `(B, H, T, T)`, with them, in order.
@@ -45,6 +50,12 @@ impl<'m> AttendingModel<'m> {
 pub struct RefiningModel<'m> {
     model: &'m dyn Model,
     pub map: &'m dyn FixedPointModel,
+}
+
+impl<'m> FromModel<'m> for RefiningModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        Self::new(model)
+    }
 }
 
 impl<'m> RefiningModel<'m> {
@@ -78,8 +89,8 @@ pub struct TraceModel<'m> {
     pub sizes: TraceBlocks,
 }
 
-impl<'m> TraceModel<'m> {
-    pub fn new(model: &'m dyn Trainable) -> Option<Self> {
+impl<'m> FromModel<'m> for TraceModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
         let Capabilities { token_model, trace_blocks, .. } = model.capabilities();
         Some(Self { model: token_model?, sizes: trace_blocks? })
     }

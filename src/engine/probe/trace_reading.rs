@@ -4,11 +4,11 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, Probe, ProbeInputs, position_losses::surprise, prompt::Prompt, tapped::TraceModel};
+use super::{Answer, FromModel, Probe, ProbeInputs, position_losses::surprise, prompt::Prompt, tapped::TraceModel};
 use crate::{
     models::{
         Trainable,
-        capabilities::{StreamingModel, TraceBlocks},
+        capabilities::{Capabilities, StreamingModel, TraceBlocks},
     },
     nn::{Device, Result, Tap, Tensor, host},
     telemetry::{
@@ -32,13 +32,17 @@ const USUAL: usize = 96;
 /// Channels of a trace that are kept at most.
 const CHANNELS: usize = 128;
 
+impl<'m> FromModel<'m> for StreamingTraces<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let Capabilities { token_model, trace_blocks, streaming, .. } = model.capabilities();
+        let traces = TraceModel { model: token_model?, sizes: trace_blocks? };
+        Some(Self { traces, streaming: streaming? })
+    }
+}
+
 impl Probe for TraceReading {
     type Args = TraceReadingArgs;
     type Subject<'m> = StreamingTraces<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<StreamingTraces<'_>> {
-        Some(StreamingTraces { traces: TraceModel::new(model)?, streaming: model.capabilities().streaming? })
-    }
 
     fn ask(subject: StreamingTraces<'_>, args: &TraceReadingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let StreamingTraces { traces: TraceModel { model, sizes }, streaming } = subject;

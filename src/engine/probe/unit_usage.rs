@@ -2,7 +2,7 @@
 
 use super::{Answer, Probe, ProbeInputs, tapped::TraceModel};
 use crate::{
-    models::{Trainable, capabilities::TraceBlocks},
+    models::capabilities::TraceBlocks,
     nn::{Result, Tap, Tensor, host},
     telemetry::measurements::{BlockUsage, UnitUsage as Measured, UnitUsageArgs},
 };
@@ -16,10 +16,6 @@ const AT_ONCE: usize = 4;
 impl Probe for UnitUsage {
     type Args = UnitUsageArgs;
     type Subject<'m> = TraceModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<TraceModel<'_>> {
-        TraceModel::new(model)
-    }
 
     fn ask(subject: TraceModel<'_>, args: &UnitUsageArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let TraceModel { model, sizes } = subject;

@@ -15,6 +15,7 @@ use self::files::Source;
 use super::{
     failure::Failure,
     output::{self, print_line},
+    summary::laid_out,
     terminal::notice,
 };
 use crate::experiments::claims::{
@@ -180,22 +181,11 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         vec![id, row.claim.title.clone(), row.seeds_label(), row.effect_label(), row.standing.label()]
     };
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows.iter().map(line)).collect();
-    for line in laid_out(&lines) {
+    for line in laid_out(&lines, lines[0].len()) {
         print_line!("{line}")?;
     }
     notice!("{}; verdicts are at our scale, `orrery claims show ID` says more", ledger.summary());
     Ok(())
-}
-
-/// Columns of words, all to the left.
-fn laid_out(rows: &[Vec<String>]) -> Vec<String> {
-    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        cells.collect::<Vec<String>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {

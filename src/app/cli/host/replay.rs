@@ -49,7 +49,7 @@ fn record_series(folder: &Path, out: &Path, inbox: &Arc<Inbox>, process: Option<
     let (lab, config) = checkpoint_series::configured(folder).map_err(|e| e.words)?;
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(Recorded(Arc::clone(inbox)))];
     let is_wanted = || !process.is_some_and(ends);
-    checkpoint_series::record(folder, (lab, &config), out, sinks, &is_wanted).map_err(|e| e.words)
+    checkpoint_series::record(folder, lab, &config, out, sinks, &is_wanted).map_err(|e| e.words)
 }
 
 /// Tells a window of a recorded example: a run that has ended, without weights and without checkpoints.

@@ -128,7 +128,7 @@ impl SweepTable {
             line.extend(row.numbers.iter().zip(&self.columns).map(|(n, c)| summary::cell(c.headline, n.as_ref())));
             lines.push(line);
         }
-        let mut words = summary::laid_out(&lines);
+        let mut words = summary::laid_out(&lines, 1);
         if let Some((column, _)) = self.best {
             words.push(format!("* best by {}", self.columns[column].heading));
         }

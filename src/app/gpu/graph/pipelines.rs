@@ -6,7 +6,7 @@ use super::{Edge, Uniform};
 use crate::gpu::{
     Target,
     graph_layout::Kernels,
-    resources::{texture_entry, uniform_entry},
+    resources::{DrawPipeline, texture_entry, uniform_entry},
 };
 
 /// The format of the picture's own texture: sRGB values premultiplied by alpha, as egui blends them.
@@ -37,57 +37,28 @@ impl GraphPipelines {
         let [places, colours, radii] = [1, 2, 3].map(|binding| texture_entry(binding, vertex));
         let drawing = group(&[uniform, places, colours, radii]);
         let laying = group(&[texture_entry(0, fragment)]);
-        let make = |name: (&str, &str), format, attributes: &[wgpu::VertexAttribute], stride: u64| {
-            let groups: &[Option<&wgpu::BindGroupLayout>] =
-                if stride > 0 { &[Some(&drawing)] } else { &[Some(&drawing), Some(&laying)] };
-            let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: Some(name.0),
-                bind_group_layouts: groups,
-                immediate_size: 0,
-            });
-            let buffer = wgpu::VertexBufferLayout {
-                array_stride: stride,
-                step_mode: wgpu::VertexStepMode::Instance,
-                attributes,
-            };
-            let buffers = if stride > 0 { vec![Some(buffer)] } else { vec![] };
-            device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                label: Some(name.0),
-                layout: Some(&layout),
-                vertex: wgpu::VertexState {
-                    module: &module,
-                    entry_point: Some(name.0),
-                    compilation_options: Default::default(),
-                    buffers: &buffers,
-                },
-                primitive: wgpu::PrimitiveState {
-                    topology: wgpu::PrimitiveTopology::TriangleStrip,
-                    ..Default::default()
-                },
-                depth_stencil: None,
-                multisample: wgpu::MultisampleState::default(),
-                fragment: Some(wgpu::FragmentState {
-                    module: &module,
-                    entry_point: Some(name.1),
-                    compilation_options: Default::default(),
-                    targets: &[Some(wgpu::ColorTargetState {
-                        format,
-                        blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
-                        write_mask: wgpu::ColorWrites::ALL,
-                    })],
-                }),
-                multiview_mask: None,
-                cache: None,
-            })
+        let make = |entries: [&str; 2], format, instance: Option<(&[wgpu::VertexAttribute], u64)>| {
+            let groups = [Some(&drawing), Some(&laying)];
+            DrawPipeline {
+                label: entries[0],
+                module: &module,
+                entries,
+                groups: if instance.is_some() { &groups[..1] } else { &groups },
+                instance,
+                topology: wgpu::PrimitiveTopology::TriangleStrip,
+                format,
+                blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+            }
+            .make(device)
         };
         let edge = wgpu::vertex_attr_array![0 => Uint32x2, 1 => Float32];
         let node = wgpu::vertex_attr_array![0 => Uint32, 1 => Float32, 2 => Uint32];
         Self {
             kernels: target.compute.then(|| Kernels::new(device)),
-            edges: make(("vs_edge", "fs_edge"), PICTURE, &edge, size_of::<Edge>() as u64),
-            arrows: make(("vs_arrow", "fs_arrow"), PICTURE, &edge, size_of::<Edge>() as u64),
-            nodes: make(("vs_node", "fs_node"), PICTURE, &node, 12),
-            page: make(("vs_page", "fs_page"), target.format, &[], 0),
+            edges: make(["vs_edge", "fs_edge"], PICTURE, Some((edge.as_slice(), size_of::<Edge>() as u64))),
+            arrows: make(["vs_arrow", "fs_arrow"], PICTURE, Some((edge.as_slice(), size_of::<Edge>() as u64))),
+            nodes: make(["vs_node", "fs_node"], PICTURE, Some((node.as_slice(), 12))),
+            page: make(["vs_page", "fs_page"], target.format, None),
             drawing,
             laying,
         }

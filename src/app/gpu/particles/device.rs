@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use eframe::egui_wgpu::wgpu;
 
 use super::{MAX_STIFF, MotionUniform, ParticlesEntry, ParticlesPipelines, StreakUniform};
-use crate::gpu::resources::{data_texture, texture_entry, uniform_entry};
+use crate::gpu::resources::{DrawPipeline, data_texture, texture_entry, uniform_entry};
 
 impl ParticlesPipelines {
     pub(super) fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
@@ -34,50 +34,30 @@ impl ParticlesPipelines {
             label: Some("particles, drawing"),
             entries: &[uniform_entry(0, wgpu::ShaderStages::VERTEX_FRAGMENT, size_of::<StreakUniform>())],
         });
-        let layout = |of: &wgpu::BindGroupLayout| {
-            device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: Some("particles"),
-                bind_group_layouts: &[Some(of)],
-                immediate_size: 0,
-            })
-        };
+        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some("particles"),
+            bind_group_layouts: &[Some(&moving)],
+            immediate_size: 0,
+        });
         let advance = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some("particles, moving"),
-            layout: Some(&layout(&moving)),
+            layout: Some(&layout),
             module: &module,
             entry_point: Some("advance"),
             compilation_options: Default::default(),
             cache: None,
         });
-        let draw = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-            label: Some("particles, drawing"),
-            layout: Some(&layout(&drawing)),
-            vertex: wgpu::VertexState {
-                module: &module,
-                entry_point: Some("vs_main"),
-                compilation_options: Default::default(),
-                buffers: &[Some(wgpu::VertexBufferLayout {
-                    array_stride: 16,
-                    step_mode: wgpu::VertexStepMode::Instance,
-                    attributes: &wgpu::vertex_attr_array![0 => Float32x4],
-                })],
-            },
-            primitive: wgpu::PrimitiveState { topology: wgpu::PrimitiveTopology::TriangleStrip, ..Default::default() },
-            depth_stencil: None,
-            multisample: wgpu::MultisampleState::default(),
-            fragment: Some(wgpu::FragmentState {
-                module: &module,
-                entry_point: Some("fs_main"),
-                compilation_options: Default::default(),
-                targets: &[Some(wgpu::ColorTargetState {
-                    format,
-                    blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
-                    write_mask: wgpu::ColorWrites::ALL,
-                })],
-            }),
-            multiview_mask: None,
-            cache: None,
-        });
+        let draw = DrawPipeline {
+            label: "particles, drawing",
+            module: &module,
+            entries: ["vs_main", "fs_main"],
+            groups: &[Some(&drawing)],
+            instance: Some((wgpu::vertex_attr_array![0 => Float32x4].as_slice(), 16)),
+            topology: wgpu::PrimitiveTopology::TriangleStrip,
+            format,
+            blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+        }
+        .make(device);
         Self { advance, draw, moving, drawing, entries: HashMap::new(), turn: 0, steps: 0 }
     }
 

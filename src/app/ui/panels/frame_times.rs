@@ -9,15 +9,15 @@ use crate::ui::{
 
 pub fn frame_times_ui(ctx: &Context, theme: &Theme, stats: FrameStats) {
     let text = RichText::new(stats.to_string()).font(theme::numbers()).color(theme.text);
-    plate_ui(ctx, theme, "frame times", (Align2::CENTER_TOP, vec2(0.0, 48.0)), text);
+    plate_ui(ctx, theme, "frame times", Align2::CENTER_TOP, vec2(0.0, 48.0), text);
 }
 
 pub fn key_ui(ctx: &Context, theme: &Theme, key: &str) {
     let text = RichText::new(key).size(theme::HEADING).color(theme.accent);
-    plate_ui(ctx, theme, "key pressed", (Align2::CENTER_BOTTOM, vec2(0.0, -60.0)), text);
+    plate_ui(ctx, theme, "key pressed", Align2::CENTER_BOTTOM, vec2(0.0, -60.0), text);
 }
 
-fn plate_ui(ctx: &Context, theme: &Theme, id: &str, (align, offset): (Align2, eframe::egui::Vec2), text: RichText) {
+fn plate_ui(ctx: &Context, theme: &Theme, id: &str, align: Align2, offset: eframe::egui::Vec2, text: RichText) {
     Area::new(Id::unique(id)).order(Order::Foreground).anchor(align, offset).interactable(false).show(ctx, |ui| {
         Frame::NONE
             .fill(theme.raised)

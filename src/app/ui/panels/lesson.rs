@@ -99,7 +99,7 @@ fn followed_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, st
         let words = RichText::new(ANSWERS_HIDDEN).small().color(shell.theme.secondary);
         ui.add(Label::new(words).wrap());
     }
-    footer_ui(ui, shell, page, (i, step), is_answered && is_decided);
+    footer_ui(ui, shell, page, i, step, is_answered && is_decided);
 }
 
 const ANSWERS_HIDDEN: &str = "The link that this page was opened with keeps the answer back.";
@@ -188,7 +188,7 @@ fn outcomes_ui(ui: &mut Ui, shell: &Shell<'_>, mut outcomes: Vec<Outcome>, may_s
 }
 
 /// The numbers of our run with their command, once the reader's own are seen; the step's link, and its controls alone.
-fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, (i, step): (usize, &LessonStep), is_seen: bool) {
+fn footer_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page, i: usize, step: &LessonStep, is_seen: bool) {
     let theme = shell.theme.clone();
     let small = |text: String| RichText::new(text).small().color(theme.secondary);
     if let Some(command) = step.does.command.as_ref().filter(|_| is_seen) {

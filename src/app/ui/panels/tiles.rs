@@ -1,9 +1,12 @@
 //! The tiles: each view with its title, its subtitle and its menu; drag, split, tabs, maximise.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use eframe::egui::{
-    self, Align2, Button, FontId, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2,
+    self, Align2, Button, FontId, Galley, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2,
     WidgetInfo,
     containers::scroll_area::{DragScroll, ScrollSource},
     pos2, vec2,
@@ -86,6 +89,7 @@ pub fn tiles_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut Page) {
         order: &order,
         tabbed: &tabbed,
         in_front,
+        front_title: None,
         selected,
         maximised: *maximised,
         more_views,
@@ -136,6 +140,8 @@ struct Stage<'a> {
     order: &'a HashMap<TileId, usize>,
     tabbed: &'a HashSet<TileId>,
     in_front: HashSet<TileId>,
+    /// The title in front of the bar of tabs that is drawn, as there is room for it.
+    front_title: Option<(TileId, Arc<Galley>)>,
     selected: &'a mut Option<TileId>,
     maximised: Option<TileId>,
     more_views: MoreViews,

@@ -6,7 +6,7 @@ use eframe::egui::{Color32, Pos2, Rect, vec2};
 
 use super::{
     Chart, ChartState, Data, Line, Mark, StepEvent, Stroke,
-    geometry::{Layout, ROW, SWATCH, TEXT},
+    geometry::{Layout, Measure, ROW, SWATCH, TEXT},
     svg::{Paint, Svg, escape},
 };
 use crate::ui::{table::Table, theme::Theme};
@@ -53,7 +53,7 @@ impl Chart<'_> {
         if self.is_empty() {
             return None;
         }
-        let layout = self.drawing_layout(state);
+        let layout = self.named_layout(state, sheet(state), &guess_width);
         let mut svg = Svg::new(&self.name, layout.size.into(), theme.panel);
         self.svg_frame(&layout, theme, &mut svg);
         svg_events(&layout, &state.events, theme, &mut svg);
@@ -64,9 +64,8 @@ impl Chart<'_> {
 
     /// The layout with a name for every line: a drawing has no list of the rest to open. Names take a quarter of
     /// the height.
-    fn drawing_layout(&self, state: &ChartState) -> Layout {
-        let [width, height] = sheet(state);
-        let with_rows = |rows: usize| Layout::new(self, state, [width, height + 4.0 * ROW * rows as f32], &guess_width);
+    pub(super) fn named_layout(&self, state: &ChartState, [width, height]: [f32; 2], measure: Measure<'_>) -> Layout {
+        let with_rows = |rows: usize| Layout::new(self, state, [width, height + 4.0 * ROW * rows as f32], measure);
         let mut layout = with_rows(0);
         for rows in 1..=self.lines.len() {
             if layout.unnamed.is_none() {
@@ -257,10 +256,13 @@ pub fn quote(field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use eframe::egui;
+
     use super::{
-        super::{Axis, Curve},
+        super::{Axis, Curve, begin_picture, lacking_height},
         *,
     };
+    use crate::ui::theme;
 
     #[test]
     fn floats_keep_their_order_as_keys() {
@@ -289,13 +291,43 @@ mod tests {
         assert!(all.contains("\n0,0,0.5\n"), "{all}");
     }
 
-    #[test]
-    fn a_drawing_names_every_line() {
+    fn many_lines() -> Chart<'static> {
         let mut chart = Chart::new("t", Axis::new("step"), Axis::new("loss"));
         for i in 0..12 {
             let label = format!("a variant with a name as long as line {i}");
             chart = chart.line(Line::new(label, Color32::RED, vec![[0.0, 1.0], [1.0, f64::from(i)]]));
         }
+        chart
+    }
+
+    #[test]
+    fn a_picture_is_high_enough_for_every_name() {
+        let (chart, theme) = (many_lines(), Theme::dark());
+        let drawn = |height: f32, is_picture: bool| {
+            let ctx = egui::Context::default();
+            theme::apply(&theme, true, &ctx);
+            if is_picture {
+                begin_picture(&ctx);
+            }
+            let screen = Rect::from_min_size(Pos2::ZERO, vec2(480.0, 4000.0));
+            let input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
+            let (mut state, mut lacking) = (ChartState::default(), 0.0);
+            ctx.run_ui(input, |ui| {
+                chart.show(ui, vec2(480.0, height), &theme, &mut state);
+                lacking = lacking_height(ui.ctx());
+            })
+            .drop_without_applying_deltas();
+            (state.size.unwrap()[1], lacking)
+        };
+        assert_eq!(drawn(240.0, false), (240.0, 0.0), "elsewhere a list has the rest");
+        let (height, lacking) = drawn(240.0, true);
+        assert!(lacking > 0.0 && height == 240.0 + lacking, "{height} {lacking}");
+        assert_eq!(drawn(height, true), (height, 0.0));
+    }
+
+    #[test]
+    fn a_drawing_names_every_line() {
+        let chart = many_lines();
         let state = ChartState { size: Some([480.0, 240.0]), ..ChartState::default() };
         let shown = Layout::new(&chart, &state, sheet(&state), &guess_width);
         assert!(shown.unnamed.is_some(), "in this size some have no room");

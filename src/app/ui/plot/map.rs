@@ -135,7 +135,7 @@ struct MapWindow {
 }
 
 impl MapWindow {
-    fn at(&self, p: Pos2, (rows, cols): (f32, f32)) -> Option<(usize, usize)> {
+    fn at(&self, p: Pos2, rows: f32, cols: f32) -> Option<(usize, usize)> {
         let Self { rect, window } = *self;
         let x = window[0] + (p.x - rect.left()) / rect.width() * (window[2] - window[0]);
         let y = window[1] + (p.y - rect.top()) / rect.height() * (window[3] - window[1]);
@@ -175,7 +175,7 @@ impl MapUi<'_> {
             colour_bar(&painter, bar, self.colours, theme);
         }
         let placed = MapWindow { rect, window };
-        let hovered = response.hover_pos().filter(|p| rect.contains(*p)).and_then(|p| placed.at(p, (rows, cols)));
+        let hovered = response.hover_pos().filter(|p| rect.contains(*p)).and_then(|p| placed.at(p, rows, cols));
         self.outlines(&painter.with_clip_rect(rect), placed, hovered, theme);
         if let Some((row, col)) = hovered {
             let words = (self.describe)(row, col);

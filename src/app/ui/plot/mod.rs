@@ -41,7 +41,8 @@ pub use paint::ChartResponse;
 pub use scale::{Scale, value_label};
 pub use svg::{Paint, Svg, hex};
 pub use tile::{
-    Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, begin_tile, drawn, end_tile, fits, fits_two, note_table, watch,
+    Drawn, DrawnPlot, DrawnTable, DrawnTile, LEAST_PLOT, begin_picture, begin_tile, drawn, end_tile, fits, fits_two,
+    lacking_height, note_table, watch,
 };
 
 /// Smallest size at which a chart is legible, points.
@@ -359,10 +360,6 @@ pub struct ChartState {
 }
 
 impl ChartState {
-    pub fn is_zoomed(&self) -> bool {
-        self.zoom_x.is_some() || self.zoom_y.is_some()
-    }
-
     /// Takes over the x axis of another chart, its zoom and its division, and which lines are switched off.
     pub fn share_x(&mut self, of: &ChartState) {
         (self.zoom_x, self.scale_x) = (of.zoom_x, of.scale_x);

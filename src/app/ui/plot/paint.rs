@@ -14,7 +14,7 @@ use super::{
     guess::{Guess, guess_on},
     labels::kept_in,
     mark::{DOT, LONE, MARK, shape_of},
-    tile::{current_tile, note_plot},
+    tile::{current_tile, is_picture, note_lacking, note_plot},
 };
 use crate::ui::theme::Theme;
 
@@ -61,7 +61,13 @@ impl Chart<'_> {
             };
         }
         state.is_in_tile = current_tile(ui.ctx()).is_some();
-        let layout = Layout::new(self, state, [size.x, size.y], &|text, mono| width_of(ui, text, mono));
+        let measure = |text: &str, mono: bool| width_of(ui, text, mono);
+        let mut layout = Layout::new(self, state, [size.x, size.y], &measure);
+        if layout.unnamed.is_some() && is_picture(ui.ctx()) {
+            let height = layout.size[1];
+            layout = self.named_layout(state, layout.size, &measure);
+            note_lacking(ui.ctx(), layout.size[1] - height);
+        }
         state.size = Some(layout.size);
         let (rect, _) = ui.allocate_exact_size(layout.size.into(), Sense::hover());
         let area = layout.plot.translate(rect.min.to_vec2());

@@ -73,6 +73,44 @@ pub(super) fn current_tile(ctx: &Context) -> Option<u64> {
     ctx.data(|d| d.get_temp::<CurrentTile>(current_id())).unwrap_or_default().0
 }
 
+/// A picture, in which charts name all their lines: it has no list of the rest to open.
+#[derive(Debug, Clone, Copy)]
+struct Picture {
+    /// The last pass in which a chart lacked height for the names, and that height.
+    pass: u64,
+    lacking: f32,
+}
+
+fn picture_id() -> Id {
+    Id::unique("orrery picture")
+}
+
+fn picture(ctx: &Context) -> Option<Picture> {
+    ctx.data(|d| d.get_temp(picture_id()))
+}
+
+/// Makes this context that of a picture.
+pub fn begin_picture(ctx: &Context) {
+    ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass: 0, lacking: 0.0 }));
+}
+
+pub(super) fn is_picture(ctx: &Context) -> bool {
+    picture(ctx).is_some()
+}
+
+/// Notes the height by which a chart of a picture is too low for the names of its lines.
+pub(super) fn note_lacking(ctx: &Context, height: f32) {
+    let pass = ctx.cumulative_pass_nr();
+    let before = picture(ctx).filter(|noted| noted.pass == pass).map_or(0.0, |noted| noted.lacking);
+    ctx.data_mut(|d| d.insert_temp(picture_id(), Picture { pass, lacking: height.max(before) }));
+}
+
+/// The height by which a picture is too low in this pass, points.
+pub fn lacking_height(ctx: &Context) -> f32 {
+    let pass = ctx.cumulative_pass_nr();
+    picture(ctx).filter(|noted| noted.pass == pass).map_or(0.0, |noted| noted.lacking)
+}
+
 /// Notes where a chart's data are, if it is in a tile.
 pub(super) fn note_plot(ctx: &Context, chart: &str, area: Rect) {
     if let Some(tile) = current_tile(ctx) {

@@ -38,11 +38,6 @@ pub trait View {
     /// CSV of exactly what is shown, with a header line; `None` while there is nothing.
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String>;
 
-    /// True for a view that can draw an SVG once it has data.
-    fn draws_svg(&self) -> bool {
-        false
-    }
-
     /// SVG of what is shown, for curves.
     fn svg(&self, _cx: &ViewCx<'_>) -> Option<String> {
         None
@@ -55,10 +50,25 @@ pub struct ViewEntry {
     pub title: &'static str,
     /// Two sentences: what it shows and how to read it.
     pub about: &'static str,
+    /// True for a view that can draw an SVG once it has data.
+    pub draws_svg: bool,
     pub make: fn() -> Box<dyn View>,
 }
 
-/// Makes a tile's view of one that draws by itself.
-pub fn boxed<V: View + Default + 'static>() -> Box<dyn View> {
-    Box::<V>::default()
+/// The entry of a view that draws by itself.
+pub const fn boxed<V: View + Default + 'static>(
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
+) -> ViewEntry {
+    ViewEntry { id, title, about, draws_svg: true, make: || Box::<V>::default() }
+}
+
+/// The entry of a view that draws no SVG.
+pub const fn raster<V: View + Default + 'static>(
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
+) -> ViewEntry {
+    ViewEntry { draws_svg: false, ..boxed::<V>(id, title, about) }
 }

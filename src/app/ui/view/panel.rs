@@ -3,7 +3,7 @@
 
 use eframe::egui::{Pos2, Rect, Ui, Vec2, vec2};
 
-use super::{View, ViewCx};
+use super::{View, ViewCx, ViewEntry, boxed};
 use crate::ui::{
     mirror::Mirror,
     plot::{
@@ -140,9 +140,13 @@ fn joined(name: &str, mut drawings: Vec<String>, is_wide: bool, theme: &Theme) -
     sheet.finish()
 }
 
-/// Makes a tile's view of what is stated as charts.
-pub fn panels<V: PanelView + Default + 'static>() -> Box<dyn View> {
-    Box::<Panels<V>>::default()
+/// The entry of a view that is stated as charts.
+pub const fn panels<V: PanelView + Default + 'static>(
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
+) -> ViewEntry {
+    boxed::<Panels<V>>(id, title, about)
 }
 
 /// A view of charts with the state of each chart, by its place.
@@ -221,10 +225,6 @@ impl<V: PanelView> View for Panels<V> {
             }));
         }
         all.csv(&self.main_state())
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
@@ -307,7 +307,7 @@ mod tests {
             still: true,
             has_controls: false,
         };
-        let view = panels::<Three>();
+        let view = (panels::<Three>("three", "Three", "").make)();
         assert_eq!(view.csv(&cx).unwrap(), "step,line,second line\n0,1,2\n");
         let svg = view.svg(&cx).unwrap();
         assert!(svg.contains("first") && !svg.contains("second"), "{svg}");

@@ -19,6 +19,7 @@ use crate::{
         widgets::{
             likely_tokens::likely_tokens_label,
             token_strip::{Mark, token_strip_ui},
+            typed::text_line,
         },
     },
 };
@@ -101,12 +102,10 @@ impl Causality {
 
     fn sentence_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) -> bool {
         let hint = "a held-out passage; type a sentence of your own";
-        let edit = egui::TextEdit::singleline(&mut self.text).desired_width(f32::INFINITY).hint_text(hint);
-        let response = ui.add(edit).on_hover_text(
+        let response = text_line(ui, &mut self.text, "sentence to read", hint).on_hover_text(
             "The sentence that is read. Empty takes the first passage of the held-out text, which the model has never \
              been trained on.",
         );
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::TextInput, true, "sentence to read"));
         if response.changed() {
             // Another sentence has other positions.
             cx.selection.token = None;

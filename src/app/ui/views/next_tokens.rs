@@ -1,6 +1,6 @@
 //! The next tokens that each variant predicts after a text, side by side, and its continuation.
 
-use eframe::egui::{RichText, TextEdit, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{RichText, Ui};
 
 use super::task::task_ui;
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
         widgets::{
             bars::{Bar, bars_ui},
             token_strip::{Mark, drawable_text, token_strip_ui},
+            typed::text_line,
         },
     },
 };
@@ -43,9 +44,8 @@ impl NextTokens {
 
     fn sentence_ui(&mut self, ui: &mut Ui) {
         let hint = "a held-out passage; type a text of your own";
-        let edit = TextEdit::singleline(&mut self.text).desired_width(f32::INFINITY).hint_text(hint);
-        let response = ui.add(edit).on_hover_text("The text that is read. Every variant reads the same.");
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to go on from"));
+        text_line(ui, &mut self.text, "text to go on from", hint)
+            .on_hover_text("The text that is read. Every variant reads the same.");
     }
 }
 

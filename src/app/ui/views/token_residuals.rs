@@ -199,10 +199,6 @@ impl View for TokenResidualsView {
         Self::by_token(cx).csv(&self.by_token)
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::by_token(cx).svg(&self.by_token, cx.theme)
     }

@@ -2,12 +2,13 @@
 //! superscripts of formulas (`h_t`, `h_{t-1}`, `x^2`). It fetches nothing: pictures and links are their words.
 
 use eframe::egui::{
-    Align, Color32, FontFamily, FontId, Frame, Grid, Label, Margin, Ui,
+    Align, Color32, FontFamily, FontId, Frame, Grid, Label, Margin, ScrollArea, Ui,
     text::{LayoutJob, TextFormat},
     vec2,
 };
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+use super::column_widths::{longest_word, shared_widths};
 use crate::ui::theme::{self, BOLD, Theme};
 
 /// The style of a run of letters.
@@ -78,25 +79,40 @@ fn block_ui(ui: &mut Ui, theme: &Theme, block: &Block) {
     }
 }
 
-/// Columns share the width: nothing is cut, what is long goes on below.
+/// Columns share the width: nothing is cut, what is long goes on below. Where the longest words have no room beside one
+/// another, the table is scrolled.
 fn table_ui(ui: &mut Ui, theme: &Theme, rows: &[Vec<Vec<StyledText>>]) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let gap = 8.0;
-    let width = ((ui.available_width() - gap * (columns - 1) as f32) / columns as f32).max(32.0);
-    let id = ui.next_auto_id();
-    Grid::new(id).num_columns(columns).spacing([gap, 6.0]).show(ui, |ui| {
-        for (i, row) in rows.iter().enumerate() {
-            for cell in row {
-                let colour = if i == 0 { theme.secondary } else { theme.text };
-                let words = job(theme, cell, theme::SMALL, colour);
-                ui.allocate_ui(vec2(width, 0.0), |ui| {
-                    ui.set_width(width);
-                    ui.add(Label::new(words).wrap());
-                });
-            }
-            ui.end_row();
+    let cell_job = |row: usize, cell: &[StyledText]| {
+        job(theme, cell, theme::SMALL, if row == 0 { theme.secondary } else { theme.text })
+    };
+    let mut least = vec![32.0_f32; columns];
+    for (i, row) in rows.iter().enumerate() {
+        for (cell, least) in row.iter().zip(&mut least) {
+            *least = least.max(longest_word(&ui.painter().layout_job(cell_job(i, cell))));
         }
-    });
+    }
+    let room = ui.available_width() - gap * (columns - 1) as f32;
+    let widths = shared_widths(room, &least);
+    let id = ui.next_auto_id();
+    let grid_ui = |ui: &mut Ui| {
+        Grid::new(id).num_columns(columns).spacing([gap, 6.0]).show(ui, |ui| {
+            for (i, row) in rows.iter().enumerate() {
+                for (cell, width) in row.iter().zip(&widths) {
+                    ui.allocate_ui(vec2(*width, 0.0), |ui| {
+                        ui.set_width(*width);
+                        ui.add(Label::new(cell_job(i, cell)).wrap());
+                    });
+                }
+                ui.end_row();
+            }
+        });
+    };
+    match widths.iter().sum::<f32>() <= room + 0.5 {
+        true => grid_ui(ui),
+        false => _ = ScrollArea::horizontal().id_salt((id, "columns")).show(ui, grid_ui),
+    }
 }
 
 fn job(theme: &Theme, runs: &[StyledText], size: f32, colour: Color32) -> LayoutJob {
@@ -293,6 +309,8 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use eframe::egui;
+
     use super::*;
 
     fn cut(text: &str) -> String {
@@ -333,5 +351,36 @@ mod tests {
         assert!(runs.iter().any(|r| r.style.strong && r.text == "bold"));
         let Block::Item(_, sign, _) = &found[5] else { panic!("an item") };
         assert_eq!(sign, "2.");
+    }
+
+    #[test]
+    fn no_word_of_a_narrow_table_is_broken() {
+        let page = "| setting | meaning |\n| --- | --- |\n| extraordinarily | the counterrevolutionaries agree |\n";
+        let theme = Theme::dark();
+        let drawn = |width: f32| {
+            let ctx = egui::Context::default();
+            theme::apply(&theme, true, &ctx);
+            let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, vec2(width, 400.0));
+            let mut rows = vec![];
+            for _ in 0..3 {
+                let input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
+                let mut output = ctx.run_ui(input, |ui| markdown_ui(ui, &theme, page));
+                rows.clear();
+                for shape in std::mem::take(&mut output.shapes) {
+                    if let egui::Shape::Text(text) = &shape.shape {
+                        rows.extend(text.galley.rows.iter().map(|row| row.row.text()));
+                    }
+                }
+                output.drop_without_applying_deltas();
+            }
+            rows
+        };
+        let words = ["setting", "meaning", "extraordinarily", "the", "counterrevolutionaries", "agree"];
+        for width in [90.0, 140.0, 200.0, 600.0] {
+            let rows = drawn(width).join(" ");
+            let broken: Vec<&str> = rows.split_whitespace().filter(|word| !words.contains(word)).collect();
+            assert!(broken.is_empty() && rows.contains("extraordinarily"), "at {width}: {rows}");
+        }
+        assert_eq!(drawn(600.0).join(" ").split_whitespace().count(), words.len());
     }
 }

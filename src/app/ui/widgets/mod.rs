@@ -2,6 +2,7 @@
 //! how numbers and long words are written. They know the theme and the charts; no view, panel, run or lab.
 
 pub mod bars;
+pub mod column_widths;
 pub mod fold;
 pub mod large_figure;
 pub mod likely_tokens;
@@ -9,6 +10,8 @@ pub mod markdown;
 pub mod number;
 pub mod playhead;
 pub mod smoothing;
+pub mod sorted_table;
 pub mod stacked_charts;
 pub mod token_strip;
 pub mod truncated;
+pub mod typed;

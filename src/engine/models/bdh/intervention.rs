@@ -45,7 +45,13 @@ impl Intervention {
             Target::Neurons { neurons, part, layer } => {
                 check_neurons(neurons, shape)?;
                 check_layer(*layer, shape)?;
-                Ok(ActivationEdit::Neurons(NeuronEdit::new((*part, *layer), neurons, line, (shape, device))?))
+                let (mut factor, mut offset) = (vec![1f32; shape.neurons], vec![0f32; shape.neurons]);
+                for &i in neurons {
+                    (factor[i], offset[i]) = (line.0 as f32, line.1 as f32);
+                }
+                let tensor = |values: Vec<f32>| Tensor::from_vec(values, (shape.heads, 1, shape.per_head()), device);
+                let (factor, offset) = (tensor(factor)?, tensor(offset)?);
+                Ok(ActivationEdit::Neurons(NeuronEdit { part: *part, layer: *layer, factor, offset }))
             }
             Target::Synapses(synapses) => {
                 for synapse in synapses {
@@ -73,27 +79,6 @@ fn check_layer(layer: Option<usize>, shape: &SynapseShape) -> Result<()> {
         bail!("there is no layer {layer}; the model has {}, counted from 0", shape.layers)
     }
     Ok(())
-}
-
-impl NeuronEdit {
-    fn new(
-        (part, layer): (Part, Option<usize>),
-        neurons: &[usize],
-        (scale, value): (f64, f64),
-        (shape, device): (&SynapseShape, &Device),
-    ) -> Result<Self> {
-        let (mut factor, mut offset) = (vec![1f32; shape.neurons], vec![0f32; shape.neurons]);
-        for &i in neurons {
-            (factor[i], offset[i]) = (scale as f32, value as f32);
-        }
-        let sizes = (shape.heads, 1, shape.per_head());
-        Ok(Self {
-            part,
-            layer,
-            factor: Tensor::from_vec(factor, sizes, device)?,
-            offset: Tensor::from_vec(offset, sizes, device)?,
-        })
-    }
 }
 
 impl ActivationEdit {

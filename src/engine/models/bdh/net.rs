@@ -137,7 +137,7 @@ impl Net {
                 Form::Paper => read.clone(),
             };
             v = ln(&sum)?;
-            carried.written = wrote.map(|y| LayerOutput::new(y, &read, &sum, (self.spec.form, EPS))).transpose()?;
+            carried.written = wrote.map(|y| LayerOutput::new(y, &read, &sum, self.spec.form, EPS)).transpose()?;
             if let Some(gates) = &self.gates {
                 let share = candle_nn::ops::softmax(&gates.merge, D::Minus1)?.narrow(0, layer, 1)?;
                 let part = v.broadcast_mul(&share)?;
@@ -200,7 +200,7 @@ impl Net {
             let attended = AttentionInput { x: &x, open: open.as_ref(), decoder: &self.decoder };
             let mut none = vec![];
             let traces = state.as_mut().map_or(&mut none, |s| &mut s.traces);
-            a = edit.attention((layer, a), written, &attended, traces)?;
+            a = edit.attention(layer, a, written, &attended, traces)?;
         }
         if let (Some(state), Some(after)) = (state, after) {
             state.layers[layer] = after;

@@ -59,7 +59,7 @@ fn deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
 
 impl LayerOutput {
     /// `read` `(B, T, D)`: E y before its norm; `sum`: what the outer norm is applied to, where the form has one.
-    pub(super) fn new(y: Tensor, read: &Tensor, sum: &Tensor, (form, eps): (Form, f64)) -> Result<Self> {
+    pub(super) fn new(y: Tensor, read: &Tensor, sum: &Tensor, form: Form, eps: f64) -> Result<Self> {
         let inner = deviations(read, eps)?;
         let gain = match form {
             Form::Paper => inner.into_iter().map(f64::recip).collect(),
@@ -94,7 +94,8 @@ impl SynapseEdit {
     /// that was read before, and is read on.
     pub(super) fn attention(
         &self,
-        (layer, a): (usize, Tensor),
+        layer: usize,
+        a: Tensor,
         written: &LayerOutput,
         attended: &AttentionInput<'_>,
         traces: &mut Vec<[f64; 2]>,

@@ -7,6 +7,7 @@
 //! | `token_model` | logits of the next token | the trainer's accuracy, next tokens |
 //! | `attention_layers` | softmax attention maps by layer | attention maps |
 //! | `residual_layers` | layers that read what those before them gave | layer readout |
+//! | `positions` | the longest text of learned positions | the attention chain |
 //! | `flow` | a differential equation over depth | flow answers, fields, sweeps |
 //! | `synapses` | linear attention whose state is synapses | synapses, concepts, graphs |
 //! | `two_timescales` | a fast stream and a slow stream | staircase |
@@ -70,6 +71,8 @@ pub struct Capabilities<'m> {
     pub attention_layers: Vec<AttentionLayer>,
     /// The layers whose input and addition can be tapped.
     pub residual_layers: Option<ResidualLayers>,
+    /// The number of learned positions, which no text may be longer than.
+    pub positions: Option<usize>,
     /// The flow over depth.
     pub flow: Option<FlowModel<'m>>,
     /// The learned map to stationary distributions.

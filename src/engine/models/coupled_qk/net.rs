@@ -51,7 +51,7 @@ impl Net {
 
     /// tokens `(B, T)` -> normalised `(B, T, D)`
     pub(super) fn encode(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = embed_from(tokens, &self.embed, (self.positions.as_ref(), 0))?;
+        let x = embed_from(tokens, &self.embed, self.positions.as_ref(), 0)?;
         let x = block::run(&self.layers, &x, tap, None)?;
         tap.offer("final", || Ok(x.clone()))?;
         self.norm.forward(&x)
@@ -63,7 +63,7 @@ impl Net {
         if at >= self.max_positions {
             bail!("{} tokens were read, and the model has positions for no more", self.max_positions);
         }
-        let x = embed_from(token, &self.embed, (self.positions.as_ref(), at))?;
+        let x = embed_from(token, &self.embed, self.positions.as_ref(), at)?;
         let x = self.layers.iter().zip(caches).try_fold(x, |x, (layer, cache)| layer.read_next(&x, cache))?;
         self.norm.forward(&x)
     }

@@ -153,7 +153,7 @@ impl Net {
 
     /// tokens u32 `(B, T)` -> H at tau = 0, `(B, T, D)`.
     pub fn start(&self, tokens: &Tensor, tap: &mut Tap) -> Result<Tensor> {
-        let x = embed_from(tokens, &self.embed, (Some(&self.pos), 0))?;
+        let x = embed_from(tokens, &self.embed, Some(&self.pos), 0)?;
         block::run(&self.head_layers, &x, tap, None)
     }
 

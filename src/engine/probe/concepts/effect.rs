@@ -17,10 +17,7 @@ use crate::{
         Corpus,
         generated::parliament::labelled::{Sentence, SplitSide, follow_ups, sentences},
     },
-    models::{
-        Trainable,
-        capabilities::{Intervention, SynapseModel},
-    },
+    models::capabilities::{Intervention, SynapseModel},
     nn::{Device, Error, Result, Tensor, host},
     telemetry::measurements::{ConceptEffect, ConceptEffectArgs, ConceptSide},
 };
@@ -44,10 +41,6 @@ impl Probe for ConceptEffectProbe {
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &ConceptEffectArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = request(&args.change, model.shape())?;
@@ -175,7 +168,7 @@ fn followed(
     };
     let mut rows = vec![];
     for item in spread(question.items_in(SplitSide::BothNew), |i| i.with, count) {
-        let said = continuation(model, &item.ids, length, (cx.device, cx.progress))?;
+        let said = continuation(model, &item.ids, length, cx.device, cx.progress)?;
         let ids = [item.ids.as_slice(), &said].concat();
         if !said.is_empty() {
             rows.push(FollowUp { from: item.ids.len(), ids, with: item.with });

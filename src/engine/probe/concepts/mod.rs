@@ -164,10 +164,6 @@ impl Probe for Concepts {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
-
     fn ask(model: &dyn SynapseModel, args: &ConceptSearchArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = question(args, cx.corpus)?;
         let how = Procedure::default();

@@ -13,10 +13,7 @@ pub use tally::{ActivationTally, BINS, FoundWindow, ReadWindow, TokenTally, bin_
 use super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::TextSpan,
-    models::{
-        Trainable,
-        capabilities::{Part, SynapseModel, SynapseShape},
-    },
+    models::capabilities::{Part, SynapseModel, SynapseShape},
     nn::{Error, Result},
     telemetry::{
         Synapse,
@@ -38,10 +35,6 @@ impl Probe for TopContextsProbe {
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &TopContextsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let TopContextsArgs { tokens, window, top, .. } = *args;

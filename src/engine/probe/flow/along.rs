@@ -2,7 +2,7 @@
 
 use super::{FlowInput, Rhs, basis};
 use crate::{
-    models::{Trainable, capabilities::FlowModel},
+    models::capabilities::FlowModel,
     nn::{Result, Tensor, host},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, FlowAlongArgs, FlowMotion},
@@ -25,10 +25,6 @@ pub struct FlowAlong;
 impl Probe for FlowAlong {
     type Args = FlowAlongArgs;
     type Subject<'m> = FlowModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<FlowModel<'_>> {
-        model.capabilities().flow
-    }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (input, params) = FlowInput::from_args(model, &args.flow, cx)?;

@@ -7,10 +7,7 @@ use super::{
     words,
 };
 use crate::{
-    models::{
-        Trainable,
-        capabilities::{FlowControl, FlowModel, LanguageFlow},
-    },
+    models::capabilities::{FlowControl, FlowModel, LanguageFlow},
     nn::{Result, Tensor},
     ode::{self, Policy, SolverOptions, Trace},
     probe::{Answer, Probe, ProbeInputs},
@@ -34,10 +31,6 @@ pub struct FlowAnswer;
 impl Probe for FlowAnswer {
     type Args = FlowArgs;
     type Subject<'m> = FlowModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<FlowModel<'_>> {
-        model.capabilities().flow
-    }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (input, params) = FlowInput::from_args(model, args, cx)?;

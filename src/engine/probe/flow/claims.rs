@@ -14,7 +14,7 @@ use crate::{
     },
     nn::{Result, Tensor},
     ode::{self, Method, SolverOptions},
-    probe::{Answer, Probe, ProbeInputs},
+    probe::{Answer, FromModel, Probe, ProbeInputs},
     telemetry::measurements::{self, ClaimedContinuations, ClassShares, ClassTokens, FlowClaimsArgs},
 };
 
@@ -27,15 +27,17 @@ pub struct SteeredFlow<'m> {
     classes: &'m Steering,
 }
 
+impl<'m> FromModel<'m> for SteeredFlow<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let Some(FlowModel::Language(model)) = model.capabilities().flow else { return None };
+        model.steering().map(|classes| Self { model, classes })
+    }
+}
+
 impl Probe for FlowClaims {
     type Args = FlowClaimsArgs;
     type Subject<'m> = SteeredFlow<'m>;
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<SteeredFlow<'_>> {
-        let Some(FlowModel::Language(model)) = model.capabilities().flow else { return None };
-        model.steering().map(|classes| SteeredFlow { model, classes })
-    }
 
     fn ask(steered: SteeredFlow<'_>, args: &FlowClaimsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let SteeredFlow { model, classes } = steered;

@@ -5,7 +5,7 @@ use super::{
     basis::{Basis, states_at},
 };
 use crate::{
-    models::{Trainable, capabilities::FlowModel},
+    models::capabilities::FlowModel,
     nn::{Result, Tensor, host},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -26,10 +26,6 @@ pub struct FlowField;
 impl Probe for FlowField {
     type Args = FlowFieldArgs;
     type Subject<'m> = FlowModel<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<FlowModel<'_>> {
-        model.capabilities().flow
-    }
 
     fn ask(model: FlowModel<'_>, args: &Self::Args, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (input, params) = FlowInput::from_args(model, &args.flow, cx)?;

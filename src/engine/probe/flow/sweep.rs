@@ -19,7 +19,7 @@ use crate::{
     config::{Arguments, Choice},
     models::{Trainable, capabilities::FlowModel},
     nn::{Result, host, params},
-    probe::{Answer, Probe, ProbeInputs},
+    probe::{Answer, FromModel, Probe, ProbeInputs},
     telemetry::{
         Measurement, Payload,
         measurements::{FlowSweepArgs, FlowSweepKind, SweepProgress},
@@ -40,8 +40,9 @@ pub struct SweptModel<'m> {
     flow: FlowModel<'m>,
 }
 
-impl<'m> SweptModel<'m> {
-    fn from_model(model: &'m dyn Trainable) -> Option<Self> {
+impl<'m> FromModel<'m> for SweptModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let model: &'m dyn Trainable = model;
         model.capabilities().flow.map(|flow| Self { model, flow })
     }
 }
@@ -51,21 +52,17 @@ impl Probe for FlowSweep {
     type Subject<'m> = SweptModel<'m>;
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Trainable) -> Option<SweptModel<'_>> {
-        SweptModel::from_model(model)
-    }
-
     fn ask(swept: SweptModel<'_>, args: &FlowSweepArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let Some(upto) = args.upto else {
             return Ok(vec![measured(swept, args, usize::MAX, cx)?.0]);
         };
         let question = frozen_model::question(swept.model, args);
         let begins = args.begin == Some(true);
-        let frozen = match frozen_model::take(question).filter(|_| !begins) {
+        let mut frozen = match frozen_model::take(question).filter(|_| !begins) {
             Some(model) => model,
             None => frozen_model::copy(swept.model, cx)?,
         };
-        let Some(of_model) = SweptModel::from_model(frozen.weights.as_ref()) else { return Ok(vec![]) };
+        let Some(of_model) = SweptModel::from_model(frozen.weights.as_mut()) else { return Ok(vec![]) };
         let (mut found, is_all) = measured(of_model, args, upto, cx)?;
         found.step = Some(frozen.step);
         if !is_all {

@@ -3,7 +3,7 @@
 use super::GeneratorQuery;
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
-    models::{Trainable, capabilities::StationaryMap},
+    models::capabilities::StationaryMap,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -22,10 +22,6 @@ pub struct GeneratorFlowProbe;
 impl Probe for GeneratorFlowProbe {
     type Args = GeneratorFlowArgs;
     type Subject<'m> = &'m dyn StationaryMap;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn StationaryMap> {
-        model.capabilities().stationary_map
-    }
 
     fn ask(map: &dyn StationaryMap, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = GeneratorQuery::new(map, &args.generator)?;

@@ -2,7 +2,7 @@
 
 use crate::{
     analysis::generator::{Topology, TopologySettings, classes, closed_classes, spectrum},
-    models::{Trainable, capabilities::StationaryMap},
+    models::capabilities::StationaryMap,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{GapBySize, GapBySizeArgs, TopologyGaps},
@@ -18,10 +18,6 @@ pub struct GapBySizeProbe;
 impl Probe for GapBySizeProbe {
     type Args = GapBySizeArgs;
     type Subject<'m> = &'m dyn StationaryMap;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn StationaryMap> {
-        model.capabilities().stationary_map
-    }
 
     fn ask(_: &dyn StationaryMap, _: &GapBySizeArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let gap = |topology: Topology, states: usize, draw: u64| {

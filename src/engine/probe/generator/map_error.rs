@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::control;
 use crate::{
-    models::{Trainable, capabilities::StationaryMap},
+    models::capabilities::StationaryMap,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -26,10 +26,6 @@ pub struct StationaryMapProbe;
 impl Probe for StationaryMapProbe {
     type Args = StationaryMapArgs;
     type Subject<'m> = &'m dyn StationaryMap;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn StationaryMap> {
-        model.capabilities().stationary_map
-    }
 
     fn ask(map: &dyn StationaryMap, args: &StationaryMapArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (cells, dims, range) = (args.cells, map.generator().dims(), map.range());

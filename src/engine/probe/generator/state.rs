@@ -3,7 +3,7 @@
 use super::GeneratorQuery;
 use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
-    models::{Trainable, capabilities::StationaryMap},
+    models::capabilities::StationaryMap,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -18,10 +18,6 @@ pub struct GeneratorProbe;
 impl Probe for GeneratorProbe {
     type Args = GeneratorArgs;
     type Subject<'m> = &'m dyn StationaryMap;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn StationaryMap> {
-        model.capabilities().stationary_map
-    }
 
     fn ask(map: &dyn StationaryMap, args: &GeneratorArgs, _: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = GeneratorQuery::new(map, args)?;

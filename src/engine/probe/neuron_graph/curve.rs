@@ -3,7 +3,7 @@
 use super::{CompactGraph, Factors, GraphQuery, weighed};
 use crate::{
     analysis::graph::null_models,
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{GraphCurveArgs, ModularityAtStep},
@@ -20,10 +20,6 @@ impl Probe for GraphCurve {
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &GraphCurveArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(&args.graph);

@@ -10,7 +10,7 @@ use crate::{
         partition_similarity::nmi,
         product::{Spread, Strongest},
     },
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -27,25 +27,16 @@ impl Probe for NeuronGraph {
     type Args = NeuronGraphArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
-
     fn ask(model: &dyn SynapseModel, args: &NeuronGraphArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(args);
-        let factors = Factors::new(model, &question, cx)?;
-        let entries = factors.product()?.spread();
-        let found = factors.edges(&question, &entries)?;
-        let compact = CompactGraph::from_edges(&weighed(&found.edges, question.weighted));
-        let counted = count(compact.neurons.len(), &compact.edges);
-        let about = format!("{}, entries above {:.4}", question.label(), found.beta);
-        let cut = CutInputs { factors: &factors, question: &question, entries: &entries, found: &found };
-        let neurons = neurons(&cut, &compact, &counted, cx.seed)?;
-        let histogram = spread::histogram(&entries, found.beta, found.edges.len());
+        let cut = CutGraph::new(Factors::new(model, &question, cx)?, question)?;
+        let neurons = cut.neurons(cx.seed)?;
+        let histogram = spread::histogram(&cut.entries, cut.found.beta, cut.found.edges.len());
+        let degrees = degrees::measured(&cut.outgoing, &cut.incoming);
         Ok(vec![
-            Answer::new(histogram, about.clone(), vec![]),
-            Answer::new(neurons, about.clone(), vec![]),
-            Answer::new(degrees::measured(&counted.0, &counted.1), about, vec![]),
+            Answer::new(histogram, cut.label(), vec![]),
+            Answer::new(neurons, cut.label(), vec![]),
+            Answer::new(degrees, cut.label(), vec![]),
         ])
     }
 }
@@ -60,77 +51,83 @@ pub fn neuron_graph(
     seed: u64,
 ) -> Result<(measurements::NeuronGraph, String)> {
     let question = GraphQuery::from(args);
-    let factors = Factors::from_weights(model, &question)?;
-    let entries = factors.product()?.spread();
-    let found = factors.edges(&question, &entries)?;
-    let compact = CompactGraph::from_edges(&weighed(&found.edges, question.weighted));
-    let counted = count(compact.neurons.len(), &compact.edges);
-    let cut = CutInputs { factors: &factors, question: &question, entries: &entries, found: &found };
-    let about = format!("{}, entries above {:.4}", question.label(), found.beta);
-    Ok((neurons(&cut, &compact, &counted, seed)?, about))
+    let cut = CutGraph::new(Factors::from_weights(model, &question)?, question)?;
+    Ok((cut.neurons(seed)?, cut.label()))
 }
 
-/// The inputs that a graph was cut from.
-struct CutInputs<'a> {
-    factors: &'a Factors,
-    question: &'a GraphQuery,
-    entries: &'a Spread,
-    found: &'a Strongest,
+/// A graph with what it was cut from.
+struct CutGraph {
+    question: GraphQuery,
+    factors: Factors,
+    entries: Spread,
+    found: Strongest,
+    /// The edges by new numbers.
+    compact: CompactGraph,
+    outgoing: Vec<u32>,
+    incoming: Vec<u32>,
 }
 
-/// The neurons that carry edges, with their communities; `compact` holds the edges by new numbers.
-fn neurons(
-    cut: &CutInputs<'_>,
-    compact: &CompactGraph,
-    degrees: &(Vec<u32>, Vec<u32>),
-    seed: u64,
-) -> Result<measurements::NeuronGraph> {
-    let CutInputs { factors, question, entries, found } = cut;
-    let communities = compact.communities(question.restarts, None, seed)?;
-    let csr = Csr::new(compact.neurons.len(), &compact.edges, true).map_err(candle_core::Error::wrap)?;
-    let core = coreness(&csr);
-    let ids = || compact.neurons.iter().map(|v| *v as usize);
-    let heads: Vec<u32> = ids().map(|v| factors.head(v) as u32).collect();
-    let octaves: Option<Vec<u32>> = ids().map(|v| factors.octave(v).map(|o| o as u32)).collect();
-    let provenance: Option<Vec<u32>> = ids().map(|v| factors.provenance(v).map(|p| p as u32)).collect();
-    let present = |of: Option<Vec<u32>>| of.filter(|of| !of.is_empty());
-    let (octaves, provenance) = (present(octaves), present(provenance));
-    let agreement = |labels: &[u32]| nmi(&communities.of, labels).unwrap_or(f64::NAN);
-    let deepest = core.iter().copied().max().unwrap_or_default();
-    let both_ways = csr.iter().filter(|(a, b, _)| csr.has_arc(*b, *a)).count();
-    let summary = GraphSummary {
-        neurons: factors.neurons(),
-        carrying: compact.neurons.len(),
-        beta: f64::from(found.beta),
-        edges: found.edges.len(),
-        entries: entries.n,
-        communities: communities.count,
-        modularity: communities.modularity,
-        nmi_heads: agreement(&heads),
-        nmi_octaves: octaves.as_deref().map(|o| Number(agreement(o))),
-        nmi_provenance: provenance.as_deref().map(|p| Number(agreement(p))),
-        core_k: deepest,
-        core_size: core.iter().filter(|k| **k == deepest).count(),
-        reciprocity: both_ways as f64 / found.edges.len().max(1) as f64,
-    };
-    let all = |groups: &[u32]| groups.iter().map(|g| Some(*g)).collect::<Vec<_>>();
-    let (outgoing, incoming) = degrees.clone();
-    Ok(measurements::NeuronGraph {
-        neurons: compact.neurons.clone(),
-        labels: ids().map(|v| factors.label(v)).collect(),
-        // the edges by the new numbers, with their entries and signs
-        edges: GraphEdges::new(compact.edges.iter().zip(&found.edges).map(|((a, b, _), (_, _, g))| (*a, *b, *g))),
-        in_degree: incoming,
-        out_degree: outgoing,
-        core,
-        groups: NeuronGroups {
-            community: Some(all(&communities.of)),
-            head: Some(all(&heads)),
-            octave: octaves.as_deref().map(all),
-            provenance: provenance.as_deref().map(all),
-        },
-        positions: None,
-        file: None,
-        summary: Some(summary),
-    })
+impl CutGraph {
+    fn new(factors: Factors, question: GraphQuery) -> Result<Self> {
+        let entries = factors.product()?.spread();
+        let found = factors.edges(&question, &entries)?;
+        let compact = CompactGraph::from_edges(&weighed(&found.edges, question.weighted));
+        let (outgoing, incoming) = count(compact.neurons.len(), &compact.edges);
+        Ok(Self { question, factors, entries, found, compact, outgoing, incoming })
+    }
+
+    fn label(&self) -> String {
+        format!("{}, entries above {:.4}", self.question.label(), self.found.beta)
+    }
+
+    /// The neurons that carry edges, with their communities.
+    fn neurons(&self, seed: u64) -> Result<measurements::NeuronGraph> {
+        let Self { question, factors, entries, found, compact, .. } = self;
+        let communities = compact.communities(question.restarts, None, seed)?;
+        let csr = Csr::new(compact.neurons.len(), &compact.edges, true).map_err(candle_core::Error::wrap)?;
+        let core = coreness(&csr);
+        let ids = || compact.neurons.iter().map(|v| *v as usize);
+        let heads: Vec<u32> = ids().map(|v| factors.head(v) as u32).collect();
+        let octaves: Option<Vec<u32>> = ids().map(|v| factors.octave(v).map(|o| o as u32)).collect();
+        let provenance: Option<Vec<u32>> = ids().map(|v| factors.provenance(v).map(|p| p as u32)).collect();
+        let present = |of: Option<Vec<u32>>| of.filter(|of| !of.is_empty());
+        let (octaves, provenance) = (present(octaves), present(provenance));
+        let agreement = |labels: &[u32]| nmi(&communities.of, labels).unwrap_or(f64::NAN);
+        let deepest = core.iter().copied().max().unwrap_or_default();
+        let both_ways = csr.iter().filter(|(a, b, _)| csr.has_arc(*b, *a)).count();
+        let summary = GraphSummary {
+            neurons: factors.neurons(),
+            carrying: compact.neurons.len(),
+            beta: f64::from(found.beta),
+            edges: found.edges.len(),
+            entries: entries.n,
+            communities: communities.count,
+            modularity: communities.modularity,
+            nmi_heads: agreement(&heads),
+            nmi_octaves: octaves.as_deref().map(|o| Number(agreement(o))),
+            nmi_provenance: provenance.as_deref().map(|p| Number(agreement(p))),
+            core_k: deepest,
+            core_size: core.iter().filter(|k| **k == deepest).count(),
+            reciprocity: both_ways as f64 / found.edges.len().max(1) as f64,
+        };
+        let all = |groups: &[u32]| groups.iter().map(|g| Some(*g)).collect::<Vec<_>>();
+        Ok(measurements::NeuronGraph {
+            neurons: compact.neurons.clone(),
+            labels: ids().map(|v| factors.label(v)).collect(),
+            // the edges by the new numbers, with their entries and signs
+            edges: GraphEdges::new(compact.edges.iter().zip(&found.edges).map(|((a, b, _), (_, _, g))| (*a, *b, *g))),
+            in_degree: self.incoming.clone(),
+            out_degree: self.outgoing.clone(),
+            core,
+            groups: NeuronGroups {
+                community: Some(all(&communities.of)),
+                head: Some(all(&heads)),
+                octave: octaves.as_deref().map(all),
+                provenance: provenance.as_deref().map(all),
+            },
+            positions: None,
+            file: None,
+            summary: Some(summary),
+        })
+    }
 }

@@ -6,7 +6,7 @@ use candle_core::bail;
 use super::{Factors, GraphQuery};
 use crate::{
     corpus::Corpus,
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::{Result, host},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, GraphNeuronArgs, Partner, TokenScore},
@@ -22,10 +22,6 @@ pub struct GraphNeuron;
 impl Probe for GraphNeuron {
     type Args = GraphNeuronArgs;
     type Subject<'m> = &'m dyn SynapseModel;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &GraphNeuronArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery { heads: None, ..GraphQuery::from(&args.graph) };

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::{CompactGraph, Factors, GraphQuery, weighed};
 use crate::{
     analysis::graph::{Edge, null_models, product::Strongest},
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs, Progress},
     telemetry::measurements::{self, GraphModularityArgs},
@@ -19,10 +19,6 @@ impl Probe for GraphModularity {
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &GraphModularityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let restarts = args.searches.unwrap_or(args.graph.restarts);

@@ -12,7 +12,7 @@ use crate::{
         capabilities::{FastWeightModel, FastWeightRule, StreamingModel},
     },
     nn::Result,
-    probe::{Answer, Probe, ProbeInputs, Progress},
+    probe::{Answer, FromModel, Probe, ProbeInputs, Progress},
     telemetry::measurements::{FastWeightSetting, FastWeights, FastWeightsArgs},
 };
 
@@ -34,14 +34,16 @@ pub struct LearningReader<'m> {
     plain: &'m dyn StreamingModel,
 }
 
+impl<'m> FromModel<'m> for LearningReader<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        Some(Self { learning: model.capabilities().fast_weights?, plain: model.capabilities().streaming? })
+    }
+}
+
 impl Probe for FastWeightSweep {
     type Args = FastWeightsArgs;
     type Subject<'m> = LearningReader<'m>;
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<LearningReader<'_>> {
-        Some(LearningReader { learning: model.capabilities().fast_weights?, plain: model.capabilities().streaming? })
-    }
 
     fn ask(model: LearningReader<'_>, args: &FastWeightsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let LearningReader { learning: model, plain } = model;

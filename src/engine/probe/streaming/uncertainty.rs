@@ -7,10 +7,7 @@ use super::{
 };
 use crate::{
     analysis::roc::{self, auroc},
-    models::{
-        Trainable,
-        capabilities::{FastWeightModel, FastWeightRule},
-    },
+    models::capabilities::{FastWeightModel, FastWeightRule},
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{Auroc, Uncertainty, UncertaintyArgs, UncertaintyText},
@@ -29,10 +26,6 @@ impl Probe for UncertaintyProbe {
     type Args = UncertaintyArgs;
     type Subject<'m> = &'m dyn FastWeightModel;
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn FastWeightModel> {
-        model.capabilities().fast_weights
-    }
 
     fn ask(model: &dyn FastWeightModel, args: &UncertaintyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let &UncertaintyArgs { window, streams, tokens, rate, most_precision: max_precision } = args;

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     analysis::statistics::t_interval,
-    models::{Trainable, capabilities::StreamingModel},
+    models::capabilities::StreamingModel,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs, Progress},
     telemetry::measurements::{Retention, WarmUp, WarmUpArgs, WarmUpText},
@@ -28,10 +28,6 @@ impl Probe for WarmUpProbe {
     type Args = WarmUpArgs;
     type Subject<'m> = &'m dyn StreamingModel;
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn StreamingModel> {
-        model.capabilities().streaming
-    }
 
     fn ask(model: &dyn StreamingModel, args: &WarmUpArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let window = args.window;

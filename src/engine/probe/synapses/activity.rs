@@ -7,7 +7,7 @@ use super::{
     random, synapses_of,
 };
 use crate::{
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
 };
@@ -18,10 +18,6 @@ pub struct Activity;
 impl Probe for Activity {
     type Args = ActivityArgs;
     type Subject<'m> = &'m dyn SynapseModel;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &ActivityArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows =

@@ -30,10 +30,6 @@ impl Probe for Merging {
 
     const TAKES_LONG: bool = true;
 
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
-
     fn ask(model: &dyn SynapseModel, args: &MergingArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let with = args.with.trim();
         if with.is_empty() {

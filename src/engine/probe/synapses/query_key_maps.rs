@@ -2,7 +2,7 @@
 
 use super::super::{Answer, Probe, ProbeInputs, prompt::Prompt};
 use crate::{
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::{
         Error, Result, Tap, Tensor,
         fused::linear_attention::{LinearAttentionSpec, query_key_products},
@@ -23,10 +23,6 @@ const MAX_HALF: f32 = 6e4;
 impl Probe for QueryKeyMapsProbe {
     type Args = QueryKeyMapsArgs;
     type Subject<'m> = &'m dyn SynapseModel;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &QueryKeyMapsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let is_rotated = args.rotated;

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     analysis::statistics,
     corpus::generated::repeats::{self, PERIOD, WARM, WORD},
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     telemetry::measurements::{self, LayerFiring, OctaveFiring, PeriodCurves, PeriodFiring, SurpriseArgs},
 };
@@ -23,10 +23,6 @@ const KNOWN: std::ops::Range<usize> = 4..8;
 impl Probe for Surprise {
     type Args = SurpriseArgs;
     type Subject<'m> = &'m dyn SynapseModel;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &SurpriseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let periods = args.periods;

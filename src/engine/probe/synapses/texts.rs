@@ -8,10 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
     corpus::Windows,
-    models::{
-        Trainable,
-        capabilities::{State, SynapseModel},
-    },
+    models::capabilities::{State, SynapseModel},
     nn::{Batch, Device, Error, Result, Tap, Tensor, host},
     telemetry::measurements::{TextLoss, TextLosses, TextLossesArgs},
 };
@@ -30,10 +27,6 @@ impl Probe for Texts {
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &TextLossesArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let (count, len, device) = (args.windows, args.window, cx.device);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::{Batch, Result, host},
     telemetry::measurements::{TrainedBdh, TrainedBdhArgs},
 };
@@ -15,10 +15,6 @@ pub struct TrainedBdhProbe;
 impl Probe for TrainedBdhProbe {
     type Args = TrainedBdhArgs;
     type Subject<'m> = &'m dyn SynapseModel;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &TrainedBdhArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let windows =

@@ -21,8 +21,8 @@ mod bdh_dynamics;
 mod causality;
 mod concept_effect;
 mod concept_search;
-mod domain_coherence;
 mod core_periphery;
+mod domain_coherence;
 mod fast_weights;
 mod flow;
 mod gate_entropy;
@@ -76,8 +76,8 @@ pub use concept_search::{
     ConceptNoun, ConceptSearch, ConceptSearchArgs, ConceptSynapse, Interval, LanguageCorrelation, RandomSearch,
     SplitCorrelations,
 };
-pub use domain_coherence::{DomainCoherence, DomainCoherenceArgs};
 pub use core_periphery::{CorePeriphery, CorePeripheryArgs};
+pub use domain_coherence::{DomainCoherence, DomainCoherenceArgs};
 pub use fast_weights::{FastWeightSetting, FastWeights, FastWeightsArgs};
 pub use flow::{
     ClaimedContinuations, ClassCurves, ClassShares, ClassTokens, ControlCurve, FieldExtent, FlowAlong, FlowAlongArgs,

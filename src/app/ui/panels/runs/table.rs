@@ -1,22 +1,24 @@
 //! The rows of the table of runs, of which only those in sight are drawn.
 
-use eframe::egui::{self, Rect, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
+use eframe::egui::{self, FontId, Rect, Response, Sense, Stroke, Ui, vec2};
 
 use super::RunsPage;
 use crate::{
-    experiments::run_table::{RowState, RunRow},
+    experiments::run_table::{RowState, RunRow, order::Order},
     labs::headline::split,
     ui::{
         action::OpenAction,
         panels::Shell,
-        theme,
-        widgets::{number, truncated::truncated},
+        theme::{self, Theme},
+        widgets::{
+            number,
+            sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
+        },
     },
 };
 
 const ROW: f32 = 44.0;
 const HEAD: f32 = 24.0;
-const PAD: f32 = 8.0;
 
 /// A column: heading, what it sorts by, share of the width.
 const COLUMNS: [(&str, &str, f32); 7] = [
@@ -33,38 +35,39 @@ const SIZE: f32 = 64.0;
 /// Width of the ticks before the first column, points.
 const TICK: f32 = 24.0;
 
-/// Left end and width of each column.
-fn places(left: f32, width: f32) -> [(f32, f32); COLUMNS.len()] {
+/// The frame of the table in so much width, which all columns share.
+fn frame<'a>(theme: &'a Theme, order: &Order, width: f32) -> SortedTable<'a> {
     let shared = width - SIZE - TICK;
-    let mut x = left + TICK;
-    COLUMNS.map(|(_, _, share)| {
-        let wide = if share > 0.0 { share * shared } else { SIZE };
-        let place = (x, wide);
-        x += wide;
-        place
-    })
+    let columns = COLUMNS.iter().map(|(words, key, share)| TableColumn {
+        heading: (*words).to_owned(),
+        width: if *share > 0.0 { share * shared } else { SIZE },
+        at_right: *key == "size",
+        falling: (order.key == *key).then_some(order.falling),
+    });
+    SortedTable { id: "runs", theme, columns: columns.collect(), left: TICK, head: HEAD, row: ROW, wanted: None }
 }
 
 pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
-    head_ui(ui, shell, page);
+    let table = frame(shell.theme, &page.order, ui.available_width());
+    tick_all_ui(ui, shell, page);
     let (mut selected, mut opened, mut ticked) = (None, None, None);
-    ui.spacing_mut().item_spacing.y = 0.0;
-    ScrollArea::vertical().auto_shrink([false, false]).show_rows(ui, ROW, page.shown.len(), |ui, range| {
-        for row in page.shown.get(range).unwrap_or_default().iter().filter_map(|i| page.rows.get(*i)) {
-            let is_selected = page.selected.as_ref() == Some(&row.folder);
-            let is_ticked = page.ticked.contains(&row.folder);
-            let response = row_ui(ui, shell, row, is_selected);
-            if tick_ui(ui, shell, row, response.rect, is_ticked) {
-                ticked = Some(row.folder.clone());
-                continue;
-            }
-            if response.double_clicked() && row.state != RowState::Unreadable {
-                opened = Some(row.path.clone());
-            } else if response.clicked() {
-                selected = Some(row.folder.clone());
-            }
+    let sorted = table.show(ui, page.shown.len(), |ui, i| {
+        let Some(row) = page.shown.get(i).and_then(|i| page.rows.get(*i)) else { return };
+        let is_selected = page.selected.as_ref() == Some(&row.folder);
+        let is_ticked = page.ticked.contains(&row.folder);
+        let response = row_ui(ui, shell, &table, row, is_selected);
+        if tick_ui(ui, shell, row, response.rect, is_ticked) {
+            ticked = Some(row.folder.clone());
+        } else if response.double_clicked() && row.state != RowState::Unreadable {
+            opened = Some(row.path.clone());
+        } else if response.clicked() {
+            selected = Some(row.folder.clone());
         }
     });
+    if let Some(column) = sorted {
+        page.order.click(COLUMNS[column].1);
+        page.is_stale = true;
+    }
     if let Some(folder) = ticked
         && !page.ticked.remove(&folder)
     {
@@ -78,63 +81,22 @@ pub fn table_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: &mut RunsPage) {
     }
 }
 
-fn head_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEAD), Sense::hover());
-    tick_all_ui(ui, shell, page, rect);
-    for ((words, key, _), (x, width)) in COLUMNS.iter().zip(places(rect.left(), rect.width())) {
-        let place = Rect::from_min_size(pos2(x, rect.top()), vec2(width, HEAD));
-        let response = ui.interact(place, ui.scope_id().with(key), Sense::click());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Sort by {words}")));
-        let is_sorted = page.order.key == *key;
-        let sign = match (is_sorted, page.order.falling) {
-            (true, true) => " ▾",
-            (true, false) => " ▴",
-            _ => "",
-        };
-        let colour = if is_sorted || response.hovered() { shell.theme.text } else { shell.theme.secondary };
-        let galley =
-            truncated(ui, &format!("{words}{sign}"), egui::FontId::proportional(theme::SMALL), colour, width - PAD);
-        let at_right = *key == "size";
-        let left = if at_right { x + width - galley.size().x - PAD } else { x + PAD };
-        ui.painter().galley(pos2(left, rect.center().y - galley.size().y / 2.0), galley, colour);
-        if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
-            page.order.click(key);
-            page.is_stale = true;
-        }
-    }
-    ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, shell.theme.line));
-}
-
-fn row_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, is_selected: bool) -> egui::Response {
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+fn row_ui(ui: &mut Ui, shell: &Shell<'_>, table: &SortedTable<'_>, row: &RunRow, is_selected: bool) -> Response {
     let name = format!("{}, {}, {}", row.title(), row.lab, row.state_label());
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_selected, &name));
+    let response = table.row_ui(ui, &name, is_selected);
     let theme = shell.theme;
-    if is_selected {
-        ui.painter().rect_filled(rect, theme::CORNER, theme.raised);
-        let edge = Rect::from_min_size(rect.min, vec2(2.0, ROW));
-        ui.painter().rect_filled(edge, 0.0, theme.accent);
-    } else if response.hovered() {
-        ui.painter().rect_filled(rect, theme::CORNER, theme.panel);
-    }
-    ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, theme.line));
-    let lines = cells(shell, row);
-    for (i, ((first, second), (x, width))) in lines.into_iter().zip(places(rect.left(), rect.width())).enumerate() {
+    for (i, ((first, second), place)) in cells(shell, row).into_iter().zip(table.places(response.rect)).enumerate() {
         let is_number = (3..=4).contains(&i) || i == 6;
-        let colours = [theme.text, if i == 5 { state_colour(shell, row) } else { theme.secondary }];
-        for (line, (text, colour)) in [first, second].into_iter().zip(colours).enumerate() {
-            let font = match (is_number, line) {
-                (true, 0) => theme::numbers(),
-                (false, 0) => egui::FontId::proportional(theme::BODY),
-                _ => egui::FontId::proportional(theme::SMALL),
-            };
-            let galley = truncated(ui, &text, font, colour, width - PAD - 4.0);
-            let left = if i == 6 { x + width - galley.size().x - PAD } else { x + PAD };
-            let middle = rect.top() + if line == 0 { 14.0 } else { 31.0 };
-            ui.painter().galley(pos2(left, middle - galley.size().y / 2.0), galley, colour);
-        }
+        let (middle, at_right) = (place.top() + 14.0, i == 6);
+        let place = if at_right { place } else { place.with_max_x(place.right() - 4.0) };
+        let font = if is_number { theme::numbers() } else { FontId::proportional(theme::BODY) };
+        let line = |y: f32| place.with_min_y(y).with_max_y(y);
+        cell_ui(ui, line(middle), CellText { text: first, font, colour: theme.text, at_right });
+        let (font, colour) = (FontId::proportional(theme::SMALL), theme.secondary);
+        let colour = if i == 5 { state_colour(shell, row) } else { colour };
+        cell_ui(ui, line(middle + 17.0), CellText { text: second, font, colour, at_right });
     }
-    response.on_hover_cursor(egui::CursorIcon::PointingHand)
+    response
 }
 
 /// The tick of a row, for comparing; whether it was clicked.
@@ -146,8 +108,8 @@ fn tick_ui(ui: &mut Ui, shell: &Shell<'_>, row: &RunRow, rect: Rect, is_ticked: 
 }
 
 /// The tick above the rows: that of all runs that are shown.
-fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage, head: Rect) {
-    let place = Rect::from_min_size(head.min, vec2(TICK, HEAD));
+fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage) {
+    let place = Rect::from_min_size(ui.cursor().min, vec2(TICK, HEAD));
     let response = ui.interact(place, ui.scope_id().with("tick all"), Sense::click());
     let rows = page.shown.iter().filter_map(|i| page.rows.get(*i)).filter(|row| row.state != RowState::Unreadable);
     let shown: Vec<String> = rows.map(|row| row.folder.clone()).collect();
@@ -161,7 +123,7 @@ fn tick_all_ui(ui: &mut Ui, shell: &Shell<'_>, page: &mut RunsPage, head: Rect) 
     }
 }
 
-fn square_ui(ui: &Ui, shell: &Shell<'_>, response: &egui::Response, name: &str, is_ticked: bool) {
+fn square_ui(ui: &Ui, shell: &Shell<'_>, response: &Response, name: &str, is_ticked: bool) {
     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_ticked, name));
     let square = Rect::from_center_size(response.rect.center() + vec2(2.0, 0.0), vec2(12.0, 12.0));
     let hot = response.hovered() || response.has_focus();

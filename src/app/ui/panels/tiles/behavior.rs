@@ -1,6 +1,6 @@
 //! Tabs, sizes and colours of the tiles, as `egui_tiles` asks for them.
 
-use eframe::egui::{self, Color32, Rangef, Response, Stroke, Ui, Visuals, WidgetText};
+use eframe::egui::{self, Color32, Rangef, Response, Stroke, TextStyle, TextWrapMode, Ui, Visuals, WidgetText};
 use egui_tiles::{Behavior, ResizeState, SimplificationOptions, TabState, Tabs, TileId, Tiles, UiResponse};
 
 use super::Stage;
@@ -17,6 +17,9 @@ impl Behavior<Pane> for Stage<'_> {
 
     /// With its number, as it stands before other titles.
     fn tab_title_for_tile(&mut self, tiles: &Tiles<Pane>, id: TileId) -> WidgetText {
+        if let Some((_, title)) = self.front_title.as_ref().filter(|(tab, _)| *tab == id) {
+            return title.clone().into();
+        }
         let Some(pane) = tiles.get_pane(&id) else { return "Tiles".into() };
         let title = self.tab_title_for_pane(pane);
         match self.order.get(&id) {
@@ -42,14 +45,25 @@ impl Behavior<Pane> for Stage<'_> {
             let title = NotedTitle { pass: button.ctx.cumulative_pass_nr(), place: button.rect.x_range() };
             button.ctx.data_mut(|data| data.insert_temp(title_id(id), title));
         }
-        button
+        match self.front_title.as_ref().filter(|(tab, title)| *tab == id && title.elided) {
+            Some((_, title)) => button.on_hover_text(title.text()),
+            None => button,
+        }
     }
 
-    /// Scrolls the bar to the tab that has come to the front.
-    fn top_bar_right_ui(&mut self, _: &Tiles<Pane>, ui: &mut Ui, bar: TileId, tabs: &Tabs, offset: &mut f32) {
-        if let Some(tab) = tabs.active {
-            *offset += TabInFront::way_to(ui, bar, tab);
-        }
+    /// Scrolls the bar to the tab that has come to the front, whose title is cut off if it is too long to stand between the
+    /// arrows.
+    fn top_bar_right_ui(&mut self, tiles: &Tiles<Pane>, ui: &mut Ui, bar: TileId, tabs: &Tabs, offset: &mut f32) {
+        self.front_title = None;
+        let Some(tab) = tabs.active else { return };
+        *offset += TabInFront::way_to(ui, bar, tab);
+        let has_others = tabs.children.iter().any(|other| *other != tab && tiles.is_visible_in_layout(*other));
+        let arrows = if has_others { 2.0 * ARROW } else { 0.0 };
+        let close = self.close_button_outer_size() + CLOSE_GAP;
+        let room = ui.max_rect().width() - arrows - close - 2.0 * self.tab_title_spacing(ui.visuals());
+        let title = self.tab_title_for_tile(tiles, tab);
+        let title = title.into_galley(ui, Some(TextWrapMode::Truncate), room.max(0.0), TextStyle::Button);
+        self.front_title = Some((tab, title));
     }
 
     /// Room behind the last title, where the titles do not fit: the bar can be scrolled until none lies under an arrow.
@@ -148,6 +162,8 @@ struct TabInFront {
 }
 
 const FOLLOWED: u8 = 12;
+/// Between a title and its button to close, points.
+const CLOSE_GAP: f32 = 4.0;
 /// Room of an arrow at an end of a bar, points.
 const ARROW: f32 = 40.0;
 

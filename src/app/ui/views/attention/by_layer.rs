@@ -79,7 +79,8 @@ impl AttentionByLayer {
         cx: &ViewCx<'a>,
         chart: &mut Chart<'a>,
         statistic: Statistic,
-        (place, group): (usize, &SeedGroup),
+        place: usize,
+        group: &SeedGroup,
     ) {
         let colour = group.colour(place, cx.theme);
         let seeds: Vec<_> =
@@ -117,7 +118,7 @@ impl AttentionByLayer {
             "Not measured yet. A run measures its attention at the start: press Space.",
         ));
         for (place, group) in groups(cx.mirror).iter().enumerate() {
-            self.group_lines(cx, &mut chart, statistic, (place, group));
+            self.group_lines(cx, &mut chart, statistic, place, group);
         }
         if chart.is_empty() {
             return chart;
@@ -245,10 +246,6 @@ impl View for AttentionByLayer {
             }
         }
         Some(table.finish())
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -215,10 +215,6 @@ impl View for Checks {
         Some(csv)
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let chart = Self::chart(shown(cx).map(|m| m.value), cx.theme);
         chart.svg(&self.chart, cx.theme)

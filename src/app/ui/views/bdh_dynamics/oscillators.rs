@@ -238,10 +238,6 @@ impl View for OscillatorsView {
         (!self.past.is_empty()).then_some(csv)
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.chart(cx).svg(&self.chart, cx.theme)
     }

@@ -141,10 +141,6 @@ impl View for Degrees {
         super::table(&[Self::chart(cx, 0), Self::chart(cx, 1)])
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(cx, 0).svg(&self.states[0], cx.theme)
     }

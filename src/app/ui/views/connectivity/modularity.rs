@@ -197,10 +197,6 @@ impl View for Modularity {
         super::table(&[Self::against_edges(cx), Self::over_training(cx)])
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::against_edges(cx).svg(&self.states[0], cx.theme)
     }

@@ -272,10 +272,6 @@ impl View for Threshold {
         Self::chart(cx).csv(&self.state)
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::chart(cx).svg(&self.state, cx.theme)
     }

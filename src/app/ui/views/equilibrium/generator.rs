@@ -204,10 +204,6 @@ impl View for GeneratorView {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let state = cx.answered::<GeneratorState>()?.value;
         Self::chart(cx, state).svg(&self.chart, cx.theme)

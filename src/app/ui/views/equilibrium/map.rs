@@ -170,10 +170,6 @@ impl View for StationaryMapView {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::history(cx).svg(&self.history, cx.theme)
     }

@@ -254,10 +254,6 @@ impl View for RelaxationView {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let flow = cx.answered::<GeneratorFlow>()?.value;
         Self::distances(cx, flow).svg(&self.distances, cx.theme)

@@ -133,10 +133,6 @@ impl View for Along {
         self.all(cx).csv(&ChartState::default())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.chart(cx, 0).svg(&self.states[0], cx.theme)
     }

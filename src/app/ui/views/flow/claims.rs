@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use eframe::egui::{Align, FontId, Grid, Layout, RichText, ScrollArea, Ui};
+use eframe::egui::{Align, Color32, FontId, Grid, Layout, RichText, ScrollArea, Ui};
 
 use super::answer::SPACE;
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
         seed_series::variant_colour,
         theme,
         view::{Measured, View, ViewCx},
+        widgets::column_widths::longest_word,
     },
 };
 
@@ -39,6 +40,16 @@ struct ClaimRow {
     cells: Vec<String>,
     /// Numbers are set in their own face, to the right.
     figures: bool,
+}
+
+impl ClaimRow {
+    fn font(&self) -> FontId {
+        if self.figures { theme::numbers() } else { FontId::proportional(theme::SMALL) }
+    }
+
+    fn longest_word(&self, ui: &Ui, cell: &str) -> f32 {
+        longest_word(&ui.painter().layout_no_wrap(cell.to_owned(), self.font(), Color32::PLACEHOLDER))
+    }
 }
 
 enum TableLine {
@@ -108,7 +119,10 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
     let (n, room) = (measured.len().max(1) as f32, ui.available_width() - 12.0);
     let with_source = room >= NAMES + SOURCES + GAP + n * (NARROW + GAP);
     let used = NAMES + if with_source { SOURCES + GAP } else { 0.0 };
-    let column = ((room - used) / n - GAP).clamp(NARROW, COLUMN);
+    let lines = table(&claims);
+    let longest = lines.iter().filter_map(|line| if let TableLine::Row(row) = line { Some(row) } else { None });
+    let longest = longest.flat_map(|row| row.cells.iter().map(|cell| row.longest_word(ui, cell))).fold(0.0, f32::max);
+    let column = ((room - used) / n - GAP).clamp(NARROW, COLUMN).max(longest);
     Grid::new("claims")
         .num_columns(1 + usize::from(with_source) + measured.len())
         .spacing([GAP, 5.0])
@@ -123,7 +137,7 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                 cell_ui(ui, column, small(label, variant_colour(cx.mirror, m.variant, theme)).strong());
             }
             ui.end_row();
-            for part in table(&claims) {
+            for part in lines {
                 match part {
                     TableLine::Heading(words) => {
                         ui.end_row();
@@ -139,9 +153,8 @@ fn table_ui(ui: &mut Ui, cx: &ViewCx<'_>) {
                         if with_source {
                             cell_ui(ui, SOURCES, small(row.source, theme.secondary));
                         }
-                        for cell in row.cells {
-                            let face = if row.figures { theme::numbers() } else { FontId::proportional(theme::SMALL) };
-                            cell_ui(ui, column, RichText::new(cell).font(face).color(theme.text));
+                        for cell in &row.cells {
+                            cell_ui(ui, column, RichText::new(cell).font(row.font()).color(theme.text));
                         }
                     }
                 }
@@ -196,10 +209,6 @@ impl View for Claims {
             }
         }
         (!measured.is_empty()).then_some(out)
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

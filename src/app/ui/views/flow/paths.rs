@@ -371,10 +371,6 @@ impl View for Paths {
     }
 
     /// The paths without the field behind them.
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::in_focus(cx)?;
         let all = paths(&answer.paths);

@@ -143,10 +143,6 @@ impl View for Solver {
         (!attempts.is_empty()).then_some(out)
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         Self::steps_chart(cx, &Answer::in_focus(cx)?.value.trace.attempts).svg(&self.states[0], cx.theme)
     }

@@ -26,6 +26,7 @@ use crate::{
         widgets::{
             bars::bars_ui,
             token_strip::{Mark, token_strip_ui},
+            typed::settled,
         },
     },
 };
@@ -124,13 +125,10 @@ impl Steer {
             let field =
                 TextEdit::singleline(&mut typed).desired_width(f32::INFINITY).hint_text("words of the language");
             let response = ui.add(field).labelled_by(label);
-            if response.changed() {
-                self.prompt = Some(typed.clone());
-            }
             // Asked when done: half a word is not a word.
-            if response.lost_focus() && self.prompt.take().is_some_and(|p| p.trim() != shown) {
+            if let Some(prompt) = settled(&response, typed, &mut self.prompt).filter(|p| p.trim() != shown) {
                 cx.selection.token = None;
-                cx.set(PROMPT.key, Value::Text(typed.trim().to_owned()));
+                cx.set(PROMPT.key, Value::Text(prompt.trim().to_owned()));
             }
         });
         let Some(answer) = Answer::in_focus(cx) else { return };
@@ -340,10 +338,6 @@ impl View for Steer {
     }
 
     /// The bars and the text, without the controls.
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let answer = Answer::in_focus(cx).filter(|a| !next_bars(a.value, cx.theme).is_empty())?;
         let columns = Answer::by_variant(cx).len().max(1) as f32;

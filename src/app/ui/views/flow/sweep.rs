@@ -341,10 +341,6 @@ impl View for Sweep {
         main.csv(&self.states[self.kind])
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.chart(cx.theme).svg(&self.states[self.kind], cx.theme)
     }

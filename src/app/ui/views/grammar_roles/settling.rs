@@ -6,14 +6,14 @@ mod drawing;
 
 use std::fmt::Write as _;
 
-use eframe::egui::{Sense, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{Sense, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use crate::{
     telemetry::measurements::{Settling, SettlingArgs, SettlingSet},
     ui::{
         questions::Freshness,
         view::{Measured, View, ViewCx},
-        widgets::playhead::Playhead,
+        widgets::{playhead::Playhead, typed::text_line},
     },
 };
 use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
@@ -80,12 +80,8 @@ impl SettlingView {
             let tip = "The other of the two hierarchies, which reads from right to left.";
             ui.toggle_value(&mut self.asked.from_right, "from the right").on_hover_text(tip);
         });
-        let edit = TextEdit::singleline(&mut self.asked.text)
-            .desired_width(f32::INFINITY)
-            .hint_text("or type a sentence: the big cat chases a dog");
-        let response = ui.add(edit);
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "sentence"));
-        if response.changed() {
+        let hint = "or type a sentence: the big cat chases a dog";
+        if text_line(ui, &mut self.asked.text, "sentence", hint).changed() {
             self.cursor = None;
         }
     }
@@ -105,9 +101,9 @@ impl SettlingView {
         let position = self.position(found.value, words.len());
         let painter = ui.painter_at(rect);
         draw_words(&painter, cx.theme, &stage, found, position);
-        draw_traces(&painter, cx.theme, &stage, found.value, (words.len(), position));
+        draw_traces(&painter, cx.theme, &stage, found.value, words.len(), position);
         for (place, level) in found.value.levels.iter().enumerate().rev() {
-            draw_level(&painter, cx.theme, &stage, (place, level), (found.value.sweeps, position));
+            draw_level(&painter, cx.theme, &stage, place, level, found.value.sweeps, position);
         }
         draw_headings(&painter, cx.theme, &stage, found.value.sweeps);
         explain(response, &stage, found, position);

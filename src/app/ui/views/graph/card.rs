@@ -15,6 +15,7 @@ use crate::ui::{
         ViewCx,
         trained_bdh::{NeuronSet, take_over_ui},
     },
+    widgets::truncated::truncated,
 };
 
 /// Size of the card, and the canvas that has room for one.
@@ -103,7 +104,7 @@ impl NeuronGraph {
         for (name, words) in given.take(VALUES) {
             let font = FontId::proportional(theme::SMALL);
             let words = format!("{name} {words}");
-            let line = super::drawing::one_line(ui, words, font, cx.theme.secondary, CARD.0 - 20.0);
+            let line = truncated(ui, &words, font, cx.theme.secondary, CARD.0 - 20.0);
             ui.label(line);
         }
     }

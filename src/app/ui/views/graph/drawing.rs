@@ -1,13 +1,9 @@
 //! The picture as SVG: the nodes where they are now, in their colours and sizes, the edges under them, and
 //! the legend. The camera is left out: a drawing shows the whole graph.
 
-use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write as _};
 
-use eframe::egui::{
-    Color32, FontId, Galley, Pos2, Rect, Ui, pos2,
-    text::{LayoutJob, TextWrapping},
-    vec2,
-};
+use eframe::egui::{Color32, Pos2, Rect, pos2, vec2};
 
 use super::{
     NeuronGraph,
@@ -29,13 +25,6 @@ const MAX_EDGES: usize = 20_000;
 /// Number of opacities in which edges of one colour are drawn.
 const STRENGTHS: f32 = 6.0;
 const ROW: f32 = 18.0;
-
-/// Text on one line, cut off with an ellipsis where it is too long.
-pub(super) fn one_line(ui: &Ui, words: String, font: FontId, colour: Color32, wide: f32) -> Arc<Galley> {
-    let mut job = LayoutJob::simple_singleline(words, font, colour);
-    job.wrap = TextWrapping::truncate_at_width(wide);
-    ui.painter().layout_job(job)
-}
 
 impl NeuronGraph {
     /// `None` until there is a graph that has been laid out.

@@ -7,7 +7,7 @@ use crate::ui::{
     plot::colour_bar::{Colours, colour_bar},
     theme,
     views::ViewCx,
-    widgets::number::grouped,
+    widgets::{number::grouped, truncated::truncated},
 };
 
 const ROW: f32 = 18.0;
@@ -24,7 +24,7 @@ impl NeuronGraph {
         let painter = ui.painter();
         painter.rect_filled(ground, 4.0, cx.theme.panel.gamma_multiply(0.85));
         let small = FontId::proportional(theme::SMALL);
-        let galley = super::drawing::one_line(ui, words, small.clone(), cx.theme.text, bar.width() + 20.0);
+        let galley = truncated(ui, &words, small.clone(), cx.theme.text, bar.width() + 20.0);
         painter.galley(bar.min - vec2(0.0, 19.0), galley, cx.theme.text);
         colour_bar(painter, bar, scale, cx.theme);
         if let Some(none) = missing {
@@ -54,7 +54,7 @@ impl NeuronGraph {
         for (i, group) in all.iter().take(shown).enumerate() {
             let place = Rect::from_min_size(corner + vec2(0.0, ROW * i as f32), vec2(170.0, ROW));
             let text = format!("{}  {}", group.name, grouped(group.count as u64));
-            let galley = super::drawing::one_line(ui, text.clone(), small.clone(), Color32::WHITE, 0.4 * rect.width());
+            let galley = truncated(ui, &text, small.clone(), Color32::WHITE, 0.4 * rect.width());
             let place = Rect::from_min_size(place.min, vec2(galley.size().x + 26.0, ROW));
             let id = ui.scope_id().with(("legend", i));
             let response = ui.interact(place, id, Sense::click());

@@ -176,10 +176,6 @@ impl View for NeuronGraph {
         }
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.drawing(cx)
     }

@@ -1,13 +1,9 @@
 //! The nodes and the edges of the graph as a table: sorted by a column, filtered by words and conditions. A click selects
 //! the node in the picture, and what is selected there is marked here.
 
-use eframe::egui::{
-    Align2, Color32, FontId, Rect, Response, RichText, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, accesskit::Role,
-    pos2, vec2,
-};
+use eframe::egui::{FontId, Response, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role};
 
 use super::{
-    drawing::one_line,
     network::{Network, NetworkCache},
     table_filter::{Cells, NamedRow, terms},
 };
@@ -15,9 +11,12 @@ use crate::{
     telemetry::measurements,
     ui::{
         table::Table,
-        theme,
+        theme::{self, Theme},
         views::{View, ViewCx, connectivity},
-        widgets::number::grouped,
+        widgets::{
+            number::grouped,
+            sorted_table::{CellText, SortedTable, TableColumn, cell_ui},
+        },
     },
 };
 
@@ -179,56 +178,35 @@ impl GraphTable {
         items.find(|item| !item.text(column).is_empty()).is_some_and(|item| !item.number(column).is_nan())
     }
 
-    /// Names of the columns, over numbers to the right as they are; a click sorts by one.
-    fn header_ui(&mut self, ui: &mut Ui, network: &Network, cx: &ViewCx<'_>) {
-        let (row, _) = ui.allocate_exact_size(vec2(self.widths.iter().sum(), ROW), Sense::hover());
-        let mut left = row.left();
-        for (column, name) in columns(network, self.listed).into_iter().enumerate() {
-            let place = Rect::from_min_size(pos2(left, row.top()), vec2(self.widths[column], ROW));
-            left += self.widths[column];
-            let response = ui.interact(place, ui.scope_id().with(("column", column)), Sense::click());
-            let mark = match self.sort {
-                Some((sorted, falls)) if sorted == column => {
-                    if falls {
-                        " \u{2193}"
-                    } else {
-                        " \u{2191}"
-                    }
-                }
-                _ => "",
-            };
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("sort by {name}")));
-            let colour = if response.hovered() { cx.theme.accent } else { cx.theme.secondary };
-            let side = if self.holds_numbers(network, column) { Side::Right } else { Side::Left };
-            cell(ui, place, format!("{name}{mark}"), (side, FontId::proportional(theme::SMALL)), colour);
-            if response.on_hover_text("Click to sort by it, again for the other way round.").clicked() {
-                // numbers are looked for at their large end
-                self.sort = Some((column, self.sort.is_none_or(|(sorted, falls)| sorted != column || !falls)));
-            }
+    /// The frame of the table; a node that was selected elsewhere is scrolled into view.
+    fn frame<'a>(&self, network: &Network, theme: &'a Theme, wanted: Option<u32>) -> SortedTable<'a> {
+        let column = |(i, name): (usize, &str)| TableColumn {
+            heading: name.to_owned(),
+            width: self.widths[i],
+            at_right: self.holds_numbers(network, i),
+            falling: self.sort.and_then(|(sorted, falls)| (sorted == i).then_some(falls)),
+        };
+        let is_wanted = |at: &u32| self.neurons(network, *at).first() == Some(&wanted);
+        SortedTable {
+            id: if self.listed == TableKind::Nodes { "nodes" } else { "edges" },
+            theme,
+            columns: columns(network, self.listed).into_iter().enumerate().map(column).collect(),
+            left: 0.0,
+            head: ROW,
+            row: ROW,
+            wanted: wanted.and_then(|_| self.rows.iter().position(is_wanted)),
         }
-        ui.painter().hline(row.x_range(), row.bottom(), (1.0, cx.theme.line));
     }
 
-    fn row_ui(&self, ui: &mut Ui, network: &Network, at: u32, cx: &ViewCx<'_>) -> Response {
-        let item = Item { network, listed: self.listed, at: at as usize };
-        let (row, response) = ui.allocate_exact_size(vec2(self.widths.iter().sum(), ROW), Sense::click());
+    fn row_ui(&self, ui: &mut Ui, table: &SortedTable<'_>, item: &Item<'_>, cx: &ViewCx<'_>) -> Response {
         let name = format!("{} {}", item.text(0), item.text(1));
-        let is_selected = cx.selection.neuron.is_some_and(|neuron| self.neurons(network, at).contains(&Some(neuron)));
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &name));
-        if is_selected || response.hovered() {
-            let fill =
-                if is_selected { cx.theme.accent.gamma_multiply(0.18) } else { cx.theme.line.gamma_multiply(0.5) };
-            ui.painter().rect_filled(row, 2.0, fill);
-        }
-        let mut left = row.left();
-        for (column, wide) in self.widths.iter().enumerate() {
-            let place = Rect::from_min_size(pos2(left, row.top()), vec2(*wide, ROW));
-            left += wide;
-            let how = match item.number(column).is_nan() {
-                true => (Side::Left, FontId::proportional(theme::SMALL)),
-                false => (Side::Right, theme::numbers()),
-            };
-            cell(ui, place, item.text(column), how, cx.theme.text);
+        let neurons = self.neurons(item.network, item.at as u32);
+        let is_selected = cx.selection.neuron.is_some_and(|neuron| neurons.contains(&Some(neuron)));
+        let response = table.row_ui(ui, &name, is_selected);
+        for (column, place) in table.places(response.rect).enumerate() {
+            let at_right = !item.number(column).is_nan();
+            let font = if at_right { theme::numbers() } else { FontId::proportional(theme::SMALL) };
+            cell_ui(ui, place, CellText { text: item.text(column), font, colour: cx.theme.text, at_right });
         }
         response
     }
@@ -244,27 +222,22 @@ impl GraphTable {
         }
     }
 
-    fn rows_ui(&mut self, ui: &mut Ui, network: &Network, cx: &mut ViewCx<'_>) {
-        // A node that was selected elsewhere is scrolled into view; one that was clicked here is visible already.
-        let news = self.selected != cx.selection.neuron;
+    fn table_ui(&mut self, ui: &mut Ui, network: &Network, cx: &mut ViewCx<'_>) {
+        // one that was clicked here is visible already
+        let wanted = cx.selection.neuron.filter(|_| self.selected != cx.selection.neuron);
         self.selected = cx.selection.neuron;
-        let wanted = self.selected.filter(|_| news);
-        let at = wanted.and_then(|neuron| {
-            self.rows.iter().position(|at| self.neurons(network, *at).first() == Some(&Some(neuron)))
-        });
-        let mut area = ScrollArea::vertical().id_salt(("rows", self.listed == TableKind::Nodes)).auto_shrink(false);
-        if let Some(at) = at {
-            area = area.vertical_scroll_offset((at as f32 - 3.0).max(0.0) * ROW);
-        }
-        ui.spacing_mut().item_spacing.y = 0.0;
+        let table = self.frame(network, cx.theme, wanted);
         let mut clicked = None;
-        area.show_rows(ui, ROW, self.rows.len(), |ui, range| {
-            for at in self.rows.get(range).unwrap_or_default() {
-                if self.row_ui(ui, network, *at, cx).clicked() {
-                    clicked = Some(*at);
-                }
+        let sorted = table.show(ui, self.rows.len(), |ui, i| {
+            let item = Item { network, listed: self.listed, at: self.rows[i] as usize };
+            if self.row_ui(ui, &table, &item, cx).clicked() {
+                clicked = Some(self.rows[i]);
             }
         });
+        if let Some(column) = sorted {
+            // numbers are looked for at their large end
+            self.sort = Some((column, self.sort.is_none_or(|(sorted, falls)| sorted != column || !falls)));
+        }
         if let Some(at) = clicked {
             let neuron = self.neurons(network, at).first().copied().flatten();
             cx.selection.neuron = if neuron == cx.selection.neuron { None } else { neuron };
@@ -298,22 +271,6 @@ fn sort(rows: &mut Vec<u32>, key: impl Fn(u32) -> (f64, String), falls: bool) {
     *rows = keyed.into_iter().map(|(at, _)| at).collect();
 }
 
-/// Alignment of a cell's text: numbers and their headings to the right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Left,
-    Right,
-}
-
-/// Draws the text of a cell, cut off where it is too long.
-fn cell(ui: &Ui, place: Rect, words: String, (side, font): (Side, FontId), colour: Color32) {
-    let inner = place.shrink2(vec2(6.0, 0.0));
-    let galley = one_line(ui, words, font, colour, inner.width());
-    let align = if side == Side::Right { Align2::RIGHT_CENTER } else { Align2::LEFT_CENTER };
-    let at = align.align_size_within_rect(galley.size(), inner).min;
-    ui.painter().galley(at, galley, colour);
-}
-
 impl View for GraphTable {
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
         if self.shown.take(connectivity::shown(cx)) {
@@ -327,13 +284,7 @@ impl View for GraphTable {
             self.controls_ui(ui, &network, cx);
             self.keep_rows(&network);
         }
-        ScrollArea::horizontal().auto_shrink(false).show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            ui.vertical(|ui| {
-                self.header_ui(ui, &network, cx);
-                self.rows_ui(ui, &network, cx);
-            });
-        });
+        self.table_ui(ui, &network, cx);
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {

@@ -121,7 +121,7 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
             if let Some(before) = before.filter(|_| !step.is_control) {
                 painter.vline(*x.start(), before.min(y)..=before.max(y), Stroke::new(1.0, theme.secondary));
             }
-            tread(&painter, &scale, (*x.start(), *x.end()), reached, (colour(step), step.is_control));
+            tread(&painter, &scale, *x.start(), *x.end(), reached, colour(step), step.is_control);
             before = Some(y);
         }
     }
@@ -146,9 +146,11 @@ pub fn staircase_ui(ui: &mut Ui, size: Vec2, theme: &Theme, mirror: &Mirror, ste
 fn tread(
     painter: &Painter,
     scale: &HeightScale,
-    (left, right): (f32, f32),
+    left: f32,
+    right: f32,
     of: &Reached,
-    (colour, is_control): (Color32, bool),
+    colour: Color32,
+    is_control: bool,
 ) {
     let y = scale.y(of.mean);
     let inside = left + 1.0..=right - 1.0;

@@ -144,10 +144,6 @@ impl View for Mechanisms {
         steps.iter().any(|s| s.loss.is_some()).then(|| table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let steps = self.steps(cx);
         let panels = self.panels(cx, &steps);

@@ -59,7 +59,7 @@ impl PhasePlane {
             self.no_field = self.streaks.paint(ui, sheet, &frame, 0.0, flowing, cx.theme).err();
         }
         paint(&Scene { painter: &painter, frame: &frame, theme: cx.theme, sheet }, shown, patch);
-        self.point(&response, cx, &frame, (source, shown));
+        self.point(&response, cx, &frame, source, shown);
     }
 
     fn zoom(&mut self, ui: &Ui, response: &Response) {
@@ -81,7 +81,8 @@ impl PhasePlane {
         response: &Response,
         cx: &mut ViewCx<'_>,
         frame: &Frame,
-        (source, shown): (&Source, &PhasePortrait),
+        source: &Source,
+        shown: &PhasePortrait,
     ) {
         if let Source::Toy(toy, _) = source {
             if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {

@@ -285,10 +285,6 @@ impl View for PhasePlane {
     }
 
     /// The picture without the field behind it.
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let shown = self.shown.get(&self.source(cx)?)?.as_ref()?;
         let sheet = Rect::from_min_size(Pos2::ZERO, self.size);

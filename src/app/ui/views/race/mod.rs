@@ -266,10 +266,6 @@ impl View for Race {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.chart(&self.racers(cx), cx).svg(&self.state, cx.theme)
     }

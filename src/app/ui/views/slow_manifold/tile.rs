@@ -127,7 +127,7 @@ impl SlowManifold {
                 (outer.with_max_y(cut - 6.0), Some(outer.with_min_y(cut)))
             }
         };
-        let run = self.canvas_ui(ui, cx, &made, canvas, (epsilon, behind));
+        let run = self.canvas_ui(ui, cx, &made, canvas, epsilon, behind);
         if let Some(side) = side {
             // the chart may take more room than it is given, and the tile then scrolls
             let place = UiBuilder::new().max_rect(side).layout(Layout::top_down(Align::Min));
@@ -169,7 +169,8 @@ impl SlowManifold {
         cx: &ViewCx<'_>,
         made: &CachedField,
         outer: Rect,
-        (epsilon, behind): (f64, Background),
+        epsilon: f64,
+        behind: Background,
     ) -> Arc<Run> {
         self.size = outer.size();
         let sheet = Sheet::inside(outer, self.bounds(&made.field));
@@ -344,10 +345,6 @@ impl View for SlowManifold {
     }
 
     /// The picture without particles.
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let outer = Rect::from_min_size(Pos2::ZERO, self.size);
         let meaning = settings(cx).meaning;

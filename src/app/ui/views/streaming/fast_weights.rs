@@ -107,7 +107,7 @@ fn cells<'a>(found: &'a FastWeights, text: usize, panel: Rect, row: f32) -> Vec<
 }
 
 /// Draws the names of a panel's rows and columns.
-fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize, (panel, row): (Rect, f32)) {
+fn draw_names(painter: &Painter, theme: &Theme, found: &FastWeights, text: usize, panel: Rect, row: f32) {
     let small = FontId::proportional(theme::SMALL);
     let draw_text = |at: Pos2, align, words: String, colour| painter.text(at, align, words, small.clone(), colour);
     let name = found.texts.get(text).map_or("", String::as_str);
@@ -153,7 +153,7 @@ fn canvas_ui(ui: &mut Ui, theme: &Theme, found: &FastWeights, height: f32) {
         for text in 0..n {
             let at = vec2((text % across) as f32 * (one + GAP), (text / across) as f32 * (high + GAP));
             let panel = Rect::from_min_size(rect.min + at, vec2(one, high));
-            draw_names(&painter, theme, found, text, (panel, row));
+            draw_names(&painter, theme, found, text, panel, row);
             for cell in cells(found, text, panel, row) {
                 cell.draw(&painter, theme);
                 if response.hover_pos().is_some_and(|p| cell.rect.contains(p)) {

@@ -132,10 +132,6 @@ impl View for UncertaintyView {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         self.chart(cx).svg(&self.state, cx.theme)
     }

@@ -1,15 +1,15 @@
 //! Perplexity along streamed texts, beside that of the same windows read with empty traces, and how the gap closes
 //! after traces were emptied.
 
-use eframe::egui::{Ui, vec2};
+use eframe::egui::{Ui, Vec2, vec2};
 
 use super::{CONTROLS, measure_ui, shown, subtitle_of, tokens_ui, variants_ui, why_nothing};
 use crate::{
     telemetry::measurements::{WarmUp, WarmUpArgs, WarmUpText},
     ui::{
-        plot::{Axis, Chart, ChartState, Line, Reference, Stroke},
+        plot::{Axis, Chart, Line, Reference, Stroke},
         table::Table,
-        view::{View, ViewCx},
+        view::{Arrangement, Panel, PanelView, ViewCx},
     },
 };
 
@@ -22,8 +22,6 @@ const RATIO: f64 = 1.4;
 
 /// View `warm_up`.
 pub struct WarmUpView {
-    along: ChartState,
-    after: ChartState,
     tokens: usize,
 }
 
@@ -52,7 +50,7 @@ fn saved(text: &WarmUpText) -> String {
 
 impl Default for WarmUpView {
     fn default() -> Self {
-        Self { along: ChartState::default(), after: ChartState::default(), tokens: 4000 }
+        Self { tokens: 4000 }
     }
 }
 
@@ -102,34 +100,29 @@ impl WarmUpView {
     }
 }
 
-impl View for WarmUpView {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
-        let (along, after) = (Self::along(cx), Self::after(cx));
-        let room = ui.available_size() - vec2(0.0, cx.height_of_controls(CONTROLS + GAP));
+impl PanelView for WarmUpView {
+    const LOW: f32 = 0.0;
+    const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        vec![Panel::new(Self::along(cx), 0.5), Panel::new(Self::after(cx), 0.5)]
+    }
+
+    fn above_ui(&mut self, ui: &mut Ui, _cx: &mut ViewCx<'_>) {
         ui.spacing_mut().item_spacing = vec2(GAP, GAP);
-        if along.is_empty() {
-            along.show(ui, room, cx.theme, &mut self.along);
-        } else if room.x > WIDE {
-            ui.horizontal(|ui| {
-                let size = vec2(((room.x - GAP) / 2.0).floor(), room.y);
-                along.show(ui, size, cx.theme, &mut self.along);
-                after.show(ui, size, cx.theme, &mut self.after);
-            });
-        } else {
-            let size = vec2(room.x, ((room.y - GAP) / 2.0).floor());
-            along.show(ui, size, cx.theme, &mut self.along);
-            let mut after = after;
-            after.legend = false;
-            after.show(ui, size, cx.theme, &mut self.after);
-        }
-        if cx.has_controls {
-            ui.horizontal(|ui| {
-                let args = WarmUpArgs { tokens: self.tokens, ..WarmUpArgs::default() };
-                measure_ui::<WarmUp>(ui, cx, &args, "Weights stay frozen. It takes some seconds.");
-                tokens_ui(ui, &mut self.tokens, &CHOICES);
-                variants_ui(ui, cx);
-            });
-        }
+    }
+
+    fn height_below(&self, cx: &ViewCx<'_>, _room: Vec2, _is_empty: bool) -> f32 {
+        cx.height_of_controls(CONTROLS + GAP)
+    }
+
+    fn below_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>, _height: f32) {
+        ui.horizontal(|ui| {
+            let args = WarmUpArgs { tokens: self.tokens, ..WarmUpArgs::default() };
+            measure_ui::<WarmUp>(ui, cx, &args, "Weights stay frozen. It takes some seconds.");
+            tokens_ui(ui, &mut self.tokens, &CHOICES);
+            variants_ui(ui, cx);
+        });
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
@@ -138,7 +131,7 @@ impl View for WarmUpView {
         if shown::<WarmUp>(cx).is_some() { format!("{subtitle} \u{b7} {what}") } else { subtitle }
     }
 
-    fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {
+    fn table(&self, cx: &ViewCx<'_>) -> Option<Table> {
         let m = shown::<WarmUp>(cx)?;
         let mut table = Table::new(["text", "measure", "tokens", "streamed", "traces_emptied"]);
         for text in &m.value.texts {
@@ -151,15 +144,7 @@ impl View for WarmUpView {
             rows("perplexity of a window", m.value.window, &text.streamed, &text.reset);
             rows("nats by position", 1, &text.streamed_by_position, &text.reset_by_position);
         }
-        Some(table.finish())
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
-    fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
-        Self::along(cx).svg(&self.along, cx.theme)
+        Some(table)
     }
 }
 

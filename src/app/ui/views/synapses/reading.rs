@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use eframe::egui::{DragValue, Response, RichText, Ui, vec2};
+use eframe::egui::{DragValue, RichText, Ui, vec2};
 
 use super::{
     points,
@@ -26,6 +26,7 @@ use crate::{
         widgets::{
             playhead::Playhead,
             token_strip::{Mark, written_strip_ui},
+            typed::settled,
         },
     },
 };
@@ -290,15 +291,6 @@ impl ReadingView {
     }
 }
 
-/// The value of a field once it is no longer dragged or typed in; `meanwhile` holds it until then.
-fn settled(response: &Response, value: f64, meanwhile: &mut Option<f64>) -> Option<f64> {
-    if response.changed() {
-        *meanwhile = Some(value);
-    }
-    let is_busy = response.dragged() || response.has_focus();
-    if is_busy { None } else { meanwhile.take() }
-}
-
 /// The settings whose controls stand in the tile.
 const CONTROLS: &[&str] = &[ReadingSettings::text.name, ReadingSettings::write.name, ReadingSettings::temperature.name];
 
@@ -365,10 +357,6 @@ impl View for ReadingView {
             table.row([t.to_string(), token.clone(), written].into_iter().chain(values));
         }
         Some(table.finish())
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -1,7 +1,7 @@
 //! A text read by a model of traces, and its continuation: surprise or prediction error as heat under the tokens, the
 //! three traces of a block channel by channel, and their lengths.
 
-use eframe::egui::{Color32, DragValue, RichText, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{Color32, DragValue, RichText, Ui, vec2};
 
 use super::{
     TRACES,
@@ -21,6 +21,7 @@ use crate::{
         widgets::{
             playhead::Playhead,
             token_strip::{Mark, token_strip_ui},
+            typed::text_line,
         },
     },
 };
@@ -97,9 +98,8 @@ impl TraceReadingView {
 
     fn controls_ui(&mut self, ui: &mut Ui, paths: &[&str]) {
         let hint = "a held-out passage; type a text of your own";
-        let edit = TextEdit::singleline(&mut self.text).desired_width(f32::INFINITY).hint_text(hint);
-        let response = ui.add(edit).on_hover_text("The text that is read; the model then goes on by itself.");
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
+        text_line(ui, &mut self.text, "text to read", hint)
+            .on_hover_text("The text that is read; the model then goes on by itself.");
         ui.horizontal_wrapped(|ui| {
             if !paths.is_empty() {
                 block_ui(ui, &mut self.block, paths);

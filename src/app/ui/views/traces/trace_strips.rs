@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use eframe::egui::{
-    self, Align2, FontId, Painter, Pos2, Rect, Response, Sense, Stroke, TextEdit, Ui, Vec2, WidgetInfo,
-    accesskit::Role, epaint::TextShape, pos2, vec2,
+    self, Align2, FontId, Painter, Pos2, Rect, Response, Sense, Stroke, Ui, Vec2, WidgetInfo, accesskit::Role,
+    epaint::TextShape, pos2, vec2,
 };
 
 use super::sentence::{NAMES, Sentence};
@@ -16,7 +16,7 @@ use crate::{
     ui::{
         theme,
         view::{View, ViewCx},
-        widgets::playhead::Playhead,
+        widgets::{playhead::Playhead, typed::text_line},
     },
 };
 
@@ -72,10 +72,7 @@ impl Stage {
 impl TraceStrips {
     fn sentence_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let Ok(mut text) = cx.config.value(TraceSettings::sentence) else { return };
-        let edit = TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text("type a sentence");
-        let response = ui.add(edit);
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "sentence"));
-        if response.changed() {
+        if text_line(ui, &mut text, "sentence", "type a sentence").changed() {
             cx.set(TraceSettings::sentence.name, Value::Text(text));
         }
     }
@@ -105,7 +102,7 @@ impl TraceStrips {
         let painter = ui.painter_at(rect);
         draw_words(&painter, &stage, cx, s, cursor);
         for trace in 0..3 {
-            draw_strip(&painter, &stage, cx, s, (trace, cursor));
+            draw_strip(&painter, &stage, cx, s, trace, cursor);
         }
         if let Some(word) = under(response.hover_pos()) {
             explain(response, s, word, cursor);
@@ -138,7 +135,7 @@ fn draw_words(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, c
 }
 
 /// Draws a trace: a bar a word, as high as its retained share.
-fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, (trace, cursor): (usize, usize)) {
+fn draw_strip(painter: &Painter, stage: &Stage, cx: &ViewCx<'_>, s: &Sentence, trace: usize, cursor: usize) {
     let a = s.alphas[trace];
     let top = stage.top + stage.strip * trace as f32 + 8.0;
     let bottom = stage.top + stage.strip * (trace as f32 + 1.0);

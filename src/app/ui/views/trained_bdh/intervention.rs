@@ -24,6 +24,7 @@ use crate::{
             bars::{Bar, bars_ui},
             number::share,
             token_strip::{Mark, drawable_text, token_strip_ui, visible_text},
+            typed::settled,
         },
     },
 };
@@ -134,14 +135,8 @@ impl Intervention {
         let mut text = self.names.clone().unwrap_or(set.clone());
         let response = ui.add(TextEdit::singleline(&mut text).desired_width(140.0).hint_text(hint));
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, name));
-        if response.changed() {
-            self.names = Some(text.clone());
-        }
-        if response.lost_focus() {
-            if text != set {
-                cx.set(setting.name, Value::Text(text));
-            }
-            self.names = None;
+        if let Some(names) = settled(&response, text, &mut self.names).filter(|names| *names != set) {
+            cx.set(setting.name, Value::Text(names));
         }
         response.on_hover_text(tip);
     }
@@ -292,10 +287,6 @@ impl View for Intervention {
             ]);
         }
         Some(table.finish())
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -15,9 +15,13 @@ pub use query_key_maps::QueryKeyMapsView;
 pub(super) use take_over::{NeuronSet, take_over_ui};
 pub use top_contexts::TopContextsView;
 
-use eframe::egui::{TextEdit, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::Ui;
 
-use crate::{config::Value, labs::synapses::settings::ReadingSettings, ui::view::ViewCx};
+use crate::{
+    config::Value,
+    labs::synapses::settings::ReadingSettings,
+    ui::{view::ViewCx, widgets::typed::text_line},
+};
 
 /// The settings of the text, in a lab that has them.
 pub(super) fn reading_settings(cx: &ViewCx<'_>) -> Option<ReadingSettings> {
@@ -32,11 +36,7 @@ const TEXT_CONTROL: &[&str] = &[ReadingSettings::text.name];
 pub(super) fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, typed: &mut Option<String>) {
     let Ok(set) = cx.config.value(ReadingSettings::text) else { return };
     let mut text = typed.clone().unwrap_or(set);
-    let edit = TextEdit::singleline(&mut text)
-        .desired_width(f32::INFINITY)
-        .hint_text("type a text to read; empty for a held-out passage");
-    let response = ui.add(edit);
-    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to read"));
+    let response = text_line(ui, &mut text, "text to read", "type a text to read; empty for a held-out passage");
     if response.changed() {
         cx.set(ReadingSettings::text.name, Value::Text(text.clone()));
         *typed = Some(text);

@@ -43,8 +43,10 @@ impl ForwardPass {
     pub fn run(
         model: &dyn SynapseModel,
         ids: &[u32],
-        (change, length): (Option<&Intervention>, usize),
-        (device, progress): (&Device, Progress<'_>),
+        change: Option<&Intervention>,
+        length: usize,
+        device: &Device,
+        progress: Progress<'_>,
     ) -> Result<Self> {
         let mut state = State::empty(model.shape(), 1, device)?;
         let mut next = |ids: &[u32]| -> Result<Tensor> {
@@ -116,9 +118,10 @@ pub(in crate::probe) fn continuation(
     model: &dyn SynapseModel,
     ids: &[u32],
     length: usize,
-    at: (&Device, Progress<'_>),
+    device: &Device,
+    progress: Progress<'_>,
 ) -> Result<Vec<u32>> {
-    Ok(ForwardPass::run(model, ids, (None, length), at)?.continuation)
+    Ok(ForwardPass::run(model, ids, None, length, device, progress)?.continuation)
 }
 
 /// The first of the greatest.

@@ -64,11 +64,12 @@ pub fn effect(
     ids: &[u32],
     asked: &Request,
     options: EffectOptions,
-    (device, progress): (&Device, Progress<'_>),
+    device: &Device,
+    progress: Progress<'_>,
 ) -> Result<Effect> {
     let readings = options.draws + 3;
     let read = |change: Option<&Intervention>, length: usize, at: usize| {
-        ForwardPass::run(model, ids, (change, length), (device, progress.piece(at, readings)))
+        ForwardPass::run(model, ids, change, length, device, progress.piece(at, readings))
     };
     let before = read(None, options.length, 0)?;
     let after = read(Some(&asked.change), options.length, 1)?;

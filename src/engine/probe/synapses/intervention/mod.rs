@@ -17,7 +17,7 @@ use super::super::{
     prompt::{Prompt, likely_tokens},
 };
 use crate::{
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     telemetry::{
         measurements::{InterventionArgs, InterventionEffect},
@@ -35,10 +35,6 @@ impl Probe for InterventionProbe {
     type Args = InterventionArgs;
     type Subject<'m> = &'m dyn SynapseModel;
 
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
-
     fn ask(model: &dyn SynapseModel, args: &InterventionArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let asked = request(&args.change, model.shape())?;
         if asked.is_empty() {
@@ -46,7 +42,7 @@ impl Probe for InterventionProbe {
         }
         let prompt = Prompt::read(cx, &args.text, args.passage, args.longest)?;
         let options = EffectOptions { draws: args.draws, length: args.length, seed: cx.seed };
-        let found = effect(model, &prompt.ids, &asked, options, (cx.device, cx.progress))?;
+        let found = effect(model, &prompt.ids, &asked, options, cx.device, cx.progress)?;
         let per_head = model.shape().per_head();
         let measured = InterventionEffect {
             is_typed: !args.text.is_empty(),

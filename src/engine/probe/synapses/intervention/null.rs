@@ -208,7 +208,7 @@ fn synapses_alike(
             std::iter::once(neuron).chain(near).collect()
         })
         .collect();
-    let sigma = sigmas(model, texts, layer, (&ends[0], &ends[1]), device)?;
+    let sigma = sigmas(model, texts, layer, &ends[0], &ends[1], device)?;
     let own = sigma[0];
     let mut others = vec![];
     for (a, &i) in ends[0].iter().enumerate() {
@@ -227,7 +227,8 @@ fn sigmas(
     model: &dyn SynapseModel,
     texts: &[&[u32]],
     layer: usize,
-    (ys, xs): (&[usize], &[usize]),
+    ys: &[usize],
+    xs: &[usize],
     device: &Device,
 ) -> Result<Vec<f64>> {
     let mut all = Tensor::zeros((ys.len(), xs.len()), candle_core::DType::F32, device)?;

@@ -4,7 +4,7 @@
 mod charts;
 mod facts;
 
-use eframe::egui::{DragValue, Label, RichText, Sense, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
+use eframe::egui::{DragValue, Label, RichText, Sense, Ui, vec2};
 
 use crate::{
     telemetry::{
@@ -19,7 +19,7 @@ use crate::{
         table::Table,
         theme::SMALL,
         view::{Measured, View, ViewCx},
-        widgets::{fold::fold_ui, large_figure::large_figures_ui},
+        widgets::{fold::fold_ui, large_figure::large_figures_ui, typed::text_line},
     },
 };
 use charts::Quantity;
@@ -91,12 +91,10 @@ impl AttentionChainView {
     fn text_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
         let hint = "a held-out passage; type a sentence of your own";
         let ChainText(mut text) = cx.selection.get().cloned().unwrap_or_default();
-        let edit = TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text(hint);
-        let response = ui.add(edit).on_hover_text(
+        let response = text_line(ui, &mut text, "text to attend in", hint).on_hover_text(
             "The text along which the model attends. Empty takes the passage of the attention maps; at most 96 tokens of \
              a typed text are read.",
         );
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "text to attend in"));
         if response.changed() {
             cx.selection.set(ChainText(text));
             // another text has other positions
@@ -250,10 +248,6 @@ impl View for AttentionChainView {
             ]);
         }
         Some(table.finish())
-    }
-
-    fn draws_svg(&self) -> bool {
-        true
     }
 
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {

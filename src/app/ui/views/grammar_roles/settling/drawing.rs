@@ -145,7 +145,8 @@ pub(super) fn draw_traces(
     theme: &Theme,
     stage: &Stage,
     found: &Settling,
-    (words, position): (usize, ReadingPosition),
+    words: usize,
+    position: ReadingPosition,
 ) {
     let Some(level) = found.levels.first() else { return };
     for (strip, (trace, name)) in [(&level.fast, "fast"), (&level.slow, "slow")].into_iter().enumerate() {
@@ -192,8 +193,10 @@ pub(super) fn draw_level(
     painter: &Painter,
     theme: &Theme,
     stage: &Stage,
-    (place, level): (usize, &SettlingLevel),
-    (sweeps, position): (usize, ReadingPosition),
+    place: usize,
+    level: &SettlingLevel,
+    sweeps: usize,
+    position: ReadingPosition,
 ) {
     let middle = stage.tops[place] + bitmap::size(level.units, stage.cell).y / 2.0;
     let at = pos2(stage.rect.left(), middle);

@@ -272,10 +272,6 @@ impl View for TopContextsView {
         Some(table.finish())
     }
 
-    fn draws_svg(&self) -> bool {
-        true
-    }
-
     fn svg(&self, cx: &ViewCx<'_>) -> Option<String> {
         let m = cx.answered::<TopContexts>()?;
         Self::chart(cx, m.value).svg(&self.chart, cx.theme)

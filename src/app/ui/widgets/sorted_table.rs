@@ -1,0 +1,129 @@
+//! A table whose rows are clicked and whose columns are sorted by. Only rows in sight are drawn; columns that have no room
+//! are scrolled to.
+
+use eframe::egui::{
+    Color32, CursorIcon, FontId, Rect, Response, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
+
+use super::truncated::truncated;
+use crate::ui::theme::{self, Theme};
+
+/// Room beside the text of a cell, points.
+pub const PAD: f32 = 8.0;
+
+/// A column of a [`SortedTable`].
+pub struct TableColumn {
+    pub heading: String,
+    pub width: f32,
+    /// True for numbers.
+    pub at_right: bool,
+    /// The direction of the order, if rows are sorted by it: true if they fall.
+    pub falling: Option<bool>,
+}
+
+/// The frame of a table: the view or panel draws the cells.
+pub struct SortedTable<'a> {
+    pub id: &'static str,
+    pub theme: &'a Theme,
+    pub columns: Vec<TableColumn>,
+    /// Room before the first column, points.
+    pub left: f32,
+    /// Heights of the head and of a row, points.
+    pub head: f32,
+    pub row: f32,
+    /// The row to scroll to.
+    pub wanted: Option<usize>,
+}
+
+/// The text of a cell.
+pub struct CellText {
+    pub text: String,
+    pub font: FontId,
+    pub colour: Color32,
+    pub at_right: bool,
+}
+
+impl SortedTable<'_> {
+    /// Draws the table of so many rows, each by `row_ui`; returns the column whose heading was clicked.
+    pub fn show(&self, ui: &mut Ui, rows: usize, mut row_ui: impl FnMut(&mut Ui, usize)) -> Option<usize> {
+        let needed = self.left + self.columns.iter().map(|column| column.width).sum::<f32>();
+        let mut all_ui = |ui: &mut Ui| {
+            let clicked = self.head_ui(ui);
+            ui.spacing_mut().item_spacing.y = 0.0;
+            let mut area = ScrollArea::vertical().id_salt(self.id).auto_shrink([false, false]);
+            if let Some(row) = self.wanted {
+                area = area.vertical_scroll_offset((row as f32 - 3.0).max(0.0) * self.row);
+            }
+            area.show_rows(ui, self.row, rows, |ui, range| range.for_each(|row| row_ui(ui, row)));
+            clicked
+        };
+        if needed <= ui.available_width() + 0.5 {
+            return all_ui(ui);
+        }
+        let area = ScrollArea::horizontal().id_salt((self.id, "columns")).auto_shrink([false, false]);
+        let shown = area.show(ui, |ui| {
+            ui.set_width(needed);
+            all_ui(ui)
+        });
+        shown.inner
+    }
+
+    /// The place of each column in a row.
+    pub fn places(&self, row: Rect) -> impl Iterator<Item = Rect> {
+        let mut x = row.left() + self.left;
+        self.columns.iter().map(move |column| {
+            x += column.width;
+            Rect::from_min_size(pos2(x - column.width, row.top()), vec2(column.width, row.height()))
+        })
+    }
+
+    fn head_ui(&self, ui: &mut Ui) -> Option<usize> {
+        let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), self.head), Sense::hover());
+        let mut clicked = None;
+        for (i, (column, place)) in self.columns.iter().zip(self.places(rect)).enumerate() {
+            let response = ui.interact(place, ui.scope_id().with(("sort", i)), Sense::click());
+            let name = format!("Sort by {}", column.heading);
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
+            let sign = match column.falling {
+                Some(true) => " ▾",
+                Some(false) => " ▴",
+                None => "",
+            };
+            let is_bright = column.falling.is_some() || response.hovered();
+            let words = CellText {
+                text: format!("{}{sign}", column.heading),
+                font: FontId::proportional(theme::SMALL),
+                colour: if is_bright { self.theme.text } else { self.theme.secondary },
+                at_right: column.at_right,
+            };
+            cell_ui(ui, place, words);
+            if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
+                clicked = Some(i);
+            }
+        }
+        ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, self.theme.line));
+        clicked
+    }
+
+    /// The ground of a row with its accessible name; the cells are drawn on it.
+    pub fn row_ui(&self, ui: &mut Ui, name: &str, is_selected: bool) -> Response {
+        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), self.row), Sense::click());
+        response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_selected, name));
+        if is_selected {
+            ui.painter().rect_filled(rect, theme::CORNER, self.theme.raised);
+            let edge = Rect::from_min_size(rect.min, vec2(2.0, self.row));
+            ui.painter().rect_filled(edge, 0.0, self.theme.accent);
+        } else if response.hovered() {
+            ui.painter().rect_filled(rect, theme::CORNER, self.theme.panel);
+        }
+        ui.painter().hline(rect.x_range(), rect.bottom(), Stroke::new(1.0, self.theme.line));
+        response.on_hover_cursor(CursorIcon::PointingHand)
+    }
+}
+
+/// Draws a text in the middle of a cell's height, cut off where it is too long.
+pub fn cell_ui(ui: &Ui, place: Rect, cell: CellText) {
+    let galley = truncated(ui, &cell.text, cell.font, cell.colour, place.width() - PAD);
+    let left = if cell.at_right { place.right() - galley.size().x - PAD } else { place.left() + PAD };
+    ui.painter().galley(pos2(left, place.center().y - galley.size().y / 2.0), galley, cell.colour);
+}
