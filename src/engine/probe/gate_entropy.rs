@@ -5,7 +5,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    Answer, Probe, ProbeInputs,
+    Answer, FromModel, Probe, ProbeInputs,
     attention_maps::rows_of,
     position_losses::token_losses,
     token_residuals::{by_token, with_gate_shut},
@@ -32,10 +32,6 @@ const ROTATIONS: usize = 499;
 impl Probe for GateEntropy {
     type Args = GateEntropyArgs;
     type Subject<'m> = GatedAttention<'m>;
-
-    fn subject(model: &mut dyn Trainable) -> Option<GatedAttention<'_>> {
-        GatedAttention::new(model)
-    }
 
     fn ask(mut gated: GatedAttention<'_>, args: &GateEntropyArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let held_out = cx.corpus.held_out(MAX_WINDOWS, args.window).map_err(candle_core::Error::wrap)?;
@@ -103,8 +99,8 @@ impl Tokens {
     }
 }
 
-impl<'m> GatedAttention<'m> {
-    fn new(model: &'m mut dyn Trainable) -> Option<Self> {
+impl<'m> FromModel<'m> for GatedAttention<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
         let Capabilities { attention_layers, two_timescales, fixed_point, .. } = model.capabilities();
         let (streams, injected) = (two_timescales?, fixed_point?.start_tap());
         let last = format!(".r{}", streams.rounds.checked_sub(1)?);
@@ -115,7 +111,9 @@ impl<'m> GatedAttention<'m> {
         }
         model.capabilities_mut().coupling.map(|model| Self { model, streams, layers, injected })
     }
+}
 
+impl GatedAttention<'_> {
     /// All tokens `(B, T)` of a batch.
     fn read(&mut self, tokens: &Tensor, targets: &[u32]) -> Result<Tokens> {
         let paths: Vec<String> = self.layers.iter().map(AttentionLayer::tap_path).collect();
@@ -224,7 +222,7 @@ mod tests {
         let (mut model, corpus) = gated(0.8)?;
         let ids = corpus.passage(0, 24);
         let tokens = Tensor::from_slice(&ids, (2, 12), &Device::Cpu)?;
-        let found = GatedAttention::new(model.as_mut()).expect("attention").read(&tokens, &ids)?;
+        let found = GatedAttention::from_model(model.as_mut()).expect("attention").read(&tokens, &ids)?;
         let mut tap = Tap::on(&["post.0.r1.attn.weights", "post.1.r1.attn.weights"]);
         model.token_model()?.logits(&tokens, &mut tap)?;
         let row = |layer: usize, window: usize, head: usize, query: usize| -> Result<f64> {

@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Answer, Probe, ProbeInputs};
+use super::{Answer, FromModel, Probe, ProbeInputs};
 use crate::{
     analysis::linear_readout::{Rows, explained},
     models::{
@@ -31,16 +31,18 @@ const PERMUTATIONS: usize = 4;
 /// Windows that are read at once.
 const BATCH: usize = 8;
 
+impl<'m> FromModel<'m> for LayeredModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let Capabilities { token_model, residual_layers, .. } = model.capabilities();
+        Some(Self { model: token_model?, stack: residual_layers? })
+    }
+}
+
 impl Probe for LayerReadout {
     type Args = LayerReadoutArgs;
     type Subject<'m> = LayeredModel<'m>;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<LayeredModel<'_>> {
-        let Capabilities { token_model, residual_layers, .. } = model.capabilities();
-        Some(LayeredModel { model: token_model?, stack: residual_layers? })
-    }
 
     fn ask(layered: LayeredModel<'_>, args: &LayerReadoutArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let layers = layered.stack.layers;

@@ -7,7 +7,7 @@ use crate::{
         cores::{coreness, rich_club},
         null_models,
     },
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::{Error, Result},
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, CorePeripheryArgs},
@@ -21,10 +21,6 @@ impl Probe for CorePeriphery {
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &CorePeripheryArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let question = GraphQuery::from(&args.graph);

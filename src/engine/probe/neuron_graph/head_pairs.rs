@@ -3,7 +3,7 @@
 use super::{Factors, GraphQuery};
 use crate::{
     analysis::graph::product::{Sign, Spread},
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::measurements::{self, HeadPair, HeadPairsArgs, HeavyTail, NeuronGraphArgs},
@@ -17,10 +17,6 @@ impl Probe for HeadPairs {
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(model: &dyn SynapseModel, args: &HeadPairsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let heads = model.shape().heads;
