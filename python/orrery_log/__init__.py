@@ -24,7 +24,7 @@ from typing import Any, Callable, Optional
 
 from .folder import PROTOCOL, VERSION
 from .notices import Notices
-from .run import Run
+from .runs import Run
 
 __version__ = VERSION
 __all__ = [

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
 from . import arrays
-from .attention import Layer
+from .attention_maps import Layer
 
 
 def torch() -> Any:
@@ -96,7 +96,7 @@ class Capture:
             self._guarded(lambda: self._softmax(args, kwargs, out))()
 
     def _path(self) -> Optional[str]:
-        names = [(name, module) for name, module in self._stack if "softmax" not in type(module).__name__.lower()]
+        names = [(name, module) for name, module in self._stack if type(module).__name__ != "Softmax"]
         if not names or any(is_multihead(module) for _, module in names):
             return None
         return names[-1][0]

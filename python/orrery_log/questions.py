@@ -14,13 +14,13 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
 from . import arrays
-from .attention import Layer, payload as attention_payload
+from .attention_maps import Layer, payload as attention_payload
 from .folder import PROTOCOL, VARIANT, now, write_whole
 from .notices import Refused
 from .numbers import plain, to_json
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .runs import Run
 
 MAX_QUESTION = 64 << 10
 MAX_ANSWER = 64 << 20

@@ -8,7 +8,7 @@ from typing import Any, Optional
 import orrery_log
 
 from .notices import Notices
-from .run import Run
+from .runs import Run
 
 _notices = Notices()
 

@@ -17,7 +17,7 @@ from .numbers import to_json
 from .writer import METRICS
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .runs import Run
 
 #: The names of types in safetensors, by the names that PyTorch and NumPy give them.
 TYPES = {

@@ -9,8 +9,8 @@ import time
 from typing import Any, Callable, Iterable, Mapping, Optional
 
 from . import arrays, folder
-from .attention import Layer, payload as attention_payload
-from .histogram import histogram
+from .attention_maps import Layer, payload as attention_payload
+from .histograms import histogram
 from .notices import Notices, Refused, never_raises
 from .numbers import line, plain
 from .writer import METRICS, SAMPLES, Writer
@@ -229,6 +229,8 @@ class Run:
                     into[channel] = arrays.scalar(value, name)
             except Refused as e:
                 self.notices.once(f"refused {e.key}", str(e))
+            except Exception as e:
+                self.notices.once(f"value {name}", f"`{name}` is left out: {type(e).__name__}: {e}")
 
     def _channel(self, name: str) -> str:
         """The channel of a scalar; two names never share one."""
@@ -515,7 +517,7 @@ class Run:
     def watch(self, model: Any, every: int = 50, attention: bool = True, **options: Any) -> Any:
         """See `orrery_log.watch`."""
         try:
-            from .watch import Watch
+            from .model_watch import Watch
 
             return Watch(self, model, every, attention, **options)
         except Exception as e:
@@ -524,7 +526,7 @@ class Run:
 
     def ode(self, func: Any, every: int = 50, name: str = "ode") -> Any:
         """See `orrery_log.ode`."""
-        from .ode import watch_field
+        from .field import watch_field
 
         return watch_field(self, func, every, name)
 

@@ -11,7 +11,7 @@ from . import arrays
 from .capture import Capture, forward_hook, torch
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .runs import Run
 
 Gates = Union[bool, str, Iterable[str], Mapping[str, Callable[[], Any]]]
 
