@@ -1,7 +1,7 @@
 """A Hugging Face model of random weights that learns to copy: its attention maps live in Orrery. Nothing is downloaded.
 
-    pip install transformers
-    python examples/huggingface.py --model llama
+pip install transformers
+python examples/huggingface.py --model llama
 """
 
 from __future__ import annotations

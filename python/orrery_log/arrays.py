@@ -10,7 +10,7 @@ import base64
 import ctypes
 import math
 import sys
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Union
 
 from .notices import Refused
 from .numbers import Number, number
@@ -239,7 +239,7 @@ def scalar(value: Any, name: str) -> Scalar:
     raise Refused(name, f"`{name}` is no number but {type(value).__name__}; text() takes texts")
 
 
-def as_float(value: Any, name: str) -> Union[int, float]:
+def as_float(value: Any, name: str) -> int | float:
     if isinstance(value, complex):
         raise Refused(name, f"`{name}` is a complex number: log its real or absolute value")
     if isinstance(value, int) and abs(value) < 2**53:
@@ -257,7 +257,7 @@ def settled(value: Scalar) -> Number:
     return number(value)
 
 
-def names(values: Optional[Any], length: int, what: str) -> Optional[list[str]]:
+def names(values: Any | None, length: int, what: str) -> list[str] | None:
     """Names of the places of an axis; refused where there are more or fewer than places."""
     if values is None:
         return None

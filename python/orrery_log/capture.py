@@ -1,8 +1,8 @@
 """Attention weights seen during one forward pass of a PyTorch model, whoever wrote it.
 
-Three ways lead to them: `scaled_dot_product_attention` (its weights are computed again from queries and keys), a softmax over
-square scores, and `nn.MultiheadAttention`. The public BDH has linear attention and is read from its own parts. Nothing of it
-changes what the model computes, nor its random numbers.
+Three ways lead to them: `scaled_dot_product_attention` (its weights are computed again from queries and keys), a
+softmax over square scores, and `nn.MultiheadAttention`. The public BDH has linear attention and is read from its own
+parts. None of this changes what the model computes, nor its random numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from . import arrays
 from .attention_maps import Layer
@@ -24,7 +24,7 @@ def torch() -> Any:
 
 
 class Capture:
-    """What one forward pass shows. `path` names the module that runs; `quiet` is set while this code computes itself."""
+    """What one forward pass shows. While `quiet` is entered, what this code computes is not seen."""
 
     def __init__(self, model: Any, max_tokens: int, on_error: Callable[[Exception], None]) -> None:
         self.max_tokens = max_tokens
@@ -95,7 +95,7 @@ class Capture:
         elif name in ("softmax", "_softmax"):
             self._guarded(lambda: self._softmax(args, kwargs, out))()
 
-    def _path(self) -> Optional[str]:
+    def _path(self) -> str | None:
         names = [(name, module) for name, module in self._stack if type(module).__name__ != "Softmax"]
         if not names or any(is_multihead(module) for _, module in names):
             return None

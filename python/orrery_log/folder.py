@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
 import platform
 import re
 import secrets
-from typing import Any, Iterable, Optional
+from collections.abc import Iterable
+from typing import Any
 
 from .numbers import plain, to_json
 
@@ -62,10 +64,8 @@ def write_whole(path: str, parts: Iterable[bytes]) -> None:
             os.close(fd)
         os.replace(temporary, path)
     except BaseException:
-        try:
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
-        except OSError:
-            pass
         raise
 
 
@@ -92,11 +92,11 @@ def settings(config: Any) -> dict[str, Any]:
     return flat
 
 
-def fields_of(value: Any) -> Optional[dict[Any, Any]]:
+def fields_of(value: Any) -> dict[Any, Any] | None:
     if isinstance(value, dict):
         return value
     if hasattr(value, "keys") and hasattr(value, "__getitem__") and not isinstance(value, type):
-        return {k: value[k] for k in value.keys()}
+        return {k: value[k] for k in value}
     if isinstance(value, (str, bytes, int, float, bool, list, tuple, set, type)) or value is None or callable(value):
         return None
     if hasattr(value, "__dataclass_fields__"):

@@ -6,10 +6,12 @@ import math
 import os
 import threading
 import time
-from typing import Any, Callable, Iterable, Mapping, Optional
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable
 
 from . import arrays, folder
-from .attention_maps import Layer, payload as attention_payload
+from .attention_maps import Layer
+from .attention_maps import payload as attention_payload
 from .histograms import histogram
 from .notices import Notices, Refused, never_raises
 from .numbers import line, plain
@@ -58,31 +60,31 @@ class Run:
         *,
         seed: int = 0,
         total_steps: int = 0,
-        resume: Optional[str] = None,
+        resume: str | None = None,
         all_ranks: bool = False,
         max_bytes: int = 8 << 30,
-        on_save: Optional[Callable[[], Any]] = None,
-        answers: Optional[Mapping[str, Callable[..., Any]]] = None,
+        on_save: Callable[[], Any] | None = None,
+        answers: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         self.name = str(name)
-        self.folder: Optional[str] = None
+        self.folder: str | None = None
         self.notices = Notices(self._notice)
         self.allow = [str(a) for a in ([allow] if isinstance(allow, str) else allow)]
         #: Functions that add scalars to a step: called with the step by `log`.
         self.collectors: list[Callable[[int], Mapping[str, Any]]] = []
         #: Objects whose `logged(step)` is called after each logged step, and `finish()` at the end.
         self.listeners: list[Any] = []
-        self.last_step: Optional[int] = None
+        self.last_step: int | None = None
         self._seed = seed if isinstance(seed, int) and 0 <= seed < 2**63 else 0
         self._settings: dict[str, Any] = {}
         self._known: dict[str, Any] = {"total_steps": max(int(total_steps), 0)}
         self._names: dict[str, str] = {}
-        self._attention: Optional[_PendingAttention] = None
+        self._attention: _PendingAttention | None = None
         self._lock = threading.RLock()
         self._pid = os.getpid()
         self._began = time.monotonic()
         self._started_at = folder.now()
-        self._writer: Optional[Writer] = None
+        self._writer: Writer | None = None
         self._finished = False
         self._describing = False
         self._snapshots: Any = None
@@ -97,10 +99,10 @@ class Run:
         self,
         config: Any,
         dir: str,
-        resume: Optional[str],
+        resume: str | None,
         all_ranks: bool,
         max_bytes: int,
-        on_save: Optional[Callable[[], Any]],
+        on_save: Callable[[], Any] | None,
         answers: dict[str, Callable[..., Any]],
     ) -> None:
         rank = os.environ.get("RANK", "0")
@@ -122,7 +124,7 @@ class Run:
 
             self._questions = Questions(self, on_save, answers)
 
-    def _writer_in(self, parent: str, resume: Optional[str], max_bytes: int) -> Writer:
+    def _writer_in(self, parent: str, resume: str | None, max_bytes: int) -> Writer:
         if resume is not None:
             try:
                 writer = Writer(resume, self.notices, max_bytes)
@@ -150,7 +152,7 @@ class Run:
         folder.write_whole(os.path.join(self.folder, "config.toml"), [toml])
 
     @property
-    def active(self) -> Optional[Writer]:
+    def active(self) -> Writer | None:
         """The writer, where this process writes; said once in a forked child, which does not."""
         if self._writer is None or self._finished:
             return None
@@ -181,11 +183,11 @@ class Run:
         return step
 
     @never_raises
-    def log(self, values: Mapping[str, Any], step: Optional[int] = None) -> None:
+    def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
         """Scalars of one step by name. Nested dicts are joined by `/`.
 
-        `step` counts finished updates; left out, it is one more than the last. `loss`, `val_loss`, `lr` and their like are
-        written under the names that Orrery's views know (ALIASES).
+        `step` counts finished updates; left out, it is one more than the last. `loss`, `val_loss`, `lr` and their
+        like are written under the names that Orrery's views know (ALIASES).
         """
         writer = self.active
         if writer is None:
@@ -238,7 +240,9 @@ class Run:
         if known is not None:
             return known
         if len(self._names) >= MAX_SCALARS:
-            raise Refused("scalars", f"more than {MAX_SCALARS:,} different scalars: `{name}` and further ones are left out")
+            raise Refused(
+                "scalars", f"more than {MAX_SCALARS:,} different scalars: `{name}` and further ones are left out"
+            )
         channel = f"scalar/{name}" if name in COLUMNS else ALIASES.get(name, name)
         if channel in self._names.values():
             if name == channel or name in self._names.values():
@@ -253,14 +257,15 @@ class Run:
         self,
         layer: str,
         weights: Any,
-        step: Optional[int] = None,
+        step: int | None = None,
         *,
-        tokens: Optional[Iterable[Any]] = None,
+        tokens: Iterable[Any] | None = None,
         about: str = "",
         differential: bool = False,
     ) -> None:
-        """Attention weights of one layer, `(heads, T, T)` or `(T, T)`: head, query, key; rows sum to 1, masked keys are 0.
+        """Attention weights of one layer, `(heads, T, T)` or `(T, T)`: head, query, key.
 
+        Rows sum to 1, masked keys are 0.
         The layers of one step are shown together, in the order of the calls. `tokens` names the T places.
         `differential`: weights may be negative and rows need not sum to 1.
         """
@@ -270,7 +275,7 @@ class Run:
         names = self._tokens(tokens, found.positions)
         self.attention_layers([found], self._step(step), tokens=names, about=about)
 
-    def _tokens(self, tokens: Optional[Iterable[Any]], length: int) -> Optional[list[str]]:
+    def _tokens(self, tokens: Iterable[Any] | None, length: int) -> list[str] | None:
         try:
             return arrays.names(tokens, length, "tokens")
         except Refused as e:
@@ -278,7 +283,7 @@ class Run:
             return None
 
     def attention_layers(
-        self, layers: list[Layer], step: int, *, tokens: Optional[list[str]] = None, about: str = "", whole: bool = False
+        self, layers: list[Layer], step: int, *, tokens: list[str] | None = None, about: str = "", whole: bool = False
     ) -> None:
         """Takes layers of one step; `whole`: these are all of them."""
         with self._lock:
@@ -317,7 +322,7 @@ class Run:
         size: int,
         *,
         about: str = "",
-        tokens: Optional[list[str]] = None,
+        tokens: list[str] | None = None,
     ) -> None:
         """A line of samples.jsonl; `make` gives its payload on the writer's thread, from `size` bytes that wait."""
         writer = self.active
@@ -339,10 +344,10 @@ class Run:
         self,
         name: str,
         values: Any,
-        step: Optional[int] = None,
+        step: int | None = None,
         *,
-        rows: Optional[Iterable[Any]] = None,
-        columns: Optional[Iterable[Any]] = None,
+        rows: Iterable[Any] | None = None,
+        columns: Iterable[Any] | None = None,
         row_axis: str = "",
         column_axis: str = "",
         about: str = "",
@@ -377,10 +382,10 @@ class Run:
         source: Any,
         target: Any,
         weight: Any = None,
-        step: Optional[int] = None,
+        step: int | None = None,
         *,
-        labels: Optional[Iterable[Any]] = None,
-        community: Optional[Iterable[Optional[int]]] = None,
+        labels: Iterable[Any] | None = None,
+        community: Iterable[int | None] | None = None,
         about: str = "",
     ) -> None:
         """A directed graph: ends and weights of its edges, one each; nodes are numbered from 0.
@@ -424,7 +429,7 @@ class Run:
         self.sample("graph.neurons", payload, self._step(step), 32 * (count + nodes), about=about)
 
     @never_raises
-    def text(self, name: str, text: str, step: Optional[int] = None, *, about: str = "") -> None:
+    def text(self, name: str, text: str, step: int | None = None, *, about: str = "") -> None:
         """A text, such as what a language model writes."""
         if self.active is None:
             return
@@ -432,18 +437,20 @@ class Run:
         if len(words) > MAX_TEXT:
             self.notices.once(f"text {name}", f"text `{name}` is cut to {MAX_TEXT:,} characters")
             words = words[:MAX_TEXT]
-        self.sample(
-            f"text/{name}", lambda: {"kind": "text", "text": words}, self._step(step), len(words), about=about
-        )
+        self.sample(f"text/{name}", lambda: {"kind": "text", "text": words}, self._step(step), len(words), about=about)
 
     @never_raises
-    def histogram(self, name: str, values: Any, step: Optional[int] = None, *, bins: int = 64, about: str = "") -> None:
+    def histogram(self, name: str, values: Any, step: int | None = None, *, bins: int = 64, about: str = "") -> None:
         """The distribution of many values in `bins` bins of one width; what is not finite is left out."""
         if self.active is None:
             return
         copied = arrays.copy(values, name)
         self.sample(
-            f"histogram/{name}", lambda: histogram(copied, bins), self._step(step), arrays.byte_size(copied), about=about
+            f"histogram/{name}",
+            lambda: histogram(copied, bins),
+            self._step(step),
+            arrays.byte_size(copied),
+            about=about,
         )
 
     @never_raises
@@ -451,7 +458,7 @@ class Run:
         self,
         name: str,
         curves: Mapping[str, tuple[Any, Any]],
-        step: Optional[int] = None,
+        step: int | None = None,
         *,
         x_axis: str = "",
         y_axis: str = "",
@@ -474,15 +481,15 @@ class Run:
     def log_weights(
         self,
         model: Any,
-        step: Optional[int] = None,
+        step: int | None = None,
         *,
         budget: int = 1 << 30,
-        names: Optional[Iterable[str]] = None,
+        names: Iterable[str] | None = None,
     ) -> None:
         """A snapshot of a model's weights (a module, or a dict of arrays by name).
 
-        All snapshots together stay within `budget` bytes: those that lie closest in time are removed, the first and the last
-        stay. `names` are patterns such as `*.attn.*`.
+        All snapshots together stay within `budget` bytes: those that lie closest in time are removed, the first and the
+        last stay. `names` are patterns such as `*.attn.*`.
         """
         if self.active is None:
             return
@@ -493,7 +500,7 @@ class Run:
         self._snapshots.take(model, self._step(step), budget, None if names is None else list(names))
 
     @never_raises
-    def changed(self, key: str, value: Any, step: Optional[int] = None) -> None:
+    def changed(self, key: str, value: Any, step: int | None = None) -> None:
         """A setting that was changed while the model trains."""
         writer = self.active
         if writer is not None:
@@ -531,7 +538,7 @@ class Run:
         return watch_field(self, func, every, name)
 
     @never_raises
-    def finish(self, error: Optional[str] = None, timeout: float = 30.0) -> None:
+    def finish(self, error: str | None = None, timeout: float = 30.0) -> None:
         """Writes what waits (for `timeout` seconds at most) and ends the run; `error` says why it failed."""
         writer = self.active
         if writer is None:
@@ -574,7 +581,7 @@ class _PendingAttention:
     def __init__(self, step: int, about: str) -> None:
         self.step = step
         self.about = about
-        self.tokens: Optional[list[str]] = None
+        self.tokens: list[str] | None = None
         self.layers: list[Layer] = []
         self.at = time.monotonic()
 

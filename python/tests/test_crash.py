@@ -1,4 +1,4 @@
-"""What is left when the program, the disk or the folder goes away. Processes of plain Python; nothing but files between."""
+"""What is left when the program, the disk or the folder goes away."""
 
 from __future__ import annotations
 
@@ -37,7 +37,11 @@ while True:
 def python(code, *args, **options):
     env = {**os.environ, "PYTHONPATH": PACKAGE, **options.pop("env", {})}
     return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **options
+        [sys.executable, "-c", code, *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        **options,
     )
 
 

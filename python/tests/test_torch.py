@@ -144,7 +144,7 @@ def test_steps_of_maps_with_sparse_logs_and_accumulation(begin):
     run.watch(Model(), every=20)
     model = run.model
     train(model, run, 100, every_log=10)
-    assert [line["step"] for line in run.read().channel("attention.maps")] == [1, 21, 41, 61, 81]
+    assert [line["step"] for line in run.read().channel("attention.maps")] == [1, 20, 40, 60, 80, 100]
     run = begin()
     run.watch(Model(), every=5)
     train(run.model, run, 20, accumulate=4)
@@ -379,7 +379,14 @@ def test_tensors_of_every_type_are_numbers(begin, capfd):
     run.log({"after": 1})
     folder = run.read()
     line = folder.metrics[0]
-    assert (line["bf16"], line["half"], line["grad"], line["int"], line["bool"], line["nan"]) == (1.5, 0.25, 4, 7, 1, "NaN")
+    assert (line["bf16"], line["half"], line["grad"], line["int"], line["bool"], line["nan"]) == (
+        1.5,
+        0.25,
+        4,
+        7,
+        1,
+        "NaN",
+    )
     assert "many" not in line and "shape (2,)" in folder.notices() and folder.scalar("after") == [(1, 1)]
 
 
@@ -405,7 +412,11 @@ def test_histograms_of_tensors(begin):
     run.histogram("h", torch.tensor([0.0, 1.0, 1.0, math.nan, math.inf]), bins=2)
     run.histogram("empty", torch.tensor([math.nan]))
     folder = run.read()
-    assert folder.channel("histogram/h")[0]["payload"] == {"kind": "histogram", "edges": [0.0, 0.5, 1.0], "counts": [1, 2]}
+    assert folder.channel("histogram/h")[0]["payload"] == {
+        "kind": "histogram",
+        "edges": [0.0, 0.5, 1.0],
+        "counts": [1, 2],
+    }
     assert sum(folder.channel("histogram/empty")[0]["payload"]["counts"]) == 0
 
 
