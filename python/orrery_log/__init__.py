@@ -66,6 +66,7 @@ def init(
     max_bytes: int = 8 << 30,
     on_save: Callable[[], Any] | None = None,
     answers: Mapping[str, Callable[..., Any]] | None = None,
+    enabled: bool = True,
 ) -> Run:
     """Begins a run in a new folder in `dir` and returns it; the functions of this module write it from now on.
 
@@ -75,6 +76,7 @@ def init(
     on_save: called when "save" is asked; without it, a snapshot of the watched model is written.
     resume: a run folder to go on with, in place of a new one.
     all_ranks: of a distributed training only rank 0 writes; with this each writes a folder of its own.
+    enabled: with False nothing is written.
     max_bytes: no measurements are kept once samples.jsonl is so long; scalars always are.
     """
     global run
@@ -92,6 +94,7 @@ def init(
         max_bytes=max_bytes,
         on_save=on_save,
         answers=answers,
+        enabled=enabled,
     )
     _runs.add(run)
     return run

@@ -198,12 +198,13 @@ def device_scalar(tensor: Any) -> arrays.Scalar:
     return arrays.scalar(tensor, "activity")
 
 
-def without_autocast() -> Any:
+@contextlib.contextmanager
+def without_autocast() -> Iterator[None]:
     """Own computations run in the types of their inputs, whatever the training casts to."""
-    try:
-        return torch().autocast(device_type="cpu", enabled=False)
-    except Exception:
-        return contextlib.nullcontext()
+    with contextlib.ExitStack() as stack:
+        for device in ("cpu", "cuda") if torch().cuda.is_available() else ("cpu",):
+            stack.enter_context(torch().autocast(device_type=device, enabled=False))
+        yield
 
 
 def forward_hook(module: Any, hook: Callable[..., None]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 import time
@@ -12,9 +11,9 @@ from typing import Any, Callable
 from . import arrays, folder
 from .attention_maps import Layer
 from .attention_maps import payload as attention_payload
-from .histograms import histogram
+from .measurements import Measurements
 from .notices import Notices, Refused, never_raises
-from .numbers import line, plain
+from .numbers import line
 from .writer import METRICS, SAMPLES, Writer
 
 #: What Orrery's views look for, and the names that scripts give it.
@@ -38,14 +37,11 @@ ALIASES = {
 COLUMNS = ("step", "variant", "wall_secs")
 #: Different scalars of one run.
 MAX_SCALARS = 10_000
-#: Characters of a text that are kept.
-MAX_TEXT = 100_000
-MAX_EDGES = 400_000
 #: Layers of attention that come one by one are written together when none has come for so many seconds.
 ATTENTION_SECS = 0.4
 
 
-class Run:
+class Run(Measurements):
     """A run folder that is being written. Every method returns at once and raises nothing.
 
     `folder` is its path; None where it could not be made (then nothing is written, and that was said).
@@ -65,8 +61,10 @@ class Run:
         max_bytes: int = 8 << 30,
         on_save: Callable[[], Any] | None = None,
         answers: Mapping[str, Callable[..., Any]] | None = None,
+        enabled: bool = True,
     ) -> None:
         self.name = str(name)
+        self.enabled = enabled
         self.folder: str | None = None
         self.notices = Notices(self._notice)
         self.allow = [str(a) for a in ([allow] if isinstance(allow, str) else allow)]
@@ -111,6 +109,8 @@ class Run:
                 return  # one process of a training writes
             self.name += f"-rank{rank}"
         self._settings = folder.settings(config)
+        if not self.enabled:
+            return
         try:
             self._writer = self._writer_in(os.fspath(dir), resume and os.fspath(resume), max_bytes)
         except OSError as e:
@@ -129,6 +129,7 @@ class Run:
             try:
                 writer = Writer(resume, self.notices, max_bytes)
                 self.folder = resume
+                self._go_on(folder.earlier(resume))
                 self._describe()
                 return writer
             except BlockingIOError:
@@ -139,6 +140,13 @@ class Run:
         self.folder = path
         self._describe()
         return Writer(path, self.notices, max_bytes)
+
+    def _go_on(self, earlier: folder.Earlier) -> None:
+        """Keeps what the folder tells of the run so far."""
+        self._settings = {**earlier.settings, **self._settings}
+        self._started_at = earlier.started_at or self._started_at
+        self._began -= earlier.wall_secs
+        self.last_step = earlier.last_step
 
     def _describe(self) -> None:
         """Writes run.json and config.toml as far as they are known."""
@@ -340,144 +348,6 @@ class Run:
         writer.put(SAMPLES, entry, max(size, 1))
 
     @never_raises
-    def matrix(
-        self,
-        name: str,
-        values: Any,
-        step: int | None = None,
-        *,
-        rows: Iterable[Any] | None = None,
-        columns: Iterable[Any] | None = None,
-        row_axis: str = "",
-        column_axis: str = "",
-        about: str = "",
-    ) -> None:
-        """A matrix `(rows, columns)`, or several `(slices, rows, columns)`, drawn as a heat map.
-
-        `rows` and `columns` name the places, `row_axis` and `column_axis` what they are.
-        """
-        if self.active is None:
-            return
-        copied = arrays.copy(values, name)
-        sides = arrays.shape(copied)
-        if len(sides) not in (1, 2, 3) or 0 in sides:
-            raise Refused(f"matrix {name}", f"matrix `{name}` has shape {sides}: two or three axes are needed")
-        payload: dict[str, Any] = {"kind": "matrix"}
-        for key, given, length in (("rows", rows, sides[-2] if len(sides) > 1 else 1), ("columns", columns, sides[-1])):
-            try:
-                listed = arrays.names(given, length, f"{key} of {name}")
-                if listed is not None:
-                    payload[key] = listed
-            except Refused as e:
-                self.notices.once(f"refused {e.key}", str(e))
-        payload.update({k: v for k, v in (("row_axis", row_axis), ("column_axis", column_axis)) if v})
-        size = arrays.byte_size(copied)
-        self.sample(
-            f"matrix/{name}", lambda: {**payload, "values": arrays.encode(copied)}, self._step(step), size, about=about
-        )
-
-    @never_raises
-    def graph(
-        self,
-        source: Any,
-        target: Any,
-        weight: Any = None,
-        step: int | None = None,
-        *,
-        labels: Iterable[Any] | None = None,
-        community: Iterable[int | None] | None = None,
-        about: str = "",
-    ) -> None:
-        """A directed graph: ends and weights of its edges, one each; nodes are numbered from 0.
-
-        `labels` and `community` have one entry a node.
-        """
-        if self.active is None:
-            return
-        ends = [[int(v) for v in arrays.flatten(arrays.copy(e, "graph")).data] for e in (source, target)]
-        count = len(ends[0])
-        weights = arrays.copy([1.0] * count if weight is None else weight, "graph")
-        if len(ends[1]) != count or math.prod(arrays.shape(weights)) != count:
-            raise Refused("graph ends", "a graph needs as many sources as targets and weights: left out")
-        if count > MAX_EDGES:
-            raise Refused("graph", f"a graph of {count:,} edges: at most {MAX_EDGES:,} are drawn; log the strongest")
-        if count and min(map(min, ends)) < 0:
-            raise Refused("graph number", "nodes of a graph are numbered from 0: one has a negative number")
-        names = None if labels is None else [str(v) for v in labels]
-        groups = None if community is None else [None if c is None else int(c) for c in community]
-        nodes = max((max(map(max, ends)) + 1) if count else 0, len(names or ()), len(groups or ()))
-        if nodes > 2 * MAX_EDGES:
-            raise Refused("graph nodes", f"a graph of {nodes:,} nodes cannot be drawn: number them without gaps")
-        for what, listed in (("labels", names), ("communities", groups)):
-            if listed is not None and len(listed) != nodes:
-                raise Refused(f"graph {what}", f"a graph of {nodes} nodes has {len(listed)} {what}: left out")
-
-        def payload() -> Any:
-            flat = arrays.flatten(weights)
-            edges = {
-                "source": ends[0],
-                "target": ends[1],
-                "weight": arrays.encode(arrays.Flat((count,), flat.data)) if count else [],
-            }
-            made: dict[str, Any] = {"neurons": list(range(nodes)), "edges": edges, "groups": {}}
-            if names:
-                made["labels"] = names
-            if groups:
-                made["groups"]["community"] = groups
-            return made
-
-        self.sample("graph.neurons", payload, self._step(step), 32 * (count + nodes), about=about)
-
-    @never_raises
-    def text(self, name: str, text: str, step: int | None = None, *, about: str = "") -> None:
-        """A text, such as what a language model writes."""
-        if self.active is None:
-            return
-        words = str(text)
-        if len(words) > MAX_TEXT:
-            self.notices.once(f"text {name}", f"text `{name}` is cut to {MAX_TEXT:,} characters")
-            words = words[:MAX_TEXT]
-        self.sample(f"text/{name}", lambda: {"kind": "text", "text": words}, self._step(step), len(words), about=about)
-
-    @never_raises
-    def histogram(self, name: str, values: Any, step: int | None = None, *, bins: int = 64, about: str = "") -> None:
-        """The distribution of many values in `bins` bins of one width; what is not finite is left out."""
-        if self.active is None:
-            return
-        copied = arrays.copy(values, name)
-        self.sample(
-            f"histogram/{name}",
-            lambda: histogram(copied, bins),
-            self._step(step),
-            arrays.byte_size(copied),
-            about=about,
-        )
-
-    @never_raises
-    def curves(
-        self,
-        name: str,
-        curves: Mapping[str, tuple[Any, Any]],
-        step: int | None = None,
-        *,
-        x_axis: str = "",
-        y_axis: str = "",
-        about: str = "",
-    ) -> None:
-        """Curves by name, each a pair of equally many x and y."""
-        if self.active is None:
-            return
-        made = []
-        for label, (x, y) in curves.items():
-            xs, ys = (plain(list(arrays.flatten(arrays.copy(v, name)).data)) for v in (x, y))
-            if len(xs) != len(ys):
-                raise Refused(f"curves {name}", f"curve `{label}` has {len(xs)} x and {len(ys)} y: left out")
-            made.append({"name": str(label), "x": xs, "y": ys})
-        payload = {"kind": "curves", "x_axis": x_axis, "y_axis": y_axis, "curves": made}
-        size = sum(32 * len(c["x"]) for c in made)
-        self.sample(f"curves/{name}", lambda: payload, self._step(step), size, about=about)
-
-    @never_raises
     def log_weights(
         self,
         model: Any,
@@ -519,7 +389,8 @@ class Run:
                 return
             self._describing = True
 
-        writer.put(METRICS, self._describe, 0)
+        if not writer.put(METRICS, self._describe, 0):
+            self._describing = False
 
     def watch(self, model: Any, every: int = 50, attention: bool = True, **options: Any) -> Any:
         """See `orrery_log.watch`."""
@@ -540,6 +411,8 @@ class Run:
     @never_raises
     def finish(self, error: str | None = None, timeout: float = 30.0) -> None:
         """Writes what waits (for `timeout` seconds at most) and ends the run; `error` says why it failed."""
+        if os.getpid() != self._pid:
+            return  # a forked child ends, and its parent's run does not
         writer = self.active
         if writer is None:
             return
@@ -547,7 +420,7 @@ class Run:
         for listen in list(self.listeners):
             listen.finish()
         interrupted = error is not None and error.startswith("KeyboardInterrupt")
-        failed = {"failed": {"message": str(error)[:MAX_TEXT]}}
+        failed = {"failed": {"message": str(error)[: folder.MAX_TEXT]}}
         writer.event(state="finished" if error is None else "stopped" if interrupted else failed)
         if not writer.close(timeout):
             self.notices.once("timeout", f"the last measurements were not written within {timeout:.0f} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -119,11 +120,16 @@ def init(
     name: str | None = None,
     config: Any = None,
     dir: str | None = None,
+    mode: str | None = None,
     **options: Any,
 ) -> WandbRun:
-    """Begins a run folder in `dir` (`runs`), named by `name` or by `project`. Other options have no meaning here."""
+    """Begins a run folder in `dir` (`runs`), named by `name` or by `project`. `mode="disabled"` writes nothing;
+    other options have no meaning here.
+    """
     global run
-    written = orrery_log.init(name or project or "run", config=config, dir=str(dir) if dir else "runs")
+    enabled = (mode or os.environ.get("WANDB_MODE")) != "disabled"
+    parent = str(dir) if dir else "runs"
+    written = orrery_log.init(name or project or "run", config=config, dir=parent, enabled=enabled)
     _uncommitted.clear()
     summary.clear()
     globals()["config"]._values.clear()
@@ -140,7 +146,7 @@ def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = 
         _notices.once("no run", "wandb.log() before wandb.init(): nothing is recorded")
         return
     _uncommitted.update(data)
-    if commit is False or (commit is None and step is not None and step == current.last_step and not data):
+    if commit is False:
         return
     taken = dict(_uncommitted)
     _uncommitted.clear()
