@@ -231,7 +231,7 @@ def function_mode(capture: Capture) -> Any:
     """Calls `capture.called` for each function of PyTorch that this thread calls while it is entered."""
     from torch.overrides import TorchFunctionMode
 
-    class Seen(TorchFunctionMode):  # type: ignore[misc]
+    class Seen(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             out = function(*args, **kwargs)

@@ -172,7 +172,7 @@ class Questions:
             raise Refused("ask", f"`{ask[:80]}` is not allowed: the script allows {offered}")
         if ask in self._answers:
             return self._own(ask, self._answers[ask], args, step)
-        known = {
+        known: dict[str, Callable[..., Answer]] = {
             "pause": self._pause,
             "resume": self._resume,
             "save": self._save,
