@@ -1,5 +1,5 @@
-"""A small BDH with the parts of the public code (github.com/pathwaycom/bdh), trained on bytes: its linear attention, and the
-share of its neurons that fire, live in Orrery.
+"""A small BDH with the parts of the public code (github.com/pathwaycom/bdh), trained on bytes: its linear attention,
+and the share of its neurons that fire, live in Orrery.
 
     python examples/bdh.py --text tinyshakespeare.txt
 """
@@ -30,7 +30,7 @@ class Attention(nn.Module):
         phases = (phases % 1) * (2 * math.pi)
         return (v * phases.cos()).to(v.dtype) + (turned * phases.sin()).to(v.dtype)
 
-    def forward(self, Q, K, V):  # noqa: N803, the public code's names
+    def forward(self, Q, K, V):
         places = torch.arange(Q.shape[2], device=Q.device, dtype=self.freqs.dtype).view(1, 1, -1, 1)
         turned = self.rope(places * self.freqs, Q)
         return (turned @ turned.mT).tril(diagonal=-1) @ V

@@ -1,7 +1,7 @@
 """A Hugging Face model of random weights that learns to copy: its attention maps live in Orrery. Nothing is downloaded.
 
-    pip install transformers
-    python examples/huggingface.py --model llama
+pip install transformers
+python examples/huggingface.py --model llama
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 
 def build(kind: str, attention: str):
     if kind == "gpt2":
-        config = GPT2Config(vocab_size=64, n_positions=64, n_embd=64, n_layer=2, n_head=4)
+        config = GPT2Config(
+            vocab_size=64, n_positions=64, n_embd=64, n_layer=2, n_head=4, bos_token_id=None, eos_token_id=None
+        )
         config._attn_implementation = attention
         return GPT2LMHeadModel(config)
     config = LlamaConfig(

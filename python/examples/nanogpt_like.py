@@ -1,7 +1,7 @@
 """A character model like nanoGPT, trained on a text file, with its attention maps live in Orrery.
 
-    python examples/nanogpt_like.py --text tinyshakespeare.txt
-    orrery follow runs/<the folder that it prints>
+python examples/nanogpt_like.py --text tinyshakespeare.txt
+orrery follow runs/<the folder that it prints>
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ class CausalSelfAttention(nn.Module):
 
     def forward(self, x):
         batch, length, width = x.shape
-        q, k, v = (
-            t.view(batch, length, self.n_head, -1).transpose(1, 2) for t in self.c_attn(x).split(width, dim=2)
-        )
+        q, k, v = (t.view(batch, length, self.n_head, -1).transpose(1, 2) for t in self.c_attn(x).split(width, dim=2))
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.c_proj(y.transpose(1, 2).reshape(batch, length, width))
 
@@ -89,7 +87,9 @@ def main(argv: list[str] | None = None) -> str | None:
         y = torch.stack([part[s + 1 : s + args.length + 1] for s in starts])
         return F.cross_entropy(model(x).flatten(0, 1), y.flatten())
 
-    run = orrery_log.init("nanogpt", config=vars(args), dir=args.out, total_steps=args.steps, allow=["pause", "scale_lr"])
+    run = orrery_log.init(
+        "nanogpt", config=vars(args), dir=args.out, total_steps=args.steps, allow=["pause", "scale_lr"]
+    )
     orrery_log.watch(
         model, every=50, optimizer=optimizer, activations=["h.*.mlp.1"], decode=lambda ids: letters[ids[0]]
     )

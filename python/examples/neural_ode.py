@@ -1,7 +1,7 @@
 """A neural ODE that learns a spiral, solved by torchdiffeq: how often its field is evaluated, and when, live in Orrery.
 
-    pip install torchdiffeq
-    python examples/neural_ode.py
+pip install torchdiffeq
+python examples/neural_ode.py
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@
         ...
         orrery_log.log({"loss": loss, "lr": lr}, step=step)
 
-The folder is the interface (docs/protocol.md of Orrery): no server, no port, no account, and nothing but Python's standard
-library. No function here raises, waits for the disk, or changes what is trained: what cannot be written is said once on
-standard error and in the run's events.
+The folder is the interface (docs/protocol.md of Orrery): no server, no port, no account, and nothing but Python's
+standard library. No function here raises, waits for the disk, or changes what is trained: what cannot be written is
+said once on standard error and in the run's events.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import os
 import sys
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from .folder import PROTOCOL, VERSION
 from .notices import Notices
-from .run import Run
+from .runs import Run
 
 __version__ = VERSION
 __all__ = [
@@ -47,10 +47,10 @@ __all__ = [
 ]
 
 #: The run that the functions of this module write; None before `init` and after `finish`.
-run: Optional[Run] = None
+run: Run | None = None
 _runs: weakref.WeakSet[Run] = weakref.WeakSet()
 _notices = Notices()
-_error: Optional[str] = None
+_error: str | None = None
 
 
 def init(
@@ -61,13 +61,14 @@ def init(
     *,
     seed: int = 0,
     total_steps: int = 0,
-    resume: Optional[str] = None,
+    resume: str | None = None,
     all_ranks: bool = False,
     max_bytes: int = 8 << 30,
-    on_save: Optional[Callable[[], Any]] = None,
-    answers: Optional[Mapping[str, Callable[..., Any]]] = None,
+    on_save: Callable[[], Any] | None = None,
+    answers: Mapping[str, Callable[..., Any]] | None = None,
+    enabled: bool = True,
 ) -> Run:
-    """Begins a run: makes a new folder in `dir` and returns the run, which the functions of this module write from now on.
+    """Begins a run in a new folder in `dir` and returns it; the functions of this module write it from now on.
 
     config: settings, as a dict (nested ones too), a dataclass or argparse's namespace.
     allow: names of what may be asked of the running program: "pause", "save", "scale_lr", and names in `answers`.
@@ -75,6 +76,7 @@ def init(
     on_save: called when "save" is asked; without it, a snapshot of the watched model is written.
     resume: a run folder to go on with, in place of a new one.
     all_ranks: of a distributed training only rank 0 writes; with this each writes a folder of its own.
+    enabled: with False nothing is written.
     max_bytes: no measurements are kept once samples.jsonl is so long; scalars always are.
     """
     global run
@@ -92,67 +94,68 @@ def init(
         max_bytes=max_bytes,
         on_save=on_save,
         answers=answers,
+        enabled=enabled,
     )
     _runs.add(run)
     return run
 
 
-def _current(function: str) -> Optional[Run]:
+def _current(function: str) -> Run | None:
     if run is None:
         _notices.once("no run", f"{function}() without a run: call init() first; nothing is recorded")
     return run
 
 
-def log(values: Mapping[str, Any], step: Optional[int] = None) -> None:
+def log(values: Mapping[str, Any], step: int | None = None) -> None:
     """Scalars of one step by name; see `Run.log`."""
     current = _current("log")
     if current is not None:
         current.log(values, step)
 
 
-def attention(layer: str, weights: Any, step: Optional[int] = None, **options: Any) -> None:
+def attention(layer: str, weights: Any, step: int | None = None, **options: Any) -> None:
     """Attention weights of one layer, `(heads, T, T)`; see `Run.attention`."""
     current = _current("attention")
     if current is not None:
         current.attention(layer, weights, step, **options)
 
 
-def graph(source: Any, target: Any, weight: Any = None, step: Optional[int] = None, **options: Any) -> None:
+def graph(source: Any, target: Any, weight: Any = None, step: int | None = None, **options: Any) -> None:
     """A directed graph by its edges; see `Run.graph`."""
     current = _current("graph")
     if current is not None:
         current.graph(source, target, weight, step, **options)
 
 
-def matrix(name: str, values: Any, step: Optional[int] = None, **options: Any) -> None:
+def matrix(name: str, values: Any, step: int | None = None, **options: Any) -> None:
     """A matrix, drawn as a heat map; see `Run.matrix`."""
     current = _current("matrix")
     if current is not None:
         current.matrix(name, values, step, **options)
 
 
-def text(name: str, text: str, step: Optional[int] = None, **options: Any) -> None:
+def text(name: str, text: str, step: int | None = None, **options: Any) -> None:
     """A text; see `Run.text`."""
     current = _current("text")
     if current is not None:
         current.text(name, text, step, **options)
 
 
-def histogram(name: str, values: Any, step: Optional[int] = None, **options: Any) -> None:
+def histogram(name: str, values: Any, step: int | None = None, **options: Any) -> None:
     """The distribution of many values; see `Run.histogram`."""
     current = _current("histogram")
     if current is not None:
         current.histogram(name, values, step, **options)
 
 
-def curves(name: str, curves: Mapping[str, tuple[Any, Any]], step: Optional[int] = None, **options: Any) -> None:
+def curves(name: str, curves: Mapping[str, tuple[Any, Any]], step: int | None = None, **options: Any) -> None:
     """Curves by name, each a pair of x and y; see `Run.curves`."""
     current = _current("curves")
     if current is not None:
         current.curves(name, curves, step, **options)
 
 
-def log_weights(model: Any, step: Optional[int] = None, **options: Any) -> None:
+def log_weights(model: Any, step: int | None = None, **options: Any) -> None:
     """A snapshot of weights, within a budget; see `Run.log_weights`."""
     current = _current("log_weights")
     if current is not None:
@@ -171,10 +174,10 @@ def watch(model: Any, every: int = 50, attention: bool = True, **options: Any) -
 
     attention: maps of every layer, of the first batch item: `scaled_dot_product_attention`, softmax over square scores,
         `nn.MultiheadAttention`, and the public BDH.
-    gates: names or patterns of gate parameters, whose tanh is logged each step; True for those named gate, gamma or alpha; or
-        a dict of functions that give the openings.
-    activations: names or patterns of modules whose mean, deviation and share at or below zero are logged; True for ReLU, GELU
-        and their like.
+    gates: names or patterns of gate parameters, whose tanh is logged each step; True for those named gate, gamma or
+        alpha; or a dict of functions that give the openings.
+    activations: names or patterns of modules whose mean, deviation and share at or below zero are logged; True for
+        ReLU, GELU and their like.
     decode: gives the text of token ids, such as a tokenizer's `decode`, to name the places of the maps.
     max_tokens: queries and keys of a map at most.
     optimizer: what the question "scale_lr" acts on.
@@ -189,7 +192,7 @@ def ode(func: Any, every: int = 50, name: str = "ode") -> Any:
     return func if current is None else current.ode(func, every, name)
 
 
-def finish(error: Optional[str] = None) -> None:
+def finish(error: str | None = None) -> None:
     """Ends the run; `error` says why it failed. Called at the end of the program by itself."""
     global run
     current, run = run, None

@@ -8,9 +8,10 @@ from __future__ import annotations
 import array
 import base64
 import ctypes
+import importlib
 import math
 import sys
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Union
 
 from .notices import Refused
 from .numbers import Number, number
@@ -59,10 +60,7 @@ def shape(value: Any) -> tuple[int, ...]:
 
 def numpy_of(value: Any) -> Any:
     """NumPy's module, which whoever gives an object with `__array__` has."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None:
-        import numpy  # type: ignore[no-redef]
-    return numpy
+    return sys.modules.get("numpy") or importlib.import_module("numpy")
 
 
 def copy(value: Any, name: str = "array") -> Copy:
@@ -91,7 +89,7 @@ def copy(value: Any, name: str = "array") -> Copy:
     raise Refused(name, f"`{name}` is no array but {type(value).__name__}")
 
 
-def after_copy(tensor: Any) -> Copy:
+def after_copy(tensor: Any) -> DeviceTensor:
     """A tensor that is already a private copy."""
     ready = None
     if getattr(tensor, "is_cuda", False):
@@ -105,7 +103,7 @@ def from_lists(value: Any, name: str = "array") -> Flat:
     data = array.array("d")
 
     def walk(item: Any) -> tuple[int, ...]:
-        if is_tensor(item) or (hasattr(item, "__array__") and getattr(item, "shape", ())):
+        if is_tensor(item) or (hasattr(item, "__array__") and getattr(item, "shape", None)):
             flat = flatten(copy(item, name))
             data.extend(flat.data)
             return flat.shape
@@ -227,7 +225,7 @@ def scalar(value: Any, name: str) -> Scalar:
         if value.numel() != 1:
             raise Refused(name, f"`{name}` has shape {tuple(value.shape)}: log one number, or use matrix()")
         if getattr(value, "is_cuda", False):
-            return Pending(copy(value, name))
+            return Pending(after_copy(value.detach().clone()))
         return as_float(value.detach().item(), name)
     size = getattr(value, "size", 1)
     if hasattr(value, "item") and (size() if callable(size) else size) == 1:
@@ -239,7 +237,7 @@ def scalar(value: Any, name: str) -> Scalar:
     raise Refused(name, f"`{name}` is no number but {type(value).__name__}; text() takes texts")
 
 
-def as_float(value: Any, name: str) -> Union[int, float]:
+def as_float(value: Any, name: str) -> int | float:
     if isinstance(value, complex):
         raise Refused(name, f"`{name}` is a complex number: log its real or absolute value")
     if isinstance(value, int) and abs(value) < 2**53:
@@ -257,7 +255,7 @@ def settled(value: Scalar) -> Number:
     return number(value)
 
 
-def names(values: Optional[Any], length: int, what: str) -> Optional[list[str]]:
+def names(values: Any | None, length: int, what: str) -> list[str] | None:
     """Names of the places of an axis; refused where there are more or fewer than places."""
     if values is None:
         return None

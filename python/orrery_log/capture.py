@@ -1,8 +1,8 @@
 """Attention weights seen during one forward pass of a PyTorch model, whoever wrote it.
 
-Three ways lead to them: `scaled_dot_product_attention` (its weights are computed again from queries and keys), a softmax over
-square scores, and `nn.MultiheadAttention`. The public BDH has linear attention and is read from its own parts. Nothing of it
-changes what the model computes, nor its random numbers.
+Three ways lead to them: `scaled_dot_product_attention` (its weights are computed again from queries and keys), a
+softmax over square scores, and `nn.MultiheadAttention`. The public BDH has linear attention and is read from its own
+parts. None of this changes what the model computes, nor its random numbers.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import math
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from . import arrays
-from .attention import Layer
+from .attention_maps import Layer
 
 
 def torch() -> Any:
@@ -24,7 +24,7 @@ def torch() -> Any:
 
 
 class Capture:
-    """What one forward pass shows. `path` names the module that runs; `quiet` is set while this code computes itself."""
+    """What one forward pass shows. While `quiet` is entered, what this code computes is not seen."""
 
     def __init__(self, model: Any, max_tokens: int, on_error: Callable[[Exception], None]) -> None:
         self.max_tokens = max_tokens
@@ -95,8 +95,8 @@ class Capture:
         elif name in ("softmax", "_softmax"):
             self._guarded(lambda: self._softmax(args, kwargs, out))()
 
-    def _path(self) -> Optional[str]:
-        names = [(name, module) for name, module in self._stack if "softmax" not in type(module).__name__.lower()]
+    def _path(self) -> str | None:
+        names = [(name, module) for name, module in self._stack if type(module).__name__ != "Softmax"]
         if not names or any(is_multihead(module) for _, module in names):
             return None
         return names[-1][0]
@@ -198,12 +198,13 @@ def device_scalar(tensor: Any) -> arrays.Scalar:
     return arrays.scalar(tensor, "activity")
 
 
-def without_autocast() -> Any:
+@contextlib.contextmanager
+def without_autocast() -> Iterator[None]:
     """Own computations run in the types of their inputs, whatever the training casts to."""
-    try:
-        return torch().autocast(device_type="cpu", enabled=False)
-    except Exception:
-        return contextlib.nullcontext()
+    with contextlib.ExitStack() as stack:
+        for device in ("cpu", "cuda") if torch().cuda.is_available() else ("cpu",):
+            stack.enter_context(torch().autocast(device_type=device, enabled=False))
+        yield
 
 
 def forward_hook(module: Any, hook: Callable[..., None]) -> Any:
@@ -230,7 +231,7 @@ def function_mode(capture: Capture) -> Any:
     """Calls `capture.called` for each function of PyTorch that this thread calls while it is entered."""
     from torch.overrides import TorchFunctionMode
 
-    class Seen(TorchFunctionMode):  # type: ignore[misc]
+    class Seen(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             out = function(*args, **kwargs)

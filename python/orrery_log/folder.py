@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
 import platform
 import re
 import secrets
-from typing import Any, Iterable, Optional
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from .numbers import plain, to_json
 
@@ -20,6 +22,9 @@ VARIANT = "model"
 #: The settings of a run: more, or longer texts, are cut.
 MAX_SETTINGS = 1000
 MAX_TEXT = 2000
+#: Bytes of run.json, and of the end of metrics.jsonl, that are read where a run goes on.
+MAX_DESCRIPTION = 4 << 20
+MAX_TAIL = 1 << 20
 VERSION = "0.1.0"
 
 
@@ -62,10 +67,8 @@ def write_whole(path: str, parts: Iterable[bytes]) -> None:
             os.close(fd)
         os.replace(temporary, path)
     except BaseException:
-        try:
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
-        except OSError:
-            pass
         raise
 
 
@@ -92,11 +95,11 @@ def settings(config: Any) -> dict[str, Any]:
     return flat
 
 
-def fields_of(value: Any) -> Optional[dict[Any, Any]]:
+def fields_of(value: Any) -> dict[Any, Any] | None:
     if isinstance(value, dict):
         return value
     if hasattr(value, "keys") and hasattr(value, "__getitem__") and not isinstance(value, type):
-        return {k: value[k] for k in value.keys()}
+        return {k: value[k] for k in value}
     if isinstance(value, (str, bytes, int, float, bool, list, tuple, set, type)) or value is None or callable(value):
         return None
     if hasattr(value, "__dataclass_fields__"):
@@ -117,6 +120,32 @@ def setting(value: Any) -> Any:
         return value
     text = value if isinstance(value, str) else json.dumps(value)
     return text[:MAX_TEXT]
+
+
+class Earlier(NamedTuple):
+    """What a folder tells of a run that is gone on with; empty where it tells nothing."""
+
+    settings: dict[str, Any]
+    started_at: str
+    last_step: int | None
+    wall_secs: float
+
+
+def earlier(path: str) -> Earlier:
+    """Reads run.json, and the last whole line of metrics.jsonl."""
+    settings: dict[str, Any] = {}
+    started_at, last_step, wall_secs = "", None, 0.0
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        with open(os.path.join(path, "run.json"), "rb") as file:
+            record = json.loads(file.read(MAX_DESCRIPTION))
+        started_at = str(record["started_at"])
+        settings = {str(k): setting(v) for k, v in record["run"]["config"]["values"].items()}
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        with open(os.path.join(path, "metrics.jsonl"), "rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - MAX_TAIL, 0))
+            line = json.loads(file.read(MAX_TAIL).split(b"\n")[-2])
+        last_step, wall_secs = int(line["step"]), float(line["wall_secs"])
+    return Earlier(settings, started_at, last_step, wall_secs)
 
 
 def description(name: str, seed: int, values: dict[str, Any], started_at: str, asks: list[str], **known: Any) -> bytes:

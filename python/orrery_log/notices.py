@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, TypeVar
 
 #: No more different sentences than this are said in one run.
 MAX_SENTENCES = 100
@@ -16,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Notices:
     """Says a sentence once a key. `record` also writes it into the events of the run."""
 
-    def __init__(self, record: Optional[Callable[[str, str], None]] = None) -> None:
+    def __init__(self, record: Callable[[str, str], None] | None = None) -> None:
         self._record = record
         self._said: set[str] = set()
         self._lock = threading.Lock()
@@ -26,10 +27,9 @@ class Notices:
             if key in self._said or len(self._said) >= MAX_SENTENCES:
                 return
             self._said.add(key)
-        try:
+        # standard error may be closed, full or absent
+        with contextlib.suppress(OSError, ValueError, AttributeError):
             print(f"orrery-log: {text}", file=sys.stderr, flush=True)
-        except (OSError, ValueError, AttributeError):
-            pass  # standard error is closed, full or absent
         if self._record is not None:
             self._record(level, text)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 Number = Union[int, float, str]
 
@@ -36,7 +36,7 @@ def line(fields: dict[str, Any]) -> bytes:
     return to_json(fields) + b"\n"
 
 
-def to_json(value: Any, indent: Optional[int] = None) -> bytes:
+def to_json(value: Any, indent: int | None = None) -> bytes:
     """JSON in UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
     separators = (",", ":") if indent is None else (",", ": ")
     text = json.dumps(value, separators=separators, indent=indent, allow_nan=False, ensure_ascii=False)

@@ -11,16 +11,17 @@ import os
 import re
 import stat
 import time
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import arrays
-from .attention import Layer, payload as attention_payload
+from .attention_maps import Layer
+from .attention_maps import payload as attention_payload
 from .folder import PROTOCOL, VARIANT, now, write_whole
 from .notices import Refused
 from .numbers import plain, to_json
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .runs import Run
 
 MAX_QUESTION = 64 << 10
 MAX_ANSWER = 64 << 20
@@ -37,15 +38,13 @@ class Answer(NamedTuple):
     """What was done, in words; and a line of samples.jsonl, where there is one."""
 
     words: str
-    sample: Optional[dict[str, Any]] = None
+    sample: dict[str, Any] | None = None
 
 
 class Questions:
     """The questions of one run."""
 
-    def __init__(
-        self, run: Run, on_save: Optional[Callable[[], Any]], answers: dict[str, Callable[..., Any]]
-    ) -> None:
+    def __init__(self, run: Run, on_save: Callable[[], Any] | None, answers: dict[str, Callable[..., Any]]) -> None:
         assert run.folder is not None
         self.run = run
         self.ask = os.path.join(run.folder, "ask")
@@ -92,12 +91,16 @@ class Questions:
             self.run.notices.once("ask", f"a question cannot be answered: {e.strerror or e}")
 
     def _read_all(self, step: int) -> None:
+        if os.path.islink(self.answer):
+            raise OSError("answer/ is a link")
         new = []
         with os.scandir(self.ask) as entries:
             for n, entry in enumerate(entries):
                 found = NAME.fullmatch(entry.name)
                 if n >= MAX_NAMES:
-                    self.run.notices.once("asks", f"ask/ holds more than {MAX_NAMES} files: the others are not looked at")
+                    self.run.notices.once(
+                        "asks", f"ask/ holds more than {MAX_NAMES} files: the others are not looked at"
+                    )
                     break
                 if found and found[1] not in self._done:
                     new.append(found[1])
@@ -125,8 +128,6 @@ class Questions:
             fields.pop("sample")
             fields.update(state="refused", words=f"the answer has {len(data):,} bytes, more than {MAX_ANSWER:,}")
             data = to_json(plain(fields))
-        if os.path.islink(self.answer):
-            raise OSError("answer/ is a link")
         write_whole(os.path.join(self.answer, f"{id}.json"), [data])
 
     def _read(self, id: str) -> dict[str, Any]:
@@ -171,7 +172,7 @@ class Questions:
             raise Refused("ask", f"`{ask[:80]}` is not allowed: the script allows {offered}")
         if ask in self._answers:
             return self._own(ask, self._answers[ask], args, step)
-        known = {
+        known: dict[str, Callable[..., Answer]] = {
             "pause": self._pause,
             "resume": self._resume,
             "save": self._save,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Any
 
 import orrery_log
 
 from .notices import Notices
-from .run import Run
+from .runs import Run
 
 _notices = Notices()
 
@@ -19,7 +19,7 @@ class SummaryWriter:
     `log_dir` is a folder's path: its last part is the run's name, the rest is where the folder is made.
     """
 
-    def __init__(self, log_dir: Optional[Any] = None, comment: str = "", **_: Any) -> None:
+    def __init__(self, log_dir: Any | None = None, comment: str = "", **_: Any) -> None:
         path = os.path.normpath(os.fspath(log_dir)) if log_dir else os.path.join("runs", f"run{comment}")
         parent, name = os.path.split(path)
         self._run = Run(name or "run", dir=parent or ".")
@@ -32,7 +32,7 @@ class SummaryWriter:
         """The run, for what TensorBoard has no word for: attention, watch."""
         return self._run
 
-    def _step(self, tag: str, step: Optional[int]) -> int:
+    def _step(self, tag: str, step: int | None) -> int:
         """The step that was given, or one more than the tag's last."""
         if step is None:
             step = self._steps.get(tag, -1) + 1
@@ -40,23 +40,23 @@ class SummaryWriter:
             self._steps[tag] = step
         return step
 
-    def add_scalar(self, tag: str, scalar_value: Any, global_step: Optional[int] = None, *_: Any, **__: Any) -> None:
+    def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, *_: Any, **__: Any) -> None:
         """One number."""
         self._run.log({tag: scalar_value}, self._step(tag, global_step))
 
     def add_scalars(
-        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Optional[int] = None, *_: Any, **__: Any
+        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None, *_: Any, **__: Any
     ) -> None:
         """Numbers of one group."""
         values = {f"{main_tag}/{tag}": value for tag, value in tag_scalar_dict.items()}
         self._run.log(values, self._step(main_tag, global_step))
 
-    def add_text(self, tag: str, text_string: str, global_step: Optional[int] = None, *_: Any, **__: Any) -> None:
+    def add_text(self, tag: str, text_string: str, global_step: int | None = None, *_: Any, **__: Any) -> None:
         """A text."""
         self._run.text(tag, text_string, self._step(tag, global_step))
 
     def add_histogram(
-        self, tag: str, values: Any, global_step: Optional[int] = None, bins: Any = 64, *_: Any, **__: Any
+        self, tag: str, values: Any, global_step: int | None = None, bins: Any = 64, *_: Any, **__: Any
     ) -> None:
         """The distribution of values, in bins of one width."""
         self._run.histogram(tag, values, self._step(tag, global_step), bins=bins if isinstance(bins, int) else 64)

@@ -1,9 +1,10 @@
-"""The calls of Weights & Biases that scripts use most, written into a run folder: `import orrery_log.wandb as wandb`."""
+"""The most used calls of Weights & Biases, written into a run folder: `import orrery_log.wandb as wandb`."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any
 
 import orrery_log
 
@@ -87,13 +88,13 @@ class WandbRun:
     def step(self) -> int:
         return self.written.next_step
 
-    def log(self, data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None) -> None:
+    def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
         log(data, step, commit)
 
     def watch(self, models: Any, *args: Any, **kwargs: Any) -> None:
         watch(models, *args, **kwargs)
 
-    def finish(self, exit_code: Optional[int] = None, **_: Any) -> None:
+    def finish(self, exit_code: int | None = None, **_: Any) -> None:
         finish(exit_code)
 
     def __enter__(self) -> WandbRun:
@@ -110,20 +111,25 @@ class WandbRun:
 
 config = Config()
 summary = Summary()
-run: Optional[WandbRun] = None
+run: WandbRun | None = None
 _uncommitted: dict[str, Any] = {}
 
 
 def init(
-    project: Optional[str] = None,
-    name: Optional[str] = None,
+    project: str | None = None,
+    name: str | None = None,
     config: Any = None,
-    dir: Optional[str] = None,
+    dir: str | None = None,
+    mode: str | None = None,
     **options: Any,
 ) -> WandbRun:
-    """Begins a run folder in `dir` (`runs`), named by `name` or else by `project`. Other options have no meaning here."""
+    """Begins a run folder in `dir` (`runs`), named by `name` or by `project`. `mode="disabled"` writes nothing;
+    other options have no meaning here.
+    """
     global run
-    written = orrery_log.init(name or project or "run", config=config, dir=str(dir) if dir else "runs")
+    enabled = (mode or os.environ.get("WANDB_MODE")) != "disabled"
+    parent = str(dir) if dir else "runs"
+    written = orrery_log.init(name or project or "run", config=config, dir=parent, enabled=enabled)
     _uncommitted.clear()
     summary.clear()
     globals()["config"]._values.clear()
@@ -133,14 +139,14 @@ def init(
     return run
 
 
-def log(data: Mapping[str, Any], step: Optional[int] = None, commit: Optional[bool] = None) -> None:
+def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
     """Scalars of one step; histograms and texts beside them. With `commit=False` they wait for the next call."""
     current = orrery_log.run
     if current is None:
         _notices.once("no run", "wandb.log() before wandb.init(): nothing is recorded")
         return
     _uncommitted.update(data)
-    if commit is False or (commit is None and step is not None and step == current.last_step and not data):
+    if commit is False:
         return
     taken = dict(_uncommitted)
     _uncommitted.clear()
@@ -172,7 +178,7 @@ def watch(models: Any, criterion: Any = None, log: Any = "gradients", log_freq: 
         orrery_log.watch(model, every=log_freq)
 
 
-def finish(exit_code: Optional[int] = None, **_: Any) -> None:
+def finish(exit_code: int | None = None, **_: Any) -> None:
     """Ends the run."""
     global run
     if _uncommitted and orrery_log.run is not None:

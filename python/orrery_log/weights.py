@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fnmatch
 import os
 import re
 import zlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import arrays
 from .folder import VARIANT, write_whole
@@ -17,7 +18,7 @@ from .numbers import to_json
 from .writer import METRICS
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .runs import Run
 
 #: The names of types in safetensors, by the names that PyTorch and NumPy give them.
 TYPES = {
@@ -64,23 +65,25 @@ class Snapshots:
                 self.kept[int(found[1])] = os.path.getsize(os.path.join(self.folder, name))
         self._busy = False
 
-    def take(self, model: Any, step: int, budget: int, patterns: Optional[list[str]]) -> None:
+    def take(self, model: Any, step: int, budget: int, patterns: list[str] | None) -> None:
         writer = self.run.active
         if writer is None:
             return
         if self._busy:
             writer.dropped["snapshots"] += 1
-            text = f"the weights of step {step} are left out: those before are still being written; events.jsonl counts them"
+            text = f"the weights of step {step} are left out: those before are being written; events.jsonl counts them"
             self.run.notices.once("snapshot busy", text)
             return
         tensors = list(self._copies(model, patterns))
         size = sum(t.size for t in tensors)
         if not tensors:
-            raise Refused("weights", "there are no weights to keep: none has a name that matches, or a type that is known")
+            raise Refused(
+                "weights", "there are no weights to keep: none has a name that matches, or a type that is known"
+            )
         if 2 * size > budget:
             text = (
-                f"weights of {size / 2**20:,.0f} MiB do not fit twice into a budget of {budget / 2**20:,.0f} MiB: none are kept; "
-                "raise budget=, or choose some by names=[..]"
+                f"weights of {size / 2**20:,.0f} MiB do not fit twice into a budget of {budget / 2**20:,.0f} MiB: "
+                "none are kept; raise budget=, or choose some by names=[..]"
             )
             raise Refused("weights", text)
         self._busy = True
@@ -99,7 +102,7 @@ class Snapshots:
     def _path(self, step: int) -> str:
         return os.path.join(self.folder, f"step-{step:08}.safetensors")
 
-    def _copies(self, model: Any, patterns: Optional[list[str]]) -> Iterator[Tensor]:
+    def _copies(self, model: Any, patterns: list[str] | None) -> Iterator[Tensor]:
         state = model.state_dict() if hasattr(model, "state_dict") else model
         for name, value in state.items():
             name = str(name)
@@ -129,10 +132,8 @@ class Snapshots:
             steps = sorted(self.kept)
             gaps = {steps[i]: steps[i + 1] - steps[i - 1] for i in range(1, len(steps) - 1)}
             step = min(gaps, key=lambda s: (gaps[s], s))
-            try:
+            with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._path(step))
-            except FileNotFoundError:
-                pass
             del self.kept[step]
 
 
@@ -153,4 +154,3 @@ def file_parts(tensors: list[Tensor], step: int) -> Iterator[Any]:
     for t in tensors:
         if t.size:
             yield t.buffer()
-

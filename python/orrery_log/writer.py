@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import errno
 import os
 import threading
 import time
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple
 
 from .folder import now, write_all
 from .notices import Notices
@@ -35,7 +36,7 @@ class Job(NamedTuple):
     """One thing to write. `make` runs on the writer's thread and returns a line, or writes a file and returns None."""
 
     log: str
-    make: Callable[[], Optional[bytes]]
+    make: Callable[[], bytes | None]
     size: int
 
 
@@ -75,14 +76,12 @@ class Log:
             self.length = os.fstat(self.fd).st_size
 
     def close(self) -> None:
-        try:
+        with contextlib.suppress(OSError):
             os.close(self.fd)
-        except OSError:
-            pass
 
 
 class Writer:
-    """Writes jobs in their order. A full queue drops the newest measurement, then scalars; what is dropped is counted."""
+    """Writes jobs in their order. A full queue drops what comes then; it is counted."""
 
     def __init__(self, folder: str, notices: Notices, max_bytes: int) -> None:
         self.folder = folder
@@ -102,11 +101,11 @@ class Writer:
         self._retry_at = 0.0
         self._tell_at = 0.0
         #: Called on the writer's thread about twice a second.
-        self.on_idle: Optional[Callable[[], None]] = None
+        self.on_idle: Callable[[], None] | None = None
         self._thread = threading.Thread(target=self._run, name="orrery-log", daemon=True)
         self._thread.start()
 
-    def put(self, log: str, make: Callable[[], Optional[bytes]], size: int = 0) -> bool:
+    def put(self, log: str, make: Callable[[], bytes | None], size: int = 0) -> bool:
         """Takes a job unless the queue is full; False if it was dropped."""
         with self._condition:
             full = len(self._queue) >= MAX_WAITING or (size > 0 and self._waiting_bytes + size > MAX_WAITING_BYTES)
@@ -165,10 +164,8 @@ class Writer:
         for log in self._logs.values():
             log.close()
         if self._lock_fd is not None:
-            try:
+            with contextlib.suppress(OSError):
                 os.close(self._lock_fd)
-            except OSError:
-                pass
 
     def _tell_drops(self) -> None:
         total = sum(self.dropped.values())
@@ -230,7 +227,9 @@ class Writer:
         if name == SAMPLES and log.length + sum(map(len, lines)) > self.max_bytes:
             self.dropped[name] += len(lines)
             size = f"{self.max_bytes / 2**30:.1f} GiB"
-            self.notices.once("max_bytes", f"samples.jsonl has reached {size} (max_bytes): no more measurements are kept")
+            self.notices.once(
+                "max_bytes", f"samples.jsonl has reached {size} (max_bytes): no more measurements are kept"
+            )
             return
         if time.monotonic() < self._retry_at and not self._urgent:
             self.dropped[name] += len(lines)
@@ -247,11 +246,15 @@ class Writer:
     def _failed(self, e: OSError, name: str, lines: int) -> None:
         self.dropped[name] += lines
         self._retry_at = time.monotonic() + RETRY_SECS
-        why = "the disk is full" if e.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)) else (e.strerror or str(e))
+        why = (
+            "the disk is full"
+            if e.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+            else (e.strerror or str(e))
+        )
         self.notices.once("disk", f"cannot write in {self.folder}: {why}; training goes on, lines are lost")
 
 
-def lock(folder: str) -> Optional[int]:
+def lock(folder: str) -> int | None:
     """Holds `.lock`, so that other programs of this machine can tell that the folder is being written.
 
     Raises BlockingIOError where another process holds it. Nothing where the system has no such locks.

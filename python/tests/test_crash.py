@@ -1,8 +1,9 @@
-"""What is left when the program, the disk or the folder goes away. Processes of plain Python; nothing but files between."""
+"""What is left when the program, the disk or the folder goes away."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
 import signal
@@ -37,7 +38,11 @@ while True:
 def python(code, *args, **options):
     env = {**os.environ, "PYTHONPATH": PACKAGE, **options.pop("env", {})}
     return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **options
+        [sys.executable, "-c", code, *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        **options,
     )
 
 
@@ -91,17 +96,19 @@ def test_the_end_of_a_program_is_recorded(tmp_path):
 
 
 def test_a_run_in_a_torn_folder_goes_on_after_the_torn_line(begin, tmp_path):
-    run = begin()
+    run = begin(config={"old": 1})
     run.log({"a": 1}, step=0)
     run.finish()
     with open(f"{run.folder}/{METRICS}", "ab") as file:
         file.write(b'{"step":1,"vari')
-    again = begin(resume=run.folder)
-    again.log({"a": 2}, step=1)
+    again = begin(resume=run.folder, config={"new": 2})
+    again.log({"a": 2})
     again.finish()
     lines = Path(run.folder, METRICS).read_bytes().split(b"\n")
     assert lines[1] == b'{"step":1,"vari' and b'"a":2' in lines[2] and lines[3] == b""
-    assert again.folder == run.folder
+    assert b'"step":0' in lines[0] and again.folder == run.folder
+    described = json.loads(Path(run.folder, "run.json").read_bytes())
+    assert described["run"]["config"]["values"] == {"config.old": 1, "config.new": 2}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

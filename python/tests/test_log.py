@@ -10,6 +10,7 @@ import math
 import struct
 import threading
 import time
+from pathlib import Path
 
 import orrery_log
 import pytest
@@ -115,7 +116,7 @@ def test_attention_that_nobody_follows_up_is_written_within_a_second(begin):
     run = begin()
     run.attention("h.0", [[1.0]])
     end = time.monotonic() + 5
-    while time.monotonic() < end and b"attention" not in open(f"{run.folder}/samples.jsonl", "rb").read():
+    while time.monotonic() < end and b"attention" not in Path(run.folder, "samples.jsonl").read_bytes():
         time.sleep(0.05)
     assert time.monotonic() < end
 

@@ -34,6 +34,13 @@ def test_a_script_for_wandb(tmp_path, capfd):
     assert said.count("wandb.Image has no meaning") == 1 and said.count("wandb.define_metric") == 1
 
 
+def test_a_disabled_run_of_wandb_writes_nothing(tmp_path):
+    run = wandb.init(project="p", dir=tmp_path / "runs", mode="disabled")
+    wandb.log({"a": 1})
+    run.finish()
+    assert not (tmp_path / "runs").exists()
+
+
 def test_log_of_wandb_without_init_is_said(capfd):
     wandb.log({"a": 1})
     assert "before wandb.init()" in capfd.readouterr().err

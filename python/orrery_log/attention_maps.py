@@ -79,7 +79,7 @@ def layer_json(layer: Layer) -> dict[str, Any]:
 
 
 def tensor_entropies(weights: Any, differential: bool) -> tuple[list[float], list[float]]:
-    """Mean over queries of -sum w ln w, nats, one a head; and of weights spread evenly over the keys that are not masked."""
+    """Mean over queries of -sum w ln w, nats, one a head; the same of weights spread evenly over keys not masked."""
     size = weights.abs()
     shares = size / size.sum(-1, keepdim=True).clamp_min(1e-30) if differential else size
     entropy = -(shares * shares.clamp_min(1e-38).log()).sum(-1).mean(-1)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 from . import arrays
 from .capture import Capture, forward_hook, torch
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .runs import Run
 
 Gates = Union[bool, str, Iterable[str], Mapping[str, Callable[[], Any]]]
 
 
 class Watch:
-    """The hooks on one module. A pass is looked at where it trains (`model.training`, gradients on) and `every` steps have gone by.
+    """The hooks on one module.
 
-    A pass belongs to the step of the next `log`. `remove` takes the hooks off.
+    A pass is looked at where it trains (`model.training`, gradients on) and `every` steps have gone by. It
+    belongs to the step of the next `log`. `remove` takes the hooks off.
     """
 
     def __init__(
@@ -29,9 +30,9 @@ class Watch:
         every: int = 50,
         attention: bool = True,
         *,
-        gates: Optional[Gates] = None,
-        activations: Optional[Union[bool, str, Iterable[str]]] = None,
-        decode: Optional[Callable[..., str]] = None,
+        gates: Gates | None = None,
+        activations: bool | str | Iterable[str] | None = None,
+        decode: Callable[..., str] | None = None,
         max_tokens: int = 128,
         optimizer: Any = None,
     ) -> None:
@@ -46,8 +47,8 @@ class Watch:
         self._modules = chosen_modules(model, activations)
         self._passes = 0
         self._due = 0
-        self._capture: Optional[Capture] = None
-        self._pending: Optional[_Pending] = None
+        self._capture: Capture | None = None
+        self._pending: _Pending | None = None
         self._activations: dict[str, arrays.Scalar] = {}
         self._handles: list[Any] = []
         self._temporary: list[Any] = []
@@ -58,7 +59,9 @@ class Watch:
         run.update(params=parameters, device=device)
         run.collectors.append(self._scalars)
         if hasattr(model, "_orig_mod") or "ScriptModule" in type(model).__name__:
-            text = "a compiled model shows no attention or activations: watch() it before it is compiled, or not compiled"
+            text = (
+                "a compiled model shows no attention or activations: watch() it before it is compiled, or not compiled"
+            )
             run.notices.once("compiled", text)
             return
         self._handles.append(model.register_forward_pre_hook(self._before, with_kwargs=True))
@@ -124,7 +127,9 @@ class Watch:
             self._pending.capture = capture
         if not capture.layers:
             kind = type(self._model).__name__
-            text = f"no attention was seen in {kind}: attention(layer, weights) takes weights, watch(.., attention=False)"
+            text = (
+                f"no attention was seen in {kind}: attention(layer, weights) takes weights, watch(.., attention=False)"
+            )
             self.run.notices.once("no attention", text)
 
     def _activation(self, name: str) -> Callable[..., None]:
@@ -146,7 +151,7 @@ class Watch:
 
         return hook
 
-    def _tokens(self, args: Any, kwargs: Any) -> Optional[list[str]]:
+    def _tokens(self, args: Any, kwargs: Any) -> list[str] | None:
         """Names of the places, where the model's first input is `(batch, T)` whole numbers."""
         inputs = [kwargs[k] for k in ("input_ids", "idx", "tokens", "x") if k in kwargs] + list(args[:1])
         for ids in inputs:
@@ -221,11 +226,11 @@ class Watch:
 class _Pending:
     """A pass that was looked at and waits for its step. `index`: which pass since the last logged step, from 1."""
 
-    def __init__(self, index: int, label: int, tokens: Optional[list[str]]) -> None:
+    def __init__(self, index: int, label: int, tokens: list[str] | None) -> None:
         self.index = index
         self.label = label
         self.tokens = tokens
-        self.capture: Optional[Capture] = None
+        self.capture: Capture | None = None
 
 
 def is_compiling() -> bool:
@@ -238,9 +243,7 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
     return any(name == p or fnmatch.fnmatchcase(name, p) for p in patterns)
 
 
-def gate_functions(
-    model: Any, gates: Optional[Gates]
-) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
+def gate_functions(model: Any, gates: Gates | None) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
     """By name: what gives the opening of a gate, and the gradient of its parameter (None where there is none)."""
     if not gates:
         return {}
@@ -266,10 +269,21 @@ def gradient(parameter: Any) -> Callable[[], Any]:
 
 
 #: Modules that `activations=True` looks at.
-ACTIVATIONS = ("ReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "LeakyReLU", "ELU", "Mish", "NewGELUActivation", "GELUActivation")
+ACTIVATIONS = (
+    "ReLU",
+    "GELU",
+    "SiLU",
+    "Tanh",
+    "Sigmoid",
+    "LeakyReLU",
+    "ELU",
+    "Mish",
+    "NewGELUActivation",
+    "GELUActivation",
+)
 
 
-def chosen_modules(model: Any, activations: Optional[Union[bool, str, Iterable[str]]]) -> list[tuple[str, Any]]:
+def chosen_modules(model: Any, activations: bool | str | Iterable[str] | None) -> list[tuple[str, Any]]:
     if not activations:
         return []
     named = [(name, module) for name, module in model.named_modules() if name]
@@ -280,5 +294,3 @@ def chosen_modules(model: Any, activations: Optional[Union[bool, str, Iterable[s
     if not found:
         raise ValueError(f"no module of the model matches the activations {patterns}")
     return found
-
-

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import arrays
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .runs import Run
 
 #: Evaluations whose time is kept in one step.
 MAX_TIMES = 10_000

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 import time
-from typing import Any, Callable, Iterable, Mapping, Optional
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable
 
 from . import arrays, folder
-from .attention import Layer, payload as attention_payload
-from .histogram import histogram
+from .attention_maps import Layer
+from .attention_maps import payload as attention_payload
+from .measurements import Measurements
 from .notices import Notices, Refused, never_raises
-from .numbers import line, plain
+from .numbers import line
 from .writer import METRICS, SAMPLES, Writer
 
 #: What Orrery's views look for, and the names that scripts give it.
@@ -36,14 +37,11 @@ ALIASES = {
 COLUMNS = ("step", "variant", "wall_secs")
 #: Different scalars of one run.
 MAX_SCALARS = 10_000
-#: Characters of a text that are kept.
-MAX_TEXT = 100_000
-MAX_EDGES = 400_000
 #: Layers of attention that come one by one are written together when none has come for so many seconds.
 ATTENTION_SECS = 0.4
 
 
-class Run:
+class Run(Measurements):
     """A run folder that is being written. Every method returns at once and raises nothing.
 
     `folder` is its path; None where it could not be made (then nothing is written, and that was said).
@@ -58,31 +56,33 @@ class Run:
         *,
         seed: int = 0,
         total_steps: int = 0,
-        resume: Optional[str] = None,
+        resume: str | None = None,
         all_ranks: bool = False,
         max_bytes: int = 8 << 30,
-        on_save: Optional[Callable[[], Any]] = None,
-        answers: Optional[Mapping[str, Callable[..., Any]]] = None,
+        on_save: Callable[[], Any] | None = None,
+        answers: Mapping[str, Callable[..., Any]] | None = None,
+        enabled: bool = True,
     ) -> None:
         self.name = str(name)
-        self.folder: Optional[str] = None
+        self.enabled = enabled
+        self.folder: str | None = None
         self.notices = Notices(self._notice)
         self.allow = [str(a) for a in ([allow] if isinstance(allow, str) else allow)]
         #: Functions that add scalars to a step: called with the step by `log`.
         self.collectors: list[Callable[[int], Mapping[str, Any]]] = []
         #: Objects whose `logged(step)` is called after each logged step, and `finish()` at the end.
         self.listeners: list[Any] = []
-        self.last_step: Optional[int] = None
+        self.last_step: int | None = None
         self._seed = seed if isinstance(seed, int) and 0 <= seed < 2**63 else 0
         self._settings: dict[str, Any] = {}
         self._known: dict[str, Any] = {"total_steps": max(int(total_steps), 0)}
         self._names: dict[str, str] = {}
-        self._attention: Optional[_PendingAttention] = None
+        self._attention: _PendingAttention | None = None
         self._lock = threading.RLock()
         self._pid = os.getpid()
         self._began = time.monotonic()
         self._started_at = folder.now()
-        self._writer: Optional[Writer] = None
+        self._writer: Writer | None = None
         self._finished = False
         self._describing = False
         self._snapshots: Any = None
@@ -97,10 +97,10 @@ class Run:
         self,
         config: Any,
         dir: str,
-        resume: Optional[str],
+        resume: str | None,
         all_ranks: bool,
         max_bytes: int,
-        on_save: Optional[Callable[[], Any]],
+        on_save: Callable[[], Any] | None,
         answers: dict[str, Callable[..., Any]],
     ) -> None:
         rank = os.environ.get("RANK", "0")
@@ -109,6 +109,8 @@ class Run:
                 return  # one process of a training writes
             self.name += f"-rank{rank}"
         self._settings = folder.settings(config)
+        if not self.enabled:
+            return
         try:
             self._writer = self._writer_in(os.fspath(dir), resume and os.fspath(resume), max_bytes)
         except OSError as e:
@@ -122,11 +124,12 @@ class Run:
 
             self._questions = Questions(self, on_save, answers)
 
-    def _writer_in(self, parent: str, resume: Optional[str], max_bytes: int) -> Writer:
+    def _writer_in(self, parent: str, resume: str | None, max_bytes: int) -> Writer:
         if resume is not None:
             try:
                 writer = Writer(resume, self.notices, max_bytes)
                 self.folder = resume
+                self._go_on(folder.earlier(resume))
                 self._describe()
                 return writer
             except BlockingIOError:
@@ -137,6 +140,13 @@ class Run:
         self.folder = path
         self._describe()
         return Writer(path, self.notices, max_bytes)
+
+    def _go_on(self, earlier: folder.Earlier) -> None:
+        """Keeps what the folder tells of the run so far."""
+        self._settings = {**earlier.settings, **self._settings}
+        self._started_at = earlier.started_at or self._started_at
+        self._began -= earlier.wall_secs
+        self.last_step = earlier.last_step
 
     def _describe(self) -> None:
         """Writes run.json and config.toml as far as they are known."""
@@ -150,7 +160,7 @@ class Run:
         folder.write_whole(os.path.join(self.folder, "config.toml"), [toml])
 
     @property
-    def active(self) -> Optional[Writer]:
+    def active(self) -> Writer | None:
         """The writer, where this process writes; said once in a forked child, which does not."""
         if self._writer is None or self._finished:
             return None
@@ -181,11 +191,11 @@ class Run:
         return step
 
     @never_raises
-    def log(self, values: Mapping[str, Any], step: Optional[int] = None) -> None:
+    def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
         """Scalars of one step by name. Nested dicts are joined by `/`.
 
-        `step` counts finished updates; left out, it is one more than the last. `loss`, `val_loss`, `lr` and their like are
-        written under the names that Orrery's views know (ALIASES).
+        `step` counts finished updates; left out, it is one more than the last. `loss`, `val_loss`, `lr` and their
+        like are written under the names that Orrery's views know (ALIASES).
         """
         writer = self.active
         if writer is None:
@@ -229,6 +239,8 @@ class Run:
                     into[channel] = arrays.scalar(value, name)
             except Refused as e:
                 self.notices.once(f"refused {e.key}", str(e))
+            except Exception as e:
+                self.notices.once(f"value {name}", f"`{name}` is left out: {type(e).__name__}: {e}")
 
     def _channel(self, name: str) -> str:
         """The channel of a scalar; two names never share one."""
@@ -236,7 +248,9 @@ class Run:
         if known is not None:
             return known
         if len(self._names) >= MAX_SCALARS:
-            raise Refused("scalars", f"more than {MAX_SCALARS:,} different scalars: `{name}` and further ones are left out")
+            raise Refused(
+                "scalars", f"more than {MAX_SCALARS:,} different scalars: `{name}` and further ones are left out"
+            )
         channel = f"scalar/{name}" if name in COLUMNS else ALIASES.get(name, name)
         if channel in self._names.values():
             if name == channel or name in self._names.values():
@@ -251,14 +265,15 @@ class Run:
         self,
         layer: str,
         weights: Any,
-        step: Optional[int] = None,
+        step: int | None = None,
         *,
-        tokens: Optional[Iterable[Any]] = None,
+        tokens: Iterable[Any] | None = None,
         about: str = "",
         differential: bool = False,
     ) -> None:
-        """Attention weights of one layer, `(heads, T, T)` or `(T, T)`: head, query, key; rows sum to 1, masked keys are 0.
+        """Attention weights of one layer, `(heads, T, T)` or `(T, T)`: head, query, key.
 
+        Rows sum to 1, masked keys are 0.
         The layers of one step are shown together, in the order of the calls. `tokens` names the T places.
         `differential`: weights may be negative and rows need not sum to 1.
         """
@@ -268,7 +283,7 @@ class Run:
         names = self._tokens(tokens, found.positions)
         self.attention_layers([found], self._step(step), tokens=names, about=about)
 
-    def _tokens(self, tokens: Optional[Iterable[Any]], length: int) -> Optional[list[str]]:
+    def _tokens(self, tokens: Iterable[Any] | None, length: int) -> list[str] | None:
         try:
             return arrays.names(tokens, length, "tokens")
         except Refused as e:
@@ -276,7 +291,7 @@ class Run:
             return None
 
     def attention_layers(
-        self, layers: list[Layer], step: int, *, tokens: Optional[list[str]] = None, about: str = "", whole: bool = False
+        self, layers: list[Layer], step: int, *, tokens: list[str] | None = None, about: str = "", whole: bool = False
     ) -> None:
         """Takes layers of one step; `whole`: these are all of them."""
         with self._lock:
@@ -315,7 +330,7 @@ class Run:
         size: int,
         *,
         about: str = "",
-        tokens: Optional[list[str]] = None,
+        tokens: list[str] | None = None,
     ) -> None:
         """A line of samples.jsonl; `make` gives its payload on the writer's thread, from `size` bytes that wait."""
         writer = self.active
@@ -333,154 +348,18 @@ class Run:
         writer.put(SAMPLES, entry, max(size, 1))
 
     @never_raises
-    def matrix(
-        self,
-        name: str,
-        values: Any,
-        step: Optional[int] = None,
-        *,
-        rows: Optional[Iterable[Any]] = None,
-        columns: Optional[Iterable[Any]] = None,
-        row_axis: str = "",
-        column_axis: str = "",
-        about: str = "",
-    ) -> None:
-        """A matrix `(rows, columns)`, or several `(slices, rows, columns)`, drawn as a heat map.
-
-        `rows` and `columns` name the places, `row_axis` and `column_axis` what they are.
-        """
-        if self.active is None:
-            return
-        copied = arrays.copy(values, name)
-        sides = arrays.shape(copied)
-        if len(sides) not in (1, 2, 3) or 0 in sides:
-            raise Refused(f"matrix {name}", f"matrix `{name}` has shape {sides}: two or three axes are needed")
-        payload: dict[str, Any] = {"kind": "matrix"}
-        for key, given, length in (("rows", rows, sides[-2] if len(sides) > 1 else 1), ("columns", columns, sides[-1])):
-            try:
-                listed = arrays.names(given, length, f"{key} of {name}")
-                if listed is not None:
-                    payload[key] = listed
-            except Refused as e:
-                self.notices.once(f"refused {e.key}", str(e))
-        payload.update({k: v for k, v in (("row_axis", row_axis), ("column_axis", column_axis)) if v})
-        size = arrays.byte_size(copied)
-        self.sample(
-            f"matrix/{name}", lambda: {**payload, "values": arrays.encode(copied)}, self._step(step), size, about=about
-        )
-
-    @never_raises
-    def graph(
-        self,
-        source: Any,
-        target: Any,
-        weight: Any = None,
-        step: Optional[int] = None,
-        *,
-        labels: Optional[Iterable[Any]] = None,
-        community: Optional[Iterable[Optional[int]]] = None,
-        about: str = "",
-    ) -> None:
-        """A directed graph: ends and weights of its edges, one each; nodes are numbered from 0.
-
-        `labels` and `community` have one entry a node.
-        """
-        if self.active is None:
-            return
-        ends = [[int(v) for v in arrays.flatten(arrays.copy(e, "graph")).data] for e in (source, target)]
-        count = len(ends[0])
-        weights = arrays.copy([1.0] * count if weight is None else weight, "graph")
-        if len(ends[1]) != count or math.prod(arrays.shape(weights)) != count:
-            raise Refused("graph ends", "a graph needs as many sources as targets and weights: left out")
-        if count > MAX_EDGES:
-            raise Refused("graph", f"a graph of {count:,} edges: at most {MAX_EDGES:,} are drawn; log the strongest")
-        if count and min(map(min, ends)) < 0:
-            raise Refused("graph number", "nodes of a graph are numbered from 0: one has a negative number")
-        names = None if labels is None else [str(v) for v in labels]
-        groups = None if community is None else [None if c is None else int(c) for c in community]
-        nodes = max((max(map(max, ends)) + 1) if count else 0, len(names or ()), len(groups or ()))
-        if nodes > 2 * MAX_EDGES:
-            raise Refused("graph nodes", f"a graph of {nodes:,} nodes cannot be drawn: number them without gaps")
-        for what, listed in (("labels", names), ("communities", groups)):
-            if listed is not None and len(listed) != nodes:
-                raise Refused(f"graph {what}", f"a graph of {nodes} nodes has {len(listed)} {what}: left out")
-
-        def payload() -> Any:
-            flat = arrays.flatten(weights)
-            edges = {
-                "source": ends[0],
-                "target": ends[1],
-                "weight": arrays.encode(arrays.Flat((count,), flat.data)) if count else [],
-            }
-            made: dict[str, Any] = {"neurons": list(range(nodes)), "edges": edges, "groups": {}}
-            if names:
-                made["labels"] = names
-            if groups:
-                made["groups"]["community"] = groups
-            return made
-
-        self.sample("graph.neurons", payload, self._step(step), 32 * (count + nodes), about=about)
-
-    @never_raises
-    def text(self, name: str, text: str, step: Optional[int] = None, *, about: str = "") -> None:
-        """A text, such as what a language model writes."""
-        if self.active is None:
-            return
-        words = str(text)
-        if len(words) > MAX_TEXT:
-            self.notices.once(f"text {name}", f"text `{name}` is cut to {MAX_TEXT:,} characters")
-            words = words[:MAX_TEXT]
-        self.sample(
-            f"text/{name}", lambda: {"kind": "text", "text": words}, self._step(step), len(words), about=about
-        )
-
-    @never_raises
-    def histogram(self, name: str, values: Any, step: Optional[int] = None, *, bins: int = 64, about: str = "") -> None:
-        """The distribution of many values in `bins` bins of one width; what is not finite is left out."""
-        if self.active is None:
-            return
-        copied = arrays.copy(values, name)
-        self.sample(
-            f"histogram/{name}", lambda: histogram(copied, bins), self._step(step), arrays.byte_size(copied), about=about
-        )
-
-    @never_raises
-    def curves(
-        self,
-        name: str,
-        curves: Mapping[str, tuple[Any, Any]],
-        step: Optional[int] = None,
-        *,
-        x_axis: str = "",
-        y_axis: str = "",
-        about: str = "",
-    ) -> None:
-        """Curves by name, each a pair of equally many x and y."""
-        if self.active is None:
-            return
-        made = []
-        for label, (x, y) in curves.items():
-            xs, ys = (plain(list(arrays.flatten(arrays.copy(v, name)).data)) for v in (x, y))
-            if len(xs) != len(ys):
-                raise Refused(f"curves {name}", f"curve `{label}` has {len(xs)} x and {len(ys)} y: left out")
-            made.append({"name": str(label), "x": xs, "y": ys})
-        payload = {"kind": "curves", "x_axis": x_axis, "y_axis": y_axis, "curves": made}
-        size = sum(32 * len(c["x"]) for c in made)
-        self.sample(f"curves/{name}", lambda: payload, self._step(step), size, about=about)
-
-    @never_raises
     def log_weights(
         self,
         model: Any,
-        step: Optional[int] = None,
+        step: int | None = None,
         *,
         budget: int = 1 << 30,
-        names: Optional[Iterable[str]] = None,
+        names: Iterable[str] | None = None,
     ) -> None:
         """A snapshot of a model's weights (a module, or a dict of arrays by name).
 
-        All snapshots together stay within `budget` bytes: those that lie closest in time are removed, the first and the last
-        stay. `names` are patterns such as `*.attn.*`.
+        All snapshots together stay within `budget` bytes: those that lie closest in time are removed, the first and the
+        last stay. `names` are patterns such as `*.attn.*`.
         """
         if self.active is None:
             return
@@ -491,7 +370,7 @@ class Run:
         self._snapshots.take(model, self._step(step), budget, None if names is None else list(names))
 
     @never_raises
-    def changed(self, key: str, value: Any, step: Optional[int] = None) -> None:
+    def changed(self, key: str, value: Any, step: int | None = None) -> None:
         """A setting that was changed while the model trains."""
         writer = self.active
         if writer is not None:
@@ -510,12 +389,13 @@ class Run:
                 return
             self._describing = True
 
-        writer.put(METRICS, self._describe, 0)
+        if not writer.put(METRICS, self._describe, 0):
+            self._describing = False
 
     def watch(self, model: Any, every: int = 50, attention: bool = True, **options: Any) -> Any:
         """See `orrery_log.watch`."""
         try:
-            from .watch import Watch
+            from .model_watch import Watch
 
             return Watch(self, model, every, attention, **options)
         except Exception as e:
@@ -524,13 +404,15 @@ class Run:
 
     def ode(self, func: Any, every: int = 50, name: str = "ode") -> Any:
         """See `orrery_log.ode`."""
-        from .ode import watch_field
+        from .field import watch_field
 
         return watch_field(self, func, every, name)
 
     @never_raises
-    def finish(self, error: Optional[str] = None, timeout: float = 30.0) -> None:
+    def finish(self, error: str | None = None, timeout: float = 30.0) -> None:
         """Writes what waits (for `timeout` seconds at most) and ends the run; `error` says why it failed."""
+        if os.getpid() != self._pid:
+            return  # a forked child ends, and its parent's run does not
         writer = self.active
         if writer is None:
             return
@@ -538,7 +420,7 @@ class Run:
         for listen in list(self.listeners):
             listen.finish()
         interrupted = error is not None and error.startswith("KeyboardInterrupt")
-        failed = {"failed": {"message": str(error)[:MAX_TEXT]}}
+        failed = {"failed": {"message": str(error)[: folder.MAX_TEXT]}}
         writer.event(state="finished" if error is None else "stopped" if interrupted else failed)
         if not writer.close(timeout):
             self.notices.once("timeout", f"the last measurements were not written within {timeout:.0f} s")
@@ -572,7 +454,7 @@ class _PendingAttention:
     def __init__(self, step: int, about: str) -> None:
         self.step = step
         self.about = about
-        self.tokens: Optional[list[str]] = None
+        self.tokens: list[str] | None = None
         self.layers: list[Layer] = []
         self.at = time.monotonic()
 

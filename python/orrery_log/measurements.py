@@ -1,0 +1,180 @@
+"""Measurements with a panel each: matrices, graphs, texts, histograms, curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable
+
+from . import arrays
+from .histograms import histogram
+from .notices import Notices, Refused, never_raises
+from .numbers import plain
+from .writer import Writer
+
+#: Characters of a text that are kept.
+MAX_TEXT = 100_000
+MAX_EDGES = 400_000
+
+
+class Measurements:
+    """The methods of a run that write one measurement. `step` left out is that of the last `log`."""
+
+    notices: Notices
+
+    @property
+    def active(self) -> Writer | None:
+        raise NotImplementedError
+
+    def _step(self, step: Any) -> int:
+        raise NotImplementedError
+
+    def sample(
+        self,
+        channel: str,
+        make: Callable[[], Any],
+        step: int,
+        size: int,
+        *,
+        about: str = "",
+        tokens: list[str] | None = None,
+    ) -> None:
+        raise NotImplementedError
+
+    @never_raises
+    def matrix(
+        self,
+        name: str,
+        values: Any,
+        step: int | None = None,
+        *,
+        rows: Iterable[Any] | None = None,
+        columns: Iterable[Any] | None = None,
+        row_axis: str = "",
+        column_axis: str = "",
+        about: str = "",
+    ) -> None:
+        """A matrix `(rows, columns)`, or several `(slices, rows, columns)`, drawn as a heat map.
+
+        `rows` and `columns` name the places, `row_axis` and `column_axis` what they are.
+        """
+        if self.active is None:
+            return
+        copied = arrays.copy(values, name)
+        sides = arrays.shape(copied)
+        if len(sides) not in (1, 2, 3) or 0 in sides:
+            raise Refused(f"matrix {name}", f"matrix `{name}` has shape {sides}: two or three axes are needed")
+        payload: dict[str, Any] = {"kind": "matrix"}
+        for key, given, length in (("rows", rows, sides[-2] if len(sides) > 1 else 1), ("columns", columns, sides[-1])):
+            try:
+                listed = arrays.names(given, length, f"{key} of {name}")
+                if listed is not None:
+                    payload[key] = listed
+            except Refused as e:
+                self.notices.once(f"refused {e.key}", str(e))
+        payload.update({k: v for k, v in (("row_axis", row_axis), ("column_axis", column_axis)) if v})
+        size = arrays.byte_size(copied)
+        self.sample(
+            f"matrix/{name}", lambda: {**payload, "values": arrays.encode(copied)}, self._step(step), size, about=about
+        )
+
+    @never_raises
+    def graph(
+        self,
+        source: Any,
+        target: Any,
+        weight: Any = None,
+        step: int | None = None,
+        *,
+        labels: Iterable[Any] | None = None,
+        community: Iterable[int | None] | None = None,
+        about: str = "",
+    ) -> None:
+        """A directed graph: ends and weights of its edges, one each; nodes are numbered from 0.
+
+        `labels` and `community` have one entry a node.
+        """
+        if self.active is None:
+            return
+        ends = [[int(v) for v in arrays.flatten(arrays.copy(e, "graph")).data] for e in (source, target)]
+        count = len(ends[0])
+        weights = arrays.copy([1.0] * count if weight is None else weight, "graph")
+        if len(ends[1]) != count or math.prod(arrays.shape(weights)) != count:
+            raise Refused("graph ends", "a graph needs as many sources as targets and weights: left out")
+        if count > MAX_EDGES:
+            raise Refused("graph", f"a graph of {count:,} edges: at most {MAX_EDGES:,} are drawn; log the strongest")
+        if count and min(map(min, ends)) < 0:
+            raise Refused("graph number", "nodes of a graph are numbered from 0: one has a negative number")
+        names = None if labels is None else [str(v) for v in labels]
+        groups = None if community is None else [None if c is None else int(c) for c in community]
+        nodes = max((max(map(max, ends)) + 1) if count else 0, len(names or ()), len(groups or ()))
+        if nodes > 2 * MAX_EDGES:
+            raise Refused("graph nodes", f"a graph of {nodes:,} nodes cannot be drawn: number them without gaps")
+        for what, listed in (("labels", names), ("communities", groups)):
+            if listed is not None and len(listed) != nodes:
+                raise Refused(f"graph {what}", f"a graph of {nodes} nodes has {len(listed)} {what}: left out")
+
+        def payload() -> Any:
+            flat = arrays.flatten(weights)
+            edges = {
+                "source": ends[0],
+                "target": ends[1],
+                "weight": arrays.encode(arrays.Flat((count,), flat.data)) if count else [],
+            }
+            made: dict[str, Any] = {"neurons": list(range(nodes)), "edges": edges, "groups": {}}
+            if names:
+                made["labels"] = names
+            if groups:
+                made["groups"]["community"] = groups
+            return made
+
+        self.sample("graph.neurons", payload, self._step(step), 32 * (count + nodes), about=about)
+
+    @never_raises
+    def text(self, name: str, text: str, step: int | None = None, *, about: str = "") -> None:
+        """A text, such as what a language model writes."""
+        if self.active is None:
+            return
+        words = str(text)
+        if len(words) > MAX_TEXT:
+            self.notices.once(f"text {name}", f"text `{name}` is cut to {MAX_TEXT:,} characters")
+            words = words[:MAX_TEXT]
+        self.sample(f"text/{name}", lambda: {"kind": "text", "text": words}, self._step(step), len(words), about=about)
+
+    @never_raises
+    def histogram(self, name: str, values: Any, step: int | None = None, *, bins: int = 64, about: str = "") -> None:
+        """The distribution of many values in `bins` bins of one width; what is not finite is left out."""
+        if self.active is None:
+            return
+        copied = arrays.copy(values, name)
+        self.sample(
+            f"histogram/{name}",
+            lambda: histogram(copied, bins),
+            self._step(step),
+            arrays.byte_size(copied),
+            about=about,
+        )
+
+    @never_raises
+    def curves(
+        self,
+        name: str,
+        curves: Mapping[str, tuple[Any, Any]],
+        step: int | None = None,
+        *,
+        x_axis: str = "",
+        y_axis: str = "",
+        about: str = "",
+    ) -> None:
+        """Curves by name, each a pair of equally many x and y."""
+        if self.active is None:
+            return
+        made = []
+        for label, (x, y) in curves.items():
+            xs, ys = (plain(list(arrays.flatten(arrays.copy(v, name)).data)) for v in (x, y))
+            if len(xs) != len(ys):
+                raise Refused(f"curves {name}", f"curve `{label}` has {len(xs)} x and {len(ys)} y: left out")
+            made.append({"name": str(label), "x": xs, "y": ys})
+        payload = {"kind": "curves", "x_axis": x_axis, "y_axis": y_axis, "curves": made}
+        size = sum(32 * len(c["x"]) for c in made)
+        self.sample(f"curves/{name}", lambda: payload, self._step(step), size, about=about)

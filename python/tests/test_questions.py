@@ -1,0 +1,195 @@
+"""Questions over files: only what is allowed is done, everything else is refused in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from strict import array
+
+
+def ask(run, id, question):
+    """As a window does it: written under a temporary name, then renamed."""
+    path = Path(run.folder, "ask")
+    text = question if isinstance(question, (str, bytes)) else json.dumps(question)
+    temporary = path / f".{id}"
+    temporary.write_bytes(text if isinstance(text, bytes) else text.encode())
+    os.replace(temporary, path / f"{id}.json")
+
+
+def answer(run, id):
+    found = json.loads(Path(run.folder, "answer", f"{id}.json").read_bytes())
+    assert found["id"] == id and found["protocol"] == 1
+    return found["state"], found["words"], found.get("sample")
+
+
+class Optimizer:
+    def __init__(self):
+        self.param_groups = [{"lr": 0.1}, {"lr": 0.2}]
+
+
+def test_a_run_that_allows_nothing_is_not_asked(begin):
+    run = begin()
+    run.log({"a": 1})
+    assert not Path(run.folder, "ask").exists()
+
+
+def test_the_learning_rate_is_scaled_and_told(begin):
+    run = begin(allow=["scale_lr"])
+    run.optimizer = Optimizer()
+    ask(run, "q1", {"protocol": 1, "ask": "scale_lr", "args": {"factor": 0.5}})
+    run.log({"a": 1}, step=4)
+    assert [g["lr"] for g in run.optimizer.param_groups] == [0.05, 0.1]
+    state, words, _ = answer(run, "q1")
+    assert state == "answered" and words.startswith("learning rate 0.1 -> 0.05")
+    run.log({"a": 1}, step=5)
+    assert run.optimizer.param_groups[0]["lr"] == 0.05, "a question is answered once"
+    folder = run.read()
+    assert folder.run["asks"] == ["scale_lr"]
+    (changed,) = [e["changed"] for e in folder.events if "changed" in e]
+    assert changed == {"step": 4, "key": "train.lr", "value": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ({"ask": "pause"}, "is not allowed"),
+        ({"ask": "__import__('os').system('true')"}, "is not allowed"),
+        ({"ask": "scale_lr", "args": {"factor": 0}}, "above 0"),
+        ({"ask": "scale_lr", "args": {"factor": "2"}}, "no number"),
+        ({"ask": "scale_lr", "args": {"factor": True}}, "no number"),
+        ('{"ask": "scale_lr", "args": {"factor": NaN}}', "no number"),
+        ({"ask": "scale_lr", "args": {"other": 1}}, "unexpected keyword"),
+        ({"ask": "scale_lr"}, "missing"),
+        ({"ask": "scale_lr", "args": [1]}, "no object"),
+        ({"ask": "own"}, "gives no function"),
+        ({"ask": 5}, "no object"),
+        ({"protocol": 2, "ask": "scale_lr"}, "of protocol 2"),
+        ("[1]", "no object"),
+        ("{", "not JSON"),
+        ("[" * 30000, "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        ("{}" + " " * 70000, "more than 65,536 bytes"),
+    ],
+)
+def test_other_questions_are_refused_in_words(begin, question, words):
+    run = begin(allow=["scale_lr", "own"])
+    run.optimizer = Optimizer()
+    ask(run, "q", question)
+    run.log({"a": 1})
+    state, said, _ = answer(run, "q")
+    assert state == "refused" and words in said, said
+    assert run.optimizer.param_groups[0]["lr"] == 0.1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_links_pipes_and_odd_names_are_not_followed(begin, tmp_path):
+    secret = tmp_path / "secret.json"
+    secret.write_text('{"ask": "scale_lr", "args": {"factor": 0.5}}')
+    run = begin(allow=["scale_lr"])
+    run.optimizer = Optimizer()
+    path = Path(run.folder, "ask")
+    os.symlink(secret, path / "link.json")
+    os.mkfifo(path / "pipe.json")
+    (path / "folder.json").mkdir()
+    (path / "..odd name.json").write_text(secret.read_text())
+    began = time.monotonic()
+    run.log({"a": 1})
+    assert time.monotonic() - began < 5
+    assert answer(run, "link")[0] == answer(run, "pipe")[0] == answer(run, "folder")[0] == "refused"
+    assert len(list(Path(run.folder, "answer").iterdir())) == 3 and run.optimizer.param_groups[0]["lr"] == 0.1
+
+
+def test_folders_that_became_links_are_not_used(begin, tmp_path):
+    run = begin(allow=["scale_lr"])
+    run.optimizer = Optimizer()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    Path(run.folder, "answer").rmdir()
+    os.symlink(elsewhere, Path(run.folder, "answer"))
+    ask(run, "q", {"ask": "scale_lr", "args": {"factor": 0.5}})
+    run.log({"a": 1}, step=1)
+    assert not list(elsewhere.iterdir()) and run.optimizer.param_groups[0]["lr"] == 0.1
+    Path(run.folder, "ask", "q.json").unlink()
+    Path(run.folder, "ask").rmdir()
+    (elsewhere / "q2.json").write_text('{"ask": "scale_lr", "args": {"factor": 0.5}}')
+    os.symlink(elsewhere, Path(run.folder, "ask"))
+    run.log({"a": 1}, step=2)
+    assert run.optimizer.param_groups[0]["lr"] == 0.1
+
+
+def test_pause_waits_until_resume(begin):
+    run = begin(allow=["pause"])
+    ask(run, "a", {"ask": "pause"})
+    done = []
+    thread = threading.Thread(target=lambda: (run.log({"a": 1}, step=1), done.append(time.monotonic())))
+    thread.start()
+    time.sleep(0.6)
+    assert not done and answer(run, "a")[:2] == ("answered", "paused after step 1")
+    ask(run, "b", {"ask": "resume"})
+    thread.join(10)
+    assert done and answer(run, "b")[0] == "answered"
+    states = [e["state"] for e in run.read().events if "state" in e]
+    assert states == ["running", "paused", "running", "finished"]
+
+
+def test_save_by_the_scripts_function_or_by_a_snapshot(begin):
+    saved = []
+    run = begin(allow=["save"], on_save=lambda: saved.append(1))
+    ask(run, "a", {"ask": "save"})
+    run.log({"a": 1})
+    assert saved == [1] and answer(run, "a")[0] == "answered"
+    run = begin(allow=["save"])
+    ask(run, "a", {"ask": "save"})
+    run.log({"a": 1})
+    assert "nothing to save" in answer(run, "a")[1]
+    numpy = pytest.importorskip("numpy")
+    run.model = {"w": numpy.zeros(3)}
+    ask(run, "b", {"ask": "save"})
+    run.log({"a": 1}, step=9)
+    assert (run.read().path / "snapshots" / "step-00000009.safetensors").exists()
+
+
+def test_the_scripts_own_functions_answer(begin):
+    answers = {
+        "attention": lambda text: ({"h.0": [[1.0, 0.0], [0.5, 0.5]]}, list(text)),
+        "next_tokens": lambda text, count=2: [("a", 0.75), ("b", 0.25)][:count],
+        "lesson": lambda: "well done",
+        "broken": lambda: 1 / 0,
+    }
+    run = begin(allow=list(answers), answers=answers)
+    ask(run, "1", {"ask": "attention", "args": {"text": "hi"}})
+    ask(run, "2", {"ask": "next_tokens", "args": {"text": "hi", "count": 1}})
+    ask(run, "3", {"ask": "lesson"})
+    ask(run, "4", {"ask": "broken"})
+    run.log({"a": 1}, step=3)
+    state, _, sample = answer(run, "1")
+    assert state == "answered" and sample["step"] == 3 and sample["tokens"] == ["h", "i"]
+    assert array(sample["payload"]["layers"][0]["weights"])[0] == [1, 2, 2]
+    assert answer(run, "2")[2]["payload"]["likely"] == [{"token": "a", "probability": 0.75}]
+    assert answer(run, "3")[1] == "well done"
+    assert answer(run, "4")[0] == "refused" and "ZeroDivisionError" in answer(run, "4")[1]
+
+
+def test_many_questions_are_answered_over_some_steps(begin):
+    run = begin(allow=["lesson"], answers={"lesson": lambda: "yes"})
+    for n in range(30):
+        ask(run, f"q{n}", {"ask": "lesson"})
+    for step in range(5):
+        run.log({"a": step}, step=step)
+    assert len(list(Path(run.folder, "answer").iterdir())) == 30
+
+
+def test_a_look_at_nothing_costs_little(begin):
+    run = begin(allow=["pause"])
+    run.log({"a": 0})
+    time.sleep(2.1)
+    run.log({"a": 1})
+    began = time.perf_counter()
+    for _ in range(2000):
+        run._questions.look(1)
+    assert (time.perf_counter() - began) / 2000 < 1e-3

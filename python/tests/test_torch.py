@@ -1,0 +1,520 @@
+"""What is seen in PyTorch models while they train, against the same computed by hand."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import struct
+import sys
+from pathlib import Path
+
+import orrery_log
+import pytest
+from strict import Folder, array, tensors
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+torch.set_num_threads(1)
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def example(name):
+    """An example as a module; skipped where what it imports is not here."""
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except ImportError as e:
+        if "orrery" in str(e):
+            raise
+        pytest.skip(str(e))
+    return module
+
+
+class SoftmaxAttention(nn.Module):
+    """Attention as people write it by hand, with dropout."""
+
+    def __init__(self, width=16, heads=2, causal=True):
+        super().__init__()
+        self.qkv = nn.Linear(width, 3 * width)
+        self.heads, self.causal = heads, causal
+        self.drop = nn.Dropout(0.3)
+        self.gamma = nn.Parameter(torch.tensor(0.5))
+        self.act = nn.ReLU()
+
+    def weights(self, x):
+        q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        if self.causal:
+            scores = scores.masked_fill(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1), -math.inf)
+        return F.softmax(scores, dim=-1), v
+
+    def forward(self, x):
+        weights, v = self.weights(x)
+        y = (self.drop(weights) @ v).transpose(1, 2).flatten(2)
+        return x + torch.tanh(self.gamma) * self.act(y)
+
+
+class Model(nn.Module):
+    def __init__(self, vocab=11, width=16, layer=SoftmaxAttention, **options):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, width)
+        self.blocks = nn.ModuleList(layer(width, **options) for _ in range(2))
+        self.head = nn.Linear(width, vocab)
+
+    def forward(self, idx):
+        x = self.embed(idx)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def train(model, run, steps, *, every_log=1, accumulate=1, seed=0):
+    torch.manual_seed(seed)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(1, steps + 1):
+        optimizer.zero_grad()
+        for _ in range(accumulate):
+            idx = torch.randint(11, (3, 7))
+            loss = F.cross_entropy(model(idx).flatten(0, 1), idx.flatten())
+            loss.backward()
+        optimizer.step()
+        if run is not None and step % every_log == 0:
+            run.log({"loss": loss}, step=step)
+
+
+def maps(folder, line=0):
+    found = folder.channel("attention.maps")[line]
+    return {layer["path"]: torch.tensor(array(layer["weights"])[1]).view(array(layer["weights"])[0])
+            for layer in found["payload"]["layers"]}  # fmt: skip
+
+
+def test_maps_of_attention_written_by_hand(begin):
+    torch.manual_seed(1)
+    model = Model()
+    idx = torch.randint(11, (3, 7))
+    with torch.no_grad():
+        x = model.embed(idx)
+        expected, _ = model.blocks[0].weights(x)
+    run = begin()
+    run.watch(model, decode=lambda ids: "abcdefghijk"[ids[0]])
+    model(idx)
+    run.log({"loss": 1.0}, step=1)
+    folder = run.read()
+    seen = maps(folder)
+    assert list(seen) == ["blocks.0", "blocks.1"]
+    torch.testing.assert_close(seen["blocks.0"], expected[0], atol=1e-3, rtol=1e-3)
+    assert (seen["blocks.0"].triu(1) == 0).all()
+    line = folder.channel("attention.maps")[0]
+    assert line["tokens"] == ["abcdefghijk"[i] for i in idx[0]] and line["about"] == "batch item 0, 7 tokens"
+    entropy = -(expected[0] * expected[0].clamp_min(1e-30).log()).sum(-1).mean(-1)
+    assert line["payload"]["layers"][0]["entropy"] == pytest.approx(entropy.tolist(), rel=1e-4)
+    uniform = sum(math.log(t + 1) for t in range(7)) / 7
+    assert line["payload"]["layers"][0]["uniform_entropy"] == pytest.approx([uniform] * 2, rel=1e-5)
+    assert folder.run["run"]["variants"][0]["params"] == sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("layer", ["hand", "multihead"])
+def test_watching_changes_no_bit_of_the_training(begin, layer):
+    class Encoder(nn.TransformerEncoderLayer):
+        def __init__(self, width):
+            super().__init__(width, 2, 32, dropout=0.2, batch_first=True)
+
+    def fresh():
+        torch.manual_seed(3)
+        return Model(layer=SoftmaxAttention if layer == "hand" else Encoder)
+
+    plain, watched = fresh(), fresh()
+    train(plain, None, 6)
+    run = begin()
+    run.watch(watched, every=1, gates=True if layer == "hand" else None, activations=True if layer == "hand" else "*")
+    train(watched, run, 6)
+    folder = run.read()
+    assert len(folder.channel("attention.maps")) == 6
+    for a, b in zip(plain.parameters(), watched.parameters()):
+        assert torch.equal(a, b)
+    assert not watched._forward_hooks and not watched._forward_pre_hooks
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in watched.modules())
+
+
+def test_steps_of_maps_with_sparse_logs_and_accumulation(begin):
+    run = begin()
+    run.watch(Model(), every=20)
+    model = run.model
+    train(model, run, 100, every_log=10)
+    assert [line["step"] for line in run.read().channel("attention.maps")] == [1, 20, 40, 60, 80, 100]
+    run = begin()
+    run.watch(Model(), every=5)
+    train(run.model, run, 20, accumulate=4)
+    steps = [line["step"] for line in run.read().channel("attention.maps")]
+    assert steps[0] in (0, 1) and all(4 <= b - a <= 6 for a, b in zip(steps, steps[1:])) and len(steps) >= 4
+
+
+def test_a_run_that_never_logs_shows_its_maps(begin):
+    run = begin()
+    run.watch(Model(), every=10)
+    train(run.model, None, 35)
+    assert [line["step"] for line in run.read().channel("attention.maps")] == [0, 10, 20, 30]
+
+
+def test_evaluation_is_not_looked_at(begin):
+    run = begin()
+    model = Model()
+    run.watch(model, every=1)
+    model.eval()
+    model(torch.zeros(1, 3, dtype=torch.long))
+    model.train()
+    with torch.no_grad():
+        model(torch.zeros(1, 3, dtype=torch.long))
+    run.log({"a": 1})
+    assert not run.read().samples
+
+
+def test_an_error_in_the_model_reaches_the_script_and_leaves_no_hooks(begin):
+    class Broken(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = SoftmaxAttention()
+
+        def forward(self, x):
+            self.inner(x)
+            raise ValueError("mine")
+
+    run = begin()
+    model = Broken()
+    run.watch(model, every=1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="mine"):
+            model(torch.zeros(1, 3, 16))
+    assert not model.inner._forward_hooks
+    from torch.overrides import _get_current_function_mode_stack
+
+    assert not _get_current_function_mode_stack()
+
+
+def dot_product(**given):
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attn = nn.Identity()
+
+        def forward(self, q, k, v):
+            return F.scaled_dot_product_attention(q, k, v, **given)
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Attention()
+            self.p = nn.Parameter(torch.zeros(()))
+
+        def forward(self, q, k, v):
+            return self.inner(q, k, v)
+
+    return Outer()
+
+
+@pytest.mark.parametrize("case", ["causal", "bool", "float", "batched mask", "grouped", "scale", "half"])
+def test_maps_of_scaled_dot_product_attention(begin, case):
+    torch.manual_seed(2)
+    q, k = torch.randn(2, 4, 5, 8, requires_grad=True), torch.randn(2, 2 if case == "grouped" else 4, 5, 8)
+    keep = torch.rand(5, 5) > 0.3
+    keep.fill_diagonal_(True)
+    given, bias = {}, torch.zeros(5, 5)
+    if case in ("causal", "half"):
+        given, bias = {"is_causal": True}, torch.full((5, 5), -math.inf).triu(1)
+    elif case == "bool":
+        given, bias = {"attn_mask": keep}, torch.zeros(5, 5).masked_fill(~keep, -math.inf)
+    elif case == "float":
+        bias = torch.randn(5, 5)
+        given = {"attn_mask": bias}
+    elif case == "batched mask":
+        mask = torch.randn(2, 1, 5, 5)
+        given, bias = {"attn_mask": mask}, mask[0]
+    elif case == "grouped":
+        given = {"enable_gqa": True}
+    elif case == "scale":
+        given = {"scale": 0.1}
+    keys = k.repeat_interleave(2, 1) if case == "grouped" else k
+    expected = (q[0] @ keys[0].mT * given.get("scale", 1 / math.sqrt(8)) + bias).softmax(-1).detach()
+    if case == "half":
+        q, k = q.bfloat16(), k.bfloat16()
+    run = begin()
+    model = dot_product(**given)
+    run.watch(model)
+    model(q, k, k)
+    run.log({"a": 1})
+    seen = maps(run.read())["inner"]
+    tolerance = 3e-2 if case == "half" else 1e-3
+    torch.testing.assert_close(seen, expected, atol=tolerance, rtol=tolerance)
+
+
+def test_long_maps_are_cut_and_say_so(begin):
+    torch.manual_seed(2)
+    q = torch.randn(1, 2, 40, 8)
+    run = begin()
+    model = dot_product(is_causal=True)
+    run.watch(model, max_tokens=6)
+    model(q, q, q)
+    run.log({"a": 1})
+    folder = run.read()
+    seen = maps(folder)["inner"]
+    assert seen.shape == (2, 6, 6) and folder.samples[0]["about"].endswith("the first 6 of 40 tokens")
+    torch.testing.assert_close(seen.sum(-1), torch.ones(2, 6), atol=3e-3, rtol=0)
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_maps_of_multihead_attention(begin, batch_first, need_weights):
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mha = nn.MultiheadAttention(16, 4, dropout=0.5, batch_first=batch_first)
+
+        def forward(self, x, mask, padding):
+            return self.mha(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=need_weights)
+
+    torch.manual_seed(4)
+    model = Outer()
+    x = torch.randn(2, 6, 16) if batch_first else torch.randn(6, 2, 16)
+    mask = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    padding = torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
+    run = begin()
+    run.watch(model)
+    model(x, mask, padding)
+    run.log({"a": 1})
+    model.eval()
+    with torch.no_grad():
+        _, expected = model.mha(x, x, x, attn_mask=mask, key_padding_mask=padding, average_attn_weights=False)
+    torch.testing.assert_close(maps(run.read())["mha"], expected[0], atol=1e-3, rtol=1e-3)
+
+
+def test_the_linear_attention_and_activity_of_a_bdh(begin):
+    bdh = example("bdh")
+    torch.manual_seed(5)
+    model = bdh.BDH(layers=2, width=16, heads=2, neurons=64, vocab=11)
+    run = begin()
+    run.watch(model)
+    idx = torch.randint(11, (2, 6))
+    model(idx)
+    run.log({"a": 1})
+    folder = run.read()
+    seen = maps(folder)
+    assert list(seen) == ["attn", "attn call 2"]
+    with torch.no_grad():
+        x = model.ln(model.embed(idx).unsqueeze(1))
+        neurons = F.relu(x @ model.encoder)
+        places = torch.arange(6, dtype=torch.float32).view(1, 1, -1, 1)
+        turned = model.attn.rope(places * model.attn.freqs, neurons)
+        scores = (turned @ turned.mT).tril(-1)[0]
+    torch.testing.assert_close(seen["attn"], scores, atol=2e-3, rtol=2e-3)
+    assert folder.samples[0]["payload"]["layers"][0]["is_differential"] is True
+    activity = folder.channel("synapses.activity")[0]["payload"]["layers"]
+    assert activity[0]["trained"]["x"] == pytest.approx(float((neurons > 0).float().mean()), rel=1e-5)
+    assert 0 < activity[1]["trained"]["y"] < 1 and activity[0]["random_weights"]["x"] == "NaN"
+
+
+def test_gates_and_activations(begin):
+    run = begin()
+    model = Model()
+    run.watch(model, every=1, gates=["blocks.*.gamma"], activations=["*.act"])
+    train(model, run, 2)
+    folder = run.read()
+    assert folder.scalar("gate/tanh/blocks.0.gamma")[1][1] == pytest.approx(model.blocks[0].gamma.tanh().item())
+    assert folder.scalar("gate/grad/blocks.1.gamma")[1][1] == pytest.approx(float(model.blocks[1].gamma.grad))
+    assert 0 < folder.scalar("activation/blocks.0.act/zero")[0][1] < 1
+    assert len(folder.scalar("activation/blocks.1.act/mean")) == 2
+    run = begin()
+    run.watch(model, gates={"mine": lambda: 0.25}, attention=False)
+    run.log({"loss": 1.0})
+    folder = run.read()
+    assert folder.scalar("gate/tanh") == [(0, 0.25)]
+
+
+def test_patterns_that_match_nothing_are_said(begin, capfd):
+    run = begin()
+    assert run.watch(Model(), gates="nothing*") is None
+    assert run.watch(Model(), activations="nothing*") is None
+    assert run.watch("no model") is None
+    assert "no parameter of the model matches" in run.read().notices()
+
+
+def test_a_model_without_attention_is_said_once(begin, capfd):
+    run = begin()
+    model = nn.Sequential(nn.Linear(3, 3), nn.Softmax(-1))
+    run.watch(model, every=1)
+    for step in range(3):
+        model(torch.zeros(2, 3))
+        run.log({"a": 1}, step=step)
+    assert run.read().notices().count("no attention was seen") == 1
+
+
+def test_compiled_models_train_on(begin, capfd):
+    torch.manual_seed(0)
+    model = Model()
+    run = begin()
+    run.watch(model, every=1)
+    compiled = torch.compile(model, backend="eager")
+    try:
+        train(compiled, run, 2)
+    except Exception as e:
+        if "torch.compile" in str(e):
+            pytest.skip(str(e))
+        raise
+    run.watch(compiled, gates=True)
+    run.log({"a": 1}, step=5)
+    folder = run.read()
+    assert len(folder.scalar("loss/train")) == 2 and "a compiled model shows no attention" in folder.notices()
+    assert folder.scalar("gate/tanh/_orig_mod.blocks.0.gamma") or folder.scalar("gate/tanh/blocks.0.gamma")
+
+
+def test_tensors_of_every_type_are_numbers(begin, capfd):
+    run = begin()
+    run.log({
+        "bf16": torch.tensor(1.5, dtype=torch.bfloat16), "half": torch.tensor([0.25], dtype=torch.float16),
+        "grad": torch.tensor(2.0, requires_grad=True) * 2, "int": torch.tensor(7), "bool": torch.tensor(True),
+        "nan": torch.tensor(math.nan), "meta": torch.zeros((), device="meta"), "many": torch.zeros(2),
+    })  # fmt: skip
+    run.log({"after": 1})
+    folder = run.read()
+    line = folder.metrics[0]
+    assert (line["bf16"], line["half"], line["grad"], line["int"], line["bool"], line["nan"]) == (
+        1.5,
+        0.25,
+        4,
+        7,
+        1,
+        "NaN",
+    )
+    assert "many" not in line and "shape (2,)" in folder.notices() and folder.scalar("after") == [(1, 1)]
+
+
+def test_matrices_of_every_type(begin):
+    run = begin()
+    values = torch.arange(100, dtype=torch.float32).view(10, 10)
+    run.matrix("bf16", values.bfloat16().requires_grad_())
+    run.matrix("turned", values.T)
+    run.matrix("sparse", values.to_sparse())
+    run.matrix("mixed", [values[0], values[1]])
+    run.matrix("complex", torch.zeros(2, 2, dtype=torch.complex64))
+    folder = run.read()
+    expected = values.flatten().tolist()
+    assert array(folder.channel("matrix/bf16")[0]["payload"]["values"])[1] == expected
+    assert array(folder.channel("matrix/turned")[0]["payload"]["values"])[1] == values.T.flatten().tolist()
+    assert array(folder.channel("matrix/sparse")[0]["payload"]["values"])[1] == expected
+    assert array(folder.channel("matrix/mixed")[0]["payload"]["values"]) == ([2, 10], expected[:20])
+    assert not folder.channel("matrix/complex") and "complex" in folder.notices()
+
+
+def test_histograms_of_tensors(begin):
+    run = begin()
+    run.histogram("h", torch.tensor([0.0, 1.0, 1.0, math.nan, math.inf]), bins=2)
+    run.histogram("empty", torch.tensor([math.nan]))
+    folder = run.read()
+    assert folder.channel("histogram/h")[0]["payload"] == {
+        "kind": "histogram",
+        "edges": [0.0, 0.5, 1.0],
+        "counts": [1, 2],
+    }
+    assert sum(folder.channel("histogram/empty")[0]["payload"]["counts"]) == 0
+
+
+def test_snapshots_hold_the_bits_of_the_moment(begin):
+    run = begin()
+    model = nn.Linear(3, 2).bfloat16()
+    before = model.weight.detach().clone()
+    run.log_weights(model, 7)
+    with torch.no_grad():
+        model.weight.zero_()
+    folder = run.read()
+    path = folder.path / "snapshots" / "step-00000007.safetensors"
+    dtype, shape, data = tensors(path)["model/weight"]
+    assert (dtype, shape) == ("BF16", [2, 3])
+    bits = torch.tensor(struct.unpack("<6h", data), dtype=torch.int16).view(torch.bfloat16).view(2, 3)
+    assert torch.equal(bits, before)
+    safetensors = pytest.importorskip("safetensors.torch")
+    assert torch.equal(safetensors.load_file(path)["model/weight"], before)
+
+
+def test_evaluations_of_a_field_are_counted(begin):
+    torchdiffeq = pytest.importorskip("torchdiffeq")
+
+    class Field(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rate = nn.Parameter(torch.tensor(-1.0))
+
+        def forward(self, t, y):
+            return self.rate * y
+
+    run = begin()
+    field, calls = Field(), []
+    assert run.ode(field) is field
+    function = run.ode(lambda t, y: calls.append(t) or -y, name="plain")
+    times, start = torch.tensor([0.0, 1.0]), torch.ones(1)
+    for step in range(2):
+        torchdiffeq.odeint(function, start, times)
+        torchdiffeq.odeint_adjoint(field, start, times).sum().backward()
+        run.log({"a": 1}, step=step)
+    folder = run.read()
+    assert folder.scalar("plain/nfe")[0][1] == len(calls) / 2 > 5
+    assert folder.scalar("ode/nfe")[1][1] > 5
+    (line,) = folder.channel("curves/ode")
+    y = line["payload"]["curves"][0]["y"]
+    assert max(y) >= 1.0 and y[-1] < 0.5, "the backward pass goes back to 0"
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_maps_of_hugging_face_models(begin, kind, attention):
+    huggingface = example("huggingface")
+    torch.manual_seed(6)
+    model = huggingface.build(kind, attention)
+    model.train()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    idx = torch.randint(64, (2, 9))
+    run = begin()
+    run.watch(model)
+    model(input_ids=idx)
+    run.log({"a": 1})
+    reference = huggingface.build(kind, "eager")
+    reference.load_state_dict(model.state_dict())
+    reference.eval()
+    with torch.no_grad():
+        expected = reference(input_ids=idx, output_attentions=True).attentions
+    folder = run.read()
+    seen = list(maps(folder).values())
+    assert len(seen) == len(expected) == 2
+    for a, b in zip(seen, expected):
+        torch.testing.assert_close(a, b[0], atol=2e-3, rtol=2e-3)
+    assert folder.samples[0]["tokens"] == [str(i) for i in idx[0].tolist()]
+
+
+@pytest.mark.parametrize(
+    ("name", "channels"),
+    [
+        ("nanogpt_like", {"attention.maps"}),
+        ("bdh", {"attention.maps", "synapses.activity"}),
+        ("neural_ode", {"curves/ode"}),
+        ("huggingface", {"attention.maps"}),
+    ],
+)
+def test_examples_run(tmp_path, name, channels):
+    folder = Folder(example(name).main(["--steps", "3", "--out", str(tmp_path)]))
+    assert {line["channel"] for line in folder.samples} == channels
+    assert [step for step, _ in folder.scalar("loss/train")] == [1, 2, 3] and folder.state() == "finished"
+    assert not folder.notices()
+
+
+def test_nothing_imports_torch_before_the_script_does():
+    assert "torch" in sys.modules
+    import subprocess
+
+    code = "import sys, orrery_log, orrery_log.capture, orrery_log.weights; print('torch' in sys.modules)"
+    path = str(Path(__file__).parents[1])
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=path, check=True)
+    assert out.stdout.strip() == "False"
+    assert orrery_log.PROTOCOL == 1
