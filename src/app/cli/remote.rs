@@ -154,7 +154,7 @@ pub fn begin(address: &Address, out: &Path) -> Result<RemoteRun, Failure> {
     let worker = worker.map_err(|e| Failure::run(format!("no thread could be started: {e}")))?;
     let begun = Instant::now();
     let mut is_told = false;
-    while !WHOLE.iter().any(|(file, _)| run.folder.join(file).is_file()) {
+    while !has_description(&run.folder) {
         if worker.is_finished() {
             let why = worker.join().ok().and_then(Result::err).unwrap_or_default();
             return Err(Failure::run(why));
@@ -168,6 +168,11 @@ pub fn begin(address: &Address, out: &Path) -> Result<RemoteRun, Failure> {
     Ok(run)
 }
 
+/// True if the copy can be opened as a run.
+fn has_description(folder: &Path) -> bool {
+    WHOLE.iter().any(|(file, _)| folder.join(file).is_file())
+}
+
 /// The writing side.
 struct Copy {
     folder: PathBuf,
@@ -177,7 +182,9 @@ struct Copy {
 impl Copy {
     /// Copies until it is over; after a cut it tries again. A first try without an answer is an error.
     fn keep_on(&self, address: &Address) -> Result<(), String> {
-        let (mut pause, mut has_answered) = (Duration::from_secs(1), false);
+        let (mut pause, mut told) = (Duration::from_secs(1), String::new());
+        // a copy of an earlier call is followed also while the other side is away
+        let mut has_answered = has_description(&self.folder);
         loop {
             let begun = Instant::now();
             let (end, answered) = self.once(address);
@@ -191,7 +198,10 @@ impl Copy {
             if answered || begun.elapsed() > LONGEST_PAUSE {
                 pause = Duration::from_secs(1);
             }
-            notice!("orrery: {end}; it is tried again in {} s", pause.as_secs());
+            if answered || end != told {
+                notice!("orrery: {end}; it is tried again");
+            }
+            told = end;
             std::thread::sleep(pause);
             pause = (2 * pause).min(LONGEST_PAUSE);
         }

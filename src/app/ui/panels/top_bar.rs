@@ -54,10 +54,22 @@ fn left_ui(ui: &mut Ui, shell: &mut Shell<'_>, page: Option<&mut Page>, title: O
         }
     }
     crumbs_ui(ui, shell, title.or(page.as_ref().map(|page| page.lab.title)));
-    if let Some(page) = page.filter(|page| page.lab.trains()) {
+    if let Some(page) = page {
         ui.add_space(8.0);
-        settings_ui(ui, shell, page, wide);
+        match page.lab.trains() {
+            true => settings_ui(ui, shell, page, wide),
+            false => run_name_ui(ui, shell, page),
+        }
     }
+}
+
+/// The name of a run that another program has written, or that of its folder.
+fn run_name_ui(ui: &mut Ui, shell: &Shell<'_>, page: &Page) {
+    let Some(folder) = page.folder() else { return };
+    let of_folder = || folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = if page.config.preset.is_empty() { of_folder() } else { page.config.preset.clone() };
+    let name = egui::Label::new(RichText::new(name).color(shell.theme.secondary)).truncate();
+    ui.add(name).on_hover_text(folder.display().to_string());
 }
 
 fn crumbs_ui(ui: &mut Ui, shell: &mut Shell<'_>, title: Option<&'static str>) {

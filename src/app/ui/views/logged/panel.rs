@@ -9,6 +9,7 @@ use super::{
     entry::{Entry, chart, is_number, sample},
 };
 use crate::{
+    gpu::colour::ColourMap,
     telemetry::Payload,
     ui::{
         plot::{
@@ -19,7 +20,7 @@ use crate::{
             value_label,
         },
         seed_series::variant_colour,
-        theme,
+        theme::{self, Theme},
         view::ViewCx,
         views::attention::colours::{around_zero, rounded_up},
     },
@@ -31,6 +32,9 @@ pub(super) struct PanelState {
     pub(super) chart: ChartState,
     map: MapState,
     cells: MapCells,
+    /// The least and the greatest of its values, and the revision of the cells that they are of.
+    extent: [f32; 2],
+    extent_of: u64,
     /// The matrix that is shown, of several.
     matrix: usize,
     /// The measurement that `content` was read from.
@@ -59,37 +63,22 @@ impl PanelState {
             return;
         };
         self.read(&sample.payload);
-        match self.content.take() {
+        let (content, name) = (self.content.take(), entry.channel.as_str());
+        match &content {
             Some(Content::Curves(curves)) => {
-                let own = variant_colour(cx.mirror, variant, cx.theme);
-                let chart = curves_chart(cx, &curves, entry.channel.as_str(), own);
+                let chart = curves_chart(cx, curves, name, variant_colour(cx.mirror, variant, cx.theme));
                 chart_ui(ui, cx, &chart, size, &mut self.chart);
-                self.content = Some(Content::Curves(curves));
             }
-            Some(Content::Matrix(matrix)) => {
-                self.matrix_ui(ui, cx, &matrix, (&sample.payload, entry.channel.as_str()), size);
-                self.content = Some(Content::Matrix(matrix));
-            }
-            Some(Content::Table(table)) => {
-                table_ui(ui, cx, &table, entry.channel.as_str(), size);
-                self.content = Some(Content::Table(table));
-            }
-            Some(Content::Text(words)) => {
-                text_ui(ui, cx, &words, entry.channel.as_str(), size);
-                self.content = Some(Content::Text(words));
-            }
+            Some(Content::Matrix(matrix)) => self.matrix_ui(ui, cx, name, matrix, size),
+            Some(Content::Table(table)) => table_ui(ui, cx, table, name, size),
+            Some(Content::Text(words)) => text_ui(ui, cx, words, name, size),
             None => {}
         }
+        self.content = content;
     }
 
-    fn matrix_ui(
-        &mut self,
-        ui: &mut Ui,
-        cx: &ViewCx<'_>,
-        matrix: &NamedMatrix,
-        (payload, name): (&Arc<Payload>, &str),
-        size: Vec2,
-    ) {
+    fn matrix_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>, name: &str, matrix: &NamedMatrix, size: Vec2) {
+        let Some(source) = &self.source else { return };
         let count = matrix.count();
         self.matrix = self.matrix.min(count.saturating_sub(1));
         let mut room = size;
@@ -102,7 +91,10 @@ impl PanelState {
             ui.label(RichText::new("An empty matrix.").color(cx.theme.secondary));
             return;
         };
-        self.cells.hold(payload, &format!("{name} {}", self.matrix), view, |v| v.is_finite());
+        self.cells.hold(source, &format!("{name} {}", self.matrix), view, |v| v.is_finite());
+        if self.extent_of != self.cells.revision() {
+            (self.extent, self.extent_of) = (extent(&self.cells), self.cells.revision());
+        }
         let named = |names: &[String], i: usize| names.get(i).map_or(i.to_string(), |name| format!("{i} {name}"));
         let describe = |row: usize, col: usize| {
             let value = value_label(f64::from(self.cells.value(row, col)));
@@ -112,7 +104,7 @@ impl PanelState {
         let map = MapUi {
             name,
             held: &self.cells,
-            colours: colours(&self.cells, cx),
+            colours: colours(self.extent, cx.theme),
             row_label: axis(&matrix.row_axis, &rows),
             col_label: axis(&matrix.column_axis, &cols),
             describe: &describe,
@@ -138,13 +130,20 @@ fn curves_chart<'a>(cx: &ViewCx<'_>, curves: &Curves, name: &str, own: egui::Col
     chart
 }
 
-fn colours(cells: &MapCells, cx: &ViewCx<'_>) -> Colours {
-    let finite = || cells.cells().data.iter().copied().filter(|v| v.is_finite());
-    let (low, high) = finite().fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+/// The least and the greatest value of a matrix.
+fn extent(cells: &MapCells) -> [f32; 2] {
+    let finite = cells.cells().data.iter().copied().filter(|v| v.is_finite());
+    finite.fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)])
+}
+
+/// Colours from the least to the greatest value; where some are negative, they diverge from 0.
+fn colours([low, high]: [f32; 2], theme: &Theme) -> Colours {
     match low < 0.0 {
-        true => around_zero(rounded_up(cells.largest()), cx.theme),
-        false if low < high => Colours { map: Default::default(), range: [low, high], log: false },
-        false => Colours { map: Default::default(), range: [0.0, rounded_up(cells.largest())], log: false },
+        true => around_zero(rounded_up(high.abs().max(-low)).min(f32::MAX), theme),
+        false if low < high => Colours { map: ColourMap::default(), range: [low, high], log: false },
+        false => {
+            Colours { map: ColourMap::default(), range: [0.0, rounded_up(high.max(0.0)).min(f32::MAX)], log: false }
+        }
     }
 }
 
