@@ -152,7 +152,7 @@ fn a_claim_is_run_judged_and_checked() {
     let (code, said) = orrery(here.path(), "claims check --from ledger --write");
     assert!(code == Some(1) && said.contains("X1: rule changed after the run"), "{said}");
     let listed = done(here.path(), "claims --from ledger");
-    assert!(listed.contains("rule changed after the run"), "{listed}");
+    assert!(listed.contains("outdated: rule changed after the run"), "{listed}");
 }
 
 /// Rules that ask for the same runs share them, and a probe is asked of the runs that are there.

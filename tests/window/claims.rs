@@ -322,7 +322,7 @@ fn claims_are_listed_by_paper_with_their_counts() {
 #[test]
 fn a_result_of_an_edited_rule_is_outdated() {
     let mut d = desk();
-    assert!(d.rows()[2].ends_with(", outdated: the rule was edited after the run"), "{:?}", d.rows());
+    assert!(d.rows()[2].ends_with(", outdated: rule changed after the run"), "{:?}", d.rows());
     d.click("outdated 1");
     assert_eq!(d.ids(), ["X3"]);
     d.unfold("X3");

@@ -106,9 +106,8 @@ pub fn write(result: &ClaimResult, folder: &Path) -> Result<PathBuf, Failure> {
 /// # Errors
 /// See [`write`].
 pub fn write_verdicts(ledger: &Ledger, folder: &Path) -> Result<(), Failure> {
-    for result in ledger.results.values() {
-        let now = ledger.judged(result);
-        if now != *result {
+    for (stored, now) in ledger.rejudged() {
+        if now != *stored {
             write(&now, folder)?;
         }
     }

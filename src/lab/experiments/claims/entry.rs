@@ -149,10 +149,9 @@ impl ClaimEntry {
     /// "stands, at our scale"; of a result of another rule only that it is outdated.
     pub fn verdict_label(&self) -> String {
         match &self.standing {
-            Standing::Judged(judged) if judged.is_rule_changed => {
-                "outdated: the rule was edited after the run".to_owned()
+            Standing::Judged(judged) if !judged.is_rule_changed => {
+                format!("{}, {}", judged.verdict.label(), self.claim.tier.scale())
             }
-            Standing::Judged(judged) => format!("{}, {}", judged.verdict.label(), self.claim.tier.scale()),
             Standing::Held(_) => format!("stands, {}, held by a test", self.claim.tier.scale()),
             other => other.label(),
         }
@@ -343,7 +342,7 @@ needs = "a GPU"
     fn a_result_of_an_edited_rule_is_no_verdict() {
         let claims = entries("another");
         assert_eq!(claims[0].state(), ClaimState::Outdated);
-        assert_eq!(claims[0].verdict_label(), "outdated: the rule was edited after the run");
+        assert_eq!(claims[0].verdict_label(), "outdated: rule changed after the run");
         let claims = entries(&hash());
         assert_ne!(claims[0].state(), ClaimState::Outdated);
         assert!(claims[0].verdict_label().ends_with(", at our scale"), "{}", claims[0].verdict_label());

@@ -81,9 +81,7 @@ impl Standing {
             Self::Open(_) => "no rule yet".to_owned(),
             Self::Held(_) => "stands, held by a test".to_owned(),
             Self::NotRun => "not run".to_owned(),
-            Self::Judged(judged) if judged.is_rule_changed => {
-                format!("{} (rule changed after the run)", judged.verdict.label())
-            }
+            Self::Judged(judged) if judged.is_rule_changed => "outdated: rule changed after the run".to_owned(),
             Self::Judged(judged) => judged.verdict.label().to_owned(),
         }
     }
@@ -175,21 +173,18 @@ impl Ledger {
 
     /// The result with the verdict that its numbers give now.
     pub fn judged(&self, result: &ClaimResult) -> ClaimResult {
+        result.judged(&self.rows())
+    }
+
+    /// Every result with the verdict that its numbers give now, beside the stored one.
+    pub fn rejudged(&self) -> Vec<(&ClaimResult, ClaimResult)> {
         let rows = self.rows();
-        let judged = rows.iter().find(|row| row.claim.id == result.claim).and_then(|row| row.standing.judgement());
-        let outcome = judged.and_then(|judged| judged.outcome);
-        ClaimResult {
-            verdict: judged.map_or(Verdict::CannotBeTold, |judged| judged.verdict),
-            effect: outcome.map(|o| o.effect),
-            interval: outcome.map(|o| o.interval),
-            p: judged.and_then(|judged| judged.p),
-            ..result.clone()
-        }
+        self.results.values().map(|result| (result, result.judged(&rows))).collect()
     }
 
     /// Places where results and rules part, a sentence each; empty if all is as it should be.
     pub fn problems(&self) -> Vec<String> {
-        let mut found = vec![];
+        let (mut found, rows) = (vec![], self.rows());
         for (id, stored) in &self.results {
             let Some((_, claim)) = self.claims().find(|(_, claim)| claim.id == *id) else {
                 found.push(format!("{id}: there is a result, and no such claim"));
@@ -206,7 +201,7 @@ impl Ledger {
                 found.push(format!("{id}: rule changed after the run"));
             }
             found.extend(rule.curve_problem(&stored.curve, &stored.seeds).map(|words| format!("{id}: {words}")));
-            let now = self.judged(stored);
+            let now = stored.judged(&rows);
             if now.verdict != stored.verdict {
                 let (was, is) = (stored.verdict.label(), now.verdict.label());
                 found.push(format!("{id}: the result says \u{201c}{was}\u{201d}, its numbers \u{201c}{is}\u{201d}"));
@@ -217,6 +212,21 @@ impl Ledger {
             }
         }
         found
+    }
+}
+
+impl ClaimResult {
+    /// This with the verdict of its claim's row.
+    fn judged(&self, rows: &[Row]) -> Self {
+        let judged = rows.iter().find(|row| row.claim.id == self.claim).and_then(|row| row.standing.judgement());
+        let outcome = judged.and_then(|judged| judged.outcome);
+        Self {
+            verdict: judged.map_or(Verdict::CannotBeTold, |judged| judged.verdict),
+            effect: outcome.map(|o| o.effect),
+            interval: outcome.map(|o| o.interval),
+            p: judged.and_then(|judged| judged.p),
+            ..self.clone()
+        }
     }
 }
 

@@ -80,18 +80,20 @@ impl Row<'_> {
         if (seeds as u64) < rule.seeds { format!("{seeds} of {}", rule.seeds) } else { seeds.to_string() }
     }
 
-    /// True if the claim has this verdict.
+    /// True if the claim has this verdict; a result of another rule has none.
     pub fn has(&self, verdict: Verdict) -> bool {
         match &self.standing {
             Standing::Held(_) => verdict == Verdict::Stands,
-            standing => standing.judgement().is_some_and(|judged| judged.verdict == verdict),
+            standing => standing.judgement().is_some_and(|judged| !judged.is_rule_changed && judged.verdict == verdict),
         }
     }
 
     /// "stands, at our scale".
     pub fn verdict_label(&self) -> String {
         match &self.standing {
-            Standing::Judged(_) => format!("{}, {}", self.standing.label(), self.claim.tier.scale()),
+            Standing::Judged(judged) if !judged.is_rule_changed => {
+                format!("{}, {}", self.standing.label(), self.claim.tier.scale())
+            }
             Standing::Open(why) => format!("no rule yet: it takes {why}"),
             other => other.label(),
         }
@@ -103,8 +105,14 @@ impl Ledger {
     pub fn summary(&self) -> String {
         let rows = self.rows();
         let count = |is_meant: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is_meant(row)).count();
+        let is_outdated = |row: &Row| row.standing.judgement().is_some_and(|judged| judged.is_rule_changed);
+        let outdated = match count(&is_outdated) {
+            0 => String::new(),
+            n => format!(", {n} outdated"),
+        };
         format!(
-            "{} claims: {} stand, {} do not stand, {} cannot be told; {} not run, {} need what is not here, {} have no rule yet",
+            "{} claims: {} stand, {} do not stand, {} cannot be told{outdated}; {} not run, {} need what is not here, {} have no \
+             rule yet",
             rows.len(),
             count(&|row| row.has(Verdict::Stands)),
             count(&|row| row.has(Verdict::DoesNotStand)),
