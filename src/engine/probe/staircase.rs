@@ -21,8 +21,15 @@ pub struct Staircase;
 
 /// A model with a fast and a slow stream.
 pub struct StreamsModel<'m> {
-    model: &'m dyn Model,
-    streams: TwoTimescales,
+    pub(super) model: &'m dyn Model,
+    pub(super) streams: TwoTimescales,
+}
+
+impl<'m> StreamsModel<'m> {
+    pub(super) fn new(model: &'m dyn Trainable) -> Option<Self> {
+        let Capabilities { token_model, two_timescales, .. } = model.capabilities();
+        Some(Self { model: token_model?, streams: two_timescales? })
+    }
 }
 
 const LONGEST: usize = 96;
@@ -32,8 +39,7 @@ impl Probe for Staircase {
     type Subject<'m> = StreamsModel<'m>;
 
     fn subject(model: &mut dyn Trainable) -> Option<StreamsModel<'_>> {
-        let Capabilities { token_model, two_timescales, .. } = model.capabilities();
-        Some(StreamsModel { model: token_model?, streams: two_timescales? })
+        StreamsModel::new(model)
     }
 
     fn ask(subject: StreamsModel<'_>, args: &StaircaseArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {

@@ -1,9 +1,9 @@
 //! How a distribution relaxes under a generator: forward Euler, the exact flow, and single particles.
 
-use super::GeneratorQuery;
+use super::{ControlledModel, GeneratorQuery};
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
-    models::{Trainable, capabilities::StationaryMap},
+    models::Trainable,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -21,14 +21,14 @@ pub struct GeneratorFlowProbe;
 
 impl Probe for GeneratorFlowProbe {
     type Args = GeneratorFlowArgs;
-    type Subject<'m> = &'m dyn StationaryMap;
+    type Subject<'m> = ControlledModel<'m>;
 
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn StationaryMap> {
-        model.capabilities().stationary_map
+    fn subject(model: &mut dyn Trainable) -> Option<ControlledModel<'_>> {
+        ControlledModel::new(model)
     }
 
-    fn ask(map: &dyn StationaryMap, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let asked = GeneratorQuery::new(map, &args.generator)?;
+    fn ask(model: ControlledModel<'_>, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let asked = GeneratorQuery::new(model, &args.generator, cx)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let (share, steps) = (args.dt, args.steps);
         let start = args.start.min(n).checked_sub(1);
