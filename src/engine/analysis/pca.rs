@@ -1,4 +1,4 @@
-//! The first principal component of a cloud of points, by power iteration.
+//! The first principal components of a cloud of points, by power iteration.
 
 /// Direction of largest variance and what it explains.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,28 @@ pub fn mean(rows: &[&[f32]], dims: usize) -> Vec<f64> {
         }
     }
     mean
+}
+
+/// The scores of every row on the first components, most explained first, each with unit standard deviation over the rows
+/// that are fitted: those from `first` on. 0 where these do not differ in so many directions.
+pub fn standard_scores(rows: &[&[f32]], first: usize, components: usize) -> Vec<Vec<f64>> {
+    let dims = rows.first().map_or(0, |row| row.len());
+    let fitted = rows.get(first..).unwrap_or_default();
+    let mean = mean(fitted, dims);
+    let centre = |row: &&[f32]| row.iter().zip(&mean).map(|(v, m)| f64::from(*v) - m).collect::<Vec<f64>>();
+    let mut left: Vec<Vec<f64>> = rows.iter().map(centre).collect();
+    let mut scores = vec![vec![]; rows.len()];
+    for _ in 0..components {
+        let PrincipalComponent { direction, explained } = first_component(left.get(first..).unwrap_or_default(), dims);
+        let along: Vec<f64> = left.iter().map(|row| project(row, &direction)).collect();
+        let variance = along.iter().skip(first).map(|v| v * v).sum::<f64>() / fitted.len().max(1) as f64;
+        let scale = if explained > 0.0 && variance > 0.0 { variance.sqrt().recip() } else { 0.0 };
+        for ((row, scores), along) in left.iter_mut().zip(&mut scores).zip(&along) {
+            scores.push(along * scale);
+            row.iter_mut().zip(&direction).for_each(|(v, d)| *v -= along * d);
+        }
+    }
+    scores
 }
 
 /// The first component of rows that are already centred, each of length `dims`. Starts from the column of largest
@@ -130,6 +152,22 @@ pub fn project(row: &[f64], direction: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scores_are_uncorrelated_and_of_unit_spread() {
+        let wave = |t: usize, k: f32| (t as f32 * k).sin();
+        let rows: Vec<Vec<f32>> =
+            (0..400).map(|t| vec![5.0 + 3.0 * wave(t, 0.37), wave(t, 1.1) - 2.0, 0.1 * wave(t, 2.3)]).collect();
+        let mut rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();
+        let outside = [900.0f32, 0.0, 0.0];
+        rows[0] = &outside;
+        let scores = standard_scores(&rows, 1, 2);
+        let product = |a: usize, b: usize| scores[1..].iter().map(|s| s[a] * s[b]).sum::<f64>() / 399.0;
+        assert!((product(0, 0) - 1.0).abs() < 1e-9 && (product(1, 1) - 1.0).abs() < 1e-9);
+        assert!(product(0, 1).abs() < 1e-3 && scores[0][0] > 100.0, "the first row has a score and is not fitted");
+        let still: Vec<&[f32]> = vec![&[1.0, 2.0]; 5];
+        assert!(standard_scores(&still, 0, 2).iter().flatten().all(|score| *score == 0.0));
+    }
 
     #[test]
     fn a_known_ellipse() {

@@ -21,16 +21,22 @@ pub struct Staircase;
 
 /// A model with a fast and a slow stream.
 pub struct StreamsModel<'m> {
-    model: &'m dyn Model,
-    streams: TwoTimescales,
+    pub(super) model: &'m dyn Model,
+    pub(super) streams: TwoTimescales,
+}
+
+impl<'m> StreamsModel<'m> {
+    pub(super) fn new(model: &'m dyn Trainable) -> Option<Self> {
+        let Capabilities { token_model, two_timescales, .. } = model.capabilities();
+        Some(Self { model: token_model?, streams: two_timescales? })
+    }
 }
 
 const LONGEST: usize = 96;
 
 impl<'m> FromModel<'m> for StreamsModel<'m> {
     fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
-        let Capabilities { token_model, two_timescales, .. } = model.capabilities();
-        Some(Self { model: token_model?, streams: two_timescales? })
+        Self::new(model)
     }
 }
 

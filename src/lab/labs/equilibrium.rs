@@ -74,7 +74,7 @@ pub static LAB: Lab = Lab {
          began.";
         "equilibrium_block", "A trained block",
         "A fast-slow model learns a text. Its block has a quasi-steady state, and nothing makes it a generator: how \
-         far it is from one, before training and after.";
+         far it is from one, before training and after. Its own slow state drives one beside it.";
         "equilibrium_slow_manifold", "Slow manifold",
         "Van der Pol's oscillator: particles collapse on the slow manifold and jump where it folds. Move the \
          timescale ratio, the parameter and the start.";
@@ -142,6 +142,9 @@ fn block_plan(config: &Config, s: &EquilibriumSettings) -> Result<Plan, ConfigEr
         every.ask(&AttentionChainArgs::default()),
         every.ask(&GeneratorDistanceArgs::default()),
         every.ask(&TokenResidualsArgs::default()),
+        // the model's own slow state as the control of a generator
+        every.ask(&s.args()),
+        every.ask(&s.flow_args()),
     ];
     Ok(Experiment::new(config, &s.train, &s.run).plan(s.corpus.spec()?, &variants, probes))
 }

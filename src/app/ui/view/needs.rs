@@ -23,7 +23,12 @@ const NEEDS: &[(&str, &[&str])] = &[
     (
         "It is asked of a network that learns a map from controls to a stationary distribution: the task map of the lab \
          Equilibrium.",
-        &["generator", "generator_flow", "stationary_map", "gap_by_size"],
+        &["stationary_map", "gap_by_size"],
+    ),
+    (
+        "It is asked of a network that learns where a generator settles, or of a model with a slow path, as in the lab \
+         Equilibrium.",
+        &["generator", "generator_flow"],
     ),
     (
         "It is asked of a model with blocks of traces, as in the lab EMA language model.",

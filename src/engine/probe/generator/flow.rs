@@ -1,9 +1,8 @@
 //! How a distribution relaxes under a generator: forward Euler, the exact flow, and single particles.
 
-use super::GeneratorQuery;
+use super::{ControlledModel, GeneratorQuery};
 use crate::{
     analysis::generator::{Relaxation, classes, closed_classes, euler, exact, limit, paths, second_modulus, spectrum},
-    models::capabilities::StationaryMap,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -21,10 +20,10 @@ pub struct GeneratorFlowProbe;
 
 impl Probe for GeneratorFlowProbe {
     type Args = GeneratorFlowArgs;
-    type Subject<'m> = &'m dyn StationaryMap;
+    type Subject<'m> = ControlledModel<'m>;
 
-    fn ask(map: &dyn StationaryMap, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let asked = GeneratorQuery::new(map, &args.generator)?;
+    fn ask(model: ControlledModel<'_>, args: &GeneratorFlowArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let asked = GeneratorQuery::new(model, &args.generator, cx)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let (share, steps) = (args.dt, args.steps);
         let start = args.start.min(n).checked_sub(1);

@@ -1,10 +1,15 @@
 //! Questions about a generator that a person holds: what it is at a control, how distributions relax under it, what a
-//! network has learned of it. They ask for a [`StationaryMap`] and know no family.
+//! network has learned of it. They ask for a [`StationaryMap`], or for a slow stream that is the control itself, and know no
+//! family.
 
+use super::{FromModel, ProbeInputs, prompt::Prompt, staircase::StreamsModel};
 use crate::{
-    analysis::generator::{Generator, GeneratorError, read_edits},
-    models::capabilities::StationaryMap,
-    nn::Result,
+    analysis::{
+        generator::{Control, ControlledGenerator, Generator, GeneratorError, Topology, TopologySettings, read_edits},
+        pca::standard_scores,
+    },
+    models::{Trainable, capabilities::StationaryMap},
+    nn::{Result, Tap, host},
     telemetry::measurements::GeneratorArgs,
 };
 
@@ -18,20 +23,57 @@ pub use gaps::GapBySizeProbe;
 pub use map_error::StationaryMapProbe;
 pub use state::GeneratorProbe;
 
+/// The generator of a slow stream: as many states as the paper's check has, and a tilt for each component.
+const OWN: TopologySettings = TopologySettings { topology: Topology::Random, states: 12, sparsity: 0.0 };
+const OWN_CONTROL: Control = Control { dims: 2, strength: 1.0 };
+/// Tokens of the passage along which a slow stream is followed.
+const LONGEST: usize = 96;
+
+/// A model with a control y that sets the rates of a generator A(y).
+pub enum ControlledModel<'m> {
+    /// A network that learns where a generator's flow settles; a person holds the control.
+    Map(&'m dyn StationaryMap),
+    /// A slow stream: y is its first principal components at a token, over their standard deviation along the passage, and A a
+    /// generator drawn from the seed, since nothing makes the model's own fast map one.
+    Streams(StreamsModel<'m>),
+}
+
+impl<'m> FromModel<'m> for ControlledModel<'m> {
+    fn from_model(model: &'m mut dyn Trainable) -> Option<Self> {
+        let model: &'m dyn Trainable = model;
+        let map = model.capabilities().stationary_map.map(Self::Map);
+        map.or_else(|| StreamsModel::new(model).map(Self::Streams))
+    }
+}
+
 /// A generator as it is asked about.
 struct GeneratorQuery<'a> {
-    map: &'a dyn StationaryMap,
+    /// The network that learns it, if there is one.
+    map: Option<&'a dyn StationaryMap>,
     control: Vec<f64>,
+    /// The origin of the control, where no person holds it.
+    origin: String,
     is_edited: bool,
     generator: Generator,
 }
 
 impl<'a> GeneratorQuery<'a> {
     /// The generator at the control, with its changed rates, and cut if that is asked.
-    fn new(map: &'a dyn StationaryMap, args: &GeneratorArgs) -> Result<Self> {
-        let control = control(map, [args.y0, args.y1, args.y2, args.y3]);
+    fn new(model: ControlledModel<'a>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<Self> {
+        let drawn;
+        let (map, controlled, control, origin) = match model {
+            ControlledModel::Map(map) => {
+                (Some(map), map.generator(), control(map, [args.y0, args.y1, args.y2, args.y3]), String::new())
+            }
+            ControlledModel::Streams(streams) => {
+                let base = OWN.draw(cx.seed).map_err(candle_core::Error::wrap)?;
+                drawn = ControlledGenerator::new(base, OWN_CONTROL, cx.seed);
+                let (control, origin) = own_control(&streams, args, cx)?;
+                (None, &drawn, control, origin)
+            }
+        };
         let edited = || -> std::result::Result<(Generator, bool), GeneratorError> {
-            let mut generator = map.generator().at(&control)?;
+            let mut generator = controlled.at(&control)?;
             let edits = read_edits(&args.edits)?;
             for edit in &edits {
                 generator = edit.apply(&generator)?;
@@ -40,17 +82,96 @@ impl<'a> GeneratorQuery<'a> {
             Ok((generator, args.cut || !edits.is_empty()))
         };
         let (generator, is_edited) = edited().map_err(candle_core::Error::wrap)?;
-        Ok(Self { map, control, is_edited, generator })
+        Ok(Self { map, control, origin, is_edited, generator })
     }
 
     fn about(&self) -> String {
         let numbers: Vec<String> = self.control.iter().map(|y| format!("{y:.2}")).collect();
         let edited = if self.is_edited { ", rates changed by hand" } else { "" };
-        format!("{} states, y = ({}){edited}", self.generator.len(), numbers.join(", "))
+        format!("{} states, y = ({}){}{edited}", self.generator.len(), numbers.join(", "), self.origin)
     }
+}
+
+/// The slow state at a token as a control, and its origin in words; 0 in the first block, where the slow stream says nothing.
+fn own_control(streams: &StreamsModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<(Vec<f64>, String)> {
+    let StreamsModel { model, streams } = streams;
+    let passage = Prompt::read(cx, "", args.passage, LONGEST)?;
+    let path = streams.slow_tap(streams.rounds.saturating_sub(1));
+    let mut tap = Tap::on(&[&path]);
+    model.logits(&passage.tensor(cx.device)?, &mut tap)?;
+    let Some(found) = tap.get(&path) else { candle_core::bail!("the model offers no activation `{path}`") };
+    let values = host::to_f32(found)?; // (1, T, D)
+    let rows: Vec<&[f32]> = values.chunks(found.dim(2)?).collect();
+    let token = args.token.min(rows.len().saturating_sub(1));
+    let word = passage.tokens.get(token).map_or("", String::as_str);
+    let origin = format!(", the slow state at token {token} \u{201c}{word}\u{201d} of {}", passage.about);
+    if token < streams.pool {
+        return Ok((vec![0.0; OWN_CONTROL.dims], origin));
+    }
+    let mut scores = standard_scores(&rows, streams.pool, OWN_CONTROL.dims);
+    Ok((scores.swap_remove(token), origin))
 }
 
 /// The control y: as many of these numbers as it has, and 0 beyond them.
 fn control(map: &dyn StationaryMap, asked: [f64; 4]) -> Vec<f64> {
     asked.into_iter().chain(std::iter::repeat(0.0)).take(map.generator().dims()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::{Device, Tensor};
+
+    use super::*;
+    use crate::{
+        config::Value,
+        corpus::{self, Corpus},
+        models::{ModelSpec, fast_slow::FastSlowSpec},
+        probe::{AnyProbe, ProbeContext},
+        telemetry::{
+            Args, Measurement,
+            measurements::{GeneratorFlow, GeneratorState},
+        },
+    };
+
+    fn asked<M: Measurement>(probe: &dyn AnyProbe, token: i64, weights: f64) -> Result<M> {
+        let source = corpus::Source::Generated("harbour".into());
+        let tokenizer = corpus::TokenizerSpec::Byte { vocab: 320 };
+        let corpus = Corpus::open(&corpus::CorpusSpec { source, tokenizer, held_out: 0.1, seed: 1 });
+        let corpus = corpus.map_err(candle_core::Error::wrap)?;
+        let spec = ModelSpec::FastSlow(FastSlowSpec { d_model: 16, ..FastSlowSpec::default() });
+        let mut model = spec.build(corpus.vocab(), 3, &Device::Cpu)?;
+        for (_, var) in model.params().iter().filter(|(name, _)| name.starts_with("slow.1.mlp.down")) {
+            let changed: Tensor = (var.as_tensor() * weights)?;
+            var.set(&changed.detach())?;
+        }
+        let args: Args = [("token".to_owned(), Value::Int(token))].into();
+        let found = probe.ask(&mut ProbeContext::alone(model.as_mut(), &corpus, &Device::Cpu, &args))?;
+        Ok(M::from_payload(&found[0].payload).cloned().expect("a measurement"))
+    }
+
+    #[test]
+    fn a_slow_stream_sets_the_rates_by_block_and_by_its_weights() -> Result<()> {
+        let state = |token, weights| asked::<GeneratorState>(&GeneratorProbe, token, weights);
+        let [first, in_block, same_block, later, other] =
+            [state(2, 1.0)?, state(40, 1.0)?, state(43, 1.0)?, state(60, 1.0)?, state(60, -4.0)?];
+        assert_eq!(*first.control, [0.0, 0.0], "the slow stream says nothing yet");
+        assert!(in_block.control == same_block.control && in_block.matrix == same_block.matrix);
+        assert!(in_block.control != later.control && in_block.matrix != later.matrix);
+        assert!(later.control != other.control, "other weights, another slow state");
+        assert_eq!((later.states(), later.kernel(), later.control.len()), (12, 1, 2));
+        assert!(later.predicted.is_empty() && later.control.iter().all(|y| y.is_finite() && y.abs() < 10.0));
+        let columns = (0..12).map(|j| (0..12).map(|i| f64::from(later.matrix.data()[12 * i + j])).sum::<f64>());
+        assert!(columns.into_iter().all(|sum| sum.abs() < 1e-5), "A(y) is a generator");
+        Ok(())
+    }
+
+    #[test]
+    fn its_flow_settles_on_the_stationary_distribution_of_the_same_control() -> Result<()> {
+        let state = asked::<GeneratorState>(&GeneratorProbe, 60, 1.0)?;
+        let flow = asked::<GeneratorFlow>(&GeneratorFlowProbe, 60, 1.0)?;
+        let p = &state.classes[0].stationary;
+        assert!(flow.limit.iter().zip(p.iter()).all(|(a, b)| (a - b).abs() < 1e-9));
+        assert!(flow.exact.error.last() < flow.exact.error.first());
+        Ok(())
+    }
 }

@@ -1,9 +1,8 @@
 //! A generator at a control: its rates, its classes with their stationary distributions, its spectrum.
 
-use super::GeneratorQuery;
+use super::{ControlledModel, GeneratorQuery};
 use crate::{
     analysis::generator::{classes, closed_classes, spectrum},
-    models::capabilities::StationaryMap,
     nn::Result,
     probe::{Answer, Probe, ProbeInputs},
     telemetry::{
@@ -17,10 +16,10 @@ pub struct GeneratorProbe;
 
 impl Probe for GeneratorProbe {
     type Args = GeneratorArgs;
-    type Subject<'m> = &'m dyn StationaryMap;
+    type Subject<'m> = ControlledModel<'m>;
 
-    fn ask(map: &dyn StationaryMap, args: &GeneratorArgs, _: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
-        let asked = GeneratorQuery::new(map, args)?;
+    fn ask(model: ControlledModel<'_>, args: &GeneratorArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let asked = GeneratorQuery::new(model, args, cx)?;
         let (a, n) = (&asked.generator, asked.generator.len());
         let classes = classes(a);
         let closed = closed_classes(&classes);
@@ -29,10 +28,9 @@ impl Probe for GeneratorProbe {
                 "the eigenvalues of this generator were not found: bring its rates nearer to each other"
             );
         };
-        let predicted = if asked.is_edited {
-            vec![]
-        } else {
-            asked.map.predict(std::slice::from_ref(&asked.control))?.pop().unwrap_or_default()
+        let predicted = match asked.map.filter(|_| !asked.is_edited) {
+            None => vec![],
+            Some(map) => map.predict(std::slice::from_ref(&asked.control))?.pop().unwrap_or_default(),
         };
         let matrix = a.matrix().iter().map(|v| *v as f32).collect();
         let state = GeneratorState {
@@ -47,7 +45,7 @@ impl Probe for GeneratorProbe {
             eigenvalues: spectrum.eigenvalues.iter().flatten().copied().collect(),
             gap: spectrum.gap,
             predicted: predicted.into(),
-            range: asked.map.range(),
+            range: asked.map.map_or(f64::NAN, |map| map.range()),
         };
         Ok(vec![Answer::new(state, asked.about(), vec![])])
     }

@@ -31,9 +31,9 @@ pub struct GeneratorState {
     /// -Re of the slowest eigenvalue outside of the kernel; NaN where there is none.
     #[serde(with = "Float")]
     pub gap: f64,
-    /// The answer of the network at this control, n; empty where rates were changed by hand.
+    /// The answer of the network at this control, n; empty where rates were changed by hand, and where no network learns it.
     pub predicted: Numbers,
-    /// The network was trained on controls from minus this to this.
+    /// The network was trained on controls from minus this to this; NaN where there is none.
     #[serde(with = "Float")]
     pub range: f64,
 }
@@ -169,6 +169,10 @@ arguments! {
         y2: f64 = 0.0,
         /// The fourth number of the control, where it has so many.
         y3: f64 = 0.0,
+        /// The held-out passage whose slow state is the control, of a model with a slow path; the numbers above do nothing then.
+        passage: u64 = 0,
+        /// The token of the passage at which that slow state is taken, at most its last.
+        token: usize = 0,
         /// Changed rates, as 3>5=0.4 for a rate of 0.4 from state 3 to state 5; they stand whatever the control.
         edits: String = String::new(),
         /// Takes away the rates between the two halves of the states.

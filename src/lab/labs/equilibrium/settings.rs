@@ -48,6 +48,9 @@ settings! {
         /// Map: a network learns the stationary distribution of a generator; no text is read. Block: a fast-slow model learns a text, to see how far its trained block is from a generator.
         #[knob("Task")]
         kind: Task = Task::Map,
+        /// For the task block: the model's own slow state at this token of a passage is the control y of a random generator of 12 states, by its first two principal components. Controls 1 to 4 do nothing then.
+        #[knob("Own control at token", range(0..=95), in_views, symbol("t"), unit("tokens"))]
+        token: usize = 48,
     }
 }
 
@@ -151,7 +154,8 @@ impl EquilibriumSettings {
     /// The arguments of questions about the generator.
     pub fn args(&self) -> GeneratorArgs {
         let [y0, y1, y2, y3] = self.held();
-        GeneratorArgs { y0, y1, y2, y3, edits: self.generator.edits.clone(), cut: self.generator.cut }
+        let GeneratorSettings { edits, cut, .. } = &self.generator;
+        GeneratorArgs { y0, y1, y2, y3, passage: 0, token: self.task.token, edits: edits.clone(), cut: *cut }
     }
 
     /// The arguments of questions about its flow.

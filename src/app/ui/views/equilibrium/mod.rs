@@ -54,7 +54,7 @@ fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
 
 /// The text shown where there is no answer.
 fn why_nothing<M: Measurement>(cx: &ViewCx<'_>) -> String {
-    cx.why_nothing::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; one of the task block has none.")
+    cx.why_nothing::<M>("Nothing to show yet. A run of the task map has a generator as soon as it is made; in one of the task block the model’s own slow state controls one.")
 }
 
 /// Wider places have both of a view's pictures side by side, points; narrower ones the one that is chosen.
