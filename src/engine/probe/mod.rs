@@ -6,6 +6,7 @@ mod attention_maps;
 mod attention_statistics;
 mod autocorrelation;
 mod bdh_dynamics;
+mod bdh_theory;
 mod causality;
 pub mod concepts;
 pub mod contexts;
@@ -195,6 +196,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &streaming::FastWeightSweep,
     &streaming::UncertaintyProbe,
     &bdh_dynamics::BdhDynamics,
+    &bdh_theory::BdhTheory,
     &flow::FlowAnswer,
     &flow::FlowField,
     &flow::FlowAlong,

@@ -61,6 +61,7 @@ const NEEDS: &[(&str, &[&str])] = &[
             "concept_effect",
             "candidates",
             "bdh_dynamics",
+            "bdh_theory",
         ],
     ),
     ("It is asked of a model that predicts the next token of a text.", &["next_tokens", "token_baselines"]),
