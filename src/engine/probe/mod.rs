@@ -219,13 +219,13 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &concepts::ConceptEffectProbe,
     &synapses::Merging,
     &synapses::Texts,
-    &synapses::WriteIntervals,
     &neuron_graph::NeuronGraph,
     &neuron_graph::GraphModularity,
     &neuron_graph::GraphCurve,
     &neuron_graph::GraphNeuron,
     &neuron_graph::HeadPairs,
     &neuron_graph::CorePeriphery,
+    &neuron_graph::WriteIntervals,
 ];
 
 /// The probe with this id.
