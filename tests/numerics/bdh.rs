@@ -29,6 +29,7 @@ pub(crate) fn variants() -> Vec<BdhSpec> {
     all.push(BdhSpec { form: Form::Paper, ..small() });
     all.push(BdhSpec { form: Form::Paper, position: Position::Both, ..small() });
     all.push(BdhSpec { form: Form::Both, ..small() });
+    all.push(BdhSpec { form: Form::FinalNorm, ..small() });
     all.push(BdhSpec { through_past: false, ..small() });
     all.push(BdhSpec { gated: true, ..small() });
     all

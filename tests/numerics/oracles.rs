@@ -6,6 +6,7 @@ use std::{collections::HashMap, path::PathBuf};
 use candle_core::{DType, Device, IndexOp, Tensor};
 use orrery_lab::{
     analysis::{
+        bdh_theory as theory,
         graph::{
             Edge, Graph,
             communities::{Search, communities as search},
@@ -552,6 +553,46 @@ fn layers() -> Outcome {
         let off = distance(&act.apply(&x)?, &expected)?;
         assert!(off < 1e-9, "{name} is {off:e} off");
     }
+    Ok(())
+}
+
+/// Claims 5, 7, 8 and 9 and observation 8 of the paper of BDH on small matrices.
+#[test]
+fn bdh_theory() -> Outcome {
+    let file: Value = serde_json::from_slice(&std::fs::read(path("bdh_theory.json"))?)?;
+    let whole = |value: &Value| -> Vec<usize> { numbers(value).into_iter().map(|v| v as usize).collect() };
+    let lists =
+        |value: &Value| -> Vec<Vec<usize>> { value.as_array().map_or(vec![], |all| all.iter().map(whole).collect()) };
+    let near = |what: &str, found: &[f64], expected: &Value| {
+        let expected = numbers(expected);
+        let off = found.iter().zip(&expected).fold(0f64, |m, (a, b)| m.max((a - b).abs() / b.abs().max(1.0)));
+        assert!(found.len() == expected.len() && !found.is_empty() && off < 1e-10, "{what} is {off:e} off");
+    };
+    let markov = &file["markov"];
+    let (successors, p) = (lists(&markov["successors"]), numbers(&markov["p"]));
+    let bias = markov["bias"].as_f64().ok_or("no bias")?;
+    let errors: Vec<_> =
+        (0..successors.len()).map(|node| theory::propagation_errors(&successors, &p, bias, node)).collect();
+    let each = |of: fn(&theory::PropagationErrors) -> f64| errors.iter().map(of).collect::<Vec<f64>>();
+    near("linear", &each(|e| e.linear), &markov["linear"]);
+    near("relu", &each(|e| e.relu), &markov["relu"]);
+    near("biased", &each(|e| e.biased), &markov["biased"]);
+    let capacity = &file["capacity"];
+    let [keys, values, query] = ["keys", "values", "query"].map(|name| numbers(&capacity[name]));
+    near("capacity", &theory::retrieval_errors(&keys, &values, &query), &capacity["errors"]);
+    for one in file["near_distributions"].as_array().ok_or("no distributions")? {
+        let (n, alpha) = (one["n"].as_u64().ok_or("no n")?, one["alpha"].as_f64().ok_or("no alpha")?);
+        let (distance, apart) = theory::near_distributions(n as usize, alpha);
+        near("distance", &[distance, apart], &serde_json::json!([one["distance"], one["apart"]]));
+    }
+    let state = &file["sparse_state"];
+    let [x, y, encoder] = ["x", "y", "encoder"].map(|name| numbers(&state[name]));
+    let n = state["neurons"].as_u64().ok_or("no neurons")? as usize;
+    let edges: Vec<[usize; 2]> = lists(&state["edges"]).iter().map(|e| [e[0], e[1]]).collect();
+    let inputs = theory::SparseStateInputs { x: &x, y: &y, encoder: &encoder, n };
+    let errors = theory::sparse_state_errors(&inputs, &edges);
+    assert!(errors.iter().all(|[claim, _]| *claim < 1e-12), "{errors:?}");
+    near("sampled", &errors.iter().map(|[_, sampled]| *sampled).collect::<Vec<f64>>(), &state["errors"]);
     Ok(())
 }
 

@@ -59,7 +59,7 @@ fn rows_go_on_where_the_batch_before_ended() -> Outcome {
 
 #[test]
 fn what_is_carried_is_what_streaming_holds() -> Outcome {
-    for form in [Form::Code, Form::Paper, Form::Both] {
+    for form in [Form::Code, Form::Paper, Form::Both, Form::FinalNorm] {
         let (rows, t) = (2, 12);
         let spec = BdhSpec { d_model: 16, heads: 2, neurons: 96, layers: 3, form, ..BdhSpec::default() };
         let mut model =

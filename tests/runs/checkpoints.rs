@@ -12,7 +12,7 @@ use orrery::{
     labs,
     models::{
         Model, ModelSpec, Trainable,
-        bdh::{Bdh, BdhSpec, export_state_dict, import_state_dict},
+        bdh::{Bdh, BdhSpec, Form, export_state_dict, import_state_dict},
     },
     nn::{Tap, host, weights::Weights},
     store::tensors,
@@ -23,7 +23,15 @@ use rand_chacha::ChaCha8Rng;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-const FILES: [&str; 4] = ["compiled.pt", "bare.pth", "wrapped.safetensors", "krychu.pt"];
+const FILES: [&str; 7] = [
+    "compiled.pt",
+    "bare.pth",
+    "wrapped.safetensors",
+    "krychu.pt",
+    "transformers.safetensors",
+    "tied.safetensors",
+    "cq.pt",
+];
 
 fn at(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/checkpoints").join(file)
@@ -76,6 +84,40 @@ fn layers_come_from_the_file_or_are_asked_for() -> Outcome {
     }
     assert_eq!(krychu.spec.shape().turns()[0], 1.0 / std::f32::consts::TAU);
     Ok(())
+}
+
+#[test]
+fn other_codes_say_what_is_theirs() -> Outcome {
+    let open = |file: &str| import_state_dict::open(&at(file), &BdhSpec { layers: 3, ..BdhSpec::default() });
+    let cq = open("cq.pt")?;
+    assert_eq!(cq.spec.form, Form::FinalNorm);
+    assert!(cq.notes.iter().any(|n| n.contains("lucidrains/bdh-cq") && n.contains("final_norm")), "{:?}", cq.notes);
+    let turns = cq.spec.shape().turns();
+    assert_eq!((turns[0], &turns[3..]), (1.0 / std::f32::consts::TAU, &[0.0; 3][..]));
+    for (file, is_tied) in [("tied.safetensors", true), ("transformers.safetensors", false)] {
+        let found = open(file)?;
+        assert_eq!(found.spec.form, Form::Code);
+        assert_eq!(found.notes.iter().any(|n| n.contains("tied")), is_tied, "{:?}", found.notes);
+    }
+    // one layer more than BDH has, and a table of the wrong size
+    let folder = tempfile::tempdir()?;
+    let changed = |name: &str, shape: &[usize]| -> Result<String, Box<dyn std::error::Error>> {
+        let mut all = cq_tensors()?;
+        all.insert(name.to_owned(), Tensor::zeros(shape, DType::F32, &Device::Cpu)?);
+        let path = folder.path().join("changed.safetensors");
+        candle_core::safetensors::save(&all, &path)?;
+        Ok(from(&path).err().map(|e| e.to_string()).unwrap_or_default())
+    };
+    let says = |text: String, words: &[&str]| words.iter().for_each(|w| assert!(text.contains(w), "`{w}`: {text}"));
+    says(changed("attn_residual.query", &[1, 8])?, &["`attn_residual.query` [1, 8]", "changed model"]);
+    says(changed("rope.freqs", &[5])?, &["rope.freqs", "5 frequencies do not fit 12"]);
+    says(changed("block.proj_out.weight", &[24, 8])?, &["`block.proj_out.weight`"]);
+    Ok(())
+}
+
+/// The tensors of `cq.pt`.
+fn cq_tensors() -> Result<HashMap<String, Tensor>, Box<dyn std::error::Error>> {
+    Ok(candle_core::pickle::read_all(at("cq.pt"))?.into_iter().collect())
 }
 
 // ---- what is wrong is named ----

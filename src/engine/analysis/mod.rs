@@ -2,6 +2,7 @@
 
 pub mod attention_rows;
 pub mod bdh_dynamics;
+pub mod bdh_theory;
 pub mod cholesky;
 pub mod clustered_tests;
 pub mod communicating_classes;

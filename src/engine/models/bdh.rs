@@ -301,7 +301,7 @@ impl SynapseModel for Bdh {
     }
 
     fn head(&self, v: &Tensor) -> Result<Tensor> {
-        linear_transposed(v, &self.inference_net.lm_head)
+        linear_transposed(&self.inference_net.normed(v)?, &self.inference_net.lm_head)
     }
 
     fn token_recurrence(&self, state: &State) -> Result<Option<Box<dyn TokenRecurrence>>> {

@@ -6,6 +6,7 @@ mod attention_maps;
 mod attention_statistics;
 mod autocorrelation;
 mod bdh_dynamics;
+mod bdh_theory;
 mod causality;
 pub mod concepts;
 pub mod contexts;
@@ -205,6 +206,7 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &streaming::FastWeightSweep,
     &streaming::UncertaintyProbe,
     &bdh_dynamics::BdhDynamics,
+    &bdh_theory::BdhTheory,
     &flow::FlowAnswer,
     &flow::FlowField,
     &flow::FlowAlong,
@@ -227,13 +229,13 @@ pub static PROBES: &[&dyn AnyProbe] = &[
     &concepts::ConceptEffectProbe,
     &synapses::Merging,
     &synapses::Texts,
-    &synapses::WriteIntervals,
     &neuron_graph::NeuronGraph,
     &neuron_graph::GraphModularity,
     &neuron_graph::GraphCurve,
     &neuron_graph::GraphNeuron,
     &neuron_graph::HeadPairs,
     &neuron_graph::CorePeriphery,
+    &neuron_graph::WriteIntervals,
 ];
 
 /// The probe with this id.

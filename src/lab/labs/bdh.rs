@@ -32,7 +32,7 @@ settings! {
         /// The effect of time on a synapse: rope turns it (pairs of neurons at many speeds), alibi lets it fade, both does both.
         #[knob("Time", symbol("U"))]
         position: Position = Position::Rope,
-        /// The public code (v keeps a residual), equations (4) and (8) of the paper (x does), or both residuals, as some other codes have it.
+        /// The public code (v keeps a residual), equations (4) and (8) of the paper (x does), both residuals, as some other codes have it, or final_norm, the code's with one norm at the end.
         #[knob("Form")]
         form: Form = Form::Code,
         /// Share of y that each update sets to 0 at random, while training only; what is left grows to make up for it. The public code trains with 0.1; a corpus that is never seen twice needs none.

@@ -48,7 +48,16 @@ def in_halves(x):
     return x * phase.cos() + other * phase.sin()
 
 
-def answer(embed, encoder, encoder_v, decoder, head, turn, tokens):
+def quarter(x):
+    """The first half of a head's neurons turn, neighbours together, at a base of 10,000 (rotary_embedding_torch)."""
+    speed = 1.0 / 10000 ** (torch.arange(0, N // 2, 2, dtype=torch.float32) / (N // 2))
+    phase = torch.outer(torch.arange(x.shape[-2], dtype=torch.float32), speed).repeat_interleave(2, dim=-1)
+    first, rest = x[..., : N // 2], x[..., N // 2 :]
+    other = torch.stack((-first[..., 1::2], first[..., ::2]), dim=-1).reshape(first.shape)
+    return torch.cat((first * phase.cos() + other * phase.sin(), rest), dim=-1)
+
+
+def answer(embed, encoder, encoder_v, decoder, head, turn, tokens, final_norm=False):
     v = norm(embed[tokens])[:, None]  # (B, 1, T, D)
     for _ in range(L):
         x = torch.relu(v @ encoder)
@@ -56,8 +65,9 @@ def answer(embed, encoder, encoder_v, decoder, head, turn, tokens):
         a = norm((q @ q.mT).tril(-1) @ v)
         y = torch.relu(a @ encoder_v) * x
         read = y.transpose(1, 2).reshape(*tokens.shape, H * N) @ decoder
-        v = norm(v + norm(read)[:, None])
-    return v[:, 0] @ head
+        v = v + norm(read)[:, None]
+        v = v if final_norm else norm(v)
+    return norm(v[:, 0]) @ head if final_norm else v[:, 0] @ head
 
 
 def weights(seed):
@@ -115,6 +125,27 @@ def main():
     w = weights(4)
     torch.save({"emb.weight": w[0], "Dx": w[1], "Dy": w[2], "E": w[3], "readout": w[4]}, "krychu.pt")
     answers["krychu.pt"] = answer(*w, in_halves, tokens)
+
+    # jploski/bdh-transformers with a head of its own, and with one that is tied to the embedding and left out
+    w = weights(5)
+    backbone = {f"backbone.{n}": t for n, t in zip(names[:4], w, strict=False)}
+    save_file(backbone | {"lm_head.weight": w[4].T.contiguous()}, "transformers.safetensors")
+    answers["transformers.safetensors"] = answer(*w, usual, tokens)
+    save_file(backbone, "tied.safetensors")
+    answers["tied.safetensors"] = answer(*w[:4], w[0].T, usual, tokens)
+
+    # lucidrains/bdh-cq: linear layers lie (out, in), its rotary embedding keeps its frequencies
+    w = weights(6)
+    cq = {
+        "token_embed.weight": w[0],
+        "block.to_qk.weight": w[1].transpose(1, 2).reshape(H * N, D).contiguous(),
+        "block.proj_up": w[2],
+        "block.proj_out.weight": w[3].T.contiguous(),
+        "to_logits.weight": w[4].T.contiguous(),
+        "rope.freqs": 1.0 / 10000 ** (torch.arange(0, N // 2, 2, dtype=torch.float32) / (N // 2)),
+    }
+    torch.save(cq, "cq.pt")
+    answers["cq.pt"] = answer(*w, quarter, tokens, final_norm=True)
 
     save_file({k: t.contiguous() for k, t in answers.items()}, "answers.safetensors")
 

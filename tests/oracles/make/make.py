@@ -4,6 +4,7 @@
     python make.py interventions            # bdh_interventions.safetensors
     python make.py layers                   # layers.json
     python make.py hebbian                  # hebbian.json
+    python make.py bdh_theory               # bdh_theory.json
     python make.py solvers                  # solvers.json
     python make.py communities              # communities.json
     python make.py statistics               # statistics.json
@@ -23,6 +24,7 @@ import numpy as np
 import torch
 
 from generators import (
+    bdh_theory,
     communities,
     directed_blocks,
     graph_files,
@@ -49,7 +51,7 @@ def write(out: Path, name: str, content: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    alone = ["models", "interventions", "layers", "hebbian", "directed_blocks", "graph_files"]
+    alone = ["models", "interventions", "layers", "hebbian", "bdh_theory", "directed_blocks", "graph_files"]
     parser.add_argument("what", choices=[*alone, *STREAM, "all"])
     parser.add_argument("--only", choices=models.ORACLES, metavar="NAME", help="with models: this one alone")
     parser.add_argument("--seed", type=int, default=7)
@@ -66,6 +68,8 @@ def main() -> None:
         write(args.out, "layers", layers.make(args.seed))
     if args.what in ("hebbian", "all"):
         write(args.out, "hebbian", hebbian.make(args.seed))
+    if args.what in ("bdh_theory", "all"):
+        write(args.out, "bdh_theory", bdh_theory.make(args.seed))
     if args.what in ("directed_blocks", "all"):
         write(args.out, "directed_blocks", directed_blocks.make())
     if args.what in ("graph_files", "all"):

@@ -9,14 +9,14 @@ use orrery::{
     labs,
     telemetry::{
         Command, Event, Measurement, Question, RunInfo, RunState, Sample, VariantInfo,
-        measurements::{BdhDynamicsChecks, BdhDynamicsWeights},
+        measurements::{BdhDynamicsChecks, BdhDynamicsWeights, BdhTheory, TheoryCurve},
     },
     ui::mirror::Mirror,
 };
 
 use crate::{
     recorded::bdh_dynamics as recorded,
-    tiles::{Tile, click, rect_of, sized},
+    tiles::{Tile, click, questions, rect_of, sized},
 };
 
 fn knobs() -> Vec<Knob> {
@@ -242,6 +242,36 @@ fn the_toy_is_poked_swings_and_comes_to_rest() {
     press(&mut harness, "play");
     (0..300).for_each(|_| harness.step());
     harness.get_by_role_and_label(Role::Button, "play");
+}
+
+/// What is shown is the claim of the answer, not the one that waits for its own.
+#[test]
+fn a_claim_is_asked_for_and_shown_when_it_is_answered() {
+    let mut harness = tile("bdh_theory", run(false));
+    assert_eq!(questions(&harness).len(), 1);
+    harness.get_by_role_and_label(Role::Button, "Facts held").click();
+    harness.step();
+    harness.step();
+    let asked = questions(&harness).pop().unwrap();
+    assert_eq!(asked.args.get("claim"), Some(&Value::Text("capacity".into())));
+    assert!(harness.state().csv.as_ref().is_none_or(|csv| !csv.contains("64,16")));
+    let curve = TheoryCurve { name: "independent keys".into(), y: vec![16.0, 70.0].into() };
+    harness.state_mut().mirror.apply(Event::Sample(Sample {
+        step: 0,
+        variant: 0,
+        channel: BdhTheory::CHANNEL.into(),
+        about: "n = 128, seed 1".into(),
+        tokens: vec![],
+        request: Some(asked.request),
+        payload: Arc::new(
+            BdhTheory { claim: "capacity".into(), x: vec![64.0, 256.0].into(), curves: vec![curve] }.into_payload(),
+        ),
+    }));
+    harness.step();
+    harness.step();
+    let csv = harness.state().csv.clone().unwrap_or_default();
+    assert!(csv.contains("independent keys") && csv.contains("64,16"), "{csv}");
+    assert!(harness.state().subtitle.contains("no model"));
 }
 
 /// A place on the screen keeps its meaning when the picture is small.

@@ -10,9 +10,9 @@ use orrery::{
     telemetry::{
         Array, Channel, Event, Measurement, Payload, RunInfo, RunState, Sample, StepStats, VariantInfo, channels,
         measurements::{
-            AttentionLayer, AttentionMaps, AttentionStatistics, Causality, LayerStatistics, LayerStepLengths,
-            LeakyUpsample, LikelyToken, NextTokens, Predictions, Recoverability, Residual, ResidualCurve,
-            ResidualMethod, Staircase, StepLengths, UniformStatistics,
+            AttentionLayer, AttentionMaps, AttentionStatistics, BdhTheory, Causality, LayerStatistics,
+            LayerStepLengths, LeakyUpsample, LikelyToken, NextTokens, Predictions, Recoverability, Residual,
+            ResidualCurve, ResidualMethod, Staircase, StepLengths, TheoryCurve, UniformStatistics,
         },
     },
     ui::mirror::Mirror,
@@ -219,6 +219,7 @@ fn samples(mirror: &mut Mirror) {
     measured(mirror, STEPS, "five words, computed", flow::along(&asked), "");
     measured(mirror, STEPS, "five words, computed", flow::nfe_sweep(21), "");
     measured(mirror, STEPS, "made up", flow::claims(true), "");
+    measured(mirror, STEPS, "n = 64, seed 7", theory(), "");
     answers::tell_reading(mirror, &SAMPLED);
     SAMPLED.iter().for_each(|step| measured(mirror, *step, concepts::TESTED, concepts::effect(), ""));
     roles::tell(mirror, &SAMPLED);
@@ -271,6 +272,13 @@ fn samples(mirror: &mut Mirror) {
     }
     let causality = causality().into_payload();
     sample(mirror, STEPS, Causality::CHANNEL, "the sentence as typed", causality, SENTENCE, Some(1));
+}
+
+/// Observation 8, which is a formula.
+fn theory() -> BdhTheory {
+    let found = orrery::analysis::bdh_theory::l1_amplification(64);
+    let curves = found.curves.into_iter().map(|c| TheoryCurve { name: c.name, y: c.values.into() });
+    BdhTheory { claim: "l1".into(), x: found.x.into(), curves: curves.collect() }
 }
 
 /// A scheduled sample along the sentence.

@@ -67,6 +67,7 @@ const NEEDS: &[(&str, &[&str])] = &[
             "concept_effect",
             "candidates",
             "bdh_dynamics",
+            "bdh_theory",
         ],
     ),
     (

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The names of the number of layers in configs.
-const LAYERS: [&str; 5] = ["n_layer", "n_layers", "num_layers", "layers", "L"];
+const LAYERS: [&str; 7] = ["n_layer", "n_layers", "num_layers", "num_hidden_layers", "layers", "depth", "L"];
 const MAX_LAYERS: usize = 1024;
 /// The names of the window of training.
 const WINDOW: [&str; 9] = [

@@ -1,8 +1,10 @@
 //! A BDH checkpoint that others wrote: which of a file's tensors are its weights, by which code's names,
 //! and the sizes that their shapes tell.
 //!
-//! Two codes' names are known: the public code's, which are ours, and krychu/bdh's (`E`, `Dx`, `Dy`,
-//! `readout`, `emb.weight`). The latter turns neuron i with i + N/2, at a base of 10,000: its neurons are
+//! Four codes' names are known: the public code's, which are ours; jploski/bdh-transformers', the same model whose head
+//! is a linear layer, tied to the embedding or not; lucidrains/bdh-cq's, whose maps are linear layers too, with one norm
+//! at the end and a quarter of the pairs of neurons turning; and krychu/bdh's (`E`, `Dx`, `Dy`, `readout`, `emb.weight`).
+//! The last turns neuron i with i + N/2, at a base of 10,000: its neurons are
 //! put into our order, which changes nothing else, and its frequencies are kept. What its tokens see of
 //! what follows them, ours do not: that model's outputs cannot be had here, and a remark says so.
 
@@ -20,13 +22,63 @@ use crate::{
     telemetry::measurements::Evidence,
 };
 
-/// Our names of the weights, and krychu/bdh's.
-pub(super) const NAMES: [[&str; 5]; 2] =
-    [["embed.weight", "encoder", "encoder_v", "decoder", "lm_head"], ["emb.weight", "Dx", "Dy", "E", "readout"]];
+/// The names of the weights in our files, and in each of the codes of [`SourceCode`].
+pub(super) const NAMES: [[&str; 5]; 4] = [
+    ["embed.weight", "encoder", "encoder_v", "decoder", "lm_head"],
+    ["emb.weight", "Dx", "Dy", "E", "readout"],
+    ["backbone.embed.weight", "backbone.encoder", "backbone.encoder_v", "backbone.decoder", "lm_head.weight"],
+    ["token_embed.weight", "block.to_qk.weight", "block.proj_up", "block.proj_out.weight", "to_logits.weight"],
+];
+
+/// The code whose names a file has, by its place in [`NAMES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SourceCode {
+    /// The public code, and ours.
+    Public,
+    /// krychu/bdh: neurons lie in halves, not in pairs.
+    Krychu,
+    /// jploski/bdh-transformers.
+    Transformers,
+    /// lucidrains/bdh-cq.
+    Cq,
+}
+
+impl SourceCode {
+    const ALL: [Self; 4] = [Self::Public, Self::Krychu, Self::Transformers, Self::Cq];
+
+    fn names(self) -> [&'static str; 5] {
+        NAMES[self as usize]
+    }
+
+    /// The shape that a weight of ours has, from that of the file's; one that cannot be turned stays as it is. `heads`
+    /// are those of the one weight that tells them.
+    fn our_shape(self, ours: &str, shape: &[usize], heads: usize) -> Vec<usize> {
+        match (self, ours, shape) {
+            (Self::Transformers | Self::Cq, "lm_head", &[v, d]) => vec![d, v],
+            (Self::Cq, "decoder", &[d, n]) => vec![n, d],
+            (Self::Cq, "encoder", &[n, d]) if heads > 0 && n.is_multiple_of(heads) => vec![heads, d, n / heads],
+            _ => shape.to_vec(),
+        }
+    }
+
+    /// A weight as ours, whose shape was found to fit.
+    fn our_value(self, ours: &str, value: Tensor, spec: &BdhSpec) -> Result<Tensor> {
+        let (h, d, n) = (spec.heads, spec.d_model, spec.per_head());
+        match (self, ours) {
+            (Self::Krychu, _) => paired(spec, ours, &value),
+            (Self::Transformers | Self::Cq, "lm_head") | (Self::Cq, "decoder") => value.t()?.contiguous(),
+            (Self::Cq, "encoder") => value.reshape((h, n, d))?.transpose(1, 2)?.contiguous(),
+            _ => Ok(value),
+        }
+    }
+}
 /// Turns a token by neuron, `(1, 1, 1, N)`: a buffer of the public code.
 pub(super) const FREQUENCIES: &str = "attn.freqs";
-/// Base of krychu/bdh's rotary frequencies.
-const THETA_KRYCHU: f32 = 10_000.0;
+/// Turns in radians by pair of neurons, a parameter of lucidrains/bdh-cq, and what its rotary embedding keeps beside it.
+const CQ_FREQUENCIES: &str = "rope.freqs";
+const CQ_ROTARY: &str = "rope.";
+/// Base of the rotary frequencies of krychu/bdh and of lucidrains/bdh-cq.
+const THETA: f32 = 10_000.0;
 /// Frequencies closer than this share are the same.
 const SAME: f32 = 1e-5;
 /// The number of names that a message lists.
@@ -45,8 +97,7 @@ pub struct ImportedStateDict {
     file: Weights,
     /// Names in the file, in the order of [`NAMES`].
     names: [String; 5],
-    /// True if neurons lie in halves, not in pairs.
-    halves: bool,
+    code: SourceCode,
 }
 
 /// Opens the table of contents of `path` and finds a BDH in it; what a file does not say (layers, form)
@@ -55,19 +106,25 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let file = Weights::open(path)?;
     let shown = path.display();
     let all: Vec<(&str, &[usize])> = file.tensors().collect();
-    let Some(TensorGroup { prefix, known, names }) = group(&all) else {
+    let Some(TensorGroup { prefix, code, mut names }) = group(&all) else {
         let some: Vec<&str> = all.iter().take(LISTED).map(|(n, _)| *n).collect();
         bail!(
-            "`{shown}` holds no BDH: among its {} tensors ({}{}) is none of {}, nor of {}",
+            "`{shown}` holds no BDH: among its {} tensors ({}{}) is none of {}",
             all.len(),
             some.join(", "),
             if all.len() > LISTED { ", .." } else { "" },
-            NAMES[0].join(", "),
-            NAMES[1].join(", ")
+            NAMES.map(|names| names.join(", ")).join(", nor of ")
         )
     };
     let shape = |name: &str| all.iter().find(|(n, _)| *n == name).map(|(_, s)| *s);
-    for (wanted, name) in NAMES[known].iter().zip(&names) {
+    let mut notes = vec![];
+    if code == SourceCode::Transformers && names[4].is_empty() && !names[0].is_empty() {
+        names[4].clone_from(&names[0]);
+        notes.push(format!(
+            "`{shown}` has no `lm_head.weight`, which is tied to the embedding: here it is a copy of it"
+        ));
+    }
+    for (wanted, name) in code.names().iter().zip(&names) {
         if name.is_empty() {
             bail!("`{shown}` lacks the tensor `{prefix}{wanted}`; save the model's whole state_dict")
         }
@@ -81,11 +138,13 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         bail!("`{shown}` has a tensor `{name}` {shape:?} that BDH has not: {why}")
     }
 
-    let tensors = names.each_ref().map(|n| (n.as_str(), shape(n).unwrap_or(&[])));
+    let heads = shape(&names[2]).and_then(|s| s.first().copied()).unwrap_or(0);
+    let shapes: [Vec<usize>; 5] =
+        std::array::from_fn(|i| code.our_shape(NAMES[0][i], shape(&names[i]).unwrap_or(&[]), heads));
+    let tensors = std::array::from_fn(|i| (names[i].as_str(), shapes[i].as_slice()));
     let TensorSizes { heads, d_model, n, vocab, neurons } =
         TensorSizes::from_tensors(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
 
-    let mut notes = vec![];
     let facts = facts(&file, path);
     let layers = facts.layers.map_or(asked.layers, |known| known.value);
     match facts.layers {
@@ -108,10 +167,15 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let provenance: Vec<usize> = provenance.split(' ').filter_map(|n| n.parse().ok()).collect();
     let is_complete = provenance.iter().try_fold(0usize, |sum, part| sum.checked_add(*part)) == Some(n);
     spec.provenance = if is_complete { provenance } else { vec![] };
-    let halves = known == 1;
-    if halves {
+    if code == SourceCode::Cq {
+        spec.form = Form::FinalNorm;
+        spec.frequencies = Some(cq_frequencies(&file, &extra.clone().map(|(n, _)| *n).collect::<Vec<_>>(), n)?);
+        notes.push(format!(
+            "`{shown}` is of the code lucidrains/bdh-cq: one norm at the end (`model.form` = final_norm), and half of the neurons of a head turn. Its latent reasoning steps are not made here"
+        ));
+    } else if code == SourceCode::Krychu {
         spec.frequencies =
-            Some((0..n / 2).map(|i| THETA_KRYCHU.powf(-2.0 * i as f32 / n as f32) / std::f32::consts::TAU).collect());
+            Some((0..n / 2).map(|i| THETA.powf(-2.0 * i as f32 / n as f32) / std::f32::consts::TAU).collect());
         notes.push(format!(
             "`{shown}` is of the code krychu/bdh, whose tokens see the whole sequence, themselves and those that follow too: here they see their past only, so outputs differ. Weights and graphs are the same"
         ));
@@ -119,6 +183,9 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
             Form::Code => "is not carried here (set `model.form` = both if it was)",
             Form::Paper => "is carried here and v is not, which no version of it does (set `model.form` = both)",
             Form::Both => "is carried here (set `model.form` = code if it was not)",
+            Form::FinalNorm => {
+                "is not carried here, and there is one norm at the end (set `model.form` = code or both)"
+            }
         };
         notes.push(format!(
             "`{shown}` does not say which residuals it was trained with: in some versions of that code x is carried from layer to layer, in others it is not; it {form}. Nor does it say whether its neurons turn: if it was trained without rotary positions, set `model.position` = nothing"
@@ -130,7 +197,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         notes.push(format!("`{shown}` has no gates: `model.gated` is taken as off"));
     }
     spec.check().map_err(|e| candle_core::Error::Msg(format!("`{shown}` cannot be opened: {e}")))?;
-    Ok(ImportedStateDict { spec, vocab, notes, facts, file, names, halves })
+    Ok(ImportedStateDict { spec, vocab, notes, facts, file, names, code })
 }
 
 impl ImportedStateDict {
@@ -138,21 +205,21 @@ impl ImportedStateDict {
     pub fn load(&self, device: &Device) -> Result<Vec<(&'static str, Tensor)>> {
         let load = |(ours, name): (&&'static str, &String)| -> Result<(&'static str, Tensor)> {
             let value = self.file.load(name, device)?;
-            Ok((*ours, if self.halves { self.paired(ours, &value)? } else { value }))
+            Ok((*ours, self.code.our_value(ours, value, &self.spec)?))
         };
         NAMES[0].iter().zip(&self.names).map(load).collect()
     }
+}
 
-    /// Puts neuron i beside i + N/2, whose partner it is.
-    fn paired(&self, name: &str, value: &Tensor) -> Result<Tensor> {
-        let (h, d, n) = (self.spec.heads, self.spec.d_model, self.spec.per_head());
-        let order: Vec<u32> = (0..n as u32).map(|i| i / 2 + i % 2 * (n as u32 / 2)).collect();
-        let order = Tensor::from_vec(order, n, value.device())?;
-        match name {
-            "encoder" | "encoder_v" => value.index_select(&order, 2),
-            "decoder" => value.reshape((h, n, d))?.index_select(&order, 1)?.reshape((h * n, d)),
-            _ => Ok(value.clone()),
-        }
+/// Puts neuron i beside i + N/2, whose partner it is.
+fn paired(spec: &BdhSpec, name: &str, value: &Tensor) -> Result<Tensor> {
+    let (h, d, n) = (spec.heads, spec.d_model, spec.per_head());
+    let order: Vec<u32> = (0..n as u32).map(|i| i / 2 + i % 2 * (n as u32 / 2)).collect();
+    let order = Tensor::from_vec(order, n, value.device())?;
+    match name {
+        "encoder" | "encoder_v" => value.index_select(&order, 2),
+        "decoder" => value.reshape((h, n, d))?.index_select(&order, 1)?.reshape((h * n, d)),
+        _ => Ok(value.clone()),
     }
 }
 
@@ -215,8 +282,7 @@ impl TensorSizes {
 struct TensorGroup {
     /// The prefix of its tensors' names.
     prefix: String,
-    /// The index in [`NAMES`] of the code that its names come from.
-    known: usize,
+    code: SourceCode,
     /// Its names, in the order of [`NAMES`]; empty where there is none.
     names: [String; 5],
 }
@@ -228,23 +294,24 @@ fn plain(name: &str) -> String {
 
 /// True if a tensor beside the weights may be left out because it can be computed.
 fn bookkeeping(rest: &str) -> bool {
-    rest == FREQUENCIES || rest.starts_with("linear_attn.rotary.") || rest == "pos_idx"
+    let starts = ["linear_attn.rotary.", CQ_ROTARY];
+    matches!(rest, FREQUENCIES | "backbone.attn.freqs" | "pos_idx") || starts.iter().any(|s| rest.starts_with(s))
 }
 
 /// The model of most weights; of equals, the one under the shortest prefix (not an average kept beside it).
 fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
     let mut found: Vec<TensorGroup> = vec![];
-    let mut places: HashMap<(usize, String), usize> = HashMap::new();
+    let mut places: HashMap<(&str, String), usize> = HashMap::new();
     for (name, _) in all {
-        for (known, names) in NAMES.iter().enumerate() {
+        for code in SourceCode::ALL {
             let tail = plain(name);
-            for (i, wanted) in names.iter().enumerate() {
+            for (i, wanted) in code.names().iter().enumerate() {
                 let Some(before) = tail.strip_suffix(wanted).filter(|p| p.is_empty() || p.ends_with('.')) else {
                     continue;
                 };
                 let prefix = name.strip_suffix(wanted).unwrap_or_default().to_owned();
-                let at = *places.entry((known, before.to_owned())).or_insert_with(|| {
-                    found.push(TensorGroup { prefix, known, names: Default::default() });
+                let at = *places.entry((code.names()[0], before.to_owned())).or_insert_with(|| {
+                    found.push(TensorGroup { prefix, code, names: Default::default() });
                     found.len() - 1
                 });
                 found[at].names[i] = (*name).to_owned();
@@ -254,6 +321,22 @@ fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
     let has = |g: &TensorGroup| g.names.iter().filter(|n| !n.is_empty()).count();
     // `emb.weight` alone is no BDH
     found.into_iter().filter(|g| has(g) >= 2).max_by_key(|g| (has(g), std::cmp::Reverse(g.prefix.len())))
+}
+
+/// Turns a token by pair of lucidrains/bdh-cq: its table of radians for the first quarter of a head's neurons, or the usual
+/// one at a base of 10,000; the pairs after those do not turn.
+fn cq_frequencies(file: &Weights, extra: &[&str], n: usize) -> Result<Arc<[f32]>> {
+    let (turning, table) = (n / 4, extra.iter().find(|name| name.ends_with(CQ_FREQUENCIES)));
+    let mut turns: Vec<f32> = match table {
+        Some(name) => host::to_f32(&file.load(name, &Device::Cpu)?)?,
+        None => (0..turning).map(|i| THETA.powf(-4.0 * i as f32 / n as f32)).collect(),
+    };
+    if turns.len() != turning || !n.is_multiple_of(4) {
+        bail!("tensor `{}`: {} frequencies do not fit {n} neurons of a head", CQ_FREQUENCIES, turns.len())
+    }
+    turns.iter_mut().for_each(|radians| *radians /= std::f32::consts::TAU);
+    turns.resize(n / 2, 0.0);
+    Ok(turns.into())
 }
 
 /// The table of pairs in the public code's buffer; none if it is the usual one.

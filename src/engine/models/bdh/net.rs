@@ -133,10 +133,10 @@ impl Net {
                 read
             }; // (B,T,D)
             let sum = match self.spec.form {
-                Form::Code | Form::Both => (&v + ln(&read)?)?,
+                Form::Code | Form::Both | Form::FinalNorm => (&v + ln(&read)?)?,
                 Form::Paper => read.clone(),
             };
-            v = ln(&sum)?;
+            v = if self.spec.form == Form::FinalNorm { sum.clone() } else { ln(&sum)? };
             carried.written = wrote.map(|y| LayerOutput::new(y, &read, &sum, self.spec.form, EPS)).transpose()?;
             if let Some(gates) = &self.gates {
                 let share = candle_nn::ops::softmax(&gates.merge, D::Minus1)?.narrow(0, layer, 1)?;
@@ -150,13 +150,18 @@ impl Net {
         if let Some(state) = state {
             state.at += tokens.dim(1)?;
         }
-        Ok(merged.unwrap_or(v))
+        self.normed(&merged.unwrap_or(v))
+    }
+
+    /// What the head reads of v: its norm in the form that has had none.
+    pub(super) fn normed(&self, v: &Tensor) -> Result<Tensor> {
+        if self.spec.form == Form::FinalNorm { ln(v) } else { Ok(v.clone()) }
     }
 
     /// True if the fused operation gives all that is wanted of this layer.
     fn fuses(&self, layer: usize, tap: &Tap, carries: bool) -> bool {
         let looked_at = tap.is_on() && ["x", "y"].iter().any(|part| tap.wants(&format!("layers.{layer}.{part}")));
-        self.spec.form == Form::Code && self.gates.is_none() && !carries && !looked_at
+        matches!(self.spec.form, Form::Code | Form::FinalNorm) && self.gates.is_none() && !carries && !looked_at
     }
 
     /// v `(B, T, D)` and what the layer before hands on -> y `(B, T, n)`.
@@ -172,7 +177,7 @@ impl Net {
         let (b, t, d) = v.dims3()?;
         let alone = v.unsqueeze(1)?; // (B,1,T,D)
         let mut x = alone.broadcast_matmul(&self.encoder.unsqueeze(0)?)?.relu()?; // (B,nh,T,N)
-        if self.spec.form != Form::Code {
+        if matches!(self.spec.form, Form::Paper | Form::Both) {
             if let Some(before) = carried.x.take() {
                 x = (x + before)?;
             }

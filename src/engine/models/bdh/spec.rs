@@ -56,17 +56,20 @@ pub enum Form {
     Paper,
     /// Both residuals, as in some versions of krychu/bdh: x <- x + relu(D_x v), v <- LN(v + LN(E y)).
     Both,
+    /// One norm at the end instead of one a layer, as in lucidrains/bdh-cq: x = relu(D_x v), v <- v + LN(E y), and the head
+    /// reads LN(v).
+    FinalNorm,
 }
 
-choices! { for Form { Code = "code", Paper = "paper", Both = "both" } }
+choices! { for Form { Code = "code", Paper = "paper", Both = "both", FinalNorm = "final_norm" } }
 
 impl Form {
     /// The ids of all forms, in the order of the menus.
-    pub const IDS: &[&str] = &["code", "paper", "both"];
+    pub const IDS: &[&str] = &["code", "paper", "both", "final_norm"];
 
     /// Returns the form with this id, if there is one.
     pub fn from_id(id: &str) -> Option<Self> {
-        [Self::Code, Self::Paper, Self::Both].into_iter().zip(Self::IDS).find(|(_, i)| **i == id).map(|(f, _)| f)
+        <Self as Choice>::all().into_iter().find(|form| form.id() == id)
     }
 }
 

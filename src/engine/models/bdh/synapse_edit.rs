@@ -58,11 +58,11 @@ fn deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
 }
 
 impl LayerOutput {
-    /// `read` `(B, T, D)`: E y before its norm; `sum`: what the outer norm is applied to, where the form has one.
+    /// `read` `(B, T, D)`: E y before its norm; `sum`: what the outer norm is applied to, where the form has one in each layer.
     pub(super) fn new(y: Tensor, read: &Tensor, sum: &Tensor, form: Form, eps: f64) -> Result<Self> {
         let inner = deviations(read, eps)?;
         let gain = match form {
-            Form::Paper => inner.into_iter().map(f64::recip).collect(),
+            Form::Paper | Form::FinalNorm => inner.into_iter().map(f64::recip).collect(),
             Form::Code | Form::Both => {
                 inner.into_iter().zip(deviations(sum, eps)?).map(|(a, b)| (a * b).recip()).collect()
             }

@@ -20,7 +20,7 @@ pub(super) fn measured(out: &[u32], into: &[u32]) -> GraphDegrees {
 }
 
 /// Density over degree of the neurons that have such edges, or over other counts above zero, with what was fitted from `k_min` on.
-pub fn distribution(degrees: &[u32]) -> DegreeDistribution {
+pub(super) fn distribution(degrees: &[u32]) -> DegreeDistribution {
     let bins = log_bins(degrees, RATIO);
     let present: Vec<u32> = degrees.iter().copied().filter(|d| *d > 0).collect();
     let power_law = power_law::fit(&present, MIN_TAIL).map(|law| {

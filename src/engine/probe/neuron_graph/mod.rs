@@ -1,10 +1,11 @@
 //! Questions about the graph that a BDH model's weights draw between its neurons: G_x = E D_x or
 //! G_y = E D_y, n by n, where G[i, j] is the effect of y_i on neuron j (arXiv 2509.26507, section 5.5).
-//! G is only ever seen tile by tile, and so are the synapses after a text, which are a thin product too. This file reads the question; each answer has a file of its own.
+//! G is only ever seen tile by tile, and so are the synapses after a text, which are a thin product too. This file
+//! reads the question; each answer has a file of its own.
 
 mod core_periphery;
 mod curve;
-pub(super) mod degrees;
+mod degrees;
 mod factors;
 mod full_graph;
 mod head_pairs;
@@ -12,6 +13,7 @@ mod neuron;
 mod null_models;
 mod spread;
 mod synapses;
+mod write_intervals;
 
 pub use crate::telemetry::measurements::MAX_EDGES;
 pub use core_periphery::CorePeriphery;
@@ -20,6 +22,7 @@ pub use full_graph::{NeuronGraph, neuron_graph};
 pub use head_pairs::HeadPairs;
 pub use neuron::GraphNeuron;
 pub use null_models::GraphModularity;
+pub use write_intervals::WriteIntervals;
 
 use factors::Factors;
 

@@ -11,7 +11,6 @@ mod reading;
 mod surprise;
 mod texts;
 mod trained_bdh;
-mod write_intervals;
 
 pub use activity::Activity;
 pub use candidates::{CandidateChoice, Candidates, ChoiceError, ComparedWindows, KnownFacts, choose};
@@ -24,7 +23,6 @@ pub use reading::ReadingProbe;
 pub use surprise::Surprise;
 pub use texts::Texts;
 pub use trained_bdh::TrainedBdhProbe;
-pub use write_intervals::WriteIntervals;
 
 use super::ProbeInputs;
 use crate::{

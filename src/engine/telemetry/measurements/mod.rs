@@ -18,6 +18,7 @@ mod attention_maps;
 mod attention_statistics;
 mod autocorrelation;
 mod bdh_dynamics;
+mod bdh_theory;
 mod causality;
 mod concept_effect;
 mod concept_search;
@@ -70,6 +71,7 @@ pub use autocorrelation::{Autocorrelation, AutocorrelationArgs, BlockAutocorrela
 pub use bdh_dynamics::{
     BdhDynamicsArgs, BdhDynamicsChecks, BdhDynamicsWeights, CheckByToken, ConstructionCheck, SynapseDrift,
 };
+pub use bdh_theory::{BdhTheory, BdhTheoryArgs, TheoryClaim, TheoryCurve};
 pub use causality::{Causality, CausalityArgs, LeakyUpsample, LikelyToken, Predictions};
 pub use concept_effect::{ConceptEffect, ConceptEffectArgs, ConceptSide};
 pub use concept_search::{
@@ -265,6 +267,7 @@ measurements! {
     CorePeriphery,
     BdhDynamicsWeights,
     BdhDynamicsChecks,
+    BdhTheory,
     GeneratorState,
     GeneratorFlow,
     StationaryMapError,

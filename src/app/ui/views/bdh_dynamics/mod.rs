@@ -8,10 +8,12 @@ mod oscillators;
 mod ring;
 mod rounds;
 mod rules;
+mod theory;
 
 pub use checks::Checks;
 pub use oscillators::OscillatorsView;
 pub use rules::Rules;
+pub use theory::Theory;
 
 use crate::{
     config::Settings,

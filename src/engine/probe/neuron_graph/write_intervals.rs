@@ -3,14 +3,16 @@
 use rand::{SeedableRng, seq::index};
 use rand_chacha::ChaCha8Rng;
 
-use super::{
-    super::{Answer, Probe, ProbeInputs, neuron_graph::degrees, prompt::Prompt},
-    firing::{self, Activation},
-};
+use super::degrees;
 use crate::{
     analysis::graph::null_models,
     models::{Trainable, capabilities::SynapseModel},
     nn::Result,
+    probe::{
+        Answer, Probe, ProbeInputs,
+        prompt::Prompt,
+        synapses::firing::{self, Activation},
+    },
     telemetry::measurements::{self, IntervalDistribution, WriteIntervalsArgs},
 };
 

@@ -1,0 +1,130 @@
+//! Claims of the paper's theory as small experiments, one at a time: curves of numbers that are drawn, without a model.
+
+use eframe::egui::{RichText, Ui};
+
+use crate::{
+    config::Choice,
+    telemetry::measurements::{BdhTheory, BdhTheoryArgs, TheoryClaim},
+    ui::{
+        plot::{Axis, Chart, Line, Scale},
+        questions::Freshness,
+        theme,
+        view::{Panel, PanelView, ViewCx},
+    },
+};
+
+const EMPTY: &str = "Not tried yet. Open a run of a BDH and choose a claim.";
+
+/// View `bdh_theory`.
+pub struct Theory {
+    claim: TheoryClaim,
+}
+
+impl Default for Theory {
+    fn default() -> Self {
+        Self { claim: TheoryClaim::Markov }
+    }
+}
+
+/// The words of a claim.
+struct ClaimWords {
+    /// On its button.
+    name: &'static str,
+    about: &'static str,
+    x: Axis,
+    y: Axis,
+}
+
+fn words(claim: TheoryClaim) -> ClaimWords {
+    match claim {
+        TheoryClaim::Markov => ClaimWords {
+            name: "Markov chain",
+            about: "Claim 5: a low-rank map cannot follow a sparse Markov chain; with ReLU and a bias it can. One step \
+                    from a node, the best bias of 41.",
+            x: Axis::new("rank d").log(),
+            y: Axis::new("error of a step, L1").log(),
+        },
+        TheoryClaim::Blocks => ClaimWords {
+            name: "Blocks",
+            about: "Claim 6: through a low-rank map a neuron of a block model tells a message of its own block from \
+                    those of the three others.",
+            x: Axis::new("rank d").log(),
+            y: Axis::new("AUROC, own block against others").include(&[0.5, 1.0]),
+        },
+        TheoryClaim::Capacity => ClaimWords {
+            name: "Facts held",
+            about: "Claims 7 and 8: linear attention in n dimensions holds about n facts of independent keys, and the \
+                    root of n where one key is repeated; held means an error up to half a value.",
+            x: Axis::new("dimension n").log(),
+            y: Axis::new("facts held").log(),
+        },
+        TheoryClaim::Hashing => ClaimWords {
+            name: "Hashed keys",
+            about: "Observation 7: keys of n buckets of random directions are positive; the further out a bucket \
+                    begins, the sharper their affinity.",
+            x: Axis::new("cosine of query and key"),
+            y: Axis::new("affinity").include(&[0.0, 1.0]),
+        },
+        TheoryClaim::L1 => ClaimWords {
+            name: "L1 and attention",
+            about: "Observation 8: two distributions with the share \u{3b1} on one place each are close to one another, \
+                    and far apart as keys of linear attention.",
+            x: Axis::new("\u{3b1}"),
+            y: Axis::new("difference, 0 to 1").include(&[0.0, 1.0]),
+        },
+        TheoryClaim::SparseState => ClaimWords {
+            name: "Sparse state",
+            about: "Claim 9: a state on the 2 d n edges of the claim's graph G_s gives the answer of the full one, up to \
+                    rounding; one on as many random edges does not.",
+            x: Axis::new("tokens").whole(),
+            y: Axis::new("error, as a share of the answer").log(),
+        },
+    }
+}
+
+fn chart(cx: &ViewCx<'_>) -> Chart<'static> {
+    let Some(measured) = cx.answered::<BdhTheory>() else {
+        let axes = words(TheoryClaim::Markov);
+        return Chart::new("theory", axes.x, axes.y).empty(cx.why_nothing::<BdhTheory>(EMPTY));
+    };
+    // the answer's own claim, which may still be the one before
+    let claim = TheoryClaim::all().into_iter().find(|claim| claim.id() == measured.claim);
+    let ClaimWords { name, x, y, .. } = words(claim.unwrap_or(TheoryClaim::Markov));
+    let is_log = y.scale == Scale::Log;
+    let mut chart = Chart::new(name, x, y);
+    for (k, curve) in measured.curves.iter().enumerate() {
+        // a logarithmic axis has no place for 0
+        let value = |y: f64| if is_log && y <= 0.0 { f64::NAN } else { y };
+        let points: Vec<[f64; 2]> = measured.x.iter().zip(curve.y.iter()).map(|(x, y)| [*x, value(*y)]).collect();
+        chart.lines.push(Line::new(curve.name.clone(), cx.theme.series(k), points).dots());
+    }
+    chart
+}
+
+impl PanelView for Theory {
+    fn needs(&mut self, cx: &mut ViewCx<'_>) {
+        let args = BdhTheoryArgs { claim: self.claim, ..BdhTheoryArgs::default() };
+        cx.ask::<BdhTheory>(Some(cx.selection.variant), &args, Freshness::WithSchedule);
+    }
+
+    fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
+        Panel::whole(chart(cx))
+    }
+
+    fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {
+        ui.horizontal_wrapped(|ui| {
+            for claim in TheoryClaim::all() {
+                let ClaimWords { name, about, .. } = words(claim);
+                ui.selectable_value(&mut self.claim, claim, name).on_hover_text(about);
+            }
+        });
+        ui.label(RichText::new(words(self.claim).about).size(theme::SMALL).color(cx.theme.secondary));
+    }
+
+    fn subtitle(&self, cx: &ViewCx<'_>) -> String {
+        match cx.answered::<BdhTheory>() {
+            Some(measured) => format!("numbers drawn at random, no model \u{b7} {}", measured.sample.about),
+            None => "the paper's claims on numbers drawn at random".to_owned(),
+        }
+    }
+}

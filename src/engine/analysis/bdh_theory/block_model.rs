@@ -1,0 +1,76 @@
+//! Claim 6: through a low-rank map a neuron tells a message of its own block of a block model from others.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Curves, norm, normal, ranks};
+use crate::analysis::rank_test::MannWhitney;
+
+const BLOCKS: usize = 4;
+/// Density of edges within a block.
+const INSIDE: f64 = 0.6;
+/// Density between blocks, as a share of that within.
+const OUTSIDE: [f64; 3] = [0.25, 0.5, 0.75];
+/// Nodes that send a message.
+const SENDERS: usize = 16;
+
+/// The chance that a node of the sender's block receives more than one of another block, over the rank d, for three
+/// densities of edges between blocks. H is the graph; a message H e_i and what a node listens to, its row of H, have length
+/// 1, and P P^T stands between them.
+pub fn block_model(n: usize, seed: u64) -> Curves {
+    let ranks = ranks(n);
+    let curves = OUTSIDE.iter().map(|share| {
+        let h = graph(n, INSIDE * share, seed);
+        let values = ranks.iter().map(|d| selectivity(&h, n, *d, seed ^ 1)).collect();
+        (format!("{share} as many edges between blocks"), values)
+    });
+    Curves::new(ranks.iter().map(|d| *d as f64).collect(), curves.collect::<Vec<_>>())
+}
+
+fn block(i: usize, n: usize) -> usize {
+    i * BLOCKS / n
+}
+
+/// The rows of a symmetric graph, each of length 1.
+fn graph(n: usize, outside: f64, seed: u64) -> Vec<f64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut h = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..i {
+            let density = if block(i, n) == block(j, n) { INSIDE } else { outside };
+            if rng.random::<f64>() < density {
+                (h[i * n + j], h[j * n + i]) = (1.0, 1.0);
+            }
+        }
+    }
+    for row in h.chunks_mut(n) {
+        let length = norm(row).max(f64::MIN_POSITIVE);
+        row.iter_mut().for_each(|v| *v /= length);
+    }
+    h
+}
+
+/// Mean over senders of the AUROC of what nodes of their block receive against all others.
+fn selectivity(h: &[f64], n: usize, d: usize, seed: u64) -> f64 {
+    let p: Vec<f64> = normal(n, d, seed).into_iter().map(|v| v / (d as f64).sqrt()).collect();
+    // (n, d): the code of what each node listens to, and of the message that it sends
+    let codes: Vec<Vec<f64>> = h.chunks(n).map(|row| coded(row, &p, d)).collect();
+    let senders = (0..SENDERS.min(n)).map(|k| k * n / SENDERS.min(n));
+    let one = |i: usize| {
+        let received = |same: bool| -> Vec<f64> {
+            let others = (0..n).filter(|j| *j != i && (block(*j, n) == block(i, n)) == same);
+            others.map(|j| super::dot(&codes[i], &codes[j])).collect()
+        };
+        MannWhitney::new(&received(true), &received(false)).auc()
+    };
+    senders.clone().map(one).sum::<f64>() / senders.len() as f64
+}
+
+/// P^T u.
+fn coded(u: &[f64], p: &[f64], d: usize) -> Vec<f64> {
+    let mut code = vec![0.0; d];
+    for (value, row) in u.iter().zip(p.chunks(d)).filter(|(value, _)| **value != 0.0) {
+        code.iter_mut().zip(row).for_each(|(c, p)| *c += value * p);
+    }
+    code
+}

@@ -1,0 +1,61 @@
+//! Observations 7 and 8: keys by locality-sensitive hashing, and positive keys that lie close in the L1 norm.
+
+use super::{Curves, directions, dot, norm, normal};
+
+/// Dimension of the vectors that are hashed.
+const WIDTH: usize = 16;
+const DRAWS: usize = 24;
+const POINTS: usize = 21;
+/// Thresholds of the buckets, in standard deviations.
+const THRESHOLDS: [f64; 3] = [0.0, 1.0, 2.0];
+
+/// Affinity b(q) . b(k) / |b(q)|_1 over the cosine of q and k, for `n` buckets b(v) = [l_i . v > threshold]: the further out
+/// the threshold, the sharper.
+pub fn hashing(n: usize, seed: u64) -> Curves {
+    let cosines: Vec<f64> = (0..POINTS).map(|k| k as f64 / (POINTS - 1) as f64).collect();
+    let curve = |threshold: f64| -> Vec<f64> { cosines.iter().map(|c| affinity(n, *c, threshold, seed)).collect() };
+    let hashed = THRESHOLDS.map(|threshold| (format!("buckets beyond {threshold} deviations"), curve(threshold)));
+    let plain = ("dot product".to_owned(), cosines.clone());
+    Curves::new(cosines.clone(), std::iter::once(plain).chain(hashed))
+}
+
+/// The mean over draws of buckets and of pairs of vectors with this cosine.
+fn affinity(n: usize, cosine: f64, threshold: f64, seed: u64) -> f64 {
+    let (mut shared, mut own) = (0usize, 0usize);
+    for draw in 0..DRAWS as u64 {
+        let seed = seed.wrapping_add(draw << 8);
+        let pair = directions(2, WIDTH, seed ^ 1);
+        let (q, other) = pair.split_at(WIDTH);
+        // the part of the other that is at right angles to q
+        let along = dot(q, other);
+        let across: Vec<f64> = other.iter().zip(q).map(|(o, q)| o - along * q).collect();
+        let length = norm(&across).max(f64::MIN_POSITIVE);
+        let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
+        let k: Vec<f64> = q.iter().zip(&across).map(|(q, a)| cosine * q + sine * a / length).collect();
+        for bucket in normal(n, WIDTH, seed ^ 2).chunks(WIDTH) {
+            let (in_q, in_k) = (dot(bucket, q) > threshold, dot(bucket, &k) > threshold);
+            own += usize::from(in_q);
+            shared += usize::from(in_q && in_k);
+        }
+    }
+    shared as f64 / own.max(1) as f64
+}
+
+/// Two distributions over `n` that put `alpha` on one place each, another one, and the rest evenly on all others: their
+/// distance in total variation, and 1 - x1 . x2 / x1 . x1.
+pub fn near_distributions(n: usize, alpha: f64) -> (f64, f64) {
+    let others = (n.max(2) - 1) as f64;
+    let rest = (1.0 - alpha) / others;
+    let own = alpha * alpha + others * rest * rest;
+    let shared = 2.0 * alpha * rest + (others - 1.0) * rest * rest;
+    ((alpha - rest).abs(), 1.0 - shared / own)
+}
+
+/// Both over alpha.
+pub fn l1_amplification(n: usize) -> Curves {
+    let alphas: Vec<f64> = (1..=40).map(|k| f64::from(k) / 40.0).collect();
+    let both: Vec<(f64, f64)> = alphas.iter().map(|a| near_distributions(n, *a)).collect();
+    let (distance, keys) = both.into_iter().unzip();
+    let named = [("distance in total variation", distance), ("1 \u{2212} affinity as keys", keys)];
+    Curves::new(alphas, named.map(|(name, values): (&str, Vec<f64>)| (name.to_owned(), values)))
+}

@@ -1,0 +1,85 @@
+//! Claim 5: the ReLU of a low-rank map with a negative bias follows a sparse Markov chain, the low-rank map does not.
+
+use rand::{SeedableRng, seq::index};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Curves, dot, normal, ranks};
+
+/// Successors of a node.
+const SUCCESSORS: usize = 4;
+/// Nodes from which the chain takes a step.
+const STARTS: usize = 24;
+/// Biases that are tried, from 0 to 1/r.
+const BIASES: usize = 41;
+
+/// Errors of one step from a node in the L1 norm; the step itself has norm 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PropagationErrors {
+    /// Of G v, where G = G' P P^T.
+    pub linear: f64,
+    /// Of (G v)^+.
+    pub relu: f64,
+    /// Of (G v - bias)^+.
+    pub biased: f64,
+}
+
+/// One step of the chain, and what the low-rank map makes of it.
+struct Step {
+    /// G' v
+    exact: Vec<f64>,
+    /// G' P P^T v
+    found: Vec<f64>,
+}
+
+impl Step {
+    fn new(successors: &[Vec<usize>], p: &[f64], node: usize) -> Self {
+        let (n, d) = (successors.len(), p.len() / successors.len().max(1));
+        let code = &p[node * d..][..d];
+        let (mut exact, mut found) = (vec![0.0; n], vec![0.0; n]);
+        for (i, next) in successors.iter().enumerate() {
+            let share = dot(&p[i * d..][..d], code) / next.len() as f64;
+            next.iter().for_each(|j| found[*j] += share);
+        }
+        let next = &successors[node];
+        next.iter().for_each(|j| exact[*j] += 1.0 / next.len() as f64);
+        Self { exact, found }
+    }
+
+    fn errors(&self, bias: f64) -> PropagationErrors {
+        let error = |map: &dyn Fn(f64) -> f64| -> f64 {
+            self.exact.iter().zip(&self.found).map(|(e, g)| (map(*g) - e).abs()).sum()
+        };
+        let (linear, relu) = (error(&|g| g), error(&|g| g.max(0.0)));
+        PropagationErrors { linear, relu, biased: error(&|g| (g - bias).max(0.0)) }
+    }
+}
+
+/// The errors of a step from `node` of the chain that goes to each of a node's `successors` alike. `p` is P `(n, d)`,
+/// the codes of the nodes: D = G' P, E = P^T.
+pub fn propagation_errors(successors: &[Vec<usize>], p: &[f64], bias: f64, node: usize) -> PropagationErrors {
+    Step::new(successors, p, node).errors(bias)
+}
+
+/// The mean error over the rank d of a chain of `n` nodes, linear, with ReLU, and with ReLU and the best of many biases.
+pub fn markov(n: usize, seed: u64) -> Curves {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut drawn = |of: usize, count: usize| index::sample(&mut rng, of, count.min(of)).into_vec();
+    let successors: Vec<Vec<usize>> = (0..n).map(|_| drawn(n, SUCCESSORS)).collect();
+    let starts = drawn(n, STARTS);
+    let ranks = ranks(n);
+    let mut values: [Vec<f64>; 3] = Default::default();
+    for d in &ranks {
+        let scale = (*d as f64).sqrt();
+        let p: Vec<f64> = normal(n, *d, seed ^ 1).into_iter().map(|v| v / scale).collect();
+        let steps: Vec<Step> = starts.iter().map(|v| Step::new(&successors, &p, *v)).collect();
+        let mean = |of: &dyn Fn(PropagationErrors) -> f64, bias: f64| {
+            steps.iter().map(|step| of(step.errors(bias))).sum::<f64>() / steps.len() as f64
+        };
+        let bias = |k: usize| k as f64 / ((BIASES - 1) * SUCCESSORS) as f64;
+        let best = (0..BIASES).map(|k| mean(&|e| e.biased, bias(k))).fold(f64::INFINITY, f64::min);
+        let found = [mean(&|e| e.linear, 0.0), mean(&|e| e.relu, 0.0), best];
+        values.iter_mut().zip(found).for_each(|(all, value)| all.push(value));
+    }
+    let names = ["low rank", "with ReLU", "with ReLU and bias"].map(str::to_owned);
+    Curves::new(ranks.iter().map(|d| *d as f64).collect(), names.into_iter().zip(values))
+}

@@ -1,0 +1,40 @@
+//! The claims of the BDH paper's theory, tried on numbers that are drawn from a seed.
+
+use super::{Answer, Probe, ProbeInputs};
+use crate::{
+    analysis::bdh_theory::{block_model, capacity, hashing, l1_amplification, markov, sparse_state},
+    config::Choice,
+    models::{Trainable, capabilities::SynapseModel},
+    nn::Result,
+    telemetry::measurements::{self, BdhTheoryArgs, TheoryClaim, TheoryCurve},
+};
+
+/// Makes a [`measurements::BdhTheory`].
+pub struct BdhTheory;
+
+impl Probe for BdhTheory {
+    type Args = BdhTheoryArgs;
+    type Subject<'m> = &'m dyn SynapseModel;
+
+    const TAKES_LONG: bool = true;
+
+    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
+        model.capabilities().synapses
+    }
+
+    fn ask(_: &dyn SynapseModel, args: &BdhTheoryArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
+        let BdhTheoryArgs { claim, neurons: n } = *args;
+        let found = match claim {
+            TheoryClaim::Markov => markov(n, cx.seed),
+            TheoryClaim::Blocks => block_model(n, cx.seed),
+            TheoryClaim::Capacity => capacity(n, cx.seed),
+            TheoryClaim::Hashing => hashing(n, cx.seed),
+            TheoryClaim::L1 => l1_amplification(n),
+            TheoryClaim::SparseState => sparse_state(n, cx.seed),
+        };
+        let curve = |c: crate::analysis::bdh_theory::Curve| TheoryCurve { name: c.name, y: c.values.into() };
+        let curves = found.curves.into_iter().map(curve).collect();
+        let measured = measurements::BdhTheory { claim: claim.id().to_owned(), x: found.x.into(), curves };
+        Ok(vec![Answer::new(measured, format!("n = {n}, seed {}", cx.seed), vec![])])
+    }
+}

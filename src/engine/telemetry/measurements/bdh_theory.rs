@@ -1,0 +1,59 @@
+//! Claims of the BDH paper's theory as curves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::measurement;
+use crate::config::{arguments, choices};
+use crate::telemetry::number::Numbers;
+
+/// One claim tried on numbers that are drawn, without a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BdhTheory {
+    /// Id of the claim, as in the question.
+    pub claim: String,
+    /// Values of the axis: the rank d, the dimension n, a cosine, alpha, or tokens.
+    pub x: Numbers,
+    /// The curves over it.
+    pub curves: Vec<TheoryCurve>,
+}
+
+/// One curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TheoryCurve {
+    /// Name for a legend.
+    pub name: String,
+    /// A value for each of the axis.
+    pub y: Numbers,
+}
+
+choices! {
+    /// A claim of sections 5.3, 5.4 and 6.1 or of appendix C of the paper.
+    pub enum TheoryClaim {
+        /// Claim 5: the ReLU of a low-rank map with a bias follows a sparse Markov chain. Error over the rank d.
+        Markov = "markov",
+        /// Claim 6: a neuron tells messages of its own block from others. AUROC over the rank d.
+        Blocks = "blocks",
+        /// Claims 7 and 8: facts that linear attention holds over the dimension n.
+        Capacity = "capacity",
+        /// Observation 7: affinity of hashed keys over their cosine.
+        Hashing = "hashing",
+        /// Observation 8: keys that are close in the L1 norm and far apart for attention, over alpha.
+        L1 = "l1",
+        /// Claim 9: the state on a sparse graph in place of the full one. Error over tokens.
+        SparseState = "sparse_state",
+    }
+}
+
+arguments! {
+    /// A claim of the theory of BDH, tried on numbers drawn from the run's seed; the model makes no difference.
+    pub struct BdhTheoryArgs asks "bdh_theory" {
+        /// The claim that is tried.
+        claim: TheoryClaim = TheoryClaim::Markov,
+        /// Dimension n: neurons, nodes, or buckets. Claims 7 and 8 go from a quarter to four times it.
+        #[range(16..=1024)]
+        neurons: usize = 256,
+    }
+}
+
+measurement!(BdhTheory, channel: "bdh.theory", asked: BdhTheoryArgs);
