@@ -288,6 +288,13 @@ impl<'a> ViewCx<'a> {
     }
 }
 
+/// The step of a sample, `what`, and the data that it was measured on; `otherwise` where there is none.
+pub fn sample_subtitle(sample: Option<&Sample>, what: &str, otherwise: &str) -> String {
+    let Some(Sample { step, about, .. }) = sample else { return otherwise.to_owned() };
+    let dot = if what.is_empty() { "" } else { " \u{b7} " };
+    format!("step {step}{dot}{what} \u{b7} {about}")
+}
+
 /// A measurement with what it was taken of.
 #[derive(Debug, PartialEq)]
 pub struct Measured<'a, M> {

@@ -11,7 +11,7 @@ use crate::{
         plot::fits_two,
         questions::Freshness,
         theme::{self, Theme},
-        view::{Measured, ViewCx},
+        view::{ViewCx, sample_subtitle},
     },
 };
 
@@ -46,10 +46,7 @@ fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSet
 
 /// A subtitle: what is shown, of which step, of what.
 fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
-    match cx.answered::<M>() {
-        Some(Measured { sample, .. }) => format!("step {} \u{b7} {what} \u{b7} {}", sample.step, sample.about),
-        None => what.to_owned(),
-    }
+    sample_subtitle(cx.answered::<M>().map(|m| m.sample), what, what)
 }
 
 /// The text shown where there is no answer.
