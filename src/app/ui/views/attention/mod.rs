@@ -15,7 +15,7 @@ use crate::{
     gpu::colour::ColourMap,
     telemetry::{
         MatrixView, Payload, Sample,
-        measurements::{AttentionLayer, AttentionMaps, AttentionMapsArgs},
+        measurements::{AttentionLayer, AttentionMaps},
     },
     ui::{
         action::PageAction,
@@ -25,7 +25,6 @@ use crate::{
             map_cells::MapCells,
             quote, value_label,
         },
-        questions::Freshness,
         theme::Theme,
         view::{Selection, View, ViewCx},
     },
@@ -269,8 +268,7 @@ impl Grid {
 
 impl View for Attention {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let variant = Some(cx.selection.variant);
-        cx.ask::<AttentionMaps>(variant, &AttentionMapsArgs::default(), Freshness::IfMissing);
+        cx.ask_if_missing::<AttentionMaps>();
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

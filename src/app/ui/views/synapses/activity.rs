@@ -2,10 +2,9 @@
 
 use super::layer_colour;
 use crate::{
-    telemetry::measurements::{self, ActivityArgs, FiringShare, LayerActivity},
+    telemetry::measurements::{self, FiringShare, LayerActivity},
     ui::{
         plot::{Axis, Chart, Line, Stroke},
-        questions::Freshness,
         table::Table,
         view::{Panel, PanelView, ViewCx},
     },
@@ -77,8 +76,7 @@ impl PanelView for Activity {
     const LOW: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let variant = Some(cx.selection.variant);
-        cx.ask::<measurements::Activity>(variant, &ActivityArgs::default(), Freshness::IfMissing);
+        cx.ask_if_missing::<measurements::Activity>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {
