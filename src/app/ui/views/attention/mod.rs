@@ -27,6 +27,7 @@ use crate::{
         },
         theme::Theme,
         view::{Selection, View, ViewCx},
+        widgets::choice_menu::choice_menu,
     },
 };
 
@@ -177,13 +178,8 @@ impl Attention {
             ui.selectable_value(&mut self.linear, false, "log")
                 .on_hover_text("Colours by the logarithm of the weight.");
             ui.selectable_value(&mut self.linear, true, "linear").on_hover_text("Colours by the weight itself.");
-            ui.menu_button(self.map.name(), |ui| {
-                for map in [ColourMap::Viridis, ColourMap::Magma, ColourMap::Cividis] {
-                    ui.selectable_value(&mut self.map, map, map.name());
-                }
-            })
-            .response
-            .on_hover_text("Colours of the maps.");
+            let maps = [ColourMap::Viridis, ColourMap::Magma, ColourMap::Cividis].map(|map| (map, map.name()));
+            choice_menu(ui, self.map.name(), &mut self.map, maps, "Colours of the maps.");
             if let Some(h) = chosen(heads, cx.selection) {
                 let button = ui.button("As a Markov step").on_hover_text(
                     "Shows this map as a step of a Markov chain: eigenvalues, where walks end and linger, lumping into blocks.",
