@@ -1,7 +1,7 @@
 //! Views of an editable generator: its rates and their limits, the relaxation of distributions, its spectrum, and a
 //! network that learns it. They share one set of settings, so that one question serves them all.
 
-use eframe::egui::{ComboBox, RichText, Slider, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{RichText, Slider, Ui};
 
 use crate::{
     config::{Config, Value},
@@ -12,6 +12,7 @@ use crate::{
         questions::Freshness,
         theme::{self, Theme},
         view::{ViewCx, sample_subtitle},
+        widgets::choice_menu::choice_box,
     },
 };
 
@@ -70,12 +71,7 @@ fn verdict_ui(ui: &mut Ui, theme: &Theme, words: String) {
 /// A choice among pictures.
 fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'static str)]) {
     let name = of.iter().find(|(one, _)| one == chosen).map_or("", |(_, name)| name);
-    let shown = ComboBox::from_id_salt("picture").selected_text(name).width(100.0).show_ui(ui, |ui| {
-        for (one, name) in of {
-            ui.selectable_value(chosen, *one, *name);
-        }
-    });
-    shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "picture"));
+    choice_box(ui, "picture", 100.0, name, chosen, of.iter().copied());
 }
 
 /// Names of the numbers of the control.
