@@ -27,7 +27,7 @@ use crate::{
     store::snapshots,
     telemetry::{Args, Event, Sample, table},
     trainer::{self, Run, RunError},
-    ui::{figure::Figure, mirror::Mirror, theme::Theme},
+    ui::{figure::Figure, mirror::Mirror, table::Table, theme::Theme},
 };
 
 #[derive(ClapArgs, Default)]
@@ -285,14 +285,13 @@ fn answers(run: &Run, samples: &[Sample], as_csv: bool) -> io::Result<Vec<u8>> {
         }
         return Ok(lines);
     }
-    let mut csv = csv::Writer::from_writer(vec![]);
-    csv.write_record(["channel", "step", "variant", "field", "index", "value"])?;
+    let mut csv = Table::new(["channel", "step", "variant", "field", "index", "value"]);
     for sample in samples {
         let variant = run.variants.get(sample.variant).map_or("", |v| v.spec.id.as_str());
         for cell in table::cells(&sample.payload)? {
             let step = sample.step.to_string();
-            csv.write_record([sample.channel.as_str(), &step, variant, &cell.field, &cell.place(), &cell.value])?;
+            csv.row([sample.channel.as_str(), &step, variant, &cell.field, &cell.place(), &cell.value]);
         }
     }
-    csv.into_inner().map_err(|e| e.into_error())
+    Ok(csv.finish().into_bytes())
 }

@@ -31,6 +31,7 @@ use crate::{
     ui::{
         comparison::{ComparedLine, ComparedRuns, Comparison},
         multiples::{ReplayedRuns, shared_views},
+        table::Table,
         theme::Theme,
     },
 };
@@ -98,7 +99,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failure> {
     let Some(out) = &args.out else { return Ok(()) };
     files::make_folders(out).map_err(|e| Failure::run(format!("{} cannot be made: {e}", out.display())))?;
     for (name, table) in [("settings.csv", &settings), ("numbers.csv", &numbers)] {
-        output::write(&out.join(name), &as_csv(table)?, &[])?;
+        output::write(&out.join(name), as_csv(table).as_bytes(), &[])?;
     }
     let figures = comparisons(&runs, &names);
     let figures = if args.fold { folded(figures) } else { figures };
@@ -194,10 +195,10 @@ fn on_terminal(table: &TextTable) -> String {
     laid_out(&turned, 1).join("\n")
 }
 
-fn as_csv(table: &TextTable) -> Result<Vec<u8>, Failure> {
-    let mut out = csv::Writer::from_writer(vec![]);
-    table.iter().try_for_each(|row| out.write_record(row)).map_err(Failure::failed)?;
-    out.into_inner().map_err(|e| Failure::run(e.to_string()))
+fn as_csv(table: &TextTable) -> String {
+    let mut out = Table::new(table.iter().take(1).flatten());
+    table.iter().skip(1).for_each(|row| out.row(row));
+    out.finish()
 }
 
 /// A figure for each number and variant that at least one run measured more than once.

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use csv::Writer;
 
 use super::{
     failure::Failure,
@@ -21,6 +20,7 @@ use crate::{
         measurements::{TopContext, TopContexts},
         read_neurons,
     },
+    ui::table::Table,
 };
 
 #[derive(Args)]
@@ -94,7 +94,7 @@ pub fn run(args: &ContextArgs) -> Result<(), Failure> {
     )?;
     print(&found)?;
     if let Some(file) = &args.csv {
-        output::write(file, &table(&found).map_err(|e| Failure::run(e.to_string()))?, &args.read.files())?;
+        output::write(file, table(&found).as_bytes(), &args.read.files())?;
         print_line!("{}", file.display())?;
     }
     Ok(())
@@ -178,18 +178,17 @@ fn line(c: &TopContext) -> String {
     format!("{before:>BEFORE$}|{}|{after}", c.tokens[c.token])
 }
 
-fn table(m: &TopContexts) -> Result<Vec<u8>, csv::Error> {
-    let mut out = Writer::from_writer(vec![]);
-    out.write_record(["rank", "value", "layer", "position", "token", "text"])?;
+fn table(m: &TopContexts) -> String {
+    let mut out = Table::new(["rank", "value", "layer", "position", "token", "text"]);
     for (rank, c) in m.contexts.iter().enumerate() {
-        out.write_record([
+        out.row([
             (rank + 1).to_string(),
             c.value.to_string(),
             c.layer.to_string(),
             c.position.to_string(),
             c.tokens[c.token].clone(),
             c.text.clone(),
-        ])?;
+        ]);
     }
-    out.into_inner().map_err(|e| e.into_error().into())
+    out.finish()
 }

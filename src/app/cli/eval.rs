@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use csv::Writer;
 
 use super::{
     failure::Failure,
@@ -14,6 +13,7 @@ use super::{
 use crate::{
     corpus::NamedTokenizer,
     models::capabilities::{ReadingForm, TextLoss, TextReader},
+    ui::table::Table,
 };
 
 #[derive(Args)]
@@ -81,14 +81,10 @@ fn write_per_token(
     nats: &[f64],
     inputs: &[&Path],
 ) -> Result<(), Failure> {
-    let broken = |e: &dyn std::fmt::Display| Failure::run(format!("{} cannot be written: {e}", file.display()));
-    let mut out = Writer::from_writer(vec![]);
-    out.write_record(["position", "token", "loss"]).map_err(|e| broken(&e))?;
+    let mut out = Table::new(["position", "token", "loss"]);
     let losses = std::iter::once(String::new()).chain(nats.iter().map(f64::to_string));
     for ((position, id), loss) in ids.iter().enumerate().zip(losses) {
-        let row = [position.to_string(), tokenizer.tokenizer.token_text(*id), loss];
-        out.write_record(row).map_err(|e| broken(&e))?;
+        out.row([position.to_string(), tokenizer.tokenizer.token_text(*id), loss]);
     }
-    let bytes = out.into_inner().map_err(|e| broken(&e))?;
-    output::write(file, &bytes, inputs)
+    output::write(file, out.finish().as_bytes(), inputs)
 }

@@ -3,7 +3,7 @@
 use crate::{
     analysis::generator::MatrixKind,
     config::{Config, ConfigError, FileKind, Value},
-    corpus::{CorpusSpec, LabelledLines, Source, TextTokenizer, TokenizerSpec},
+    corpus::{BYTES, CorpusSpec, LabelledLines, Source, TextTokenizer, TokenizerSpec},
     labs,
     models::{FamilySpec, bdh::BdhSpec, stationary::read_matrix},
     trainer::Plan,
@@ -59,7 +59,7 @@ fn check_text(file: &ChosenFile, settings: &Config) -> Result<(), String> {
             FileKind::TextFolder => Source::Folder { path, domains: 1 },
             _ => Source::File(path),
         };
-        texts = vec![CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: 256 }, held_out: 0.1, seed: 1 }];
+        texts = vec![CorpusSpec { source, tokenizer: TokenizerSpec::Byte { vocab: BYTES }, held_out: 0.1, seed: 1 }];
     }
     texts.iter().try_for_each(CorpusSpec::check_file).map_err(words)
 }

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use csv::Writer;
 
 use super::{
     failure::Failure,
@@ -20,6 +19,7 @@ use crate::{
         synapses::{Effect, EffectOptions, Request, effect, request},
     },
     telemetry::measurements::{ActionKind, ChangeArgs, ChangedPart, TargetKind},
+    ui::table::Table,
 };
 
 #[derive(Args)]
@@ -177,25 +177,20 @@ fn write_csv(
     found: &Effect,
     inputs: &[&Path],
 ) -> Result<(), Failure> {
-    let broken = |e: &dyn std::fmt::Display| Failure::run(format!("{} cannot be written: {e}", file.display()));
-    let mut out = Writer::from_writer(vec![]);
-    let header = ["position", "token", "loss_before", "loss_after", "divergence", "divergence_random"];
-    out.write_record(header).map_err(|e| broken(&e))?;
+    let mut out = Table::new(["position", "token", "loss_before", "loss_after", "divergence", "divergence_random"]);
     let number = |values: &[f64], at: usize| match values.get(at) {
         Some(v) if v.is_finite() => v.to_string(),
         _ => String::new(),
     };
     for (position, id) in ids.iter().enumerate() {
-        let row = [
+        out.row([
             position.to_string(),
             tokenizer.tokenizer.token_text(*id),
             number(&found.loss_before, position),
             number(&found.loss_after, position),
             number(&found.divergence, position),
             number(&found.null_divergence, position),
-        ];
-        out.write_record(row).map_err(|e| broken(&e))?;
+        ]);
     }
-    let bytes = out.into_inner().map_err(|e| broken(&e))?;
-    output::write(file, &bytes, inputs)
+    output::write(file, out.finish().as_bytes(), inputs)
 }

@@ -24,6 +24,7 @@ use crate::{
     files::memory::size,
     labs::headline::split,
     store::{note, trash},
+    ui::table::Table,
 };
 
 /// The widest cell on the terminal, in characters.
@@ -100,7 +101,7 @@ pub fn run(args: &RunsArgs) -> Result<(), Failure> {
     order.sort(&mut rows);
     let text = match (args.json, args.csv) {
         (true, _) => as_json(&rows)?,
-        (_, true) => as_csv(&rows)?,
+        (_, true) => as_csv(&rows),
         _ => return tell_table(&rows, all, &args.out),
     };
     output::print(text.as_bytes())
@@ -216,7 +217,7 @@ fn as_json(rows: &[&RunRow]) -> Result<String, Failure> {
 }
 
 /// A column a headline number and group of variants, in the order of first appearance.
-fn as_csv(rows: &[&RunRow]) -> Result<String, Failure> {
+fn as_csv(rows: &[&RunRow]) -> String {
     let mut columns: Vec<(String, String)> = vec![];
     for row in rows {
         for value in &row.headlines.values {
@@ -228,8 +229,7 @@ fn as_csv(rows: &[&RunRow]) -> Result<String, Failure> {
     }
     let fixed = "folder,name,note,pinned,archived,lab,preset,changed,seed,began,steps,total_steps,state,bytes,problems";
     let header = fixed.split(',').map(str::to_owned).chain(columns.iter().map(|(key, group)| format!("{key}:{group}")));
-    let mut out = csv::Writer::from_writer(vec![]);
-    out.write_record(header).map_err(Failure::failed)?;
+    let mut out = Table::new(header);
     for row in rows {
         let note = &row.note;
         let own = [
@@ -252,8 +252,7 @@ fn as_csv(rows: &[&RunRow]) -> Result<String, Failure> {
         let numbers = columns
             .iter()
             .map(|(key, group)| row.headlines.group(key, group).map_or(String::new(), |group| group.mean.to_string()));
-        out.write_record(own.into_iter().chain(numbers)).map_err(Failure::failed)?;
+        out.row(own.into_iter().chain(numbers));
     }
-    let bytes = out.into_inner().map_err(|e| Failure::run(e.to_string()))?;
-    String::from_utf8(bytes).map_err(Failure::failed)
+    out.finish()
 }

@@ -9,7 +9,7 @@ pub struct Table {
 
 impl Table {
     /// A table with these columns.
-    pub fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn new<F: AsRef<[u8]>>(header: impl IntoIterator<Item = F>) -> Self {
         let mut table = Self { writer: Writer::from_writer(vec![]) };
         table.row(header);
         table

@@ -37,7 +37,7 @@ use text_file::TextFile;
 use tokenizer::Tokenizer;
 
 pub use chunks::{TextChunk, TextSpan};
-pub use fitting::{is_character_list, list_beside};
+pub use fitting::{BYTES, is_character_list, list_beside};
 pub use grammar::{GrammarRoles, SentenceSet};
 pub use labelled_lines::{LabelledLine, LabelledLines, MIN_GROUPS};
 pub use model_tokenizers::{NamedTokenizer, TokenizerChoice, TokenizerError, TokenizerKind, fitting_tokenizers};

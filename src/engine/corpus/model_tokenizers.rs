@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{CorpusError, TextTokenizer, TokenizerSpec, is_character_list, list_beside};
+use super::{BYTES, CorpusError, TextTokenizer, TokenizerSpec, is_character_list, list_beside};
 
 /// The reason why no tokeniser is found for a model.
 #[derive(Debug, thiserror::Error)]
@@ -89,9 +89,6 @@ impl NamedTokenizer {
         }
     }
 }
-
-/// A model's bytes have at least so many ids.
-const BYTES: usize = 256;
 
 /// The tokenisers that a model of `vocab` tokens may have been trained with: bytes, the distinct characters of `text`
 /// where there are as many, and those of the files that are given.

@@ -11,6 +11,7 @@ use crate::{
     experiments::{run_table::RunRow, seeds::SeedSummary, sweep::exponent},
     files::replace,
     labs::headline::{Better, Headline},
+    ui::table::Table,
 };
 
 const FILE: &str = "table.csv";
@@ -145,18 +146,17 @@ impl SweepTable {
     pub fn write(&self, folder: &SweepFolder) -> Result<PathBuf, Failure> {
         let path = folder.path.join(FILE);
         let unwritten = |e: std::io::Error| Failure::run(format!("{} cannot be written: {e}", path.display()));
-        replace(&path, &self.csv().map_err(Failure::failed)?).map_err(unwritten)?;
+        replace(&path, self.csv().as_bytes()).map_err(unwritten)?;
         Ok(path)
     }
 
-    fn csv(&self) -> Result<Vec<u8>, csv::Error> {
-        let mut out = csv::Writer::from_writer(vec![]);
+    fn csv(&self) -> String {
         let of_column = |c: &Column| [c.heading.clone(), format!("{}, sd", c.heading)];
         let mut head = vec!["point".to_owned()];
         head.extend(self.axes.clone());
         head.extend(["finished".to_owned(), "seeds".to_owned()]);
         head.extend(self.columns.iter().flat_map(of_column));
-        out.write_record(&head)?;
+        let mut out = Table::new(&head);
         for (i, row) in self.rows.iter().enumerate() {
             let mut line = vec![(i + 1).to_string()];
             line.extend(row.values.clone());
@@ -165,9 +165,9 @@ impl SweepTable {
                 let words = |n: &SeedSummary| [n.mean.to_string(), n.sd.to_string()];
                 line.extend(number.as_ref().map_or([String::new(), String::new()], words));
             }
-            out.write_record(&line)?;
+            out.row(&line);
         }
-        out.into_inner().map_err(|e| e.into_error().into())
+        out.finish()
     }
 }
 

@@ -140,6 +140,11 @@ impl<'a> ViewCx<'a> {
         self.compare_args::<M>(key, args);
     }
 
+    /// Asks the variant in focus for an `M` with the usual arguments, where there is none.
+    pub fn ask_if_missing<M: Measurement>(&mut self) {
+        self.ask::<M>(Some(self.selection.variant), &M::Args::default(), Freshness::IfMissing);
+    }
+
     /// Returns true if the question of `M` was never put so, or its answer is no longer fresh.
     pub fn is_due<M: Measurement>(&self, variant: Option<usize>, args: &M::Args, freshness: Freshness) -> bool {
         let (key, time) = ((M::PROBE, variant), self.moment::<M>(variant));
@@ -286,6 +291,13 @@ impl<'a> ViewCx<'a> {
             None => what.to_owned(),
         }
     }
+}
+
+/// The step of a sample, `what`, and the data that it was measured on; `otherwise` where there is none.
+pub fn sample_subtitle(sample: Option<&Sample>, what: &str, otherwise: &str) -> String {
+    let Some(Sample { step, about, .. }) = sample else { return otherwise.to_owned() };
+    let dot = if what.is_empty() { "" } else { " \u{b7} " };
+    format!("step {step}{dot}{what} \u{b7} {about}")
 }
 
 /// A measurement with what it was taken of.

@@ -11,7 +11,7 @@ mod panel;
 use super::mirror::Mirror;
 pub use super::selection::Selection;
 pub use answer_state::{Absence, AnswerState, OpenQuestion, Outdated, ShownAnswer};
-pub use context::{Measured, ViewCx};
+pub use context::{Measured, ViewCx, sample_subtitle};
 pub use panel::{Arrangement, Panel, PanelView, panels};
 
 /// A view of a run. One instance lives as long as its tile; state that should survive a restart is

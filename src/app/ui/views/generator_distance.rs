@@ -4,10 +4,9 @@
 use eframe::egui::{Label, RichText, Ui, vec2};
 
 use crate::{
-    telemetry::measurements::{GeneratorDistance, GeneratorDistanceArgs},
+    telemetry::measurements::GeneratorDistance,
     ui::{
         plot::{Axis, Chart, Line, Mark, Reference, Stroke, Zone, value_label},
-        questions::Freshness,
         seed_series::variant_colour,
         theme::SMALL,
         view::{Arrangement, Panel, PanelView, ViewCx},
@@ -101,8 +100,7 @@ impl PanelView for GeneratorDistanceView {
     const ARRANGEMENT: Arrangement = Arrangement::Halves { wide: WIDE };
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let args = GeneratorDistanceArgs::default();
-        cx.ask::<GeneratorDistance>(Some(cx.selection.variant), &args, Freshness::IfMissing);
+        cx.ask_if_missing::<GeneratorDistance>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {

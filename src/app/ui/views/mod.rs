@@ -36,7 +36,7 @@ pub mod trace_blocks;
 pub mod traces;
 mod trained_bdh;
 
-pub use super::view::{Measured, Selection, View, ViewCx, ViewEntry};
+pub use super::view::{Measured, Selection, View, ViewCx, ViewEntry, sample_subtitle};
 use super::view::{boxed, panels, raster};
 
 /// A list of entries, each with its id, title, maker and text: two sentences on what it shows and how to read it.

@@ -10,7 +10,7 @@ use crate::{
         questions::Freshness,
         seed_series::variant_colour,
         theme,
-        view::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx, sample_subtitle},
         widgets::{
             bars::{Bar, bars_ui},
             token_strip::{Mark, drawable_text, token_strip_ui},
@@ -101,10 +101,7 @@ impl View for NextTokens {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match self.measured(cx).first() {
-            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
-            None => "what comes after a text, by variant".to_owned(),
-        }
+        sample_subtitle(self.measured(cx).first().map(|m| m.sample), "", "what comes after a text, by variant")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

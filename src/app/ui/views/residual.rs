@@ -3,10 +3,9 @@
 use eframe::egui::Color32;
 
 use crate::{
-    telemetry::measurements::{self, ResidualArgs, ResidualMethod},
+    telemetry::measurements::{self, ResidualMethod},
     ui::{
         plot::{Axis, Chart, Line, Stroke},
-        questions::Freshness,
         theme::Theme,
         view::{Panel, PanelView, ViewCx},
     },
@@ -46,8 +45,7 @@ fn colour(method: ResidualMethod, theme: &Theme) -> Color32 {
 
 impl PanelView for Residual {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let variant = Some(cx.selection.variant);
-        cx.ask::<measurements::Residual>(variant, &ResidualArgs::default(), Freshness::IfMissing);
+        cx.ask_if_missing::<measurements::Residual>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {

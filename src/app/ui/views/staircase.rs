@@ -4,10 +4,9 @@ use eframe::egui::{Color32, Ui};
 
 use super::task::task_ui;
 use crate::{
-    telemetry::measurements::{self, StaircaseArgs},
+    telemetry::measurements,
     ui::{
         plot::{Axis, Chart, ChartResponse, Line, Span, Stroke},
-        questions::Freshness,
         view::{Panel, PanelView, ViewCx},
         widgets::token_strip::{Mark, Pointed, token_strip_ui},
     },
@@ -63,8 +62,7 @@ impl Staircase {
 
 impl PanelView for Staircase {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let variant = Some(cx.selection.variant);
-        cx.ask::<measurements::Staircase>(variant, &StaircaseArgs::default(), Freshness::IfMissing);
+        cx.ask_if_missing::<measurements::Staircase>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {

@@ -6,11 +6,10 @@ use eframe::egui::{Label, RichText, Ui, vec2};
 use crate::{
     telemetry::{
         channels,
-        measurements::{GateBenefit, TokenResiduals, TokenResidualsArgs},
+        measurements::{GateBenefit, TokenResiduals},
     },
     ui::{
         plot::{Axis, Chart, ChartState, Line, Mark, Reference, Stroke, fits_two},
-        questions::Freshness,
         seed_series::variant_colour,
         theme::{SMALL, Theme},
         view::{View, ViewCx},
@@ -143,8 +142,7 @@ fn benefit_chart<'a>(cx: &ViewCx<'a>, b: &GateBenefit) -> Chart<'a> {
 
 impl View for TokenResidualsView {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let args = TokenResidualsArgs::default();
-        cx.ask::<TokenResiduals>(Some(cx.selection.variant), &args, Freshness::IfMissing);
+        cx.ask_if_missing::<TokenResiduals>();
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -2,6 +2,7 @@
 //! how numbers and long words are written. They know the theme and the charts; no view, panel, run or lab.
 
 pub mod bars;
+pub mod choice_menu;
 pub mod column_widths;
 pub mod fold;
 pub mod large_figure;

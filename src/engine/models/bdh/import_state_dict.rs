@@ -119,7 +119,7 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let shape = |name: &str| all.iter().find(|(n, _)| *n == name).map(|(_, s)| *s);
     let mut notes = vec![];
     if code == SourceCode::Transformers && names[4].is_empty() && !names[0].is_empty() {
-        names[4].clone_from(&names[0]);
+        names[4] = names[0].clone();
         notes.push(format!(
             "`{shown}` has no `lm_head.weight`, which is tied to the embedding: here it is a copy of it"
         ));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::super::{Answer, Probe, ProbeInputs};
 use crate::{
-    corpus::{Corpus, CorpusError, CorpusSpec, Source, TokenizerSpec, Windows},
+    corpus::{BYTES, Corpus, CorpusError, CorpusSpec, Source, TokenizerSpec, Windows},
     models::{
         Trainable,
         capabilities::{MergedModels, SynapseModel},
@@ -19,7 +19,6 @@ use crate::{
 
 /// Generated texts on which losses are measured beside the run's own, where tokens are bytes.
 const TEXTS: [&str; 4] = ["harbour", "garden", "observatory", "letters"];
-const BYTES: usize = 256;
 
 /// Makes a [`measurements::Merging`].
 pub struct Merging;

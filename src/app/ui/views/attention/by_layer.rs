@@ -13,6 +13,7 @@ use crate::{
         seed_series::{SeedGroup, groups, spread_of, variant_colour},
         table::Table,
         view::{Measured, View, ViewCx},
+        widgets::choice_menu::choice_menu,
     },
 };
 
@@ -158,14 +159,10 @@ impl AttentionByLayer {
                 .on_hover_text("The selected layer, at every step that was measured.");
             if !self.over_training && heads > 0 {
                 let words = cx.selection.head.map_or("head: none".to_owned(), |head| format!("head {head}"));
-                ui.menu_button(words, |ui| {
-                    ui.selectable_value(&mut cx.selection.head, None, "none");
-                    for head in 0..heads {
-                        ui.selectable_value(&mut cx.selection.head, Some(head), format!("head {head}"));
-                    }
-                })
-                .response
-                .on_hover_text("The head that the rings are of; lines are means over heads.");
+                let each = (0..heads).map(|head| (Some(head), format!("head {head}")));
+                let choices = std::iter::once((None, "none".to_owned())).chain(each);
+                let tip = "The head that the rings are of; lines are means over heads.";
+                choice_menu(ui, &words, &mut cx.selection.head, choices, tip);
             }
             if Self::is_papers(cx) && !self.over_training {
                 let mut shows = self.shows_paper(cx);

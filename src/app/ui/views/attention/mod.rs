@@ -15,7 +15,7 @@ use crate::{
     gpu::colour::ColourMap,
     telemetry::{
         MatrixView, Payload, Sample,
-        measurements::{AttentionLayer, AttentionMaps, AttentionMapsArgs},
+        measurements::{AttentionLayer, AttentionMaps},
     },
     ui::{
         action::PageAction,
@@ -25,9 +25,9 @@ use crate::{
             map_cells::MapCells,
             quote, value_label,
         },
-        questions::Freshness,
         theme::Theme,
         view::{Selection, View, ViewCx},
+        widgets::choice_menu::choice_menu,
     },
 };
 
@@ -178,13 +178,8 @@ impl Attention {
             ui.selectable_value(&mut self.linear, false, "log")
                 .on_hover_text("Colours by the logarithm of the weight.");
             ui.selectable_value(&mut self.linear, true, "linear").on_hover_text("Colours by the weight itself.");
-            ui.menu_button(self.map.name(), |ui| {
-                for map in [ColourMap::Viridis, ColourMap::Magma, ColourMap::Cividis] {
-                    ui.selectable_value(&mut self.map, map, map.name());
-                }
-            })
-            .response
-            .on_hover_text("Colours of the maps.");
+            let maps = [ColourMap::Viridis, ColourMap::Magma, ColourMap::Cividis].map(|map| (map, map.name()));
+            choice_menu(ui, self.map.name(), &mut self.map, maps, "Colours of the maps.");
             if let Some(h) = chosen(heads, cx.selection) {
                 let button = ui.button("As a Markov step").on_hover_text(
                     "Shows this map as a step of a Markov chain: eigenvalues, where walks end and linger, lumping into blocks.",
@@ -269,8 +264,7 @@ impl Grid {
 
 impl View for Attention {
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let variant = Some(cx.selection.variant);
-        cx.ask::<AttentionMaps>(variant, &AttentionMapsArgs::default(), Freshness::IfMissing);
+        cx.ask_if_missing::<AttentionMaps>();
     }
 
     fn ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

@@ -11,7 +11,7 @@ pub use modularity::Modularity;
 pub use neuron::Neuron;
 pub use threshold::Threshold;
 
-use super::{Measured, ViewCx};
+use super::{Measured, ViewCx, sample_subtitle};
 use crate::{
     config::{Arguments, Config},
     labs::neuron_graph::GraphSettings,
@@ -85,10 +85,7 @@ pub(super) fn points(x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
 }
 
 fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
-    match shown::<M>(cx) {
-        Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
-        None => what.to_owned(),
-    }
+    sample_subtitle(shown::<M>(cx).map(|m| m.sample), "", what)
 }
 
 /// Every point of several charts in one table: chart, line, x, y.

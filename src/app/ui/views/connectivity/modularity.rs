@@ -12,7 +12,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line, Stroke, fits_two},
         theme,
-        views::{Measured, View, ViewCx},
+        views::{Measured, View, ViewCx, sample_subtitle},
     },
 };
 
@@ -187,10 +187,11 @@ impl View for Modularity {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match Self::shown(cx) {
-            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
-            None => "how far the graph falls into communities, against chance".to_owned(),
-        }
+        sample_subtitle(
+            Self::shown(cx).map(|m| m.sample),
+            "",
+            "how far the graph falls into communities, against chance",
+        )
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -18,7 +18,7 @@ use crate::{
         theme,
         view::AnswerState,
         views::{
-            Measured, View, ViewCx,
+            Measured, View, ViewCx, sample_subtitle,
             trained_bdh::{NeuronSet, take_over_ui},
         },
         widgets::token_strip::visible_text,
@@ -256,10 +256,7 @@ impl View for Neuron {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match Self::shown(cx) {
-            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
-            None => "strongest partners, and tokens".to_owned(),
-        }
+        sample_subtitle(Self::shown(cx).map(|m| m.sample), "", "strongest partners, and tokens")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

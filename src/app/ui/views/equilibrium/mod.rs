@@ -1,7 +1,7 @@
 //! Views of an editable generator: its rates and their limits, the relaxation of distributions, its spectrum, and a
 //! network that learns it. They share one set of settings, so that one question serves them all.
 
-use eframe::egui::{ComboBox, RichText, Slider, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{RichText, Slider, Ui};
 
 use crate::{
     config::{Config, Value},
@@ -11,7 +11,8 @@ use crate::{
         plot::fits_two,
         questions::Freshness,
         theme::{self, Theme},
-        view::{Measured, ViewCx},
+        view::{ViewCx, sample_subtitle},
+        widgets::choice_menu::choice_box,
     },
 };
 
@@ -46,10 +47,7 @@ fn keep_fresh<M: Measurement>(cx: &mut ViewCx<'_>, args: impl Fn(&EquilibriumSet
 
 /// A subtitle: what is shown, of which step, of what.
 fn subtitle<M: Measurement>(cx: &ViewCx<'_>, what: &str) -> String {
-    match cx.answered::<M>() {
-        Some(Measured { sample, .. }) => format!("step {} \u{b7} {what} \u{b7} {}", sample.step, sample.about),
-        None => what.to_owned(),
-    }
+    sample_subtitle(cx.answered::<M>().map(|m| m.sample), what, what)
 }
 
 /// The text shown where there is no answer.
@@ -73,12 +71,7 @@ fn verdict_ui(ui: &mut Ui, theme: &Theme, words: String) {
 /// A choice among pictures.
 fn picture_ui<T: Copy + PartialEq>(ui: &mut Ui, chosen: &mut T, of: &[(T, &'static str)]) {
     let name = of.iter().find(|(one, _)| one == chosen).map_or("", |(_, name)| name);
-    let shown = ComboBox::from_id_salt("picture").selected_text(name).width(100.0).show_ui(ui, |ui| {
-        for (one, name) in of {
-            ui.selectable_value(chosen, *one, *name);
-        }
-    });
-    shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "picture"));
+    choice_box(ui, "picture", 100.0, name, chosen, of.iter().copied());
 }
 
 /// Names of the numbers of the control.

@@ -12,7 +12,7 @@ use crate::{
     ui::{
         plot::{Axis, Chart, ChartState, Line},
         questions::Freshness,
-        view::{View, ViewCx},
+        view::{View, ViewCx, sample_subtitle},
     },
 };
 
@@ -123,10 +123,11 @@ impl View for Along {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match Answer::in_focus(cx) {
-            Some(a) => format!("step {} \u{b7} along the solved path \u{b7} {}", a.sample.step, a.sample.about),
-            None => "speed, curvature and stretch over depth".to_owned(),
-        }
+        sample_subtitle(
+            Answer::in_focus(cx).map(|m| m.sample),
+            "along the solved path",
+            "speed, curvature and stretch over depth",
+        )
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

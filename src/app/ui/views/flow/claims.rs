@@ -12,7 +12,7 @@ use crate::{
         plot::{drawing, note_table, quote},
         seed_series::variant_colour,
         theme,
-        view::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx, sample_subtitle},
         widgets::column_widths::longest_word,
     },
 };
@@ -181,10 +181,7 @@ impl View for Claims {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match measured(cx).first() {
-            Some((_, m)) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
-            None => "one slider, two ways to measure it".to_owned(),
-        }
+        sample_subtitle(measured(cx).first().map(|(_, m)| m.sample), "", "one slider, two ways to measure it")
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

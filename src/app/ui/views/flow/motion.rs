@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use eframe::egui::{ComboBox, DragValue, Rect, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::{DragValue, Rect, Ui};
 
 use super::{
     answer::Answer,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::Value,
-    ui::{action::FileAction, plot::quote, view::ViewCx},
+    ui::{action::FileAction, plot::quote, view::ViewCx, widgets::choice_menu::choice_box},
 };
 
 /// The course of the control over a period.
@@ -111,19 +111,10 @@ impl Motion {
     pub fn ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
-            let combo =
-                ComboBox::from_id_salt("moved").selected_text(name_of(self.dim)).width(44.0).show_ui(ui, |ui| {
-                    for dim in 0..4 {
-                        ui.selectable_value(&mut self.dim, dim, name_of(dim));
-                    }
-                });
-            combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "control that moves"));
-            let combo = ComboBox::from_id_salt("way").selected_text(self.way.label()).width(64.0).show_ui(ui, |ui| {
-                for way in [Waveform::Sine, Waveform::Sweep] {
-                    ui.selectable_value(&mut self.way, way, way.label());
-                }
-            });
-            combo.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "way of moving"));
+            let dims = (0..4).map(|dim| (dim, name_of(dim)));
+            choice_box(ui, "control that moves", 44.0, name_of(self.dim), &mut self.dim, dims);
+            let ways = [Waveform::Sine, Waveform::Sweep].map(|way| (way, way.label()));
+            choice_box(ui, "way of moving", 64.0, self.way.label(), &mut self.way, ways);
             let period = DragValue::new(&mut self.period).range(0.5..=120.0).speed(0.1).suffix(" s");
             ui.add(period.update_while_editing(false))
                 .on_hover_text("Time of one round from \u{2212}2 to 2, while the answers keep up.");

@@ -1,8 +1,8 @@
 //! A square in which two of the controls are set at once, with the class mass found at every place that was visited.
 
 use eframe::egui::{
-    Align2, Color32, ComboBox, EventFilter, FontId, Key, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
-    accesskit::Role, pos2, vec2,
+    Align2, Color32, EventFilter, FontId, Key, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo, accesskit::Role, pos2,
+    vec2,
 };
 
 use super::answer::Answer;
@@ -13,7 +13,7 @@ use crate::{
         identity::RunNumber,
         theme::{self, Theme},
         view::ViewCx,
-        widgets::number,
+        widgets::{choice_menu::choice_box, number},
     },
 };
 
@@ -158,14 +158,9 @@ impl Pad {
     /// A menu that chooses the pair.
     pub fn pair_ui(&mut self, ui: &mut Ui, width: f32) {
         let pair_label = |(i, j): (usize, usize)| format!("{} and {}", name_of(i), name_of(j));
-        let combo = ComboBox::from_id_salt("pad pair").selected_text(pair_label(self.pair)).width(width);
-        let shown = combo.show_ui(ui, |ui| {
-            for pair in (0..4).flat_map(|i| (i + 1..4).map(move |j| (i, j))) {
-                ui.selectable_value(&mut self.pair, pair, pair_label(pair));
-            }
-        });
-        shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "pair of the pad"));
-        shown.response.on_hover_text("Which two of the controls the pad sets. The other two stay where they are.");
+        let pairs = (0..4).flat_map(|i| (i + 1..4).map(move |j| ((i, j), pair_label((i, j)))));
+        choice_box(ui, "pair of the pad", width, &pair_label(self.pair), &mut self.pair, pairs)
+            .on_hover_text("Which two of the controls the pad sets. The other two stay where they are.");
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
         seed_series::variant_colour,
         theme::{self, Theme},
         view::{Measured, View, ViewCx},
+        widgets::choice_menu::choice_menu,
     },
 };
 
@@ -125,16 +126,10 @@ impl RoleAccuracyView {
         let Some(shown) = shown(cx).map(|m| m.variant).filter(|_| variants.len() > 1) else { return };
         let label = |v: usize| cx.mirror.variants()[v].label.clone();
         let labels: Vec<(usize, String)> = variants.into_iter().map(|v| (v, label(v))).collect();
-        ui.menu_button(label(shown), |ui| {
-            for (variant, label) in labels {
-                if ui.selectable_label(variant == shown, label).clicked() {
-                    cx.selection.variant = variant;
-                    ui.close();
-                }
-            }
-        })
-        .response
-        .on_hover_text("Whose features are shown. Taggers are always there.");
+        let mut chosen = shown;
+        if choice_menu(ui, &label(shown), &mut chosen, labels, "Whose features are shown. Taggers are always there.") {
+            cx.selection.variant = chosen;
+        }
     }
 
     fn controls_ui(&mut self, ui: &mut Ui, cx: &mut ViewCx<'_>) {

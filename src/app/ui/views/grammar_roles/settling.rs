@@ -13,7 +13,7 @@ use crate::{
     ui::{
         questions::Freshness,
         view::{Measured, View, ViewCx},
-        widgets::{playhead::Playhead, typed::text_line},
+        widgets::{choice_menu::choice_menu, playhead::Playhead, typed::text_line},
     },
 };
 use drawing::{ReadingPosition, Stage, draw_headings, draw_level, draw_traces, draw_words, explain};
@@ -61,15 +61,8 @@ impl SettlingView {
             let browsing = self.asked.text.trim().is_empty();
             ui.add_enabled_ui(browsing, |ui| {
                 let shown = SETS.iter().find(|(set, _)| *set == self.asked.set).map_or("", |(_, name)| name);
-                ui.menu_button(shown, |ui| {
-                    for (set, name) in SETS.into_iter().filter(|(set, _)| *set != SettlingSet::Own || has_file) {
-                        if ui.selectable_value(&mut self.asked.set, set, name).clicked() {
-                            ui.close();
-                        }
-                    }
-                })
-                .response
-                .on_hover_text("Which sentences are browsed.");
+                let sets = SETS.into_iter().filter(|(set, _)| *set != SettlingSet::Own || has_file);
+                choice_menu(ui, shown, &mut self.asked.set, sets, "Which sentences are browsed.");
                 if ui.button("\u{2039}").on_hover_text("The sentence before.").clicked() {
                     (self.asked.sentence, self.cursor) = (self.asked.sentence.saturating_sub(1), None);
                 }

@@ -2,7 +2,7 @@
 //! head, layer or text asks a model again.
 
 use eframe::egui::{
-    Button, ComboBox, DragValue, PopupCloseBehavior, Slider, SliderClamping, TextEdit, Ui, WidgetInfo,
+    Button, DragValue, PopupCloseBehavior, Slider, SliderClamping, TextEdit, Ui, WidgetInfo,
     accesskit::Role,
     containers::menu::{MenuButton, MenuConfig},
 };
@@ -10,7 +10,7 @@ use eframe::egui::{
 use super::{Mode, PhasePlane, learned::Learned, plane::PlaneChoice, toy::Toy};
 use crate::{
     telemetry::measurements::QueryKeyPaths,
-    ui::{plot::value_label, view::ViewCx},
+    ui::{plot::value_label, view::ViewCx, widgets::choice_menu::choice_box},
 };
 
 /// Ends of the sliders.
@@ -61,26 +61,16 @@ impl PhasePlane {
 
     fn head_ui(ui: &mut Ui, cx: &mut ViewCx<'_>, measured: Option<&QueryKeyPaths>) {
         if let Some(m) = measured {
-            let layers = (0..m.evolves.len()).map(|l| (l, m.evolves[l]));
-            let shown = ComboBox::from_id_salt("layer").selected_text(format!("layer {}", m.layer)).width(64.0);
-            let shown = shown.show_ui(ui, |ui| {
-                for (layer, evolves) in layers {
-                    let words = format!("layer {layer}{}", if evolves { "" } else { " (as projected)" });
-                    if ui.selectable_label(layer == m.layer, words).clicked() {
-                        cx.selection.layer = Some(format!("layers.{layer}"));
-                    }
-                }
-            });
-            shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "layer"));
-            let shown = ComboBox::from_id_salt("head").selected_text(format!("head {}", m.head)).width(64.0);
-            let shown = shown.show_ui(ui, |ui| {
-                for head in 0..m.heads {
-                    if ui.selectable_label(head == m.head, format!("head {head}")).clicked() {
-                        cx.selection.head = Some(head);
-                    }
-                }
-            });
-            shown.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "head"));
+            let (mut layer, mut head) = (m.layer, m.head);
+            let words = |layer: usize| if m.evolves[layer] { "" } else { " (as projected)" };
+            let layers = (0..m.evolves.len()).map(|layer| (layer, format!("layer {layer}{}", words(layer))));
+            if choice_box(ui, "layer", 64.0, &format!("layer {}", m.layer), &mut layer, layers).changed() {
+                cx.selection.layer = Some(format!("layers.{layer}"));
+            }
+            let heads = (0..m.heads).map(|head| (head, format!("head {head}")));
+            if choice_box(ui, "head", 64.0, &format!("head {}", m.head), &mut head, heads).changed() {
+                cx.selection.head = Some(head);
+            }
         }
     }
 

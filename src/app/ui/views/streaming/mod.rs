@@ -17,7 +17,7 @@ use crate::{
     telemetry::{Measurement, QuestionState},
     ui::{
         view::{Measured, ViewCx},
-        widgets::number::grouped,
+        widgets::{choice_menu::choice_menu, number::grouped},
     },
 };
 
@@ -53,24 +53,16 @@ fn variants_ui(ui: &mut Ui, cx: &mut ViewCx<'_>) {
     let mirror = cx.mirror;
     let [_, _, ..] = mirror.variants() else { return };
     let label = mirror.variants().get(cx.selection.variant).map_or("", |v| v.label.as_str());
-    ui.menu_button(label, |ui| {
-        for (i, variant) in mirror.variants().iter().enumerate() {
-            ui.selectable_value(&mut cx.selection.variant, i, &variant.label);
-        }
-    })
-    .response
-    .on_hover_text("The variant that is asked and shown.");
+    let choices = mirror.variants().iter().map(|variant| variant.label.as_str()).enumerate();
+    choice_menu(ui, label, &mut cx.selection.variant, choices, "The variant that is asked and shown.");
 }
 
 /// Chooses the number of tokens of each stream in the next measurement.
 fn tokens_ui(ui: &mut Ui, tokens: &mut usize, choices: &[usize]) {
-    ui.menu_button(format!("{} tokens", grouped(*tokens as u64)), |ui| {
-        for choice in choices {
-            ui.selectable_value(tokens, *choice, grouped(*choice as u64));
-        }
-    })
-    .response
-    .on_hover_text("Tokens of each stream that the next measurement reads. Longer ones take longer.");
+    let words = format!("{} tokens", grouped(*tokens as u64));
+    let choices = choices.iter().map(|choice| (*choice, grouped(*choice as u64)));
+    let tip = "Tokens of each stream that the next measurement reads. Longer ones take longer.";
+    choice_menu(ui, &words, tokens, choices, tip);
 }
 
 /// The button that measures, or how far it is.

@@ -5,12 +5,9 @@ use eframe::egui::{RichText, Ui};
 
 use super::{super::connectivity, layer_colour};
 use crate::{
-    telemetry::measurements::{
-        self, ActivityArgs, FiringShare, IntervalDistribution, LayerActivity, WriteIntervals, WriteIntervalsArgs,
-    },
+    telemetry::measurements::{self, FiringShare, IntervalDistribution, LayerActivity, WriteIntervals},
     ui::{
         plot::{Axis, Chart, Line, Mark, Stroke},
-        questions::Freshness,
         table::Table,
         theme,
         view::{Panel, PanelView, ViewCx},
@@ -122,11 +119,10 @@ impl PanelView for Activity {
     const LOW: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let variant = Some(cx.selection.variant);
         if self.shows_intervals {
-            cx.ask::<WriteIntervals>(variant, &WriteIntervalsArgs::default(), Freshness::IfMissing);
+            cx.ask_if_missing::<WriteIntervals>();
         }
-        cx.ask::<measurements::Activity>(variant, &ActivityArgs::default(), Freshness::IfMissing);
+        cx.ask_if_missing::<measurements::Activity>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {

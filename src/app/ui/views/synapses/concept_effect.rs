@@ -15,7 +15,7 @@ use crate::{
         plot::value_label,
         table::Table,
         theme::{self, Theme},
-        views::{View, ViewCx},
+        views::{View, ViewCx, sample_subtitle},
     },
 };
 
@@ -206,10 +206,11 @@ impl View for ConceptEffectView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match cx.answered::<ConceptEffect>() {
-            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
-            None => "whether what tells a concept is used for it".to_owned(),
-        }
+        sample_subtitle(
+            cx.answered::<ConceptEffect>().map(|m| m.sample),
+            "",
+            "whether what tells a concept is used for it",
+        )
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -19,7 +19,7 @@ use crate::{
     ui::{
         plot::quote,
         theme::{self, Theme},
-        views::{View, ViewCx},
+        views::{View, ViewCx, sample_subtitle},
     },
 };
 
@@ -245,10 +245,11 @@ impl View for Concepts {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match cx.answered::<ConceptSearch>() {
-            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
-            None => "one synapse for a concept, confirmed on sentences that took no part in the search".to_owned(),
-        }
+        sample_subtitle(
+            cx.answered::<ConceptSearch>().map(|m| m.sample),
+            "",
+            "one synapse for a concept, confirmed on sentences that took no part in the search",
+        )
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

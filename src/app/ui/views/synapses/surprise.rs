@@ -4,10 +4,9 @@ use eframe::egui::Ui;
 
 use super::{layer_colour, points};
 use crate::{
-    telemetry::measurements::{self, SurpriseArgs},
+    telemetry::measurements,
     ui::{
         plot::{Axis, Chart, Line, Span, Stroke},
-        questions::Freshness,
         view::{Panel, PanelView, ViewCx},
     },
 };
@@ -89,8 +88,7 @@ impl PanelView for Surprise {
     const LOW: f32 = 0.0;
 
     fn needs(&mut self, cx: &mut ViewCx<'_>) {
-        let variant = Some(cx.selection.variant);
-        cx.ask::<measurements::Surprise>(variant, &SurpriseArgs::default(), Freshness::IfMissing);
+        cx.ask_if_missing::<measurements::Surprise>();
     }
 
     fn panels<'a>(&'a self, cx: &ViewCx<'a>) -> Vec<Panel<'a>> {

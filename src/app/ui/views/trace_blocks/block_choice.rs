@@ -1,6 +1,8 @@
 //! Chooses the block of a model that is shown: one button a block, or a list where there are many.
 
-use eframe::egui::{ComboBox, Ui, WidgetInfo, accesskit::Role};
+use eframe::egui::Ui;
+
+use crate::ui::widgets::choice_menu::choice_box;
 
 /// The largest number of blocks that have a button each; more are a list.
 const BUTTONS: usize = 4;
@@ -15,12 +17,7 @@ pub fn block_ui(ui: &mut Ui, chosen: &mut usize, paths: &[&str]) {
         return;
     }
     let now = paths.get(*chosen).map_or(String::new(), |path| name(path));
-    let list = ComboBox::from_id_salt("block").selected_text(now).width(90.0).show_ui(ui, |ui| {
-        for (block, path) in paths.iter().enumerate() {
-            ui.selectable_value(chosen, block, name(path));
-        }
-    });
-    list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "block"));
+    choice_box(ui, "block", 90.0, &now, chosen, paths.iter().map(|path| name(path)).enumerate());
 }
 
 /// "block 2" where the path says no more than that.

@@ -12,7 +12,7 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme,
-        view::{Measured, View, ViewCx},
+        view::{Measured, View, ViewCx, sample_subtitle},
         widgets::{
             bars::{Bar, bars_ui},
             number::share,
@@ -218,10 +218,11 @@ impl View for LogitLensView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match cx.answered::<LogitLens>() {
-            Some(m) => format!("step {} \u{b7} the head after every layer \u{b7} {}", m.sample.step, m.sample.about),
-            None => "what the model would say if it ended earlier".to_owned(),
-        }
+        sample_subtitle(
+            cx.answered::<LogitLens>().map(|m| m.sample),
+            "the head after every layer",
+            "what the model would say if it ended earlier",
+        )
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

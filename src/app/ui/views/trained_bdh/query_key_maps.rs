@@ -21,7 +21,7 @@ use crate::{
         questions::Freshness,
         table::Table,
         theme::{self, Theme},
-        view::{Measured, Selection, View, ViewCx},
+        view::{Measured, Selection, View, ViewCx, sample_subtitle},
         views::attention::{Grid, colours},
         widgets::{
             number::share,
@@ -225,10 +225,11 @@ impl View for QueryKeyMapsView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match cx.answered::<QueryKeyMaps>() {
-            Some(m) => format!("step {} \u{b7} rows ask, columns answer \u{b7} {}", m.sample.step, m.sample.about),
-            None => "which tokens' neurons answer to which".to_owned(),
-        }
+        sample_subtitle(
+            cx.answered::<QueryKeyMaps>().map(|m| m.sample),
+            "rows ask, columns answer",
+            "which tokens' neurons answer to which",
+        )
     }
 
     /// The large map, cell by cell.

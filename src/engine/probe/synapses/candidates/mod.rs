@@ -5,7 +5,7 @@ mod choice;
 
 use super::super::{Answer, Probe, ProbeInputs, Progress};
 use crate::{
-    corpus::{self, Corpus, CorpusError, NamedTokenizer, TokenizerKind, TokenizerSpec, Windows},
+    corpus::{self, BYTES, Corpus, CorpusError, NamedTokenizer, TokenizerKind, TokenizerSpec, Windows},
     models::{
         Trainable,
         capabilities::{CheckpointFacts, KnownNumber, SynapseModel, SynapseShape, longest_at_once, nats_by_depth},
@@ -27,8 +27,6 @@ const MAX_ACTIVATIONS: usize = 1 << 24;
 const MIN_WINDOW: usize = 32;
 /// A token stands for no more bytes than this, on average.
 const BYTES_PER_TOKEN: usize = 8;
-/// A model's bytes have at least so many ids.
-const BYTES: usize = 256;
 const HELD_OUT: f64 = 0.1;
 
 /// The reason why nothing is chosen.

@@ -19,7 +19,7 @@ use crate::{
         table::Table,
         theme::SMALL,
         view::{Measured, View, ViewCx},
-        widgets::{fold::fold_ui, large_figure::large_figures_ui, typed::text_line},
+        widgets::{choice_menu::choice_menu, fold::fold_ui, large_figure::large_figures_ui, typed::text_line},
     },
 };
 use charts::Quantity;
@@ -107,27 +107,16 @@ impl AttentionChainView {
             for quantity in Quantity::ALL {
                 ui.selectable_value(&mut self.quantity, quantity, quantity.name()).on_hover_text(quantity.tip());
             }
-            ui.menu_button(&m.path, |ui| {
-                for path in &m.layers {
-                    if ui.selectable_label(*path == m.path, path).clicked() {
-                        cx.selection.layer = Some(path.clone());
-                        ui.close();
-                    }
-                }
-            })
-            .response
-            .on_hover_text("The layer whose attention is shown. Other views show this one too.");
-            ui.menu_button(format!("head {}", m.head), |ui| {
-                for head in 0..m.heads {
-                    if ui.selectable_label(head == m.head, format!("head {head}")).clicked() {
-                        cx.selection.layer = Some(m.path.clone());
-                        cx.selection.head = Some(head);
-                        ui.close();
-                    }
-                }
-            })
-            .response
-            .on_hover_text("The head whose attention is shown. Other views show this one too.");
+            let (mut path, mut head) = (m.path.clone(), m.head);
+            let tip = "The layer whose attention is shown. Other views show this one too.";
+            if choice_menu(ui, &m.path, &mut path, m.layers.iter().map(|path| (path.clone(), path)), tip) {
+                cx.selection.layer = Some(path);
+            }
+            let heads = (0..m.heads).map(|head| (head, format!("head {head}")));
+            let tip = "The head whose attention is shown. Other views show this one too.";
+            if choice_menu(ui, &format!("head {}", m.head), &mut head, heads, tip) {
+                (cx.selection.layer, cx.selection.head) = (Some(m.path.clone()), Some(head));
+            }
             let label = ui.label("P").on_hover_text("Positions that are lumped into one block.").id;
             ui.add(DragValue::new(&mut self.width).range(1..=WIDEST)).labelled_by(label);
             if m.chain.is_some() {

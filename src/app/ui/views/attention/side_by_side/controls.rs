@@ -13,6 +13,7 @@ use super::{
 use crate::ui::{
     seed_series::{SeedGroup, groups},
     view::ViewCx,
+    widgets::choice_menu::choice_menu,
 };
 
 /// Lengths of a held-out passage that may be asked for, tokens.
@@ -78,13 +79,9 @@ impl SideBySide {
         }
         let focus = cx.selection.variant;
         let label = all.iter().find(|(_, v)| *v == focus).map_or("heads", |(g, _)| g.label.as_str());
-        ui.menu_button(format!("heads of {label}"), |ui| {
-            for (group, variant) in &all {
-                ui.selectable_value(&mut cx.selection.variant, *variant, &group.label);
-            }
-        })
-        .response
-        .on_hover_text("The variant whose heads are shown small. Other views show this variant too.");
+        let tip = "The variant whose heads are shown small. Other views show this variant too.";
+        let choices = all.iter().map(|(group, variant)| (*variant, group.label.as_str()));
+        choice_menu(ui, &format!("heads of {label}"), &mut cx.selection.variant, choices, tip);
     }
 
     fn difference_ui(&mut self, ui: &mut Ui, cx: &ViewCx<'_>) {
@@ -125,13 +122,9 @@ impl SideBySide {
         }
         let variants = cx.mirror.variants();
         let variant_label = |v: usize| variants.get(v).map_or(String::new(), |v| format!("seed {}", v.seed));
-        ui.menu_button(variant_label(cx.selection.variant), |ui| {
-            for variant in &group.members {
-                ui.selectable_value(&mut cx.selection.variant, *variant, variant_label(*variant));
-            }
-        })
-        .response
-        .on_hover_text("The seed that all maps are of.");
+        let (words, choices) =
+            (variant_label(cx.selection.variant), group.members.iter().map(|v| (*v, variant_label(*v))));
+        choice_menu(ui, &words, &mut cx.selection.variant, choices, "The seed that all maps are of.");
     }
 }
 

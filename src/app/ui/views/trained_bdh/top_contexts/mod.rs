@@ -22,7 +22,7 @@ use crate::{
         plot::{Axis, Chart, ChartState, Line, Stroke},
         table::Table,
         theme,
-        views::{Measured, View, ViewCx},
+        views::{Measured, View, ViewCx, sample_subtitle},
         widgets::{
             bars::{Bar, bars_ui},
             number::grouped,
@@ -249,10 +249,11 @@ impl View for TopContextsView {
     }
 
     fn subtitle(&self, cx: &ViewCx<'_>) -> String {
-        match cx.answered::<TopContexts>() {
-            Some(m) => format!("step {} \u{b7} {}", m.sample.step, m.sample.about),
-            None => "the passages of a text that drive a neuron most".to_owned(),
-        }
+        sample_subtitle(
+            cx.answered::<TopContexts>().map(|m| m.sample),
+            "",
+            "the passages of a text that drive a neuron most",
+        )
     }
 
     fn csv(&self, cx: &ViewCx<'_>) -> Option<String> {

@@ -1,0 +1,48 @@
+//! A button and a box that open a list of which one is chosen.
+
+use eframe::egui::{ComboBox, Response, Ui, WidgetInfo, accesskit::Role};
+
+/// Chooses one of `choices`, each with its label; returns true if one was clicked. `words` stand on the button.
+pub fn choice_menu<T: PartialEq>(
+    ui: &mut Ui,
+    words: &str,
+    chosen: &mut T,
+    choices: impl IntoIterator<Item = (T, impl Into<String>)>,
+    tip: &str,
+) -> bool {
+    let mut is_clicked = false;
+    let menu = ui.menu_button(words, |ui| {
+        for (choice, label) in choices {
+            if ui.selectable_value(chosen, choice, label.into()).clicked() {
+                is_clicked = true;
+                ui.close();
+            }
+        }
+    });
+    menu.response.on_hover_text(tip);
+    is_clicked
+}
+
+/// Chooses one of `choices`, each with its label, from a box so many points wide, in which `shown` stands. `name` is its
+/// accessible name.
+pub fn choice_box<T: PartialEq>(
+    ui: &mut Ui,
+    name: &str,
+    width: f32,
+    shown: &str,
+    chosen: &mut T,
+    choices: impl IntoIterator<Item = (T, impl Into<String>)>,
+) -> Response {
+    let mut is_clicked = false;
+    let choices_ui = |ui: &mut Ui| {
+        for (choice, label) in choices {
+            is_clicked |= ui.selectable_value(chosen, choice, label.into()).clicked();
+        }
+    };
+    let mut response = ComboBox::from_id_salt(name).selected_text(shown).width(width).show_ui(ui, choices_ui).response;
+    response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, name));
+    if is_clicked {
+        response.mark_changed();
+    }
+    response
+}
