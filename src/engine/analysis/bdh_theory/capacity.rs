@@ -1,5 +1,5 @@
-//! Claims 7 and 8: the number of facts that linear attention holds in n dimensions, of independent keys about n, of keys
-//! that an adversary repeats about the root of n.
+//! Claims 7 and 8: the number of facts that linear attention holds in n dimensions, of independent keys about n, of
+//! keys that an adversary repeats about the root of n.
 
 use super::{Curves, directions, dot, norm};
 
@@ -9,8 +9,8 @@ const WIDTH: usize = 16;
 const LIMIT: f64 = 0.5;
 const DRAWS: usize = 16;
 
-/// The length of sum over s < t of v_s (x_s . q) for t = 1, 2, ...: what the facts so far add to an answer that they have
-/// nothing to do with. Keys x `(t, n)`, values v `(t, d)`.
+/// The length of sum over s < t of v_s (x_s . q) for t = 1, 2, ...: what the facts so far add to an answer that they
+/// have nothing to do with. Keys x `(t, n)`, values v `(t, d)`.
 pub fn retrieval_errors(keys: &[f64], values: &[f64], query: &[f64]) -> Vec<f64> {
     let facts = keys.len() / query.len().max(1);
     let width = values.len() / facts.max(1);
@@ -24,7 +24,8 @@ pub fn retrieval_errors(keys: &[f64], values: &[f64], query: &[f64]) -> Vec<f64>
     rows.map(after).collect()
 }
 
-/// Facts held over the dimension, up to four times `n`: with independent keys, and with one key and value again and again.
+/// Facts held over the dimension, up to four times `n`: with independent keys, and with one key and value again and
+/// again.
 pub fn capacity(n: usize, seed: u64) -> Curves {
     let sizes: Vec<usize> = [n / 4, n / 2, n, 2 * n, 4 * n].into_iter().filter(|n| *n > 0).collect();
     let held = |repeated: bool| -> Vec<f64> { sizes.iter().map(|n| facts_held(*n, repeated, seed)).collect() };

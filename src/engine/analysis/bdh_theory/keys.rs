@@ -9,8 +9,8 @@ const POINTS: usize = 21;
 /// Thresholds of the buckets, in standard deviations.
 const THRESHOLDS: [f64; 3] = [0.0, 1.0, 2.0];
 
-/// Affinity b(q) . b(k) / |b(q)|_1 over the cosine of q and k, for `n` buckets b(v) = [l_i . v > threshold]: the further out
-/// the threshold, the sharper.
+/// Affinity b(q) . b(k) / |b(q)|_1 over the cosine of q and k, for `n` buckets b(v) = [l_i . v > threshold]: the
+/// further out the threshold, the sharper.
 pub fn hashing(n: usize, seed: u64) -> Curves {
     let cosines: Vec<f64> = (0..POINTS).map(|k| k as f64 / (POINTS - 1) as f64).collect();
     let curve = |threshold: f64| -> Vec<f64> { cosines.iter().map(|c| affinity(n, *c, threshold, seed)).collect() };

@@ -60,7 +60,8 @@ pub fn propagation_errors(successors: &[Vec<usize>], p: &[f64], bias: f64, node:
     Step::new(successors, p, node).errors(bias)
 }
 
-/// The mean error over the rank d of a chain of `n` nodes, linear, with ReLU, and with ReLU and the best of many biases.
+/// The mean error over the rank d of a chain of `n` nodes, linear, with ReLU, and with ReLU and the best of many
+/// biases.
 pub fn markov(n: usize, seed: u64) -> Curves {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut drawn = |of: usize, count: usize| index::sample(&mut rng, of, count.min(of)).into_vec();

@@ -1,12 +1,12 @@
-//! A BDH checkpoint that others wrote: which of a file's tensors are its weights, by which code's names,
-//! and the sizes that their shapes tell.
+//! A BDH checkpoint that others wrote: which of a file's tensors are its weights, by which code's names, and the sizes
+//! that their shapes tell.
 //!
 //! Four codes' names are known: the public code's, which are ours; jploski/bdh-transformers', the same model whose head
-//! is a linear layer, tied to the embedding or not; lucidrains/bdh-cq's, whose maps are linear layers too, with one norm
-//! at the end and a quarter of the pairs of neurons turning; and krychu/bdh's (`E`, `Dx`, `Dy`, `readout`, `emb.weight`).
-//! The last turns neuron i with i + N/2, at a base of 10,000: its neurons are
-//! put into our order, which changes nothing else, and its frequencies are kept. What its tokens see of
-//! what follows them, ours do not: that model's outputs cannot be had here, and a remark says so.
+//! is a linear layer, tied to the embedding or not; lucidrains/bdh-cq's, whose maps are linear layers too, with one
+//! norm at the end and half of the pairs of neurons turning; and krychu/bdh's (`E`, `Dx`, `Dy`, `readout`,
+//! `emb.weight`). The last turns neuron i with i + N/2, at a base of 10,000: its neurons are put into our order, which
+//! changes nothing else, and its frequencies are kept. What its tokens see of what follows them, ours do not: that
+//! model's outputs cannot be had here, and a remark says so.
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
@@ -74,7 +74,8 @@ impl SourceCode {
 }
 /// Turns a token by neuron, `(1, 1, 1, N)`: a buffer of the public code.
 pub(super) const FREQUENCIES: &str = "attn.freqs";
-/// Turns in radians by pair of neurons, a parameter of lucidrains/bdh-cq, and what its rotary embedding keeps beside it.
+/// Turns in radians by pair of neurons, a parameter of lucidrains/bdh-cq, and what its rotary embedding keeps beside
+/// it.
 const CQ_FREQUENCIES: &str = "rope.freqs";
 const CQ_ROTARY: &str = "rope.";
 /// Base of the rotary frequencies of krychu/bdh and of lucidrains/bdh-cq.
@@ -323,8 +324,8 @@ fn group(all: &[(&str, &[usize])]) -> Option<TensorGroup> {
     found.into_iter().filter(|g| has(g) >= 2).max_by_key(|g| (has(g), std::cmp::Reverse(g.prefix.len())))
 }
 
-/// Turns a token by pair of lucidrains/bdh-cq: its table of radians for the first quarter of a head's neurons, or the usual
-/// one at a base of 10,000; the pairs after those do not turn.
+/// Turns a token by pair of lucidrains/bdh-cq: its table of radians for the first half of a head's neurons, or the
+/// usual one at a base of 10,000; the pairs after those do not turn.
 fn cq_frequencies(file: &Weights, extra: &[&str], n: usize) -> Result<Arc<[f32]>> {
     let (turning, table) = (n / 4, extra.iter().find(|name| name.ends_with(CQ_FREQUENCIES)));
     let mut turns: Vec<f32> = match table {

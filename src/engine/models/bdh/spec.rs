@@ -56,8 +56,8 @@ pub enum Form {
     Paper,
     /// Both residuals, as in some versions of krychu/bdh: x <- x + relu(D_x v), v <- LN(v + LN(E y)).
     Both,
-    /// One norm at the end instead of one a layer, as in lucidrains/bdh-cq: x = relu(D_x v), v <- v + LN(E y), and the head
-    /// reads LN(v).
+    /// One norm at the end instead of one a layer, as in lucidrains/bdh-cq: x = relu(D_x v), v <- v + LN(E y), and the
+    /// head reads LN(v).
     FinalNorm,
 }
 

@@ -6,8 +6,8 @@
 //!
 //! where U is rotary position (and damping), x_s and v_s those of layer l, and v_s is what layer l - 1 wrote:
 //! v_s = LN(v'_s + LN(sum_i y_s(i) E_i)), y of layer l - 1, E_i the row of `decoder` of neuron i, v' the state before
-//! (left out, with its norm, in the form `paper`). A norm without weights subtracts a mean and divides by a number that
-//! the token fixes, so that, these numbers given, v_s is a sum over neurons i of g_s y_s(i) (E_i - mean E_i) and of what came
+//! (left out, with its norm, in the form `paper`; in `final_norm` the norm alone). A norm without weights subtracts a
+//! mean and divides by a number that the token fixes, so that, these numbers given, v_s is a sum over neurons i of g_s y_s(i) (E_i - mean E_i) and of what came
 //! from v', with g_s = 1 / (sd of E y_s x sd of v'_s + LN(E y_s)). Hence a_t is the sum over all synapses (i, j), j in head h, of
 //!
 //! x_t(j) sigma_t(i, j) (E_i - mean E_i), with sigma_t(i, j) = sum_{s<t} g_s y_s(i) (U^(t-s) x_s)(j),
@@ -58,7 +58,7 @@ fn deviations(rows: &Tensor, eps: f64) -> Result<Vec<f64>> {
 }
 
 impl LayerOutput {
-    /// `read` `(B, T, D)`: E y before its norm; `sum`: what the outer norm is applied to, where the form has one in each layer.
+    /// `read` `(B, T, D)`: E y before its norm; `sum`: what the layer's outer norm is applied to, where it has one.
     pub(super) fn new(y: Tensor, read: &Tensor, sum: &Tensor, form: Form, eps: f64) -> Result<Self> {
         let inner = deviations(read, eps)?;
         let gain = match form {

@@ -19,7 +19,8 @@ pub(super) fn measured(out: &[u32], into: &[u32]) -> GraphDegrees {
     GraphDegrees { outgoing: distribution(out), incoming: distribution(into) }
 }
 
-/// Density over degree of the neurons that have such edges, or over other counts above zero, with what was fitted from `k_min` on.
+/// Density over degree of the neurons that have such edges, or over other counts above zero, with what was fitted from
+/// `k_min` on.
 pub(super) fn distribution(degrees: &[u32]) -> DegreeDistribution {
     let bins = log_bins(degrees, RATIO);
     let present: Vec<u32> = degrees.iter().copied().filter(|d| *d > 0).collect();

@@ -205,7 +205,8 @@ choices! {
         X = "x",
         /// G_y = E D_y, what it does to each neuron's y.
         Y = "y",
-        /// The synapses after a text, from y of a layer to x of the next: the state of attention, not a product of weights.
+        /// The synapses after a text, from y of a layer to x of the next: the state of attention, not a product of
+        /// weights.
         Sigma = "sigma",
     }
 }
