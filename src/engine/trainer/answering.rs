@@ -12,6 +12,7 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
@@ -113,7 +114,7 @@ impl AnswerThread {
         std::thread::Builder::new()
             .name("answers".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn(move || Responder { shared_run, event_sender, models: HashMap::new(), loaded: None }.work(&shared))
+            .spawn(move || Responder { shared_run, event_sender, kept: KeptModels::default() }.work(&shared))
             .map_err(RunError::Thread)?;
         Ok(thread)
     }
@@ -148,21 +149,40 @@ impl Drop for AnswerThread {
     }
 }
 
+/// A thread that was asked nothing for so long lets go of its models; the next question makes them again.
+const REST: Duration = Duration::from_secs(20);
+
+/// The reason why a wait for a question ended.
+enum Wait {
+    Question(AnswerJob),
+    /// None came for the time given.
+    Nothing,
+    Closed,
+}
+
 impl Shared {
-    /// The next question, as soon as there is one; `None` at the end.
-    fn next(&self) -> Option<AnswerJob> {
+    /// Waits for the next question; without a limit of time as long as it takes.
+    fn next(&self, limit: Option<Duration>) -> Wait {
         let mut queue = lock(&self.queue);
         queue.current = None;
         loop {
             if queue.is_closed {
-                return None;
+                return Wait::Closed;
             }
             if let Some(job) = queue.waiting.pop_front() {
                 queue.current = Some(job.question.request);
                 self.cancelled.store(false, Ordering::Relaxed);
-                return Some(job);
+                return Wait::Question(job);
             }
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            let Some(limit) = limit else {
+                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let (held, timed) = self.changed.wait_timeout(queue, limit).unwrap_or_else(PoisonError::into_inner);
+            if timed.timed_out() && held.waiting.is_empty() && !held.is_closed {
+                return Wait::Nothing;
+            }
+            queue = held;
         }
     }
 }
@@ -170,24 +190,44 @@ impl Shared {
 /// A model and the weights that it has taken on.
 type ModelOfStep = (Box<dyn Trainable>, Option<Arc<VariantWeights>>);
 
-/// The owner of a thread's models.
-struct Responder {
-    shared_run: SharedRun,
-    event_sender: Sender<Event>,
+/// The data that a thread keeps from one question to the next.
+#[derive(Default)]
+struct KeptModels {
     /// The models by variant, each with the weights that it holds.
     models: HashMap<usize, ModelOfStep>,
     /// The weights last read from a file.
     loaded: Option<(PathBuf, Snapshot)>,
 }
 
+impl KeptModels {
+    /// Waits for the next question, and lets go of everything where none comes for so long; `None` at the end.
+    fn next(&mut self, shared: &Shared, rest: Duration) -> Option<AnswerJob> {
+        loop {
+            let is_empty = self.models.is_empty() && self.loaded.is_none();
+            match shared.next((!is_empty).then_some(rest)) {
+                Wait::Question(job) => return Some(job),
+                Wait::Nothing => *self = Self::default(),
+                Wait::Closed => return None,
+            }
+        }
+    }
+}
+
+/// The owner of a thread's models.
+struct Responder {
+    shared_run: SharedRun,
+    event_sender: Sender<Event>,
+    kept: KeptModels,
+}
+
 impl Responder {
     fn work(mut self, shared: &Shared) {
-        while let Some(job) = shared.next() {
+        while let Some(job) = self.kept.next(shared, REST) {
             let request = job.question.request;
             let result = guard(|| self.answer(&job, shared));
             if result.is_err() {
                 // a probe that ended early may not have put back what it changed
-                self.models.values_mut().for_each(|(_, taken_on)| *taken_on = None);
+                self.kept.models.values_mut().for_each(|(_, taken_on)| *taken_on = None);
             }
             let state = match result {
                 _ if shared.cancelled.load(Ordering::Relaxed) => QuestionState::Cancelled,
@@ -209,7 +249,7 @@ impl Responder {
         for (piece, (variant, step)) in job.variants.iter().enumerate() {
             let progress = progress.piece(piece, job.variants.len());
             let Some(weights) = snapshot.get(*variant).and_then(Clone::clone) else { continue };
-            let model = Self::model(&mut self.models, &self.shared_run, *variant, weights)?;
+            let model = Self::model(&mut self.kept.models, &self.shared_run, *variant, weights)?;
             let Question { probe, args, .. } = &job.question;
             let (of, sender) =
                 (SampleOrigin { step: *step, variant: *variant, request: Some(request) }, self.event_sender.clone());
@@ -235,7 +275,7 @@ impl Responder {
             Source::Memory(snapshot) => return Ok(snapshot.clone()),
             Source::Disk { run, path } => (run, path),
         };
-        if let Some((_, snapshot)) = self.loaded.as_ref().filter(|(of, _)| of == path) {
+        if let Some((_, snapshot)) = self.kept.loaded.as_ref().filter(|(of, _)| of == path) {
             return Ok(snapshot.clone());
         }
         let mut kept = snapshots::read(run, path, &self.shared_run.device)?;
@@ -244,7 +284,7 @@ impl Responder {
             Some(Arc::new(kept.swap_remove(at)))
         };
         let snapshot: Snapshot = self.shared_run.plan.variants.iter().map(|v| &v.id).map(take).collect();
-        self.loaded = Some((path.clone(), snapshot.clone()));
+        self.kept.loaded = Some((path.clone(), snapshot.clone()));
         Ok(snapshot)
     }
 
@@ -279,4 +319,45 @@ impl Responder {
 
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::Args;
+
+    fn job(request: u64) -> AnswerJob {
+        let question = Question { request, probe: "causality".into(), variant: None, args: Args::new(), at: None };
+        AnswerJob { question, variants: vec![], weights: Source::Memory(vec![]) }
+    }
+
+    /// True if what a thread had kept is there still when a question comes after this long.
+    fn is_kept(rest: Duration, question_after: Duration) -> bool {
+        let thread = AnswerThread(Arc::default());
+        let shared = Arc::clone(&thread.0);
+        let mut kept = KeptModels { models: HashMap::new(), loaded: Some((PathBuf::from("of a step"), vec![])) };
+        let waiting = std::thread::spawn(move || {
+            let next = kept.next(&shared, rest).map(|job| job.question.request);
+            (next, kept.loaded.is_some())
+        });
+        std::thread::sleep(question_after);
+        thread.put(job(7));
+        let (next, is_kept) = waiting.join().unwrap();
+        assert_eq!(next, Some(7));
+        is_kept
+    }
+
+    #[test]
+    fn a_thread_that_is_asked_nothing_lets_go_of_its_models() {
+        assert!(!is_kept(Duration::from_millis(1), Duration::from_millis(200)));
+        assert!(is_kept(Duration::from_secs(60), Duration::ZERO), "the next question finds them");
+    }
+
+    #[test]
+    fn a_thread_ends_when_it_is_dropped() {
+        let thread = AnswerThread(Arc::default());
+        let shared = Arc::clone(&thread.0);
+        drop(thread);
+        assert!(KeptModels::default().next(&shared, REST).is_none());
+    }
 }

@@ -1,5 +1,6 @@
-//! The weights of the past: copies taken as training goes, in memory and in the run's folder, each within a budget. The
-//! older they are, the wider they stand.
+//! The weights of the past: copies taken as training goes, within a budget, in the run's folder. Memory holds those that
+//! no folder has, so that a window whose labs have a run each holds no past of them. The older they are, the wider they
+//! stand.
 //!
 //! Which steps are kept follows from the plan and the sizes alone, never from a clock.
 
@@ -11,10 +12,8 @@ use std::{
 
 use crate::store::{StoreError, VariantWeights, snapshots};
 
-/// Bytes of memory that copies may take.
-const MEMORY: u64 = 256 << 20;
-/// Bytes of a run's folder that they may take.
-const DISK: u64 = 64 << 20;
+/// Bytes that the copies of a run may take.
+const BUDGET: u64 = 64 << 20;
 /// The most steps that are kept, however small the models are.
 const MAX_SNAPSHOTS: u64 = 96;
 
@@ -50,20 +49,29 @@ impl SnapshotInterval {
 
 /// The copies of one run.
 pub(super) struct Snapshots {
-    memory: Option<SnapshotInterval>,
-    disk: Option<SnapshotInterval>,
+    interval: Option<SnapshotInterval>,
+    /// The run may receive questions.
+    is_asked: bool,
+    /// Steps that the folder does not have.
     in_memory: BTreeMap<u64, Snapshot>,
     on_disk: BTreeMap<u64, PathBuf>,
     run: Option<PathBuf>,
+    /// A copy could not be written to the folder, so that no other is.
+    has_failed: bool,
 }
 
 impl Snapshots {
     /// The snapshots of a run of so many steps whose weights take so many bytes. `is_asked`: true if the run may
     /// receive questions; otherwise only the folder has copies, for replays.
     pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
-        let memory = SnapshotInterval::new(MEMORY, bytes, steps).filter(|_| is_asked);
-        let disk = SnapshotInterval::new(DISK, bytes, steps);
-        Self { memory, disk, in_memory: BTreeMap::new(), on_disk: BTreeMap::new(), run: None }
+        Self {
+            interval: SnapshotInterval::new(BUDGET, bytes, steps),
+            is_asked,
+            in_memory: BTreeMap::new(),
+            on_disk: BTreeMap::new(),
+            run: None,
+            has_failed: false,
+        }
     }
 
     /// The run's folder, with what is kept there now.
@@ -72,10 +80,15 @@ impl Snapshots {
         self.run = Some(run.to_owned());
     }
 
+    /// The folder that copies are written to.
+    fn folder(&self) -> Option<&Path> {
+        self.run.as_deref().filter(|_| !self.has_failed)
+    }
+
     /// Returns true if the weights of this step are to be kept.
     pub fn is_due(&self, step: u64) -> bool {
-        let falls = |pace: Option<SnapshotInterval>| pace.is_some_and(|p| step.is_multiple_of(p.every));
-        !self.in_memory.contains_key(&step) && (falls(self.memory) || falls(self.disk) && self.run.is_some())
+        let falls = self.interval.is_some_and(|interval| step.is_multiple_of(interval.every));
+        falls && (self.is_asked || self.folder().is_some()) && !self.in_memory.contains_key(&step)
     }
 
     /// Keeps the weights of a step, and lets go of those that stand closest for their age.
@@ -83,22 +96,23 @@ impl Snapshots {
     /// # Errors
     /// If they cannot be written. Nothing more is written then; the run goes on.
     pub fn keep(&mut self, step: u64, snapshot: Snapshot) -> Result<(), StoreError> {
+        let Some(interval) = self.interval else { return Ok(()) };
         let mut written = Ok(());
-        if let (Some(pace), Some(run)) = (self.disk.filter(|p| step.is_multiple_of(p.every)), &self.run) {
+        if let Some(run) = self.folder().map(ToOwned::to_owned) {
             let kept: Vec<&VariantWeights> = snapshot.iter().flatten().map(Arc::as_ref).collect();
-            written = snapshots::write(run, step, &kept);
+            written = snapshots::write(&run, step, &kept);
             match written {
-                Ok(()) => self.on_disk = snapshots::list(run),
-                Err(_) => self.disk = None,
+                Ok(()) => self.on_disk = snapshots::list(&run),
+                Err(_) => self.has_failed = true,
             }
-            while self.on_disk.len() > pace.max_count {
+            while self.on_disk.len() > interval.max_count {
                 let Some(path) = take_closest(&mut self.on_disk) else { break };
-                snapshots::remove(run, &path);
+                snapshots::remove(&run, &path);
             }
         }
-        if let Some(pace) = self.memory {
+        if self.is_asked && !self.on_disk.contains_key(&step) {
             self.in_memory.insert(step, snapshot);
-            while self.in_memory.len() > pace.max_count {
+            while self.in_memory.len() > interval.max_count {
                 take_closest(&mut self.in_memory);
             }
         }
@@ -136,6 +150,8 @@ fn take_closest<T>(kept: &mut BTreeMap<u64, T>) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
+    use candle_core::{DType, Device, Tensor};
+
     use super::*;
 
     #[test]
@@ -153,6 +169,41 @@ mod tests {
         let (older, newer) = gaps.split_at(7);
         assert!(older.iter().sum::<u64>() > 2 * newer.iter().sum::<u64>(), "{steps:?}");
         assert!(gaps.iter().all(|g| *g <= 200), "{steps:?}");
+    }
+
+    fn snapshot(step: u64) -> Snapshot {
+        let tensors = vec![("w".to_owned(), Tensor::zeros(2, DType::F32, &Device::Cpu).unwrap())];
+        vec![Some(Arc::new(VariantWeights { variant: "a".into(), step, tensors, runtime_params: vec![] }))]
+    }
+
+    #[test]
+    fn memory_holds_only_what_no_folder_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut kept = Snapshots::new(BUDGET / 4, 8, true);
+        kept.keep(0, snapshot(0)).unwrap();
+        assert_eq!((kept.in_memory.len(), kept.steps()), (1, vec![0]), "it has no folder yet");
+        std::fs::create_dir(dir.path().join("snapshots")).unwrap();
+        kept.set_folder(dir.path());
+        for step in 1..=8 {
+            assert!(kept.is_due(step));
+            kept.keep(step, snapshot(step)).unwrap();
+        }
+        assert_eq!((kept.in_memory.len(), kept.on_disk.len()), (1, 4), "{:?}", kept.steps());
+        assert!(matches!(kept.at(8), Some((8, Source::Disk { .. }))));
+        assert!(matches!(kept.at(0), Some((0, Source::Memory(_)))));
+    }
+
+    #[test]
+    fn a_folder_that_takes_none_leaves_them_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut kept = Snapshots::new(BUDGET / 4, 8, true);
+        kept.set_folder(&dir.path().join("gone"));
+        assert!(kept.keep(1, snapshot(1)).is_err(), "it is said");
+        for step in 2..=8 {
+            kept.keep(step, snapshot(step)).unwrap();
+        }
+        assert_eq!((kept.in_memory.len(), kept.on_disk.len()), (4, 0));
+        assert!(!Snapshots::new(1, 8, false).is_due(1), "nobody asks, and there is no folder");
     }
 
     #[test]
