@@ -93,18 +93,18 @@ impl Strip {
         }
     }
 
-    /// The columns of the result and of the addends from this one on.
+    /// Without the first columns of the result and of the addends.
     #[inline(always)]
-    fn from_column(self, col: usize) -> Self {
-        let addends = self.addends.map(|addend| addend.map(|(at, step)| (at.wrapping_add(col), step)));
-        Self { to: self.to.wrapping_add(col), addends, ..self }
+    fn skip_columns(self, cols: usize) -> Self {
+        let addends = self.addends.map(|addend| addend.map(|(at, step)| (at.wrapping_add(cols), step)));
+        Self { to: self.to.wrapping_add(cols), addends, ..self }
     }
 
-    /// What is left without the first panels, `width` columns wide each.
+    /// Without the first panels, `width` columns wide each.
     #[inline(always)]
-    fn from_panel(self, panels: usize, width: usize) -> Self {
+    fn skip_panels(self, panels: usize, width: usize) -> Self {
         let (b, cols) = (self.b.wrapping_add(panels * self.panel_step), self.cols - panels * width);
-        Self { b, cols, ..self.from_column(panels * width) }
+        Self { b, cols, ..self.skip_columns(panels * width) }
     }
 }
 
@@ -128,16 +128,16 @@ impl WithSimd for Run {
                     } else {
                         row::<S, 4, 2>(simd, s)
                     }
-                    s = s.from_panel(ROW_VECTORS / vectors::<S>(), width);
+                    s = s.skip_panels(ROW_VECTORS / vectors::<S>(), width);
                 }
                 if vectors::<S>() == 2 && s.cols >= 2 * width {
                     row::<S, 2, 2>(simd, s);
-                    s = s.from_panel(2, width);
+                    s = s.skip_panels(2, width);
                 }
             }
             while s.cols > width {
                 panel(simd, Strip { cols: width, ..s });
-                s = s.from_panel(1, width);
+                s = s.skip_panels(1, width);
             }
             if s.cols > 0 {
                 panel(simd, s);
@@ -200,7 +200,7 @@ unsafe fn row<S: Simd, const W: usize, const P: usize>(simd: S, s: Strip) {
             ($row:ident) => {
                 for q in 0..P {
                     s.$row::<S, W>(simd, sums[q], 0, scale, edge);
-                    s = s.from_column(W * lanes);
+                    s = s.skip_columns(W * lanes);
                 }
             };
         }
