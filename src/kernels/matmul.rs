@@ -32,16 +32,19 @@ enum Stored<'a> {
     /// Packed for many rows.
     Packed(Packed),
     Borrowed(&'a Packed),
-    /// A transposed view for few rows; these are packed instead, since packing the weight would take longer than the
-    /// product.
+    /// A transposed view for few rows, from [`MIN_PACKED_ROWS`] on these are packed instead: packing the weight would take
+    /// longer than the product. Any view for a single row.
     Unpacked(View<'a>),
 }
+
+/// Fewer rows would leave most of a vector empty.
+const MIN_PACKED_ROWS: usize = 8;
 
 impl<'a> LinearWeight<'a> {
     /// The weight, stored as suits products with `rows` rows over all calls.
     pub fn new(w: View<'a>, bias: Option<&'a [f32]>, rows: usize) -> Self {
         const FEW: usize = 64;
-        let unpacked = rows <= FEW && w.steps()[0] == 1 && w.steps()[1] > 1;
+        let unpacked = rows == 1 || rows <= FEW && w.steps()[0] == 1 && w.steps()[1] > 1;
         Self { stored: if unpacked { Stored::Unpacked(w) } else { Stored::Packed(Packed::new(w)) }, bias }
     }
 
@@ -67,8 +70,12 @@ impl<'a> LinearWeight<'a> {
             Stored::Unpacked(w) => w,
         };
         let (n, o) = (x.rows(), w.cols());
-        let y_t = build_vec(o * n, |y_t| Packed::new(x.t()).matmul(y_t, w.t(), 1.0)); // (O, n)
-        transpose::transpose(&y_t, [o, n], n, y, o);
+        if n < MIN_PACKED_ROWS || w.steps()[0] != 1 {
+            gemm(y, x, *w, 1.0, false);
+        } else {
+            let y_t = build_vec(o * n, |y_t| Packed::new(x.t()).matmul(y_t, w.t(), 1.0)); // (O, n)
+            transpose::transpose(&y_t, [o, n], n, y, o);
+        }
         if let Some(rest) = rest {
             y.iter_mut().zip(rest).for_each(|(y, r)| *y += r);
         }
@@ -136,9 +143,21 @@ mod tests {
     #[test]
     fn few_rows_are_those_of_many() {
         let some = |n: usize, by: f32| -> Vec<f32> { (0..n).map(|i| (i as f32 * by).sin()).collect() };
-        for (n, i, o) in [(1, 5, 7), (1, 300, 64), (17, 128, 130), (64, 131, 16), (3, 1, 1), (5, 16, 1)] {
+        for (n, i, o) in [
+            (1, 5, 7),
+            (1, 300, 64),
+            (1, 129, 333),
+            (2, 40, 50),
+            (7, 130, 65),
+            (8, 20, 33),
+            (17, 128, 130),
+            (64, 131, 16),
+            (3, 1, 1),
+            (5, 16, 1),
+        ] {
             let (x, w, bias, rest) = (some(n * i, 0.37), some(o * i, 0.71), some(o, 1.3), some(n * o, 1.7));
-            let w = View::new(&w, o, i).t();
+            let by_rows: Vec<f32> = (0..i * o).map(|at| w[at % o * i + at / o]).collect();
+            let (w, by_rows) = (View::new(&w, o, i).t(), View::new(&by_rows, i, o));
             let go = |stored: Stored, bias: Option<&[f32]>, rest: Option<&[f32]>| {
                 let mut y = vec![f32::NAN; n * o];
                 LinearWeight { stored, bias }.matmul_into(&mut y, View::new(&x, n, i), rest);
@@ -148,9 +167,12 @@ mod tests {
                 [(None, None), (Some(&bias[..]), None), (None, Some(&rest[..])), (Some(&bias), Some(&rest))]
             {
                 let wanted = go(Stored::Packed(Packed::new(w)), bias, rest);
-                for (unpacked, many) in go(Stored::Unpacked(w), bias, rest).iter().zip(&wanted) {
-                    let alone = bias.is_none() && rest.is_none();
-                    assert!((unpacked - many).abs() <= if alone { 0.0 } else { 1e-5 }, "({n}, {i}) x ({i}, {o})");
+                // a single row may have any layout of the weight
+                for w in [Some(w), (n == 1).then_some(by_rows)].into_iter().flatten() {
+                    for (unpacked, many) in go(Stored::Unpacked(w), bias, rest).iter().zip(&wanted) {
+                        let alone = bias.is_none() && rest.is_none();
+                        assert!((unpacked - many).abs() <= if alone { 0.0 } else { 1e-5 }, "({n}, {i}) x ({i}, {o})");
+                    }
                 }
             }
         }

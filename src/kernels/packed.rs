@@ -144,9 +144,9 @@ impl Packed {
             let (depth, end) = (DEPTH.min(self.k - first), (first + DEPTH).min(rows.end));
             let mut j = cols.start;
             while j < cols.end {
-                // the panel that column j lies in, from that column on
+                // the panel that column j lies in, from that column on, or from a panel's first column all that are asked
                 let (panel, left) = (j / width * width, j % width);
-                let taken = (width - left).min(cols.end - j);
+                let taken = if left == 0 { cols.end - j } else { (width - left).min(cols.end - j) };
                 let b = &self.values[self.start + first * wide + panel * depth + here * width + left..];
                 let from = j - cols.start;
                 let to = dst.wrapping_add(from);
@@ -157,6 +157,7 @@ impl Packed {
                     a_steps: a.steps(),
                     b: b.as_ptr(),
                     b_step: width,
+                    panel_step: depth * width,
                     to,
                     step,
                     cols: taken,
@@ -169,7 +170,8 @@ impl Packed {
                     },
                 };
                 // SAFETY: a has m rows and k columns, of which those from p - rows.start on are read (checked above); the
-                // packed matrix has the rows p..end and, behind its last panel, a line that the last vector may reach
+                // packed matrix has the rows p..end of panels `depth * width` values apart, which are as wide as a tile
+                // where there are several, and, behind its last panel, a line that the last vector may reach
                 // into; dst and the addends have m rows of n values (the contract), of which `taken` begin at `from`.
                 unsafe { strip.run() }
                 j += taken;
@@ -189,45 +191,100 @@ enum Init {
 }
 
 /// dst = scale a b, or, to accumulate, dst += scale a b, for a right side that is used once: it is packed panel by panel
-/// in a buffer of the thread's own.
+/// in a buffer of the thread's own. For a single row it is read where it lies, if its columns lie side by side.
 ///
 /// # Safety
 /// `dst` must be writable at `a.rows` rows, `step` values apart, of `b.cols` values, which nothing else reads or writes
 /// meanwhile; a must have as many columns as b has rows.
 pub unsafe fn gemm_unchecked(dst: *mut f32, step: usize, a: View, b: View, scale: f32, accumulate: bool) {
     thread_local! {
-        static PANEL: RefCell<Vec<f32>> = const { RefCell::new(vec![]) };
+        static PANELS: RefCell<Vec<f32>> = const { RefCell::new(vec![]) };
     }
     let (m, n, k) = (a.rows(), b.cols(), b.rows());
     let width = panel_width(n);
-    PANEL.with_borrow_mut(|buffer| {
+    if packs_left(a, n) {
+        // SAFETY: the contract is the same.
+        return unsafe { gemm_left_packed(dst, step, a, b, scale, accumulate) };
+    }
+    // columns that are not packed, and columns that are packed at a time
+    let in_place = if m == 1 && b.steps()[1] == 1 { n / LINE * LINE } else { 0 };
+    let packed = if m == 1 && n > width { tile::row_width() } else { width };
+    PANELS.with_borrow_mut(|buffer| {
         if buffer.is_empty() {
-            buffer.resize(DEPTH * tile::width() + LINE, 0.0);
+            buffer.resize(DEPTH * tile::row_width() + LINE, 0.0);
         }
         let start = line_offset(buffer);
         for p in (0..k).step_by(DEPTH) {
             let depth = DEPTH.min(k - p);
-            for j in (0..n).step_by(width) {
-                let (panel, cols) = (&mut buffer[start..][..depth * width], width.min(n - j));
-                pack_panel(panel, b.part(p, j, depth, cols), width);
+            let strip = |j: usize, cols: usize| {
                 let to = dst.wrapping_add(j);
-                let strip = Strip {
+                Strip {
                     rows: m,
                     k: depth,
                     a: a.address(0, p),
                     a_steps: a.steps(),
-                    b: panel.as_ptr(),
-                    b_step: width,
+                    b: b.address(p, j),
+                    b_step: b.steps()[0],
+                    panel_step: tile::width(),
                     to,
                     step,
                     cols,
                     scale,
                     addends: [(accumulate || p > 0).then_some((to.cast_const(), step)), None],
-                };
-                // SAFETY: a has m rows and k columns, of which `depth` begin at p; the panel has `depth` rows of `width`,
-                // whole vectors that hold `cols` values; dst has m rows of n values, of which `cols` begin at j (the
-                // contract), and is its own addend.
+                }
+            };
+            // SAFETY: a has m rows and k columns, of which `depth` begin at p; b has `depth` rows from p on whose first
+            // `in_place` columns lie side by side and are whole vectors; dst has m rows of n values (the contract), and is its
+            // own addend.
+            unsafe { strip(0, in_place).run() }
+            for j in (in_place..n).step_by(packed) {
+                let cols = packed.min(n - j);
+                let panels = &mut buffer[start..][..depth * cols.next_multiple_of(width)];
+                for (i, panel) in panels.chunks_exact_mut(depth * width).enumerate() {
+                    pack_panel(panel, b.part(p, j + i * width, depth, width.min(cols - i * width)), width);
+                }
+                let strip = Strip { b: panels.as_ptr(), b_step: width, panel_step: depth * width, ..strip(j, cols) };
+                // SAFETY: as above for a and dst, of which `cols` columns begin at j; the panels have `depth` rows of `width`
+                // values, whole vectors that hold `cols` columns, and are as wide as a tile where there are several.
                 unsafe { strip.run() }
+            }
+        }
+    });
+}
+
+/// Columns of a left side that lie so far apart, in values, share few sets of the first-level cache.
+const FAR: usize = 1024;
+
+/// True for a transposed left side with columns far apart that is read for several panels. Tiles of 16 columns take too
+/// little time for each column for the second-level cache to hide behind.
+fn packs_left(a: View, n: usize) -> bool {
+    let [row_step, col_step] = a.steps();
+    row_step == 1 && col_step >= FAR && a.rows() >= LINE && n >= 4 * LINE && tile::width() <= LINE
+}
+
+/// [`gemm_unchecked`] with the left side copied to rows, some at a time, in a buffer of the thread's own.
+///
+/// # Safety
+/// That of [`gemm_unchecked`]; the rows of a lie side by side.
+unsafe fn gemm_left_packed(dst: *mut f32, step: usize, a: View, b: View, scale: f32, accumulate: bool) {
+    /// Rows at a time: few enough for them to stay in the second-level cache.
+    const ROWS: usize = 512;
+    thread_local! {
+        static ROWS_OF_A: RefCell<Vec<f32>> = const { RefCell::new(vec![]) };
+    }
+    ROWS_OF_A.with_borrow_mut(|buffer| {
+        if buffer.is_empty() {
+            buffer.resize(ROWS * DEPTH, 0.0);
+        }
+        for row in (0..a.rows()).step_by(ROWS) {
+            for p in (0..b.rows()).step_by(DEPTH) {
+                let (rows, depth) = (ROWS.min(a.rows() - row), DEPTH.min(b.rows() - p));
+                let columns = a.part(row, p, rows, depth);
+                transpose::transpose(columns.values(), [depth, rows], a.steps()[1], buffer, depth);
+                let to = dst.wrapping_add(row * step);
+                let (a, b) = (View::new(buffer, rows, depth), b.part(p, 0, depth, b.cols()));
+                // SAFETY: these rows of dst are among those of the contract; a has as many columns as b has rows.
+                unsafe { gemm_unchecked(to, step, a, b, scale, accumulate || p > 0) }
             }
         }
     });
@@ -252,6 +309,7 @@ fn pack_panel(panel: &mut [f32], b: View, width: usize) {
             match (width, width == n) {
                 (64, true) => copy_rows::<64>(panel, b),
                 (32, true) => copy_rows::<32>(panel, b),
+                (16, true) => copy_rows::<16>(panel, b),
                 _ => {
                     for (p, row) in panel.chunks_exact_mut(width).enumerate() {
                         row[..n].copy_from_slice(b.row(p));
@@ -393,17 +451,42 @@ mod tests {
             }
         }
 
-        /// Tasks rely on it: a row has the same bits whichever rows are multiplied with it.
+        /// Columns of a left side that lie far apart are copied, on some code paths.
         #[test]
-        fn a_row_has_the_same_bits_among_any_others((m, k, n) in (1usize..30, 1usize..300, 1usize..200)) {
+        fn a_transposed_left_side_gives_the_bits_of_its_rows(
+            (m, k, n) in (1usize..600, 1usize..200, 1usize..100), far: bool, accumulate: bool,
+        ) {
+            let (a, b) = (some(m * k, 1), some(k * n, 2));
+            let b = View::new(&b, k, n);
+            let step = if far { FAR } else { m };
+            let mut columns = vec![f32::NAN; k * step];
+            for (p, column) in columns.chunks_exact_mut(step).enumerate() {
+                (0..m).for_each(|i| column[i] = a[i * k + p]);
+            }
+            let [mut wanted, mut found] = [some(m * n, 3), some(m * n, 3)];
+            gemm(&mut wanted, View::new(&a, m, k), b, 0.5, accumulate);
+            gemm(&mut found, View::with_steps(&columns, [m, k], [1, step]), b, 0.5, accumulate);
+            prop_assert!(found.iter().zip(&wanted).all(|(f, w)| f.to_bits() == w.to_bits()));
+        }
+
+        /// Tasks rely on it: a row has the same bits whichever rows are multiplied with it, packed or not.
+        #[test]
+        fn a_row_has_the_same_bits_among_any_others((m, k, n) in (1usize..30, 1usize..300, 1usize..400)) {
             let (a, b) = (some(m * k, 1), some(k * n, 2));
             let packed = Packed::new(View::new(&b, k, n));
+            let layouts = [0, 1, 2].map(|layout| strided(&b, k, n, layout));
             let mut all = vec![f32::NAN; m * n];
             packed.matmul(&mut all, View::new(&a, m, k), 1.0);
             for (a, all) in a.chunks_exact(k).zip(all.chunks_exact(n)) {
                 let mut one = vec![f32::NAN; n];
                 packed.matmul(&mut one, View::new(a, 1, k), 1.0);
-                prop_assert!(one.iter().zip(all).all(|(a, b)| a.to_bits() == b.to_bits()));
+                let same = |one: &[f32]| one.iter().zip(all).all(|(a, b)| a.to_bits() == b.to_bits());
+                prop_assert!(same(&one));
+                for b in &layouts {
+                    one.fill(f32::NAN);
+                    gemm(&mut one, View::new(a, 1, k), view(b, k, n), 1.0, false);
+                    prop_assert!(same(&one), "unpacked");
+                }
             }
         }
     }

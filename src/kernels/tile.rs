@@ -1,5 +1,5 @@
-//! The innermost loop of every matrix product: six rows of the left side times one panel of the right side, with all
-//! sums in registers. A value is one chain of fused multiply-adds in the order of k, whatever its place in a tile and
+//! The innermost loop of every matrix product: six rows of the left side times one panel of the right side, or a single row
+//! times several panels, with all sums in registers. A value is one chain of fused multiply-adds in the order of k, whatever its place in a tile and
 //! however wide a vector is, so that neither the cut into tasks nor the processor changes a bit.
 //!
 //! It knows pointers and steps; `packed` knows the layout.
@@ -17,27 +17,37 @@ const fn vectors<S: Simd>() -> usize {
     if S::F32_LANES == 8 { 2 } else { 4 }
 }
 
+/// Vectors of a tile of a single row, which lie in several panels: a multiply-add waits for the one before in its chain, and
+/// so many chains keep the processor busy meanwhile.
+const ROW_VECTORS: usize = 8;
+
 /// Columns of a panel on this processor.
 pub fn width() -> usize {
-    width_of(arch())
+    widths(arch())[0]
 }
 
-fn width_of(arch: Arch) -> usize {
-    struct Width;
+/// Columns of a tile of a single row on this processor, a number of panels.
+pub fn row_width() -> usize {
+    widths(arch())[1]
+}
 
-    impl WithSimd for Width {
-        type Output = usize;
+/// Columns of a tile of [`ROWS`] rows, and of one of a single row.
+fn widths(arch: Arch) -> [usize; 2] {
+    struct Widths;
+
+    impl WithSimd for Widths {
+        type Output = [usize; 2];
 
         #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> usize {
-            S::F32_LANES * vectors::<S>()
+        fn with_simd<S: Simd>(self, _: S) -> [usize; 2] {
+            [S::F32_LANES * vectors::<S>(), S::F32_LANES * ROW_VECTORS]
         }
     }
 
-    arch.dispatch(Width)
+    arch.dispatch(Widths)
 }
 
-/// `rows` rows of a product with one panel: to = scale a b + addends.
+/// `rows` rows of a product with some panels, which are all as wide as [`width`] but the last: to = scale a b + addends.
 #[derive(Clone, Copy)]
 pub struct Strip {
     pub rows: usize,
@@ -46,14 +56,16 @@ pub struct Strip {
     pub a: *const f32,
     /// Distance from one row of a to the next, and from one column to the next, in values.
     pub a_steps: [usize; 2],
-    /// `k` rows, read in whole vectors.
+    /// `k` rows of the first panel, read in whole vectors.
     pub b: *const f32,
-    /// Distance from one row of b to the next.
+    /// Distance from one row of a panel to the next.
     pub b_step: usize,
+    /// Distance from one panel to the next.
+    pub panel_step: usize,
     pub to: *mut f32,
     /// Distance from one row of the result to the next.
     pub step: usize,
-    /// Columns that are written, at most [`width`].
+    /// Columns that are written, of all panels.
     pub cols: usize,
     pub scale: f32,
     pub addends: [Addend; 2],
@@ -65,8 +77,8 @@ pub type Addend = Option<(*const f32, usize)>;
 
 impl Strip {
     /// # Safety
-    /// `a` must be readable at `rows` rows of `k` columns, `b` at `k` rows of `cols` values rounded up to whole vectors, the
-    /// addends at `rows` rows of `cols` values, and `to` must be writable at as many, which nothing else reads or writes
+    /// `a` must be readable at `rows` rows of `k` columns, the panels of `b` at `k` rows of their columns, which are `cols`
+    /// together, rounded up to whole vectors, the addends at `rows` rows of `cols` values, and `to` must be writable at as many, which nothing else reads or writes
     /// meanwhile.
     pub unsafe fn run(self) {
         // SAFETY: the contract is the same.
@@ -80,6 +92,20 @@ impl Strip {
             arch.dispatch(Run(self));
         }
     }
+
+    /// Without the first columns of the result and of the addends.
+    #[inline(always)]
+    fn skip_columns(self, cols: usize) -> Self {
+        let addends = self.addends.map(|addend| addend.map(|(at, step)| (at.wrapping_add(cols), step)));
+        Self { to: self.to.wrapping_add(cols), addends, ..self }
+    }
+
+    /// Without the first panels, `width` columns wide each.
+    #[inline(always)]
+    fn skip_panels(self, panels: usize, width: usize) -> Self {
+        let (b, cols) = (self.b.wrapping_add(panels * self.panel_step), self.cols - panels * width);
+        Self { b, cols, ..self.skip_columns(panels * width) }
+    }
 }
 
 /// Made by [`Strip::run_on`] alone, on whose contract it relies.
@@ -90,23 +116,98 @@ impl WithSimd for Run {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let across = self.0.cols.div_ceil(S::F32_LANES);
-        // SAFETY: only `Strip::run_on` makes a `Run`, and its contract is that of `strip`; `cols` values of a row lie in
-        // `across` vectors, at most `vectors` of them.
+        let Self(mut s) = self;
+        let width = S::F32_LANES * vectors::<S>();
+        // SAFETY: only `Strip::run_on` makes a `Run`, and its contract is that of `panel` and, for one row, of `row`; each
+        // takes no more columns than are left.
         unsafe {
-            if vectors::<S>() == 2 {
-                match across {
-                    1 => strip::<S, 1>(simd, self.0),
-                    _ => strip::<S, 2>(simd, self.0),
+            if s.rows == 1 {
+                while s.cols >= S::F32_LANES * ROW_VECTORS {
+                    if vectors::<S>() == 2 {
+                        row::<S, 2, 4>(simd, s)
+                    } else {
+                        row::<S, 4, 2>(simd, s)
+                    }
+                    s = s.skip_panels(ROW_VECTORS / vectors::<S>(), width);
                 }
-            } else {
-                match across {
-                    1 => strip::<S, 1>(simd, self.0),
-                    2 => strip::<S, 2>(simd, self.0),
-                    3 => strip::<S, 3>(simd, self.0),
-                    _ => strip::<S, 4>(simd, self.0),
+                if vectors::<S>() == 2 && s.cols >= 2 * width {
+                    row::<S, 2, 2>(simd, s);
+                    s = s.skip_panels(2, width);
                 }
             }
+            while s.cols > width {
+                panel(simd, Strip { cols: width, ..s });
+                s = s.skip_panels(1, width);
+            }
+            if s.cols > 0 {
+                panel(simd, s);
+            }
+        }
+    }
+}
+
+/// One panel.
+///
+/// # Safety
+/// That of [`Strip::run`]; there are at most [`width`] columns.
+#[inline(always)]
+unsafe fn panel<S: Simd>(simd: S, s: Strip) {
+    let across = s.cols.div_ceil(S::F32_LANES);
+    // SAFETY: the contract; `cols` values of a row lie in `across` vectors, at most `vectors` of them.
+    unsafe {
+        if vectors::<S>() == 2 {
+            match across {
+                1 => strip::<S, 1>(simd, s),
+                _ => strip::<S, 2>(simd, s),
+            }
+        } else {
+            match across {
+                1 => strip::<S, 1>(simd, s),
+                2 => strip::<S, 2>(simd, s),
+                3 => strip::<S, 3>(simd, s),
+                _ => strip::<S, 4>(simd, s),
+            }
+        }
+    }
+}
+
+/// One row of `P` panels of `W` vectors each.
+///
+/// # Safety
+/// That of [`Strip::run`]; there must be as many columns.
+#[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "loops that the compiler unrolls even where it hardly optimises")]
+unsafe fn row<S: Simd, const W: usize, const P: usize>(simd: S, s: Strip) {
+    let (lanes, scale) = (S::F32_LANES, simd.splat_f32s(s.scale));
+    let mut sums = [[simd.splat_f32s(0.0); W]; P];
+    let (mut a, mut b) = (s.a, s.b);
+    // SAFETY: Column p < k of a, row p of each panel with its W vectors, and the columns of all panels in the result and in
+    // the addends are within what the contract covers; vectors are read and written unaligned.
+    unsafe {
+        for _ in 0..s.k {
+            let left = simd.splat_f32s(*a);
+            for q in 0..P {
+                for j in 0..W {
+                    let right = b.add(q * s.panel_step + j * lanes).cast::<S::f32s>().read_unaligned();
+                    sums[q][j] = simd.mul_add_f32s(left, right, sums[q][j]);
+                }
+            }
+            (a, b) = (a.wrapping_add(s.a_steps[1]), b.wrapping_add(s.b_step));
+        }
+        let edge = Edge { lanes, full: W, last: 0 };
+        let mut s = s;
+        macro_rules! panels {
+            ($row:ident) => {
+                for q in 0..P {
+                    s.$row::<S, W>(simd, sums[q], 0, scale, edge);
+                    s = s.skip_columns(W * lanes);
+                }
+            };
+        }
+        match s.addends {
+            [None, None] => panels!(plain),
+            [Some(_), None] => panels!(added),
+            _ => panels!(any),
         }
     }
 }
@@ -291,42 +392,88 @@ impl Edge {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::arch::available;
 
-    #[test]
-    fn every_code_path_gives_the_same_bits() {
-        const STEP: usize = 64;
-        let wave = |i: usize| (i as f32 * 0.7).sin();
-        for (rows, k, n) in [(1, 1, 1), (6, 9, 16), (8, 33, 31), (13, 128, 64)] {
-            let a: Vec<f32> = (0..rows * k).map(wave).collect();
+    /// The sides of a product (rows, k) x (k, n) and its addends: a residual `(rows, n)` and a bias `(n)`.
+    struct Sides {
+        sizes: [usize; 3],
+        a: Vec<f32>,
+        b: Vec<f32>,
+        addends: [Vec<f32>; 2],
+    }
+
+    const SCALE: f32 = 0.37;
+
+    impl Sides {
+        fn new([rows, k, n]: [usize; 3]) -> Self {
+            let wave = |len: usize, by: f32| (0..len).map(|i| (i as f32 * by).sin()).collect::<Vec<_>>();
             // the last vector of a panel may reach behind its columns
-            let b: Vec<f32> = (0..(k + 1) * STEP).map(|i| wave(i * i)).collect();
-            let bias: Vec<f32> = (0..n).map(wave).collect();
-            let product = |arch: Arch| {
-                let mut out = vec![0f32; rows * n];
-                for j in (0..n).step_by(width_of(arch)) {
-                    let strip = Strip {
-                        rows,
-                        k,
-                        a: a.as_ptr(),
-                        a_steps: [k, 1],
-                        b: b[j..].as_ptr(),
-                        b_step: STEP,
-                        to: out[j..].as_mut_ptr(),
-                        step: n,
-                        cols: width_of(arch).min(n - j),
-                        scale: 0.37,
-                        addends: [Some((bias[j..].as_ptr(), 0)), None],
-                    };
-                    // SAFETY: `a` has `rows` rows of `k` values, `b` has a row more than `k`, and `out` and `bias` have
-                    // the columns that are written.
-                    unsafe { strip.run_on(arch) }
-                }
-                out.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            let b = wave((k + 1) * n.next_multiple_of(16), 1.3);
+            Self { sizes: [rows, k, n], a: wave(rows * k, 0.7), b, addends: [wave(rows * n, 0.3), wave(n, 2.1)] }
+        }
+
+        /// The bits of these rows of the product, with the first addends.
+        fn product(&self, arch: Arch, rows: std::ops::Range<usize>, addends: usize) -> Vec<u32> {
+            let [all, k, n] = self.sizes;
+            assert!(rows.end <= all);
+            let mut out = vec![0f32; rows.len() * n];
+            let residual = (addends > 0).then(|| (self.addends[0][rows.start * n..].as_ptr(), n));
+            let strip = Strip {
+                rows: rows.len(),
+                k,
+                a: self.a[rows.start * k..].as_ptr(),
+                a_steps: [k, 1],
+                b: self.b.as_ptr(),
+                b_step: n.next_multiple_of(16),
+                panel_step: widths(arch)[0],
+                to: out.as_mut_ptr(),
+                step: n,
+                cols: n,
+                scale: SCALE,
+                addends: [residual, (addends > 1).then(|| (self.addends[1].as_ptr(), 0))],
             };
-            let all: Vec<_> = available().into_iter().map(|(name, arch)| (name, product(arch))).collect();
-            all.iter().for_each(|(name, found)| assert_eq!(*found, all[0].1, "{name}: {rows} x {k} x {n}"));
+            // SAFETY: `a` and the residual have these rows, `b` has a row more than `k`, of whole vectors, and `out` and the
+            // bias have the columns that are written.
+            unsafe { strip.run_on(arch) }
+            out.into_iter().map(f32::to_bits).collect()
+        }
+
+        /// The bits of the same by plain loops.
+        fn plain(&self, addends: usize) -> Vec<u32> {
+            let [rows, k, n] = self.sizes;
+            let value = |r: usize, j: usize| {
+                let step = n.next_multiple_of(16);
+                let sum = (0..k).fold(0f32, |sum, p| self.a[r * k + p].mul_add(self.b[p * step + j], sum));
+                match addends {
+                    0 => sum * SCALE,
+                    1 => sum.mul_add(SCALE, self.addends[0][r * n + j]),
+                    _ => sum.mul_add(SCALE, self.addends[0][r * n + j]) + self.addends[1][j],
+                }
+            };
+            (0..rows * n).map(|i| value(i / n, i % n).to_bits()).collect()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// A row alone is computed by other tiles than a row among many.
+        #[test]
+        fn one_row_is_that_of_many_and_of_plain_loops_on_every_code_path(
+            (rows, k, n) in (1usize..15, 1usize..140, 1usize..420), addends in 0usize..3,
+        ) {
+            let sides = Sides::new([rows, k, n]);
+            let wanted = sides.plain(addends);
+            for (name, arch) in available() {
+                prop_assert!(sides.product(arch, 0..rows, addends) == wanted, "{name}: {rows} rows");
+                for r in 0..rows {
+                    let one = sides.product(arch, r..r + 1, addends);
+                    prop_assert!(one == wanted[r * n..][..n], "{name}: row {r} of {rows}");
+                }
+            }
         }
     }
 }
