@@ -6,7 +6,7 @@ use orrery_lab::{
         ModelSpec,
         bdh::BdhSpec,
         dense::DenseSpec,
-        fast_slow::{Approach, FastSlowSpec, SlowMixer},
+        fast_slow::{Approach, FastSlowSpec, Hierarchy, SlowMixer},
         gpt::{AlibiGptSpec, PlainGptSpec},
         ode_flow::{OdeFlowSpec, Steering},
     },
@@ -19,6 +19,7 @@ use orrery_lab::{
             mlp::Act,
         },
         host,
+        residual_mixing::ResidualMixing,
     },
 };
 
@@ -63,6 +64,10 @@ fn families() -> Vec<(&'static str, ModelSpec)> {
         (
             "alibi",
             ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2, residual: ResidualMixing::Fixed }),
+        ),
+        (
+            "alibi, attention over layers",
+            ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 3, residual: ResidualMixing::Attention }),
         ),
         ("bdh", ModelSpec::Bdh(BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() })),
     ]
