@@ -19,7 +19,7 @@ use orrery::{
         ode_flow::OdeFlowSpec,
         spen::SpenSpec,
     },
-    nn::{AdamW, Batch, fused::GradAccumulator, host, memory, optimiser::AdamWSpec},
+    nn::{AdamW, Batch, fused::GradAccumulator, host, memory, optimiser::AdamWSpec, residual_mixing::ResidualMixing},
 };
 
 pub struct Case {

@@ -8,7 +8,7 @@ use orrery_lab::{
         bdh::BdhSpec,
         gpt::{AlibiGptSpec, Gpt},
     },
-    nn::{Batch, Tap, host, optimiser::ClipRule},
+    nn::{Batch, Tap, host, optimiser::ClipRule, residual_mixing::ResidualMixing},
     trainer::{Decay, Run},
 };
 use rand::{Rng, SeedableRng};
@@ -33,6 +33,11 @@ fn tokens(seed: u64, rows: usize, t: usize) -> candle_core::Result<Tensor> {
 #[test]
 fn it_has_as_many_parameters_as_the_model_beside_it() -> Outcome {
     assert_eq!(model()?.params().count(), SPEC.parameters(VOCAB));
+    for residual in [ResidualMixing::Learned, ResidualMixing::Attention] {
+        let spec = AlibiGptSpec { residual, ..SPEC };
+        let model = Gpt::with_alibi(&spec, VOCAB, 3, &Device::Cpu)?;
+        assert_eq!(model.params().count(), spec.parameters(VOCAB), "{residual:?}");
+    }
     for (d_model, neurons) in [(64, 2048), (32, 512), (64, 8192), (128, 4096), (256, 32768), (256, 131_072)] {
         let bdh = BdhSpec { d_model, neurons, ..BdhSpec::default() }.parameters(256);
         let like = AlibiGptSpec::with_parameters_near(bdh, 256);
@@ -59,6 +64,25 @@ fn it_sees_the_past_alone_and_more_of_what_is_near() -> Outcome {
     let last = |x: &Tensor| host::to_f32(&model.logits(x, &mut Tap::off())?.narrow(1, 2, 1)?);
     let off = last(&swapped)?.iter().zip(last(&straight)?).fold(0f32, |m, (a, b)| m.max((a - b).abs()));
     assert!(off > 1e-4, "{off}");
+    Ok(())
+}
+
+/// Learned weights begin as the residual stream; both mixers see the past alone.
+#[test]
+fn mixed_residuals_are_causal_and_learned_ones_begin_as_the_stream() -> Outcome {
+    let (first, at) = (tokens(1, 1, 40)?, 23);
+    let other = Tensor::cat(&[first.narrow(1, 0, at)?, tokens(2, 1, 40 - at)?], 1)?;
+    let plain = host::to_f64(&model()?.logits(&first, &mut Tap::off())?)?;
+    for residual in [ResidualMixing::Learned, ResidualMixing::Attention] {
+        let model = Gpt::with_alibi(&AlibiGptSpec { residual, ..SPEC }, VOCAB, 3, &Device::Cpu)?;
+        let [a, b] = [&first, &other].map(|ids| model.logits(ids, &mut Tap::off()));
+        let (a, b) = (a?, b?);
+        let before = |x: &Tensor| host::to_f32(&x.narrow(1, 0, at)?);
+        assert_eq!(before(&a)?, before(&b)?, "{residual:?}");
+        let found = host::to_f64(&a)?;
+        let off = found.iter().zip(&plain).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert_eq!(off < 1e-4, residual == ResidualMixing::Learned, "{residual:?} is {off:e} from the stream");
+    }
     Ok(())
 }
 

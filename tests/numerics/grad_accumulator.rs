@@ -6,7 +6,7 @@ use orrery_lab::{
         ModelSpec,
         bdh::BdhSpec,
         dense::DenseSpec,
-        fast_slow::{Approach, FastSlowSpec, SlowMixer},
+        fast_slow::{Approach, FastSlowSpec, Hierarchy, SlowMixer},
         gpt::{AlibiGptSpec, PlainGptSpec},
         ode_flow::{OdeFlowSpec, Steering},
     },
@@ -19,6 +19,7 @@ use orrery_lab::{
             mlp::Act,
         },
         host,
+        residual_mixing::ResidualMixing,
     },
 };
 
@@ -32,6 +33,10 @@ fn batch() -> Result<Batch> {
 fn families() -> Vec<(&'static str, ModelSpec)> {
     let small = FastSlowSpec { d_model: 16, heads: 4, kv_heads: 2, ..FastSlowSpec::default() };
     let approaching = |approach| ModelSpec::FastSlow(FastSlowSpec { approach, ..small.clone() });
+    let by_counts = |last_cycle_only| {
+        let hierarchy = Hierarchy::UpdateCount { passes: 2, last_cycle_only };
+        ModelSpec::FastSlow(FastSlowSpec { hierarchy, ..small.clone() })
+    };
     let flow = OdeFlowSpec { d_model: 16, heads: 2, positions: 12, ..OdeFlowSpec::default() };
     let steering =
         Steering { language_steps: 0, plus: vec![1, 2], minus: vec![3], prompt: None, vary: false, kl: true };
@@ -46,6 +51,8 @@ fn families() -> Vec<(&'static str, ModelSpec)> {
             "fast-slow, gated linear",
             ModelSpec::FastSlow(FastSlowSpec { slow_mixer: SlowMixer::GatedLinear, ..small.clone() }),
         ),
+        ("fast-slow, update counts", by_counts(false)),
+        ("fast-slow, last cycle", by_counts(true)),
         (
             "dense",
             ModelSpec::Dense(DenseSpec {
@@ -63,6 +70,10 @@ fn families() -> Vec<(&'static str, ModelSpec)> {
         (
             "alibi",
             ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 2, residual: ResidualMixing::Fixed }),
+        ),
+        (
+            "alibi, attention over layers",
+            ModelSpec::AlibiGpt(AlibiGptSpec { d_model: 16, heads: 2, layers: 3, residual: ResidualMixing::Attention }),
         ),
         ("bdh", ModelSpec::Bdh(BdhSpec { d_model: 8, heads: 2, neurons: 32, layers: 2, ..BdhSpec::default() })),
     ]

@@ -7,7 +7,7 @@ use orrery::{
     config::Value,
     labs::spen::LAB,
     models::ModelSpec,
-    nn,
+    nn::{self, residual_mixing::ResidualMixing},
     telemetry::{
         Args, Measurement,
         measurements::{Autocorrelation, PositionLosses, TokenBaselines, TraceReading, UnitUsage},
@@ -84,6 +84,30 @@ fn every_probe_answers_of_every_variant() {
         assert!(read.surprise[0].is_nan() && read.surprise[1..].iter().all(|v| *v > 0.0));
         assert!(read.blocks.iter().all(|b| b.traces.iter().all(|t| t.shape() == [13, 16])));
     }
+}
+
+#[test]
+fn models_over_depth_differ_in_their_residual_alone() {
+    let depth = [("depth.fixed", "true"), ("depth.learned", "true"), ("depth.attention", "true")];
+    let alone = [("mechanism.fixed", "false"), ("mechanism.gated", "false"), ("mechanism.softmax", "false")];
+    let made = plan(&[&depth[..], &alone].concat()).unwrap();
+    let models: Vec<_> = made.variants.iter().map(|v| (v.id.as_str(), v.model.clone())).collect();
+    assert_eq!(
+        models.iter().map(|(id, _)| *id).collect::<Vec<_>>(),
+        ["depth_fixed", "depth_learned", "depth_attention"]
+    );
+    for (_, model) in &models {
+        let (ModelSpec::AlibiGpt(spec), ModelSpec::AlibiGpt(first)) = (model, &models[0].1) else {
+            panic!("{model:?}")
+        };
+        assert_eq!((spec.d_model, spec.heads, spec.layers), (first.d_model, first.heads, first.layers));
+        assert_eq!(first.residual, ResidualMixing::Fixed);
+    }
+    let is_asked = |plan: &Plan| plan.probes.iter().any(|p| p.probe == "layer_readout");
+    assert!(is_asked(&made) && !is_asked(&plan(&[]).unwrap()), "only transformers have layers that can be read");
+    let error = plan(&[&depth[..], &[("depth.d_model", "50"), ("depth.heads", "4")]].concat()).map(|_| ()).unwrap_err();
+    assert!(error.contains("`depth.d_model` = 50") && error.contains("try 48"), "{error}");
+    assert!(plan(&alone).is_err(), "no variant at all");
 }
 
 #[test]

@@ -220,7 +220,7 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
     let usage = UnitUsageArgs { window, ..UnitUsageArgs::default() };
     let autocorrelation = AutocorrelationArgs { window, ..AutocorrelationArgs::default() };
     let by_position = PositionLossesArgs { window, ..PositionLossesArgs::default() };
-    let probes = vec![
+    let mut probes = vec![
         // Of the text alone: what is measured at the start stands.
         ProbeSchedule {
             probe: TokenBaselinesArgs::PROBE.to_owned(),
@@ -232,8 +232,10 @@ fn plan(config: &Config, s: &SpenSettings) -> Result<Plan, ConfigError> {
         every.unit_usage.ask(&usage),
         every.autocorrelation.ask(&autocorrelation),
         every.position_losses.ask(&by_position),
-        every.layer_readout.ask(&LayerReadoutArgs { window, ..LayerReadoutArgs::default() }),
     ];
+    if variants.iter().any(|v| matches!(v.model, ModelSpec::AlibiGpt(_))) {
+        probes.push(every.layer_readout.ask(&LayerReadoutArgs { window, ..LayerReadoutArgs::default() }));
+    }
     let experiment = Experiment { seeds: s.variants.seeds, ..Experiment::new(config, &s.train, &s.run) };
     Ok(experiment.plan(s.corpus.spec()?, &variants, probes))
 }

@@ -62,7 +62,7 @@ impl Gate {
 
     /// Nothing where no entropy was measured.
     fn entropy_chart<'a>(cx: &ViewCx<'a>) -> Option<Chart<'a>> {
-        let y = Axis::new("entropy, open \u{2212} shut (nats)").include(&[0.0]);
+        let y = Axis::new("\u{394} entropy (nats)").include(&[0.0]);
         let mut chart = Chart::new("entropy behind the gate", Axis::steps().include(&[0.0]), y);
         for (variant, info) in cx.mirror.variants().iter().enumerate() {
             let history = cx.history::<GateEntropy>(variant);

@@ -22,7 +22,7 @@ pub static ALL: &[Headline] = &[
         about: "R\u{b2} of a linear map from what the last norm reads to what the first layer added, held-out tokens: 1 is all of it, 0 nothing.",
         better: Better::Neither,
         digits: Digits::Decimals(3),
-        absent: "no variant is a transformer over depth (`depth.fixed` and its like)",
+        absent: "no variant is a transformer (`depth.fixed`, `compare.transformer`), or none was measured",
         source: measured!(LayerReadout, |m| m.explained.last().copied().filter(|r| r.is_finite())),
     },
 ];
