@@ -157,19 +157,22 @@ class Capture:
     def _multihead(self, path: str, module: Any, args: Any, kwargs: Any) -> None:
         names = ("query", "key", "value", "key_padding_mask", "need_weights", "attn_mask", "average_attn_weights")
         given = dict(zip((*names, "is_causal"), args), **kwargs)
-        query, key = given["query"], given["key"]
+        query = given["query"]
+        dtype = module.out_proj.weight.dtype
+        for name in ("query", "key", "value"):
+            given[name] = given[name].detach().to(dtype)
         if query.dim() == 3:
             batch = 0 if module.batch_first else 1
             for name in ("query", "key", "value"):
-                given[name] = given[name].detach().narrow(batch, 0, 1)
+                given[name] = given[name].narrow(batch, 0, 1)
             if given.get("key_padding_mask") is not None:
                 given["key_padding_mask"] = given["key_padding_mask"][:1]
             mask = given.get("attn_mask")
             if mask is not None and mask.dim() == 3:
                 given["attn_mask"] = mask[: module.num_heads]
-        if given["query"].shape[-2 if module.batch_first else 0] != given["key"].shape[-2 if module.batch_first else 0]:
+        places = 1 if query.dim() == 3 and module.batch_first else 0
+        if given["query"].shape[places] != given["key"].shape[places]:
             return
-        del query, key
         given.update(need_weights=True, average_attn_weights=False)
         training = module.training
         module.training = False  # no dropout, so no random numbers are drawn
@@ -183,7 +186,7 @@ class Capture:
         given = dict(zip(("Q", "K", "V"), args), **kwargs)
         neurons = given["Q"].detach()
         positive = (neurons > 0).float().mean()
-        second = (model.ln(out.detach()[:1]) @ model.encoder_v).relu()
+        second = (model.ln(out.detach()[:1]).to(model.encoder_v.dtype) @ model.encoder_v).relu()
         self.activity.append({"x": device_scalar(positive), "y": device_scalar((second > 0).float().mean())})
         length = neurons.shape[-2]
         query = neurons[:1, :, : min(length, self.max_tokens)]

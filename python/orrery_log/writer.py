@@ -21,7 +21,7 @@ except ImportError:  # not on Windows
 
 METRICS, SAMPLES, EVENTS = "metrics.jsonl", "samples.jsonl", "events.jsonl"
 #: Lines that wait at most, and bytes of arrays among them.
-MAX_WAITING = 20_000
+MAX_WAITING = 100_000
 MAX_WAITING_BYTES = 256 << 20
 #: Lines are gathered for so many seconds, then written together.
 GATHER_SECS = 0.1
@@ -120,7 +120,7 @@ class Writer:
                     self._condition.notify_all()
                 return True
         if first:
-            text = "the disk is too slow: measurements are dropped; the events of the run say how many"
+            text = "more is logged than can be written: lines are dropped; the events of the run say how many"
             self.notices.once("dropped", text)
         return False
 

@@ -290,6 +290,59 @@ def test_maps_of_multihead_attention(begin, batch_first, need_weights):
     torch.testing.assert_close(maps(run.read())["mha"], expected[0], atol=1e-3, rtol=1e-3)
 
 
+def test_mixed_precision_is_looked_at_too(begin):
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(16, 16)
+            self.mha = nn.MultiheadAttention(16, 2, batch_first=True)
+            self.hand = SoftmaxAttention()
+
+        def forward(self, x):
+            x = self.first(x)
+            return self.hand(self.mha(x, x, x)[0])
+
+    run = begin()
+    torch.manual_seed(0)
+    model = Mixed()
+    run.watch(model, activations=["first"])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        model(torch.randn(2, 5, 16)).float().sum().backward()
+    run.log({"a": 1})
+    run.watch(example("bdh").BDH(layers=1, width=16, heads=2, neurons=64, vocab=11), every=1)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        run.model(torch.zeros(1, 4, dtype=torch.long))
+    run.log({"a": 1})
+    folder = run.read()
+    assert list(maps(folder)) == ["mha", "hand"] and list(maps(folder, 1)) == ["attn"]
+    torch.testing.assert_close(maps(folder)["mha"].sum(-1), torch.ones(2, 5), atol=1e-2, rtol=0)
+    assert not folder.notices()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_workers_of_a_data_loader_write_nothing(begin, capfd):
+    import orrery_log
+
+    class Data(torch.utils.data.Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, i):
+            orrery_log.log({"worker": i})
+            return torch.full((3,), i % 11)
+
+    run = begin()
+    model = Model()
+    run.watch(model, every=1)
+    for _ in range(2):
+        for idx in torch.utils.data.DataLoader(Data(), batch_size=2, num_workers=2, multiprocessing_context="fork"):
+            model(idx).sum().backward()
+            run.log({"loss": 1.0})
+    folder = run.read()
+    assert len(folder.scalar("loss/train")) == 8 and not folder.scalar("worker")
+    assert len(folder.channel("attention.maps")) == 8 and folder.state() == "finished"
+
+
 def test_the_linear_attention_and_activity_of_a_bdh(begin):
     bdh = example("bdh")
     torch.manual_seed(5)
