@@ -98,6 +98,7 @@ def main() -> None:
         f"{ratio_and_interval(times['plain'], times['watched'])}; "
         f"a step takes {statistics.mean(times['plain']) * 1e3:.1f} ms"
     )
+    print(f"ratio of processor time of all threads {processor['watched'] / processor['plain']:.4f}")
     print(
         f"{args.layers} layers, {args.heads} heads, T = {args.length}, {args.device}, {torch.get_num_threads()} threads"
     )

@@ -46,6 +46,9 @@ class Watch:
         self._gates = gate_functions(model, gates)
         self._modules = chosen_modules(model, activations)
         self._passes = 0
+        # more than one where gradients are accumulated; known after the first log
+        self._passes_per_step = 1.0
+        self._last_logged = 0
         self._due = 0
         self._capture: Capture | None = None
         self._pending: _Pending | None = None
@@ -92,7 +95,7 @@ class Watch:
                 return  # a module that calls itself
             self._passes += 1
             self._steps_without_pass = 0
-            label = self.run.next_step + self._passes - 1
+            label = self.run.next_step + int((self._passes - 1) / self._passes_per_step)
             if self._pending is not None and label >= self._pending.label + self.every:
                 self._send(self._pending.label)  # nobody logs
             if label < self._due or self._pending is not None or self.run.active is None:
@@ -186,8 +189,11 @@ class Watch:
         """A step was logged: the pass that was looked at belongs to it, or to one of the steps just before it."""
         pending = self._pending
         if pending is not None:
-            before = self._passes - pending.index
+            before = int((self._passes - pending.index) / self._passes_per_step)
             self._send(max(step - before, min(pending.label, step), 0))
+        if step > self._last_logged and self._passes:
+            self._passes_per_step = max(self._passes / (step - self._last_logged), 1.0)
+        self._last_logged = step
         if self._passes == 0:
             self._steps_without_pass += 1
             if self._steps_without_pass == 10 * self.every:
