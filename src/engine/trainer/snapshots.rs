@@ -14,6 +14,8 @@ use crate::store::{StoreError, VariantWeights, snapshots};
 
 /// Bytes that the copies of a run may take.
 const BUDGET: u64 = 64 << 20;
+/// Bytes of memory that copies may take of models so large that the folder has none.
+const LARGE_BUDGET: u64 = 256 << 20;
 /// The most steps that are kept, however small the models are.
 const MAX_SNAPSHOTS: u64 = 96;
 
@@ -56,21 +58,23 @@ pub(super) struct Snapshots {
     in_memory: BTreeMap<u64, Snapshot>,
     on_disk: BTreeMap<u64, PathBuf>,
     run: Option<PathBuf>,
-    /// A copy could not be written to the folder, so that no other is.
-    has_failed: bool,
+    /// The folder takes copies: two fit, and none has failed to be written.
+    is_written: bool,
 }
 
 impl Snapshots {
     /// The snapshots of a run of so many steps whose weights take so many bytes. `is_asked`: true if the run may
     /// receive questions; otherwise only the folder has copies, for replays.
     pub fn new(bytes: u64, steps: u64, is_asked: bool) -> Self {
+        let written = SnapshotInterval::new(BUDGET, bytes, steps);
+        let large = SnapshotInterval::new(LARGE_BUDGET, bytes, steps).filter(|_| is_asked);
         Self {
-            interval: SnapshotInterval::new(BUDGET, bytes, steps),
+            interval: written.or(large),
             is_asked,
             in_memory: BTreeMap::new(),
             on_disk: BTreeMap::new(),
             run: None,
-            has_failed: false,
+            is_written: written.is_some(),
         }
     }
 
@@ -82,7 +86,7 @@ impl Snapshots {
 
     /// The folder that copies are written to.
     fn folder(&self) -> Option<&Path> {
-        self.run.as_deref().filter(|_| !self.has_failed)
+        self.run.as_deref().filter(|_| self.is_written)
     }
 
     /// Returns true if the weights of this step are to be kept.
@@ -103,7 +107,7 @@ impl Snapshots {
             written = snapshots::write(&run, step, &kept);
             match written {
                 Ok(()) => self.on_disk = snapshots::list(&run),
-                Err(_) => self.has_failed = true,
+                Err(_) => self.is_written = false,
             }
             while self.on_disk.len() > interval.max_count {
                 let Some(path) = take_closest(&mut self.on_disk) else { break };
@@ -204,6 +208,19 @@ mod tests {
         }
         assert_eq!((kept.in_memory.len(), kept.on_disk.len()), (4, 0));
         assert!(!Snapshots::new(1, 8, false).is_due(1), "nobody asks, and there is no folder");
+    }
+
+    #[test]
+    fn of_models_too_large_for_the_folder_memory_holds_a_few() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut kept = Snapshots::new(BUDGET, 16, true);
+        kept.set_folder(dir.path());
+        for step in (2..=16).step_by(2) {
+            assert!(kept.is_due(step) && !kept.is_due(step - 1));
+            kept.keep(step, snapshot(step)).unwrap();
+        }
+        assert_eq!((kept.in_memory.len(), kept.on_disk.len()), (4, 0));
+        assert!(!Snapshots::new(BUDGET, 16, false).is_due(2), "nobody asks");
     }
 
     #[test]
