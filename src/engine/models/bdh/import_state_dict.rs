@@ -119,8 +119,9 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     };
     let shape = |name: &str| all.iter().find(|(n, _)| *n == name).map(|(_, s)| *s);
     let mut notes = vec![];
-    if code == SourceCode::Transformers && names[4].is_empty() && !names[0].is_empty() {
-        names[4].clone_from(&names[0]);
+    let [embed, .., head] = &mut names;
+    if code == SourceCode::Transformers && head.is_empty() && !embed.is_empty() {
+        head.clone_from(embed);
         notes.push(format!(
             "`{shown}` has no `lm_head.weight`, which is tied to the embedding: here it is a copy of it"
         ));
