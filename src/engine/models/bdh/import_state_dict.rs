@@ -118,12 +118,10 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
         )
     };
     let shape = |name: &str| all.iter().find(|(n, _)| *n == name).map(|(_, s)| *s);
-    let mut notes = vec![];
-    if code == SourceCode::Transformers && names[4].is_empty() && !names[0].is_empty() {
-        names[4] = names[0].clone();
-        notes.push(format!(
-            "`{shown}` has no `lm_head.weight`, which is tied to the embedding: here it is a copy of it"
-        ));
+    let [embed, .., head] = &mut names;
+    let is_tied = code == SourceCode::Transformers && head.is_empty() && !embed.is_empty();
+    if is_tied {
+        head.clone_from(embed);
     }
     for (wanted, name) in code.names().iter().zip(&names) {
         if name.is_empty() {
@@ -143,9 +141,14 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let shapes: [Vec<usize>; 5] =
         std::array::from_fn(|i| code.our_shape(NAMES[0][i], shape(&names[i]).unwrap_or(&[]), heads));
     let tensors = std::array::from_fn(|i| (names[i].as_str(), shapes[i].as_slice()));
-    let TensorSizes { heads, d_model, n, vocab, neurons } =
-        TensorSizes::from_tensors(&tensors).map_err(|why| candle_core::Error::Msg(format!("{why} (`{shown}`)")))?;
+    let turned = match code {
+        SourceCode::Public | SourceCode::Krychu => "",
+        SourceCode::Transformers | SourceCode::Cq => ", both turned as the public code has them",
+    };
+    let wrong = |why: String| candle_core::Error::Msg(format!("{why}{turned} (`{shown}`)"));
+    let TensorSizes { heads, d_model, n, vocab, neurons } = TensorSizes::from_tensors(&tensors).map_err(wrong)?;
 
+    let mut notes = vec![];
     let facts = facts(&file, path);
     let layers = facts.layers.map_or(asked.layers, |known| known.value);
     match facts.layers {
@@ -168,6 +171,11 @@ pub fn open(path: &Path, asked: &BdhSpec) -> Result<ImportedStateDict> {
     let provenance: Vec<usize> = provenance.split(' ').filter_map(|n| n.parse().ok()).collect();
     let is_complete = provenance.iter().try_fold(0usize, |sum, part| sum.checked_add(*part)) == Some(n);
     spec.provenance = if is_complete { provenance } else { vec![] };
+    if is_tied {
+        notes.push(format!(
+            "`{shown}` has no `lm_head.weight`, which is tied to the embedding: here it is a copy of it"
+        ));
+    }
     if code == SourceCode::Cq {
         spec.form = Form::FinalNorm;
         spec.frequencies = Some(cq_frequencies(&file, &extra.clone().map(|(n, _)| *n).collect::<Vec<_>>(), n)?);
