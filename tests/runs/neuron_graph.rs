@@ -261,7 +261,7 @@ fn synapses_after_a_text_are_the_sum_of_what_its_tokens_wrote() -> Outcome {
                 let decay = if position == Position::Alibi { f64::from(damping[j / n]).powf(back) } else { 1.0 };
                 let turn = if position == Position::Rope { f64::from(turns[j % n / 2]) } else { 0.0 };
                 let angle = back * turn * std::f64::consts::TAU;
-                let side = if j % 2 == 0 { angle.sin() } else { -angle.sin() };
+                let side = if j.is_multiple_of(2) { angle.sin() } else { -angle.sin() };
                 decay * (row[j] * angle.cos() + row[j ^ 1] * side)
             };
             let sigma = |i: usize, j: usize| (0..TOKENS).map(|s| y[s][i] * turned(s, j, &x[s])).sum::<f64>();

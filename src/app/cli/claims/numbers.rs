@@ -153,7 +153,7 @@ fn recorded(run: &RunNumbers, rule: &Rule, at: Option<u64>, key: &str, group: &s
     let mut values = series.points.iter().map(|point| point[1]);
     match (at, rule.over_steps) {
         (Some(step), _) => series.points.iter().find(|[at, ..]| *at == step as f64).map(|point| point[1]),
-        (None, None) => values.last(),
+        (None, None) => values.next_back(),
         (None, Some(OverSteps::Median)) => {
             let mut sorted: Vec<f64> = values.collect();
             sorted.sort_by(f64::total_cmp);

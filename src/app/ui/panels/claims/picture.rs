@@ -1,11 +1,12 @@
 //! The picture of a judgement: the region in which the claim stands, seeds as dots, the interval of the effect, and the paper's
 //! number as a dashed line.
 
-use eframe::egui::{self, Align2, FontId, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
+use eframe::egui::{self, Align2, FontId, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 use crate::{
     experiments::claims::{ledger::Judgement, rule::Rule, statistics::Outcome},
     ui::{
+        plot::clip::paint_dashed,
         theme::{self, Theme},
         widgets::number::short,
     },
@@ -111,7 +112,7 @@ impl Picture<'_> {
         let Some(published) = rule.published else { return };
         let (x, stroke) = (self.x(published), Stroke::new(1.5, self.theme.secondary));
         let line = [pos2(x, self.y(LABEL * 2.0)), pos2(x, self.y(AXIS))];
-        ui.painter().extend(Shape::dashed_line(&line, stroke, 4.0, 3.0));
+        paint_dashed(ui.painter(), &line, stroke, 4.0, 3.0);
         let words = format!("the paper: {}", short(published));
         let font = FontId::proportional(theme::SMALL);
         let half = ui.painter().layout_no_wrap(words.clone(), font.clone(), self.theme.secondary).size().x / 2.0;
