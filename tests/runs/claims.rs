@@ -71,6 +71,84 @@ place = "section 2"
 number = "1B"
 tier = "scaled"
 needs = "a GPU"
+
+[[claim]]
+id = "X4"
+title = "a step takes time"
+quote = "A step takes time."
+place = "section 3"
+number = ""
+tier = "proxy"
+counter = "none"
+turns = "anything"
+
+[claim.rule]
+base = "fast_slow"
+steps = 4
+seeds = 2
+read = "time/step_ms of coupled"
+beside = "time/step_ms of coupled or frozen"
+over_steps = "median"
+statistic = "ratio"
+stands = { below = 1.1 }
+
+[claim.rule.set]
+"model.d_model" = 16
+"train.window" = 32
+"train.batch" = 2
+"run.eval_every" = 2
+
+[[claim]]
+id = "X5"
+title = "no loss is below zero"
+quote = "No loss is below zero."
+place = "section 3"
+number = ""
+tier = "proxy"
+counter = "none"
+turns = "anything"
+
+[claim.rule]
+base = "fast_slow"
+steps = 4
+seeds = 2
+read = "held_out_loss of coupled"
+over_steps = "every"
+statistic = "count"
+counted = { above = 0.0 }
+stands = { above = 0.1 }
+
+[claim.rule.set]
+"model.d_model" = 16
+"train.window" = 32
+"train.batch" = 2
+"run.eval_every" = 2
+
+[[claim]]
+id = "X6"
+title = "rank does not know the top share"
+quote = "Rank does not know the top share."
+place = "section 3"
+number = ""
+tier = "proxy"
+counter = "none"
+turns = "anything"
+
+[claim.rule]
+base = "fast_slow"
+steps = 4
+seeds = 2
+ask = "attention_statistics"
+read = "layers.effective_rank of coupled"
+along = "layers.top_share"
+statistic = "rank_correlation"
+stands = { above = -0.9, below = 0.9 }
+
+[claim.rule.set]
+"model.d_model" = 16
+"train.window" = 32
+"train.batch" = 2
+"run.eval_every" = 2
 "#;
 
 fn with_claims() -> tempfile::TempDir {
@@ -92,7 +170,7 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     let all = done(here.path(), "claims");
     assert!(all.contains("A12 *") && all.contains("120 claims"), "{all}");
     let paper = done(here.path(), "claims list --paper ema --verdict open");
-    assert!(paper.contains("B13 *") && !paper.contains("A1 "), "{paper}");
+    assert!(paper.contains("B5 *") && !paper.contains("A1 "), "{paper}");
     let one = done(here.path(), "claims show a2");
     assert!(one.contains("within noise") && one.contains("lies between -0.01 and 0.01"), "{one}");
     assert!(one.contains("orrery claims run A2"), "{one}");
@@ -101,6 +179,30 @@ fn the_claims_that_are_built_in_are_listed_and_shown() {
     assert_eq!(code, Some(2), "{said}");
     let (code, said) = orrery(here.path(), "claims --paper emma");
     assert!(code == Some(2) && said.contains("the papers are"), "{said}");
+}
+
+/// The number of each point of a seed, and the one that it is held against.
+fn points(here: &Path, claim: &str) -> Vec<(f64, Option<f64>)> {
+    let text = fs::read_to_string(here.join(format!("ledger/results/{claim}.json"))).unwrap();
+    let result: Value = serde_json::from_str(&text).unwrap();
+    let points = result["seeds"][0]["points"].as_array().unwrap().iter();
+    points.map(|point| (point["number"].as_f64().unwrap(), point["beside"].as_f64())).collect()
+}
+
+#[test]
+fn numbers_are_read_over_steps_of_several_variants_and_along_a_field() {
+    let here = with_claims();
+    let printed = done(here.path(), "claims run X4 --from ledger --on print");
+    assert!(printed.lines().filter(|line| line.contains("--task")).count() == 2, "{printed}");
+    assert!(!here.path().join("ledger/results/X4.json").exists(), "nothing was made here");
+    for claim in ["X4", "X5", "X6"] {
+        done(here.path(), &format!("claims run {claim} --from ledger --jobs 2"));
+    }
+    let &[(own, Some(largest))] = points(here.path(), "X4").as_slice() else { panic!("one point of two numbers") };
+    assert!(own > 0.0 && largest >= own, "{own} of {largest}");
+    assert!(matches!(points(here.path(), "X5").as_slice(), [(loss, None)] if *loss > 0.0));
+    assert!(points(here.path(), "X6").len() > 1, "a point a layer");
+    done(here.path(), "claims check --from ledger");
 }
 
 #[test]

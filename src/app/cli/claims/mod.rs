@@ -16,6 +16,7 @@ use super::{
     failure::Failure,
     output::{self, print_line},
     summary::laid_out,
+    sweep::RunPlace,
     terminal::notice,
 };
 use crate::experiments::claims::{
@@ -93,7 +94,13 @@ struct RunArgs {
     /// The first seed; the preset's without it
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::config::MAX_SEED))]
     first_seed: Option<u64>,
-    /// Processes at once; as many as there are cores by default
+    /// Where the runs are made. Elsewhere than here nothing is read: the same command without `--on` reads what has ended
+    #[arg(long, value_enum, default_value_t = RunPlace::Here)]
+    on: RunPlace,
+    /// Minutes that one run takes, by which short ones are packed into one task of Slurm; else it is timed here
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Processes at once, with --on here; as many as there are cores by default
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Where the folders of the runs are made; runs that have ended there are not made again

@@ -38,8 +38,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let mut failed = vec![];
     for (claim, rule) in &claims {
         match made(claim, rule, args) {
+            // made elsewhere: there is nothing to read yet
+            Ok(None) => {}
             // written at once: who is interrupted keeps what was made
-            Ok(result) => {
+            Ok(Some(result)) => {
                 ledger.results.insert(claim.id.clone(), result.clone());
                 let result = ledger.judged(&result);
                 let path = files::write(&result, &results)?;
@@ -70,8 +72,8 @@ fn meant(ledger: &Ledger, what: &str) -> Result<Vec<(Claim, Rule)>, Failure> {
     Ok(vec![ruled(row.claim).ok_or_else(none)?])
 }
 
-/// Makes the runs that a rule asks for, as far as they have not ended, and reads them.
-fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<ClaimResult, Failure> {
+/// Makes the runs that a rule asks for, as far as they have not ended, and reads them; `None` where others make them.
+fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<Option<ClaimResult>, Failure> {
     let wrong = |why: String| Failure::usage(format!("the claim {} {why}", claim.id));
     let count = args.seeds.unwrap_or(rule.seeds);
     let seeds = match args.first_seed {
@@ -85,13 +87,16 @@ fn made(claim: &Claim, rule: &Rule, args: &RunArgs) -> Result<ClaimResult, Failu
     let waiting: Vec<usize> = (0..states.len()).filter(|i| states[*i].is_to_run()).collect();
     notice!("{} ({}): {} runs, {} to make", claim.id, sweep.path.display(), states.len(), waiting.len());
     if !waiting.is_empty() {
+        if args.on.hand_over(&sweep, &waiting, args.minutes)? {
+            return Ok(None);
+        }
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
         if failed > 0 {
             notice!("{failed} runs failed and say nothing of the claim: {}", sweep.path.join(LOGS).display());
         }
     }
-    read(claim, rule, &sweep)
+    read(claim, rule, &sweep).map(Some)
 }
 
 /// The result of the runs that have ended.

@@ -71,13 +71,33 @@ pub struct SweepArgs {
 
 /// Where runs are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum RunPlace {
+pub enum RunPlace {
     /// By processes of this machine
     Here,
     /// An array job of Slurm
     Slurm,
     /// By whoever takes the printed commands: GNU parallel, Snakemake, ...
     Print,
+}
+
+impl RunPlace {
+    /// Hands these runs of a sweep to whoever makes them elsewhere; false where they are to be made here. `minutes`: those that
+    /// one run takes, where they are known.
+    ///
+    /// # Errors
+    /// If nobody takes them, or a command cannot be printed.
+    pub fn hand_over(self, sweep: &SweepFolder, runs: &[usize], minutes: Option<f64>) -> Result<bool, Failure> {
+        match self {
+            Self::Here => return Ok(false),
+            Self::Slurm => slurm::submit(sweep, runs, minutes)?,
+            Self::Print => {
+                for number in runs {
+                    print_line!("{}", task::command_line(sweep, *number)?)?;
+                }
+            }
+        }
+        Ok(true)
+    }
 }
 
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
@@ -110,28 +130,20 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
         return present(&sweep);
     }
     notice!("{shown}: {} runs, {} to make", states.len(), waiting.len());
-    match args.on {
-        RunPlace::Here => {
-            let cores = thread::available_parallelism().map_or(1, usize::from);
-            let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
-            drop(lock);
-            present(&sweep)?;
-            match failed {
-                0 => Ok(()),
-                n => Err(Failure::run(format!(
-                    "{n} of {} runs failed; the output of each is in {}",
-                    waiting.len(),
-                    sweep.path.join(folder::LOGS).display()
-                ))),
-            }
-        }
-        RunPlace::Slurm => slurm::submit(&sweep, &waiting, args.minutes),
-        RunPlace::Print => {
-            for number in waiting {
-                print_line!("{}", task::command_line(&sweep, number)?)?;
-            }
-            Ok(())
-        }
+    if args.on.hand_over(&sweep, &waiting, args.minutes)? {
+        return Ok(());
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let failed = pool::run(&sweep, &waiting, args.jobs.map_or(cores, usize::from))?;
+    drop(lock);
+    present(&sweep)?;
+    match failed {
+        0 => Ok(()),
+        n => Err(Failure::run(format!(
+            "{n} of {} runs failed; the output of each is in {}",
+            waiting.len(),
+            sweep.path.join(folder::LOGS).display()
+        ))),
     }
 }
 

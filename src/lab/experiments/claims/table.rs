@@ -31,8 +31,8 @@ verdict turns; the interval of each step stands for that step alone.
 The page *Claims* of the window, beside *Runs*, has the same rows: a click unfolds quote, picture, rule and counter-reading, opens the
 lab with the rule's settings, or begins the runs of all seeds, whose verdict fills in as they end.
 
-Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again, and `orrery sweep
-FOLDER --missing --on slurm` makes it elsewhere. To repeat a claim with other seeds, and keep the result apart:
+Runs are a sweep in `sweeps`, shared by the rules that ask for the same ones; what has ended is not made again. `--on slurm` makes
+them on a cluster; the same command without it then reads them. To repeat a claim with other seeds, and keep the result apart:
 
     orrery claims run A2 --first-seed 100 --results again
     orrery claims list --from mine          # a folder of claims of your own, with `results` in it
