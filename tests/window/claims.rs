@@ -406,6 +406,8 @@ fn keys_unfold_a_row_and_lead_back() {
 #[test]
 fn the_command_of_a_claim_is_copied() {
     let mut d = desk();
+    // alone on the page, so that its buttons are in sight
+    d.filter("id:X2");
     d.unfold("X2");
     d.harness.get_by_label("Copy the command: X2").click();
     let mut copied = None;

@@ -131,7 +131,7 @@ fn what_is_asked_at_a_step_is_answered_by_its_weights() {
             page.tiling.show(view);
             page.tiling.maximised = page.tiling.selected;
             let mut tables = vec![];
-            for step in [STEPS, 9, 3, 0] {
+            for step in [STEPS, 8, 4, 0] {
                 page.scrub = (step < STEPS).then_some(step);
                 let words = settled(&mut page, &ctx, &mut now);
                 assert_eq!(step_of(&words), Some(step), "{view}: {words:?}");

@@ -72,6 +72,13 @@ pub struct Drawing {
     made: Vec<egui::TextureId>,
 }
 
+impl Drawing {
+    /// Lets go of a drawing that is not to be painted; egui takes textures that nobody uploads for a mistake.
+    pub fn discard(mut self) {
+        self.textures.iter_mut().for_each(egui::TexturesDelta::clear);
+    }
+}
+
 /// Lays out what `ui` draws in a fresh context that `prepare` may style (fonts, visuals), to be painted by the
 /// [`Offscreen`] whose target this is.
 pub fn lay_out(

@@ -117,6 +117,7 @@ impl Figure<'_> {
             if lacking == 0.0 || heightened == MAX_HEIGHTENED {
                 return drawing;
             }
+            drawing.discard();
             sheet.size[1] += lacking;
             heightened += 1;
         }
