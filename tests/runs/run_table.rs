@@ -161,7 +161,8 @@ fn a_broken_folder_is_a_row_with_a_sentence() {
     assert_eq!(row("cut").state, RowState::Finished);
     assert_eq!(row("killed").state_label(), "killed at step 3");
     says("torn", "run.json is damaged");
-    assert_eq!(row("empty").state, RowState::Unreadable);
+    // another program's folder may have begun with its log of numbers
+    assert_eq!(row("empty").state, RowState::Running);
     says("noted", "note.toml");
     let out = orrery(&[], dir.path());
     assert!(out.status.success() && told(&out).contains("later: "), "{}", told(&out));
