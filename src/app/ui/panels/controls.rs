@@ -73,8 +73,11 @@ fn recorded_ui(ui: &mut Ui, theme: &Theme, page: &mut Page) {
                 let words = if filter.is_empty() { "None were written down." } else { "No setting matches." };
                 ui.label(RichText::new(words).color(theme.secondary));
             }
-            Grid::new("recorded settings").num_columns(2).spacing([12.0, 4.0]).show(ui, |ui| {
+            let column = (ui.available_width() - 12.0) / 2.0;
+            Grid::new("recorded settings").num_columns(2).min_col_width(column).spacing([12.0, 4.0]).show(ui, |ui| {
                 for (key, value) in shown {
+                    // what a script gave as its config has no other place
+                    let key = key.strip_prefix("config.").unwrap_or(&key);
                     ui.add(egui::Label::new(RichText::new(key).small().color(theme.secondary)).truncate());
                     ui.add(egui::Label::new(RichText::new(value).small().color(theme.text)).wrap());
                     ui.end_row();

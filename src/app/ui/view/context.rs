@@ -287,6 +287,7 @@ impl<'a> ViewCx<'a> {
     /// A subtitle: what is measured, on which corpus, at which step.
     pub fn subtitle(&self, what: &str) -> String {
         match &self.mirror.info {
+            Some(info) if info.corpus.is_empty() => format!("step {} \u{b7} {what}", self.step),
             Some(info) => format!("step {} \u{b7} {what} \u{b7} {}", self.step, info.corpus),
             None => what.to_owned(),
         }
