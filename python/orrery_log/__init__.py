@@ -9,8 +9,8 @@
         orrery_log.log({"loss": loss, "lr": lr}, step=step)
 
 The folder is the interface (docs/protocol.md of Orrery): no server, no port, no account, and nothing but Python's
-standard library. No function here raises, waits for the disk, or changes what is trained: what cannot be written is
-said once on standard error and in the run's events.
+standard library. No function here raises or changes what is trained, and `log` and measurements do not wait for the
+disk: what cannot be written is said once on standard error and in the run's events.
 """
 
 from __future__ import annotations
@@ -100,73 +100,57 @@ def init(
     return run
 
 
-def _current(function: str) -> Run | None:
+def _call(function: str, *args: Any, **options: Any) -> Any:
+    """Calls the method of the run with this name; without a run says so once and gives None."""
     if run is None:
         _notices.once("no run", f"{function}() without a run: call init() first; nothing is recorded")
-    return run
+        return None
+    return getattr(run, function)(*args, **options)
 
 
 def log(values: Mapping[str, Any], step: int | None = None) -> None:
     """Scalars of one step by name; see `Run.log`."""
-    current = _current("log")
-    if current is not None:
-        current.log(values, step)
+    _call("log", values, step)
 
 
 def attention(layer: str, weights: Any, step: int | None = None, **options: Any) -> None:
     """Attention weights of one layer, `(heads, T, T)`; see `Run.attention`."""
-    current = _current("attention")
-    if current is not None:
-        current.attention(layer, weights, step, **options)
+    _call("attention", layer, weights, step, **options)
 
 
 def graph(source: Any, target: Any, weight: Any = None, step: int | None = None, **options: Any) -> None:
     """A directed graph by its edges; see `Run.graph`."""
-    current = _current("graph")
-    if current is not None:
-        current.graph(source, target, weight, step, **options)
+    _call("graph", source, target, weight, step, **options)
 
 
 def matrix(name: str, values: Any, step: int | None = None, **options: Any) -> None:
     """A matrix, drawn as a heat map; see `Run.matrix`."""
-    current = _current("matrix")
-    if current is not None:
-        current.matrix(name, values, step, **options)
+    _call("matrix", name, values, step, **options)
 
 
 def text(name: str, text: str, step: int | None = None, **options: Any) -> None:
     """A text; see `Run.text`."""
-    current = _current("text")
-    if current is not None:
-        current.text(name, text, step, **options)
+    _call("text", name, text, step, **options)
 
 
 def histogram(name: str, values: Any, step: int | None = None, **options: Any) -> None:
     """The distribution of many values; see `Run.histogram`."""
-    current = _current("histogram")
-    if current is not None:
-        current.histogram(name, values, step, **options)
+    _call("histogram", name, values, step, **options)
 
 
 def curves(name: str, curves: Mapping[str, tuple[Any, Any]], step: int | None = None, **options: Any) -> None:
     """Curves by name, each a pair of x and y; see `Run.curves`."""
-    current = _current("curves")
-    if current is not None:
-        current.curves(name, curves, step, **options)
+    _call("curves", name, curves, step, **options)
 
 
 def log_weights(model: Any, step: int | None = None, **options: Any) -> None:
     """A snapshot of weights, within a budget; see `Run.log_weights`."""
-    current = _current("log_weights")
-    if current is not None:
-        current.log_weights(model, step, **options)
+    _call("log_weights", model, step, **options)
 
 
 def update(config: Any = None, **known: Any) -> None:
     """Adds settings, or facts such as total_steps; see `Run.update`."""
-    current = _current("update")
-    if current is not None:
-        current.update(config, **known)
+    _call("update", config, **known)
 
 
 def watch(model: Any, every: int = 50, attention: bool = True, **options: Any) -> Any:
@@ -182,14 +166,13 @@ def watch(model: Any, every: int = 50, attention: bool = True, **options: Any) -
     max_tokens: queries and keys of a map at most.
     optimizer: what the question "scale_lr" acts on.
     """
-    current = _current("watch")
-    return None if current is None else current.watch(model, every, attention, **options)
+    return _call("watch", model, every, attention, **options)
 
 
 def ode(func: Any, every: int = 50, name: str = "ode") -> Any:
     """Counts the evaluations of an ODE's field and returns the field for the solver: `odeint(ode(func), y, t)`."""
-    current = _current("ode")
-    return func if current is None else current.ode(func, every, name)
+    counted = _call("ode", func, every, name)
+    return func if counted is None else counted
 
 
 def finish(error: str | None = None) -> None:

@@ -42,7 +42,8 @@ ATTENTION_SECS = 0.4
 
 
 class Run(Measurements):
-    """A run folder that is being written. Every method returns at once and raises nothing.
+    """A run folder that is being written. No method raises. `log` and measurements do not wait for the disk; making the
+    folder, an answered question, `flush` and `finish` do, and `log_weights` waits for the device.
 
     `folder` is its path; None where it could not be made (then nothing is written, and that was said).
     """
@@ -219,10 +220,17 @@ class Run(Measurements):
         pending = self._attention
         if pending is not None and pending.step < step:
             self._flush_attention()
-        for listen in list(self.listeners):
-            listen.logged(step)
+        for listener in list(self.listeners):
+            self._tell(listener, lambda: listener.logged(step))
         if self._questions is not None:
             self._questions.look(step)
+
+    def _tell(self, listener: Any, call: Callable[[], Any]) -> None:
+        """A listener that fails leaves out its own part, and neither the other listeners nor the end of the run."""
+        try:
+            call()
+        except Exception as e:
+            self.notices.once(f"listener {type(listener).__name__}", f"a measurement was left out: {type(e).__name__}: {e}")
 
     def _take(self, into: dict[str, arrays.Scalar], prefix: str, values: Mapping[str, Any], depth: int) -> None:
         for key, value in values.items():
@@ -417,8 +425,8 @@ class Run(Measurements):
         if writer is None:
             return
         self._flush_attention()
-        for listen in list(self.listeners):
-            listen.finish()
+        for listener in list(self.listeners):
+            self._tell(listener, listener.finish)
         interrupted = error is not None and error.startswith("KeyboardInterrupt")
         failed = {"failed": {"message": str(error)[: folder.MAX_TEXT]}}
         writer.event(state="finished" if error is None else "stopped" if interrupted else failed)

@@ -101,7 +101,7 @@ class WandbRun:
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        orrery_log.finish(None if kind is None else f"{kind.__name__}: {value}")
+        _end(None if kind is None else f"{kind.__name__}: {value}")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -180,10 +180,15 @@ def watch(models: Any, criterion: Any = None, log: Any = "gradients", log_freq: 
 
 def finish(exit_code: int | None = None, **_: Any) -> None:
     """Ends the run."""
+    _end(f"exit code {exit_code}" if exit_code else None)
+
+
+def _end(error: str | None) -> None:
+    """Logs what waits for a commit and ends the run; `error` says why it failed."""
     global run
     if _uncommitted and orrery_log.run is not None:
         log({}, commit=True)
-    orrery_log.finish(f"exit code {exit_code}" if exit_code else None)
+    orrery_log.finish(error)
     run = None
 
 

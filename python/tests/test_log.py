@@ -16,7 +16,7 @@ import orrery_log
 import pytest
 from orrery_log import arrays, writer
 from strict import array as read_array
-from strict import value
+from strict import Folder, value
 
 
 def test_a_run_tells_its_settings_steps_and_end(begin):
@@ -313,3 +313,32 @@ def test_texts_that_utf8_cannot_hold_lose_that_alone(begin):
     run.text("t", "\ud800 \x00 \U0001f600")
     raw = (run.read().path / "samples.jsonl").read_bytes()
     assert json.loads(raw.decode("utf-8"))["payload"]["text"] == "? \x00 \U0001f600"
+
+
+def test_a_listener_that_fails_stops_neither_the_others_nor_the_end(tmp_path, capfd):
+    class Failing:
+        def logged(self, step):
+            raise ValueError("no")
+
+        def finish(self):
+            raise ValueError("no end")
+
+    class Other(Failing):
+        def __init__(self):
+            self.seen = []
+
+        def logged(self, step):
+            self.seen.append(step)
+
+        def finish(self):
+            self.seen.append("end")
+
+    run = orrery_log.init("r", dir=str(tmp_path))
+    other = Other()
+    run.listeners += [Failing(), other]
+    orrery_log.log({"loss": 1.0}, step=0)
+    folder = run.folder
+    orrery_log.finish()
+    assert other.seen == [0, "end"]
+    assert Folder(folder).events[-1]["state"] == "finished"
+    assert capfd.readouterr().err.count("a measurement was left out: ValueError") == 1

@@ -23,10 +23,12 @@ def test_a_script_for_wandb(tmp_path, capfd):
         wandb.log({"picture": wandb.Image("x.png")}, step=11)
         wandb.run.summary["best"] = 1.0
         assert wandb.summary["loss"] == 1.0
+        wandb.log({"last": 5}, commit=False)
         folder = orrery_log.run.folder
     read = Folder(folder)
     assert read.scalar("loss/train") == [(0, 2.0), (1, 1.0)] and read.scalar("a") == [(1, 1)]
     assert read.scalar("loss/held_out") == [(10, 3.0)]
+    assert [value for _, value in read.scalar("last")] == [5] and wandb.run is None
     assert {s["channel"] for s in read.samples} == {"text/words", "histogram/h"}
     assert read.run["run"]["config"]["values"] == {"config.lr": 0.1, "config.batch": 4, "config.depth": 2}
     assert read.path.name.endswith("-foreign-mini-s0") and orrery_log.run is None
