@@ -147,6 +147,27 @@ fn a_run_that_grows_is_followed() {
     assert!(reader.has_ended());
 }
 
+/// Without run.json the variants are those of the lines: one whose lines come later is a reason to read anew.
+#[test]
+fn a_variant_that_comes_later_is_noticed() {
+    let here = tempfile::tempdir().unwrap();
+    let folder = here.path().join("bare");
+    fs::create_dir(&folder).unwrap();
+    let log = folder.join("metrics.jsonl");
+    let line = |variant: &str, step: u64| format!("{{\"step\":{step},\"variant\":\"{variant}\",\"loss/train\":1}}\n");
+    fs::write(&log, line("a", 1)).unwrap();
+    let mut reader = Reader::follow(&folder).unwrap();
+    assert_eq!(told(&mut reader).0, [1]);
+    fs::write(&log, line("a", 1) + &line("b", 1)).unwrap();
+    assert_eq!(reader.look().unwrap(), Look::Same, "the line is not read yet");
+    told(&mut reader);
+    assert_eq!(reader.look().unwrap(), Look::Replaced);
+    let mut anew = Reader::follow(&folder).unwrap();
+    assert_eq!(anew.info().unwrap().variants.len(), 2);
+    assert_eq!(told(&mut anew).0, [1, 1]);
+    assert_eq!(anew.look().unwrap(), Look::Same);
+}
+
 #[test]
 fn a_folder_that_is_replaced_is_noticed_and_a_copy_that_has_grown_goes_on() {
     let here = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ use super::{
     packed::{PackedRun, unpack},
 };
 use crate::telemetry::{Event, FOREIGN, Level, RunInfo, RunState};
-use log::{EVENTS_LOG, LogFile, METRICS_LOG, NameTable, SAMPLES_LOG};
+use log::{EVENTS_LOG, LogFile, LogKind, METRICS_LOG, NameTable, SAMPLES_LOG};
 
 /// A longer line of steps or events than this is not one of ours, and is passed over without being held in memory.
 const LONGEST_LINE: u64 = 4 << 20;
@@ -103,25 +103,8 @@ impl Reader {
     /// Errors only if this is not a run folder at all.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let description = describe(folder)?;
-        let has_typed_samples = description.has_typed_samples();
-        let Description { mut info, notices, .. } = description;
-        info.folder = Some(folder.display().to_string());
-        let (names, may_lack) = (NameTable::new(&info), info.lab == FOREIGN);
-        let mut reader = Self {
-            start: [Event::Started(Arc::new(info))].into(),
-            notices: notices.into_iter().map(warning).collect(),
-            names,
-            feeds: [
-                LogFile::open(folder, METRICS_LOG, may_lack),
-                match has_typed_samples {
-                    true => LogFile::open(folder, SAMPLES_LOG, may_lack),
-                    false => LogFile::unread(folder, SAMPLES_LOG),
-                },
-                LogFile::open(folder, EVENTS_LOG, may_lack),
-            ],
-            end: Some(RunEnd::default()),
-            followed: None,
-        };
+        let may_lack = description.info.lab == FOREIGN;
+        let mut reader = Self::described(folder, description, |kind| LogFile::open(folder, kind, may_lack));
         reader.notices.extend(reader.feeds.iter().flat_map(|feed| feed.damage.clone()).map(warning));
         Ok(reader)
     }
@@ -133,25 +116,30 @@ impl Reader {
     /// See [`Reader::open`].
     pub fn follow(folder: &Path) -> Result<Self, StoreError> {
         let stamp = DescriptionStamp::read(folder);
-        let description = describe(folder)?;
-        let kinds = [METRICS_LOG, SAMPLES_LOG, EVENTS_LOG];
+        let mut reader = Self::described(folder, describe(folder)?, |kind| LogFile::followed(folder, kind));
+        reader.followed = reader.info().map(|info| Followed { stamp, info });
+        reader.look()?;
+        Ok(reader)
+    }
+
+    /// A reader of a described folder whose logs are opened so.
+    fn described(folder: &Path, description: Description, open: impl Fn(LogKind) -> LogFile) -> Self {
         let has_typed_samples = description.has_typed_samples();
         let Description { mut info, notices, .. } = description;
         info.folder = Some(folder.display().to_string());
-        let (names, info) = (NameTable::new(&info), Arc::new(info));
-        let mut reader = Self {
-            start: [Event::Started(Arc::clone(&info))].into(),
+        Self {
+            names: NameTable::new(&info),
+            start: [Event::Started(Arc::new(info))].into(),
             notices: notices.into_iter().map(warning).collect(),
-            names,
-            feeds: kinds.map(|kind| match has_typed_samples || kind.name != SAMPLES_LOG.name {
-                true => LogFile::followed(folder, kind),
-                false => LogFile::unread(folder, kind),
+            feeds: [METRICS_LOG, SAMPLES_LOG, EVENTS_LOG].map(|kind| {
+                match has_typed_samples || kind.name != SAMPLES_LOG.name {
+                    true => open(kind),
+                    false => LogFile::unread(folder, kind),
+                }
             }),
             end: Some(RunEnd::default()),
-            followed: Some(Followed { stamp, info }),
-        };
-        reader.look()?;
-        Ok(reader)
+            followed: None,
+        }
     }
 
     /// Looks at a followed folder anew; what was appended is told next. No file stays open in between, so that it works
@@ -166,7 +154,9 @@ impl Reader {
         if stamp.is_missing() {
             return Ok(Look::Missing);
         }
-        if stamp != followed.stamp {
+        // without a description the variants are those whose lines were there
+        let is_another = stamp != followed.stamp || std::mem::take(&mut self.names.has_met_unknown);
+        if is_another {
             // what is being written is tried again at the next look
             let Ok(Description { mut info, .. }) = describe(&folder) else { return Ok(Look::Missing) };
             info.folder.clone_from(&followed.info.folder);

@@ -44,8 +44,10 @@ pub(super) struct Lines {
     is_skipping: bool,
     /// Bytes that were read.
     offset: u64,
-    /// The bytes before `offset`, at most [`MARK`].
+    /// The bytes before `marked_at`, at most [`MARK`].
     mark: Vec<u8>,
+    /// `offset` when all that was there had been read; it lies before `offset` if reading broke off since.
+    marked_at: u64,
 }
 
 impl Lines {
@@ -88,7 +90,7 @@ impl Lines {
         if length < self.offset {
             return Ok(false);
         }
-        file.seek(SeekFrom::Start(self.offset - self.mark.len() as u64))?;
+        file.seek(SeekFrom::Start(self.marked_at - self.mark.len() as u64))?;
         let mut found = vec![0; self.mark.len()];
         match file.read_exact(&mut found) {
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
@@ -98,6 +100,7 @@ impl Lines {
             return Ok(false);
         }
         if length > self.offset {
+            file.seek(SeekFrom::Start(self.offset))?;
             self.source = Some(Box::new(BufReader::with_capacity(1 << 16, file)));
         }
         Ok(true)
@@ -146,6 +149,10 @@ impl Lines {
         let before = self.line.len() as u64;
         let read = source.by_ref().take(most.saturating_sub(before)).read_until(b'\n', &mut self.line);
         self.offset += self.line.len() as u64 - before;
+        if read.is_err() {
+            // what came of the line is kept for the next try
+            self.is_part = !self.line.is_empty();
+        }
         read.map(|_| ())
     }
 
@@ -175,6 +182,7 @@ impl Lines {
             let length = self.offset.min(MARK);
             source.seek(SeekFrom::Start(self.offset - length))?;
             self.mark = vec![0; length as usize];
+            self.marked_at = self.offset;
             source.read_exact(&mut self.mark)?;
         }
         Ok(Line::End)
@@ -224,6 +232,18 @@ mod tests {
             assert_eq!(resumed(&mut lines, &path).unwrap(), told, "after `{written}`");
         }
         assert_eq!(lines.number, 4);
+    }
+
+    #[test]
+    fn a_log_that_was_left_midway_goes_on_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        fs::write(&path, "one\ntwo\nthree\n").unwrap();
+        let mut lines = Lines::new(None, true);
+        assert!(lines.resume(File::open(&path).unwrap()).unwrap());
+        assert_eq!(lines.next("metrics.jsonl").unwrap(), Line::Whole { ended: true });
+        lines.close();
+        assert_eq!(resumed(&mut lines, &path).unwrap(), ["two", "three"]);
     }
 
     #[test]

@@ -25,6 +25,8 @@ use crate::{
 /// Variants' ids to indices; channels' names shared between lines.
 pub(super) struct NameTable {
     variants: HashMap<String, usize>,
+    /// A line was of a variant that is not among them.
+    pub has_met_unknown: bool,
     channels: HashMap<String, Channel>,
     /// Channels of the measurements that are wanted; all, if none are named.
     pub measurements: Option<Vec<&'static str>>,
@@ -33,23 +35,23 @@ pub(super) struct NameTable {
 impl NameTable {
     pub fn new(info: &RunInfo) -> Self {
         let variants = info.variants.iter().enumerate().map(|(i, v)| (v.id.clone(), i)).collect();
-        Self { variants, channels: HashMap::new(), measurements: None }
+        Self { variants, has_met_unknown: false, channels: HashMap::new(), measurements: None }
     }
 
     fn wants(&self, channel: &str) -> bool {
         self.measurements.as_ref().is_none_or(|wanted| wanted.contains(&channel))
     }
 
-    fn variant(&self, v: VariantRef) -> Result<usize, String> {
-        match v {
-            VariantRef::Index(i) => Ok(i),
-            VariantRef::Id(id) => self
-                .variants
-                .get(&id)
-                .copied()
-                .or_else(|| id.parse().ok())
-                .ok_or_else(|| format!("its variant `{id}` is not one that {RUN} names")),
-        }
+    fn variant(&mut self, v: VariantRef) -> Result<usize, String> {
+        let id = match v {
+            VariantRef::Index(i) => return Ok(i),
+            VariantRef::Id(id) => id,
+        };
+        let known = self.variants.get(&id).copied().or_else(|| id.parse().ok());
+        known.ok_or_else(|| {
+            self.has_met_unknown = true;
+            format!("its variant `{id}` is not one that {RUN} names")
+        })
     }
 
     fn channel(&mut self, name: String) -> Result<Channel, String> {
