@@ -4,7 +4,7 @@ use super::{Answer, Probe, ProbeInputs};
 use crate::{
     analysis::bdh_theory::{block_model, capacity, hashing, l1_amplification, markov, sparse_state},
     config::Choice,
-    models::{Trainable, capabilities::SynapseModel},
+    models::capabilities::SynapseModel,
     nn::Result,
     telemetry::measurements::{self, BdhTheoryArgs, TheoryClaim, TheoryCurve},
 };
@@ -17,10 +17,6 @@ impl Probe for BdhTheory {
     type Subject<'m> = &'m dyn SynapseModel;
 
     const TAKES_LONG: bool = true;
-
-    fn subject(model: &mut dyn Trainable) -> Option<&dyn SynapseModel> {
-        model.capabilities().synapses
-    }
 
     fn ask(_: &dyn SynapseModel, args: &BdhTheoryArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let BdhTheoryArgs { claim, neurons: n } = *args;

@@ -13,15 +13,17 @@ const THRESHOLDS: [f64; 3] = [0.0, 1.0, 2.0];
 /// further out the threshold, the sharper.
 pub fn hashing(n: usize, seed: u64) -> Curves {
     let cosines: Vec<f64> = (0..POINTS).map(|k| k as f64 / (POINTS - 1) as f64).collect();
-    let curve = |threshold: f64| -> Vec<f64> { cosines.iter().map(|c| affinity(n, *c, threshold, seed)).collect() };
-    let hashed = THRESHOLDS.map(|threshold| (format!("buckets beyond {threshold} deviations"), curve(threshold)));
+    let found = affinities(n, &cosines, seed);
+    let name = |threshold: &f64| format!("buckets beyond {threshold} deviations");
+    let hashed = THRESHOLDS.iter().map(name).zip(found);
     let plain = ("dot product".to_owned(), cosines.clone());
     Curves::new(cosines.clone(), std::iter::once(plain).chain(hashed))
 }
 
-/// The mean over draws of buckets and of pairs of vectors with this cosine.
-fn affinity(n: usize, cosine: f64, threshold: f64, seed: u64) -> f64 {
-    let (mut shared, mut own) = (0usize, 0usize);
+/// For each threshold and cosine the mean over draws of buckets and of pairs of vectors with this cosine.
+fn affinities(n: usize, cosines: &[f64], seed: u64) -> [Vec<f64>; THRESHOLDS.len()] {
+    let mut shared = THRESHOLDS.map(|_| vec![0usize; cosines.len()]);
+    let mut own = [0usize; THRESHOLDS.len()];
     for draw in 0..DRAWS as u64 {
         let seed = seed.wrapping_add(draw << 8);
         let pair = directions(2, WIDTH, seed ^ 1);
@@ -30,15 +32,23 @@ fn affinity(n: usize, cosine: f64, threshold: f64, seed: u64) -> f64 {
         let along = dot(q, other);
         let across: Vec<f64> = other.iter().zip(q).map(|(o, q)| o - along * q).collect();
         let length = norm(&across).max(f64::MIN_POSITIVE);
-        let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
-        let k: Vec<f64> = q.iter().zip(&across).map(|(q, a)| cosine * q + sine * a / length).collect();
+        let keys = cosines.iter().map(|cosine| -> Vec<f64> {
+            let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
+            q.iter().zip(&across).map(|(q, a)| cosine * q + sine * a / length).collect()
+        });
+        let keys: Vec<Vec<f64>> = keys.collect();
         for bucket in normal(n, WIDTH, seed ^ 2).chunks(WIDTH) {
-            let (in_q, in_k) = (dot(bucket, q) > threshold, dot(bucket, &k) > threshold);
-            own += usize::from(in_q);
-            shared += usize::from(in_q && in_k);
+            let of_query = dot(bucket, q);
+            let of_keys: Vec<f64> = keys.iter().map(|key| dot(bucket, key)).collect();
+            for (t, threshold) in THRESHOLDS.into_iter().enumerate().filter(|(_, threshold)| of_query > *threshold) {
+                own[t] += 1;
+                for (count, of_key) in shared[t].iter_mut().zip(&of_keys) {
+                    *count += usize::from(*of_key > threshold);
+                }
+            }
         }
     }
-    shared as f64 / own.max(1) as f64
+    std::array::from_fn(|t| shared[t].iter().map(|shared| *shared as f64 / own[t].max(1) as f64).collect())
 }
 
 /// Two distributions over `n` that put `alpha` on one place each, another one, and the rest evenly on all others: their

@@ -33,23 +33,23 @@ impl Factors {
     /// A head that the model lacks, and those of reading the text.
     pub fn new(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
         match question.through {
-            Matrix::Sigma => Self::from_text(model, question, cx),
+            Matrix::Sigma => Self::from_text(model, question, cx)?.of_heads(question.heads),
             Matrix::X | Matrix::Y => Self::from_weights(model, question),
         }
     }
 
+    /// The factors of the whole graph, whatever heads are asked for.
+    ///
+    /// # Errors
+    /// Those of reading the text.
+    pub fn whole(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
+        Self::new(model, &GraphQuery { heads: None, ..question.clone() }, cx)
+    }
+
     /// The factors of the synapses after a text: what y and x were at each token, x as attention finds it at the last.
     fn from_text(model: &dyn SynapseModel, question: &GraphQuery, cx: &ProbeInputs<'_>) -> Result<Self> {
-        let shape = model.shape().clone();
-        let per_head = shape.per_head();
         let SynapseFactors { y, x, tokens: width } = SynapseFactors::read(model, question, cx)?;
-        let Some((from, to)) = question.heads else {
-            return Ok(Self { a: y, b: x, width, first: (0, 0), same: true, shape });
-        };
-        check_heads(&shape, from.max(to))?;
-        let of_head = |rows: &[f32], head: usize| rows[head * per_head * width..][..per_head * width].to_vec();
-        let first = (from * per_head, to * per_head);
-        Ok(Self { a: of_head(&y, from), b: of_head(&x, to), width, first, same: from == to, shape })
+        Ok(Self { a: y, b: x, width, first: (0, 0), same: true, shape: model.shape().clone() })
     }
 
     /// # Errors
@@ -64,18 +64,28 @@ impl Factors {
         };
         let name = if question.through == Matrix::Y { "encoder_v" } else { "encoder" };
         let (encoder, decoder) = (weight(name)?, weight("decoder")?); // (nh, D, N), (n, D)
-        let per_head = shape.per_head();
-        let (a, b, first, same) = match question.heads {
-            None => (decoder, encoder.transpose(1, 2)?, (0, 0), true),
-            Some((from, to)) => {
-                check_heads(&shape, from.max(to))?;
-                let a = decoder.narrow(0, from * per_head, per_head)?;
-                let b = encoder.narrow(0, to, 1)?.transpose(1, 2)?;
-                (a, b, (from * per_head, to * per_head), from == to)
-            }
-        };
+        let (a, b) = (host::to_f32(&decoder)?, host::to_f32(&encoder.transpose(1, 2)?)?);
         let width = shape.d_model;
-        Ok(Self { a: host::to_f32(&a)?, b: host::to_f32(&b)?, width, first, same, shape })
+        Self { a, b, width, first: (0, 0), same: true, shape }.of_heads(question.heads)
+    }
+
+    fn of_heads(self, heads: Option<(usize, usize)>) -> Result<Self> {
+        match heads {
+            None => Ok(self),
+            Some((from, to)) => self.between(from, to),
+        }
+    }
+
+    /// Of the whole graph the part between the neurons of one head and those of another, counted from 0.
+    ///
+    /// # Errors
+    /// A head that the model lacks.
+    pub fn between(&self, from: usize, to: usize) -> Result<Self> {
+        check_heads(&self.shape, from.max(to))?;
+        let (per_head, width) = (self.shape.per_head(), self.width);
+        let of_head = |rows: &[f32], head: usize| rows[head * per_head * width..][..per_head * width].to_vec();
+        let (a, b, first) = (of_head(&self.a, from), of_head(&self.b, to), (from * per_head, to * per_head));
+        Ok(Self { a, b, width, first, same: from == to, shape: self.shape.clone() })
     }
 
     /// The same places with random factors: of one length throughout, or each as long as it was.

@@ -20,28 +20,30 @@ impl Probe for HeadPairs {
 
     fn ask(model: &dyn SynapseModel, args: &HeadPairsArgs, cx: &ProbeInputs<'_>) -> Result<Vec<Answer>> {
         let heads = model.shape().heads;
+        let asked = NeuronGraphArgs { matrix: args.matrix, ..NeuronGraphArgs::default() };
+        let whole = Factors::whole(model, &GraphQuery::from(&asked), cx)?;
         let mut pairs = vec![];
         for from_head in 1..=heads {
             for to_head in 1..=heads {
                 cx.progress.at(pairs.len(), heads * heads)?;
-                pairs.push(pair(model, args, [from_head, to_head], cx)?);
+                pairs.push(pair(&whole, args, [from_head, to_head], cx.seed)?);
             }
         }
-        let what = args.matrix.sentence(NeuronGraphArgs::default().tokens);
+        let what = args.matrix.sentence(asked.tokens);
         let about = format!("{what}, tails beyond {} standard deviations", args.deviations);
         Ok(vec![Answer::new(measurements::HeadPairs { heads, pairs }, about, vec![])])
     }
 }
 
-fn pair(model: &dyn SynapseModel, args: &HeadPairsArgs, heads: [usize; 2], cx: &ProbeInputs<'_>) -> Result<HeadPair> {
+/// `heads` are counted from 1.
+fn pair(whole: &Factors, args: &HeadPairsArgs, heads: [usize; 2], seed: u64) -> Result<HeadPair> {
     let [from_head, to_head] = heads;
-    let asked = NeuronGraphArgs { matrix: args.matrix, from_head, to_head, ..NeuronGraphArgs::default() };
-    let factors = Factors::new(model, &GraphQuery::from(&asked), cx)?;
+    let factors = whole.between(from_head - 1, to_head - 1)?;
     let entries = factors.product()?.spread();
     let [positive_tail, negative_tail] = tails(&entries, args.deviations);
     let mut random_tail = 0f64;
     for k in 0..args.draws {
-        let random = factors.random(true, cx.seed ^ (k as u64 + 1));
+        let random = factors.random(true, seed ^ (k as u64 + 1));
         random_tail = tails(&random.product()?.spread(), args.deviations).into_iter().fold(random_tail, f64::max);
     }
     let moments = entries.moments();
